@@ -1,0 +1,154 @@
+// The engine as the binding sees it: models, adapters, and the verbs. Tokens in, tokens out. No JavaScript here.
+//
+// Threading: every function below is called from ONE engine thread (the binding's), which is not the JavaScript one,
+// except `cancel`-flags, which any thread may set. Errors are EngineError with a code the TypeScript side maps to
+// TroupeError; std::bad_alloc means no memory.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../kernels/kernels.h"
+
+namespace troupe {
+
+class EngineError : public std::runtime_error {
+ public:
+  EngineError(std::string code_, const std::string& message) : std::runtime_error(message), code(std::move(code_)) {}
+  std::string code;  // an ErrorCode of src/errors.ts: bad_shape, bad_token, too_long, bad_arguments, cancelled, …
+};
+
+// The Llama / Mistral / Qwen2 / Qwen3 (dense) family.
+struct ModelConfig {
+  int vocab = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, max_positions = 0;
+  float rms_epsilon = 1e-6f;
+  bool qkv_bias = false, qk_norm = false, tied_embeddings = false;
+  std::vector<float> inverse_frequencies;  // [head_dim/2]; rope scaling is already in them
+};
+
+struct TensorInfo {
+  std::string name;        // Hugging Face name, or PEFT name for an adapter
+  std::vector<int> shape;  // Hugging Face shape, e.g. [out, in]
+};
+
+// Weights, their gradient, and AdamW's first and second moment.
+enum class TensorKind : uint8_t { weight, gradient, moment1, moment2 };
+
+struct AdapterConfig {
+  int rank = 8;
+  float alpha = 16;
+  std::vector<std::string> targets;  // q_proj k_proj v_proj o_proj gate_proj up_proj down_proj
+};
+
+// --- training data ------------------------------------------------------------------------------------------------
+// Continuations of one prompt. The prompt is computed once, forward and backward, and every continuation attends to
+// that one copy. Loss terms are the continuation's tokens (the first is predicted by the prompt's last position).
+struct Continuation {
+  std::vector<int32_t> tokens;
+  std::vector<float> weights;    // cross_entropy: weight of each token's −log p  (empty: ones)
+  std::vector<float> advantages; // importance_sampling, ppo
+  std::vector<float> logprobs;   // importance_sampling, ppo: of the tokens as sampled
+};
+struct Datum {
+  std::string policy;
+  std::vector<int32_t> prompt;  // at least one token
+  std::vector<Continuation> continuations;
+};
+
+// All losses are SUMS over tokens (the Tinker protocol's convention).
+enum class LossKind : uint8_t { cross_entropy, importance_sampling, ppo };
+struct Loss {
+  LossKind kind = LossKind::cross_entropy;
+  float clip_low = 0.2f, clip_high = 0.2f;  // ppo: ratio kept within [1 − clip_low, 1 + clip_high]
+};
+
+struct LossResult {
+  double loss = 0;             // the sum
+  int64_t tokens = 0;          // loss terms
+  double entropy = 0;          // sum over tokens of the full distribution's entropy, nats
+  double kl = 0;               // sum of (ratio − 1 − log ratio), the k3 estimate of KL(old ‖ new); 0 for cross_entropy
+  int64_t clipped = 0;         // ppo: tokens whose gradient the clip removed
+  std::vector<std::vector<float>> logprobs;  // [all continuations, in order of data][token]
+};
+
+struct AdamParameters {
+  float learning_rate = 1e-4f, beta1 = 0.9f, beta2 = 0.95f, epsilon = 1e-8f, weight_decay = 0.0f;
+  float clip_norm = 0.0f;  // of the policy's whole gradient; 0 = none
+};
+struct StepResult {
+  double gradient_norm = 0;  // before clipping
+};
+
+// --- sampling -----------------------------------------------------------------------------------------------------
+struct SampleRequest {
+  std::string policy;
+  std::vector<int32_t> prompt;
+  int count = 1;               // sequences from this prompt; the prompt is computed once
+  int max_tokens = 16;
+  float temperature = 1.0f;    // 0 = greedy
+  int top_k = 0;               // 0 = off
+  float top_p = 1.0f;
+  uint64_t seed = 0;           // token t of sequence i depends on (seed, i, t) alone
+  std::vector<int32_t> stop_tokens;      // generation ends with the stop token, which is kept
+  std::vector<std::string> stop_strings; // needs token_bytes; ends once the text contains one (tokens kept)
+};
+enum class StopReason : uint8_t { stop, length };
+struct SampledSequence {
+  std::vector<int32_t> tokens;
+  std::vector<float> logprobs;  // of exactly these tokens, at temperature 1, without top-k/top-p (as trainers need)
+  StopReason reason = StopReason::length;
+};
+
+class Engine {
+ public:
+  Engine(int threads, Precision precision);  // threads ≤ 0: as many as the processor has
+  ~Engine();
+
+  const char* kernels() const;
+  int threads() const;
+  Precision precision() const;
+
+  // A model of zeros; fill it by write_tensor. trainable: gradients and moments are allocated on first use.
+  void add_model(const std::string& name, const ModelConfig&);
+  // An adapter is a policy of its own; B is zero, A is filled by write_tensor. Its base's weights stay frozen for it.
+  void add_adapter(const std::string& name, const std::string& model, const AdapterConfig&);
+  void remove(const std::string& policy);
+  std::vector<TensorInfo> tensors(const std::string& policy) const;
+  void read_tensor(const std::string& policy, TensorKind, const std::string& name, float* to, size_t n) const;
+  void write_tensor(const std::string& policy, TensorKind, const std::string& name, const float* from, size_t n);
+  int64_t step_count(const std::string& policy) const;  // optimizer steps taken (AdamW's t)
+  void set_step_count(const std::string& policy, int64_t);
+  // Bytes of each vocabulary entry, for stop strings.
+  void set_token_bytes(const std::string& model, std::vector<std::string> bytes);
+
+  // Log-probabilities of the continuations' tokens; no gradient. `cancel` is looked at between chunks.
+  LossResult forward(const std::vector<Datum>&, const std::atomic<bool>& cancel);
+  // Adds to the gradients of the policies named. A cancelled or failed call leaves the gradients as they were before it
+  // or zero, and says so in the error. Data may mix adapters of one base, and several bases.
+  LossResult forward_backward(const std::vector<Datum>&, const Loss&, const std::atomic<bool>& cancel);
+  // AdamW, then the gradients are zero again.
+  StepResult optimizer_step(const std::string& policy, const AdamParameters&);
+  void zero_gradients(const std::string& policy);
+
+  // Continuous batching: submit any number at any time, then call sample_step until idle() — each call advances every
+  // active sequence by one token (and takes in waiting prompts), across policies.
+  using SampleDone = std::function<void(std::vector<SampledSequence>&&)>;
+  using SampleFailed = std::function<void(const EngineError&)>;
+  // Validates at once (throws), runs later. `cancel` is looked at every step.
+  void submit(SampleRequest, std::shared_ptr<std::atomic<bool>> cancel, SampleDone, SampleFailed);
+  void sample_step();
+  bool idle() const;
+
+  // Bytes of weights, gradients, moments, caches held now.
+  size_t memory_bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace troupe

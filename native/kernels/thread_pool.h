@@ -1,0 +1,23 @@
+// A fixed set of threads that split loops statically: which thread does which part depends only on the loop and the
+// thread count, so results repeat bit for bit.
+#pragma once
+#include <functional>
+#include <memory>
+
+namespace troupe {
+
+class ThreadPool {
+ public:
+  explicit ThreadPool(int threads);  // ≥ 1, the calling thread included
+  ~ThreadPool();
+  int threads() const;
+  // Calls body(begin, end, thread) on contiguous parts of [0, n); returns when all are done. Parts start at multiples
+  // of `grain`. Not reentrant. Exceptions from body are rethrown here.
+  void parallel(int n, int grain, const std::function<void(int begin, int end, int thread)>& body);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace troupe

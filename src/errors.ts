@@ -1,0 +1,28 @@
+/**
+ * Every error a user can cause carries a stable `code`, says what was wrong, where, what was expected and what to do.
+ * What a model, a coach or a sandboxed program did is data (an action with a reason), never one of these.
+ */
+export class TroupeError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "TroupeError";
+    this.code = code;
+  }
+}
+
+/** `cancelled` is not a failure: somebody asked for it. */
+export type ErrorCode =
+  | "bad_recipe"
+  | "bad_arguments"
+  | "bad_model" // config.json, safetensors, tokenizer.json: missing, damaged or of an unknown architecture
+  | "bad_shape"
+  | "bad_token"
+  | "too_long" // a sequence longer than the model allows
+  | "bad_run" // a run folder that is missing, damaged or in use
+  | "no_memory"
+  | "no_engine" // the native engine could not be built or loaded
+  | "unsupported" // asked of an engine that cannot do it
+  | "cancelled"
+  | "internal";
