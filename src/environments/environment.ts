@@ -1,0 +1,96 @@
+/**
+ * The rules of a task: what a seat sees, what its action does, what it earns.
+ *
+ * A state is a value: `step` returns a new one and never changes its argument, and `JSON.parse(JSON.stringify(state))`
+ * is the same state. Sampling K actions from one state, replaying, re-scoring and resuming are then all trivial.
+ * No function here may throw at what a model wrote: a bad action is an action with a bad reward and a reason.
+ */
+import type { Key } from "../random.ts";
+
+/** JSON, as a type: what a task or a state may consist of. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** What a seat wrote, as text. Token ids live in the episode (src/rollout), not here. */
+export type ActionText = string;
+
+/** The reward of one action. An algorithm combines the two as α·team + local. */
+export interface ActionReward {
+  /** What the team earned by it, in [0, 1]: the same scale for every seat. */
+  readonly team: number;
+  /** What the seat did well on its own, in [0, 1]: format, legality, quality. */
+  readonly local: number;
+  /** The terms of `local`, by name, for people and for tests. */
+  readonly parts: Readonly<Record<string, number>>;
+  /** Why an action was not taken as meant: "no moves found", "bumped into a wall at c4". Absent: nothing wrong. */
+  readonly reason?: string;
+}
+
+export interface StepResult<State> {
+  readonly state: State;
+  /** One reward for each seat that acted. */
+  readonly rewards: Readonly<Record<string, ActionReward>>;
+  /** The episode is over, whatever the turn limit says. */
+  readonly done: boolean;
+}
+
+/** How far an episode got: what trajectory-level algorithms are rewarded with and what evaluation counts. */
+export interface Outcome {
+  readonly success: boolean;
+  /** In [0, 1]; 1 exactly on success. It cannot be raised by splitting or repeating work. */
+  readonly score: number;
+}
+
+/** A solved example: what a solver would write in a seat. Supervised warm starts are made of these. */
+export interface Demonstration {
+  readonly seat: string;
+  readonly observation: string;
+  readonly action: ActionText;
+}
+
+export interface Environment<Task extends Json = Json, State extends Json = Json> {
+  readonly name: string;
+  /**
+   * The seats this environment knows and what each is for. A team's roles are mapped to seats; a seat may be left
+   * empty (the single-agent form leaves the helpers' seats empty).
+   */
+  readonly seats: Readonly<Record<string, SeatDescription>>;
+  /** Draws a task. Train and held-out tasks come from disjoint key spaces; see `split`. */
+  task(split: Split, key: Key): Task;
+  start(task: Task): State;
+  /** The text a seat sees in a state: the user's message of its prompt. */
+  observe(state: State, seat: string): string;
+  /** The seats of one phase act at once, from the same state. `actions` has an entry for each of them. */
+  step(state: State, actions: Readonly<Record<string, ActionText>>): StepResult<State>;
+  /** Called when every phase of a turn is over and before the next turn begins. */
+  endTurn?(state: State): State;
+  outcome(state: State): Outcome;
+  /** Solver-made examples for the seats asked for, from training tasks. Absent: no warm start can be made. */
+  demonstrations?(key: Key, seats: readonly string[]): Demonstration[];
+  /** The state drawn for a person, a few lines of text. */
+  render(state: State): string;
+  /** What a solver would write in the seat now; the best possible play. Used by tests, `play` hints and bounds. */
+  solve?(state: State, seat: string): ActionText;
+}
+
+export interface SeatDescription {
+  /** One sentence: what the seat does. */
+  readonly purpose: string;
+  /** The system message a role in this seat gets unless the recipe gives its own. */
+  readonly prompt: string;
+  /** Tokens a well-formed action may need at most, for word-level vocabularies; a recipe's default. */
+  readonly maxTokens: number;
+}
+
+/** `train` and `heldOut` never share a task (not only never a seed). */
+export type Split = "train" | "heldOut";
+
+/** An environment's entry in the registry: its options, checked, make an environment. */
+export interface EnvironmentDefinition<Options> {
+  readonly name: string;
+  readonly summary: string;
+  /** Parses and checks options (zod), with defaults. */
+  readonly options: { parse(input: unknown): Options };
+  create(options: Options): Environment;
+  /** Words an environment's observations and actions are made of, for the tokenizer of `troupe init`. */
+  readonly words: readonly string[];
+}
