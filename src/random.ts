@@ -16,7 +16,8 @@ export function rootKey(seed: number): Key {
 
 /** The key of a child: `childKey(childKey(run, step), task)`. Names and integers live in separate spaces. */
 export function childKey(parent: Key, part: number | string): Key {
-  const words = typeof part === "number" ? [0, part >>> 0, Math.floor(part / 2 ** 32) >>> 0] : stringWords(part);
+  const words =
+    typeof part === "number" ? [0, part >>> 0, Math.floor(part / 2 ** 32) >>> 0] : stringWords(part);
   let { high, low } = parent;
   for (const word of words) {
     high = mix32(high ^ Math.imul(word, 0x85ebca6b) ^ low);
