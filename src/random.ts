@@ -2,7 +2,12 @@
  * Randomness is a key derived from its path (run, step, task, turn, role, sample), never a global generator:
  * the same path gives the same numbers whatever ran before or beside it.
  */
+import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
+import { uniformInt } from "pure-rand/distribution/uniformInt";
 import { xoroshiro128plusFromState } from "pure-rand/generator/xoroshiro128plus";
+import type { RandomGenerator } from "pure-rand/types/RandomGenerator";
+
+export type Generator = RandomGenerator;
 
 /** A 64-bit key as two unsigned 32-bit words. */
 export interface Key {
@@ -33,4 +38,47 @@ export function keyAt(root: Key, ...path: readonly (number | string)[]): Key {
 /** The key as one unsigned 53-bit integer, for an engine's `seed` (a Number holds it exactly). */
 export function seedOf(key: Key): number {
   return (key.high & 0x1fffff) * 2 ** 32 + key.low;
+}
+
+/** A generator that belongs to the key: the same key always starts it anew. */
+export function generatorOf(key: Key): Generator {
+  return xoroshiro128plusFromState([
+    mix32(key.high),
+    mix32(key.low),
+    mix32(key.high + 1),
+    mix32(key.low + 2) | 1,
+  ]);
+}
+
+/** A uniform integer in [0, bound). Mutates the generator. */
+export function drawInt(generator: Generator, bound: number): number {
+  return uniformInt(generator, 0, bound - 1);
+}
+
+/** A uniform number in [0, 1). Mutates the generator. */
+export function drawFloat(generator: Generator): number {
+  return uniformFloat64(generator);
+}
+
+/** The items in random order (Fisher–Yates); the argument is not changed. */
+export function shuffled<T>(generator: Generator, items: readonly T[]): T[] {
+  const result = [...items];
+  for (let last = result.length - 1; last > 0; last--) {
+    const other = drawInt(generator, last + 1);
+    [result[last], result[other]] = [result[other] as T, result[last] as T];
+  }
+  return result;
+}
+
+/** The 32-bit finaliser of MurmurHash3 (Appleby): every input bit changes every output bit half of the time. */
+function mix32(word: number): number {
+  let hash = word | 0;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}
+
+/** The first word marks a string, so that the name "1" and the number 1 lead to different keys. */
+function stringWords(text: string): number[] {
+  return [1, ...Buffer.from(text, "utf8")];
 }
