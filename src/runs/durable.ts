@@ -1,0 +1,114 @@
+/**
+ * Writes that survive a crash: a file or a folder appears under its name whole, or not at all. Bytes are on the disk
+ * before the name is, so that a power failure after the rename loses nothing either.
+ */
+import { randomBytes } from "node:crypto";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { TroupeError } from "../errors.ts";
+
+/** Names that begin so are unfinished or on their way out; whoever holds the lock may delete them. */
+export const temporaryPrefix = ".tmp-";
+
+/** Replaces the file's contents in one step. */
+export async function writeFileDurably(file: string, contents: string): Promise<void> {
+  const temporary = temporaryBeside(file);
+  await writing(file, async () => {
+    const handle = await fs.open(temporary, "w");
+    try {
+      await handle.writeFile(contents);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await fs.rename(temporary, file);
+    await syncPath(path.dirname(file));
+  });
+}
+
+/** Fills a temporary folder and gives it its name once all of it is on the disk. The name must be free. */
+export async function writeDirectoryDurably(
+  directory: string,
+  fill: (temporary: string) => Promise<void>,
+): Promise<void> {
+  const temporary = temporaryBeside(directory);
+  await writing(directory, async () => {
+    await fs.mkdir(temporary, { recursive: true });
+    await fill(temporary);
+    await syncTree(temporary);
+    await fs.rename(temporary, directory);
+    await syncPath(path.dirname(directory));
+  });
+}
+
+/** Takes the folder's name away first, so that a half-deleted folder is never taken for a whole one. */
+export async function removeDirectory(directory: string): Promise<void> {
+  const temporary = temporaryBeside(directory);
+  await writing(directory, async () => {
+    await fs.rename(directory, temporary);
+    await fs.rm(temporary, { recursive: true, force: true });
+  });
+}
+
+/**
+ * Deletes what an interrupted process left unfinished in the folder. A folder that does not exist has nothing. Unfinished
+ * lock files stay: another process may be writing one in this instant, to be told that the run is in use.
+ */
+export async function removeTemporaries(directory: string): Promise<void> {
+  const names = await fs.readdir(directory).catch(() => []);
+  for (const name of names) {
+    if (!name.startsWith(temporaryPrefix) || name.startsWith(`${temporaryPrefix}lock-`)) continue;
+    await fs.rm(path.join(directory, name), { recursive: true, force: true });
+  }
+}
+
+/** Flushes a file, or the list of names of a folder, to the disk. */
+export async function syncPath(target: string): Promise<void> {
+  const handle = await fs.open(target, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function syncTree(directory: string): Promise<void> {
+  for (const entry of await fs.readdir(directory, { withFileTypes: true })) {
+    const child = path.join(directory, entry.name);
+    await (entry.isDirectory() ? syncTree(child) : syncPath(child));
+  }
+  await syncPath(directory);
+}
+
+function temporaryBeside(target: string): string {
+  const suffix = randomBytes(4).toString("hex");
+  return path.join(path.dirname(target), `${temporaryPrefix}${path.basename(target)}-${suffix}`);
+}
+
+/** What to do about the ways in which a disk refuses a write. */
+const remedies: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full. Free some space",
+  EDQUOT: "the disk quota is used up. Free some space",
+  EFBIG: "the file is larger than the system allows. Raise the limit",
+  EACCES: "permission is denied. Make the folder writable, or choose another",
+  EPERM: "the system does not permit it. Make the folder writable, or choose another",
+  EROFS: "the file system is read-only. Choose another folder",
+  ENOTDIR: "a file is in the way where a folder is needed. Choose another folder",
+  EEXIST: "a file is in the way where a folder is needed. Choose another folder",
+  EIO: "the disk reports an error. Choose another disk",
+};
+
+/** Runs a write; what the disk refuses becomes an error that says what to do. Other errors pass unchanged. */
+export async function writing<T>(target: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    const remedy = remedies[(error as NodeJS.ErrnoException).code ?? ""];
+    if (remedy === undefined) throw error;
+    throw new TroupeError(
+      "bad_run",
+      `Cannot write ${target}: ${remedy}, then give the same command again; a run goes on from its last checkpoint.`,
+      { cause: error },
+    );
+  }
+}

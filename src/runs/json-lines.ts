@@ -1,0 +1,74 @@
+/**
+ * Files of one JSON object per line. A line is appended by one write; a process that is killed can leave at most a torn
+ * last line, which readers ignore and the next writer cuts off.
+ */
+import fs from "node:fs/promises";
+import { TroupeError } from "../errors.ts";
+import { writing } from "./durable.ts";
+
+export interface Line {
+  readonly value: Readonly<Record<string, unknown>>;
+  /** Byte offset of the end of the line, its line feed included. */
+  readonly end: number;
+}
+
+export async function appendLine(file: string, value: object): Promise<void> {
+  await writing(file, () => fs.appendFile(file, `${JSON.stringify(value)}\n`));
+}
+
+/** The whole lines of a file; none where there is no file. A damaged line before the last is `bad_run`. */
+export async function readLines(file: string): Promise<Line[]> {
+  const bytes = await readBytes(file);
+  const lines: Line[] = [];
+  let start = 0;
+  for (let feed = bytes.indexOf(10); feed !== -1; feed = bytes.indexOf(10, start)) {
+    const value = parseObject(bytes.toString("utf8", start, feed));
+    const last = feed + 1 === bytes.length;
+    if (value === null && !last) throw damaged(file, lines.length + 1);
+    if (value !== null) lines.push({ value, end: feed + 1 });
+    start = feed + 1;
+  }
+  return lines;
+}
+
+/** Cuts the file after the leading lines that `keep` accepts. */
+export async function cutLines(
+  file: string,
+  keep: (value: Line["value"]) => boolean,
+): Promise<Line["value"][]> {
+  const lines = await readLines(file);
+  const rejected = lines.findIndex((line) => !keep(line.value));
+  const kept = rejected === -1 ? lines : lines.slice(0, rejected);
+  const end = kept.at(-1)?.end ?? 0;
+  const size = (await fs.stat(file).catch(() => null))?.size ?? 0;
+  if (size > end) await writing(file, () => fs.truncate(file, end));
+  return kept.map((line) => line.value);
+}
+
+async function readBytes(file: string): Promise<Buffer> {
+  try {
+    return await fs.readFile(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);
+    throw new TroupeError("bad_run", `Cannot read ${file}: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+function parseObject(text: string): Line["value"] | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Line["value"])
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function damaged(file: string, line: number): TroupeError {
+  return new TroupeError(
+    "bad_run",
+    `${file}:${line} is not a JSON object, so the file was changed by something other than Troupe. ` +
+      "Restore the line or remove the run's folder.",
+  );
+}

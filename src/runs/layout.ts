@@ -1,0 +1,40 @@
+/** Names inside a run folder. */
+import path from "node:path";
+
+export interface RunLayout {
+  readonly directory: string;
+  readonly recipe: string;
+  readonly metrics: string;
+  readonly timings: string;
+  readonly evaluations: string;
+  readonly result: string;
+  readonly episodes: string;
+  readonly checkpoints: string;
+  /** Untrained models made for the run. */
+  readonly models: string;
+}
+
+export function layoutOf(directory: string): RunLayout {
+  const at = (name: string) => path.join(directory, name);
+  return {
+    directory,
+    recipe: at("recipe.yaml"),
+    metrics: at("metrics.jsonl"),
+    timings: at("timings.jsonl"),
+    evaluations: at("evaluations.jsonl"),
+    result: at("result.json"),
+    episodes: at("episodes"),
+    checkpoints: at("checkpoints"),
+    models: at("models"),
+  };
+}
+
+export function episodesFile(layout: RunLayout, step: number): string {
+  return path.join(layout.episodes, `step-${String(step).padStart(5, "0")}.jsonl`);
+}
+
+/** Null: not the name of an episodes file. */
+export function stepOfEpisodesFile(name: string): number | null {
+  const match = /^step-(\d+)\.jsonl$/.exec(name);
+  return match ? Number(match[1]) : null;
+}

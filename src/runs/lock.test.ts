@@ -1,0 +1,83 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { acquireLock, isLocked, startTime } from "./lock.ts";
+
+let directory = "";
+beforeEach(async () => {
+  directory = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-lock-"));
+});
+afterEach(() => fs.rm(directory, { recursive: true }));
+
+/** A process that takes the lock and waits to be killed. */
+async function holder(): Promise<() => Promise<void>> {
+  const module = path.join(import.meta.dirname, "lock.ts");
+  const script = `import { acquireLock } from ${JSON.stringify(module)};
+    await acquireLock(${JSON.stringify(directory)}); console.log("held"); setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", script]);
+  await once(child.stdout, "data");
+  return async () => {
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+}
+
+test("a second holder is refused, and told who holds the lock", async () => {
+  const lock = await acquireLock(directory);
+  await expect(acquireLock(directory)).rejects.toMatchObject({
+    code: "bad_run",
+    message: expect.stringContaining(`process ${process.pid}`) as string,
+  });
+  expect(await isLocked(directory)).toBe(true);
+  await lock.release();
+  expect(await isLocked(directory)).toBe(false);
+  await (await acquireLock(directory)).release();
+});
+
+test("another process's lock holds while it lives and not after it was killed", async () => {
+  const kill = await holder();
+  await expect(acquireLock(directory)).rejects.toMatchObject({ code: "bad_run" });
+  await kill();
+  expect(await isLocked(directory)).toBe(false);
+  await (await acquireLock(directory)).release();
+});
+
+test("a process that got a dead holder's id does not hold its lock", async () => {
+  const stale = { pid: process.pid, started: "another boot:1", host: os.hostname() };
+  await fs.writeFile(path.join(directory, "lock-1-abcd"), JSON.stringify(stale));
+  const lock = await acquireLock(directory);
+  await lock.release();
+  expect(await fs.readdir(directory)).toEqual([]);
+});
+
+test.each(["", "{", "null", '{"pid":"1"}'])("a damaged lock %j is taken over", async (contents) => {
+  await fs.writeFile(path.join(directory, "lock-1-abcd"), contents);
+  await (await acquireLock(directory)).release();
+  expect(await fs.readdir(directory)).toEqual([]);
+});
+
+test("another machine's lock is respected, with the way out", async () => {
+  const file = path.join(directory, "lock-1-abcd");
+  await fs.writeFile(file, JSON.stringify({ pid: 1, started: "x", host: "another-machine" }));
+  await expect(acquireLock(directory)).rejects.toThrow(`delete ${file}`);
+});
+
+test("of many that try at once over a stale lock never two win, and afterwards one can", async () => {
+  for (let round = 0; round < 20; round++) {
+    await fs.writeFile(path.join(directory, "lock-1-abcd"), "{");
+    const tries = await Promise.allSettled(Array.from({ length: 8 }, () => acquireLock(directory)));
+    const won = tries.filter((attempt) => attempt.status === "fulfilled");
+    expect(won.length).toBeLessThanOrEqual(1);
+    for (const attempt of won) await attempt.value.release();
+    await (await acquireLock(directory)).release();
+  }
+});
+
+test("start times tell a living process from none", () => {
+  expect(startTime(process.pid)).toBe(startTime(process.pid));
+  expect(startTime(process.pid)).not.toBeNull();
+  expect(startTime(2 ** 30)).toBeNull();
+});

@@ -1,0 +1,116 @@
+/**
+ * One process writes a run. Whoever wants to leaves a file that names it (process id, start time, machine) and then looks
+ * for others': because everybody writes before looking, of two at most one finds itself alone. Two that try in the same
+ * instant may both be refused. The start time tells a holder that was killed from a process that got its id later.
+ */
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { TroupeError } from "../errors.ts";
+import { writeFileDurably } from "./durable.ts";
+
+interface Holder {
+  readonly pid: number;
+  readonly started: string;
+  readonly host: string;
+}
+
+export interface Lock {
+  release(): Promise<void>;
+}
+
+/** Lock files begin so. */
+export const lockPrefix = "lock-";
+
+/** Takes the lock of a folder. Throws `bad_run` where a live process holds it; dead holders' files are removed. */
+export async function acquireLock(directory: string): Promise<Lock> {
+  const self: Holder = { pid: process.pid, started: startTime(process.pid) ?? "", host: os.hostname() };
+  const file = path.join(directory, `${lockPrefix}${process.pid}-${randomBytes(4).toString("hex")}`);
+  await writeFileDurably(file, JSON.stringify(self));
+  const release = () => fs.rm(file, { force: true });
+  try {
+    await refuseOthers(directory, path.basename(file));
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  return { release };
+}
+
+/** Whether a live process holds the folder's lock. */
+export async function isLocked(directory: string): Promise<boolean> {
+  const holders = await readHolders(directory);
+  return holders.some(({ holder }) => holder !== null && isAlive(holder));
+}
+
+async function refuseOthers(directory: string, own: string): Promise<void> {
+  for (const { name, holder } of await readHolders(directory)) {
+    if (name === own) continue;
+    const file = path.join(directory, name);
+    if (holder !== null && isAlive(holder)) throw held(file, holder);
+    await fs.rm(file, { force: true });
+  }
+}
+
+function held(file: string, holder: Holder): TroupeError {
+  const elsewhere = holder.host !== os.hostname();
+  const fix = elsewhere ? `if that machine no longer runs it, delete ${file}` : "wait for it or stop it";
+  return new TroupeError(
+    "bad_run",
+    `The run ${path.dirname(file)} is being written by process ${holder.pid}${elsewhere ? ` on ${holder.host}` : ""}: ` +
+      `${fix}, or choose another name for this run.`,
+  );
+}
+
+async function readHolders(directory: string): Promise<{ name: string; holder: Holder | null }[]> {
+  const names = await fs.readdir(directory).catch(() => []);
+  const locks = names.filter((name) => name.startsWith(lockPrefix));
+  return Promise.all(
+    locks.map(async (name) => ({ name, holder: await readHolder(path.join(directory, name)) })),
+  );
+}
+
+/** Null: what is there was not written by a lock's holder. */
+async function readHolder(file: string): Promise<Holder | null> {
+  try {
+    const value = JSON.parse(await fs.readFile(file, "utf8")) as Partial<Holder> | null;
+    const valid = Number.isSafeInteger(value?.pid) && typeof value?.started === "string";
+    return valid && typeof value?.host === "string" ? (value as Holder) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A process of another machine cannot be looked at and counts as alive. */
+function isAlive(holder: Holder): boolean {
+  if (holder.host !== os.hostname()) return true;
+  return startTime(holder.pid) === holder.started;
+}
+
+/** When the process began, as the system writes it; null where there is no such process. */
+export function startTime(pid: number): string | null {
+  try {
+    if (process.platform === "linux") return linuxStartTime(pid);
+    if (process.platform === "win32") return windowsStartTime(pid);
+    return execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim() || null;
+  } catch {
+    return null;
+  }
+}
+
+/** Ticks since boot (field 22; the name before it may hold blanks and brackets), and which boot. */
+function linuxStartTime(pid: number): string | null {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  if (fields[0] === "Z") return null;
+  return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()}:${fields[19]}`;
+}
+
+/** Windows gives no start time without a subprocess; only whether the process lives is compared there. */
+function windowsStartTime(pid: number): string {
+  process.kill(pid, 0);
+  return "alive";
+}

@@ -1,0 +1,139 @@
+/** Reading run folders, finished or not, while somebody may be writing them. Damage is `bad_run`, never a crash. */
+import fs from "node:fs/promises";
+import path from "node:path";
+import type { z } from "zod";
+import { TroupeError } from "../errors.ts";
+import { checkpointSteps } from "./checkpoints.ts";
+import { readLines } from "./json-lines.ts";
+import { episodesFile, layoutOf, stepOfEpisodesFile } from "./layout.ts";
+import { isLocked } from "./lock.ts";
+import { evaluationSchema, resultSchema, schemaVersion, stepMetricsSchema, timingSchema } from "./records.ts";
+import type { ActionRecord, EpisodeRecord, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
+
+export interface RunSummary {
+  readonly name: string;
+  readonly directory: string;
+  /** Last step recorded; 0: none. */
+  readonly step: number;
+  readonly checkpoints: readonly number[];
+  /** `damaged`: see `problem`. */
+  readonly status: "running" | "interrupted" | "finished" | "damaged";
+  readonly result?: RunResult;
+  readonly problem?: string;
+}
+
+/** The runs below a folder, by name. A folder that does not exist has none; damaged runs are listed as such. */
+export async function listRuns(root: string): Promise<RunSummary[]> {
+  const entries = await fs.readdir(root, { withFileTypes: true }).catch(() => []);
+  const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
+  const names = folders.map((entry) => entry.name).toSorted();
+  return Promise.all(names.map((name) => summarizeRun(path.join(root, name))));
+}
+
+export async function summarizeRun(directory: string): Promise<RunSummary> {
+  const base = { name: path.basename(directory), directory };
+  try {
+    await readRecipeText(directory);
+    const metrics = await readMetrics(directory);
+    const checkpoints = await checkpointSteps(layoutOf(directory).checkpoints);
+    const progress = { ...base, step: metrics.at(-1)?.step ?? 0, checkpoints };
+    const hasResult = await fs.stat(layoutOf(directory).result).catch(() => null);
+    if (hasResult) return { ...progress, status: "finished", result: await readResult(directory) };
+    return { ...progress, status: (await isLocked(directory)) ? "running" : "interrupted" };
+  } catch (error) {
+    if (!(error instanceof TroupeError)) throw error;
+    return { ...base, step: 0, checkpoints: [], status: "damaged", problem: error.message };
+  }
+}
+
+/** The recipe as resolved, in YAML. */
+export async function readRecipeText(directory: string): Promise<string> {
+  try {
+    return await fs.readFile(layoutOf(directory).recipe, "utf8");
+  } catch (error) {
+    throw new TroupeError(
+      "bad_run",
+      `${directory} is not a run's folder: it holds no readable recipe.yaml.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+export function readMetrics(directory: string): Promise<StepMetrics[]> {
+  return readRecords(layoutOf(directory).metrics, stepMetricsSchema);
+}
+
+export function readTimings(directory: string): Promise<Timing[]> {
+  return readRecords(layoutOf(directory).timings, timingSchema);
+}
+
+export function readEvaluations(directory: string): Promise<Evaluation[]> {
+  return readRecords(layoutOf(directory).evaluations, evaluationSchema);
+}
+
+/** Throws `bad_run` where the run is not finished. */
+export async function readResult(directory: string): Promise<RunResult> {
+  const file = layoutOf(directory).result;
+  let value: unknown;
+  try {
+    value = JSON.parse(await fs.readFile(file, "utf8"));
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    const what = missing
+      ? "does not exist: the run is not finished"
+      : `is damaged: ${(error as Error).message}`;
+    throw new TroupeError("bad_run", `${file} ${what}.`, { cause: error });
+  }
+  return checkRecord(file, resultSchema, value);
+}
+
+/** Steps whose episodes were recorded, in ascending order. */
+export async function episodeSteps(directory: string): Promise<number[]> {
+  const names = await fs.readdir(layoutOf(directory).episodes).catch(() => []);
+  const steps = names.map(stepOfEpisodesFile).filter((step) => step !== null);
+  return steps.toSorted((left, right) => left - right);
+}
+
+/** The recorded episodes of a step: an `episode` record opens each, and its actions follow. */
+export async function readEpisodes(
+  directory: string,
+  step: number,
+): Promise<(EpisodeRecord | ActionRecord)[]> {
+  const file = episodesFile(layoutOf(directory), step);
+  const lines = await readLines(file);
+  if (lines.length === 0) throw new TroupeError("bad_run", `${file} does not exist or is empty.`);
+  return lines.map(({ value }, index) => {
+    if (value["schema_version"] === schemaVersion) return value as unknown as EpisodeRecord | ActionRecord;
+    throw unreadable(`${file}:${index + 1}`, value, "unexpected record");
+  });
+}
+
+async function readRecords<Schema extends z.ZodType>(
+  file: string,
+  schema: Schema,
+): Promise<z.output<Schema>[]> {
+  const lines = await readLines(file);
+  return lines.map(({ value }, index) => checkRecord(`${file}:${index + 1}`, schema, value));
+}
+
+function checkRecord<Schema extends z.ZodType>(
+  where: string,
+  schema: Schema,
+  value: unknown,
+): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw unreadable(where, value, `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "unexpected"}`);
+}
+
+function unreadable(where: string, value: unknown, problem: string): TroupeError {
+  const version = (value as { schema_version?: unknown } | null)?.schema_version;
+  const other = typeof version === "number" && version !== schemaVersion;
+  const detail = other
+    ? `has schema_version ${version}; this Troupe reads ${schemaVersion}. Use the version that wrote it`
+    : `is not what Troupe wrote (${problem}). Restore the file or remove the run's folder`;
+  return new TroupeError("bad_run", `${where} ${detail}.`);
+}

@@ -1,0 +1,187 @@
+/**
+ * What a run folder's files consist of. Every record carries `schema_version`; a reader that meets another version says
+ * so. Wall-clock figures live in records of their own, so that all others are the same bits in every run of a recipe.
+ */
+import { z } from "zod";
+
+export const schemaVersion = 1;
+
+const header = { schema_version: z.literal(schemaVersion) };
+const stage = z.enum(["warm-start", "reinforcement"]);
+const place = {
+  /** Counted from 1 over both stages. */
+  step: z.int().min(1),
+  stage,
+  /** Counted from 1 within the stage. */
+  stageStep: z.int().min(1),
+};
+
+const policyMetrics = z.looseObject({
+  /** Mean over the step's optimizer steps, each a mean over its tokens. */
+  loss: z.number(),
+  /** Tokens trained on, over all optimizer steps. */
+  tokens: z.int(),
+  optimizerSteps: z.int(),
+  learningRate: z.number(),
+  /** Largest before clipping. */
+  gradientNorm: z.number(),
+  /** Nats per token. */
+  entropy: z.number(),
+  /** Nats per token, between the policy that sampled and the one trained. */
+  kl: z.number(),
+  /** Share of tokens whose gradient the clip removed. */
+  clipShare: z.number(),
+});
+export type PolicyMetrics = z.output<typeof policyMetrics>;
+
+const roleMetrics = z.looseObject({
+  actions: z.int(),
+  team: z.number(),
+  local: z.number(),
+  /** Mean of each term of the local reward. */
+  parts: z.record(z.string(), z.number()),
+  /** Standard deviation of the advantages. */
+  advantageSpread: z.number(),
+  /** Share of actions that hit the token limit. */
+  truncated: z.number(),
+});
+export type RoleMetrics = z.output<typeof roleMetrics>;
+
+const rolloutMetrics = z.looseObject({
+  episodes: z.int(),
+  /** Share of the kept lines that end in success. */
+  success: z.number(),
+  score: z.number(),
+  turns: z.number(),
+  roles: z.record(z.string(), roleMetrics),
+  groups: z.int(),
+  /** Share of groups whose members all have the same return, which teach nothing. */
+  flatGroups: z.number(),
+  promptTokens: z.int(),
+  sampledTokens: z.int(),
+});
+export type RolloutMetrics = z.output<typeof rolloutMetrics>;
+
+/** One line of metrics.jsonl: one step. */
+export const stepMetricsSchema = z.looseObject({
+  ...header,
+  ...place,
+  policies: z.record(z.string(), policyMetrics),
+  /** Absent in the warm start. */
+  rollout: rolloutMetrics.optional(),
+});
+export type StepMetrics = z.output<typeof stepMetricsSchema>;
+
+/** One line of timings.jsonl: the wall-clock time of one step or evaluation, in seconds. */
+export const timingSchema = z.looseObject({
+  ...header,
+  step: z.int().min(0),
+  what: z.enum(["warm-start", "reinforcement", "evaluation"]),
+  seconds: z.number().min(0),
+  /** Of which sampling, and of which training. */
+  sampling: z.number().min(0).optional(),
+  training: z.number().min(0).optional(),
+});
+export type Timing = z.output<typeof timingSchema>;
+
+/** One line of evaluations.jsonl: one team on the held-out tasks. */
+export const evaluationSchema = z.looseObject({
+  ...header,
+  step: z.int().min(0),
+  moment: z.enum(["before", "during", "after"]),
+  /** `team`, or the name of a team of evaluation.compare. */
+  team: z.string(),
+  tasks: z.int().min(1),
+  successes: z.int().min(0),
+  success: z.number(),
+  /** 95 % Wilson interval of the success. */
+  low: z.number(),
+  high: z.number(),
+  score: z.number(),
+  /** Mean turns begun. */
+  turns: z.number(),
+  /** Entry t: share of the tasks solved within t + 1 turns. */
+  successByTurn: z.array(z.number()),
+  promptTokens: z.int(),
+  sampledTokens: z.int(),
+});
+export type Evaluation = z.output<typeof evaluationSchema>;
+
+/** result.json: the table as numbers. */
+export const resultSchema = z.looseObject({
+  ...header,
+  recipe: z.string(),
+  seed: z.int(),
+  engine: z.string(),
+  steps: z.strictObject({ warmStart: z.int(), reinforcement: z.int() }),
+  policies: z.record(
+    z.string(),
+    z.looseObject({ parameters: z.int(), trainableParameters: z.int(), directory: z.string() }),
+  ),
+  /** Before and after training, in the order of the table. */
+  table: z.array(evaluationSchema),
+  tokens: z.looseObject({ sampled: z.int(), trained: z.int() }),
+  /** Wall-clock time; the only figures that differ between two runs of one recipe. */
+  seconds: z.looseObject({
+    warmStart: z.number(),
+    reinforcement: z.number(),
+    evaluation: z.number(),
+    total: z.number(),
+  }),
+});
+export type RunResult = z.output<typeof resultSchema>;
+
+/** checkpoints/step-N/state.json. */
+export const checkpointStateSchema = z.looseObject({
+  ...header,
+  step: z.int().min(1),
+  stage,
+  stageStep: z.int().min(1),
+  /** Each policy's model directory and optimizer file, relative to the checkpoint. */
+  policies: z.record(z.string(), z.strictObject({ model: z.string(), optimizer: z.string().nullable() })),
+});
+export type CheckpointState = z.output<typeof checkpointStateSchema>;
+
+/** One line of episodes/step-NNNNN.jsonl that opens an episode; its actions follow. */
+export interface EpisodeRecord {
+  readonly schema_version: typeof schemaVersion;
+  readonly kind: "episode";
+  readonly episode: number;
+  readonly path: readonly (string | number)[];
+  readonly task: unknown;
+  readonly ends: readonly {
+    readonly node: string;
+    readonly success: boolean;
+    readonly score: number;
+    readonly turns: number;
+  }[];
+}
+
+/** One line of episodes/step-NNNNN.jsonl: what one role generated in one phase. */
+export interface ActionRecord {
+  readonly schema_version: typeof schemaVersion;
+  readonly kind: "action";
+  /** Number of the episode within the file. */
+  readonly episode: number;
+  /** The state it led to; the state it was taken in is the same without the last part. */
+  readonly node: string;
+  readonly kept: boolean;
+  readonly role: string;
+  readonly policy: string;
+  readonly turn: number;
+  readonly phase: number;
+  readonly prompt: readonly number[];
+  readonly tokens: readonly number[];
+  readonly logprobs: readonly number[];
+  readonly text: string;
+  readonly stopReason: string;
+  readonly team: number;
+  readonly local: number;
+  readonly parts: Readonly<Record<string, number>>;
+  readonly reason?: string;
+  readonly frozen: boolean;
+  /** Absent: the action trained nothing (a frozen role). */
+  readonly group?: string;
+  readonly return?: number;
+  readonly advantage?: number;
+}

@@ -1,0 +1,249 @@
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { checkpointSteps, readCheckpoint } from "./checkpoints.ts";
+import { listRuns, readEvaluations, readMetrics, readResult } from "./read.ts";
+import { openRun } from "./run.ts";
+import type { Run } from "./run.ts";
+import type { CheckpointState, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
+
+const recipe = "name: tiny\nseed: 1\n";
+let root = "";
+let directory = "";
+beforeEach(async () => {
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-run-"));
+  directory = path.join(root, "tiny");
+});
+afterEach(() => fs.rm(root, { recursive: true }));
+
+const timing = (step: number): Timing => ({ schema_version: 1, step, what: "reinforcement", seconds: 0.5 });
+const metrics = (step: number): StepMetrics => ({
+  schema_version: 1,
+  step,
+  stage: "reinforcement",
+  stageStep: step,
+  policies: {},
+});
+const evaluation = (step: number): Evaluation => ({
+  schema_version: 1,
+  step,
+  moment: "during",
+  team: "team",
+  tasks: 4,
+  successes: 2,
+  success: 0.5,
+  low: 0.15,
+  high: 0.85,
+  score: 0.6,
+  turns: 1.5,
+  successByTurn: [0.25, 0.5],
+  promptTokens: 10,
+  sampledTokens: 5,
+});
+const state = (step: number): CheckpointState => ({
+  schema_version: 1,
+  step,
+  stage: "reinforcement",
+  stageStep: step,
+  policies: { shared: { model: "shared", optimizer: "shared.optimizer" } },
+});
+const result: RunResult = {
+  schema_version: 1,
+  recipe: "tiny",
+  seed: 1,
+  engine: "none",
+  steps: { warmStart: 0, reinforcement: 3 },
+  policies: {},
+  table: [evaluation(3)],
+  tokens: { sampled: 5, trained: 5 },
+  seconds: { warmStart: 0, reinforcement: 1, evaluation: 1, total: 2 },
+};
+
+async function recordStep(run: Run, number: number): Promise<void> {
+  const episode = {
+    schema_version: 1,
+    kind: "episode",
+    episode: 0,
+    path: ["train", number, 0],
+    task: null,
+    ends: [],
+  } as const;
+  await run.recordStep(metrics(number), timing(number), [episode]);
+}
+
+function checkpoint(run: Run, number: number, keep = 2): Promise<unknown> {
+  return run.recordCheckpoint(state(number), keep, async (folder) => {
+    await fs.mkdir(path.join(folder, "shared"));
+    await fs.writeFile(path.join(folder, "shared.optimizer"), String(number));
+  });
+}
+
+test("a run goes on from its last checkpoint; what was recorded after it is cut off", async () => {
+  {
+    await using run = await openRun(directory, recipe);
+    expect(run.checkpoint).toBeNull();
+    for (const number of [1, 2]) await recordStep(run, number);
+    await checkpoint(run, 2);
+    for (const number of [2, 3]) await run.recordEvaluation(evaluation(number), timing(number));
+    for (const number of [3, 4]) await recordStep(run, number);
+  }
+  await fs.appendFile(path.join(directory, "metrics.jsonl"), '{"schema_version":1,"st');
+  await fs.mkdir(path.join(directory, "checkpoints", ".tmp-step-4-abcd"));
+  await using run = await openRun(directory, recipe);
+  expect(run.checkpoint?.state).toEqual(state(2));
+  expect((await readMetrics(directory)).map((line) => line.step)).toEqual([1, 2]);
+  expect((await run.evaluations()).map((line) => line.step)).toEqual([2]);
+  expect((await run.timings()).map((line) => line.step)).toEqual([1, 2, 2]);
+  expect(await fs.readdir(path.join(directory, "episodes"))).toEqual([
+    "step-00001.jsonl",
+    "step-00002.jsonl",
+  ]);
+  expect(await fs.readdir(path.join(directory, "checkpoints"))).toEqual(["step-2"]);
+});
+
+test("without a checkpoint the run begins anew", async () => {
+  {
+    await using run = await openRun(directory, recipe);
+    await recordStep(run, 1);
+  }
+  await using run = await openRun(directory, recipe);
+  expect(run.checkpoint).toBeNull();
+  expect(await readMetrics(directory)).toEqual([]);
+});
+
+test("a checkpoint that fails half-way leaves nothing under its name", async () => {
+  await using run = await openRun(directory, recipe);
+  await recordStep(run, 1);
+  const failing = run.recordCheckpoint(state(1), 2, async (folder) => {
+    await fs.writeFile(path.join(folder, "shared.optimizer"), "half");
+    throw new Error("out of paper");
+  });
+  await expect(failing).rejects.toThrow("out of paper");
+  expect(await checkpointSteps(run.layout.checkpoints)).toEqual([]);
+});
+
+test("only the newest checkpoints are kept", async () => {
+  await using run = await openRun(directory, recipe);
+  for (const number of [1, 2, 3, 10]) {
+    await recordStep(run, number);
+    await checkpoint(run, number, 2);
+  }
+  expect(await checkpointSteps(run.layout.checkpoints)).toEqual([3, 10]);
+  expect(await fs.readdir(run.layout.checkpoints)).toHaveLength(2);
+});
+
+test("a finished run is left as it is", async () => {
+  {
+    await using run = await openRun(directory, recipe);
+    await recordStep(run, 1);
+    await run.recordResult(result);
+  }
+  await using run = await openRun(directory, recipe);
+  expect(run.result).toEqual(result);
+  expect(await readMetrics(directory)).toHaveLength(1);
+});
+
+test("another recipe, a folder that is no run, and a second writer are refused", async () => {
+  await using run = await openRun(directory, recipe);
+  await expect(openRun(directory, recipe)).rejects.toThrow("is being written by process");
+  await run.close();
+  await expect(openRun(directory, "name: tiny\nseed: 2\n")).rejects.toThrow(
+    /recipe\.yaml:2 has "seed: 1", now it is "seed: 2"/,
+  );
+  await fs.writeFile(path.join(root, "thesis.txt"), "");
+  await expect(openRun(root, recipe)).rejects.toThrow(/holds .* but no recipe.yaml/);
+  expect((await fs.readdir(root)).toSorted()).toEqual(["thesis.txt", "tiny"]);
+});
+
+test("a file in the way of the folder is said, not crashed at", async () => {
+  await fs.writeFile(directory, "");
+  await expect(openRun(directory, recipe)).rejects.toMatchObject({
+    code: "bad_run",
+    message: expect.stringContaining("a file is in the way") as string,
+  });
+});
+
+test.runIf(process.platform === "linux")(
+  "a full disk stops the run with a message and harms nothing",
+  async () => {
+    await using run = await openRun(directory, recipe);
+    await fs.symlink("/dev/full", run.layout.metrics);
+    await expect(recordStep(run, 1)).rejects.toMatchObject({
+      code: "bad_run",
+      message: expect.stringContaining("the disk is full") as string,
+    });
+    await fs.rm(run.layout.metrics);
+    await run.close();
+    await using again = await openRun(directory, recipe);
+    await recordStep(again, 1);
+    expect(await readMetrics(directory)).toHaveLength(1);
+  },
+);
+
+test("metrics that lost lines which a checkpoint counts on are refused", async () => {
+  {
+    await using run = await openRun(directory, recipe);
+    for (const number of [1, 2]) await recordStep(run, number);
+    await checkpoint(run, 2);
+  }
+  await fs.writeFile(path.join(directory, "metrics.jsonl"), "");
+  await expect(openRun(directory, recipe)).rejects.toThrow(
+    "has 0 steps but the newest checkpoint is of step 2",
+  );
+});
+
+test.each([
+  ["state.json", "state.json is missing"],
+  ["shared.optimizer", "shared.optimizer is missing"],
+])("a checkpoint without %s is damaged", async (name, message) => {
+  {
+    await using run = await openRun(directory, recipe);
+    await recordStep(run, 1);
+    await checkpoint(run, 1);
+  }
+  const folder = path.join(directory, "checkpoints", "step-1");
+  expect((await readCheckpoint(folder)).state).toEqual(state(1));
+  await fs.rm(path.join(folder, name));
+  await expect(openRun(directory, recipe)).rejects.toMatchObject({
+    code: "bad_run",
+    message: expect.stringContaining(message) as string,
+  });
+});
+
+test("runs are listed with their state; damaged ones as such", async () => {
+  const finish = async (name: string) => {
+    await using run = await openRun(path.join(root, name), recipe);
+    await recordStep(run, 1);
+    await run.recordResult(result);
+  };
+  await finish("done");
+  await finish("torn");
+  await fs.writeFile(path.join(root, "torn", "result.json"), '{"schema_version":1');
+  await finish("future");
+  await fs.writeFile(path.join(root, "future", "result.json"), '{"schema_version":2}');
+  await fs.mkdir(path.join(root, "empty"));
+  await (await openRun(path.join(root, "stopped"), recipe)).close();
+  const running = await openRun(path.join(root, "going"), recipe);
+  const statuses = (await listRuns(root)).map((run) => [run.name, run.status]);
+  expect(statuses).toEqual([
+    ["done", "finished"],
+    ["empty", "damaged"],
+    ["future", "damaged"],
+    ["going", "running"],
+    ["stopped", "interrupted"],
+    ["torn", "damaged"],
+  ]);
+  expect(await readResult(path.join(root, "done"))).toEqual(result);
+  await expect(readResult(path.join(root, "future"))).rejects.toThrow("has schema_version 2");
+  expect(await listRuns(path.join(root, "nowhere"))).toEqual([]);
+  await running.close();
+});
+
+test("a record that Troupe did not write is named by file, line and field", async () => {
+  await using run = await openRun(directory, recipe);
+  await run.recordEvaluation(evaluation(1), timing(1));
+  const { success: _, ...without } = evaluation(1);
+  await fs.appendFile(run.layout.evaluations, `${JSON.stringify(without)}\n`);
+  await expect(readEvaluations(directory)).rejects.toThrow(/evaluations\.jsonl:2 .*success/);
+});

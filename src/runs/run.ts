@@ -1,0 +1,197 @@
+/**
+ * A run that is being written. Opening one takes its lock, and brings the folder back to its last checkpoint: what an
+ * interrupted process recorded after it is cut off, because those steps will be done again, with the same result.
+ */
+import fs from "node:fs/promises";
+import path from "node:path";
+import { TroupeError } from "../errors.ts";
+import { checkpointSteps, latestCheckpoint, pruneCheckpoints, writeCheckpoint } from "./checkpoints.ts";
+import type { Checkpoint } from "./checkpoints.ts";
+import { removeTemporaries, syncPath, temporaryPrefix, writeFileDurably, writing } from "./durable.ts";
+import { appendLine, cutLines } from "./json-lines.ts";
+import { episodesFile, layoutOf, stepOfEpisodesFile } from "./layout.ts";
+import type { RunLayout } from "./layout.ts";
+import { acquireLock, lockPrefix } from "./lock.ts";
+import { readEvaluations, readResult, readTimings } from "./read.ts";
+import type {
+  ActionRecord,
+  CheckpointState,
+  EpisodeRecord,
+  Evaluation,
+  RunResult,
+  StepMetrics,
+  Timing,
+} from "./records.ts";
+
+export interface Run extends AsyncDisposable {
+  readonly layout: RunLayout;
+  /** Where to go on from; null: from the beginning. */
+  readonly checkpoint: Checkpoint | null;
+  /** The run is over: nothing is left to do. */
+  readonly result: RunResult | null;
+  /** Evaluations recorded up to the checkpoint, and those made since. */
+  evaluations(): Promise<Evaluation[]>;
+  timings(): Promise<Timing[]>;
+  /** Commits a step: its episodes and timing first, its metrics last. */
+  recordStep(
+    metrics: StepMetrics,
+    timing: Timing,
+    episodes: readonly (EpisodeRecord | ActionRecord)[],
+  ): Promise<void>;
+  recordEvaluation(evaluation: Evaluation, timing: Timing): Promise<void>;
+  /** `fill` writes the files that the state names into the folder given. Older checkpoints beyond `keep` go. */
+  recordCheckpoint(
+    state: CheckpointState,
+    keep: number,
+    fill: (directory: string) => Promise<void>,
+  ): Promise<Checkpoint>;
+  recordResult(result: RunResult): Promise<void>;
+  /** Gives the lock back. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the folder for writing; makes it where there is none.
+ *
+ * Throws `bad_run`: in use by another process, made from another recipe, not a run folder, damaged, or not writable.
+ *
+ * @param recipe The recipe as resolved, in YAML. A run goes on only with the recipe that it began with.
+ */
+export async function openRun(directory: string, recipe: string): Promise<Run> {
+  const layout = layoutOf(directory);
+  await writing(directory, () => fs.mkdir(directory, { recursive: true }));
+  const lock = await acquireLock(directory);
+  try {
+    await settleRecipe(layout, recipe);
+    await clearTemporaries(layout);
+    const checkpoint = await latestCheckpoint(layout.checkpoints);
+    const result = await finishedResult(layout);
+    if (result === null) await rewind(layout, checkpoint?.state.step ?? 0);
+    return makeRun(layout, checkpoint, result, () => lock.release());
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+function makeRun(
+  layout: RunLayout,
+  checkpoint: Checkpoint | null,
+  result: RunResult | null,
+  close: () => Promise<void>,
+): Run {
+  return {
+    layout,
+    checkpoint,
+    result,
+    close,
+    [Symbol.asyncDispose]: close,
+    evaluations: () => readEvaluations(layout.directory),
+    timings: () => readTimings(layout.directory),
+    recordStep: async (metrics, timing, episodes) => {
+      await writeEpisodes(layout, metrics.step, episodes);
+      await appendLine(layout.timings, timing);
+      await appendLine(layout.metrics, metrics);
+    },
+    recordEvaluation: async (evaluation, timing) => {
+      await appendLine(layout.timings, timing);
+      await appendLine(layout.evaluations, evaluation);
+    },
+    recordCheckpoint: async (state, keep, fill) => {
+      await syncRecords(layout);
+      await writing(layout.checkpoints, () => fs.mkdir(layout.checkpoints, { recursive: true }));
+      const written = await writeCheckpoint(layout.checkpoints, state, fill);
+      await pruneCheckpoints(layout.checkpoints, keep);
+      return written;
+    },
+    recordResult: async (value) => {
+      await syncRecords(layout);
+      await writeFileDurably(layout.result, `${JSON.stringify(value, null, 2)}\n`);
+    },
+  };
+}
+
+/** Writes the recipe of a new run; compares that of an old one. */
+async function settleRecipe(layout: RunLayout, recipe: string): Promise<void> {
+  const existing = await fs.readFile(layout.recipe, "utf8").catch(() => null);
+  if (existing === recipe) return;
+  if (existing !== null) throw otherRecipe(layout, existing, recipe);
+  const names = await fs.readdir(layout.directory);
+  const strange = names.find((name) => !name.startsWith(lockPrefix) && !name.startsWith(temporaryPrefix));
+  if (strange !== undefined) {
+    throw new TroupeError(
+      "bad_run",
+      `${layout.directory} holds ${strange} but no recipe.yaml, so it is not a run's folder. Choose another name.`,
+    );
+  }
+  await writeFileDurably(layout.recipe, recipe);
+}
+
+function otherRecipe(layout: RunLayout, existing: string, recipe: string): TroupeError {
+  const [was, is] = [existing.split("\n"), recipe.split("\n")];
+  const at = is.findIndex((line, index) => line !== was[index]);
+  const line = at === -1 ? is.length : at;
+  return new TroupeError(
+    "bad_run",
+    `${layout.directory} was made from another recipe: ${layout.recipe}:${line + 1} has "${(was[line] ?? "").trim()}", ` +
+      `now it is "${(is[line] ?? "").trim()}". Choose another name for this run, or remove that folder.`,
+  );
+}
+
+async function clearTemporaries(layout: RunLayout): Promise<void> {
+  for (const directory of [layout.directory, layout.checkpoints, layout.episodes, layout.models]) {
+    await removeTemporaries(directory);
+  }
+}
+
+async function finishedResult(layout: RunLayout): Promise<RunResult | null> {
+  const there = await fs.stat(layout.result).catch(() => null);
+  return there === null ? null : readResult(layout.directory);
+}
+
+/** Brings the records back to a step; 0 is the beginning. */
+async function rewind(layout: RunLayout, step: number): Promise<void> {
+  const upToStep = (value: Readonly<Record<string, unknown>>) =>
+    typeof value["step"] === "number" && value["step"] <= step;
+  const metrics = await cutLines(layout.metrics, upToStep);
+  await requireSteps(layout, step, metrics.length);
+  await cutLines(layout.timings, upToStep);
+  await cutLines(layout.evaluations, upToStep);
+  const names = await fs.readdir(layout.episodes).catch(() => []);
+  for (const name of names.filter((entry) => (stepOfEpisodesFile(entry) ?? 0) > step)) {
+    await fs.rm(path.join(layout.episodes, name));
+  }
+}
+
+async function requireSteps(layout: RunLayout, step: number, lines: number): Promise<void> {
+  if (lines === step) return;
+  const steps = (await checkpointSteps(layout.checkpoints)).filter((other) => other <= lines);
+  const fix =
+    steps.length > 0
+      ? `remove the folders after step-${steps.at(-1)} in ${layout.checkpoints} to go on from there`
+      : "remove the run's folder to begin anew";
+  throw new TroupeError(
+    "bad_run",
+    `${layout.metrics} has ${lines} steps but the newest checkpoint is of step ${step}: lines were removed. ` +
+      `Restore the file, or ${fix}.`,
+  );
+}
+
+async function writeEpisodes(
+  layout: RunLayout,
+  step: number,
+  records: readonly (EpisodeRecord | ActionRecord)[],
+): Promise<void> {
+  if (records.length === 0) return;
+  await writing(layout.episodes, () => fs.mkdir(layout.episodes, { recursive: true }));
+  const lines = records.map((record) => `${JSON.stringify(record)}\n`);
+  await writeFileDurably(episodesFile(layout, step), lines.join(""));
+}
+
+/** A checkpoint must never be on the disk before the records of its steps are. */
+async function syncRecords(layout: RunLayout): Promise<void> {
+  for (const file of [layout.metrics, layout.timings, layout.evaluations]) {
+    if (await fs.stat(file).catch(() => null)) await syncPath(file);
+  }
+  await syncPath(layout.directory);
+}
