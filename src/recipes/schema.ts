@@ -8,7 +8,7 @@ const count = z.int().min(1);
 const fraction = z.number().min(0).max(1);
 const name = z
   .string()
-  .regex(/^[a-z][a-z0-9-]*$/i, "a name: letters, digits and dashes, beginning with a letter");
+  .regex(/^[A-Za-z][A-Za-z0-9-]*$/, "a name: letters, digits and dashes, beginning with a letter");
 
 const environment = z
   .looseObject({ name: z.string() })
@@ -59,8 +59,8 @@ const optimizer = {
   finalLearningRate: fraction.default(0.1).describe("Share of learningRate left at the last step."),
   warmupSteps: z.int().min(0).default(0),
   weightDecay: z.number().min(0).default(0),
-  beta1: fraction.default(0.9),
-  beta2: fraction.default(0.95),
+  beta1: z.number().min(0).lt(1).default(0.9),
+  beta2: z.number().min(0).lt(1).default(0.95),
   epsilon: z.number().positive().default(1e-8),
   clipNorm: z.number().min(0).default(1).describe("Largest gradient norm; 0: no clipping."),
 };
@@ -91,7 +91,7 @@ const evaluation = z.strictObject({
   temperature: z.number().min(0).default(0),
   topP: z.number().gt(0).max(1).default(1),
   compare: z
-    .record(z.string(), teamSchema)
+    .record(name, teamSchema)
     .default({})
     .describe("Other teams, evaluated before training for the table."),
 });

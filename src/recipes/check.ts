@@ -1,0 +1,247 @@
+/** The combinations a schema cannot see: each refusal says why, and the nearest thing that works. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Algorithm } from "../credit/algorithm.ts";
+import type { EngineCapabilities } from "../engines/engine.ts";
+import type { Environment } from "../environments/environment.ts";
+import type { Catalog } from "./catalog.ts";
+import { didYouMean } from "./nearest.ts";
+import type { Recipe, RecipeTeam } from "./schema.ts";
+import type { Path } from "./tree.ts";
+import { showKey } from "./tree.ts";
+
+/** A combination that cannot be run. */
+export interface Refusal {
+  readonly path: Path;
+  readonly problem: string;
+  readonly fix?: string;
+}
+
+export interface Combination {
+  readonly recipe: Recipe;
+  readonly environment: Environment;
+  readonly algorithm: Algorithm;
+}
+
+/** Every impossible combination of a recipe whose single values are right. */
+export function checkRecipe(combination: Combination, catalog: Catalog): readonly Refusal[] {
+  const { recipe, environment } = combination;
+  const teams: [Path, RecipeTeam][] = [
+    [["team"], recipe.team],
+    ...Object.entries(recipe.evaluation.compare).map(([name, team]): [Path, RecipeTeam] => [
+      ["evaluation", "compare", name],
+      team,
+    ]),
+  ];
+  return [
+    ...teams.flatMap(([path, team]) => checkTeam(path, team, recipe, environment)),
+    ...checkPolicies(recipe, teams, catalog),
+    ...checkCredit(combination),
+    ...checkSchedules(combination),
+    ...checkEngine(combination, catalog.engines[recipe.engine.type]),
+  ];
+}
+
+function checkTeam(
+  path: Path,
+  team: RecipeTeam,
+  recipe: Recipe,
+  environment: Environment,
+): readonly Refusal[] {
+  return [
+    ...Object.entries(team.roles).flatMap(([name, role]) =>
+      checkRole([...path, "roles", name], role.seat ?? name, role.policy, recipe, environment),
+    ),
+    ...checkPhases(path, team),
+  ];
+}
+
+function checkRole(
+  path: Path,
+  seat: string,
+  policy: string,
+  recipe: Recipe,
+  environment: Environment,
+): readonly Refusal[] {
+  const refusals: Refusal[] = [];
+  const seats = Object.keys(environment.seats);
+  if (!seats.includes(seat)) {
+    refusals.push({
+      path: [...path, "seat"],
+      problem: `${environment.name} has no seat \`${seat}\``,
+      fix: `${didYouMean(seat, seats)}Its seats: ${seats.join(", ")}`,
+    });
+  }
+  const policies = Object.keys(recipe.policies);
+  if (!policies.includes(policy)) {
+    refusals.push({
+      path: [...path, "policy"],
+      problem: `there is no policy \`${policy}\``,
+      fix: `${didYouMean(policy, policies)}Policies of this recipe: ${policies.join(", ") || "none"}`,
+    });
+  }
+  return refusals;
+}
+
+function checkPhases(path: Path, team: RecipeTeam): readonly Refusal[] {
+  const refusals: Refusal[] = [];
+  const roles = Object.keys(team.roles);
+  const acting = team.phases.flat();
+  for (const [phase, names] of team.phases.entries()) {
+    for (const [index, name] of names.entries()) {
+      if (roles.includes(name)) continue;
+      const known = roles.join(", ") || "none";
+      const fix = `${didYouMean(name, roles)}Roles of this team: ${known}`;
+      refusals.push({
+        path: [...path, "phases", phase, index],
+        problem: `there is no role \`${name}\``,
+        fix,
+      });
+    }
+    refusals.push(...checkSeatsOfPhase([...path, "phases", phase], names, team));
+  }
+  for (const name of roles) {
+    const times = acting.filter((each) => each === name).length;
+    if (times === 1) continue;
+    const problem =
+      times === 0
+        ? "the role never acts"
+        : `the role acts ${times} times in a turn, at most once is possible`;
+    const fix =
+      times === 0
+        ? `put it in ${showKey([...path, "phases"])}, or remove it`
+        : "give the second act to a role of its own";
+    refusals.push({ path: [...path, "roles", name], problem, fix });
+  }
+  return refusals;
+}
+
+/** An environment takes one action from each seat of a phase, so two roles in one seat cannot act at once. */
+function checkSeatsOfPhase(path: Path, names: readonly string[], team: RecipeTeam): readonly Refusal[] {
+  const known = names.filter((name) => Object.hasOwn(team.roles, name));
+  const seats = known.map((name) => team.roles[name]?.seat ?? name);
+  const twice = seats.find((seat, index) => seats.indexOf(seat) !== index);
+  if (twice === undefined || new Set(known).size < known.length) return [];
+  const problem = `two roles of one phase sit in the seat \`${twice}\``;
+  return [{ path, problem, fix: "let them act in different phases" }];
+}
+
+function checkPolicies(
+  recipe: Recipe,
+  teams: readonly [Path, RecipeTeam][],
+  catalog: Catalog,
+): readonly Refusal[] {
+  const used = new Set(teams.flatMap(([, team]) => Object.values(team.roles).map((role) => role.policy)));
+  const refusals: Refusal[] = [];
+  for (const [name, { model }] of Object.entries(recipe.policies)) {
+    const path = ["policies", name];
+    if (!used.has(name)) {
+      refusals.push({
+        path,
+        problem: "no role plays with this policy",
+        fix: "remove it, or name it in a role's `policy`",
+      });
+    }
+    if ("path" in model) refusals.push(...checkModelPath([...path, "model", "path"], model.path));
+    else if (!catalog.presets.includes(model.preset)) {
+      const problem = `there is no preset \`${model.preset}\``;
+      const fix = `${didYouMean(model.preset, catalog.presets)}Presets: ${catalog.presets.join(", ")}`;
+      refusals.push({ path: [...path, "model", "preset"], problem, fix });
+    }
+  }
+  if (recipe.train.steps > 0 && Object.values(recipe.team.roles).every((role) => role.frozen)) {
+    const fix = "take `frozen` from a role, or use `troupe eval`";
+    refusals.push({
+      path: ["team", "roles"],
+      problem: "every role is frozen, so nothing would be trained",
+      fix,
+    });
+  }
+  return refusals;
+}
+
+function checkModelPath(path: Path, directory: string): readonly Refusal[] {
+  if (existsSync(join(directory, "config.json"))) return [];
+  const what = existsSync(directory) ? `no config.json in ${directory}` : `${directory} does not exist`;
+  const fix = "give a model directory in the Hugging Face layout, or make one with `troupe init`";
+  return [{ path, problem: what, fix }];
+}
+
+/** A baseline that gives a lone action its own return back leaves it without credit. */
+function checkCredit({ recipe, algorithm }: Combination): readonly Refusal[] {
+  const { root, inner } = algorithm.sampling.branch;
+  const alone = Math.max(root, inner) === 1 && algorithm.baseline([1])[0] === 1;
+  if (!alone || recipe.train.steps === 0) return [];
+  const problem = `${algorithm.name} compares the actions of a group, and here each group has one: every advantage would be 0`;
+  return [{ path: ["algorithm"], problem, fix: "sample at least 2 actions per group" }];
+}
+
+function checkSchedules({ recipe, environment }: Combination): readonly Refusal[] {
+  const { train, warmStart } = recipe;
+  const refusals: Refusal[] = [];
+  if (train.minibatches > train.tasksPerStep) {
+    const problem = `${train.minibatches} minibatches cannot be made from ${train.tasksPerStep} tasks, some would be empty`;
+    refusals.push({
+      path: ["train", "minibatches"],
+      problem,
+      fix: `at most train.tasksPerStep, ${train.tasksPerStep}`,
+    });
+  }
+  if (warmStart && !environment.demonstrations) {
+    const problem = `${environment.name} has no solver to demonstrate its tasks`;
+    refusals.push({
+      path: ["warmStart"],
+      problem,
+      fix: "remove warmStart, and start from a model that can already act",
+    });
+  }
+  for (const [name, schedule] of Object.entries({ train, warmStart })) {
+    if (schedule === undefined || schedule.steps === 0 || schedule.warmupSteps < schedule.steps) continue;
+    const problem = `a warm-up of ${schedule.warmupSteps} steps never ends in ${schedule.steps}`;
+    refusals.push({ path: [name, "warmupSteps"], problem, fix: `make it smaller than ${name}.steps` });
+  }
+  return refusals;
+}
+
+function checkEngine(
+  { recipe, algorithm }: Combination,
+  engine: EngineCapabilities | undefined,
+): readonly Refusal[] {
+  if (engine === undefined) return [];
+  const type = `the engine \`${recipe.engine.type}\``;
+  const refusals: Refusal[] = [];
+  const loss = algorithm.objective.loss.type;
+  if (!engine.losses.includes(loss)) {
+    refusals.push({
+      path: ["algorithm"],
+      problem: `${type} has no loss \`${loss}\``,
+      fix: `it has ${engine.losses.join(", ")}`,
+    });
+  }
+  if (recipe.train.topK > 0 && !engine.topK) {
+    refusals.push({
+      path: ["train", "topK"],
+      problem: `${type} cannot sample with top-k`,
+      fix: "set it to 0",
+    });
+  }
+  for (const [name, policy] of Object.entries(recipe.policies)) {
+    const can = policy.adapter ? engine.adapters : engine.wholeModel;
+    if (can) continue;
+    const what = policy.adapter ? "adapters" : "whole models";
+    const fix = policy.adapter ? "remove `adapter`" : "give the policy an `adapter`";
+    refusals.push({ path: ["policies", name], problem: `${type} cannot train ${what}`, fix });
+  }
+  return [...refusals, ...checkStopStrings(recipe, engine, type)];
+}
+
+function checkStopStrings(recipe: Recipe, engine: EngineCapabilities, type: string): readonly Refusal[] {
+  if (engine.stopStrings) return [];
+  return Object.entries(recipe.team.roles)
+    .filter(([, role]) => role.stop.length > 0)
+    .map(([name]) => ({
+      path: ["team", "roles", name, "stop"],
+      problem: `${type} cannot stop at a string`,
+      fix: "remove it; the chat template's end of turn still stops",
+    }));
+}

@@ -1,0 +1,130 @@
+/** What zod found wrong, in the words of a recipe: where, what was found, what was expected, the nearest valid name. */
+import type { z } from "zod";
+import type { Mistake } from "./mistakes.ts";
+import { didYouMean, nearestName } from "./nearest.ts";
+import { shorten } from "./origin.ts";
+import type { JsonSchema } from "./shape.ts";
+import { expectation, keysOf, schemaAt } from "./shape.ts";
+import type { Path, Tree } from "./tree.ts";
+import { keyOriginAt, originAt, plainOf, showKey, treeAt } from "./tree.ts";
+
+type Issue = z.core.$ZodIssue;
+
+/** The mistakes behind a failed parse of the value at `base` in the tree. */
+export function explain(
+  issues: readonly Issue[],
+  tree: Tree,
+  schema: JsonSchema,
+  base: Path = [],
+): readonly Mistake[] {
+  return issues.flatMap((issue) => explainIssue(issue, { tree, schema, base }));
+}
+
+interface Context {
+  readonly tree: Tree;
+  /** Of the value at `base`. */
+  readonly schema: JsonSchema;
+  readonly base: Path;
+}
+
+function explainIssue(issue: Issue, context: Context): readonly Mistake[] {
+  const inner = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
+  const path = [...context.base, ...inner];
+  const shape = schemaAt(context.schema, inner);
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return issue.keys.map((key) => unknownKey([...path, key], shape, context.tree));
+    case "invalid_union":
+      return explainUnion(issue, path, shape, context);
+    case "invalid_key": {
+      const problem = `\`${shorten(String(path.at(-1)), 40)}\` is not ${issue.issues[0]?.message ?? "a name"}`;
+      return [{ origin: keyOriginAt(context.tree, path), key: showKey(path), problem }];
+    }
+    default:
+      return [wrongValue(issue, path, shape, context.tree)];
+  }
+}
+
+/** The branch of a union that the value comes nearest to, or what the whole union expects. */
+function explainUnion(
+  issue: Extract<Issue, { code: "invalid_union" }>,
+  path: Path,
+  shape: JsonSchema | undefined,
+  context: Context,
+): readonly Mistake[] {
+  const found = treeAt(context.tree, path);
+  if (found?.kind === "mapping" && found.entries.size === 1) {
+    const [key] = found.entries.keys();
+    const branch = (shape?.anyOf ?? []).findIndex((each) => keysOf(each).includes(String(key)));
+    const issues = issue.errors[branch];
+    if (issues !== undefined) return explain(issues, context.tree, shape?.anyOf?.[branch] ?? {}, path);
+  }
+  return [wrongValue(issue, path, shape, context.tree)];
+}
+
+function unknownKey(path: Path, parent: JsonSchema | undefined, tree: Tree): Mistake {
+  const key = String(path.at(-1));
+  const valid = keysOf(parent);
+  if (valid.includes(key)) return oneOfTwo(path, valid, tree);
+  const where = path.length === 1 ? "a recipe" : `\`${showKey(path.slice(0, -1))}\``;
+  const fix = `${didYouMean(key, valid)}Keys of ${where}: ${valid.length === 0 ? "none" : valid.join(", ")}`;
+  return { origin: keyOriginAt(tree, path), key: showKey(path), problem: "unknown key", fix };
+}
+
+/** Keys of different branches of a union: `preset` and `path` of a model. */
+function oneOfTwo(path: Path, keys: readonly string[], tree: Tree): Mistake {
+  const parent = path.slice(0, -1);
+  const others = keys.filter((key) => key !== path.at(-1) && treeAt(tree, [...parent, key]) !== undefined);
+  const problem = `cannot stand beside ${others.map((key) => `\`${key}\``).join(", ")}`;
+  const fix = `take one back: ${showKey([...parent, others[0] ?? ""])}=null`;
+  return { origin: keyOriginAt(tree, path), key: showKey(path), problem, fix };
+}
+
+function wrongValue(issue: Issue, path: Path, shape: JsonSchema | undefined, tree: Tree): Mistake {
+  const origin = originAt(tree, path);
+  const expected = expectedBy(issue, shape);
+  const found = treeAt(tree, path);
+  if (found === undefined || (found.kind === "scalar" && found.value === null)) {
+    return { origin, key: showKey(path), problem: `missing; expected ${expected}` };
+  }
+  const value = plainOf(found);
+  const fix = hint(value, shape);
+  const problem = `expected ${expected}, found ${show(value)}`;
+  return { origin, key: showKey(path), problem, ...(fix === undefined ? {} : { fix }) };
+}
+
+function expectedBy(issue: Issue, shape: JsonSchema | undefined): string {
+  if (issue.code === "invalid_format" || issue.code === "custom") return issue.message;
+  return shape === undefined ? issue.message : expectation(shape);
+}
+
+function show(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (typeof value === "object" && value !== null) return "a mapping";
+  return shorten(typeof value === "string" ? JSON.stringify(value) : String(value), 60);
+}
+
+const otherSpellings: Readonly<Record<string, string>> = {
+  yes: "true",
+  on: "true",
+  no: "false",
+  off: "false",
+  none: "null",
+  nil: "null",
+  undefined: "null",
+};
+
+/** What somebody used to another notation meant: Python's None, `1_000`, a name nearly right. */
+function hint(value: unknown, shape: JsonSchema | undefined): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const spelling = otherSpellings[value.trim().toLowerCase()];
+  if (spelling === "null") return "write null for the default";
+  if (spelling !== undefined && shape?.type === "boolean") return `write ${spelling}`;
+  const digits = value.replaceAll(/[_,\s]/g, "");
+  const number = digits === "" ? NaN : Number(digits);
+  if ((shape?.type === "integer" || shape?.type === "number") && Number.isFinite(number)) {
+    return `write ${number} without quotes or separators`;
+  }
+  const nearest = nearestName(value, (shape?.enum ?? []).map(String));
+  return nearest === undefined ? undefined : `did you mean ${nearest}?`;
+}

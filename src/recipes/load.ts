@@ -1,0 +1,60 @@
+/** A recipe's file and the files it extends, merged into one tree. */
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { RecipeError } from "./mistakes.ts";
+import type { Origin } from "./origin.ts";
+import { showPath } from "./origin.ts";
+import type { MappingTree, Tree } from "./tree.ts";
+import { mergeTrees } from "./tree.ts";
+import { parseYaml } from "./yaml.ts";
+
+/** Reads a recipe with what it extends (`extends: other.yaml`, relative to the file that says it). */
+export function loadTree(file: string): MappingTree {
+  return loadLayer(resolve(file), [], { kind: "file", file, line: 1, column: 1 });
+}
+
+function loadLayer(file: string, below: readonly string[], asked: Origin): MappingTree {
+  if (below.includes(file)) {
+    const circle = [...below.slice(below.indexOf(file)), file].map(showPath).join(" → ");
+    throw new RecipeError([
+      { origin: asked, key: "extends", problem: `recipes extend each other in a circle: ${circle}` },
+    ]);
+  }
+  const origin: Origin = { kind: "file", file, line: 1, column: 1 };
+  const tree = parseYaml(readText(file, asked), (line, column) => ({ ...origin, line, column }));
+  if (tree.kind !== "mapping") {
+    const problem = `a recipe is a mapping of keys to values, found ${nameOfKind(tree)}`;
+    throw new RecipeError([{ origin: tree.origin, key: "", problem }]);
+  }
+  return withExtended(tree, file, [...below, file]);
+}
+
+function withExtended(tree: MappingTree, file: string, below: readonly string[]): MappingTree {
+  const entry = tree.entries.get("extends");
+  if (entry === undefined) return tree;
+  const { value } = entry;
+  if (value.kind !== "scalar" || typeof value.value !== "string") {
+    const problem = `expected the file of another recipe, found ${nameOfKind(value)}`;
+    throw new RecipeError([{ origin: value.origin, key: "extends", problem }]);
+  }
+  const own = new Map(tree.entries);
+  own.delete("extends");
+  const base = loadLayer(resolve(dirname(file), value.value), below, value.origin);
+  const merged = mergeTrees(base, { ...tree, entries: own }) as MappingTree;
+  return { ...merged, origin: tree.origin };
+}
+
+function readText(file: string, asked: Origin): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    const problem = `cannot read ${showPath(file)}: ${(cause as NodeJS.ErrnoException).code ?? String(cause)}`;
+    throw new RecipeError([{ origin: asked, key: "", problem }]);
+  }
+}
+
+function nameOfKind(tree: Tree): string {
+  if (tree.kind === "mapping") return "a mapping";
+  if (tree.kind === "sequence") return "a list";
+  return tree.value === null ? "nothing" : `\`${String(tree.value)}\``;
+}

@@ -1,0 +1,41 @@
+/**
+ * What is wrong with a recipe: all of it at once, each mistake with its place, what was found, what was expected and
+ * what to do.
+ */
+import { TroupeError } from "../errors.ts";
+import type { Origin } from "./origin.ts";
+import { showOrigin } from "./origin.ts";
+
+export interface Mistake {
+  readonly origin: Origin;
+  /** The key it is about: `train.steps`; empty: the whole recipe. */
+  readonly key: string;
+  /** What was found and what was expected. */
+  readonly problem: string;
+  /** What to do. */
+  readonly fix?: string;
+}
+
+/** A refused recipe. `message` shows every mistake; `mistakes` are the same as data. */
+export class RecipeError extends TroupeError {
+  readonly mistakes: readonly Mistake[];
+
+  constructor(mistakes: readonly Mistake[]) {
+    super("bad_recipe", showMistakes(mistakes));
+    this.name = "RecipeError";
+    this.mistakes = mistakes;
+  }
+}
+
+export function showMistake(mistake: Mistake): string {
+  const subject = mistake.key === "" ? "" : `${mistake.key}: `;
+  const fix = mistake.fix === undefined ? "" : `; ${mistake.fix}`;
+  return `${showOrigin(mistake.origin)}: ${subject}${mistake.problem}${fix}`;
+}
+
+function showMistakes(mistakes: readonly Mistake[]): string {
+  const lines = mistakes.map(showMistake);
+  return lines.length === 1
+    ? lines.join()
+    : [`${lines.length} mistakes in the recipe:`, ...lines].join("\n  ");
+}

@@ -1,0 +1,97 @@
+/** `key.path=value` from the command line, laid over a recipe's tree. Values are YAML: scalars, `[…]`, `{…}`. */
+import type { Mistake } from "./mistakes.ts";
+import { RecipeError } from "./mistakes.ts";
+import type { Origin } from "./origin.ts";
+import { parseYaml } from "./yaml.ts";
+import type { MappingTree, SequenceTree, Tree } from "./tree.ts";
+import { mergeTrees, showKey } from "./tree.ts";
+
+/** Lays the overrides over the tree in their order. Throws `RecipeError` with every override that cannot be read. */
+export function applyOverrides(tree: MappingTree, overrides: readonly string[]): MappingTree {
+  const mistakes: Mistake[] = [];
+  let result: Tree = tree;
+  for (const text of overrides) {
+    try {
+      result = applyOverride(result, text);
+    } catch (error) {
+      if (!(error instanceof RecipeError)) throw error;
+      mistakes.push(...error.mistakes);
+    }
+  }
+  if (mistakes.length > 0) throw new RecipeError(mistakes);
+  return result as MappingTree;
+}
+
+function applyOverride(tree: Tree, text: string): Tree {
+  const origin: Origin = { kind: "override", text };
+  const equals = text.indexOf("=");
+  const refuse = (key: string, problem: string, fix?: string): never => {
+    throw new RecipeError([{ origin, key, problem, ...(fix === undefined ? {} : { fix }) }]);
+  };
+  if (equals < 0) return refuse("", "expected key.path=value, found no `=`", missingEqualsFix(text));
+  const key = text.slice(0, equals);
+  const path = key.split(".");
+  if (/^[+~-]/.test(key)) return refuse("", `\`${key}\` is not a key`, prefixFix(key, text));
+  if (path.some((part) => part === "" || part !== part.trim())) {
+    return refuse("", `\`${key}\` is not a key`, "write key.path=value without spaces or empty parts");
+  }
+  const value = text.slice(equals + 1);
+  if (value.trim() === "") {
+    return refuse(key, "no value after `=`", `write ${key}='""' for empty text, ${key}=null for the default`);
+  }
+  return put(
+    tree,
+    path,
+    parseYaml(value, () => origin),
+    { origin, path },
+  );
+}
+
+interface Place {
+  readonly origin: Origin;
+  readonly path: readonly string[];
+}
+
+/** The tree with `value` at `path`; mappings on the way are made where they are missing. */
+function put(tree: Tree | undefined, path: readonly string[], value: Tree, place: Place): Tree {
+  const [head, ...rest] = path;
+  if (head === undefined) return tree === undefined ? value : mergeTrees(tree, value);
+  if (tree?.kind === "sequence") return putItem(tree, head, rest, value, place);
+  const base: MappingTree =
+    tree?.kind === "mapping" ? tree : { kind: "mapping", origin: place.origin, entries: new Map() };
+  const child = put(base.entries.get(head)?.value, rest, value, place);
+  const entries = new Map(base.entries).set(head, { keyOrigin: place.origin, value: child });
+  return { ...base, entries };
+}
+
+function putItem(
+  tree: SequenceTree,
+  head: string,
+  rest: readonly string[],
+  value: Tree,
+  place: Place,
+): SequenceTree {
+  const index = Number(head);
+  if (!/^\d+$/.test(head) || index >= tree.items.length) {
+    const key = showKey(place.path.slice(0, place.path.length - rest.length - 1));
+    const problem = `\`${head}\` is no item of the list ${key}, which has ${tree.items.length}`;
+    const fix = `replace the whole list: ${key}=[…]`;
+    throw new RecipeError([{ origin: place.origin, key: showKey(place.path), problem, fix }]);
+  }
+  const items = tree.items.with(index, put(tree.items[index], rest, value, place));
+  return { ...tree, origin: place.origin, items };
+}
+
+function missingEqualsFix(text: string): string {
+  if (/\.ya?ml$/.test(text)) return "name the recipe first, before its overrides";
+  const colon = /^([\w.-]+):\s*(.*)$/.exec(text);
+  if (colon) return `write ${colon[1]}=${colon[2] === "" ? "…" : colon[2]}`;
+  return `write ${text}=…, without spaces around \`=\``;
+}
+
+/** Other systems' grammars: `+key=` adds, `~key` removes, `--key=` is an option. */
+function prefixFix(key: string, text: string): string {
+  const bare = key.replace(/^[+~-]+/, "");
+  if (key.startsWith("~")) return `write ${bare}=null to take a key back`;
+  return `write ${bare}${text.slice(key.length)}`;
+}

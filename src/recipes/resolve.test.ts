@@ -1,0 +1,286 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { TroupeError } from "../errors.ts";
+import { rightRecipe, testCatalog } from "./fixtures/catalog.ts";
+import { RecipeError } from "./mistakes.ts";
+import type { ResolvedRecipe } from "./resolve.ts";
+import { resolveRecipe } from "./resolve.ts";
+import { annotatedYaml, recipeToYaml } from "./write.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "troupe-recipes-"));
+  write("right.yaml", rightRecipe);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function write(name: string, text: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+function resolve(overrides: readonly string[] = [], name = "right.yaml"): ResolvedRecipe {
+  return resolveRecipe(join(folder, name), overrides, testCatalog);
+}
+
+function refusal(overrides: readonly string[] = [], name = "right.yaml"): RecipeError {
+  try {
+    resolve(overrides, name);
+  } catch (error) {
+    if (error instanceof RecipeError) return error;
+    throw error;
+  }
+  throw new Error("the recipe was not refused");
+}
+
+describe("a right recipe", () => {
+  it("gets the defaults of the schema, the environment and the algorithm", () => {
+    const { recipe } = resolve();
+    expect(recipe.environment).toEqual({ name: "grid", size: 6, walls: 0.22 });
+    expect(recipe.algorithm).toEqual({ name: "at-grpo", samples: 4 });
+    expect(recipe.train.clipNorm).toBe(1);
+    expect(recipe.evaluation.tasks).toBe(500);
+  });
+
+  it("takes overrides in order, scalars and collections", () => {
+    const { recipe } = resolve(["train.steps=7", "team.phases=[[walker], [scout]]", "train.steps=9"]);
+    expect(recipe.train.steps).toBe(9);
+    expect(recipe.team.phases).toEqual([["walker"], ["scout"]]);
+  });
+
+  it("merges a mapping into a mapping and reaches into lists", () => {
+    const { recipe } = resolve([
+      "train={steps: 2, topK: 5}",
+      "team.phases.0.0=walker",
+      "team.phases.1.0=scout",
+    ]);
+    expect(recipe.train).toMatchObject({ steps: 2, topK: 5, tasksPerStep: 8 });
+    expect(recipe.team.phases).toEqual([["walker"], ["scout"]]);
+  });
+
+  it("takes a key back with null", () => {
+    const { recipe } = resolve(["warmStart=null", "environment.size=null"]);
+    expect(recipe.warmStart).toBeUndefined();
+    expect(recipe.environment).toMatchObject({ size: 10 });
+  });
+
+  it("knows where each value came from", () => {
+    const { originOf } = resolve(["train.steps=7"]);
+    expect(originOf(["environment", "size"])).toBe(`${join(folder, "right.yaml")}:4:9`);
+    expect(originOf(["train", "steps"])).toBe("override `train.steps=7`");
+    expect(originOf(["train", "topK"])).toBe("default");
+  });
+
+  it("is the same after being written and read again", () => {
+    const { recipe, originOf } = resolve(["team.roles.scout.prompt='a: #b\n\n c'", "train.schedule=cosine"]);
+    write("again.yaml", recipeToYaml(recipe));
+    expect(resolve([], "again.yaml").recipe).toEqual(recipe);
+    expect(parse(annotatedYaml(recipe, originOf))).toEqual(parse(recipeToYaml(recipe)));
+    expect(annotatedYaml(recipe, originOf)).toContain("schedule: cosine # override `train.schedule=cosine`");
+  });
+});
+
+describe("extends", () => {
+  it("lays the file over what it extends, and a mistake points to the file that made it", () => {
+    write("child.yaml", "extends: right.yaml\nname: child\ntrain:\n  steps: 2\n  topP: 7\n");
+    const error = refusal(["train.topP=0.5", "train.steps=-1"], "child.yaml");
+    expect(error.message).toContain("override `train.steps=-1`: train.steps");
+    expect(resolve(["train.topP=0.5"], "child.yaml").recipe).toMatchObject({
+      name: "child",
+      train: { steps: 2, topP: 0.5, tasksPerStep: 8 },
+    });
+    expect(refusal([], "child.yaml").message).toContain("child.yaml:5:9: train.topP");
+    write("grandchild.yaml", "extends: child.yaml\nname: grandchild\n");
+    expect(refusal([], "grandchild.yaml").message).toContain("child.yaml:5:9: train.topP");
+  });
+
+  it("refuses a circle and a missing file where they are named", () => {
+    write("a.yaml", "extends: b.yaml\n");
+    write("b.yaml", "name: b\nextends: a.yaml\n");
+    expect(refusal([], "a.yaml").message).toMatch(
+      /b\.yaml:2:10: extends: .*circle: .*a\.yaml → .*b\.yaml → .*a\.yaml/,
+    );
+    write("c.yaml", "extends: nothing.yaml\n");
+    expect(refusal([], "c.yaml").message).toMatch(/c\.yaml:1:10: cannot read .*nothing\.yaml: ENOENT/);
+  });
+});
+
+describe("mistakes in values", () => {
+  const file = rightRecipe.replace("  steps: 5", "  setps: 5").replace("turns: 3", "turns: three");
+
+  it("are all reported at once, with line and column, in one message", () => {
+    write("wrong.yaml", file.replace("size: 6", "size: 1\n  colour: red"));
+    const { message, mistakes, code } = refusal([], "wrong.yaml");
+    expect(code).toBe("bad_recipe");
+    expect(mistakes).toHaveLength(5);
+    expect(message).toContain(
+      "wrong.yaml:4:9: environment.size: expected a whole number from 2 to 50, found 1",
+    );
+    expect(message).toContain(
+      "wrong.yaml:5:3: environment.colour: unknown key; Keys of `environment`: size, walls",
+    );
+    expect(message).toContain(
+      'wrong.yaml:11:10: team.turns: expected a whole number, at least 1, found "three"',
+    );
+    expect(message).toContain(
+      "wrong.yaml:21:3: train.setps: unknown key; did you mean `steps`? Keys of `train`: steps,",
+    );
+    expect(message).toContain("train.steps: missing; expected a whole number, at least 0");
+  });
+
+  const cases: readonly (readonly [string, string])[] = [
+    ["train.steps=1_000", 'found "1_000"; write 1000 without quotes or separators'],
+    ["seed=None", "write null for the default"],
+    ["team.roles.scout.frozen=yes", 'expected true or false, found "yes"; write true'],
+    ["train.schedule=cosin", 'one of constant, linear, cosine, found "cosin"; did you mean cosine?'],
+    ["policies.shared.model=3", "the key preset or a mapping with the key path, found 3"],
+    [
+      "policies.shared.model={path: 3}",
+      "expected a mapping with the key preset or a mapping with the key path",
+    ],
+    ["team.roles.2nd={policy: shared}", "`2nd` is not a name: letters, digits and dashes"],
+    ["team.phases=[[]]", "team.phases.0: expected a list of at least 1, each item text, found an empty list"],
+    ["train.learningRate=.nan", "expected a number, above 0, found NaN"],
+    ["environment.name=gird", "there is no environment `gird`; did you mean `grid`? Known: grid, puzzle"],
+    ["algorithm.name=ATGRPO", "did you mean `at-grpo`?"],
+    ["algorithm.sample=3", "algorithm.sample: unknown key; did you mean `samples`?"],
+    ["constructor.name=3", "constructor: unknown key"],
+    ["__proto__.seed=3", "__proto__: unknown key"],
+    ["environment.name=toString", "there is no environment `toString`"],
+    ["extends=other.yaml", "extends: unknown key"],
+  ];
+  it.each(cases)("%s", (override, expected) => {
+    expect(refusal([override]).message).toContain(expected);
+  });
+
+  it("are shown where YAML itself is broken", () => {
+    write("broken.yaml", "name: broken\nteam: [1, 2\ntrain: {steps: 1}\n");
+    expect(refusal([], "broken.yaml").message).toMatch(/broken\.yaml:3:\d+: not valid YAML/);
+    write("twice.yaml", "name: twice\nseed: 1\nseed: 2\n");
+    expect(refusal([], "twice.yaml").message).toContain(
+      "twice.yaml:3:1: not valid YAML: Map keys must be unique",
+    );
+    write("list.yaml", "- name: list\n");
+    expect(refusal([], "list.yaml").message).toContain(
+      "list.yaml:1:1: a recipe is a mapping of keys to values, found a list",
+    );
+    write("empty.yaml", "");
+    expect(refusal([], "empty.yaml").message).toContain("found nothing");
+    write(
+      "bomb.yaml",
+      `a: &a [1,1,1,1,1,1,1,1,1]\n${[..."bcdefgh"].map((key, i) => `${key}: &${key} [${`*${"abcdefg"[i]},`.repeat(9)}]`).join("\n")}\n`,
+    );
+    expect(refusal([], "bomb.yaml").message).toContain("too large or too deep");
+  });
+});
+
+describe("overrides of another grammar", () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ["+train.steps=3", "`+train.steps` is not a key; write train.steps=3"],
+    ["~warmStart", "write ~warmStart=…"],
+    ["~warmStart=", "write warmStart=null to take a key back"],
+    ["--train.steps=3", "write train.steps=3"],
+    ["train.steps:3", "found no `=`; write train.steps=3"],
+    ["train.steps", "write train.steps=…, without spaces around `=`"],
+    ["train..steps=3", "`train..steps` is not a key"],
+    ["team.roles.scout.prompt=", "write team.roles.scout.prompt='\"\"' for empty text"],
+    ["recipe.yaml", "name the recipe first"],
+    ["team.phases=[[scout]", "not valid YAML"],
+    ["team.phases.7=[scout]", "`7` is no item of the list team.phases, which has 2"],
+  ];
+  it.each(cases)("%s", (override, expected) => {
+    expect(refusal([override]).message).toContain(expected);
+  });
+});
+
+describe("impossible combinations", () => {
+  const cases: readonly (readonly [string, string])[] = [
+    [
+      "team.roles.scout.policy=shard",
+      "no policy `shard`; did you mean `shared`? Policies of this recipe: shared",
+    ],
+    [
+      "team.roles.scout.seat=scoot",
+      "grid has no seat `scoot`; did you mean `scout`? Its seats: scout, walker",
+    ],
+    ["team.phases=[[scout], [wlker]]", "team.phases.1.0: there is no role `wlker`; did you mean `walker`?"],
+    ["team.phases=[[scout]]", "team.roles.walker: the role never acts; put it in team.phases"],
+    ["team.phases=[[scout], [walker], [scout]]", "the role acts 2 times in a turn"],
+    [
+      "team={roles: {scout: {seat: walker}}, phases: [[scout, walker]]}",
+      "two roles of one phase sit in the seat `walker`",
+    ],
+    ["policies.spare={model: {preset: tiny}}", "policies.spare: no role plays with this policy"],
+    ["policies.shared.model.preset=tny", "no preset `tny`; did you mean `tiny`? Presets: tiny, small"],
+    ["policies.shared.model={preset: null, path: nowhere}", "nowhere does not exist"],
+    ["algorithm.samples=1", "every advantage would be 0; sample at least 2 actions per group"],
+    ["environment={name: puzzle}", "puzzle has no solver to demonstrate its tasks; remove warmStart"],
+    ["train.minibatches=9", "9 minibatches cannot be made from 8 tasks"],
+    ["warmStart.warmupSteps=10", "a warm-up of 10 steps never ends in 10"],
+    ["team.roles={scout: {frozen: true}, walker: {frozen: true}}", "every role is frozen"],
+    [
+      "evaluation.compare.alone={roles: {me: {policy: shared}}, phases: [[me]], turns: 1}",
+      "evaluation.compare.alone.roles.me.seat: grid has no seat `me`",
+    ],
+  ];
+  it.each(cases)("%s", (override, expected) => {
+    expect(refusal([override]).message).toContain(expected);
+  });
+
+  it("an engine that cannot do what is asked", () => {
+    const weak = { wholeModel: false, adapters: true, losses: ["cross_entropy" as const], topK: false };
+    const local = { ...weak, stopStrings: false, deterministic: true };
+    const ask = (): ResolvedRecipe =>
+      resolveRecipe(join(folder, "right.yaml"), ["train.topK=5", "team.roles.scout.stop=[x]"], {
+        ...testCatalog,
+        engines: { local },
+      });
+    expect(ask).toThrow(/has no loss `ppo`; it has cross_entropy/);
+    expect(ask).toThrow(/train\.topK: the engine `local` cannot sample with top-k/);
+    expect(ask).toThrow(
+      /policies\.shared: the engine `local` cannot train whole models; give the policy an `adapter`/,
+    );
+    expect(ask).toThrow(/team\.roles\.scout\.stop: .* cannot stop at a string/);
+  });
+});
+
+describe("any override", () => {
+  const keys = [
+    "train",
+    "steps",
+    "team",
+    "roles",
+    "scout",
+    "phases",
+    "0",
+    "policies",
+    "shared",
+    "model",
+    "path",
+  ];
+  const part = fc.oneof(fc.constantFrom(...keys, "__proto__", "extends", "environment", "name"), fc.string());
+  const value = fc.oneof(
+    fc.json(),
+    fc.string(),
+    fc.constantFrom("&a [*a]", "!!binary x", "? a", "{a: {<<: 3}}", "*x"),
+  );
+
+  it("gives a valid recipe or a TroupeError, never anything else", () => {
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 5 }), value, (path, text) => {
+        try {
+          resolve([`${path.join(".")}=${text}`]);
+        } catch (error) {
+          expect(error).toBeInstanceOf(TroupeError);
+          expect((error as Error).message).not.toContain("undefined");
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+});

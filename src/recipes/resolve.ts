@@ -1,0 +1,136 @@
+/**
+ * From a file and overrides to a recipe that can be run: layers merged, every default filled in, every value checked,
+ * every combination checked, and all mistakes reported at once, before anything is spent.
+ */
+import { ZodError, ZodType } from "zod";
+import type { Algorithm } from "../credit/algorithm.ts";
+import type { Environment } from "../environments/environment.ts";
+import type { Catalog } from "./catalog.ts";
+import { checkRecipe } from "./check.ts";
+import { explain } from "./explain.ts";
+import { loadTree } from "./load.ts";
+import type { Mistake } from "./mistakes.ts";
+import { RecipeError } from "./mistakes.ts";
+import { didYouMean } from "./nearest.ts";
+import { showOrigin } from "./origin.ts";
+import { applyOverrides } from "./overrides.ts";
+import type { Recipe } from "./schema.ts";
+import { recipeSchema } from "./schema.ts";
+import type { JsonSchema } from "./shape.ts";
+import { jsonSchemaOf } from "./shape.ts";
+import type { MappingTree, Path } from "./tree.ts";
+import { originAt, plainOf, showKey, treeAt } from "./tree.ts";
+
+export interface ResolvedRecipe {
+  /** With the defaults of the schema, of the environment and of the algorithm. */
+  readonly recipe: Recipe;
+  readonly environment: Environment;
+  readonly algorithm: Algorithm;
+  /** Where the value at a path came from: `recipes/plan-path.yaml:3:7`, an override, or "default". */
+  readonly originOf: (path: Path) => string;
+}
+
+/**
+ * Reads, merges and checks a recipe.
+ * @param overrides `key.path=value`, later ones over earlier ones, all over the file
+ * @throws RecipeError with every mistake
+ */
+export function resolveRecipe(file: string, overrides: readonly string[], catalog: Catalog): ResolvedRecipe {
+  return resolveTree(applyOverrides(loadTree(file), overrides), catalog);
+}
+
+function resolveTree(tree: MappingTree, catalog: Catalog): ResolvedRecipe {
+  const plain = plainOf(tree) as Record<string, unknown>;
+  const parsed = recipeSchema.safeParse(plain);
+  const mistakes: Mistake[] = parsed.success ? [] : [...explain(parsed.error.issues, tree, recipeShape())];
+  const environment = choose("environment", plain, catalog.environments, tree, mistakes);
+  const algorithm = choose("algorithm", plain, catalog.algorithms, tree, mistakes);
+  if (!parsed.success || !environment || !algorithm) throw new RecipeError(mistakes);
+  const recipe: Recipe = {
+    ...parsed.data,
+    environment: environment.settings,
+    algorithm: algorithm.settings,
+  };
+  const resolved = { recipe, environment: environment.value, algorithm: algorithm.value };
+  mistakes.push(
+    ...checkRecipe(resolved, catalog).map(({ path, ...rest }) => ({
+      ...rest,
+      origin: originAt(tree, path),
+      key: showKey(path),
+    })),
+  );
+  if (mistakes.length > 0) throw new RecipeError(mistakes);
+  return { ...resolved, originOf: (path) => describeOrigin(tree, path) };
+}
+
+function describeOrigin(tree: MappingTree, path: Path): string {
+  const found = treeAt(tree, path);
+  if (found === undefined || (found.kind === "scalar" && found.value === null)) return "default";
+  return showOrigin(found.origin);
+}
+
+/** The JSON Schema of a whole recipe, for messages and for editors. */
+export function recipeShape(): JsonSchema {
+  return jsonSchemaOf(recipeSchema);
+}
+
+interface Definition<Made> {
+  readonly options: { parse(input: unknown): unknown };
+  create(options: unknown): Made;
+}
+
+interface Chosen<Made> {
+  readonly value: Made;
+  /** The name and every option, defaults filled in. */
+  readonly settings: { readonly name: string; readonly [option: string]: unknown };
+}
+
+/** What `environment` or `algorithm` names, made with its own checked options. Adds to the mistakes. */
+function choose<Made>(
+  key: "environment" | "algorithm",
+  plain: Readonly<Record<string, unknown>>,
+  definitions: Readonly<Record<string, Definition<Made>>>,
+  tree: MappingTree,
+  mistakes: Mistake[],
+): Chosen<Made> | undefined {
+  const given = plain[key];
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
+  const { name, ...options } = given as Record<string, unknown>;
+  if (typeof name !== "string") return undefined;
+  const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined;
+  if (definition === undefined) {
+    mistakes.push(unknownName(key, name, Object.keys(definitions), tree));
+    return undefined;
+  }
+  try {
+    const checked = definition.options.parse(options) as Record<string, unknown>;
+    return { value: definition.create(checked), settings: { name, ...checked } };
+  } catch (error) {
+    mistakes.push(...explainOptions(error, key, definition, tree));
+    return undefined;
+  }
+}
+
+function unknownName(key: string, name: string, known: readonly string[], tree: MappingTree): Mistake {
+  return {
+    origin: originAt(tree, [key, "name"]),
+    key: `${key}.name`,
+    problem: `there is no ${key} \`${name}\``,
+    fix: `${didYouMean(name, known)}Known: ${known.join(", ")}`,
+  };
+}
+
+function explainOptions(
+  error: unknown,
+  key: string,
+  definition: Definition<unknown>,
+  tree: MappingTree,
+): readonly Mistake[] {
+  if (error instanceof ZodError) {
+    const { options } = definition;
+    const shape = options instanceof ZodType ? jsonSchemaOf(options) : {};
+    return explain(error.issues, tree, shape, [key]);
+  }
+  if (!(error instanceof Error)) throw error;
+  return [{ origin: originAt(tree, [key]), key, problem: error.message }];
+}

@@ -1,0 +1,90 @@
+/**
+ * A YAML document as a tree that remembers where every key and value was written. Layers (an extended file, the file,
+ * the overrides) are merged as trees, so that the merged recipe still knows the origin of each of its values.
+ */
+import type { Origin } from "./origin.ts";
+
+export type Scalar = null | boolean | number | string;
+
+export interface ScalarTree {
+  readonly kind: "scalar";
+  readonly origin: Origin;
+  readonly value: Scalar;
+}
+
+export interface SequenceTree {
+  readonly kind: "sequence";
+  readonly origin: Origin;
+  readonly items: readonly Tree[];
+}
+
+export interface MappingTree {
+  readonly kind: "mapping";
+  readonly origin: Origin;
+  readonly entries: ReadonlyMap<string, Entry>;
+}
+
+export interface Entry {
+  readonly keyOrigin: Origin;
+  readonly value: Tree;
+}
+
+export type Tree = ScalarTree | SequenceTree | MappingTree;
+export type Path = readonly (string | number)[];
+
+/** A mapping over a mapping merges, key by key; anything else replaces what was there. */
+export function mergeTrees(base: Tree, over: Tree): Tree {
+  if (base.kind !== "mapping" || over.kind !== "mapping") return over;
+  const entries = new Map(base.entries);
+  for (const [key, entry] of over.entries) {
+    const below = entries.get(key);
+    const value = below === undefined ? entry.value : mergeTrees(below.value, entry.value);
+    entries.set(key, { keyOrigin: entry.keyOrigin, value });
+  }
+  return { ...base, entries };
+}
+
+/** `null` takes a key back: the mapping is as if it had never been given. */
+export function plainOf(tree: Tree): unknown {
+  if (tree.kind === "scalar") return tree.value;
+  if (tree.kind === "sequence") return tree.items.map(plainOf);
+  const given = [...tree.entries].filter(([, entry]) => !isNull(entry.value));
+  // fromEntries defines own properties, so that a key called __proto__ stays an ordinary, refused key.
+  return Object.fromEntries(given.map(([key, entry]) => [key, plainOf(entry.value)]));
+}
+
+function isNull(tree: Tree): boolean {
+  return tree.kind === "scalar" && tree.value === null;
+}
+
+export function treeAt(tree: Tree, path: Path): Tree | undefined {
+  let found: Tree | undefined = tree;
+  for (const part of path) found = found === undefined ? undefined : childAt(found, part);
+  return found;
+}
+
+function childAt(tree: Tree, part: string | number): Tree | undefined {
+  if (tree.kind === "mapping") return tree.entries.get(String(part))?.value;
+  return tree.kind === "sequence" ? tree.items[Number(part)] : undefined;
+}
+
+/** Where the value at the path was written; a value that is absent: where the nearest mapping around it was. */
+export function originAt(tree: Tree, path: Path): Origin {
+  for (let length = path.length; length > 0; length--) {
+    const found = treeAt(tree, path.slice(0, length));
+    if (found !== undefined) return found.origin;
+  }
+  return tree.origin;
+}
+
+/** Where the last key of the path was written. */
+export function keyOriginAt(tree: Tree, path: Path): Origin {
+  const parent = treeAt(tree, path.slice(0, -1));
+  const entry = parent?.kind === "mapping" ? parent.entries.get(String(path.at(-1))) : undefined;
+  return entry?.keyOrigin ?? originAt(tree, path);
+}
+
+/** `team.phases.0.1` */
+export function showKey(path: Path): string {
+  return path.join(".");
+}

@@ -1,0 +1,87 @@
+/** YAML text into a tree with the line and column of every key and value. */
+import type { Node } from "yaml";
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import type { Document } from "yaml";
+import { RecipeError } from "./mistakes.ts";
+import type { Origin } from "./origin.ts";
+import type { Entry, Scalar, Tree } from "./tree.ts";
+
+/** A recipe is a page of text. More than this is a mistake, or aliases that multiply without end. */
+const largestTree = 20_000;
+const deepestTree = 64;
+
+/** Turns an offset in the text into an origin. */
+export type Locate = (line: number, column: number) => Origin;
+
+/** The tree of one YAML document. Throws `RecipeError` with every syntax error. */
+export function parseYaml(text: string, locate: Locate): Tree {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const place = (offset: number): Origin => {
+    const { line, col } = lines.linePos(offset);
+    return locate(Math.max(1, line), Math.max(1, col));
+  };
+  const errors = [...document.errors, ...document.warnings];
+  if (errors.length > 0) {
+    throw new RecipeError(
+      errors.map((error) => ({
+        origin: place(error.pos[0]),
+        key: "",
+        problem: `not valid YAML: ${error.message}`,
+      })),
+    );
+  }
+  return new Builder(document, place).build(document.contents, 0, place(0));
+}
+
+class Builder {
+  private nodes = 0;
+  private readonly document: Document.Parsed;
+  private readonly place: (offset: number) => Origin;
+
+  constructor(document: Document.Parsed, place: (offset: number) => Origin) {
+    this.document = document;
+    this.place = place;
+  }
+
+  build(node: Node | null, depth: number, around: Origin): Tree {
+    const origin = this.originOf(node, around);
+    if (++this.nodes > largestTree || depth > deepestTree) {
+      throw new RecipeError([{ origin, key: "", problem: "too large or too deep for a recipe" }]);
+    }
+    if (isAlias(node)) return this.build(node.resolve(this.document) ?? null, depth + 1, origin);
+    if (isMap(node)) return { kind: "mapping", origin, entries: this.entries(node.items, depth, origin) };
+    if (isSeq(node)) {
+      const items = node.items.map((item) => this.build(item as Node | null, depth + 1, origin));
+      return { kind: "sequence", origin, items };
+    }
+    return { kind: "scalar", origin, value: isScalar(node) ? scalarOf(node.value) : null };
+  }
+
+  private entries(
+    pairs: readonly { key: unknown; value: unknown }[],
+    depth: number,
+    around: Origin,
+  ): ReadonlyMap<string, Entry> {
+    const entries = new Map<string, Entry>();
+    for (const { key, value } of pairs) {
+      const keyOrigin = this.originOf(key as Node | null, around);
+      if (!isScalar(key)) {
+        throw new RecipeError([{ origin: keyOrigin, key: "", problem: "a key must be a plain name" }]);
+      }
+      const name = key.source ?? String(key.value);
+      entries.set(name, { keyOrigin, value: this.build(value as Node | null, depth + 1, keyOrigin) });
+    }
+    return entries;
+  }
+
+  private originOf(node: Node | null, around: Origin): Origin {
+    return node?.range ? this.place(node.range[0]) : around;
+  }
+}
+
+function scalarOf(value: unknown): Scalar {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "boolean" || typeof value === "number") return value;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
