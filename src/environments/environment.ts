@@ -54,6 +54,11 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
    * empty (the single-agent form leaves the helpers' seats empty).
    */
   readonly seats: Readonly<Record<string, SeatDescription>>;
+  /**
+   * Every word of the observations and of a solver's actions (what white space separates), for the word-level
+   * tokenizer of `troupe init`. Seats' prompts are written for pretrained models and are not included.
+   */
+  readonly words: readonly string[];
   /** Draws a task. Train and held-out tasks come from disjoint key spaces; see `split`. */
   task(split: Split, key: Key): Task;
   start(task: Task): State;
@@ -91,6 +96,4 @@ export interface EnvironmentDefinition<Options> {
   /** Parses and checks options (zod), with defaults. */
   readonly options: { parse(input: unknown): Options };
   create(options: Options): Environment;
-  /** Words an environment's observations and actions are made of, for the tokenizer of `troupe init`. */
-  readonly words: readonly string[];
 }

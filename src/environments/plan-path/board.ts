@@ -1,0 +1,62 @@
+/** A board and the true path lengths on it. */
+import { neighbourTable } from "./cells.ts";
+
+/** A type and not an interface, because only types are assignable to Json. */
+export type Board = {
+  readonly size: number;
+  /** One character for each cell, row by row: "#" a wall, "." free. */
+  readonly walls: string;
+  readonly goal: number;
+};
+
+/** What `distancesTo` says of cells from which no path leads to the goal. */
+export const unreachable = -1;
+
+const wallCode = "#".charCodeAt(0);
+
+export function isFree(board: Board, cell: number): boolean {
+  return board.walls.charCodeAt(cell) !== wallCode;
+}
+
+/**
+ * The length of the shortest path from every cell to the goal, in moves. It is remembered for as long as the board
+ * object lives, and computed again for an equal board read from JSON. Treat it as read-only.
+ */
+export function distancesTo(board: Board): Int16Array {
+  const known = distancesOf.get(board);
+  if (known !== undefined) return known;
+  const blocked = new Uint8Array(board.walls.length);
+  for (let cell = 0; cell < blocked.length; cell++) blocked[cell] = isFree(board, cell) ? 0 : 1;
+  const distances = new Int16Array(blocked.length);
+  searchFrom(board.goal, board.size, blocked, distances);
+  distancesOf.set(board, distances);
+  return distances;
+}
+
+const distancesOf = new WeakMap<Board, Int16Array>();
+
+/** Cells waiting for their neighbours to be visited; shared, because the search never yields. */
+let queue = new Int16Array(0);
+
+/**
+ * Breadth-first search: writes into `distances` [size × size] the number of moves from each cell to `goal`.
+ * `blocked` [size × size] is 1 at walls.
+ */
+export function searchFrom(goal: number, size: number, blocked: Uint8Array, distances: Int16Array): void {
+  const table = neighbourTable(size);
+  if (queue.length < distances.length) queue = new Int16Array(distances.length);
+  distances.fill(unreachable);
+  distances[goal] = 0;
+  queue[0] = goal;
+  let waiting = 1;
+  for (let visited = 0; visited < waiting; visited++) {
+    const cell = queue[visited] ?? 0;
+    const next = (distances[cell] ?? 0) + 1;
+    for (let edge = 4 * cell; edge < 4 * cell + 4; edge++) {
+      const neighbour = table[edge] ?? -1;
+      if (neighbour < 0 || blocked[neighbour] === 1 || distances[neighbour] !== unreachable) continue;
+      distances[neighbour] = next;
+      queue[waiting++] = neighbour;
+    }
+  }
+}

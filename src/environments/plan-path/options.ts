@@ -1,0 +1,30 @@
+/** The options of Plan-Path in a recipe; the defaults are the paper's boards. */
+import { z } from "zod";
+import { largestSize } from "./cells.ts";
+import { boardNotations, planNotations } from "./notation.ts";
+
+const share = z.number().min(0).max(1);
+
+export const pathOptions = z.strictObject({
+  size: z.int().min(3).max(largestSize).default(10).describe("Rows and columns of a board."),
+  obstacles: z.number().min(0).max(0.5).default(0.22).describe("Probability that a cell is blocked."),
+  notation: z.enum(boardNotations).default("list").describe("How the board is written for a model."),
+  plan: z
+    .enum(planNotations)
+    .default("moves")
+    .describe('How plans are demonstrated: "right down", or with the cells between, "c4 right d4 down d5".'),
+  demonstrations: z
+    .strictObject({
+      paths: z
+        .enum(["random", "canonical"])
+        .default("random")
+        .describe("random: each shortest path is equally likely; canonical: up before down, left, right."),
+      alone: share.default(0.25).describe("Share of a team's planner examples that show no scout's route."),
+      wrongRoute: share
+        .default(0.1)
+        .describe("Share of the planner examples with a route that show a wrong one."),
+    })
+    .prefault({}),
+});
+
+export type PathOptions = z.output<typeof pathOptions>;

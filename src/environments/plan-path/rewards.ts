@@ -1,0 +1,54 @@
+/**
+ * The rewards of Plan-Path as in the appendix of AT-GRPO (arXiv 2510.11062, C.1), on true path lengths:
+ *
+ *   team  = 1 at the goal, else max(0, closest so far − distance now) / distance at the start
+ *   local = .1 format + .1 legality + .8 max(0, distance before − distance after) / max(moves, distance before)
+ *
+ * "Closest so far" counts where the plans of an episode ended, so that going to and fro earns nothing and an episode
+ * that never reaches the goal earns less than 1 in all. A shortest path earns 1 + 1; nothing else does.
+ */
+import type { ActionReward } from "../environment.ts";
+
+/** What an action tried, and what became of it. Distances are true path lengths to the goal, in moves. */
+export interface Attempt {
+  /** Moves written, those that were not carried out included: a detour is one however it ended. */
+  readonly written: number;
+  readonly carriedOut: number;
+  readonly wellFormed: boolean;
+  readonly before: number;
+  readonly after: number;
+  /** The smallest distance at which a plan of this episode has ended until now (at first: the distance at the start). */
+  readonly closest: number;
+  readonly atStart: number;
+  /** What kept the action from being taken as meant. */
+  readonly problem: string | undefined;
+}
+
+export function rewardOf(attempt: Attempt): ActionReward {
+  const parts = localParts(attempt);
+  const reward = {
+    team: teamReward(attempt),
+    local: parts.format + parts.legality + parts.path,
+    parts,
+  };
+  return attempt.problem === undefined ? reward : { ...reward, reason: attempt.problem };
+}
+
+/** Nothing is to be earned where there is nothing left to do. */
+export function noReward(reason: string): ActionReward {
+  return { team: 0, local: 0, parts: { format: 0, legality: 0, path: 0 }, reason };
+}
+
+function teamReward({ after, closest, atStart }: Attempt): number {
+  return after === 0 ? 1 : Math.max(0, closest - after) / atStart;
+}
+
+function localParts(attempt: Attempt): { format: number; legality: number; path: number } {
+  const { written, carriedOut, wellFormed, before, after } = attempt;
+  if (written === 0) return { format: 0, legality: 0, path: 0 };
+  return {
+    format: wellFormed ? 0.1 : 0,
+    legality: 0.1 * (carriedOut / written),
+    path: 0.8 * (Math.max(0, before - after) / Math.max(written, before)),
+  };
+}

@@ -1,0 +1,152 @@
+/** The rules of Plan-Path: what an action does to a state. */
+import { TroupeError } from "../../errors.ts";
+import type { ActionReward, Outcome, StepResult } from "../environment.ts";
+import { type Board, distancesTo, isFree } from "./board.ts";
+import { cellNames, moveBetween, moveWords, neighbourTable } from "./cells.ts";
+import type { PathTask } from "./generate.ts";
+import type { Notation } from "./notation.ts";
+import { readCells, readMoves } from "./parse.ts";
+import { noReward, rewardOf } from "./rewards.ts";
+
+export type Seat = "scout" | "planner";
+
+export type PathState = {
+  /** The same object in every state of an episode, so that its distances are computed once. */
+  readonly board: Board;
+  readonly start: number;
+  /** Where the agent really stands. */
+  readonly at: number;
+  /** The smallest distance to the goal at which a plan has ended. */
+  readonly closest: number;
+  /** What the scout proposed from here in this turn, cells of the board only; null: no scout has acted. */
+  readonly route: readonly number[] | null;
+  /** The cells of the last plan that was carried out, for people. */
+  readonly path: readonly number[];
+};
+
+/** A move that leads nowhere: a jump between cells that are not side by side, or off the board. */
+const jump = -1;
+
+export function startState({ board, start }: PathTask): PathState {
+  return { board, start, at: start, closest: distanceAt(board, start), route: null, path: [start] };
+}
+
+export function stepState(
+  state: PathState,
+  actions: Readonly<Record<string, string>>,
+  notation: Notation,
+): StepResult<PathState> {
+  const over = state.at === state.board.goal;
+  const rewards: Record<string, ActionReward> = {};
+  let next = state;
+  for (const [seat, text] of Object.entries(actions)) {
+    if (!isSeat(seat)) throw new TroupeError("bad_arguments", `plan-path has no seat "${seat}"`);
+    if (over) rewards[seat] = noReward("the episode is over");
+    else if (seat === "scout") {
+      rewards[seat] = tryRoute(state, text);
+      next = { ...next, route: routeOf(state.board, text) };
+    } else {
+      const tried = carryOut(state, text, notation);
+      rewards[seat] = tried.reward;
+      next = { ...next, at: tried.at, path: tried.path, closest: Math.min(state.closest, tried.distance) };
+    }
+  }
+  // A route starts where it was proposed: once the agent has moved, it is out of date.
+  if (next.at !== state.at) next = { ...next, route: null };
+  return { state: next, rewards, done: next.at === next.board.goal };
+}
+
+export function endTurn(state: PathState): PathState {
+  return state.route === null ? state : { ...state, route: null };
+}
+
+export function outcomeOf({ board, start, at, closest }: PathState): Outcome {
+  if (at === board.goal) return { success: true, score: 1 };
+  const atStart = distanceAt(board, start);
+  return { success: false, score: (atStart - closest) / atStart };
+}
+
+export function isSeat(seat: string): seat is Seat {
+  return seat === "scout" || seat === "planner";
+}
+
+/** As many cells as the scout has tokens: a longer list would only fill the planner's prompt. */
+export function longestRoute(size: number): number {
+  return 4 * size;
+}
+
+function routeOf(board: Board, text: string): number[] {
+  const { items } = readCells(text, board.size);
+  return items.filter((cell) => cell >= 0).slice(0, longestRoute(board.size));
+}
+
+/** The scout's route is tried on a copy of the state: it earns what following it would earn. */
+function tryRoute(state: PathState, text: string): ActionReward {
+  const { items, wellFormed } = readCells(text, state.board.size);
+  const cells = items[0] === state.at ? items : [state.at, ...items];
+  const moves = cells.slice(1).map((cell, index) => moveBetween(state.board.size, cells[index] ?? -1, cell));
+  return judge(state, moves, wellFormed, "route").reward;
+}
+
+function carryOut(state: PathState, text: string, notation: Notation): Judged {
+  const { items, wellFormed } = readMoves(text, state.board.size, notation.plan === "steps");
+  return judge(state, items, wellFormed, "plan");
+}
+
+interface Judged {
+  readonly at: number;
+  readonly distance: number;
+  readonly path: readonly number[];
+  readonly reward: ActionReward;
+}
+
+function judge(state: PathState, moves: readonly number[], wellFormed: boolean, what: string): Judged {
+  const walked = walk(state.board, state.at, moves);
+  const at = walked.path.at(-1) ?? state.at;
+  const distance = distanceAt(state.board, at);
+  const empty = moves.length === 0 ? `no ${what} found` : undefined;
+  const around = wellFormed ? undefined : `more than a ${what} on its line`;
+  const reward = rewardOf({
+    written: moves.length,
+    carriedOut: walked.path.length - 1,
+    wellFormed,
+    before: distanceAt(state.board, state.at),
+    after: distance,
+    closest: state.closest,
+    atStart: distanceAt(state.board, state.start),
+    problem: empty ?? walked.problem ?? around,
+  });
+  return { at, distance, path: walked.path, reward };
+}
+
+interface Walk {
+  /** Cells from the first to the last, both included. */
+  readonly path: readonly number[];
+  readonly problem: string | undefined;
+}
+
+/** Walks until the goal, or until the first move that is not possible, which ends the plan. */
+function walk(board: Board, from: number, moves: readonly number[]): Walk {
+  const table = neighbourTable(board.size);
+  const path = [from];
+  let at = from;
+  for (const move of moves) {
+    if (at === board.goal) return { path, problem: "went on after the goal" };
+    const next = move === jump ? -1 : (table[4 * at + move] ?? -1);
+    if (next < 0 || !isFree(board, next)) return { path, problem: bump(board, at, move, next) };
+    path.push(next);
+    at = next;
+  }
+  return { path, problem: undefined };
+}
+
+function bump(board: Board, at: number, move: number, next: number): string {
+  const names = cellNames(board.size);
+  if (move === jump) return `jumped from ${names[at]}`;
+  const where = next < 0 ? "the edge of the board" : `the wall at ${names[next]}`;
+  return `bumped into ${where} going ${moveWords[move]} from ${names[at]}`;
+}
+
+function distanceAt(board: Board, cell: number): number {
+  return distancesTo(board)[cell] ?? 0;
+}
