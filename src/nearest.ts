@@ -18,7 +18,7 @@ export function nearestName(name: string, candidates: readonly string[]): string
   return best;
 }
 
-/** "; did you mean `steps`?" or the empty string. */
+/** "did you mean `steps`?", or undefined where nothing is near. */
 export function didYouMean(name: string, candidates: readonly string[]): string | undefined {
   const nearest = nearestName(name, candidates);
   return nearest === undefined ? undefined : `did you mean \`${nearest}\`?`;

@@ -5,7 +5,7 @@ import type { Algorithm } from "../credit/algorithm.ts";
 import type { EngineCapabilities } from "../engines/engine.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { Catalog } from "./catalog.ts";
-import { didYouMean } from "./nearest.ts";
+import { hintAt } from "./mistakes.ts";
 import type { Recipe, RecipeTeam } from "./schema.ts";
 import type { Path } from "./tree.ts";
 import { showKey } from "./tree.ts";
@@ -69,7 +69,7 @@ function checkRole(
     refusals.push({
       path: [...path, "seat"],
       problem: `${environment.name} has no seat \`${seat}\``,
-      fix: `${didYouMean(seat, seats)}Its seats: ${seats.join(", ")}`,
+      fix: `${hintAt(seat, seats)}Its seats: ${seats.join(", ")}`,
     });
   }
   const policies = Object.keys(recipe.policies);
@@ -77,7 +77,7 @@ function checkRole(
     refusals.push({
       path: [...path, "policy"],
       problem: `there is no policy \`${policy}\``,
-      fix: `${didYouMean(policy, policies)}Policies of this recipe: ${policies.join(", ") || "none"}`,
+      fix: `${hintAt(policy, policies)}Policies of this recipe: ${policies.join(", ") || "none"}`,
     });
   }
   return refusals;
@@ -91,7 +91,7 @@ function checkPhases(path: Path, team: RecipeTeam): readonly Refusal[] {
     for (const [index, name] of names.entries()) {
       if (roles.includes(name)) continue;
       const known = roles.join(", ") || "none";
-      const fix = `${didYouMean(name, roles)}Roles of this team: ${known}`;
+      const fix = `${hintAt(name, roles)}Roles of this team: ${known}`;
       refusals.push({
         path: [...path, "phases", phase, index],
         problem: `there is no role \`${name}\``,
@@ -145,7 +145,7 @@ function checkPolicies(
     if ("path" in model) refusals.push(...checkModelPath([...path, "model", "path"], model.path));
     else if (!catalog.presets.includes(model.preset)) {
       const problem = `there is no preset \`${model.preset}\``;
-      const fix = `${didYouMean(model.preset, catalog.presets)}Presets: ${catalog.presets.join(", ")}`;
+      const fix = `${hintAt(model.preset, catalog.presets)}Presets: ${catalog.presets.join(", ")}`;
       refusals.push({ path: [...path, "model", "preset"], problem, fix });
     }
   }

@@ -1,7 +1,8 @@
 /** What zod found wrong, in the words of a recipe: where, what was found, what was expected, the nearest valid name. */
 import type { z } from "zod";
 import type { Mistake } from "./mistakes.ts";
-import { didYouMean, nearestName } from "./nearest.ts";
+import { nearestName } from "../nearest.ts";
+import { hintAt } from "./mistakes.ts";
 import { shorten } from "./origin.ts";
 import type { JsonSchema } from "./shape.ts";
 import { expectation, keysOf, schemaAt } from "./shape.ts";
@@ -67,7 +68,7 @@ function unknownKey(path: Path, parent: JsonSchema | undefined, tree: Tree): Mis
   const valid = keysOf(parent);
   if (valid.includes(key)) return oneOfTwo(path, valid, tree);
   const where = path.length === 1 ? "a recipe" : `\`${showKey(path.slice(0, -1))}\``;
-  const fix = `${didYouMean(key, valid)}Keys of ${where}: ${valid.length === 0 ? "none" : valid.join(", ")}`;
+  const fix = `${hintAt(key, valid)}Keys of ${where}: ${valid.length === 0 ? "none" : valid.join(", ")}`;
   return { origin: keyOriginAt(tree, path), key: showKey(path), problem: "unknown key", fix };
 }
 

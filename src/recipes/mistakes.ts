@@ -3,6 +3,7 @@
  * what to do.
  */
 import { TroupeError } from "../errors.ts";
+import { didYouMean } from "../nearest.ts";
 import type { Origin } from "./origin.ts";
 import { showOrigin } from "./origin.ts";
 
@@ -38,4 +39,10 @@ function showMistakes(mistakes: readonly Mistake[]): string {
   return lines.length === 1
     ? lines.join()
     : [`${lines.length} mistakes in the recipe:`, ...lines].join("\n  ");
+}
+
+/** How a fix begins: "did you mean `steps`? ", or nothing. */
+export function hintAt(name: string, candidates: readonly string[]): string {
+  const hint = didYouMean(name, candidates);
+  return hint === undefined ? "" : `${hint} `;
 }

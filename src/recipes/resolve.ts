@@ -11,7 +11,7 @@ import { explain } from "./explain.ts";
 import { loadTree } from "./load.ts";
 import type { Mistake } from "./mistakes.ts";
 import { RecipeError } from "./mistakes.ts";
-import { didYouMean } from "./nearest.ts";
+import { hintAt } from "./mistakes.ts";
 import { showOrigin } from "./origin.ts";
 import { applyOverrides } from "./overrides.ts";
 import type { Recipe } from "./schema.ts";
@@ -116,7 +116,7 @@ function unknownName(key: string, name: string, known: readonly string[], tree: 
     origin: originAt(tree, [key, "name"]),
     key: `${key}.name`,
     problem: `there is no ${key} \`${name}\``,
-    fix: `${didYouMean(name, known)}Known: ${known.join(", ")}`,
+    fix: `${hintAt(name, known)}Known: ${known.join(", ")}`,
   };
 }
 
