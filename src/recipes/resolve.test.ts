@@ -139,7 +139,10 @@ describe("mistakes in values", () => {
     ["team.roles.scout.frozen=yes", 'expected true or false, found "yes"; write true'],
     ["train.schedule=cosin", 'one of constant, linear, cosine, found "cosin"; did you mean cosine?'],
     ["policies.shared.model=3", "the key preset or a mapping with the key path, found 3"],
-    ["policies.shared.model.path=x", "cannot stand beside `preset`; take one back: policies.shared.model.preset=null"],
+    [
+      "policies.shared.model.path=x",
+      "cannot stand beside `preset`; take one back: policies.shared.model.preset=null",
+    ],
     ["policies.shared.model={preset: null, path: 3}", "policies.shared.model.path: expected text, found 3"],
     ["team.roles.2nd={policy: shared}", "`2nd` is not a name: letters, digits and dashes"],
     ["team.phases=[[]]", "team.phases.0: expected a list of at least 1, each item text, found an empty list"],
@@ -169,11 +172,10 @@ describe("mistakes in values", () => {
     );
     write("empty.yaml", "");
     expect(refusal([], "empty.yaml").message).toContain("found nothing");
-    const tenfold = ["b", "c", "d", "e", "f"].map((key, i) => `${key}: &${key} [${`*${"abcde"[i]},`.repeat(10)}]`);
-    write("bomb.yaml", `a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
-${tenfold.join("
-")}
-`);
+    const tenfold = ["b", "c", "d", "e", "f"].map(
+      (key, i) => `${key}: &${key} [${`*${"abcde"[i]},`.repeat(10)}]`,
+    );
+    write("bomb.yaml", `a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n${tenfold.join("\n")}\n`);
     expect(refusal([], "bomb.yaml").message).toContain("too large or too deep");
   });
 });
