@@ -3,6 +3,7 @@
  * pure function in a file of its own; `algorithms.ts` is the table. Nothing here touches an engine.
  */
 import type { Loss } from "../engines/engine.ts";
+import type { ActionReward } from "../environments/environment.ts";
 import type { Action, Episode, EpisodeNode, SamplingScheme } from "../rollout/episode.ts";
 
 /** An action with its place in the tree. */
@@ -13,22 +14,32 @@ export interface PlacedAction {
   readonly action: Action;
 }
 
-/** The numbers an algorithm may be given in a recipe; a row takes those it knows and refuses the others. */
-export interface AlgorithmOptions {
-  /** Weight of the team's reward: α·team + local. */
-  readonly alpha: number;
+/** The reward of one action as one number: α·team + local. What the sampler's `keep: best` compares. */
+export type Score = (reward: ActionReward) => number;
+
+/** What an action earned, as one number. */
+export type Return = (placed: PlacedAction) => number;
+
+/** Which actions are compared with each other, and what counts once among them. */
+export interface Grouping {
+  /** Actions with the same key form a group. */
+  readonly key: (placed: PlacedAction) => string;
+  /**
+   * Actions of a group with the same unit share one return and enter its statistics once: a trajectory is one sample
+   * however many actions it took.
+   */
+  readonly unit: (placed: PlacedAction) => string;
 }
 
-/** Reward turned into one number per action. */
-export type Return = (placed: PlacedAction, options: AlgorithmOptions) => number;
-/** Actions with the same key are compared with each other. */
-export type GroupKey = (placed: PlacedAction) => string;
-/** What is subtracted from each member's return. */
+/** What is subtracted, one number for each of a group's returns. */
 export type Baseline = (returns: readonly number[]) => readonly number[];
-/** What the difference is divided by. */
+/** What the differences are divided by; finite and above zero. */
 export type Scale = (returns: readonly number[]) => number;
 
-/** How the per-token terms become one loss. The engine sums; these are folded into the advantages. */
+/**
+ * How the tokens' terms become one loss. The engine sums; the divisor is folded into the advantages.
+ * `token-mean`: every token of the batch weighs the same; `sequence-mean`: every action does.
+ */
 export type Aggregation = "token-mean" | "sequence-mean";
 
 export interface Objective {
@@ -41,17 +52,17 @@ export interface Algorithm {
   /** Paper and equation. */
   readonly source: string;
   readonly sampling: SamplingScheme;
+  readonly score: Score;
   readonly returns: Return;
-  readonly group: GroupKey;
+  readonly grouping: Grouping;
   readonly baseline: Baseline;
   readonly scale: Scale;
   readonly objective: Objective;
-  readonly options: AlgorithmOptions;
 }
 
 export interface CreditedAction extends PlacedAction {
   readonly group: string;
   readonly return: number;
-  /** The same for each token of the action. */
+  /** The same for each token of the action. A frozen role's is 0. */
   readonly advantage: number;
 }

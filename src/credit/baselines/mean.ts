@@ -1,0 +1,7 @@
+/** b = mean of the group (GRPO, arXiv 2402.03300, eq. 3). Equal returns give exactly their value, without rounding. */
+export function meanBaseline(returns: readonly number[]): readonly number[] {
+  const first = returns[0] ?? 0;
+  const isFlat = returns.every((value) => value === first);
+  const mean = isFlat ? first : returns.reduce((sum, value) => sum + value, 0) / returns.length;
+  return returns.map(() => mean);
+}

@@ -1,0 +1,13 @@
+import type { Grouping } from "../algorithm.ts";
+import { episodeKey } from "./task.ts";
+
+/**
+ * g = (task, role, turn) and the node: the K actions one role sampled from one state (AT-GRPO, g = hash(e, i, t)).
+ * On a greedy spine a role meets each turn in one node only, so the node changes nothing there; with `keep: all` it
+ * separates the lines, whose prompts differ.
+ */
+export const nodeGrouping: Grouping = {
+  key: ({ episode, node, action }) =>
+    JSON.stringify([episodeKey(episode), node.parent?.id, action.turn, action.role]),
+  unit: ({ node }) => node.id,
+};

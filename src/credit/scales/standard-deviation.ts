@@ -1,0 +1,15 @@
+/** Keeps a group without spread from dividing by zero; the value of verl and PettingLLMs. */
+const epsilon = 1e-6;
+
+/**
+ * Sample standard deviation (n − 1) plus 1e-6, as in AT-GRPO's code; its paper leaves the norm open. The divisor of a
+ * group of one, or of equal returns, is 1e-6 alone: with the mean as baseline their advantages are exactly 0.
+ */
+export function standardDeviation(returns: readonly number[]): number {
+  const count = returns.length;
+  const first = returns[0] ?? 0;
+  if (count < 2 || returns.every((value) => value === first)) return epsilon;
+  const mean = returns.reduce((sum, value) => sum + value, 0) / count;
+  const squares = returns.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return Math.sqrt(squares / (count - 1)) + epsilon;
+}

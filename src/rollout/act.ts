@@ -1,0 +1,51 @@
+/** One role samples its actions from one state: one request, so that its prompt is computed once. */
+import type { SampledSequence } from "../engines/engine.ts";
+import { seedOf, keyAt, type Key } from "../random.ts";
+import { withAction, type History } from "../text/history.ts";
+import type { EpisodeNode } from "./episode.ts";
+import { promptHistory, type Histories } from "./prompts.ts";
+import { playerOf, type Player, type RolloutSetting } from "./setting.ts";
+
+/** An action before the environment has seen it. */
+export interface Draft {
+  readonly player: Player;
+  readonly prompt: Int32Array;
+  readonly sequence: SampledSequence;
+  readonly text: string;
+  /** What the role has seen and written, this action included. */
+  readonly history: History;
+}
+
+/** `count` drafts of the role's action in the node's state. `key` is the episode's. */
+export async function sampleRole(
+  setting: RolloutSetting,
+  key: Key,
+  node: EpisodeNode,
+  roleName: string,
+  histories: Histories,
+  count: number,
+): Promise<Draft[]> {
+  const player = playerOf(setting, roleName);
+  const { role, tokenizer } = player;
+  const observation = setting.environment.observe(node.state, role.seat);
+  const history = promptHistory(player, histories, observation, node.turn);
+  const request = {
+    ...setting.sampling,
+    policy: role.policy,
+    prompt: history.tokens,
+    count,
+    maxTokens: role.maxTokens,
+    stopTokens: tokenizer.endTokens,
+    stopStrings: role.stop,
+    seed: seedOf(keyAt(key, node.id, role.name)),
+  };
+  const cancellable = setting.signal === undefined ? {} : { signal: setting.signal };
+  const sequences = await setting.engine.sample(request, cancellable);
+  return sequences.map((sequence) => ({
+    player,
+    prompt: history.tokens,
+    sequence,
+    text: tokenizer.decode(sequence.tokens),
+    history: withAction(history, sequence.tokens),
+  }));
+}

@@ -1,0 +1,182 @@
+/**
+ * The sampler. Every published scheme is one expansion of the episode tree with two choices: how many actions are
+ * sampled at a node (`branch`) and which children go on (`keep`). Roles of one phase act from the same state; the g-th
+ * action of each makes the g-th joint action. Children that are not kept are leaves: they train, nothing follows them.
+ *
+ * All randomness comes from keys of (episode, node, role), so a tree is the same whatever runs beside it.
+ */
+import type { ActionReward, Json } from "../environments/environment.ts";
+import { TroupeError } from "../errors.ts";
+import { drawInt, generatorOf, keyAt, type Key } from "../random.ts";
+import { sampleRole, type Draft } from "./act.ts";
+import type { Action, Episode, EpisodeEnd, EpisodeNode } from "./episode.ts";
+import type { Histories } from "./prompts.ts";
+import type { RolloutSetting } from "./setting.ts";
+import { settleAll } from "./settle.ts";
+
+export interface EpisodeStart {
+  readonly task: Json;
+  /** The episode's place in the run, such as ["train", 12, 3]: its key is `keyAt(root, ...path)`. */
+  readonly path: readonly (string | number)[];
+}
+
+/** A node while its tree grows: children and `kept` are filled in, then nothing changes any more. */
+interface GrowingNode extends EpisodeNode {
+  children: readonly EpisodeNode[];
+  kept: boolean;
+}
+
+/** A node to go on from, with what the roles remember there. */
+interface Tip {
+  readonly node: GrowingNode;
+  readonly histories: Histories;
+}
+
+/**
+ * Grows one episode. The key's root is the run's.
+ * Errors: `cancelled` when the setting's signal aborts, `too_long` for a prompt that does not fit, the engine's own.
+ */
+export async function growEpisode(setting: RolloutSetting, root: Key, start: EpisodeStart): Promise<Episode> {
+  const node: GrowingNode = {
+    id: "",
+    parent: null,
+    state: setting.environment.start(start.task),
+    turn: 0,
+    phase: 0,
+    actions: [],
+    done: false,
+    children: [],
+    kept: true,
+  };
+  const key = keyAt(root, ...start.path);
+  const ends = await growFrom(setting, key, { node, histories: new Map() });
+  return { path: start.path, task: start.task, root: node, ends };
+}
+
+/** Grows all of them at once; the engine batches what comes. One failure lets the others finish, then is thrown. */
+export function growEpisodes(
+  setting: RolloutSetting,
+  root: Key,
+  starts: readonly EpisodeStart[],
+): Promise<Episode[]> {
+  return settleAll(starts.map((start) => growEpisode(setting, root, start)));
+}
+
+async function growFrom(setting: RolloutSetting, key: Key, tip: Tip): Promise<EpisodeEnd[]> {
+  const { node } = tip;
+  if (node.done) {
+    return [{ node, outcome: setting.environment.outcome(node.state), turns: turnsBegun(node) }];
+  }
+  const children = await expand(setting, key, tip);
+  node.children = children.map((child) => child.node);
+  const kept = choose(setting, key, node);
+  for (const index of kept) (children[index] as Tip).node.kept = true;
+  const grown = await settleAll(kept.map((index) => growFrom(setting, key, children[index] as Tip)));
+  return grown.flat();
+}
+
+async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Tip[]> {
+  if (setting.signal?.aborted === true) throw new TroupeError("cancelled", "the roll-out was cancelled");
+  const { node, histories } = tip;
+  const { root, inner } = setting.scheme.branch;
+  const branch = node.parent === null ? root : inner;
+  const roles = setting.team.phases[node.phase] ?? [];
+  const drafts = await settleAll(
+    roles.map((role) => sampleRole(setting, key, node, role, histories, branch)),
+  );
+  return Array.from(
+    { length: branch },
+    (_, index) =>
+      step(
+        setting,
+        tip,
+        index,
+        drafts.map((ofRole) => ofRole[index] as Draft),
+      ), // aligned: g with g
+  );
+}
+
+/** Plays one joint action. */
+function step(setting: RolloutSetting, tip: Tip, index: number, drafts: readonly Draft[]): Tip {
+  const { environment, team } = setting;
+  const parent = tip.node;
+  const texts = drafts.map(({ player, text }) => [player.role.seat, text] as const);
+  const result = environment.step(parent.state, Object.fromEntries(texts));
+  const endsTurn = parent.phase + 1 === team.phases.length;
+  const turn = endsTurn ? parent.turn + 1 : parent.turn;
+  const next = endsTurn && !result.done ? environment.endTurn?.(result.state) : undefined;
+  const node: GrowingNode = {
+    id: parent.id === "" ? `${index}` : `${parent.id}.${index}`,
+    parent,
+    state: next ?? result.state,
+    turn,
+    phase: endsTurn ? 0 : parent.phase + 1,
+    actions: drafts.map((draft) => actionOf(draft, parent, result.rewards)),
+    done: result.done || turn >= team.turns,
+    children: [],
+    kept: false,
+  };
+  return { node, histories: remember(tip.histories, drafts) };
+}
+
+function actionOf(
+  draft: Draft,
+  parent: EpisodeNode,
+  rewards: Readonly<Record<string, ActionReward>>,
+): Action {
+  const { role } = draft.player;
+  const reward = rewards[role.seat];
+  if (reward === undefined) {
+    throw new TroupeError("internal", `the environment gave the seat ${role.seat} no reward for its action`);
+  }
+  return {
+    role: role.name,
+    policy: role.policy,
+    turn: parent.turn,
+    phase: parent.phase,
+    prompt: draft.prompt,
+    tokens: draft.sequence.tokens,
+    logprobs: draft.sequence.logprobs,
+    text: draft.text,
+    stopReason: draft.sequence.stopReason,
+    reward,
+    frozen: role.frozen,
+  };
+}
+
+function remember(histories: Histories, drafts: readonly Draft[]): Histories {
+  const remembering = drafts.filter(({ player }) => player.role.memory === "conversation");
+  if (remembering.length === 0) return histories;
+  return new Map([
+    ...histories,
+    ...remembering.map(({ player, history }) => [player.role.name, history] as const),
+  ]);
+}
+
+/** Indices of the children that go on. */
+function choose(setting: RolloutSetting, key: Key, node: EpisodeNode): number[] {
+  const { children } = node;
+  const chosen = {
+    all: () => children.map((_, index) => index),
+    first: () => [0],
+    random: () => [drawInt(generatorOf(keyAt(key, node.id, "keep", 0)), children.length)],
+    best: () => [firstMaximum(children.map((child) => jointScore(setting, child)))],
+  };
+  return chosen[setting.scheme.keep]();
+}
+
+/** Frozen roles train nothing, so they do not choose either; where all are frozen they all count. */
+function jointScore(setting: RolloutSetting, child: EpisodeNode): number {
+  const trained = child.actions.filter((action) => !action.frozen);
+  const counted = trained.length > 0 ? trained : child.actions;
+  return counted.reduce((sum, action) => sum + setting.score(action.reward), 0);
+}
+
+function firstMaximum(values: readonly number[]): number {
+  return values.reduce((best, value, index) => (value > (values[best] as number) ? index : best), 0);
+}
+
+/** Turns in which somebody acted. */
+function turnsBegun(node: EpisodeNode): number {
+  return (node.actions[0]?.turn ?? -1) + 1;
+}

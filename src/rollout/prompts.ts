@@ -1,0 +1,38 @@
+/** The prompt of a role in a state: a fresh one each turn, or its own history of the episode with a new message. */
+import { TroupeError } from "../errors.ts";
+import type { RoleName } from "../teams/team.ts";
+import { beginHistory, withMessage, type History } from "../text/history.ts";
+import type { Message } from "../text/tokenizer.ts";
+import type { Player } from "./setting.ts";
+
+/** What the roles with `memory: conversation` have seen and written on the way to a state. */
+export type Histories = ReadonlyMap<RoleName, History>;
+
+/** The history that ends where the role's next action begins: its tokens are the prompt. `too_long` if none fits. */
+export function promptHistory(
+  player: Player,
+  histories: Histories,
+  observation: string,
+  turn: number,
+): History {
+  const user: Message = { role: "user", content: observation };
+  const past = player.role.memory === "conversation" ? histories.get(player.role.name) : undefined;
+  const system: Message[] = player.system === undefined ? [] : [{ role: "system", content: player.system }];
+  const history =
+    past === undefined
+      ? beginHistory(player.tokenizer, [...system, user])
+      : withMessage(player.tokenizer, past, user);
+  checkLength(player, history.tokens.length, turn);
+  return history;
+}
+
+function checkLength(player: Player, length: number, turn: number): void {
+  if (length < player.maxLength) return;
+  const { name, policy, memory } = player.role;
+  const fix = memory === "conversation" ? "use `memory: turn` or fewer turns" : "shorten the role's prompt";
+  throw new TroupeError(
+    "too_long",
+    `the prompt of role ${name} in turn ${turn + 1} has ${length} tokens, and policy ${policy} takes sequences of at ` +
+      `most ${player.maxLength} with the action included; ${fix}, or take a model with a longer context`,
+  );
+}

@@ -1,0 +1,49 @@
+/** What a team plays in: everything the sampler needs besides the task and the key. */
+import type { Engine, SamplingOptions } from "../engines/engine.ts";
+import type { ActionReward, Environment } from "../environments/environment.ts";
+import { TroupeError } from "../errors.ts";
+import type { Role, Team } from "../teams/team.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
+import type { SamplingScheme } from "./episode.ts";
+
+export interface RolloutPolicy {
+  readonly tokenizer: Tokenizer;
+  /** Longest sequence in tokens, prompt included (the engine's `PolicyInfo.maxLength`). */
+  readonly maxLength: number;
+}
+
+export interface RolloutSetting {
+  readonly environment: Environment;
+  readonly team: Team;
+  readonly engine: Pick<Engine, "sample">;
+  /** By policy name. */
+  readonly policies: Readonly<Record<string, RolloutPolicy>>;
+  readonly scheme: SamplingScheme;
+  /** What `keep: best` compares, per action (an algorithm's `score`); summed over a phase's roles that are not frozen. */
+  readonly score: (reward: ActionReward) => number;
+  readonly sampling: Pick<SamplingOptions, "temperature" | "topK" | "topP">;
+  readonly signal?: AbortSignal;
+}
+
+/** The scheme of an evaluation, and of plain playing: one line, nothing to compare. */
+export const oneLine: SamplingScheme = { branch: { root: 1, inner: 1 }, keep: "first" };
+
+/** A role with what belongs to it. */
+export interface Player extends RolloutPolicy {
+  readonly role: Role;
+  /** The system message; absent: none. */
+  readonly system: string | undefined;
+}
+
+export function playerOf(setting: RolloutSetting, name: string): Player {
+  const role = setting.team.roles.find((candidate) => candidate.name === name);
+  if (role === undefined)
+    throw new TroupeError("bad_recipe", `a phase names the role ${name}, the team has none`);
+  const policy = setting.policies[role.policy];
+  if (policy === undefined) {
+    const known = Object.keys(setting.policies).join(", ");
+    throw new TroupeError("bad_recipe", `role ${name} plays with policy ${role.policy}; known: ${known}`);
+  }
+  const prompt = role.prompt ?? setting.environment.seats[role.seat]?.prompt;
+  return { ...policy, role, system: prompt === "" ? undefined : prompt };
+}

@@ -1,0 +1,75 @@
+/** A tiny environment and team whose episodes can be worked out by hand. For tests. */
+import type { Environment, Json } from "../../environments/environment.ts";
+import type { Role, Team } from "../../teams/team.ts";
+import { oneLine, type RolloutPolicy, type RolloutSetting } from "../setting.ts";
+
+/** What has been said so far, in order, and how many turns are over. */
+interface Talk {
+  readonly [key: string]: Json;
+  readonly said: readonly string[];
+  readonly turns: number;
+}
+
+/**
+ * Two seats say numbers from 0 to 9. Saying n earns the team n / 10, and local 1 for an even n. Saying 9 ends the
+ * episode with success; its score is the mean of what was said, over 9. A seat sees everything said so far.
+ */
+export const numbers: Environment = {
+  name: "numbers",
+  seats: {
+    first: { purpose: "says a number", prompt: "you are first", maxTokens: 4 },
+    second: { purpose: "says a number", prompt: "you are second", maxTokens: 4 },
+  },
+  task: () => ({}),
+  start: (): Talk => ({ said: [], turns: 0 }),
+  observe: (state, seat) => ["say", seat, ...(state as Talk).said].join(" "),
+  step: (state, actions) => {
+    const { said, turns } = state as Talk;
+    const rewards = Object.fromEntries(
+      Object.entries(actions).map(([seat, text]) => {
+        const number = Number(text);
+        const local = number % 2 === 0 ? 1 : 0;
+        return [seat, { team: number / 10, local, parts: { even: local } }];
+      }),
+    );
+    const next: Talk = { said: [...said, ...Object.values(actions)], turns };
+    return { state: next, rewards, done: Object.values(actions).includes("9") };
+  },
+  endTurn: (state) => ({ ...(state as Talk), turns: (state as Talk).turns + 1 }),
+  outcome: (state) => {
+    const { said } = state as Talk;
+    const mean = said.reduce((sum, word) => sum + Number(word), 0) / Math.max(1, said.length);
+    return { success: said.includes("9"), score: mean / 9 };
+  },
+  render: (state) => (state as Talk).said.join(" "),
+};
+
+export const words: readonly string[] = ["say", "first", "second", "you", "are", ..."0123456789"];
+
+export function roleFor(name: "first" | "second", changes: Partial<Role> = {}): Role {
+  const defaults = { frozen: false, memory: "turn", maxTokens: 4, stop: [] } as const;
+  return { name, seat: name, policy: name, ...defaults, ...changes };
+}
+
+/** First acts, then second; two turns. */
+export const pair: Team = {
+  roles: [roleFor("first"), roleFor("second")],
+  phases: [["first"], ["second"]],
+  turns: 2,
+};
+
+/** α = 1, one line, both policies the same tokenizer; what is given replaces the defaults. */
+export function settingFor(
+  policy: RolloutPolicy,
+  parts: Pick<RolloutSetting, "engine"> & Partial<RolloutSetting>,
+): RolloutSetting {
+  return {
+    environment: numbers,
+    team: pair,
+    policies: { first: policy, second: policy },
+    scheme: oneLine,
+    score: ({ team, local }) => team + local,
+    sampling: { temperature: 1 },
+    ...parts,
+  };
+}

@@ -1,0 +1,51 @@
+/** Reading the small JSON files of a model directory, with errors that name the file and the fix. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { TroupeError } from "../errors.ts";
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The object in `directory/name`; `bad_model` when the file is missing, unreadable or not a JSON object. */
+export function readObject(directory: string, name: string): JsonObject {
+  const file = join(directory, name);
+  if (!existsSync(file)) {
+    const fix = "give a model directory in the Hugging Face layout, or make one with `troupe init`";
+    throw new TroupeError("bad_model", `${file} does not exist; ${fix}`);
+  }
+  return parseObject(file, readText(file));
+}
+
+/** The same, for a file that may be absent. */
+export function readOptionalObject(directory: string, name: string): JsonObject {
+  return existsSync(join(directory, name)) ? readObject(directory, name) : {};
+}
+
+/** The text of a file that may be absent. */
+export function readOptionalText(directory: string, name: string): string | undefined {
+  const file = join(directory, name);
+  return existsSync(file) ? readText(file) : undefined;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new TroupeError("bad_model", `${file} cannot be read: ${String(cause)}`, { cause });
+  }
+}
+
+function parseObject(file: string, text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const hint = "the file is damaged or was not downloaded whole; copy it again";
+    throw new TroupeError("bad_model", `${file} is not valid JSON (${String(cause)}); ${hint}`, { cause });
+  }
+  if (isObject(value)) return value;
+  throw new TroupeError("bad_model", `${file} must hold a JSON object, it holds ${typeof value}`);
+}
