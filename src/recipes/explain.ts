@@ -46,7 +46,7 @@ function explainIssue(issue: Issue, context: Context): readonly Mistake[] {
   }
 }
 
-/** The branch of a union that the value comes nearest to, or what the whole union expects. */
+/** The branch of a union that the first of the given keys belongs to, or what the whole union expects. */
 function explainUnion(
   issue: Extract<Issue, { code: "invalid_union" }>,
   path: Path,
@@ -54,12 +54,11 @@ function explainUnion(
   context: Context,
 ): readonly Mistake[] {
   const found = treeAt(context.tree, path);
-  if (found?.kind === "mapping" && found.entries.size === 1) {
-    const [key] = found.entries.keys();
-    const branch = (shape?.anyOf ?? []).findIndex((each) => keysOf(each).includes(String(key)));
-    const issues = issue.errors[branch];
-    if (issues !== undefined) return explain(issues, context.tree, shape?.anyOf?.[branch] ?? {}, path);
-  }
+  const given = found?.kind === "mapping" ? Object.keys(plainOf(found) as object) : [];
+  const branches = shape?.anyOf ?? [];
+  const branch = branches.findIndex((each) => keysOf(each).some((key) => given.includes(key)));
+  const issues = issue.errors[branch];
+  if (shape !== undefined && issues !== undefined) return explain(issues, context.tree, shape, path);
   return [wrongValue(issue, path, shape, context.tree)];
 }
 

@@ -42,7 +42,7 @@ describe("a right recipe", () => {
   it("gets the defaults of the schema, the environment and the algorithm", () => {
     const { recipe } = resolve();
     expect(recipe.environment).toEqual({ name: "grid", size: 6, walls: 0.22 });
-    expect(recipe.algorithm).toEqual({ name: "at-grpo", samples: 4 });
+    expect(recipe.algorithm).toMatchObject({ name: "at-grpo", samples: 8, keep: "best" });
     expect(recipe.train.clipNorm).toBe(1);
     expect(recipe.evaluation.tasks).toBe(500);
   });
@@ -149,6 +149,7 @@ describe("mistakes in values", () => {
     ["train.learningRate=.nan", "expected a number, above 0, found NaN"],
     ["environment.name=gird", "there is no environment `gird`; did you mean `grid`? Known: grid, puzzle"],
     ["algorithm.name=ATGRPO", "did you mean `at-grpo`?"],
+    ["algorithm.samples=1", "algorithm.samples: expected a whole number, at least 2, found 1"],
     ["algorithm.sample=3", "algorithm.sample: unknown key; did you mean `samples`?"],
     ["constructor.name=3", "constructor: unknown key"],
     ["__proto__.seed=3", "__proto__: unknown key"],
@@ -219,7 +220,7 @@ describe("impossible combinations", () => {
     ["policies.spare={model: {preset: tiny}}", "policies.spare: no role plays with this policy"],
     ["policies.shared.model.preset=tny", "no preset `tny`; did you mean `tiny`? Presets: tiny, small"],
     ["policies.shared.model={preset: null, path: nowhere}", "nowhere does not exist"],
-    ["algorithm.samples=1", "every advantage would be 0; sample at least 2 actions per group"],
+    ["algorithm={name: lonely}", "every advantage would be 0; sample at least 2 actions per group"],
     ["environment={name: puzzle}", "puzzle has no solver to demonstrate its tasks; remove warmStart"],
     ["train.minibatches=9", "9 minibatches cannot be made from 8 tasks"],
     ["warmStart.warmupSteps=10", "a warm-up of 10 steps never ends in 10"],

@@ -44,7 +44,7 @@ function resolveTree(tree: MappingTree, catalog: Catalog): ResolvedRecipe {
   const parsed = recipeSchema.safeParse(plain);
   const mistakes: Mistake[] = parsed.success ? [] : [...explain(parsed.error.issues, tree, recipeShape())];
   const environment = choose("environment", plain, catalog.environments, tree, mistakes);
-  const algorithm = choose("algorithm", plain, catalog.algorithms, tree, mistakes);
+  const algorithm = choose("algorithm", plain, rowsByName(catalog), tree, mistakes);
   if (!parsed.success || !environment || !algorithm) throw new RecipeError(mistakes);
   const recipe: Recipe = {
     ...parsed.data,
@@ -72,6 +72,17 @@ function describeOrigin(tree: MappingTree, path: Path): string {
 /** The JSON Schema of a whole recipe, for messages and for editors. */
 export function recipeShape(): JsonSchema {
   return jsonSchemaOf(recipeSchema);
+}
+
+function rowsByName(catalog: Catalog): Readonly<Record<string, Definition<Algorithm>>> {
+  const rows = Object.entries(catalog.algorithms).map(([name, row]) => [
+    name,
+    {
+      options: row.options,
+      create: (given: unknown): Algorithm => ({ name, source: row.source, ...row.build(given) }),
+    },
+  ]);
+  return Object.fromEntries(rows) as Readonly<Record<string, Definition<Algorithm>>>;
 }
 
 interface Definition<Made> {

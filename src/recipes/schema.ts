@@ -1,6 +1,6 @@
 /**
  * The shape of a recipe. Every key is checked, every default is the vetted setting, an unknown key is an error.
- * Field descriptions are the manual (`troupe train --help-recipe` and the JSON schema print them).
+ * Field descriptions are the manual (docs/recipes.md and `troupe recipes --schema` print them).
  */
 import { z } from "zod";
 
@@ -25,7 +25,7 @@ const role = z.strictObject({
 });
 
 export const teamSchema = z.strictObject({
-  roles: z.record(name, role),
+  roles: z.record(name, role).describe("The members, by name."),
   phases: z
     .array(z.array(name).min(1))
     .min(1)
@@ -34,12 +34,13 @@ export const teamSchema = z.strictObject({
 });
 
 const adapter = z.strictObject({
-  rank: count.default(8),
-  alpha: z.number().positive().default(16),
+  rank: count.default(8).describe("Rank of the two factors."),
+  alpha: z.number().positive().default(16).describe("The product is scaled by alpha / rank."),
   targetModules: z
     .array(z.enum(["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]))
     .min(1)
-    .default(["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]),
+    .default(["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"])
+    .describe("Projections that get an adapter."),
 });
 
 const policy = z.strictObject({
@@ -52,21 +53,21 @@ const policy = z.strictObject({
 
 const schedule = z.enum(["constant", "linear", "cosine"]);
 const optimizer = {
-  learningRate: z.number().positive(),
+  learningRate: z.number().positive().describe("AdamW's, at its highest."),
   schedule: schedule
     .default("constant")
     .describe("Shape of the learning rate after warm-up; linear and cosine end at finalLearningRate."),
   finalLearningRate: fraction.default(0.1).describe("Share of learningRate left at the last step."),
-  warmupSteps: z.int().min(0).default(0),
-  weightDecay: z.number().min(0).default(0),
-  beta1: z.number().min(0).lt(1).default(0.9),
-  beta2: z.number().min(0).lt(1).default(0.95),
-  epsilon: z.number().positive().default(1e-8),
+  warmupSteps: z.int().min(0).default(0).describe("Steps in which the learning rate rises from 0."),
+  weightDecay: z.number().min(0).default(0).describe("AdamW's, decoupled."),
+  beta1: z.number().min(0).lt(1).default(0.9).describe("AdamW's decay of the mean gradient."),
+  beta2: z.number().min(0).lt(1).default(0.95).describe("AdamW's decay of the mean squared gradient."),
+  epsilon: z.number().positive().default(1e-8).describe("AdamW's, added to the root."),
   clipNorm: z.number().min(0).default(1).describe("Largest gradient norm; 0: no clipping."),
 };
 
 const warmStart = z.strictObject({
-  steps: count,
+  steps: count.describe("Supervised steps."),
   demonstrationsPerStep: count
     .default(64)
     .describe("Tasks demonstrated per step; each gives one example per seat."),
@@ -74,47 +75,68 @@ const warmStart = z.strictObject({
 });
 
 const train = z.strictObject({
-  steps: z.int().min(0),
-  tasksPerStep: count,
+  steps: z.int().min(0).describe("Steps of reinforcement; 0: the warm start alone."),
+  tasksPerStep: count.describe("Tasks played in a step, each with its own groups."),
   minibatches: count.default(1).describe("Optimizer steps made from one step's actions."),
-  epochs: count.default(1),
-  temperature: z.number().positive().default(1),
-  topK: z.int().min(0).default(0),
-  topP: z.number().gt(0).max(1).default(1),
+  epochs: count.default(1).describe("Times a step's actions are trained on."),
+  temperature: z.number().positive().default(1).describe("Of sampling; 1 is the policy itself."),
+  topK: z.int().min(0).default(0).describe("Sample among the K likeliest tokens; 0: all."),
+  topP: z
+    .number()
+    .gt(0)
+    .max(1)
+    .default(1)
+    .describe("Sample among the likeliest tokens that hold this share."),
   ...optimizer,
 });
 
 const evaluation = z.strictObject({
-  tasks: count.default(500),
+  tasks: count.default(500).describe("Held-out tasks, the same for every team."),
   every: z.int().min(0).default(0).describe("Steps between evaluations; 0: only before and after."),
   tasksDuring: count.optional().describe("Tasks of the evaluations in between; default: tasks."),
-  temperature: z.number().min(0).default(0),
-  topP: z.number().gt(0).max(1).default(1),
+  temperature: z.number().min(0).default(0).describe("0: the likeliest token each time."),
+  topP: z.number().gt(0).max(1).default(1).describe("As in train."),
   compare: z
     .record(name, teamSchema)
     .default({})
     .describe("Other teams, evaluated before training for the table."),
 });
 
+const checkpoint = z.strictObject({
+  every: count.default(20).describe("Steps between checkpoints; one is also made at the end of each stage."),
+  keep: count.default(2).describe("Newest ones that are kept."),
+});
+
+const expected = z.strictObject({
+  minutes: z.number().min(0).optional().describe("From the command to the table, on two cores."),
+  success: fraction.optional().describe("Held-out success after training."),
+});
+
 export const recipeSchema = z.strictObject({
-  name,
-  description: z.string().default(""),
-  seed: z.int().min(0).default(1),
+  name: name.describe("Also the run's name, unless the command line gives one."),
+  description: z.string().default("").describe("One sentence for `troupe recipes`."),
+  expected: expected.optional().describe("What it took and gave when it was measured."),
+  seed: z.int().min(0).default(1).describe("Of everything random. The same seed gives the same run."),
   environment,
   team: teamSchema,
-  policies: z.record(name, policy),
+  policies: z.record(name, policy).describe("What is trained, by name."),
   algorithm: z
     .looseObject({ name: z.string() })
     .describe("A row of the table of algorithms, and its options."),
   warmStart: warmStart.optional(),
   train,
   evaluation: evaluation.prefault({}),
-  checkpoint: z.strictObject({ every: count.default(20), keep: count.default(2) }).prefault({}),
+  checkpoint: checkpoint.prefault({}),
   engine: z
     .strictObject({
-      type: z.enum(["local"]).default("local"),
+      type: z.enum(["local"]).default("local").describe("local: in this process, on the processor."),
       threads: z.int().min(0).default(0).describe("0: as many as the processor has."),
-      precision: z.enum(["auto", "float32", "bfloat16"]).default("auto"),
+      precision: z
+        .enum(["auto", "float32", "bfloat16"])
+        .default("auto")
+        .describe(
+          "Of matrix products; auto: bfloat16 where the processor has units for it. Weights stay float32.",
+        ),
     })
     .prefault({}),
 });
