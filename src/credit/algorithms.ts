@@ -1,6 +1,7 @@
 /** The table of algorithms: one row each, made of one function per column. `docs/algorithms.md` maps it to papers. */
 import { z } from "zod";
 import { TroupeError } from "../errors.ts";
+import { didYouMean } from "../nearest.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { meanBaseline } from "./baselines/mean.ts";
 import { noBaseline } from "./baselines/none.ts";
@@ -20,7 +21,7 @@ export interface AlgorithmRow {
   readonly source: string;
   readonly summary: string;
   /** The options a recipe may give besides `name`, with defaults. Strict: an unknown key is an error. */
-  readonly options: z.ZodType;
+  readonly options: z.ZodObject;
   /** `options`, checked, made into an algorithm. Throws zod's error. */
   build(options: unknown): Columns;
 }
@@ -103,19 +104,31 @@ export const algorithms: Readonly<Record<string, AlgorithmRow>> = {
   reinforce,
 };
 
-/** A row with its options. An unknown name or option, or a wrong value: `bad_recipe`. */
+/** A row with its options. An unknown name or option, or a wrong value: `bad_recipe`, with the nearest valid name. */
 export function algorithmFrom(name: string, options: Readonly<Record<string, unknown>> = {}): Algorithm {
   const found = Object.hasOwn(algorithms, name) ? algorithms[name] : undefined;
   if (found === undefined) {
-    const known = Object.keys(algorithms).join(", ");
-    throw new TroupeError("bad_recipe", `algorithm.name: there is no algorithm ${name}; known: ${known}`);
+    throw new TroupeError(
+      "bad_recipe",
+      `there is no algorithm ${name}; ${hint(name, Object.keys(algorithms))}`,
+    );
   }
   const parsed = found.options.safeParse(options);
   if (parsed.success) return { name, source: found.source, ...found.build(options) };
-  throw new TroupeError("bad_recipe", `algorithm ${name}: ${z.prettifyError(parsed.error)}`);
+  const problems = parsed.error.issues.map((issue) => problem(issue, Object.keys(found.options.shape)));
+  throw new TroupeError("bad_recipe", `algorithm ${name}: ${problems.join("; ")}`);
 }
 
-function row<Schema extends z.ZodType>(
+function problem(issue: z.core.$ZodIssue, known: readonly string[]): string {
+  if (issue.code !== "unrecognized_keys") return `${issue.path.join(".")}: ${issue.message}`;
+  return issue.keys.map((key) => `there is no option ${key}; ${hint(key, known)}`).join("; ");
+}
+
+function hint(name: string, known: readonly string[]): string {
+  return didYouMean(name, known) ?? `known: ${known.join(", ")}`;
+}
+
+function row<Schema extends z.ZodObject>(
   source: string,
   summary: string,
   options: Schema,

@@ -35,7 +35,10 @@ export interface Player extends RolloutPolicy {
   readonly system: string | undefined;
 }
 
-export function playerOf(setting: RolloutSetting, name: string): Player {
+export function playerOf(
+  setting: Pick<RolloutSetting, "environment" | "team" | "policies">,
+  name: string,
+): Player {
   const role = setting.team.roles.find((candidate) => candidate.name === name);
   if (role === undefined)
     throw new TroupeError("bad_recipe", `a phase names the role ${name}, the team has none`);

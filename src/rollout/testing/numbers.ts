@@ -1,6 +1,11 @@
 /** A tiny environment and team whose episodes can be worked out by hand. For tests. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Environment, Json } from "../../environments/environment.ts";
 import type { Role, Team } from "../../teams/team.ts";
+import { loadTokenizer } from "../../text/tokenizer.ts";
+import { writeWordTokenizer } from "../../text/word-tokenizer.ts";
 import { oneLine, type RolloutPolicy, type RolloutSetting } from "../setting.ts";
 
 /** What has been said so far, in order, and how many turns are over. */
@@ -20,6 +25,7 @@ export const numbers: Environment = {
     first: { purpose: "says a number", prompt: "you are first", maxTokens: 4 },
     second: { purpose: "says a number", prompt: "you are second", maxTokens: 4 },
   },
+  words: ["say", "first", "second", ...Array.from("0123456789")],
   task: () => ({}),
   start: (): Talk => ({ said: [], turns: 0 }),
   observe: (state, seat) => ["say", seat, ...(state as Talk).said].join(" "),
@@ -44,8 +50,6 @@ export const numbers: Environment = {
   render: (state) => (state as Talk).said.join(" "),
 };
 
-export const words: readonly string[] = ["say", "first", "second", "you", "are", ..."0123456789"];
-
 export function roleFor(name: "first" | "second", changes: Partial<Role> = {}): Role {
   const defaults = { frozen: false, memory: "turn", maxTokens: 4, stop: [] } as const;
   return { name, seat: name, policy: name, ...defaults, ...changes };
@@ -57,6 +61,15 @@ export const pair: Team = {
   phases: [["first"], ["second"]],
   turns: 2,
 };
+
+/** A word tokenizer that knows the environment's words, and a model that takes 40 tokens. */
+export function numbersPolicy(): RolloutPolicy {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-numbers-"));
+  writeWordTokenizer(directory, [...numbers.words, "you", "are"]);
+  const tokenizer = loadTokenizer(directory);
+  rmSync(directory, { recursive: true });
+  return { tokenizer, maxLength: 40 };
+}
 
 /** α = 1, one line, both policies the same tokenizer; what is given replaces the defaults. */
 export function settingFor(

@@ -1,0 +1,285 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { TroupeError } from "../errors.ts";
+import { drawInt, generatorOf, rootKey } from "../random.ts";
+import type { Episode, EpisodeNode } from "./episode.ts";
+import { growEpisode, growEpisodes } from "./grow.ts";
+import { numbersPolicy, pair, roleFor, settingFor } from "./testing/numbers.ts";
+import { scriptedEngine, type Script } from "./testing/scripted-engine.ts";
+
+const policy = numbersPolicy();
+const { tokenizer } = policy;
+const root = rootKey(7);
+const start = { task: {}, path: ["train", 0, 0] };
+const spine = { branch: { root: 3, inner: 3 }, keep: "best" } as const;
+
+/** What each seat says, sample by sample, after what has been said. */
+const table: Readonly<Record<string, readonly string[]>> = {
+  "say first": ["1", "4", "2"], // scores 0.1, 1.4, 1.2
+  "say second 4": ["3", "3", "8"], // 0.3, 0.3, 1.8
+  "say first 4 8": ["5", "5", "5"], // 0.5 three times
+  "say second 4 8 5": ["9", "1", "9"], // 0.9, 0.1, 0.9
+};
+const byTable: Script = (_, index, prompt) => table[prompt.replace(/^you are \w+ /, "")]?.[index] ?? "0";
+/** A number drawn from the request's seed, as a real engine would. */
+const drawn: Script = ({ seed }, index) => String(drawInt(generatorOf(rootKey(seed + index)), 10));
+const constant =
+  (text: string): Script =>
+  () =>
+    text;
+
+function nodesOf(episode: Episode): EpisodeNode[] {
+  const visit = (node: EpisodeNode): EpisodeNode[] => [node, ...node.children.flatMap(visit)];
+  return visit(episode.root);
+}
+
+/** A tree without its parent links, for comparison. */
+function plain(episode: Episode): unknown {
+  return nodesOf(episode).map(({ parent, children, ...node }) => ({
+    ...node,
+    parent: parent?.id,
+    children: children.length,
+  }));
+}
+
+async function grow(script: Script, parts: object = {}): Promise<Episode> {
+  return growEpisode(
+    settingFor(policy, { engine: scriptedEngine(tokenizer, script), ...parts }),
+    root,
+    start,
+  );
+}
+
+describe("a greedy spine (AT-GRPO)", () => {
+  it("steps and rewards K actions of a role, goes on from the best, then the next role acts", async () => {
+    const episode = await grow(byTable, { scheme: spine });
+    const kept = nodesOf(episode).filter((node) => node.kept);
+    expect(kept.map((node) => node.id)).toEqual(["", "1", "1.2", "1.2.0", "1.2.0.0"]);
+    expect(kept.map((node) => node.children.length)).toEqual([3, 3, 3, 3, 0]);
+    expect(nodesOf(episode)).toHaveLength(13);
+    const said = kept.map((node) => node.children.map((child) => child.actions[0]?.text));
+    expect(said).toEqual([["1", "4", "2"], ["3", "3", "8"], ["5", "5", "5"], ["9", "1", "9"], []]);
+  });
+
+  it("ends where the environment says so, and reports the outcome of the kept line alone", async () => {
+    const { ends } = await grow(byTable, { scheme: spine });
+    expect(ends).toHaveLength(1);
+    expect(ends[0]?.node.state).toEqual({ said: ["4", "8", "5", "9"], turns: 1 });
+    expect(ends[0]?.turns).toBe(2);
+    expect(ends[0]?.outcome.success).toBe(true);
+    expect(ends[0]?.outcome.score).toBeCloseTo(26 / 36, 12);
+  });
+
+  it("asks for the K actions of a role in one request, whose prompt all of them keep", async () => {
+    const engine = scriptedEngine(tokenizer, byTable);
+    const episode = await growEpisode(settingFor(policy, { engine, scheme: spine }), root, start);
+    expect(engine.requests.map(({ policy: name, count }) => [name, count])).toEqual([
+      ["first", 3],
+      ["second", 3],
+      ["first", 3],
+      ["second", 3],
+    ]);
+    const prompts = episode.root.children.map((child) => child.actions[0]?.prompt);
+    expect(prompts).toEqual([
+      engine.requests[0]?.prompt,
+      engine.requests[0]?.prompt,
+      engine.requests[0]?.prompt,
+    ]);
+    expect(tokenizer.decode(engine.requests[1]?.prompt ?? [])).toBe("you are second say second 4");
+  });
+});
+
+describe("turns and phases", () => {
+  it("stops at the turn limit, after the last phase's end of turn", async () => {
+    const { ends } = await grow(constant("2"));
+    expect(ends[0]?.node.state).toEqual({ said: ["2", "2", "2", "2"], turns: 2 });
+    expect(ends[0]?.turns).toBe(2);
+    expect(ends[0]?.node.done).toBe(true);
+  });
+
+  it("stops inside a turn when the episode is over", async () => {
+    const { ends } = await grow(constant("9"));
+    expect(ends[0]?.node.state).toEqual({ said: ["9"], turns: 0 });
+    expect(ends[0]?.turns).toBe(1);
+  });
+
+  it("lets the roles of one phase act at once, from the same state, g with g", async () => {
+    const team = { ...pair, phases: [["first", "second"]], turns: 1 };
+    const episode = await grow(countingFrom4, { team, scheme: spine });
+    const said = episode.root.children.map((child) => child.actions.map((action) => action.text));
+    expect(said).toEqual([
+      ["0", "4"],
+      ["1", "5"],
+      ["2", "6"],
+    ]);
+    expect(episode.root.children.map((child) => child.kept)).toEqual([false, false, true]); // 2.4, .6, 2.8
+    const prompts = episode.root.children[0]?.actions.map((action) => tokenizer.decode(action.prompt));
+    expect(prompts).toEqual(["you are first say first", "you are second say second"]);
+  });
+
+  it("leaves a frozen role's reward out of the choice", async () => {
+    const roles = [roleFor("first", { frozen: true }), roleFor("second")];
+    const team = { roles, phases: [["first", "second"]], turns: 1 };
+    const episode = await grow(parted, { team, scheme: spine });
+    expect(episode.root.children.map((child) => child.kept)).toEqual([false, false, true]); // .1, .3, .5
+    expect(episode.root.children[0]?.actions.map((action) => action.frozen)).toEqual([true, false]);
+  });
+});
+
+describe("whole trajectories (GRPO)", () => {
+  it("branches at the root alone and keeps every line", async () => {
+    const scheme = { branch: { root: 4, inner: 1 }, keep: "all" } as const;
+    const episode = await grow(fiveAfterIndex, { scheme });
+    expect(episode.ends.map(({ node }) => node.id)).toEqual(["0.0.0.0", "1.0.0.0", "2.0.0.0", "3.0.0.0"]);
+    expect(episode.ends.map(({ node }) => node.state)).toEqual(
+      ["0", "1", "2", "3"].map((first) => ({ said: [first, "5", "5", "5"], turns: 2 })),
+    );
+    expect(nodesOf(episode).every((node) => node.kept)).toBe(true);
+  });
+});
+
+describe("memory", () => {
+  it("gives a role that remembers its own earlier prompt and action, id for id", async () => {
+    const roles = [roleFor("first", { memory: "conversation" }), roleFor("second")];
+    const { ends } = await grow(constant("2 4"), { team: { ...pair, roles } });
+    const line = lineOf(ends[0]?.node);
+    const [early, late] = line.flatMap((node) => node.actions).filter((action) => action.role === "first");
+    const past = [...(early?.prompt ?? []), ...(early?.tokens ?? [])];
+    expect([...(late?.prompt ?? [])].slice(0, past.length)).toEqual(past);
+    expect(tokenizer.decode(late?.prompt ?? [])).toBe("you are first say first 2 4 say first 2 4 2 4");
+  });
+
+  it("gives a role that does not a fresh prompt", async () => {
+    const { ends } = await grow(constant("2"));
+    const late = lineOf(ends[0]?.node)[3]?.actions[0];
+    expect(tokenizer.decode(late?.prompt ?? [])).toBe("you are second say second 2 2 2");
+  });
+
+  it("leaves the system message out where a role's prompt is empty", async () => {
+    const roles = [roleFor("first", { prompt: "" }), roleFor("second")];
+    const episode = await grow(constant("2"), { team: { ...pair, roles } });
+    expect(tokenizer.decode(episode.root.children[0]?.actions[0]?.prompt ?? [])).toBe("say first");
+  });
+});
+
+describe("what goes wrong", () => {
+  it("keeps an action that was cut off by length", async () => {
+    const episode = await grow(constant("1 2 3 4 5 6"));
+    expect(episode.root.children[0]?.actions[0]).toMatchObject({ stopReason: "length", text: "1 2 3 4" });
+  });
+
+  it("refuses a prompt that leaves no room for an action, naming role and turn", async () => {
+    const short = { ...policy, maxLength: 8 };
+    const growing = grow(constant("2"), { policies: { first: policy, second: short } });
+    await expect(growing).rejects.toThrowError(
+      /role second in turn 1 has 11 tokens, and policy second takes .* 8/,
+    );
+    await expect(growing).rejects.toMatchObject({ code: "too_long" });
+  });
+
+  it("lets the other episodes finish when one fails, then throws", async () => {
+    let finished = 0;
+    const script = scriptedEngine(tokenizer, constant("9"), 5);
+    const sample: typeof script.sample = async (request, options) => {
+      if (request.seed === failing) throw new TroupeError("no_memory", "no memory left");
+      const sequences = await script.sample(request, options);
+      finished += 1;
+      return sequences;
+    };
+    const probe = scriptedEngine(tokenizer, constant("9"));
+    await growEpisode(settingFor(policy, { engine: probe }), root, { task: {}, path: ["train", 0, 1] });
+    const failing = probe.requests[0]?.seed;
+    const starts = [0, 1, 2, 3].map((task) => ({ task: {}, path: ["train", 0, task] }));
+    const growing = growEpisodes(settingFor(policy, { engine: { sample } }), root, starts);
+    await expect(growing).rejects.toMatchObject({ code: "no_memory" });
+    expect(finished).toBe(3);
+  });
+
+  it("stops when its signal aborts", async () => {
+    const controller = new AbortController();
+    const script: Script = () => {
+      controller.abort();
+      return "2";
+    };
+    const growing = grow(script, { signal: controller.signal });
+    await expect(growing).rejects.toMatchObject({ code: "cancelled" });
+  });
+});
+
+describe("properties", () => {
+  const keep = fc.constantFrom("all" as const, "best" as const, "first" as const, "random" as const);
+
+  it("the same key gives the same tree, whatever runs beside it and however long answers take", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0 }),
+        keep,
+        fc.integer({ min: 1, max: 4 }),
+        async (seed, kept, inner) => {
+          const scheme = { branch: { root: 3, inner: kept === "all" ? 1 : inner }, keep: kept } as const;
+          const starts = [0, 1, 2].map((task) => ({ task: {}, path: ["train", 1, task] }));
+          const quick = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn), scheme });
+          const slow = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn, 3), scheme });
+          const together = await growEpisodes(slow, rootKey(seed), starts);
+          const alone = [];
+          for (const one of starts) alone.push(await growEpisode(quick, rootKey(seed), one));
+          expect(together.map(plain)).toEqual(alone.map(plain));
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it("another key gives another tree", async () => {
+    const setting = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn), scheme: spine });
+    const trees = await Promise.all([1, 2, 3].map((seed) => growEpisode(setting, rootKey(seed), start)));
+    expect(new Set(trees.map((tree) => JSON.stringify(plain(tree)))).size).toBe(3);
+  });
+
+  it("branches as the scheme says and keeps the first of the best, or any one, or all", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0 }),
+        keep,
+        fc.integer({ min: 1, max: 3 }),
+        async (seed, kept, inner) => {
+          const scheme = { branch: { root: 4, inner }, keep: kept };
+          const setting = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn), scheme });
+          const episode = await growEpisode(setting, rootKey(seed), start);
+          for (const node of nodesOf(episode)) {
+            const grows = node.kept && !node.done;
+            expect(node.children).toHaveLength(grows ? (node.parent === null ? 4 : inner) : 0);
+            if (!grows) continue;
+            const scores = node.children.map((child) => setting.score(child.actions[0]?.reward ?? zero));
+            const going = node.children.flatMap((child, index) => (child.kept ? [index] : []));
+            const expected = {
+              all: node.children.map((_, index) => index),
+              best: [scores.indexOf(Math.max(...scores))],
+              first: [0],
+              random: [going[0]],
+            };
+            expect(going).toEqual(expected[kept]);
+          }
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it("`random` reaches every child", async () => {
+    const scheme = { branch: { root: 3, inner: 3 }, keep: "random" } as const;
+    const setting = settingFor(policy, { engine: scriptedEngine(tokenizer, constant("2")), scheme });
+    const starts = Array.from({ length: 40 }, (_, task) => ({ task: {}, path: ["train", 2, task] }));
+    const episodes = await growEpisodes(setting, root, starts);
+    const chosen = new Set(episodes.map(({ root: node }) => node.children.findIndex((child) => child.kept)));
+    expect(chosen).toEqual(new Set([0, 1, 2]));
+  });
+});
+
+const zero = { team: 0, local: 0, parts: {} };
+
+function lineOf(end: EpisodeNode | undefined): EpisodeNode[] {
+  const line: EpisodeNode[] = [];
+  for (let node: EpisodeNode | null = end ?? null; node?.parent; node = node.parent) line.unshift(node);
+  return line;
+}
