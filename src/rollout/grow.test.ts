@@ -23,6 +23,11 @@ const table: Readonly<Record<string, readonly string[]>> = {
 const byTable: Script = (_, index, prompt) => table[prompt.replace(/^you are \w+ /, "")]?.[index] ?? "0";
 /** A number drawn from the request's seed, as a real engine would. */
 const drawn: Script = ({ seed }, index) => String(drawInt(generatorOf(rootKey(seed + index)), 10));
+const countingFrom4: Script = ({ policy: name }, index) => String(name === "first" ? index : index + 4);
+/** First's best is sample 1, second's is sample 2. */
+const parted: Script = ({ policy: name }, index) =>
+  (name === "first" ? ["0", "8", "4"] : ["1", "3", "5"])[index] ?? "";
+const fiveAfterIndex: Script = (_, index, prompt) => (prompt.endsWith("say first") ? String(index) : "5");
 const constant =
   (text: string): Script =>
   () =>
