@@ -1,0 +1,23 @@
+/** Exit codes (docs/command-line.md) and how an error looks to a person. */
+import { TroupeError } from "../errors.ts";
+
+export const exitCodes = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
+
+export function exitCodeOf(error: unknown): number {
+  if (!(error instanceof TroupeError)) return exitCodes.failure;
+  if (error.code === "cancelled") return exitCodes.interrupted;
+  return error.code === "bad_recipe" || error.code === "bad_arguments" ? exitCodes.usage : exitCodes.failure;
+}
+
+/** One clear message. What nobody foresaw says so; TROUPE_DEBUG=1 shows the stack and the causes. */
+export function describeError(error: unknown, debug: boolean): string {
+  if (debug && error instanceof Error) return withCauses(error);
+  if (error instanceof TroupeError && error.code !== "internal") return `error: ${error.message}`;
+  const message = error instanceof Error ? error.message : String(error);
+  return `error: ${message}\nThis should not happen; TROUPE_DEBUG=1 shows where it did.`;
+}
+
+function withCauses(error: Error): string {
+  const own = error.stack ?? error.message;
+  return error.cause instanceof Error ? `${own}\ncaused by ${withCauses(error.cause)}` : own;
+}

@@ -1,0 +1,62 @@
+/** A few lines at the bottom of a terminal that are redrawn in place, with ordinary lines going by above them. */
+import { visibleLength } from "./table.ts";
+
+export interface Screen {
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+const clearBelow = "\u001B[J";
+const hideCursor = "\u001B[?25l";
+const showCursor = "\u001B[?25h";
+
+export class LiveRegion {
+  private shown: readonly string[] = [];
+  private readonly screen: Screen;
+
+  constructor(screen: Screen) {
+    this.screen = screen;
+  }
+
+  /** Replaces the lines of the region. */
+  update(lines: readonly string[]): void {
+    const fitting = lines.map((line) => cut(line, this.columns));
+    this.screen.write(`${hideCursor}${this.back()}${fitting.join("\n")}\n`);
+    this.shown = fitting;
+  }
+
+  /** Writes ordinary lines above the region, which stays. */
+  print(lines: readonly string[]): void {
+    const kept = this.shown;
+    this.screen.write(`${this.back()}${lines.join("\n")}\n`);
+    this.shown = [];
+    if (kept.length > 0) this.update(kept);
+  }
+
+  /** Takes the region away and gives the cursor back. */
+  close(): void {
+    this.screen.write(`${this.back()}${showCursor}`);
+    this.shown = [];
+  }
+
+  private get columns(): number {
+    return Math.max(20, this.screen.columns ?? 80);
+  }
+
+  /** Up to the region's first line. A terminal that became narrower has wrapped the lines: those rows are counted. */
+  private back(): string {
+    const rows = this.shown.map((line) => Math.max(1, Math.ceil(visibleLength(line) / this.columns)));
+    const height = rows.reduce((sum, each) => sum + each, 0);
+    return height === 0 ? "" : `\u001B[${height}A\r${clearBelow}`;
+  }
+}
+
+/** At most `columns` visible characters; colours are kept and, where something is cut, ended. */
+export function cut(line: string, columns: number): string {
+  if (visibleLength(line) <= columns) return line;
+  let room = columns - 1;
+  // eslint-disable-next-line no-control-regex -- escape sequences are what this looks for
+  const parts = line.match(/\u001B\[[\d;]*m|[^\u001B]/gu) ?? [];
+  const kept = parts.filter((part) => part.startsWith("\u001B") || room-- > 0);
+  return `${kept.join("")}…`;
+}

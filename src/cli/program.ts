@@ -1,0 +1,32 @@
+/** All commands of the command line, under one name. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { recipesCommand } from "./recipes.ts";
+import { runsCommand } from "./runs.ts";
+
+export function makeProgram(): Command {
+  const program = new Command("troupe")
+    .description("Trains teams of language-model agents with reinforcement learning.")
+    .version(version())
+    .showSuggestionAfterError(true)
+    .showHelpAfterError("`troupe COMMAND --help` shows what a command takes.")
+    .configureOutput({ outputError: (text, write) => write(text + dottedFlagHint(text)) })
+    .exitOverride();
+  for (const make of [recipesCommand, runsCommand]) {
+    program.addCommand(make().copyInheritedSettings(program));
+  }
+  return program;
+}
+
+/** Overrides carry no dashes here, unlike in some other systems. */
+function dottedFlagHint(text: string): string {
+  const flag = /unknown option '--([\w.-]+)(=?)/.exec(text);
+  if (flag === null || !(flag[1]?.includes(".") || flag[2] === "=")) return "";
+  return `To change the recipe, write ${flag[1]}=… without dashes.\n`;
+}
+
+function version(): string {
+  const file = join(import.meta.dirname, "..", "..", "package.json");
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}

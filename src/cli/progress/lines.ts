@@ -1,0 +1,90 @@
+/** What a run says in ordinary lines: one per step and evaluation, a few sample episodes. */
+import type { Evaluation, StepMetrics, Timing } from "../../runs/records.ts";
+import type { SampleEpisode, Stage } from "../../train/events.ts";
+import { showCount, showDuration, showLarge, showNumber, showShare } from "../format.ts";
+import { tokensPerSecond } from "./state.ts";
+
+export const stageNames: Readonly<Record<Stage, string>> = {
+  "warm-start": "warm start",
+  reinforcement: "step",
+};
+
+/** `step 3/60  success 43.8 %  scout 0.43 + 0.90  …  2,100 tokens/s  1:23 min left` */
+export function stepLine(metrics: StepMetrics, timing: Timing, steps: number, left: number | null): string {
+  const parts = [
+    `${stageNames[metrics.stage]} ${metrics.stageStep}/${steps}`,
+    ...(metrics.rollout === undefined ? lossParts(metrics) : rolloutParts(metrics)),
+    `${showLarge(tokensPerSecond(metrics, timing))} tokens/s`,
+  ];
+  if (left !== null && left > 0) parts.push(`${showDuration(left)} left`);
+  return parts.join("  ");
+}
+
+function lossParts(metrics: StepMetrics): string[] {
+  const policies = Object.entries(metrics.policies);
+  return policies.map(
+    ([name, { loss }]) => `${policies.length > 1 ? `${name} ` : ""}loss ${showNumber(loss)}`,
+  );
+}
+
+function rolloutParts(metrics: StepMetrics): string[] {
+  const { success = 0 } = metrics.rollout ?? {};
+  return [`success ${showShare(success)}`, ...rewardParts(metrics), ...trustParts(metrics)];
+}
+
+/** Team and local reward of each role: `scout 0.43 + 0.90`. */
+export function rewardParts(metrics: StepMetrics): string[] {
+  const roles = Object.entries(metrics.rollout?.roles ?? {});
+  return roles.map(([name, { team, local }]) => `${name} ${team.toFixed(2)} + ${local.toFixed(2)}`);
+}
+
+/** Entropy and divergence, of each policy where there are several. */
+export function trustParts(metrics: StepMetrics): string[] {
+  const policies = Object.entries(metrics.policies);
+  return policies.map(([name, { entropy, kl }]) => {
+    const whose = policies.length > 1 ? `${name} ` : "";
+    return `${whose}entropy ${showNumber(entropy)}  KL ${showNumber(kl)}`;
+  });
+}
+
+const moments = { before: "before training", during: "at step", after: "after training" } as const;
+
+/** `team before training: 31.4 % (27.5 to 35.6) of 500 tasks` */
+export function evaluationLine(evaluation: Evaluation): string {
+  const { team, moment, step, tasks } = evaluation;
+  const when = moment === "during" ? `${moments.during} ${step}` : moments[moment];
+  return `${team} ${when}: ${showInterval(evaluation)} of ${showCount(tasks)} tasks`;
+}
+
+/** `31.4 % (27.5 to 35.6)` */
+export function showInterval({ success, low, high }: Evaluation): string {
+  return `${showShare(success)} (${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)})`;
+}
+
+/** One sample episode: the first board, what was written and what it earned, the last board. */
+export function sampleLines(episode: SampleEpisode): string[] {
+  const outcome = episode.success ? "solved" : `not solved, score ${episode.score.toFixed(2)}`;
+  const turns = episode.turns === 1 ? "1 turn" : `${episode.turns} turns`;
+  return [
+    `a sample episode: ${outcome} in ${turns}`,
+    ...indent(episode.start),
+    ...episode.actions.map(
+      ({ turn, role, text, team, local, reason }) =>
+        `  turn ${turn + 1} ${role}: ${oneLine(text)}  [${team.toFixed(2)} + ${local.toFixed(2)}${reason === undefined ? "" : `, ${reason}`}]`,
+    ),
+    ...indent(episode.end),
+  ];
+}
+
+function indent(text: string): string[] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => `    ${line}`);
+}
+
+/** What a model wrote may hold anything: one line, without control characters, not too long. */
+function oneLine(text: string): string {
+  const line = text.replaceAll(/[\p{C}\s]+/gu, " ").trim();
+  return line.length <= 120 ? line : `${line.slice(0, 119)}…`;
+}

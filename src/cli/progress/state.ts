@@ -1,0 +1,94 @@
+/** What a screen knows of a run, made from its events alone. */
+import type { Evaluation, RunResult, StepMetrics, Timing } from "../../runs/records.ts";
+import type { PolicySummary, Stage, TrainEvent } from "../../train/events.ts";
+
+export interface ProgressState {
+  readonly run: string;
+  readonly engine: string;
+  readonly policies: readonly PolicySummary[];
+  readonly steps: Readonly<Record<Stage, number>>;
+  readonly stage: Stage | null;
+  /** Done in the stage. */
+  readonly done: number;
+  readonly phase: string;
+  readonly metrics: StepMetrics | null;
+  readonly timing: Timing | null;
+  /** Seconds of the stage's last steps, newest last. */
+  readonly seconds: readonly number[];
+  /** Success of the stage's steps, oldest first. */
+  readonly successes: readonly number[];
+  readonly evaluation: Evaluation | null;
+  readonly result: RunResult | null;
+}
+
+export const noProgress: ProgressState = {
+  run: "",
+  engine: "",
+  policies: [],
+  steps: { "warm-start": 0, reinforcement: 0 },
+  stage: null,
+  done: 0,
+  phase: "starting",
+  metrics: null,
+  timing: null,
+  seconds: [],
+  successes: [],
+  evaluation: null,
+  result: null,
+};
+
+/** Steps that the time left is estimated from. */
+const window = 20;
+
+export function advance(state: ProgressState, event: TrainEvent): ProgressState {
+  switch (event.type) {
+    case "run-started":
+      return { ...state, run: event.run, engine: event.engine, policies: event.policies, steps: event.steps };
+    case "stage-started":
+      return { ...state, stage: event.stage, done: event.done, seconds: [], successes: [] };
+    case "phase":
+      return { ...state, phase: event.phase };
+    case "step":
+      return afterStep(state, event.metrics, event.timing);
+    case "evaluation-started":
+      return { ...state, phase: `evaluating ${event.team}` };
+    case "evaluation-progress":
+      return { ...state, phase: `evaluating ${event.team}, ${event.done} of ${event.tasks} tasks` };
+    case "evaluation":
+      return { ...state, evaluation: event.evaluation };
+    case "finished":
+      return { ...state, phase: "finished", result: event.result };
+    case "resumed":
+    case "sample-episodes":
+    case "checkpoint":
+    case "interrupted":
+      return state;
+  }
+  return state;
+}
+
+function afterStep(state: ProgressState, metrics: StepMetrics, timing: Timing): ProgressState {
+  const success = metrics.rollout?.success;
+  return {
+    ...state,
+    stage: metrics.stage,
+    done: metrics.stageStep,
+    metrics,
+    timing,
+    seconds: [...state.seconds, timing.seconds].slice(-window),
+    successes: success === undefined ? state.successes : [...state.successes, success],
+  };
+}
+
+/** Seconds left in the stage, from its last steps; null before the first. */
+export function secondsLeft(state: ProgressState): number | null {
+  if (state.stage === null || state.seconds.length === 0) return null;
+  const mean = state.seconds.reduce((sum, each) => sum + each, 0) / state.seconds.length;
+  return mean * Math.max(0, state.steps[state.stage] - state.done);
+}
+
+/** Tokens sampled and trained on per second of the last step. */
+export function tokensPerSecond(metrics: StepMetrics, timing: Timing): number {
+  const trained = Object.values(metrics.policies).reduce((sum, policy) => sum + policy.tokens, 0);
+  return timing.seconds === 0 ? 0 : (trained + (metrics.rollout?.sampledTokens ?? 0)) / timing.seconds;
+}

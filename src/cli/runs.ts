@@ -1,0 +1,165 @@
+/** `troupe runs`: the runs of a folder, and `troupe runs compare`: what differs between some of them. */
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { parse } from "yaml";
+import { TroupeError } from "../errors.ts";
+import { didYouMean } from "../nearest.ts";
+import { differences } from "../recipes/differences.ts";
+import { shorten } from "../recipes/origin.ts";
+import type { RunSummary } from "../runs/read.ts";
+import { listRuns, readRecipeText, summarizeRun } from "../runs/read.ts";
+import { showDuration } from "./format.ts";
+import { printJson, printLines } from "./print.ts";
+import { showInterval } from "./progress/lines.ts";
+import { tableLines } from "./table.ts";
+
+export const runsFolder = "runs";
+
+export function runsCommand(): Command {
+  const command = new Command("runs")
+    .description("list the runs, or compare some of them")
+    .option("--runs <folder>", "folder of the runs", runsFolder)
+    .option("--json", "print one JSON document")
+    .action(async (options: { runs: string; json?: boolean }) => {
+      const runs = await listRuns(options.runs);
+      if (options.json) printJson(runs.map(toJson));
+      else printLines(runs.length === 0 ? noRuns(options.runs) : listTable(runs));
+    });
+  command.addCommand(compareCommand());
+  return command;
+}
+
+function compareCommand(): Command {
+  return new Command("compare")
+    .description("show where the recipes of runs differ, and their results side by side")
+    .argument("<runs...>", "names or folders of two or more runs")
+    .option("--runs <folder>", "folder of the runs", runsFolder)
+    .option("--json", "print one JSON document")
+    .action(async (names: string[], options: { runs: string; json?: boolean }) => {
+      const compared = await Promise.all(names.map((name) => readCompared(name, options.runs)));
+      if (compared.length < 2) throw new TroupeError("bad_arguments", "give at least two runs to compare");
+      if (options.json) printJson(comparison(compared));
+      else printLines(comparisonLines(compared));
+    });
+}
+
+/** The folder of a run given by its name or by its folder. */
+export async function findRun(given: string, folder: string): Promise<string> {
+  for (const directory of [join(folder, given), given]) {
+    if (existsSync(join(directory, "recipe.yaml"))) return directory;
+  }
+  const names = (await listRuns(folder)).map((run) => run.name);
+  const hint =
+    didYouMean(given, names) ?? (names.length === 0 ? noRuns(folder)[0] : `there are ${names.join(", ")}`);
+  throw new TroupeError("bad_arguments", `there is no run ${given} in ${folder}; ${hint}`);
+}
+
+function noRuns(folder: string): string[] {
+  return [`no runs in ${folder}; \`troupe train plan-path\` makes one`];
+}
+
+function toJson(run: RunSummary): unknown {
+  const { name, directory, status, step, result, problem } = run;
+  return {
+    name,
+    directory,
+    status,
+    step,
+    changed: changed(run),
+    result: result ?? null,
+    problem: problem ?? null,
+  };
+}
+
+function changed({ directory }: RunSummary): string {
+  const files = ["result.json", "metrics.jsonl", "recipe.yaml"].map((name) => join(directory, name));
+  const file = files.find((each) => existsSync(each));
+  return (file === undefined ? new Date(0) : statSync(file).mtime).toISOString();
+}
+
+function listTable(runs: readonly RunSummary[]): string[] {
+  const rows = runs.map((run) => [
+    run.name,
+    run.status,
+    String(run.step),
+    successOf(run, "before"),
+    successOf(run, "after"),
+    run.result === undefined ? "" : showDuration(run.result.seconds.total),
+    changed(run).slice(0, 16).replace("T", " "),
+  ]);
+  const right = { align: "right" as const };
+  const columns = [
+    { title: "run" },
+    { title: "status" },
+    { title: "steps", ...right },
+    { title: "before", ...right },
+    { title: "after", ...right },
+    { title: "took", ...right },
+    { title: "changed (UTC)" },
+  ];
+  const problems = runs.flatMap((run) => (run.problem === undefined ? [] : [`${run.name}: ${run.problem}`]));
+  return [...tableLines(columns, rows), ...problems];
+}
+
+function successOf(run: RunSummary, moment: "before" | "after"): string {
+  const row = run.result?.table.find((each) => each.team === "team" && each.moment === moment);
+  return row === undefined ? "" : showInterval(row);
+}
+
+interface Compared {
+  readonly summary: RunSummary;
+  readonly recipe: unknown;
+}
+
+async function readCompared(name: string, folder: string): Promise<Compared> {
+  const directory = await findRun(name, folder);
+  return { summary: await summarizeRun(directory), recipe: parse(await readRecipeText(directory)) };
+}
+
+/** Each key in which at least one run differs from the first, with the value in every run. */
+function comparison(compared: readonly Compared[]) {
+  const [first, ...others] = compared;
+  const keys = new Set(
+    others.flatMap((other) => differences(first?.recipe, other.recipe).map((difference) => difference.key)),
+  );
+  return {
+    runs: compared.map(({ summary }) => summary.name),
+    recipe: [...keys].map((key) => ({ key, values: compared.map(({ recipe }) => valueAt(recipe, key)) })),
+    results: compared.map(({ summary }) => summary.result ?? null),
+  };
+}
+
+function valueAt(recipe: unknown, key: string): unknown {
+  let value = recipe;
+  for (const part of key.split(".")) {
+    if (typeof value !== "object" || value === null) return null;
+    value = Object.hasOwn(value, part) ? (value as Record<string, unknown>)[part] : null;
+  }
+  return value;
+}
+
+function comparisonLines(compared: readonly Compared[]): string[] {
+  const { runs, recipe } = comparison(compared);
+  const columns = [{ title: "recipe" }, ...runs.map((title) => ({ title }))];
+  const rows = recipe.map(({ key, values }) => [
+    key,
+    ...values.map((value) => shorten(JSON.stringify(value), 40)),
+  ]);
+  const teams = new Set(
+    compared.flatMap(({ summary }) =>
+      (summary.result?.table ?? []).map(({ team, moment }) => `${team} ${moment}`),
+    ),
+  );
+  const results = [...teams].map((label) => [
+    label,
+    ...compared.map(({ summary }) => resultCell(summary, label)),
+  ]);
+  const recipeLines = rows.length === 0 ? ["the recipes are the same"] : tableLines(columns, rows);
+  return [...recipeLines, "", ...tableLines([{ title: "success" }, ...columns.slice(1)], results)];
+}
+
+function resultCell(summary: RunSummary, label: string): string {
+  const row = summary.result?.table.find(({ team, moment }) => `${team} ${moment}` === label);
+  return row === undefined ? summary.status : showInterval(row);
+}

@@ -1,0 +1,32 @@
+/** Columns of text, aligned. */
+import { stripVTControlCharacters } from "node:util";
+
+export interface Column {
+  readonly title: string;
+  readonly align?: "left" | "right";
+}
+
+/** The lines of a table: titles, a rule, the rows; no line ends in white space. */
+export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
+  const titles = columns.map((column) => column.title);
+  const widths = columns.map((_, index) =>
+    Math.max(...[titles, ...rows].map((row) => visibleLength(row[index] ?? ""))),
+  );
+  const line = (cells: readonly string[]): string =>
+    columns
+      .map((column, index) => pad(cells[index] ?? "", widths[index] ?? 0, column.align))
+      .join("  ")
+      .trimEnd();
+  const rule = widths.map((width) => "─".repeat(width)).join("  ");
+  return [line(titles), rule, ...rows.map(line)];
+}
+
+function pad(text: string, width: number, align: Column["align"] = "left"): string {
+  const space = " ".repeat(Math.max(0, width - visibleLength(text)));
+  return align === "right" ? space + text : text + space;
+}
+
+/** Characters that show: colours count for nothing. */
+export function visibleLength(text: string): number {
+  return Array.from(stripVTControlCharacters(text)).length;
+}
