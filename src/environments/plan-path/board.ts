@@ -18,6 +18,13 @@ export function isFree(board: Board, cell: number): boolean {
   return board.walls.charCodeAt(cell) !== wallCode;
 }
 
+/** [size × size], 1 at walls. */
+export function blockedCells(board: Board): Uint8Array {
+  const blocked = new Uint8Array(board.walls.length);
+  for (let cell = 0; cell < blocked.length; cell++) blocked[cell] = isFree(board, cell) ? 0 : 1;
+  return blocked;
+}
+
 /**
  * The length of the shortest path from every cell to the goal, in moves. It is remembered for as long as the board
  * object lives, and computed again for an equal board read from JSON. Treat it as read-only.
@@ -25,8 +32,7 @@ export function isFree(board: Board, cell: number): boolean {
 export function distancesTo(board: Board): Int16Array {
   const known = distancesOf.get(board);
   if (known !== undefined) return known;
-  const blocked = new Uint8Array(board.walls.length);
-  for (let cell = 0; cell < blocked.length; cell++) blocked[cell] = isFree(board, cell) ? 0 : 1;
+  const blocked = blockedCells(board);
   const distances = new Int16Array(blocked.length);
   searchFrom(board.goal, board.size, blocked, distances);
   distancesOf.set(board, distances);

@@ -3,19 +3,29 @@ import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
 import type { Board } from "./board.ts";
-import { drawTask, type PathTask } from "./generate.ts";
+import { drawTask, drawTasksOn, type PathTask } from "./generate.ts";
 import { writeObservation, writePlan, writeRoute } from "./notation.ts";
 import type { PathOptions } from "./options.ts";
 import { canonicalPath, randomPath } from "./solver.ts";
 
 /**
- * One task's examples: the scout's route, the planner's plan, or both. Where both seats are asked for, the planner's
- * example shows it the scout's route; in a share of them a wrong one, so that it does not learn to follow blindly, and
- * in a share none, so that it also learns to plan alone.
+ * The examples of one training board: for each of its tasks the scout's route, the planner's plan, or both. Where both
+ * seats are asked for, the planner's example shows it the scout's route; in a share of them a wrong one, so that it does
+ * not learn to follow blindly, and in a share none, so that it also learns to plan alone.
  */
 export function demonstrate(options: PathOptions, key: Key, seats: readonly string[]): Demonstration[] {
-  const task = drawTask(options, "train", childKey(key, "task"));
+  const first = drawTask(options, "train", childKey(key, "task"));
   const generator = generatorOf(childKey(key, "paths"));
+  const more = drawTasksOn(first.board, "train", generator, options.demonstrations.tasksPerBoard - 1);
+  return [first, ...more].flatMap((task) => demonstrateTask(options, task, seats, generator));
+}
+
+function demonstrateTask(
+  options: PathOptions,
+  task: PathTask,
+  seats: readonly string[],
+  generator: Generator,
+): Demonstration[] {
   const best = shortestPath(options, task, generator);
   const examples: Demonstration[] = [];
   if (seats.includes("scout")) examples.push(scoutExample(options, task, best));

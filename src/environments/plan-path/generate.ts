@@ -7,7 +7,7 @@ import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
 import type { Split } from "../environment.ts";
 import type { Board } from "./board.ts";
-import { searchFrom } from "./board.ts";
+import { blockedCells, searchFrom } from "./board.ts";
 
 export type PathTask = {
   readonly board: Board;
@@ -24,7 +24,7 @@ const mostDraws = 10_000;
 
 /**
  * Longest shortest path of a task, in moves, so that the best plan fits into the seats' `maxTokens`. At the paper's
- * settings about one board in a million is longer (the paths of 10×10 boards average 8 moves).
+ * settings less than one board in 100,000 is longer (the paths of 10×10 boards average 7.5 moves).
  */
 export function longestPath(size: number): number {
   return 4 * size - 4;
@@ -34,15 +34,10 @@ export function longestPath(size: number): number {
 export function drawTask(options: BoardOptions, split: Split, key: Key): PathTask {
   const generator = generatorOf(childKey(key, split));
   const blocked = new Uint8Array(options.size ** 2);
-  const distances = new Int16Array(options.size ** 2);
   for (let draw = 0; draw < mostDraws; draw++) {
-    const ends = drawBoard(generator, options, blocked);
-    if (ends === undefined || splitOfCells(blocked, ends.goal) !== split) continue;
-    searchFrom(ends.goal, options.size, blocked, distances);
-    const length = distances[ends.start] ?? 0;
-    if (length < 1 || length > longestPath(options.size)) continue;
-    const walls = Array.from(blocked, (cell) => (cell === 1 ? "#" : ".")).join("");
-    return { board: { size: options.size, walls, goal: ends.goal }, start: ends.start };
+    drawWalls(generator, options, blocked);
+    const task = drawEnds(generator, options.size, split, blocked);
+    if (task !== undefined) return task;
   }
   const { size, obstacles } = options;
   throw new TroupeError(
@@ -51,13 +46,23 @@ export function drawTask(options: BoardOptions, split: Split, key: Key): PathTas
   );
 }
 
+/** Up to `count` tasks of the split on the walls of one board, with starts and goals of their own. */
+export function drawTasksOn(board: Board, split: Split, generator: Generator, count: number): PathTask[] {
+  const blocked = blockedCells(board);
+  const tasks: PathTask[] = [];
+  for (let draw = 0; draw < 100 * count && tasks.length < count; draw++) {
+    const task = drawEnds(generator, board.size, split, blocked);
+    if (task !== undefined) tasks.push(task);
+  }
+  return tasks;
+}
+
 /**
  * The split a board belongs to, decided by its walls and its goal alone, never by a seed. The start is left out on
  * purpose: an episode moves it, and no state of a training episode may be a held-out task.
  */
 export function splitOf(board: Board): Split {
-  const blocked = Uint8Array.from(board.walls, (cell) => (cell === "#" ? 1 : 0));
-  return splitOfCells(blocked, board.goal);
+  return splitOfCells(blockedCells(board), board.goal);
 }
 
 /** A quarter of all boards is held out. */
@@ -71,25 +76,32 @@ function splitOfCells(blocked: Uint8Array, goal: number): Split {
   return ((hash ^ (hash >>> 16)) & 3) === 0 ? "heldOut" : "train";
 }
 
-/** Fills `blocked` and picks the ends among the free cells; undefined where fewer than two are free. */
-function drawBoard(
-  generator: Generator,
-  options: BoardOptions,
-  blocked: Uint8Array,
-): { start: number; goal: number } | undefined {
-  let free = 0;
+function drawWalls(generator: Generator, options: BoardOptions, blocked: Uint8Array): void {
   for (let cell = 0; cell < blocked.length; cell++) {
-    const wall = drawFloat(generator) < options.obstacles ? 1 : 0;
-    blocked[cell] = wall;
-    free += 1 - wall;
+    blocked[cell] = drawFloat(generator) < options.obstacles ? 1 : 0;
   }
+}
+
+/** Picks start and goal among the free cells; undefined where they are not a task of the split. */
+function drawEnds(
+  generator: Generator,
+  size: number,
+  split: Split,
+  blocked: Uint8Array,
+): PathTask | undefined {
+  const free = blocked.reduce((count, wall) => count + 1 - wall, 0);
   if (free < 2) return undefined;
   const first = drawInt(generator, free);
   const second = drawInt(generator, free - 1);
-  return {
-    start: freeCell(blocked, first),
-    goal: freeCell(blocked, second < first ? second : second + 1),
-  };
+  const start = freeCell(blocked, first);
+  const goal = freeCell(blocked, second < first ? second : second + 1);
+  if (splitOfCells(blocked, goal) !== split) return undefined;
+  const distances = new Int16Array(blocked.length);
+  searchFrom(goal, size, blocked, distances);
+  const length = distances[start] ?? 0;
+  if (length < 1 || length > longestPath(size)) return undefined;
+  const walls = Array.from(blocked, (cell) => (cell === 1 ? "#" : ".")).join("");
+  return { board: { size, walls, goal }, start };
 }
 
 function freeCell(blocked: Uint8Array, count: number): number {

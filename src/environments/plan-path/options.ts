@@ -19,6 +19,13 @@ export const pathOptions = z.strictObject({
         .enum(["random", "canonical"])
         .default("random")
         .describe("random: each shortest path is equally likely; canonical: up before down, left, right."),
+      tasksPerBoard: z
+        .int()
+        .min(1)
+        .default(1)
+        .describe(
+          "Starts and goals demonstrated on one board's walls; an engine computes a shared prompt once.",
+        ),
       alone: share.default(0.25).describe("Share of a team's planner examples that show no scout's route."),
       wrongRoute: share
         .default(0.1)

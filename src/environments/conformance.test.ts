@@ -1,0 +1,349 @@
+import { describe, expect, it } from "vitest";
+import { conformanceChecks, type ConformanceOptions } from "./conformance.ts";
+import type { Environment, EnvironmentDefinition, Json } from "./environment.ts";
+import { guessNumber } from "./examples/guess-number.ts";
+import { environments } from "./registry.ts";
+
+describe.each([...environments, guessNumber].map((definition) => ({ name: definition.name, definition })))(
+  "$name",
+  ({ definition }) => {
+    it.each(conformanceChecks(definition))("$name", ({ run }) => expect(run).not.toThrow());
+  },
+);
+
+/** A good environment with one fault, and what the kit says of it. */
+interface Fault {
+  readonly check: string;
+  readonly says: RegExp;
+  readonly fault: (good: Environment) => Partial<Environment>;
+}
+
+type State = { readonly secret: number; readonly low: number; readonly high: number; readonly guess: number };
+
+const valueOf = (state: Json): State => state as State;
+let counter = 0;
+
+const faults: Fault[] = [
+  {
+    check: "the same seed gives the same episode",
+    says: /the same key gave two tasks/,
+    fault: (good) => ({ task: (split) => good.task(split, { high: counter++, low: 0 }) }),
+  },
+  {
+    check: "the same seed gives the same episode",
+    says: /went differently in phase 0/,
+    fault: (good) => ({ observe: (state, seat) => `${good.observe(state, seat)} ${counter++ % 32}` }),
+  },
+  {
+    check: "states are never changed",
+    says: /changes its task or its state/,
+    fault: (good) => ({
+      step(state, actions) {
+        const result = good.step(state, actions);
+        return { ...result, state: Object.assign(valueOf(state), result.state) };
+      },
+    }),
+  },
+  {
+    check: "states are never changed",
+    says: /something writes to them|earlier episode's states were changed/,
+    fault: (good) => ({
+      step(state, actions) {
+        const result = good.step(state, actions);
+        Reflect.set(valueOf(state), "guess", valueOf(result.state).guess);
+        return { ...result, state };
+      },
+    }),
+  },
+  {
+    check: "states survive JSON",
+    says: /not JSON: it comes back as/,
+    fault: (good) => ({
+      start: (task) => Object.assign({ seen: new Map() }, good.start(task)),
+    }),
+  },
+  {
+    check: "states survive JSON",
+    says: /went through JSON goes differently/,
+    fault: (good) => {
+      const started = new WeakSet<object>();
+      return {
+        start(task) {
+          const state = valueOf(good.start(task));
+          started.add(state);
+          return state;
+        },
+        observe: (state, seat) => (started.has(valueOf(state)) ? "low" : good.observe(state, seat)),
+      };
+    },
+  },
+  {
+    check: "an episode that is over stays over",
+    says: /the episode was over and went on/,
+    fault: (good) => ({
+      step(state, actions) {
+        return good.outcome(state).success
+          ? { ...good.step(state, actions), done: false }
+          : good.step(state, actions);
+      },
+    }),
+  },
+  {
+    check: "an episode that is over stays over",
+    says: /a success but not over/,
+    fault: (good) => ({ step: (state, actions) => ({ ...good.step(state, actions), done: false }) }),
+  },
+  {
+    check: "an episode that is over stays over",
+    says: /the outcome changed after the end/,
+    fault: (good) => ({
+      step(state, actions) {
+        const over = good.outcome(state).success;
+        return over
+          ? { ...good.step(state, actions), state: { ...valueOf(state), guess: 0 }, done: true }
+          : good.step(state, actions);
+      },
+    }),
+  },
+  {
+    check: "every state can be drawn",
+    says: /nothing is drawn/,
+    fault: () => ({ render: () => " \n" }),
+  },
+  {
+    check: "rewards and scores are within their bounds",
+    says: /team reward 2 of guesser is outside/,
+    fault: rewarding((reward) => ({ ...reward, team: 2 * reward.team })),
+  },
+  {
+    check: "rewards and scores are within their bounds",
+    says: /local reward NaN/,
+    fault: rewarding((reward) => ({ ...reward, local: 0 / 0 })),
+  },
+  {
+    check: "rewards and scores are within their bounds",
+    says: /score 1 goes with success false/,
+    fault: () => ({ outcome: () => ({ success: false, score: 1 }) }),
+  },
+  {
+    check: "the local reward is the sum of its parts",
+    says: /its parts .* sum to/,
+    fault: rewarding((reward) => ({ ...reward, parts: { ...reward.parts, bonus: 0.5 } })),
+  },
+  {
+    check: "the seats that acted are rewarded, and no others",
+    says: /got a reward/,
+    fault: (good) => ({
+      step(state, actions) {
+        const result = good.step(state, actions);
+        return { ...result, rewards: { ...result.rewards, audience: { team: 0, local: 0, parts: {} } } };
+      },
+    }),
+  },
+  {
+    check: "garbage is an action with a reason",
+    says: /threw instead of giving a reason: .*JSON/,
+    fault: (good) => ({
+      step(state, actions) {
+        Object.values(actions).forEach((text) => JSON.parse(text));
+        return good.step(state, actions);
+      },
+    }),
+  },
+  {
+    check: "garbage is an action with a reason",
+    says: /gives no reason/,
+    fault: rewarding(({ team, local, parts }) => ({ team, local, parts })),
+  },
+  {
+    check: "garbage is an action with a reason",
+    says: /threw instead of giving a reason: .*timed out/,
+    fault: (good) => ({
+      step(state, actions) {
+        // Takes time that is exponential in the text's length.
+        Object.values(actions).forEach((text) => /^(z+)+$/.test(`${text}!`));
+        return good.step(state, actions);
+      },
+    }),
+  },
+  {
+    check: "a million characters stay small",
+    says: /the state is \d{7} characters long/,
+    fault: (good) => ({
+      step(state, actions) {
+        const result = good.step(state, actions);
+        return { ...result, state: { ...valueOf(result.state), said: actions } };
+      },
+    }),
+  },
+  {
+    check: "a million characters stay small",
+    says: /is shown \d{7} characters/,
+    fault: (good) => ({
+      step(state, actions) {
+        const result = good.step(state, actions);
+        const said = Math.max(...Object.values(actions).map((text) => text.length));
+        return { ...result, state: { ...valueOf(result.state), said } };
+      },
+      observe: (state, seat) =>
+        "z".repeat((state as { said?: number }).said ?? 0) + good.observe(state, seat),
+    }),
+  },
+  {
+    check: "observations show no control markup of an action",
+    says: /wrote <\|im_start\|> and guesser is shown it/,
+    fault: (good) => ({
+      step(state, actions) {
+        const result = good.step(state, actions);
+        return { ...result, state: { ...valueOf(result.state), said: actions["referee"] ?? "" } };
+      },
+      observe: (state, seat) => `${good.observe(state, seat)} ${(state as { said?: string }).said ?? ""}`,
+    }),
+  },
+  {
+    check: "train and held-out tasks are disjoint",
+    says: /a task is both train and held-out/,
+    fault: (good) => ({ task: (_, key) => good.task("train", key) }),
+  },
+  {
+    check: "train and held-out tasks are disjoint",
+    says: /200 keys give the same train task/,
+    fault: (good) => ({ task: (split) => good.task(split, { high: 1, low: 1 }) }),
+  },
+  {
+    check: "observations consist of the environment's words",
+    says: /the word "secret", which is not in `words`/,
+    fault: (good) => ({ words: good.words.filter((word) => word !== "secret") }),
+  },
+  {
+    check: "observations consist of the environment's words",
+    says: /has a word twice/,
+    fault: (good) => ({ words: [...good.words, "low"] }),
+  },
+  {
+    check: "observations consist of the environment's words",
+    says: /has white space/,
+    fault: (good) => ({ words: [...good.words, "two words"] }),
+  },
+  {
+    check: "seats are described",
+    says: /referee: maxTokens 0 is no length/,
+    fault: ({ seats }) => ({ seats: { ...seats, referee: { purpose: "x", prompt: "x", maxTokens: 0 } } }),
+  },
+  {
+    check: "the solver ends every episode with success in time",
+    says: /not over after 4 turns/,
+    fault: (good) => ({
+      solve: (state, seat) => (seat === "guesser" ? "1" : (good.solve?.(state, seat) ?? "")),
+    }),
+  },
+  {
+    check: "no action earns more than the solver's",
+    says: /guesser earns .*, the solver/,
+    fault: rewarding(
+      (reward) =>
+        reward.reason === undefined ? reward : { ...reward, team: 1, local: 1, parts: { right: 1 } },
+      {
+        solve: () => "1",
+      },
+    ),
+  },
+  {
+    check: "the solver keeps to the environment's words and lengths",
+    says: /the solver writes for guesser the word "#/,
+    fault: (good) => ({ solve: (state, seat) => `#${good.solve?.(state, seat)}` }),
+  },
+  {
+    check: "the solver keeps to the environment's words and lengths",
+    says: /writes 2 words for guesser, its maxTokens is 1/,
+    fault: (good) => ({ solve: (state, seat) => `low ${good.solve?.(state, seat)}` }),
+  },
+  ...demonstrationFaults(),
+];
+
+/** Changes every reward. */
+function rewarding(
+  change: (
+    reward: ReturnType<Environment["step"]>["rewards"][string],
+  ) => ReturnType<Environment["step"]>["rewards"][string],
+  more: Partial<Environment> = {},
+): Fault["fault"] {
+  return (good) => ({
+    ...more,
+    step(state, actions) {
+      const result = good.step(state, actions);
+      const rewards = Object.entries(result.rewards).map(([seat, reward]) => [seat, change(reward)]);
+      return { ...result, rewards: Object.fromEntries(rewards) };
+    },
+  });
+}
+
+function demonstrationFaults(): Fault[] {
+  const check = "demonstrations are made for the seats asked for";
+  const example = { seat: "guesser", observation: "low 1 high 32", action: "16" };
+  return [
+    { check, says: /no demonstration for referee/, fault: () => ({ demonstrations: () => [example] }) },
+    {
+      check,
+      says: /a demonstration for referee when asked for \["guesser"\]/,
+      fault: () => ({
+        demonstrations: () => [example, { ...example, seat: "referee", observation: "secret 1" }],
+      }),
+    },
+    {
+      check,
+      says: /the same keys give different demonstrations/,
+      fault: () => ({ demonstrations: () => [{ ...example, action: `${counter++ % 32}` }] }),
+    },
+    {
+      check,
+      says: /a held-out task is demonstrated/,
+      fault: (good) => ({
+        demonstrations: (key, seats) =>
+          seats.map((seat) => ({
+            seat,
+            observation: good.observe(good.start(good.task("heldOut", key)), seat),
+            action: "16",
+          })),
+      }),
+    },
+    {
+      check,
+      says: /has 2 words, its maxTokens is 1/,
+      fault: () => ({
+        demonstrations: (_, seats) =>
+          seats.map((seat) => ({ seat, observation: "guess 3", action: "16 16" })),
+      }),
+    },
+  ];
+}
+
+describe("a fault is found", () => {
+  it.each(faults)("$check: $says", ({ check, says, fault }) => {
+    const good = guessNumber.create({});
+    const broken: EnvironmentDefinition<unknown> = {
+      ...guessNumber,
+      create: () => ({ ...good, ...fault(good) }),
+    };
+    expect(() => runCheck(broken, check, { milliseconds: 300 })).toThrow(says);
+  });
+
+  it("by every check of the kit", () => {
+    const withAll = {
+      ...guessNumber,
+      create: () => ({ ...guessNumber.create({}), demonstrations: () => [] }),
+    };
+    const names = conformanceChecks(withAll).map(({ name }) => name);
+    expect(new Set(faults.map(({ check }) => check))).toEqual(new Set(names));
+  });
+});
+
+function runCheck(
+  definition: EnvironmentDefinition<unknown>,
+  name: string,
+  options: ConformanceOptions,
+): void {
+  const found = conformanceChecks(definition, options).find((check) => check.name === name);
+  if (found === undefined) throw new Error(`no check is called ${name}`);
+  found.run();
+}

@@ -1,0 +1,63 @@
+/** Checks of the scale on which actions are compared. */
+import type { ActionReward } from "../environment.ts";
+import { demand, type Setting, show, someEpisodes } from "./play.ts";
+
+/** Sums of a few parts in double precision. */
+const tolerance = 1e-9;
+
+export function withinBounds(setting: Setting): void {
+  for (const { moves } of someEpisodes(setting)) {
+    for (const { actions, result } of moves) {
+      for (const [seat, reward] of Object.entries(result.rewards)) {
+        for (const kind of ["team", "local"] as const) {
+          demand(
+            isShare(reward[kind]),
+            () => `${kind} reward ${reward[kind]} of ${seat} is outside [0, 1] after ${show(actions)}`,
+          );
+        }
+      }
+      const { score, success } = setting.environment.outcome(result.state);
+      demand(isShare(score), () => `score ${score} is outside [0, 1]`);
+      demand(
+        (score === 1) === success,
+        () => `score ${score} goes with success ${success}; it is 1 exactly on success`,
+      );
+    }
+  }
+}
+
+export function sumOfParts(setting: Setting): void {
+  forEachReward(setting, (seat, { local, parts }) => {
+    const sum = Object.values(parts).reduce((total, part) => total + part, 0);
+    demand(
+      Math.abs(sum - local) <= tolerance,
+      () => `${seat}: local is ${local}, its parts ${show(parts)} sum to ${sum}`,
+    );
+  });
+}
+
+export function rewardsEachSeat(setting: Setting): void {
+  for (const { moves } of someEpisodes(setting)) {
+    for (const { actions, result } of moves) {
+      const acted = Object.keys(actions).toSorted();
+      const rewarded = Object.keys(result.rewards).toSorted();
+      demand(
+        acted.join() === rewarded.join(),
+        () => `${show(acted)} acted and ${show(rewarded)} got a reward`,
+      );
+    }
+  }
+}
+
+function forEachReward(setting: Setting, check: (seat: string, reward: ActionReward) => void): void {
+  for (const { moves } of someEpisodes(setting)) {
+    for (const { result } of moves) {
+      for (const [seat, reward] of Object.entries(result.rewards)) check(seat, reward);
+    }
+  }
+}
+
+/** A number in [0, 1] up to rounding: NaN and infinities are not. */
+function isShare(value: number): boolean {
+  return value >= 0 && value <= 1 + tolerance;
+}

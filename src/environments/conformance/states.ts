@@ -1,0 +1,124 @@
+/** Checks that a state is a value. */
+import { isDeepStrictEqual } from "node:util";
+import type { Json } from "../environment.ts";
+import { demand, play, type Played, randomPlay, type Setting, show, someEpisodes, taskOf } from "./play.ts";
+
+const episodes = 12;
+
+export function sameEpisode(setting: Setting): void {
+  for (let index = 0; index < episodes; index++) {
+    const first = transcript(setting, index);
+    // Another episode in between would change what an environment remembers beside its states.
+    transcript(setting, index + episodes);
+    const again = transcript(setting, index);
+    demand(
+      isDeepStrictEqual(first.task, again.task),
+      () => `the same key gave two tasks: ${show(first.task)} and ${show(again.task)}`,
+    );
+    first.moves.forEach((move, phase) => {
+      const other = again.moves[phase];
+      demand(
+        isDeepStrictEqual(move, other),
+        () => `the same episode went differently in phase ${phase}: ${show(move)} and ${show(other)}`,
+      );
+    });
+    demand(
+      isDeepStrictEqual(first, again),
+      () => `the same episode ended as ${show(first.outcome)} and as ${show(again.outcome)}`,
+    );
+  }
+}
+
+function transcript(setting: Setting, index: number, pass?: (value: Json) => Json): Played {
+  const task = taskOf(setting, index);
+  const options = { act: randomPlay(setting, index), together: index % 2 === 1 };
+  return play(setting, task, pass === undefined ? options : { ...options, pass });
+}
+
+/** Frozen states make a change throw, and a change that is swallowed makes the episode go differently. */
+export function neverChanged(setting: Setting): void {
+  for (let index = 0; index < episodes; index++) {
+    const free = transcript(setting, index);
+    let frozen: Played;
+    try {
+      frozen = transcript(setting, index, deepFreeze);
+    } catch (cause) {
+      throw new Error(
+        `the environment changes its task or its state instead of making a new one: ${String(cause)}`,
+        { cause },
+      );
+    }
+    demand(
+      isDeepStrictEqual(free, frozen),
+      () => `an episode with frozen states goes differently: something writes to them`,
+    );
+    const before = structuredClone(free.moves.map((move) => move.before));
+    transcript(setting, index);
+    demand(
+      isDeepStrictEqual(
+        before,
+        free.moves.map((move) => move.before),
+      ),
+      () => `an earlier episode's states were changed`,
+    );
+  }
+}
+
+export function surviveJson(setting: Setting): void {
+  for (let index = 0; index < episodes; index++) {
+    const kept = transcript(setting, index, (value) => {
+      const revived = throughJson(value);
+      demand(
+        isDeepStrictEqual(revived, value),
+        () => `a task or state is not JSON: it comes back as ${show(revived)}`,
+      );
+      return value;
+    });
+    const revived = transcript(setting, index, throughJson);
+    demand(
+      isDeepStrictEqual(kept, revived),
+      () => `an episode whose states went through JSON goes differently`,
+    );
+  }
+}
+
+export function staysOver(setting: Setting): void {
+  for (const { last, done, outcome } of someEpisodes(setting)) {
+    demand(done || !outcome.success, () => `the episode is a success but not over: ${show(last)}`);
+    if (!done) continue;
+    for (const seat of setting.seats) {
+      for (const action of ["", ...setting.environment.words.slice(0, 20)]) {
+        const result = setting.environment.step(last, { [seat]: action });
+        const after = setting.environment.outcome(result.state);
+        demand(result.done, () => `the episode was over and went on after ${seat} wrote ${show(action)}`);
+        demand(
+          isDeepStrictEqual(outcome, after),
+          () => `the outcome changed after the end, from ${show(outcome)} to ${show(after)}`,
+        );
+      }
+    }
+  }
+}
+
+export function drawn(setting: Setting): void {
+  for (const { moves } of someEpisodes(setting, 6)) {
+    for (const { result } of moves) {
+      const picture = setting.environment.render(result.state);
+      demand(picture.trim() !== "", () => `nothing is drawn for the state ${show(result.state)}`);
+    }
+  }
+}
+
+function throughJson(value: Json): Json {
+  const text = JSON.stringify(value) as string | undefined;
+  demand(text !== undefined, () => `a task or state cannot be written as JSON: it is ${typeof value}`);
+  return JSON.parse(text) as Json;
+}
+
+function deepFreeze(value: Json): Json {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(deepFreeze);
+  }
+  return value;
+}
