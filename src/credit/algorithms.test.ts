@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { algorithmFrom, algorithms } from "./algorithms.ts";
+
+describe("algorithmFrom", () => {
+  it("gives AT-GRPO the paper's tree: K actions at every role and turn, the best goes on", () => {
+    const { sampling, objective } = algorithmFrom("at-grpo", { samples: 4 });
+    expect(sampling).toEqual({ branch: { root: 4, inner: 4 }, keep: "best" });
+    expect(objective).toEqual({
+      loss: { type: "ppo", clipLow: 0.2, clipHigh: 0.2 },
+      aggregation: "token-mean",
+    });
+  });
+
+  it("gives GRPO and REINFORCE whole trajectories", () => {
+    const lines = { branch: { root: 5, inner: 1 }, keep: "all" };
+    expect(algorithmFrom("grpo", { samples: 5 }).sampling).toEqual(lines);
+    expect(algorithmFrom("reinforce", { samples: 5 }).sampling).toEqual(lines);
+    expect(algorithmFrom("reinforce").objective.loss).toEqual({ type: "importance_sampling" });
+  });
+
+  it.each([
+    ["an unknown name", "at-grop", {}, "there is no algorithm at-grop; did you mean `at-grpo`?"],
+    [
+      "a name far from all",
+      "q-learning",
+      {},
+      "there is no algorithm q-learning; known: at-grpo, grpo, reinforce",
+    ],
+    [
+      "a property of every object",
+      "constructor",
+      {},
+      "there is no algorithm constructor; known: at-grpo, grpo, reinforce",
+    ],
+    [
+      "an unknown option",
+      "grpo",
+      { sampels: 4 },
+      "algorithm grpo: there is no option sampels; did you mean `samples`?",
+    ],
+    [
+      "another row's option",
+      "grpo",
+      { alpha: 1 },
+      "algorithm grpo: there is no option alpha; known: samples, standardise, clipLow, clipHigh, aggregation",
+    ],
+    [
+      "a group of one",
+      "at-grpo",
+      { samples: 1 },
+      "algorithm at-grpo: samples: Too small: expected number to be >=2",
+    ],
+  ])("refuses %s", (_, name, options, message) => {
+    expect(() => algorithmFrom(name, options)).toThrowError(
+      expect.objectContaining({ code: "bad_recipe", message }),
+    );
+  });
+});
+
+describe("docs/algorithms.md", () => {
+  const page = readFileSync(new URL("../../docs/algorithms.md", import.meta.url), "utf8");
+
+  it("points at lines that hold the function it names", () => {
+    const references = [...page.matchAll(/\[`(\w+)`\]\(\.\.\/(src\/[^)#]+)#L(\d+)\)/g)];
+    expect(references.length).toBeGreaterThan(10);
+    const wrong = references.filter(([, name = "", file = "", line]) => {
+      const lines = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8").split("\n");
+      return !(lines[Number(line) - 1] ?? "").includes(name);
+    });
+    expect(wrong.map(([reference]) => reference)).toEqual([]);
+  });
+
+  it("has every row of the table and every option", () => {
+    const rows = Object.entries(algorithms);
+    const words = rows.flatMap(([name, row]) => [name, ...Object.keys(row.options.shape)]);
+    expect(words.filter((word) => !page.includes(`\`${word}\``))).toEqual([]);
+  });
+});

@@ -1,0 +1,235 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { rootKey } from "../random.ts";
+import { growEpisode } from "../rollout/grow.ts";
+import { numbersPolicy, settingFor } from "../rollout/testing/numbers.ts";
+import { scriptedEngine, type Script } from "../rollout/testing/scripted-engine.ts";
+import type { CreditedAction } from "./algorithm.ts";
+import { algorithmFrom } from "./algorithms.ts";
+import { credit } from "./credit.ts";
+import { action, decision, trajectories } from "./testing.ts";
+
+const advantages = (credited: readonly CreditedAction[]): number[] =>
+  credited.map(({ advantage }) => advantage);
+
+/** What first and second say, sample by sample, in each of two turns; 9 ends the episode. */
+const table: Readonly<Record<string, readonly string[]>> = {
+  "say first": ["1", "4", "2"],
+  "say second 4": ["3", "3", "8"],
+  "say first 4 8": ["5", "5", "5"],
+  "say second 4 8 5": ["9", "1", "9"],
+};
+
+const byTable: Script = (_, index, prompt) => table[prompt.replace(/^you are \w+ /, "")]?.[index] ?? "0";
+
+const creditOf = (name: string, scores: readonly number[]): number[] => {
+  const episode =
+    name === "grpo"
+      ? trajectories(
+          0,
+          scores.map((score) => ({ actions: [action()], score })),
+        )
+      : decision(
+          0,
+          scores.map((team) => action({ team })),
+        );
+  return advantages(credit([episode], algorithmFrom(name)));
+};
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+describe("AT-GRPO on a tree worked out by hand: two roles, two turns, K = 3", () => {
+  const policy = numbersPolicy();
+  const algorithm = algorithmFrom("at-grpo", { samples: 3 });
+  const grown = growEpisode(
+    settingFor(policy, {
+      engine: scriptedEngine(policy.tokenizer, byTable),
+      scheme: algorithm.sampling,
+      score: algorithm.score,
+    }),
+    rootKey(1),
+    { task: {}, path: ["train", 0, 0] },
+  );
+
+  it("groups the K actions of a role in a turn, siblings that were not kept included", async () => {
+    const groups = Map.groupBy(credit([await grown], algorithm), ({ group }) => group);
+    const seen = [...groups.values()].map((members) =>
+      members.map((one) => [one.action.role, one.action.turn, one.action.text]),
+    );
+    expect(seen).toEqual([
+      [
+        ["first", 0, "1"],
+        ["first", 0, "4"],
+        ["first", 0, "2"],
+      ],
+      [
+        ["second", 0, "3"],
+        ["second", 0, "3"],
+        ["second", 0, "8"],
+      ],
+      [
+        ["first", 1, "5"],
+        ["first", 1, "5"],
+        ["first", 1, "5"],
+      ],
+      [
+        ["second", 1, "9"],
+        ["second", 1, "1"],
+        ["second", 1, "9"],
+      ],
+    ]);
+  });
+
+  it("gives (R − mean) / (std + 1e-6), R = team + local", async () => {
+    const credited = credit([await grown], algorithm);
+    const groups = [...Map.groupBy(credited, ({ group }) => group).values()];
+    const expected = [
+      // 0.1, 1.4, 1.2: mean 0.9, squares .64 + .25 + .09 = .98, std √.49 = .7
+      [-0.8 / 0.700001, 0.5 / 0.700001, 0.3 / 0.700001],
+      // 0.3, 0.3, 1.8: mean 0.8, squares .25 + .25 + 1 = 1.5, std √.75
+      [-0.5 / (Math.sqrt(0.75) + 1e-6), -0.5 / (Math.sqrt(0.75) + 1e-6), 1 / (Math.sqrt(0.75) + 1e-6)],
+      // no spread, no credit
+      [0, 0, 0],
+      // 0.9, 0.1, 0.9: mean 1.9/3, deviations .8/3, −1.6/3, .8/3, squares 3.84/9, std √(1.92/9)
+      [0.8, -1.6, 0.8].map((third) => third / 3 / (Math.sqrt(1.92 / 9) + 1e-6)),
+    ];
+    expected.flat().forEach((value, index) => {
+      expect(groups.flatMap(advantages)[index]).toBeCloseTo(value, 12);
+    });
+  });
+
+  it("weighs the team's reward with alpha, in the credit and in the choice", async () => {
+    const doubled = algorithmFrom("at-grpo", { samples: 3, alpha: 2 });
+    const returns = credit([await grown], doubled)
+      .slice(0, 3)
+      .map((one) => one.return);
+    expect(returns[0]).toBeCloseTo(0.2, 12);
+    expect(doubled.score({ team: 0.4, local: 1, parts: {} })).toBeCloseTo(1.8, 12);
+  });
+
+  it("without standardising, gives R − mean", async () => {
+    const plain = credit([await grown], algorithmFrom("at-grpo", { samples: 3, standardise: false }));
+    const first = plain.filter((one) => one.action.role === "first" && one.action.turn === 0);
+    [-0.8, 0.5, 0.3].forEach((value, index) => {
+      expect(first[index]?.advantage).toBeCloseTo(value, 12);
+    });
+  });
+});
+
+describe("at-grpo on single decisions", () => {
+  const algorithm = algorithmFrom("at-grpo");
+
+  it("keeps tasks, roles and nodes apart", () => {
+    const low = [action({ team: 0 }), action({ team: 0.2 })];
+    const high = [action({ team: 0.8 }), action({ team: 1 })];
+    const [a, b, c, d] = advantages(credit([decision(0, low), decision(1, high)], algorithm));
+    expect([a, c]).toEqual([expect.closeTo(-Math.SQRT1_2, 4), expect.closeTo(-Math.SQRT1_2, 4)]);
+    expect([b, d]).toEqual([expect.closeTo(Math.SQRT1_2, 4), expect.closeTo(Math.SQRT1_2, 4)]);
+  });
+
+  it("gives a frozen role's actions no advantage", () => {
+    const actions = [action({ team: 0, frozen: true }), action({ team: 1, frozen: true })];
+    expect(advantages(credit([decision(0, actions)], algorithm))).toEqual([0, 0]);
+  });
+
+  it("gives exactly 0 to equal rewards that do not add up exactly, and to a group of one", () => {
+    const equal = [0.1, 0.1, 0.1].map((team) => action({ team, local: 0.2 }));
+    expect(advantages(credit([decision(0, equal), decision(1, [action({ team: 1 })])], algorithm))).toEqual([
+      0, 0, 0, 0,
+    ]);
+  });
+});
+
+describe("GRPO", () => {
+  it("gives all actions of a trajectory its advantage, and counts each trajectory once", () => {
+    const episode = trajectories(0, [
+      { actions: [action(), action({ turn: 1 }), action({ turn: 2 })], score: 0 },
+      { actions: [action()], score: 1 },
+    ]);
+    // scores 0 and 1, mean .5, std √.5; the three actions of the first line do not drag the mean down
+    const size = 0.5 / (Math.SQRT1_2 + 1e-6);
+    const expected = [-size, -size, -size, size];
+    advantages(credit([episode], algorithmFrom("grpo"))).forEach((value, index) => {
+      expect(value).toBeCloseTo(expected[index] ?? Number.NaN, 12);
+    });
+  });
+
+  it("without standardising is Dr. GRPO's difference from the mean", () => {
+    const lines = [0, 0.25, 1].map((score) => ({ actions: [action()], score }));
+    const plain = algorithmFrom("grpo", { standardise: false });
+    const expected = [-5 / 12, -2 / 12, 7 / 12];
+    advantages(credit([trajectories(0, lines)], plain)).forEach((value, index) => {
+      expect(value).toBeCloseTo(expected[index] ?? Number.NaN, 12);
+    });
+  });
+
+  it("refuses a tree whose lines were cut", () => {
+    const cut = decision(0, [action(), action()]);
+    expect(() => credit([cut], algorithmFrom("grpo"))).toThrowError(/keep: all/);
+  });
+});
+
+describe("REINFORCE", () => {
+  it("credits each action with the episode's score itself", () => {
+    const episode = trajectories(0, [
+      { actions: [action(), action()], score: 0.25 },
+      { actions: [action()], score: 1 },
+    ]);
+    expect(advantages(credit([episode], algorithmFrom("reinforce")))).toEqual([0.25, 0.25, 1]);
+  });
+});
+
+describe("properties of a group with a mean baseline", () => {
+  const rewards = fc.array(fc.integer({ min: 0, max: 1000 }), { minLength: 2, maxLength: 12 });
+  const names = fc.constantFrom("at-grpo", "grpo");
+  it("sums to zero", () => {
+    fc.assert(
+      fc.property(names, rewards, (name, scores) => {
+        expect(Math.abs(sum(creditOf(name, scores)))).toBeLessThan(1e-9);
+      }),
+    );
+  });
+
+  it("does not change when every reward is raised by the same", () => {
+    fc.assert(
+      fc.property(names, rewards, fc.integer({ min: -500, max: 500 }), (name, scores, shift) => {
+        const shifted = creditOf(
+          name,
+          scores.map((score) => score + shift),
+        );
+        creditOf(name, scores).forEach((value, index) => {
+          expect(shifted[index]).toBeCloseTo(value, 9);
+        });
+      }),
+    );
+  });
+
+  it("moves with its action when the samples change places", () => {
+    fc.assert(
+      fc.property(names, rewards, fc.nat(), (name, scores, by) => {
+        const turn = by % scores.length;
+        const rotate = (values: readonly number[]): number[] => [
+          ...values.slice(turn),
+          ...values.slice(0, turn),
+        ];
+        const rotated = creditOf(name, rotate(scores));
+        rotate(creditOf(name, scores)).forEach((value, index) => {
+          expect(rotated[index]).toBeCloseTo(value, 9);
+        });
+      }),
+    );
+  });
+
+  it("orders actions as their rewards do", () => {
+    fc.assert(
+      fc.property(names, rewards, (name, scores) => {
+        const given = creditOf(name, scores);
+        const signs = scores.flatMap((score, a) =>
+          scores.map((other, b) => [score - other, (given[a] ?? 0) - (given[b] ?? 0)]),
+        );
+        expect(signs.every(([reward = 0, advantage = 0]) => Math.sign(reward) === Math.sign(advantage))).toBe(
+          true,
+        );
+      }),
+    );
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import type { CreditedAction } from "./algorithm.ts";
+import { algorithmFrom } from "./algorithms.ts";
+import { toData } from "./data.ts";
+import { action, decision, type ActionSketch } from "./testing.ts";
+
+const tokenMean = algorithmFrom("at-grpo");
+const sequenceMean = algorithmFrom("at-grpo", { aggregation: "sequence-mean" });
+
+function credited(advantage: number, sketch: ActionSketch = {}): CreditedAction {
+  const episode = decision(0, [action(sketch)]);
+  const node = episode.root.children[0] ?? episode.root;
+  return { episode, node, action: node.actions[0] ?? action(), group: "", return: 0, advantage };
+}
+
+const three = { tokens: Int32Array.of(5, 6, 7), logprobs: Float32Array.of(-1, -1, -1) };
+
+describe("toData", () => {
+  it("shares one Datum among actions of the same policy and prompt", () => {
+    const actions = [
+      credited(1),
+      credited(-1, { prompt: Int32Array.of(1, 3) }),
+      credited(-1, { tokens: Int32Array.of(9, 9) }),
+      credited(1, { policy: "other" }),
+      credited(1, { prompt: Int32Array.of(12) }),
+    ];
+    const { data } = toData(actions, tokenMean);
+    expect(
+      data.map(({ policy, prompt, continuations }) => [policy, [...prompt], continuations.length]),
+    ).toEqual([
+      ["solver", [1, 2], 2],
+      ["solver", [1, 3], 1],
+      ["other", [1, 2], 1],
+      ["solver", [12], 1],
+    ]);
+    expect(data[0]?.continuations.map(({ tokens }) => [...tokens])).toEqual([
+      [3, 4],
+      [9, 9],
+    ]);
+    expect(data[0]?.continuations.map(({ logprobs }) => logprobs)).toEqual([
+      Float32Array.of(-1, -2),
+      Float32Array.of(-1, -2),
+    ]);
+  });
+
+  it("token-mean: every token of the policy's batch weighs the same", () => {
+    const { data } = toData([credited(1), credited(-2, three), credited(7, { policy: "other" })], tokenMean);
+    const [short, long] = data[0]?.continuations ?? [];
+    expect(short?.advantages).toEqual(new Float32Array(2).fill(1 / 5));
+    expect(long?.advantages).toEqual(new Float32Array(3).fill(-2 / 5));
+    expect(data[1]?.continuations[0]?.advantages).toEqual(new Float32Array(2).fill(7 / 2));
+  });
+
+  it("sequence-mean: every action of the policy's batch weighs the same", () => {
+    const { data } = toData([credited(1), credited(-2, three)], sequenceMean);
+    const [short, long] = data[0]?.continuations ?? [];
+    expect(short?.advantages).toEqual(new Float32Array(2).fill(1 / (2 * 2)));
+    expect(long?.advantages).toEqual(new Float32Array(3).fill(-2 / (3 * 2)));
+  });
+
+  it("leaves actions without advantage out of the data, but not out of the mean", () => {
+    const { data, counts } = toData([credited(1), credited(0, three), credited(-1)], tokenMean);
+    expect(data[0]?.continuations.map(({ tokens }) => tokens.length)).toEqual([2, 2]);
+    expect(data[0]?.continuations[0]?.advantages).toEqual(new Float32Array(2).fill(1 / 7));
+    expect(counts).toEqual({ trained: 2, frozen: 0, unspread: 1, empty: 0, tokens: 4 });
+  });
+
+  it("leaves frozen and empty actions out of both", () => {
+    const nothing = { tokens: new Int32Array(), logprobs: new Float32Array() };
+    const { data, counts } = toData(
+      [credited(1), credited(5, { frozen: true }), credited(1, nothing)],
+      tokenMean,
+    );
+    expect(data[0]?.continuations.map(({ advantages }) => advantages)).toEqual([
+      new Float32Array(2).fill(1 / 2),
+    ]);
+    expect(counts).toEqual({ trained: 1, frozen: 1, unspread: 0, empty: 1, tokens: 2 });
+  });
+
+  it("trains actions that were cut off by length", () => {
+    expect(toData([credited(-1, { stopReason: "length" })], tokenMean).counts.trained).toBe(1);
+  });
+});
