@@ -1,0 +1,209 @@
+// Compiles the native engine into native/build/troupe.node when the package is installed.
+//   node native/build.mjs            the addon
+//   node native/build.mjs --tests    native/build/kernels_test
+//   node native/build.mjs --bench    native/build/gemm (beside oneDNN's products where libdnnl is installed)
+// Needs a C++17 compiler (CXX, else g++, clang++, c++) and nothing else; runs on Node 18 and newer. Only what changed
+// is compiled again: an object's stamp is the hash of its command, its source and every header of this folder.
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { availableParallelism, cpus } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const native = dirname(fileURLToPath(import.meta.url));
+const output = join(native, "build");
+const require = createRequire(import.meta.url);
+
+const avx512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma", "-mprefer-vector-width=512"];
+// Files of native/kernels compiled for an instruction set of their own; which of them run is decided at run time.
+const instructionSets = {
+  "isa_avx2.cc": { arch: "x64", flags: ["-mavx2", "-mfma"] },
+  "isa_avx512.cc": { arch: "x64", flags: avx512 },
+  "isa_avx512_bf16.cc": { arch: "x64", flags: [...avx512, "-mavx512bf16"] },
+  "isa_amx.cc": { arch: "x64", flags: [...avx512, "-mavx512bf16"] },
+  "isa_neon.cc": { arch: "arm64", flags: [] },
+  "isa_neon_bf16.cc": { arch: "arm64", flags: ["-march=armv8.2-a+bf16"] },
+};
+
+const common = ["-std=c++17", "-O3", "-fPIC", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-math-errno", "-pthread"];
+
+/** Prints one sentence and ends the installation. */
+function fail(sentence) {
+  console.error(`troupe: ${sentence}`);
+  process.exit(1);
+}
+
+const installHint =
+  process.platform === "darwin" ? "xcode-select --install" : "apt-get install g++ (or your system's equivalent)";
+
+/** The first compiler that can build this project; ends the installation where there is none. */
+function findCompiler() {
+  const wanted = process.env.CXX ? [process.env.CXX] : ["g++", "clang++", "c++"];
+  for (const command of wanted) {
+    const [program, ...extra] = command.split(" ");
+    const version = spawnSync(program, [...extra, "--version"], { encoding: "utf8" });
+    if (version.status !== 0) continue;
+    if (canCompile(program, extra)) return { program, extra, version: version.stdout.split("\n")[0] };
+    fail(
+      `${command} (${version.stdout.split("\n")[0]}) is too old to compile the native engine, ` +
+        `which needs g++ 11 or clang++ 14: run ${installHint}, or name a newer one in CXX.`,
+    );
+  }
+  fail(`no C++ compiler found to compile the native engine: run ${installHint} and install again.`);
+}
+
+/** Tries the newest features the sources use. */
+function canCompile(program, extra) {
+  const flags = process.arch === "x64" ? [...avx512, "-mavx512bf16"] : [];
+  const probe = `#include <optional>
+#include <filesystem>
+typedef float V __attribute__((vector_size(16)));
+V f(V a, V b) { return a > b ? __builtin_shufflevector(a, b, 0, 4, 1, 5) : b; }
+int main() { return 0; }
+`;
+  const args = [...extra, "-std=c++17", ...flags, "-fsyntax-only", "-x", "c++", "-"];
+  return spawnSync(program, args, { input: probe }).status === 0;
+}
+
+/** All files below `folder` with one of the endings, in a fixed order. */
+function filesOf(folder, ...endings) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return filesOf(path, ...endings);
+      return endings.some((ending) => entry.name.endsWith(ending)) ? [path] : [];
+    })
+    .sort();
+}
+
+/** The folder of an installed package's headers. */
+function headersOf(name) {
+  try {
+    const found = require(name);
+    return (found.include_dir ?? found.include).replaceAll('"', "");
+  } catch {
+    fail(`the package ${name} is missing: run npm ci.`);
+  }
+}
+
+/** The sources of one product of the build. */
+function sourcesOf(kind) {
+  const kernels = filesOf(join(native, "kernels"), ".cc").filter((file) => {
+    const set = instructionSets[basename(file)];
+    return !set || set.arch === process.arch;
+  });
+  if (kind === "tests") return [...kernels, ...filesOf(join(native, "tests"), ".cc")];
+  if (kind === "bench") return [...kernels, join(native, "..", "bench", "native", "gemm.cc")];
+  return [...kernels, ...filesOf(join(native, "engine"), ".cc"), ...filesOf(join(native, "binding"), ".cc")];
+}
+
+function flagsOf(source, bench) {
+  const name = basename(source);
+  if (name in instructionSets) return [...instructionSets[name].flags, "-fno-exceptions"];
+  if (source.startsWith(join(native, "binding"))) {
+    const headers = [headersOf("node-api-headers"), headersOf("node-addon-api")];
+    return [...headers.flatMap((folder) => ["-isystem", folder]), "-DNAPI_VERSION=8"];
+  }
+  if (name === "gemm.cc") return [`-I${native}`, ...(bench.oneDnn ? ["-DTROUPE_ONEDNN"] : [])];
+  return [];
+}
+
+/** Whether the benchmark can be linked with oneDNN. */
+function hasOneDnn(compiler) {
+  const args = [...compiler.extra, "-x", "c++", "-fsyntax-only", "-include", "oneapi/dnnl/dnnl.hpp", "-"];
+  return spawnSync(compiler.program, args, { input: "" }).status === 0;
+}
+
+function hash(...parts) {
+  const digest = createHash("sha256");
+  for (const part of parts) digest.update(part).update("\0");
+  return digest.digest("hex");
+}
+
+/** Runs a compiler; resolves to its exit code and what it printed. */
+function run(program, args) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+    let text = "";
+    child.stdout.on("data", (chunk) => (text += chunk));
+    child.stderr.on("data", (chunk) => (text += chunk));
+    child.on("error", (error) => resolve({ code: 1, text: String(error) }));
+    child.on("close", (code) => resolve({ code, text }));
+  });
+}
+
+/** Compiles one source if its stamp is stale; returns whether it did. */
+async function compile(job) {
+  if (existsSync(job.object) && existsSync(job.stampFile) && readFileSync(job.stampFile, "utf8") === job.stamp)
+    return false;
+  const temporary = `${job.object}.${process.pid}.tmp`;
+  const result = await run(job.program, [...job.args, "-o", temporary]);
+  if (result.text) process.stderr.write(result.text);
+  if (result.code !== 0) fail(`compiling ${job.source} failed (exit code ${result.code}); the messages are above.`);
+  renameSync(temporary, job.object);
+  writeFileSync(job.stampFile, job.stamp);
+  return true;
+}
+
+/** Runs at most as many jobs at once as there are processors. */
+async function inParallel(jobs, work) {
+  const queue = [...jobs];
+  const results = [];
+  const processors = availableParallelism?.() ?? cpus().length;
+  const workers = Array.from({ length: Math.max(1, processors) }, async () => {
+    for (let job = queue.shift(); job; job = queue.shift()) results.push(await work(job));
+  });
+  await Promise.all(workers);
+  return results;
+}
+
+function jobsFor(sources, compiler, bench) {
+  const headers = filesOf(native, ".h").map((file) => readFileSync(file));
+  const slow = (file) => (basename(file) in instructionSets || basename(file) === "isa_scalar.cc" ? 0 : 1);
+  return [...sources]
+    .sort((a, b) => slow(a) - slow(b))
+    .map((source) => {
+      const name = source.slice(dirname(native).length + 1).replaceAll(/[\\/]/g, "_");
+      const object = join(output, `${name}.o`);
+      const args = [...compiler.extra, ...common, ...flagsOf(source, bench), "-c", source];
+      const stamp = hash(compiler.program, compiler.version, JSON.stringify(args), readFileSync(source), ...headers);
+      return { source, object, stampFile: `${object}.stamp`, program: compiler.program, args, stamp };
+    });
+}
+
+function linkArguments(kind, objects, target, bench) {
+  if (kind !== "addon") return [...objects, "-pthread", ...(bench.oneDnn ? ["-ldnnl"] : []), "-o", target];
+  const shared = process.platform === "darwin" ? ["-shared", "-undefined", "dynamic_lookup"] : ["-shared"];
+  return [...shared, ...objects, "-pthread", "-o", target];
+}
+
+async function build(kind) {
+  const started = Date.now();
+  const compiler = findCompiler();
+  const bench = { oneDnn: kind === "bench" && hasOneDnn(compiler) };
+  mkdirSync(output, { recursive: true });
+  const target = join(output, { addon: "troupe.node", tests: "kernels_test", bench: "gemm" }[kind]);
+  const jobs = jobsFor(sourcesOf(kind), compiler, bench);
+  const compiled = (await inParallel(jobs, compile)).filter(Boolean).length;
+  const linkStamp = hash(...jobs.map((job) => job.stamp), String(bench.oneDnn));
+  const stampFile = `${target}.stamp`;
+  const fresh = existsSync(target) && existsSync(stampFile) && readFileSync(stampFile, "utf8") === linkStamp;
+  if (!fresh) {
+    const temporary = `${target}.${process.pid}.tmp`;
+    const objects = jobs.map((job) => job.object);
+    const result = await run(compiler.program, [...compiler.extra, ...linkArguments(kind, objects, temporary, bench)]);
+    if (result.code !== 0) fail(`linking ${target} failed:\n${result.text}`);
+    renameSync(temporary, target);
+    writeFileSync(stampFile, linkStamp);
+  }
+  const seconds = ((Date.now() - started) / 1000).toFixed(1);
+  console.log(`troupe: ${basename(target)} ready (${compiled} of ${jobs.length} files compiled, ${seconds} s)`);
+}
+
+if (process.platform === "win32")
+  fail("Windows is not supported: use the Windows Subsystem for Linux (wsl --install) and install again.");
+const kind = process.argv.includes("--tests") ? "tests" : process.argv.includes("--bench") ? "bench" : "addon";
+await build(kind);

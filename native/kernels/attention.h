@@ -1,0 +1,246 @@
+// Causal attention of one head, forward and backward, as products over register tiles.
+//
+// Scores of a band of queries against all their keys are kept whole (not rescaled as keys come), and keys are summed
+// in order of position; so a query's output has the same bits alone (decoding) and among others, and whether its keys
+// lie in the shared prefix or in its own span.
+#pragma once
+#include "isa.h"
+#include "pack.h"
+#include "rowwise.h"
+
+namespace troupe::TROUPE_ISA {
+
+constexpr int backward_rows = 4 * max_rows;  // queries per band in the backward pass
+
+constexpr int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
+// Odd multiples of a cache line, so that the rows of a band do not share cache sets.
+constexpr int score_pitch(int keys) { return rounded_up(keys, 2 * panel) + 16; }
+
+// C = A·B over B's rows as they lie in memory (no packing): b_step apart, `columns` wide.
+struct PlainProduct {
+  const float* a;
+  ptrdiff_t a_row, a_step;
+  int rows;
+  const float* b;
+  ptrdiff_t b_step;
+  int steps;
+  float* c;
+  ptrdiff_t c_row;
+  int columns;
+  Into into;
+};
+
+template <int Panels, int Vectors, bool PartialB>
+TROUPE_INLINE void run_plain(const PlainProduct& p, int column, int columns) {
+  for_each_tile(p.rows, [&](int first, int height) {
+    tile_function<Float32, Panels, Vectors, PartialB>(height, typename MakeIndices<max_rows>::type{})(
+        {p.a + first * p.a_row, p.a_row, p.a_step, p.b + column, p.b_step, 0, p.steps,
+         p.c + first * p.c_row + column, p.c_row, columns, p.into});
+  });
+}
+
+static void plain_product(const PlainProduct& p) {
+  if (p.steps == 0 && p.into != Into::write) return;
+  int column = 0;
+  if (p.rows == 1)
+    for (; column + 4 * lanes <= p.columns; column += 4 * lanes)
+      run_tile<Float32, 1, 1, 4, false>({p.a, p.a_row, p.a_step, p.b + column, p.b_step, 0, p.steps, p.c + column,
+                                         p.c_row, 4 * lanes, p.into});
+  for (; column + panel <= p.columns; column += panel) run_plain<1, panel_vectors, false>(p, column, panel);
+  for (; column + lanes <= p.columns; column += lanes) run_plain<1, 1, false>(p, column, lanes);
+  if (column < p.columns) run_plain<1, 1, true>(p, column, p.columns - column);
+}
+
+struct Keys {
+  KeySpan prefix, own;
+  int head_dim;
+  int count() const { return prefix.count + own.count; }
+  const float* row(bool value, int i) const {
+    const KeySpan& span = i < prefix.count ? prefix : own;
+    return (value ? span.v : span.k) + (i < prefix.count ? i : i - prefix.count) * span.stride;
+  }
+};
+
+// to[d·panel + j] = component d of key (or value) first + j; keys past the last are zero.
+static void pack_key_panel(const Keys& keys, bool value, int first, float* to) {
+  for (int j = 0; j < panel; j += lanes) {
+    const float* rows[lanes];
+    for (int i = 0; i < lanes; ++i) rows[i] = first + j + i < keys.count() ? keys.row(value, first + j + i) : nullptr;
+    for (int d = 0; d < keys.head_dim; d += lanes) {
+      const int width = smaller(lanes, keys.head_dim - d);
+      Vector square[lanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < lanes; ++i)
+        square[i] = !rows[i] ? Vector{} : width == lanes ? load(rows[i] + d) : load_part(rows[i] + d, width);
+      transpose(square);
+      for (int i = 0; i < width; ++i) store(to + (d + i) * panel + j, square[i]);
+    }
+  }
+}
+
+static void pack_all_keys(const Keys& keys, bool value, float* to) {
+  for (int first = 0; first < keys.count(); first += panel)
+    pack_key_panel(keys, value, first, to + static_cast<ptrdiff_t>(first) * keys.head_dim);
+}
+
+// scores[r·pitch + j] = a[r]·(key j) for all panels that hold the first `visible` keys. `packed` holds all keys, or
+// is room for one panel when `on_the_way`.
+struct ScoreBand {
+  const float* a;
+  ptrdiff_t a_row;
+  int rows, visible;
+  float* scores;
+  int pitch;
+};
+static void score(const Keys& keys, bool value, const ScoreBand& band, float* packed, bool on_the_way) {
+  for (int first = 0; first < band.visible; first += panel) {
+    float* b = on_the_way ? packed : packed + static_cast<ptrdiff_t>(first) * keys.head_dim;
+    if (on_the_way) pack_key_panel(keys, value, first, b);
+    for_each_tile(band.rows, [&](int top, int height) {
+      packed_tile<Float32>(height, 1)({band.a + top * band.a_row, band.a_row, 1, b, panel, 0, keys.head_dim,
+                                       band.scores + static_cast<ptrdiff_t>(top) * band.pitch + first, band.pitch,
+                                       panel, Into::write});
+    });
+  }
+}
+
+// e^(x − shift) over the first `visible`, zero up to `width`; returns the sum. Lanes are by position, so the sum does
+// not depend on width.
+TROUPE_INLINE float exponentials(float* x, int visible, int width, float shift) {
+  Vector total{};
+  int i = 0;
+  for (; i + lanes <= visible; i += lanes) {
+    const Vector e = exponential(load(x + i) - shift);
+    store(x + i, e);
+    total += e;
+  }
+  if (i < visible) {
+    for (int j = visible; j < i + lanes; ++j) x[j] = -__builtin_inff();
+    const Vector e = exponential(load(x + i) - shift);
+    store(x + i, e);
+    total += e;
+    i += lanes;
+  }
+  for (; i < width; i += lanes) store(x + i, Vector{});
+  return sum(total);
+}
+
+TROUPE_INLINE void copy_scaled(const float* from, float* to, float scale, int n) {
+  for_each_vector(n, [&](size_t i, auto get, auto put) { put(to + i, get(from + i) * scale); });
+}
+
+// Σ_j weights[r][j]·(row j) over the spans' keys or values: the prefix first, then resumed over the own keys.
+static void weighted_rows(const Keys& keys, bool value, const ScoreBand& band, float* out, ptrdiff_t out_row) {
+  const KeySpan &prefix = keys.prefix, &own = keys.own;
+  const int before = smaller(prefix.count, band.visible);
+  plain_product({band.scores, band.pitch, 1, band.rows, value ? prefix.v : prefix.k, prefix.stride, before, out, out_row,
+                 keys.head_dim, Into::write});
+  plain_product({band.scores + before, band.pitch, 1, band.rows, value ? own.v : own.k, own.stride,
+                 band.visible - before, out, out_row, keys.head_dim, Into::resume});
+}
+
+static size_t attention_scratch(int queries, int keys, int head_dim) {
+  const size_t band = smaller(queries, backward_rows);
+  const size_t width = rounded_up(head_dim, lanes) + 16;
+  const size_t packed = static_cast<size_t>(rounded_up(keys, panel)) * head_dim;
+  return 2 * band * score_pitch(keys) + band * width + 2 * packed + 64;
+}
+
+// Where the parts of the scratch memory lie.
+struct AttentionScratch {
+  float *scores, *gradients, *queries, *keys, *values;
+  int pitch, query_pitch;
+  AttentionScratch(float* base, int band, const Keys& k)
+      : pitch(score_pitch(k.count())), query_pitch(rounded_up(k.head_dim, lanes) + 16) {
+    scores = base;
+    gradients = scores + static_cast<ptrdiff_t>(band) * pitch;
+    queries = gradients + static_cast<ptrdiff_t>(band) * pitch;
+    keys = queries + static_cast<ptrdiff_t>(band) * query_pitch;
+    values = keys + static_cast<ptrdiff_t>(rounded_up(k.count(), panel)) * k.head_dim;
+  }
+};
+
+TROUPE_INLINE void scale_queries(const AttentionBlock& block, int first, int rows, const AttentionScratch& s) {
+  for (int r = 0; r < rows; ++r)
+    copy_scaled(block.q + (first + r) * block.q_stride, s.queries + r * s.query_pitch, block.scale, block.head_dim);
+}
+
+static void attention(const AttentionBlock& block, float* scratch) {
+  const Keys keys{block.prefix, block.own, block.head_dim};
+  const AttentionScratch s(scratch, smaller(block.queries, backward_rows), keys);
+  const bool on_the_way = block.queries <= max_rows;
+  const int hidden = keys.count() - block.queries + 1;  // keys that query 0 sees
+  if (!on_the_way) pack_all_keys(keys, false, s.keys);
+  for_each_tile(block.queries, [&](int first, int rows) {
+    const ScoreBand band{s.queries, s.query_pitch, rows, hidden + first + rows - 1, s.scores, s.pitch};
+    scale_queries(block, first, rows, s);
+    score(keys, false, band, s.keys, on_the_way);
+    float inverse_totals[max_rows];
+    for (int r = 0; r < rows; ++r) {
+      float* row = s.scores + static_cast<ptrdiff_t>(r) * s.pitch;
+      const int visible = hidden + first + r;
+      const float max = largest(row, visible);
+      const float total = exponentials(row, visible, band.visible, max);
+      inverse_totals[r] = 1.0f / total;
+      if (block.log_sum_exp) block.log_sum_exp[first + r] = max + __builtin_logf(total);
+    }
+    float* out = block.out + first * block.out_stride;
+    weighted_rows(keys, true, band, out, block.out_stride);
+    for (int r = 0; r < rows; ++r)
+      copy_scaled(out + r * block.out_stride, out + r * block.out_stride, inverse_totals[r], block.head_dim);
+  });
+}
+
+TROUPE_INLINE float dot(const float* a, const float* b, int n) {
+  Vector total{};
+  for_each_vector(n, [&](size_t i, auto get, auto) { total += get(a + i) * get(b + i); });
+  return sum(total);
+}
+
+// dS = P·(dP − dO·O), times the scale, in place of dP.
+TROUPE_INLINE void softmax_gradient(const float* p, float* dp, int width, float mean, float scale) {
+  for_each_vector(width, [&](size_t i, auto get, auto put) { put(dp + i, get(p + i) * (get(dp + i) - mean) * scale); });
+}
+
+// to[j] += Σ_r weights[r][j]·rows[r] for the keys of both spans (dV with P and dO, dK with dS and Q).
+static void add_to_keys(const ScoreBand& weights, int prefix_count, const float* rows, ptrdiff_t stride, float* prefix,
+                        ptrdiff_t prefix_stride, float* own, ptrdiff_t own_stride, int head_dim) {
+  const int before = smaller(prefix_count, weights.visible);
+  if (prefix && before)
+    plain_product({weights.scores, 1, weights.pitch, before, rows, stride, weights.rows, prefix, prefix_stride, head_dim,
+                   Into::add});
+  if (own && weights.visible > before)
+    plain_product({weights.scores + before, 1, weights.pitch, weights.visible - before, rows, stride, weights.rows, own,
+                   own_stride, head_dim, Into::add});
+}
+
+static void attention_backward(const AttentionBlock& block, const AttentionGradient& d, float* scratch) {
+  const Keys keys{block.prefix, block.own, block.head_dim};
+  const AttentionScratch s(scratch, smaller(block.queries, backward_rows), keys);
+  const int hidden = keys.count() - block.queries + 1, width = block.head_dim;
+  pack_all_keys(keys, false, s.keys);
+  pack_all_keys(keys, true, s.values);
+  for (int first = 0; first < block.queries; first += backward_rows) {
+    const int rows = smaller(backward_rows, block.queries - first), visible = hidden + first + rows - 1;
+    const float* d_out = d.d_out + first * block.out_stride;
+    const float* out = block.out + first * block.out_stride;
+    const ScoreBand p{s.queries, s.query_pitch, rows, visible, s.scores, s.pitch};
+    const ScoreBand dp{d_out, block.out_stride, rows, visible, s.gradients, s.pitch};
+    scale_queries(block, first, rows, s);
+    score(keys, false, p, s.keys, false);
+    score(keys, true, dp, s.values, false);
+    for (int r = 0; r < rows; ++r) {
+      float* row = s.scores + static_cast<ptrdiff_t>(r) * s.pitch;
+      exponentials(row, hidden + first + r, visible, block.log_sum_exp[first + r]);
+      const float mean = dot(d_out + r * block.out_stride, out + r * block.out_stride, width);
+      softmax_gradient(row, s.gradients + static_cast<ptrdiff_t>(r) * s.pitch, visible, mean, block.scale);
+    }
+    add_to_keys(p, keys.prefix.count, d_out, block.out_stride, d.dv_prefix, keys.prefix.stride, d.dv_own,
+                keys.own.stride, width);
+    add_to_keys(dp, keys.prefix.count, block.q + first * block.q_stride, block.q_stride, d.dk_prefix,
+                keys.prefix.stride, d.dk_own, keys.own.stride, width);
+    weighted_rows(keys, false, dp, d.dq + first * block.q_stride, block.q_stride);
+  }
+}
+
+}  // namespace troupe::TROUPE_ISA

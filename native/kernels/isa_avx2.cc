@@ -1,0 +1,2 @@
+#define TROUPE_ISA avx2
+#include "row_table.h"

@@ -1,0 +1,2 @@
+#define TROUPE_ISA avx512
+#include "row_table.h"

@@ -1,0 +1,2 @@
+#define TROUPE_ISA neon
+#include "row_table.h"

@@ -1,0 +1,2 @@
+#define TROUPE_ISA scalar
+#include "row_table.h"

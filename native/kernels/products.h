@@ -1,0 +1,14 @@
+// The threaded matrix products of one ProductKernels: splits the output between threads, owns scratch memory.
+#pragma once
+#include "isa.h"
+
+namespace troupe {
+
+void pack_with(const ProductKernels&, PackedMatrix& to, const float* w, int rows, int cols, bool transpose, Precision,
+               ThreadPool&);
+void multiply_with(const ProductKernels&, const float* a, ptrdiff_t lda, int m, const PackedMatrix& b, float* c,
+                   ptrdiff_t ldc, bool accumulate, ThreadPool&);
+void weight_gradient_with(const ProductKernels&, const float* dy, ptrdiff_t ld_dy, const float* x, ptrdiff_t ld_x,
+                          int tokens, int n_out, int k_in, float* dw, ThreadPool&);
+
+}  // namespace troupe

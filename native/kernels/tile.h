@@ -1,0 +1,145 @@
+// The micro-kernel: a tile of up to max_rows × (panels · panel) of C = A·B, held in registers over all steps.
+//
+// Each element's sum runs over the steps in order, in one accumulator, whatever the tile's shape; that is what makes
+// a row's bits independent of how many other rows there are.
+#pragma once
+#include "vector.h"
+
+namespace troupe::TROUPE_ISA {
+
+#if defined(__AVX512F__)
+constexpr int max_rows = 14, panel_vectors = 2;  // 28 accumulators, 2 of B, 1 of A; of 32 registers
+#elif defined(__AVX2__)
+constexpr int max_rows = 6, panel_vectors = 2;  // 12 + 2 + 1 of 16
+#elif defined(__aarch64__)
+constexpr int max_rows = 6, panel_vectors = 4;  // 24 + 4 + 1 of 32
+#else
+constexpr int max_rows = 4, panel_vectors = 2;
+#endif
+constexpr int panel = panel_vectors * lanes;
+
+// One k per step, float32.
+struct Float32 {
+  typedef float Element;
+  typedef Vector Group;
+  static constexpr int per_step = 1;
+  TROUPE_INLINE Group load_group(const Element* p) { return load(p); }
+  TROUPE_INLINE Group load_group_part(const Element* p, int count) { return load_part(p, count); }
+  TROUPE_INLINE Group broadcast(const Element* p) { return splat(*p); }
+  TROUPE_INLINE Vector multiply_add(Vector sum, Group a, Group b) { return sum + a * b; }
+  // Elements of consecutive steps of one row; `count` floats exist.
+  TROUPE_INLINE Group along_row(const float* p, int count) { return count >= lanes ? load(p) : load_part(p, count); }
+  // One step of consecutive columns; `count` columns and `rows` rows of the step exist, `stride` apart.
+  TROUPE_INLINE Group across_rows(const float* p, ptrdiff_t, int, int count) { return along_row(p, count); }
+  TROUPE_INLINE void store_group(Element* to, Group g) { store(to, g); }
+  TROUPE_INLINE Vector as_vector(Group g) { return g; }
+};
+
+// write: C = sum. add: C += sum. resume: the sum starts from C, as if the steps before had been of the same call.
+enum class Into { write, add, resume };
+
+template <class Op>
+struct Tile {
+  const typename Op::Element* a;
+  ptrdiff_t a_row, a_step;
+  const typename Op::Element* b;
+  ptrdiff_t b_step, b_panel;  // b_panel: from one panel to the next, where the tile spans several
+  int steps;
+  float* c;
+  ptrdiff_t c_row;
+  int columns;  // how many of the tile's columns exist in C
+  Into into;
+};
+
+template <class Op, int Rows, int Panels, int Vectors, bool PartialB>
+static void run_tile(const Tile<Op>& t) {
+  constexpr int width = Panels * Vectors;
+  const auto address = [&](int r, int j) { return t.c + r * t.c_row + j * lanes; };
+  const auto columns_of = [&](int j) { return t.columns - j * lanes; };
+  const auto load_c = [&](int r, int j) {
+    const int count = columns_of(j);
+    return count >= lanes ? load(address(r, j)) : count > 0 ? load_part(address(r, j), count) : Vector{};
+  };
+  Vector sums[Rows][width];
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 16
+    for (int j = 0; j < width; ++j) sums[r][j] = Vector{};
+  if (t.into == Into::resume) {
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 16
+      for (int j = 0; j < width; ++j) sums[r][j] = load_c(r, j);
+  }
+  // Three rows share a pointer (offsets 0, 1 and 2 strides are one addressing mode), or pointers would spill.
+  constexpr int pointers = (Rows + 2) / 3;
+  const typename Op::Element* a[pointers];
+#pragma GCC unroll 16
+  for (int i = 0; i < pointers; ++i) a[i] = t.a + 3 * i * t.a_row;
+  const ptrdiff_t a_row = t.a_row, a_step = t.a_step, b_step = t.b_step, b_panel = t.b_panel;
+  const typename Op::Element* b = t.b;
+  for (int step = t.steps; step > 0; --step) {
+    typename Op::Group right[width];
+#pragma GCC unroll 16
+    for (int j = 0; j < width; ++j) {
+      const typename Op::Element* from = b + (j / Vectors) * b_panel + (j % Vectors) * lanes;
+      if constexpr (PartialB)
+        right[j] = Op::load_group_part(from, t.columns);
+      else
+        right[j] = Op::load_group(from);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      const typename Op::Group left = Op::broadcast(a[r / 3] + (r % 3) * a_row);
+#pragma GCC unroll 16
+      for (int j = 0; j < width; ++j) sums[r][j] = Op::multiply_add(sums[r][j], left, right[j]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < pointers; ++i) a[i] += a_step;
+    b += b_step;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 16
+    for (int j = 0; j < width; ++j) {
+      const int count = columns_of(j);
+      if (count <= 0) continue;
+      if (t.into == Into::add) sums[r][j] = load_c(r, j) + sums[r][j];
+      if (count >= lanes)
+        store(address(r, j), sums[r][j]);
+      else
+        store_part(address(r, j), sums[r][j], count);
+    }
+}
+
+template <class Op>
+using TileFunction = void (*)(const Tile<Op>&);
+
+template <class Op, int Panels, int Vectors, bool PartialB, int... I>
+TROUPE_INLINE TileFunction<Op> tile_function(int rows, Indices<I...>) {
+  static constexpr TileFunction<Op> table[] = {run_tile<Op, I + 1, Panels, Vectors, PartialB>...};
+  return table[rows - 1];
+}
+
+// Few rows leave few accumulators to hide the latency of the multiply-add, so such tiles span several panels.
+constexpr int panels_for(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
+
+template <class Op>
+static TileFunction<Op> packed_tile(int rows, int panels) {
+  if (panels == 4) return run_tile<Op, 1, 4, panel_vectors, false>;
+  if (panels == 2) return tile_function<Op, 2, panel_vectors, false>(rows, typename MakeIndices<3>::type{});
+  return tile_function<Op, 1, panel_vectors, false>(rows, typename MakeIndices<max_rows>::type{});
+}
+
+// body(first row, rows) for tiles of nearly equal height: 16 rows are 8 + 8, not 14 + 2.
+template <class Body>
+TROUPE_INLINE void for_each_tile(int rows, Body body) {
+  const int tiles = (rows + max_rows - 1) / max_rows;
+  for (int i = 0, first = 0; i < tiles; ++i) {
+    const int last = static_cast<int>(static_cast<int64_t>(rows) * (i + 1) / tiles);
+    body(first, last - first);
+    first = last;
+  }
+}
+
+}  // namespace troupe::TROUPE_ISA

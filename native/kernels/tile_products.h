@@ -1,0 +1,133 @@
+// The matrix products of one thread over register tiles: C = A·B with B packed in panels, and dW += dYᵀ·X.
+//
+// Steps are taken in blocks whose bounds depend on k alone, and each block's sum is added to C, so that an element is
+// summed in one order whatever the number of rows and threads.
+#pragma once
+#include "isa.h"
+#include "pack.h"
+
+namespace troupe::TROUPE_ISA {
+
+constexpr int block_steps = 256;             // of A and B between two visits of C: a panel of B is 32 KB
+constexpr int row_pitch = block_steps + 16;  // not a power of two, or the rows of a tile would share cache sets
+constexpr int block_rows = 16 * max_rows;    // of A, packed at a time; with block_steps, a quarter of the L2 cache
+constexpr int block_columns = 16 * panel;    // of X, packed at a time in weight_gradient
+
+// Blocks of nearly equal length: body(first step, steps).
+template <class Body>
+TROUPE_INLINE void for_each_block(int steps, Body body) {
+  const int blocks = (steps + block_steps - 1) / block_steps;
+  const int length = ((steps + blocks - 1) / blocks + 15) / 16 * 16;
+  for (int first = 0; first < steps; first += length) body(first, smaller(length, steps - first));
+}
+
+template <class Op>
+struct TileProducts {
+  using Element = typename Op::Element;
+
+  // Panels are padded to whole tiles of 16 steps, which the AMX kernels share this layout for.
+  static int padded_steps(int k) { return (steps_of(k, Op::per_step) + 15) / 16 * 16; }
+  static size_t panel_bytes(int k) { return static_cast<size_t>(padded_steps(k)) * panel * sizeof(Element); }
+
+  static constexpr size_t rows_bytes = static_cast<size_t>(block_rows) * row_pitch * sizeof(Element);
+  static constexpr size_t scratch_bytes =
+      rows_bytes + static_cast<size_t>(block_columns + lanes) * block_steps * sizeof(Element);
+
+  static void pack(uint8_t* to, const float* w, int rows, int cols, bool transpose, Range panels) {
+    const int k = transpose ? cols : rows, n = transpose ? rows : cols;
+    for (int p = panels.begin; p < panels.end; ++p) {
+      Element* panel_start = reinterpret_cast<Element*>(to + p * panel_bytes(k));
+      const int columns = smaller(panel, n - p * panel);
+      if (transpose)
+        pack_transposed<Op>(w + static_cast<ptrdiff_t>(p) * panel * cols, cols, columns, k, padded_steps(k),
+                            panel_start, panel);
+      else
+        pack_columns<Op>(w + p * panel, cols, k, padded_steps(k), columns, panel_start, panel);
+    }
+  }
+
+  // One tile row against all panels of `columns`, a few panels at a time where the tile is low.
+  static void sweep_panels(Tile<Op> tile, int rows, Range columns) {
+    const ptrdiff_t b_panel = tile.b_panel;
+    const Element* b = tile.b;
+    float* c = tile.c;
+    for (int column = columns.begin; column < columns.end;) {
+      const int left = columns.end - column;
+      const int wanted = panels_for(rows);
+      const int panels = left > (wanted - 1) * panel ? wanted : 1;
+      tile.b = b + column / panel * b_panel;
+      tile.c = c + column;
+      tile.columns = smaller(left, panels * panel);
+      packed_tile<Op>(rows, panels)(tile);
+      column += panels * panel;
+    }
+  }
+
+  // The same product with each panel of B kept in the cache for all tile rows.
+  static void sweep_rows(Tile<Op> tile, int rows, Range columns) {
+    const Element* b = tile.b;
+    const Element* a = tile.a;
+    float* c = tile.c;
+    for (int column = columns.begin; column < columns.end; column += panel) {
+      tile.b = b + column / panel * tile.b_panel;
+      tile.columns = smaller(panel, columns.end - column);
+      for_each_tile(rows, [&](int first, int height) {
+        tile.a = a + first * tile.a_row;
+        tile.c = c + first * tile.c_row + column;
+        packed_tile<Op>(height, 1)(tile);
+      });
+    }
+  }
+
+  static void multiply(const ProductArguments& p, Range rows, Range columns, uint8_t* scratch) {
+    Element* packed = reinterpret_cast<Element*>(scratch);
+    const int steps = steps_of(p.k, Op::per_step);
+    for (int row = rows.begin; row < rows.end; row += block_rows) {
+      const int height = smaller(block_rows, rows.end - row);
+      for_each_block(steps, [&](int first, int count) {
+        const float* a = p.a + row * p.lda + first * Op::per_step;
+        Tile<Op> tile{packed, row_pitch, 1, reinterpret_cast<const Element*>(p.b) + first * panel, panel,
+                      static_cast<ptrdiff_t>(panel_bytes(p.k) / sizeof(Element)), count, p.c + row * p.ldc, p.ldc, 0,
+                      first == 0 && !p.accumulate ? Into::write : Into::add};
+        pack_rows<Op>(a, p.lda, height, p.k - first * Op::per_step, count, packed, row_pitch);
+        if (height <= max_rows)
+          sweep_panels(tile, height, columns);
+        else
+          sweep_rows(tile, height, columns);
+      });
+    }
+  }
+
+  // A block of dY is packed per tile, as [step][row of the tile]: then its rows are dY's columns, read as they lie.
+  static void weight_gradient(const WeightProductArguments& p, Range rows, Range columns, uint8_t* scratch) {
+    Element* left = reinterpret_cast<Element*>(scratch);
+    Element* right = reinterpret_cast<Element*>(scratch + rows_bytes);
+    const int steps = steps_of(p.tokens, Op::per_step);
+    for (int column = columns.begin; column < columns.end; column += block_columns) {
+      const int width = smaller(block_columns, columns.end - column);
+      for_each_block(steps, [&](int first, int count) {
+        const ptrdiff_t token = static_cast<ptrdiff_t>(first) * Op::per_step;
+        const int tokens = static_cast<int>(p.tokens - token);
+        for (int c = 0; c < width; c += panel)
+          pack_columns<Op>(p.x + token * p.ld_x + column + c, p.ld_x, tokens, count, smaller(panel, width - c),
+                           right + c * count, panel);
+        for_each_tile(rows.end - rows.begin, [&](int top, int height) {
+          const int row = rows.begin + top;
+          pack_columns<Op>(p.dy + token * p.ld_dy + row, p.ld_dy, tokens, count, height, left, height);
+          Tile<Op> tile{left, 1, height, right, panel, static_cast<ptrdiff_t>(panel) * count, count,
+                        p.dw + static_cast<ptrdiff_t>(row) * p.k_in + column, p.k_in, 0, Into::add};
+          sweep_panels(tile, height, {0, width});
+        });
+      });
+    }
+  }
+};
+
+template <class Op>
+constexpr ProductKernels tile_products(double flops_per_cycle) {
+  using P = TileProducts<Op>;
+  return {panel,   flops_per_cycle, P::scratch_bytes,    P::panel_bytes,
+          P::pack, P::multiply,     P::weight_gradient};
+}
+
+}  // namespace troupe::TROUPE_ISA

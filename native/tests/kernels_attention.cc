@@ -1,0 +1,220 @@
+#include <cstring>
+#include <limits>
+
+#include "kernels_check.h"
+
+namespace troupe::test {
+namespace {
+
+using Doubles = std::vector<double>;
+
+struct Case {
+  int prefix, own, queries, head_dim;
+  std::string name() const {
+    return "prefix " + std::to_string(prefix) + ", own " + std::to_string(own) + ", queries " +
+           std::to_string(queries) + ", head_dim " + std::to_string(head_dim);
+  }
+};
+
+const Case cases[] = {{0, 1, 1, 16},    {0, 7, 7, 16},   {0, 33, 33, 32},  {20, 5, 5, 64},  {31, 40, 40, 16},
+                      {64, 100, 100, 128}, {100, 1, 1, 64}, {300, 17, 1, 32}, {0, 130, 130, 64}, {50, 33, 20, 24},
+                      {0, 20, 3, 80}};
+
+// Rows of keys lie further apart than head_dim, as those of several heads do.
+struct Problem {
+  Case shape;
+  ptrdiff_t stride, q_stride, out_stride;
+  Floats q, k, v, k_own, v_own, out, log_sum_exp, d_out;
+  AttentionBlock block;
+
+  explicit Problem(const Case& c)
+      : shape(c), stride(c.head_dim * 2 + 3), q_stride(c.head_dim + 5), out_stride(c.head_dim + 1) {
+    Random random(c.prefix + c.own * 3 + c.head_dim);
+    q = random.floats(c.queries * q_stride, 2);
+    k = random.floats((c.prefix + 1) * stride);
+    v = random.floats((c.prefix + 1) * stride);
+    k_own = random.floats(c.own * stride);
+    v_own = random.floats(c.own * stride);
+    d_out = random.floats(c.queries * out_stride);
+    out.resize(c.queries * out_stride, -7);
+    log_sum_exp.resize(c.queries);
+    block.q = q.data();
+    block.q_stride = q_stride;
+    block.queries = c.queries;
+    block.head_dim = c.head_dim;
+    block.scale = 1 / std::sqrt(float(c.head_dim));
+    block.prefix = {k.data(), v.data(), stride, c.prefix};
+    block.own = {k_own.data(), v_own.data(), stride, c.own};
+    block.out = out.data();
+    block.out_stride = out_stride;
+    block.log_sum_exp = log_sum_exp.data();
+  }
+  float key(int j, int d) const { return j < shape.prefix ? k[j * stride + d] : k_own[(j - shape.prefix) * stride + d]; }
+  float value(int j, int d) const {
+    return j < shape.prefix ? v[j * stride + d] : v_own[(j - shape.prefix) * stride + d];
+  }
+  int visible(int i) const { return shape.prefix + shape.own - shape.queries + i + 1; }
+  Floats scratch(const Kernels& kernels) const {
+    Floats memory(kernels.attention_scratch(shape.queries, shape.prefix + shape.own, shape.head_dim) + 1,
+                  std::numeric_limits<float>::quiet_NaN());
+    memory.back() = 12345;  // a guard: the kernels stay within what they asked for
+    return memory;
+  }
+};
+
+// softmax(q·kᵀ·scale) of query i in double; also gives its log-sum-exp.
+Doubles probabilities(const Problem& p, int i, double& log_sum_exp) {
+  Doubles row(p.visible(i));
+  double max = -1e30, total = 0;
+  for (size_t j = 0; j < row.size(); ++j) {
+    for (int d = 0; d < p.shape.head_dim; ++d) row[j] += double(p.q[i * p.q_stride + d]) * p.key(j, d);
+    row[j] *= p.block.scale;
+    max = std::fmax(max, row[j]);
+  }
+  for (double score : row) total += std::exp(score - max);
+  log_sum_exp = max + std::log(total);
+  for (double& score : row) score = std::exp(score - log_sum_exp);
+  return row;
+}
+
+// Tolerances are relative to the largest element: 3e-6 forward (a float32 exponential and short sums), 1e-5 backward
+// (differences of products).
+void check_forward(const Kernels& kernels, Report& report, Problem& p) {
+  Floats scratch = p.scratch(kernels);
+  kernels.attention(p.block, scratch.data());
+  report.check(scratch.back() == 12345, "attention keeps within its scratch, " + p.shape.name());
+  Doubles expected(p.out.size(), -7.0), sums(p.shape.queries);
+  for (int i = 0; i < p.shape.queries; ++i) {
+    const Doubles row = probabilities(p, i, sums[i]);
+    for (int d = 0; d < p.shape.head_dim; ++d) {
+      double total = 0;
+      for (size_t j = 0; j < row.size(); ++j) total += row[j] * p.value(j, d);
+      expected[i * p.out_stride + d] = total;
+    }
+  }
+  report.close("attention, " + p.shape.name(), p.out, expected, 3e-6);
+  report.close("attention log_sum_exp, " + p.shape.name(), p.log_sum_exp, sums, 3e-6);
+}
+
+// What attention_backward should add or write, by the chain rule in double.
+struct Gradients {
+  Doubles dq, dk, dv;  // [queries × d], [keys × d], [keys × d]
+};
+
+Gradients reference_gradients(const Problem& p) {
+  const int d = p.shape.head_dim, keys = p.shape.prefix + p.shape.own;
+  Gradients g{Doubles(p.shape.queries * d), Doubles(keys * d), Doubles(keys * d)};
+  for (int i = 0; i < p.shape.queries; ++i) {
+    double unused = 0, mean = 0;
+    const Doubles row = probabilities(p, i, unused);
+    Doubles d_row(row.size());
+    for (size_t j = 0; j < row.size(); ++j) {
+      for (int c = 0; c < d; ++c) d_row[j] += double(p.d_out[i * p.out_stride + c]) * p.value(j, c);
+      mean += row[j] * d_row[j];
+    }
+    for (size_t j = 0; j < row.size(); ++j) {
+      const double ds = row[j] * (d_row[j] - mean) * p.block.scale;
+      for (int c = 0; c < d; ++c) {
+        g.dq[i * d + c] += ds * p.key(j, c);
+        g.dk[j * d + c] += ds * p.q[i * p.q_stride + c];
+        g.dv[j * d + c] += row[j] * p.d_out[i * p.out_stride + c];
+      }
+    }
+  }
+  return g;
+}
+
+// Central differences of Σ d_out·out in double, so that the chain rule above is itself checked.
+void check_reference(Report& report, Problem& p) {
+  const auto loss = [&] {
+    double total = 0, unused = 0;
+    for (int i = 0; i < p.shape.queries; ++i) {
+      const Doubles row = probabilities(p, i, unused);
+      for (size_t j = 0; j < row.size(); ++j)
+        for (int c = 0; c < p.shape.head_dim; ++c) total += row[j] * p.value(j, c) * p.d_out[i * p.out_stride + c];
+    }
+    return total;
+  };
+  const Gradients g = reference_gradients(p);
+  const auto slope = [&](float& at) {
+    const float kept = at, step = 1.0f / 256;
+    at = kept + step;
+    const double above = at, up = loss();
+    at = kept - step;
+    const double below = at, down = loss();
+    at = kept;
+    return (up - down) / (above - below);
+  };
+  const int d = p.shape.head_dim, last = p.shape.own - 1;
+  for (int c : {0, d - 1}) {
+    const double dq = slope(p.q[c]) - g.dq[c];
+    const double dk = slope(p.k_own[last * p.stride + c]) - g.dk[(p.shape.prefix + last) * d + c];
+    const double dv = slope(p.v_own[c]) - g.dv[p.shape.prefix * d + c];
+    report.check(std::fabs(dq) + std::fabs(dk) + std::fabs(dv) < 1e-4, "finite differences", dq + dk + dv, 1e-4);
+  }
+}
+
+void check_backward(const Kernels& kernels, Report& report, Problem& p) {
+  Floats scratch = p.scratch(kernels);
+  const Case& s = p.shape;
+  Floats dq(s.queries * p.q_stride, 3), dk(p.k.size(), 1), dv(p.k.size(), 2), dk_own(p.k_own.size(), 1),
+      dv_own(p.k_own.size(), 2);
+  kernels.attention_backward(p.block, {p.d_out.data(), dq.data(), dk.data(), dv.data(), dk_own.data(), dv_own.data()},
+                             scratch.data());
+  report.check(scratch.back() == 12345, "attention_backward keeps within its scratch, " + s.name());
+  const Gradients g = reference_gradients(p);
+  Doubles edq(dq.size(), 3), edk(dk.size(), 1), edv(dv.size(), 2), edk_own(dk_own.size(), 1), edv_own(dv_own.size(), 2);
+  const int d = s.head_dim;
+  for (int c = 0; c < d; ++c) {
+    for (int i = 0; i < s.queries; ++i) edq[i * p.q_stride + c] = g.dq[i * d + c];
+    for (int j = 0; j < s.prefix + s.own; ++j) {
+      const bool before = j < s.prefix;
+      const ptrdiff_t at = (before ? j : j - s.prefix) * p.stride + c;
+      (before ? edk : edk_own)[at] += g.dk[j * d + c];
+      (before ? edv : edv_own)[at] += g.dv[j * d + c];
+    }
+  }
+  report.close("attention_backward dq, " + s.name(), dq, edq, 1e-5);
+  report.close("attention_backward dk of the prefix, " + s.name(), dk, edk, 1e-5);
+  report.close("attention_backward dv of the prefix, " + s.name(), dv, edv, 1e-5);
+  report.close("attention_backward dk, " + s.name(), dk_own, edk_own, 1e-5);
+  report.close("attention_backward dv, " + s.name(), dv_own, edv_own, 1e-5);
+}
+
+// The last query alone (a decoding step), and with its keys split elsewhere between prefix and own, has the bits it
+// has among all.
+void check_decoding(const Kernels& kernels, Report& report, Problem& p) {
+  Floats scratch = p.scratch(kernels);
+  const int d = p.shape.head_dim, last = p.shape.queries - 1;
+  Floats alone(d), moved(d);
+  AttentionBlock one = p.block;
+  one.q = p.q.data() + last * p.q_stride;
+  one.queries = 1;
+  one.out = alone.data();
+  one.log_sum_exp = nullptr;
+  kernels.attention(one, scratch.data());
+  const bool same = std::memcmp(alone.data(), p.out.data() + last * p.out_stride, d * 4) == 0;
+  report.check(same, "a query alone has the same bits, " + p.shape.name());
+  if (p.shape.prefix > 0) return;
+  const int half = p.shape.own / 2;
+  one.prefix = {p.k_own.data(), p.v_own.data(), p.stride, half};
+  one.own = {p.k_own.data() + half * p.stride, p.v_own.data() + half * p.stride, p.stride, p.shape.own - half};
+  one.out = moved.data();
+  kernels.attention(one, scratch.data());
+  report.check(alone == moved, "a prefix of the same keys gives the same bits, " + p.shape.name());
+}
+
+}  // namespace
+
+void check_attention(const Kernels& kernels, Report& report) {
+  for (const Case& shape : cases) {
+    Problem problem(shape);
+    check_forward(kernels, report, problem);
+    check_backward(kernels, report, problem);
+    check_decoding(kernels, report, problem);
+  }
+  Problem small(cases[3]);
+  check_reference(report, small);
+}
+
+}  // namespace troupe::test
