@@ -1,0 +1,48 @@
+/** The settings of a model's JSON files, checked one by one. */
+import { TroupeError } from "../../errors.ts";
+import type { JsonObject } from "../../text/files.ts";
+
+/** Reads a setting of config.json; every complaint names the file and the setting. */
+export class ConfigReader {
+  readonly file: string;
+  readonly #values: JsonObject;
+
+  constructor(file: string, values: JsonObject) {
+    this.file = file;
+    this.#values = values;
+  }
+
+  value(name: string): unknown {
+    return this.#values[name] ?? undefined;
+  }
+
+  refuse(name: string, expected: string): never {
+    const found = JSON.stringify(this.#values[name]) ?? "missing";
+    throw new TroupeError("bad_model", `${this.file}: ${name} is ${found}; expected ${expected}.`);
+  }
+
+  count(name: string, fallback?: number): number {
+    const value = this.value(name) ?? fallback;
+    if (Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= 2 ** 24)
+      return value as number;
+    return this.refuse(name, "a whole number from 1 to 16777216");
+  }
+
+  positive(name: string, fallback?: number): number {
+    const value = this.value(name) ?? fallback;
+    if (typeof value === "number" && value > 0 && Number.isFinite(value)) return value;
+    return this.refuse(name, "a positive number");
+  }
+
+  flag(name: string): boolean {
+    const value = this.value(name) ?? false;
+    return typeof value === "boolean" ? value : this.refuse(name, "true or false");
+  }
+
+  /** Settings that the engine computes in one way only. */
+  only(name: string, expected: unknown): void {
+    const value = this.value(name);
+    if (value !== undefined && value !== expected)
+      this.refuse(name, `${JSON.stringify(expected)}, which is all this engine computes`);
+  }
+}

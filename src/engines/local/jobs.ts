@@ -1,0 +1,67 @@
+/**
+ * The order of things: jobs take effect as they were asked for, and a verb of many jobs (creating, saving, loading a
+ * policy) is one piece to everybody else.
+ */
+import { TroupeError } from "../../errors.ts";
+import { asTroupeError, type NativeEngine } from "./native.ts";
+
+/** Starts one job of the native engine under the number given. */
+export type StartJob<T> = (native: NativeEngine, job: number) => Promise<T>;
+
+export class Jobs {
+  readonly #native: NativeEngine;
+  #lastJob = 0;
+  /** Settled once the last piece of many jobs is over. */
+  #gate: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  constructor(native: NativeEngine) {
+    this.#native = native;
+  }
+
+  memoryBytes(): number {
+    return this.#native.memoryBytes();
+  }
+
+  /** Waits for its turn. `start` then calls `run`, synchronously, for each of its jobs. */
+  async inTurn<T>(start: () => Promise<T>): Promise<T> {
+    await this.#gate;
+    return start();
+  }
+
+  /** Nobody else's jobs come between those of `work`. */
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#gate;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#gate = promise;
+    await before;
+    try {
+      return await work();
+    } finally {
+      resolve();
+    }
+  }
+
+  /** Submits one job now; an aborted signal cancels it. Every error is a TroupeError. */
+  async run<T>(start: StartJob<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#closing !== undefined)
+      throw new TroupeError("bad_arguments", "The engine is closed. Start another one.");
+    if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before it began.");
+    const job = ++this.#lastJob;
+    const cancel = (): void => this.#native.cancel(job);
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      return await start(this.#native, job);
+    } catch (error) {
+      throw asTroupeError(error);
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  /** Cancels every job. May be called again. */
+  close(): Promise<void> {
+    this.#closing ??= this.#native.close();
+    return this.#closing;
+  }
+}

@@ -1,0 +1,129 @@
+/** A whole model in the Hugging Face layout: config.json, weights, tokenizer files, chat template. */
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { TroupeError } from "../../errors.ts";
+import { readObject, type JsonObject } from "../../text/files.ts";
+import { readModelShape, type ModelShape } from "./model-config.ts";
+import type { TensorInfo } from "./native.ts";
+import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
+import type { WeightFormat } from "./float-formats.ts";
+import { checkWeights, openWeights, type Weights } from "./weights.ts";
+
+/** Files that go with a model wherever it is saved. */
+export const companionFiles = [
+  "generation_config.json",
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "special_tokens_map.json",
+  "added_tokens.json",
+  "vocab.json",
+  "merges.txt",
+  "tokenizer.model",
+  "chat_template.jinja",
+  "chat_template.json",
+] as const;
+
+export interface ModelDescription {
+  readonly config: JsonObject;
+  readonly shape: ModelShape;
+  /** Tokenizer and its kin, by file name; held so that saving works when the directory has gone. */
+  readonly companions: ReadonlyMap<string, Uint8Array>;
+}
+
+/** Reads everything but the weights. */
+export async function describeModel(directory: string): Promise<ModelDescription> {
+  if (!existsSync(directory)) {
+    throw new TroupeError(
+      "bad_model",
+      `${directory} does not exist. Give a model directory, or make one with \`troupe init\`.`,
+    );
+  }
+  const config = readObject(directory, "config.json");
+  const shape = readModelShape(join(directory, "config.json"), config);
+  return { config, shape, companions: await readCompanions(directory) };
+}
+
+export async function readCompanions(directory: string): Promise<Map<string, Uint8Array>> {
+  const companions = new Map<string, Uint8Array>();
+  for (const name of companionFiles) {
+    const file = join(directory, name);
+    if (existsSync(file)) companions.set(name, await readFile(file));
+  }
+  return companions;
+}
+
+/** Opens the model's weights and checks them against its shape; nothing but the headers is read yet. */
+export async function openModelWeights(directory: string, shape: ModelShape): Promise<Weights> {
+  const weights = await openWeights(directory, "model");
+  const ignorable = (name: string): boolean =>
+    name.endsWith(".rotary_emb.inv_freq") || (shape.tiedEmbeddings && name === "lm_head.weight");
+  checkWeights(directory, weights, modelTensors(shape), ignorable);
+  return weights;
+}
+
+/** Writes a model directory's files into an existing folder. */
+export async function writeModelFiles(
+  folder: string,
+  model: ModelDescription,
+  tensors: readonly TensorToWrite[],
+  format: WeightFormat,
+): Promise<void> {
+  const dtype = { F32: "float32", BF16: "bfloat16", F16: "float16" }[format];
+  const key = "dtype" in model.config ? "dtype" : "torch_dtype"; // transformers 5 and before
+  await writeFile(
+    join(folder, "config.json"),
+    `${JSON.stringify({ ...model.config, [key]: dtype }, null, 2)}\n`,
+  );
+  for (const [name, bytes] of model.companions) await writeFile(join(folder, name), bytes);
+  await writeSafetensors(join(folder, "model.safetensors"), tensors, { format, metadata: { format: "pt" } });
+}
+
+/** Names and shapes of a model's weights, as transformers writes them. */
+export function modelTensors(shape: ModelShape): TensorInfo[] {
+  const embedding = [shape.vocabularySize, shape.hiddenSize];
+  const layers = Array.from({ length: shape.layers }, (_, layer) =>
+    layerTensors(shape, `model.layers.${layer}.`),
+  );
+  const head = shape.tiedEmbeddings ? [] : [{ name: "lm_head.weight", shape: embedding }];
+  return [
+    { name: "model.embed_tokens.weight", shape: embedding },
+    ...layers.flat(),
+    { name: "model.norm.weight", shape: [shape.hiddenSize] },
+    ...head,
+  ];
+}
+
+function layerTensors(model: ModelShape, prefix: string): TensorInfo[] {
+  const { hiddenSize: hidden, intermediateSize: intermediate, headSize } = model;
+  const queries = model.heads * headSize;
+  const keys = model.keyValueHeads * headSize;
+  const tensor = (name: string, ...shape: number[]): TensorInfo => ({ name: `${prefix}${name}`, shape });
+  const bias = [
+    tensor("self_attn.q_proj.bias", queries),
+    tensor("self_attn.k_proj.bias", keys),
+    tensor("self_attn.v_proj.bias", keys),
+  ];
+  const norms = [tensor("self_attn.q_norm.weight", headSize), tensor("self_attn.k_norm.weight", headSize)];
+  return [
+    tensor("input_layernorm.weight", hidden),
+    tensor("self_attn.q_proj.weight", queries, hidden),
+    tensor("self_attn.k_proj.weight", keys, hidden),
+    tensor("self_attn.v_proj.weight", keys, hidden),
+    tensor("self_attn.o_proj.weight", hidden, queries),
+    ...(model.queryKeyValueBias ? bias : []),
+    ...(model.queryKeyNorm ? norms : []),
+    tensor("mlp.gate_proj.weight", intermediate, hidden),
+    tensor("mlp.up_proj.weight", intermediate, hidden),
+    tensor("mlp.down_proj.weight", hidden, intermediate),
+    tensor("post_attention_layernorm.weight", hidden),
+  ];
+}
+
+export function sizeOf(tensor: TensorInfo): number {
+  return tensor.shape.reduce((product, size) => product * size, 1);
+}
+
+export function parametersOf(tensors: readonly TensorInfo[]): number {
+  return tensors.reduce((sum, tensor) => sum + sizeOf(tensor), 0);
+}

@@ -1,0 +1,150 @@
+/** The compiled engine as JavaScript sees it, and its errors as the project's own. */
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { TroupeError, type ErrorCode } from "../../errors.ts";
+import type { AdamOptions, Loss } from "../engine.ts";
+import type { ModelShape } from "./model-config.ts";
+
+export type Precision = "float32" | "bfloat16";
+export type TensorKind = "weight" | "gradient" | "moment1" | "moment2";
+
+export interface TensorInfo {
+  /** As in Hugging Face's files (for adapters, PEFT's). */
+  readonly name: string;
+  readonly shape: readonly number[];
+}
+
+/** With d data and c continuations in all; see native/binding/arguments.h. */
+export interface FlatBatch {
+  readonly policies: readonly string[];
+  readonly policyOf: Int32Array;
+  readonly promptLengths: Int32Array;
+  readonly continuationCounts: Int32Array;
+  readonly continuationLengths: Int32Array;
+  readonly tokens: Int32Array;
+  readonly weights?: Float32Array;
+  readonly advantages?: Float32Array;
+  readonly logprobs?: Float32Array;
+}
+
+export interface NativeSampleRequest {
+  readonly policy: string;
+  readonly prompt: Int32Array;
+  readonly count: number;
+  readonly maxTokens: number;
+  readonly temperature: number;
+  readonly topK: number;
+  readonly topP: number;
+  readonly seed: number;
+  readonly stopTokens: Int32Array;
+  readonly stopStrings: readonly string[];
+}
+
+export interface NativeSamples {
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
+  readonly lengths: Int32Array;
+  readonly stopped: Uint8Array;
+}
+
+export interface NativeLossResult {
+  readonly loss: number;
+  readonly tokens: number;
+  readonly entropy: number;
+  readonly kl: number;
+  readonly clipped: number;
+  readonly logprobs: Float32Array;
+}
+
+/** Jobs take effect in the order of the calls. `job` is a number that `cancel` knows the job by, used once, from 1. */
+export interface NativeEngine {
+  description(): { readonly kernels: string; readonly threads: number; readonly precision: Precision };
+  memoryBytes(): number;
+  cancel(job: number): void;
+  close(): Promise<void>;
+
+  addModel(job: number, name: string, shape: ModelShape): Promise<TensorInfo[]>;
+  addAdapter(
+    job: number,
+    name: string,
+    model: string,
+    adapter: { readonly rank: number; readonly alpha: number; readonly targetModules: readonly string[] },
+  ): Promise<TensorInfo[]>;
+  remove(job: number, policy: string): Promise<void>;
+  readTensor(
+    job: number,
+    policy: string,
+    kind: TensorKind,
+    name: string,
+    size: number,
+  ): Promise<Float32Array>;
+  writeTensor(
+    job: number,
+    policy: string,
+    kind: TensorKind,
+    name: string,
+    values: Float32Array,
+  ): Promise<void>;
+  stepCount(job: number, policy: string): Promise<number>;
+  setStepCount(job: number, policy: string, count: number): Promise<void>;
+  setTokenBytes(job: number, model: string, table: { bytes: Uint8Array; lengths: Int32Array }): Promise<void>;
+
+  sample(job: number, request: NativeSampleRequest): Promise<NativeSamples>;
+  forward(job: number, data: FlatBatch): Promise<NativeLossResult>;
+  forwardBackward(job: number, data: FlatBatch, loss: Loss): Promise<NativeLossResult>;
+  /** The gradient's norm before clipping. */
+  optimizerStep(job: number, policy: string, adam: AdamOptions): Promise<number>;
+  zeroGradients(job: number, policy: string): Promise<void>;
+}
+
+interface Addon {
+  readonly NativeEngine: new (threads: number, precision: Precision) => NativeEngine;
+}
+
+const addonFile = fileURLToPath(new URL("../../../native/build/troupe.node", import.meta.url));
+
+/** Starts an engine; `threads` 0 is one for each processor. Without the compiled addon: `no_engine`. */
+export function startNativeEngine(
+  threads: number,
+  precision: Precision,
+  file: string = addonFile,
+): NativeEngine {
+  const addon = loadAddon(file);
+  try {
+    return new addon.NativeEngine(threads, precision);
+  } catch (error) {
+    throw asTroupeError(error);
+  }
+}
+
+function loadAddon(file: string): Addon {
+  try {
+    return createRequire(import.meta.url)(file) as Addon;
+  } catch (cause) {
+    const fix = "Install g++ (or clang++), then run `npm rebuild troupe`, or `npm run install` in a checkout";
+    throw new TroupeError("no_engine", `The native engine could not be loaded from ${file}. ${fix}.`, {
+      cause,
+    });
+  }
+}
+
+const engineCodes: ReadonlySet<string> = new Set<ErrorCode>([
+  "bad_arguments",
+  "bad_model",
+  "bad_shape",
+  "bad_token",
+  "too_long",
+  "no_memory",
+  "no_engine",
+  "unsupported",
+  "cancelled",
+  "internal",
+]);
+
+/** An error of the engine keeps its code; anything else that is not a TroupeError is `internal`. */
+export function asTroupeError(error: unknown): TroupeError {
+  if (error instanceof TroupeError) return error;
+  const { code, message } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  const known = code !== undefined && engineCodes.has(code) ? (code as ErrorCode) : "internal";
+  return new TroupeError(known, message ?? String(error), { cause: error });
+}

@@ -1,0 +1,63 @@
+/** AdamW's moments and step count in one safetensors file, so that training resumes bit for bit. */
+import { TroupeError } from "../../errors.ts";
+import type { TensorInfo, TensorKind } from "./native.ts";
+import { openSafetensors, type SafetensorsFile } from "./safetensors.ts";
+import { writeSafetensorsDurably, type TensorToWrite } from "./safetensors-write.ts";
+import { checkWeights, type Weights } from "./weights.ts";
+
+const kind = "troupe optimizer";
+const moments = ["moment1", "moment2"] as const satisfies readonly TensorKind[];
+
+export interface StoredMoment {
+  readonly moment: (typeof moments)[number];
+  /** The weight's name. */
+  readonly tensor: string;
+  /** The name in the file. */
+  readonly stored: string;
+}
+
+export interface OptimizerFile {
+  readonly file: SafetensorsFile;
+  readonly stepCount: number;
+  readonly moments: readonly StoredMoment[];
+}
+
+export async function writeOptimizerFile(
+  path: string,
+  tensors: readonly TensorInfo[],
+  stepCount: number,
+  read: (moment: StoredMoment, tensor: TensorInfo) => Promise<Float32Array>,
+): Promise<void> {
+  const list = storedMoments(tensors).map((moment): TensorToWrite => {
+    const tensor = tensors.find(({ name }) => name === moment.tensor) as TensorInfo;
+    return { name: moment.stored, shape: tensor.shape, values: () => read(moment, tensor) };
+  });
+  await writeSafetensorsDurably(path, list, { metadata: { kind, step_count: String(stepCount) } });
+}
+
+/** Opens and checks a file of `writeOptimizerFile`; one made for other weights is `bad_model`. */
+export async function openOptimizerFile(
+  path: string,
+  tensors: readonly TensorInfo[],
+): Promise<OptimizerFile> {
+  const file = await openSafetensors(path);
+  const stepCount = Number(file.metadata["step_count"] ?? Number.NaN);
+  if (file.metadata["kind"] !== kind || !Number.isSafeInteger(stepCount) || stepCount < 0) {
+    throw new TroupeError(
+      "bad_model",
+      `${path} is not an optimizer's state. Give a file written by saveOptimizer.`,
+    );
+  }
+  const shapes = new Map(tensors.map((tensor) => [tensor.name, tensor.shape]));
+  const stored = storedMoments(tensors);
+  const expected = stored.map((moment) => ({ name: moment.stored, shape: shapes.get(moment.tensor) ?? [] }));
+  const weights: Weights = new Map(Array.from(file.tensors.keys(), (name) => [name, file]));
+  checkWeights(path, weights, expected, () => false);
+  return { file, stepCount, moments: stored };
+}
+
+function storedMoments(tensors: readonly TensorInfo[]): StoredMoment[] {
+  return tensors.flatMap(({ name }) =>
+    moments.map((moment) => ({ moment, tensor: name, stored: `${moment}.${name}` })),
+  );
+}

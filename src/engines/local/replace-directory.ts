@@ -1,0 +1,44 @@
+/** Saving over an earlier save: the new directory is whole on the disk before the old one goes. */
+import { randomBytes } from "node:crypto";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { rename } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { TroupeError } from "../../errors.ts";
+import {
+  removeDirectory,
+  syncPath,
+  temporaryPrefix,
+  writeDirectoryDurably,
+  writing,
+} from "../../runs/durable.ts";
+
+/**
+ * Fills a temporary folder beside `directory` and gives it that name. An existing directory is replaced only if it is
+ * empty or holds `marker`, the file by which a save is known: nothing else of the user's is ever deleted. A crash
+ * between the two renames leaves no directory of that name, and both of its versions beside it.
+ */
+export async function replaceDirectory(
+  directory: string,
+  marker: string,
+  fill: (temporary: string) => Promise<void>,
+): Promise<void> {
+  const target = resolve(directory);
+  if (!existsSync(target)) return writeDirectoryDurably(target, fill);
+  if (!isReplaceable(target, marker)) {
+    const what = `${directory} exists and is not an earlier save (it has no ${marker})`;
+    throw new TroupeError("bad_arguments", `${what}. Give the name of a new directory.`);
+  }
+  const suffix = randomBytes(4).toString("hex");
+  const next = join(dirname(target), `${temporaryPrefix}${basename(target)}-next-${suffix}`);
+  await writeDirectoryDurably(next, fill);
+  await removeDirectory(target);
+  await writing(target, async () => {
+    await rename(next, target);
+    await syncPath(dirname(target));
+  });
+}
+
+function isReplaceable(target: string, marker: string): boolean {
+  if (!statSync(target).isDirectory()) return false;
+  return existsSync(join(target, marker)) || readdirSync(target).length === 0;
+}

@@ -1,0 +1,57 @@
+/** Rotary position embeddings: the frequencies, and what config.json says about stretching them to longer contexts. */
+import { isObject, type JsonObject } from "../../text/files.ts";
+import { ConfigReader } from "./config-reader.ts";
+
+/**
+ * [headSize / 2] frequencies in radians per position, rounded to float32 where transformers rounds
+ * (`modeling_rope_utils.py`). Reads `rope_theta` with `rope_scaling`, or transformers 5's `rope_parameters`.
+ */
+export function readInverseFrequencies(config: ConfigReader, headSize: number): Float32Array {
+  const name = config.value("rope_parameters") === undefined ? "rope_scaling" : "rope_parameters";
+  const values = config.value(name) ?? {};
+  if (!isObject(values)) return config.refuse(name, "an object");
+  const rope = new ConfigReader(`${config.file}: ${name}`, values);
+  rope.only("partial_rotary_factor", 1);
+  const theta =
+    rope.value("rope_theta") === undefined
+      ? config.positive("rope_theta", 10_000)
+      : rope.positive("rope_theta");
+  const plain = Float32Array.from(
+    { length: headSize / 2 },
+    (_, i) => 1 / Math.fround(theta ** Math.fround((2 * i) / headSize)),
+  );
+  return scaled(rope, values, plain);
+}
+
+function scaled(rope: ConfigReader, values: JsonObject, plain: Float32Array): Float32Array {
+  const name = values["rope_type"] === undefined ? "type" : "rope_type";
+  switch (rope.value(name) ?? "default") {
+    case "default":
+    case "none":
+      return plain;
+    case "linear": {
+      const factor = rope.positive("factor");
+      return plain.map((frequency) => frequency / factor);
+    }
+    case "llama3":
+      return plain.map(llama3(rope));
+    default:
+      return rope.refuse(name, `one of "default", "linear", "llama3"`);
+  }
+}
+
+/** Long wavelengths are stretched by `factor`, short ones kept, those between blended (`_compute_llama3_parameters`). */
+function llama3(rope: ConfigReader): (frequency: number) => number {
+  const factor = rope.positive("factor");
+  const low = rope.positive("low_freq_factor");
+  const high = rope.positive("high_freq_factor");
+  const context = rope.count("original_max_position_embeddings");
+  if (high <= low) rope.refuse("high_freq_factor", `more than low_freq_factor (${low})`);
+  return (frequency) => {
+    const wavelength = (2 * Math.PI) / frequency;
+    if (wavelength > context / low) return frequency / factor;
+    if (wavelength < context / high) return frequency;
+    const smooth = (context / wavelength - low) / (high - low);
+    return ((1 - smooth) * frequency) / factor + smooth * frequency;
+  };
+}

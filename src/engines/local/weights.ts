@@ -1,0 +1,88 @@
+/** The weights of a directory: one safetensors file, or shards with an index that says which tensor is where. */
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
+import { TroupeError } from "../../errors.ts";
+import { isObject, readObject } from "../../text/files.ts";
+import type { TensorInfo } from "./native.ts";
+import { openSafetensors, readTensor, weightFormat, type SafetensorsFile } from "./safetensors.ts";
+
+/** The file of each tensor. */
+export type Weights = ReadonlyMap<string, SafetensorsFile>;
+
+/** Opens `<stem>.safetensors`, or the shards of `<stem>.safetensors.index.json`. */
+export async function openWeights(directory: string, stem: string): Promise<Weights> {
+  const index = `${stem}.safetensors.index.json`;
+  if (!existsSync(join(directory, `${stem}.safetensors`)) && existsSync(join(directory, index))) {
+    return openShards(directory, index);
+  }
+  const file = await openSafetensors(join(directory, `${stem}.safetensors`));
+  return new Map(Array.from(file.tensors.keys(), (name) => [name, file]));
+}
+
+async function openShards(directory: string, index: string): Promise<Weights> {
+  const map = readObject(directory, index)["weight_map"];
+  const places: [string, unknown][] = isObject(map) ? Object.entries(map) : [];
+  const indexFile = join(directory, index);
+  if (places.length === 0) throw new TroupeError("bad_model", `${indexFile} has no weight_map.`);
+  const shards = new Map<unknown, SafetensorsFile>();
+  const weights = new Map<string, SafetensorsFile>();
+  for (const [tensor, shard] of places) {
+    if (typeof shard !== "string" || basename(shard) !== shard) {
+      throw new TroupeError(
+        "bad_model",
+        `${indexFile}: tensor ${tensor} must be in a file beside the index.`,
+      );
+    }
+    const file = shards.get(shard) ?? (await openSafetensors(join(directory, shard)));
+    shards.set(shard, file);
+    if (!file.tensors.has(tensor)) {
+      throw new TroupeError("bad_model", `${file.path} has no tensor ${tensor}, which ${index} says it has.`);
+    }
+    weights.set(tensor, file);
+  }
+  return weights;
+}
+
+/**
+ * Checks that the weights are exactly those expected, by name, shape and dtype. `ignorable` names may be there without
+ * being used. What does not hold: `bad_model`, with the file and the tensor.
+ */
+export function checkWeights(
+  directory: string,
+  weights: Weights,
+  expected: readonly TensorInfo[],
+  ignorable: (name: string) => boolean,
+): void {
+  for (const { name, shape } of expected) checkTensor(directory, weights, name, shape);
+  const known = new Set(expected.map((tensor) => tensor.name));
+  for (const [name, file] of weights) {
+    if (known.has(name) || ignorable(name)) continue;
+    throw new TroupeError(
+      "bad_model",
+      `${file.path} has the tensor ${name}, which this model does not have.`,
+    );
+  }
+}
+
+function checkTensor(directory: string, weights: Weights, name: string, shape: readonly number[]): void {
+  const file = weights.get(name);
+  const found = file?.tensors.get(name);
+  if (file === undefined || found === undefined) {
+    throw new TroupeError("bad_model", `${directory} has no tensor ${name} of shape [${shape.join(", ")}].`);
+  }
+  weightFormat(file.path, found);
+  if (found.shape.join() !== shape.join()) {
+    const shapes = `has the shape [${found.shape.join(", ")}]; expected [${shape.join(", ")}]`;
+    throw new TroupeError("bad_model", `${file.path}: tensor ${name} ${shapes}.`);
+  }
+}
+
+/** The tensors' values, one at a time. */
+export async function* readWeights(
+  weights: Weights,
+  expected: readonly TensorInfo[],
+): AsyncGenerator<{ readonly name: string; readonly values: Float32Array }> {
+  for (const { name } of expected) {
+    yield { name, values: await readTensor(weights.get(name) as SafetensorsFile, name) };
+  }
+}
