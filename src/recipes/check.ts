@@ -4,11 +4,11 @@ import { join } from "node:path";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { EngineCapabilities } from "../engines/engine.ts";
 import type { Environment } from "../environments/environment.ts";
+import { teamMistakes } from "../teams/build.ts";
 import type { Catalog } from "./catalog.ts";
 import { hintAt } from "./mistakes.ts";
 import type { Recipe, RecipeTeam } from "./schema.ts";
 import type { Path } from "./tree.ts";
-import { showKey } from "./tree.ts";
 
 /** A combination that cannot be run. */
 export interface Refusal {
@@ -34,7 +34,13 @@ export function checkRecipe(combination: Combination, catalog: Catalog): readonl
     ]),
   ];
   return [
-    ...teams.flatMap(([path, team]) => checkTeam(path, team, recipe, environment)),
+    ...teams.flatMap(([path, team]) =>
+      teamMistakes(team, environment, Object.keys(recipe.policies)).map((mistake) => ({
+        ...mistake,
+        path: [...path, ...mistake.path],
+      })),
+    ),
+    ...checkNames(recipe),
     ...checkPolicies(recipe, teams, catalog),
     ...checkCredit(combination),
     ...checkSchedules(combination),
@@ -42,88 +48,11 @@ export function checkRecipe(combination: Combination, catalog: Catalog): readonl
   ];
 }
 
-function checkTeam(
-  path: Path,
-  team: RecipeTeam,
-  recipe: Recipe,
-  environment: Environment,
-): readonly Refusal[] {
-  return [
-    ...Object.entries(team.roles).flatMap(([name, role]) =>
-      checkRole([...path, "roles", name], role.seat ?? name, role.policy, recipe, environment),
-    ),
-    ...checkPhases(path, team),
-  ];
-}
-
-function checkRole(
-  path: Path,
-  seat: string,
-  policy: string,
-  recipe: Recipe,
-  environment: Environment,
-): readonly Refusal[] {
-  const refusals: Refusal[] = [];
-  const seats = Object.keys(environment.seats);
-  if (!seats.includes(seat)) {
-    refusals.push({
-      path: [...path, "seat"],
-      problem: `${environment.name} has no seat \`${seat}\``,
-      fix: `${hintAt(seat, seats)}Its seats: ${seats.join(", ")}`,
-    });
-  }
-  const policies = Object.keys(recipe.policies);
-  if (!policies.includes(policy)) {
-    refusals.push({
-      path: [...path, "policy"],
-      problem: `there is no policy \`${policy}\``,
-      fix: `${hintAt(policy, policies)}Policies of this recipe: ${policies.join(", ") || "none"}`,
-    });
-  }
-  return refusals;
-}
-
-function checkPhases(path: Path, team: RecipeTeam): readonly Refusal[] {
-  const refusals: Refusal[] = [];
-  const roles = Object.keys(team.roles);
-  const acting = team.phases.flat();
-  for (const [phase, names] of team.phases.entries()) {
-    for (const [index, name] of names.entries()) {
-      if (roles.includes(name)) continue;
-      const known = roles.join(", ") || "none";
-      const fix = `${hintAt(name, roles)}Roles of this team: ${known}`;
-      refusals.push({
-        path: [...path, "phases", phase, index],
-        problem: `there is no role \`${name}\``,
-        fix,
-      });
-    }
-    refusals.push(...checkSeatsOfPhase([...path, "phases", phase], names, team));
-  }
-  for (const name of roles) {
-    const times = acting.filter((each) => each === name).length;
-    if (times === 1) continue;
-    const problem =
-      times === 0
-        ? "the role never acts"
-        : `the role acts ${times} times in a turn, at most once is possible`;
-    const fix =
-      times === 0
-        ? `put it in ${showKey([...path, "phases"])}, or remove it`
-        : "give the second act to a role of its own";
-    refusals.push({ path: [...path, "roles", name], problem, fix });
-  }
-  return refusals;
-}
-
-/** An environment takes one action from each seat of a phase, so two roles in one seat cannot act at once. */
-function checkSeatsOfPhase(path: Path, names: readonly string[], team: RecipeTeam): readonly Refusal[] {
-  const known = names.filter((name) => Object.hasOwn(team.roles, name));
-  const seats = known.map((name) => team.roles[name]?.seat ?? name);
-  const twice = seats.find((seat, index) => seats.indexOf(seat) !== index);
-  if (twice === undefined || new Set(known).size < known.length) return [];
-  const problem = `two roles of one phase sit in the seat \`${twice}\``;
-  return [{ path, problem, fix: "let them act in different phases" }];
+/** The trained team is called `team` in tables and records. */
+function checkNames(recipe: Recipe): readonly Refusal[] {
+  if (!Object.hasOwn(recipe.evaluation.compare, "team")) return [];
+  const problem = "the name `team` stands for the team that is trained";
+  return [{ path: ["evaluation", "compare", "team"], problem, fix: "call it something else" }];
 }
 
 function checkPolicies(

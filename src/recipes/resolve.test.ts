@@ -202,20 +202,14 @@ describe("overrides of another grammar", () => {
 
 describe("impossible combinations", () => {
   const cases: readonly (readonly [string, string])[] = [
-    [
-      "team.roles.scout.policy=shard",
-      "no policy `shard`; did you mean `shared`? Policies of this recipe: shared",
-    ],
-    [
-      "team.roles.scout.seat=scoot",
-      "grid has no seat `scoot`; did you mean `scout`? Its seats: scout, walker",
-    ],
+    ["team.roles.scout.policy=shard", "no policy `shard`; did you mean `shared`?"],
+    ["team.roles.scout.seat=scoot", "grid has no seat `scoot`; did you mean `scout`?"],
     ["team.phases=[[scout], [wlker]]", "team.phases.1.0: there is no role `wlker`; did you mean `walker`?"],
-    ["team.phases=[[scout]]", "team.roles.walker: the role never acts; put it in team.phases"],
-    ["team.phases=[[scout], [walker], [scout]]", "the role acts 2 times in a turn"],
+    ["team.phases=[[scout]]", "team.roles.walker: the role `walker` is in no phase"],
+    ["team.phases=[[scout], [walker], [scout]]", "team.phases.2.0: the role `scout` acts twice in a turn"],
     [
       "team={roles: {scout: {seat: walker}}, phases: [[scout, walker]]}",
-      "two roles of one phase sit in the seat `walker`",
+      "`scout` and `walker` act at once in the seat `walker`",
     ],
     ["policies.spare={model: {preset: tiny}}", "policies.spare: no role plays with this policy"],
     ["policies.shared.model.preset=tny", "no preset `tny`; did you mean `tiny`? Presets: tiny, small"],
@@ -225,6 +219,10 @@ describe("impossible combinations", () => {
     ["train.minibatches=9", "9 minibatches cannot be made from 8 tasks"],
     ["warmStart.warmupSteps=10", "a warm-up of 10 steps never ends in 10"],
     ["team.roles={scout: {frozen: true}, walker: {frozen: true}}", "every role is frozen"],
+    [
+      "evaluation.compare.team={roles: {scout: {policy: shared}}, phases: [[scout]], turns: 1}",
+      "evaluation.compare.team: the name `team` stands for the team that is trained",
+    ],
     [
       "evaluation.compare.alone={roles: {me: {policy: shared}}, phases: [[me]], turns: 1}",
       "evaluation.compare.alone.roles.me.seat: grid has no seat `me`",
