@@ -1,0 +1,38 @@
+// Attention of whole prompts and their continuations, forward and backward. One task is one prompt group and one
+// key/value head: it alone writes the gradients of that head's keys and values, so tasks never race.
+#pragma once
+#include "batch.h"
+
+namespace troupe {
+
+class GroupAttention {
+ public:
+  // `batch` must outlive this and keep its groups.
+  GroupAttention(const Machine& machine, const Model& model, const std::vector<AttentionGroup>& groups,
+                 const std::vector<Span>& continuations, int rows);
+  // keep: log_sum_exp is written for the backward pass.
+  void forward(LayerActivations& layer, bool keep);
+  void backward(LayerActivations& layer, const float* d_attended, float* d_qkv);
+
+ private:
+  struct Task {
+    const AttentionGroup& group;
+    int kv_head;
+  };
+  Task task(int index) const;
+  AttentionBlock block(LayerActivations& layer, int head, Span rows, const Span* prefix, bool keep) const;
+  AttentionGradient gradient(int head, Span rows, const Span* prefix, const float* d_attended, float* d_qkv) const;
+  template <typename Each>
+  void each_block(const Task& task, Each&& each) const;
+
+  const Machine& machine_;
+  const Model& model_;
+  const std::vector<AttentionGroup>& groups_;
+  const std::vector<Span>& continuations_;
+  int rows_;
+  std::vector<double> cumulated_;  // cost of the tasks, [group × kv head]
+  size_t scratch_floats_ = 0;
+  AlignedBuffer<float> scratch_;
+};
+
+}  // namespace troupe

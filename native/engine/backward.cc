@@ -1,0 +1,211 @@
+#include <cstring>
+
+#include "rows.h"
+#include "transformer.h"
+
+namespace troupe {
+
+namespace {
+
+struct Pass {
+  const Machine& machine;
+  Model& model;
+  const RowBatch& batch;
+  Activations& activations;
+  BackwardScratch& scratch;
+  float* gradient;  // the model's own; null when no row trains it
+};
+
+// dx = dy·W, dW += dyᵀ·x, and the adapters' parts.
+void product_backward(const Pass& pass, int index, Site site, const float* dy, const float* x, float* dx) {
+  const int in = pass.model.shape.input[static_cast<int>(site)], out = pass.model.shape.output[static_cast<int>(site)];
+  pass.machine.multiply(dy, out, pass.batch.rows(), pass.model.backward_matrix(index, site), dx, in, false);
+  float* low = pass.activations.layer(index).low[static_cast<int>(site)].data();
+  const int stride = pass.activations.low_stride(site);
+  for (const Segment& segment : pass.batch.segments) {
+    const size_t row = segment.begin;
+    const int rows = segment.end - segment.begin;
+    if (segment.adapter) {
+      segment.adapter->backward({index, site, rows, x + row * in, in, low + row * stride, stride},
+                                dy + row * out, out, dx + row * in, in, pass.scratch.d_low.data(), pass.machine);
+    } else {
+      float* dw = pass.gradient + pass.model.layers[index].product[static_cast<int>(site)];
+      pass.machine.weight_gradient(dy + row * out, out, x + row * in, in, rows, out, in, dw);
+    }
+  }
+}
+
+void norm_backward(const Pass& pass, ptrdiff_t weight, const float* x, const float* inverse_rms) {
+  const NormBackward norm{pass.scratch.d_narrow.data(),
+                          x,
+                          pass.model.parameters.weights() + weight,
+                          inverse_rms,
+                          pass.scratch.d_stream.data(),
+                          pass.gradient ? pass.gradient + weight : nullptr,
+                          pass.model.config.hidden};
+  norm_rows_backward(pass.machine, norm, pass.batch.segments, pass.scratch.thread_sums);
+}
+
+void mlp_backward(const Pass& pass, int index) {
+  LayerActivations& layer = pass.activations.layer(index);
+  BackwardScratch& scratch = pass.scratch;
+  product_backward(pass, index, Site::down, scratch.d_stream.data(), layer.activated.data(), scratch.d_narrow.data());
+  const int width = pass.model.config.intermediate;
+  parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(width), [&](int begin, int end, int) {
+    const size_t first = static_cast<size_t>(begin) * width;
+    pass.machine.kernels.swiglu_backward(layer.gate_up.data() + 2 * first, scratch.d_narrow.data() + first,
+                                         scratch.d_wide.data() + 2 * first, end - begin, width);
+  });
+  product_backward(pass, index, Site::gate_up, scratch.d_wide.data(), layer.normed_middle.data(),
+                   scratch.d_narrow.data());
+  norm_backward(pass, pass.model.layers[index].post_norm, pass.activations.middle(index), layer.middle_rms.data());
+}
+
+// The gradient of one row's q and k before their norm, from the one after it, in place.
+void norm_heads_backward(const Pass& pass, int index, int row, int thread, bool own) {
+  const ModelConfig& config = pass.model.config;
+  const Shape& shape = pass.model.shape;
+  const LayerOffsets& at = pass.model.layers[index];
+  LayerActivations& layer = pass.activations.layer(index);
+  const int width = shape.q + shape.kv;
+  const float* weights = pass.model.parameters.weights();
+  const float* raw = layer.raw_heads.data() + static_cast<size_t>(row) * width;
+  const float* rms = layer.head_rms.data() + static_cast<size_t>(row) * (config.heads + config.kv_heads);
+  float* dx = pass.scratch.d_wide.data() + static_cast<size_t>(row) * shape.qkv;
+  float* dy = pass.scratch.head_rows.data() + static_cast<size_t>(thread) * width;
+  float* dw = own ? pass.scratch.thread_sums.data() + static_cast<size_t>(thread) * 2 * config.head_dim : nullptr;
+  std::memcpy(dy, dx, width * sizeof(float));
+  std::memset(dx, 0, width * sizeof(float));
+  pass.machine.kernels.rms_norm_backward(dy, raw, weights + at.q_norm, rms, dx, dw, config.heads, config.head_dim);
+  pass.machine.kernels.rms_norm_backward(dy + shape.q, raw + shape.q, weights + at.k_norm, rms + config.heads,
+                                         dx + shape.q, dw ? dw + config.head_dim : nullptr, config.kv_heads,
+                                         config.head_dim);
+}
+
+// Undoes rotation and query/key norm in d_qkv for one segment.
+void heads_backward(const Pass& pass, int index, const Segment& segment) {
+  const ModelConfig& config = pass.model.config;
+  const Shape& shape = pass.model.shape;
+  const LayerOffsets& at = pass.model.layers[index];
+  const bool own = !segment.adapter;
+  const size_t threads = pass.machine.pool.threads();
+  if (at.q_norm >= 0) {
+    pass.scratch.head_rows.resize(threads * (shape.q + shape.kv));
+    pass.scratch.thread_sums.resize(threads * 2 * config.head_dim);
+    pass.scratch.thread_sums.zero();
+  }
+  parallel_rows(pass.machine.pool, segment.end - segment.begin, row_grain(shape.qkv), [&](int begin, int end, int thread) {
+    const int first = segment.begin + begin;
+    pass.machine.kernels.rotate(pass.scratch.d_wide.data() + static_cast<size_t>(first) * shape.qkv, shape.qkv,
+                                pass.batch.positions.data() + first, pass.model.rope.cosine(), pass.model.rope.sine(),
+                                end - begin, config.heads + config.kv_heads, config.head_dim, -1.0f);
+    if (at.q_norm < 0) return;
+    for (int row = begin; row < end; row++) norm_heads_backward(pass, index, segment.begin + row, thread, own);
+  });
+  if (at.q_norm < 0 || !own) return;
+  for (size_t thread = 0; thread < threads; thread++) {
+    const float* sums = pass.scratch.thread_sums.data() + thread * 2 * config.head_dim;
+    pass.machine.kernels.add(pass.gradient + at.q_norm, sums, config.head_dim);
+    pass.machine.kernels.add(pass.gradient + at.k_norm, sums + config.head_dim, config.head_dim);
+  }
+}
+
+// bias gradient += column sums over the model's own rows; threads own columns, so the order of rows is fixed.
+void bias_backward(const Pass& pass, int index, const Segment& segment) {
+  const int width = pass.model.shape.qkv;
+  float* gradient = pass.gradient + pass.model.layers[index].qkv_bias;
+  parallel_rows(pass.machine.pool, width, 64, [&](int begin, int end, int) {
+    for (int row = segment.begin; row < segment.end; row++) {
+      const float* d_qkv = pass.scratch.d_wide.data() + static_cast<size_t>(row) * width;
+      pass.machine.kernels.add(gradient + begin, d_qkv + begin, end - begin);
+    }
+  });
+}
+
+void attention_backward(const Pass& pass, int index, const AttendBackward& attend) {
+  LayerActivations& layer = pass.activations.layer(index);
+  BackwardScratch& scratch = pass.scratch;
+  product_backward(pass, index, Site::output, scratch.d_stream.data(), layer.attended.data(), scratch.d_narrow.data());
+  const size_t width = pass.model.shape.qkv;
+  parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(pass.model.shape.qkv), [&](int begin, int end, int) {
+    std::memset(scratch.d_wide.data() + begin * width, 0, (end - begin) * width * sizeof(float));
+  });
+  attend(index, layer, scratch.d_narrow.data(), scratch.d_wide.data());
+  for (const Segment& segment : pass.batch.segments) {
+    heads_backward(pass, index, segment);
+    if (!segment.adapter && pass.model.config.qkv_bias) bias_backward(pass, index, segment);
+  }
+  product_backward(pass, index, Site::qkv, scratch.d_wide.data(), layer.normed_input.data(), scratch.d_narrow.data());
+  norm_backward(pass, pass.model.layers[index].input_norm, pass.activations.input(index), layer.input_rms.data());
+}
+
+// Threads own columns of the table, so rows of the same token never race and add in a fixed order.
+void embedding_backward(const Pass& pass) {
+  const int hidden = pass.model.config.hidden;
+  for (const Segment& segment : pass.batch.segments) {
+    if (segment.adapter) continue;
+    parallel_rows(pass.machine.pool, hidden, 64, [&](int begin, int end, int) {
+      for (int row = segment.begin; row < segment.end; row++) {
+        float* to = pass.gradient + pass.model.embedding + static_cast<size_t>(pass.batch.tokens[row]) * hidden;
+        const float* from = pass.scratch.d_stream.data() + static_cast<size_t>(row) * hidden;
+        pass.machine.kernels.add(to + begin, from + begin, end - begin);
+      }
+    });
+  }
+}
+
+void prepare(BackwardScratch& scratch, const Model& model, const RowBatch& batch, const Activations& activations) {
+  const size_t rows = batch.rows();
+  const Shape& shape = model.shape;
+  scratch.d_wide.resize(rows * std::max(shape.gate_up, shape.qkv));
+  scratch.d_narrow.resize(rows * std::max({model.config.intermediate, model.config.hidden, shape.q}));
+  int low = 0;
+  for (int site = 0; site < site_count; site++) low = std::max(low, activations.low_stride(static_cast<Site>(site)));
+  scratch.d_low.resize(rows * low);
+}
+
+}  // namespace
+
+size_t BackwardScratch::bytes() const {
+  size_t total = 0;
+  for (const AlignedBuffer<float>* buffer : {&d_stream, &d_wide, &d_narrow, &d_low, &thread_sums, &head_rows}) {
+    total += buffer->size();
+  }
+  return total * sizeof(float);
+}
+
+void norm_rows_backward(const Machine& machine, const NormBackward& norm, const std::vector<Segment>& segments,
+                        AlignedBuffer<float>& thread_sums) {
+  const size_t width = norm.width, threads = machine.pool.threads();
+  thread_sums.resize(threads * width);
+  for (const Segment& segment : segments) {
+    const bool own = !segment.adapter;
+    if (own) thread_sums.zero();
+    parallel_rows(machine.pool, segment.end - segment.begin, row_grain(norm.width), [&](int begin, int end, int thread) {
+      const size_t row = segment.begin + begin;
+      machine.kernels.rms_norm_backward(norm.dy + row * width, norm.x + row * width, norm.w, norm.inverse_rms + row,
+                                        norm.dx + row * width, own ? thread_sums.data() + thread * width : nullptr,
+                                        end - begin, norm.width);
+    });
+    if (!own) continue;
+    for (size_t thread = 0; thread < threads; thread++) {
+      machine.kernels.add(norm.dw, thread_sums.data() + thread * width, width);
+    }
+  }
+}
+
+void backward_layers(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations,
+                     BackwardScratch& scratch, const AttendBackward& attend) {
+  if (batch.rows() == 0) return;
+  prepare(scratch, model, batch, activations);
+  bool own = false;
+  for (const Segment& segment : batch.segments) own = own || !segment.adapter;
+  const Pass pass{machine, model, batch, activations, scratch, own ? model.parameters.gradient() : nullptr};
+  for (int layer = model.config.layers - 1; layer >= 0; layer--) {
+    mlp_backward(pass, layer);
+    attention_backward(pass, layer, attend);
+  }
+  embedding_backward(pass);
+}
+
+}  // namespace troupe

@@ -1,0 +1,119 @@
+#include "batch.h"
+
+namespace troupe {
+
+namespace {
+
+size_t continuation_rows(const Datum& datum, size_t index) { return datum.continuations[index].tokens.size() - 1; }
+
+Span append(TrainingBatch& batch, const std::vector<int32_t>& tokens, size_t count, size_t position) {
+  const Span span{batch.rows(), static_cast<int>(count)};
+  for (size_t i = 0; i < count; i++) {
+    batch.tokens.push_back(tokens[i]);
+    batch.positions.push_back(static_cast<int32_t>(position + i));
+  }
+  return span;
+}
+
+Target make_target(const Continuation& continuation, size_t i, LossKind loss, float* logprob) {
+  if (loss != LossKind::cross_entropy) {
+    return {continuation.tokens[i], continuation.advantages[i], continuation.logprobs[i], logprob};
+  }
+  return {continuation.tokens[i], continuation.weights.empty() ? 1.0f : continuation.weights[i], 0.0f, logprob};
+}
+
+void append(TrainingBatch& batch, const Piece& piece, LossKind loss) {
+  const Datum& datum = *piece.datum;
+  AttentionGroup group;
+  group.prompt = append(batch, datum.prompt, datum.prompt.size(), 0);
+  group.first = static_cast<int>(batch.continuations.size());
+  auto add_target = [&](size_t j, size_t i) {
+    batch.targets.push_back(make_target(datum.continuations[j], i, loss, piece.logprobs[j - piece.first].data() + i));
+  };
+  const int first_target = static_cast<int>(batch.targets.size());
+  for (size_t j = piece.first; j < piece.last; j++) add_target(j, 0);
+  batch.loss_rows.push_back({batch.rows() - 1, first_target, static_cast<int>(batch.targets.size()), piece.datum_index});
+  for (size_t j = piece.first; j < piece.last; j++) {
+    const Span span = append(batch, datum.continuations[j].tokens, continuation_rows(datum, j), datum.prompt.size());
+    batch.continuations.push_back(span);
+    for (int i = 0; i < span.rows; i++) {
+      const int target = static_cast<int>(batch.targets.size());
+      add_target(j, i + 1);
+      batch.loss_rows.push_back({span.row + i, target, target + 1, piece.datum_index});
+    }
+  }
+  group.last = static_cast<int>(batch.continuations.size());
+  batch.groups.push_back(group);
+}
+
+// Cuts one datum so that each piece has at most `rows` rows, and at least one continuation.
+std::vector<Piece> cut(const Piece& whole, size_t rows) {
+  std::vector<Piece> pieces;
+  Piece piece = whole;
+  size_t used = whole.datum->prompt.size();
+  for (size_t j = whole.first; j < whole.last; j++) {
+    const size_t more = continuation_rows(*whole.datum, j);
+    if (j > piece.first && used + more > rows) {
+      piece.last = j;
+      pieces.push_back(piece);
+      piece.logprobs += j - piece.first;
+      piece.first = j;
+      used = whole.datum->prompt.size();
+    }
+    used += more;
+  }
+  piece.last = whole.last;
+  pieces.push_back(piece);
+  return pieces;
+}
+
+}  // namespace
+
+void TrainingBatch::clear() {
+  tokens.clear();
+  positions.clear();
+  segments.clear();
+  groups.clear();
+  continuations.clear();
+  loss_rows.clear();
+  targets.clear();
+}
+
+size_t piece_rows(const Piece& piece) {
+  size_t rows = piece.datum->prompt.size();
+  for (size_t j = piece.first; j < piece.last; j++) rows += continuation_rows(*piece.datum, j);
+  return rows;
+}
+
+std::vector<std::vector<Piece>> plan_chunks(const std::vector<Piece>& data, size_t rows) {
+  std::vector<std::vector<Piece>> chunks;
+  size_t used = 0;
+  for (const Piece& whole : data) {
+    for (const Piece& piece : cut(whole, rows)) {
+      const size_t more = piece_rows(piece);
+      const bool other_model = !chunks.empty() && chunks.back().back().policy.model != piece.policy.model;
+      if (chunks.empty() || used + more > rows || other_model) {
+        chunks.emplace_back();
+        used = 0;
+      }
+      chunks.back().push_back(piece);
+      used += more;
+    }
+  }
+  return chunks;
+}
+
+void fill(TrainingBatch& batch, const std::vector<Piece>& chunk, LossKind loss) {
+  batch.clear();
+  for (size_t i = 0; i < chunk.size(); i++) {
+    const int row = batch.rows();
+    append(batch, chunk[i], loss);
+    if (i > 0 && chunk[i].policy == chunk[i - 1].policy) {
+      batch.segments.back().end = batch.rows();
+    } else {
+      batch.segments.push_back({row, batch.rows(), chunk[i].policy.adapter});
+    }
+  }
+}
+
+}  // namespace troupe

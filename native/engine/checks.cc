@@ -1,0 +1,95 @@
+#include "checks.h"
+
+#include <cmath>
+
+namespace troupe {
+
+namespace {
+
+std::string place(const Datum& datum, size_t index) {
+  return "data[" + std::to_string(index) + "] (policy \"" + datum.policy + "\")";
+}
+
+void check_values(const std::vector<float>& values, const char* field, size_t expected, const std::string& where) {
+  if (values.size() != expected) {
+    throw EngineError("bad_shape", where + "." + field + " has " + std::to_string(values.size()) +
+                                       " values, expected one for each of the " + std::to_string(expected) + " tokens");
+  }
+  for (size_t i = 0; i < values.size(); i++) {
+    if (std::isfinite(values[i])) continue;
+    throw EngineError("bad_arguments", where + "." + field + "[" + std::to_string(i) + "] is not a finite number");
+  }
+}
+
+void check_loss_inputs(const Continuation& continuation, const Loss& loss, const std::string& where) {
+  const size_t n = continuation.tokens.size();
+  if (loss.kind == LossKind::cross_entropy) {
+    if (!continuation.weights.empty()) check_values(continuation.weights, "weights", n, where);
+    return;
+  }
+  check_values(continuation.advantages, "advantages", n, where);
+  check_values(continuation.logprobs, "logprobs", n, where);
+}
+
+// `where` names the tokens in the message.
+void check_tokens(const std::vector<int32_t>& tokens, int vocab, const std::string& where) {
+  if (tokens.empty()) throw EngineError("bad_shape", where + " is empty, expected at least one token");
+  for (size_t i = 0; i < tokens.size(); i++) {
+    if (tokens[i] >= 0 && tokens[i] < vocab) continue;
+    throw EngineError("bad_token", where + "[" + std::to_string(i) + "] is " + std::to_string(tokens[i]) +
+                                       ", expected a token id from 0 to " + std::to_string(vocab - 1));
+  }
+}
+
+void check_length(size_t prompt, size_t more, int most, const std::string& where) {
+  if (prompt + more <= static_cast<size_t>(most)) return;
+  throw EngineError("too_long", where + ": " + std::to_string(prompt) + " prompt tokens and " + std::to_string(more) +
+                                    " more are longer than the model's " + std::to_string(most) + " positions");
+}
+
+}  // namespace
+
+void validate(const Datum& datum, size_t index, const ModelConfig& config, const Loss* loss) {
+  const std::string where = place(datum, index);
+  check_tokens(datum.prompt, config.vocab, where + ".prompt");
+  if (datum.continuations.empty()) throw EngineError("bad_shape", where + " has no continuations, expected at least one");
+  for (size_t j = 0; j < datum.continuations.size(); j++) {
+    const Continuation& continuation = datum.continuations[j];
+    const std::string part = where + ".continuations[" + std::to_string(j) + "]";
+    check_tokens(continuation.tokens, config.vocab, part + ".tokens");
+    check_length(datum.prompt.size(), continuation.tokens.size(), config.max_positions, part);
+    if (loss) check_loss_inputs(continuation, *loss, part);
+  }
+}
+
+void check_loss(const Loss& loss) {
+  for (float bound : {loss.clip_low, loss.clip_high}) {
+    if (std::isfinite(bound) && bound >= 0) continue;
+    throw EngineError("bad_arguments", "a clip bound is " + std::to_string(bound) + ", expected at least 0");
+  }
+}
+
+void validate(const SampleRequest& request, const Model& model) {
+  const std::string where = "sampling from \"" + request.policy + "\"";
+  auto require = [&](bool holds, const char* field, double value, const char* expected) {
+    if (holds) return;
+    throw EngineError("bad_arguments", where + ": " + field + " is " + std::to_string(value) + ", expected " + expected);
+  };
+  check_tokens(request.prompt, model.config.vocab, where + ": prompt");
+  require(request.count >= 1, "count", request.count, "at least 1");
+  require(request.max_tokens >= 1, "max_tokens", request.max_tokens, "at least 1");
+  require(std::isfinite(request.temperature) && request.temperature >= 0, "temperature", request.temperature,
+          "a finite number of at least 0 (0 = always the most probable token)");
+  require(request.top_k >= 0, "top_k", request.top_k, "at least 0 (0 = off)");
+  require(request.top_p > 0 && request.top_p <= 1, "top_p", request.top_p, "above 0 and at most 1 (1 = off)");
+  check_length(request.prompt.size(), request.max_tokens, model.config.max_positions, where);
+  if (!request.stop_tokens.empty()) check_tokens(request.stop_tokens, model.config.vocab, where + ": stop_tokens");
+  for (const std::string& stop : request.stop_strings) {
+    if (stop.empty()) throw EngineError("bad_arguments", where + ": a stop string is empty");
+  }
+  if (!request.stop_strings.empty() && model.token_bytes.empty()) {
+    throw EngineError("bad_arguments", where + ": stop strings need the bytes of the model's tokens, which were not set");
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,42 @@
+// Choosing the next token from one row of logits.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "engine.h"
+
+namespace troupe {
+
+struct ChosenToken {
+  int32_t token = 0;
+  float logprob = 0;     // at temperature 1 over the whole vocabulary
+  bool finite = true;    // false: the logits are not numbers, token means nothing
+};
+
+// A number in [0, 1) that depends on these three alone, so that a sequence does not depend on what it is batched with.
+double uniform(uint64_t seed, uint64_t sequence, uint64_t token);
+
+// Working memory of one thread; one row at a time.
+class TokenChooser {
+ public:
+  void load(const Kernels& kernels, const float* logits, int vocab);
+  // Temperature, then top-k, then top-p over what top-k left (the order of transformers' warpers). `draw` in [0, 1).
+  ChosenToken choose(const SampleRequest& request, double draw);
+
+ private:
+  int32_t pick(const SampleRequest& request, double draw);
+  int32_t greatest() const;
+  void fill_probabilities(float temperature);
+  int32_t walk(double draw) const;
+  int32_t walk_best(const SampleRequest& request, double draw);
+  void find_best(const SampleRequest& request);
+
+  const Kernels* kernels_ = nullptr;
+  const float* logits_ = nullptr;
+  int vocab_ = 0;
+  LogitSummary summary_{};
+  std::vector<float> probabilities_;
+  std::vector<int32_t> best_;
+};
+
+}  // namespace troupe

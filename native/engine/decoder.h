@@ -1,0 +1,47 @@
+// The arithmetic of sampling: prompts computed together, and one row for each active sequence.
+#pragma once
+#include "attention.h"
+#include "sequence.h"
+
+namespace troupe {
+
+// The token that a sequence is to get.
+struct Choice {
+  Sequence* sequence;
+  int row;  // of the batch: the one whose output predicts it
+  ChosenToken chosen;
+};
+
+class Decoder {
+ public:
+  explicit Decoder(const Machine& machine) : machine_(machine), choosers_(machine.pool.threads()) {}
+  // Computes the prompts of the sequences (of one model, sorted by adapter) into their PromptCache and chooses each
+  // one's first token. Sequences of one prompt, neighbours in the list, share its PromptCache and its computation.
+  std::vector<Choice>& prefill(Model& model, const std::vector<Sequence*>& sequences);
+  // Feeds each sequence (of one model, sorted by adapter) its last token and chooses the next.
+  std::vector<Choice>& decode(Model& model, const std::vector<Sequence*>& sequences);
+  size_t bytes() const;
+
+ private:
+  void start(Model& model);
+  void add_row(int32_t token, int position, Adapter* adapter);
+  void run(Model& model, const Attend& attend);
+  void store_prompts(const Model& model, int layer, const LayerActivations& activations);
+  void attend_sequences(const Model& model, const std::vector<Sequence*>& sequences, int layer,
+                        LayerActivations& activations);
+  void attend_sequence(const Model& model, Sequence& sequence, int layer, int kv_head, const float* qkv, float* out,
+                       float* scratch);
+  void choose(Model& model);
+  void choose_rows(const ModelConfig& config, size_t first, size_t last, int first_row);
+
+  const Machine& machine_;
+  RowBatch batch_;
+  Activations activations_;
+  std::vector<AttentionGroup> groups_;
+  std::vector<PromptCache*> prompts_;  // of the groups
+  std::vector<Choice> choices_;        // in order of rows
+  std::vector<TokenChooser> choosers_; // one for each thread
+  AlignedBuffer<float> gathered_, normed_, inverse_rms_, logits_, scratch_;
+};
+
+}  // namespace troupe

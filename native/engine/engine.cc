@@ -1,0 +1,204 @@
+#include "engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <thread>
+
+#include "checks.h"
+#include "optimizer.h"
+#include "sampler.h"
+#include "trainer.h"
+
+namespace troupe {
+
+namespace {
+
+int thread_count(int asked) {
+  if (asked > 0) return asked;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+[[noreturn]] void refuse(const std::string& message) { throw EngineError("bad_arguments", message); }
+
+void check_size(const std::string& policy, const TensorView& view, size_t n) {
+  if (n == view.size) return;
+  std::string shape;
+  for (int extent : view.info.shape) shape += (shape.empty() ? "" : " × ") + std::to_string(extent);
+  throw EngineError("bad_shape", "policy \"" + policy + "\": tensor \"" + view.info.name + "\" has " +
+                                     std::to_string(view.size) + " values (" + shape + "), not " + std::to_string(n));
+}
+
+}  // namespace
+
+struct Engine::State {
+  State(int threads, Precision precision)
+      : pool(thread_count(threads)), machine{best_kernels(), pool, precision}, trainer(machine), sampler(machine) {}
+
+  Policy find(const std::string& name) const {
+    if (auto model = models.find(name); model != models.end()) return {model->second.get(), nullptr};
+    auto adapter = adapters.find(name);
+    if (adapter != adapters.end()) return {&adapter->second->model, adapter->second.get()};
+    refuse("unknown policy \"" + name + "\"" + known());
+  }
+
+  std::string known() const {
+    std::string names;
+    for (const auto& [name, model] : models) names += (names.empty() ? "" : ", ") + ("\"" + name + "\"");
+    for (const auto& [name, adapter] : adapters) names += ", \"" + name + "\"";
+    return names.empty() ? "; the engine holds none" : ", expected one of " + names;
+  }
+
+  void check_new(const std::string& name) const {
+    if (name.empty()) refuse("a policy's name is empty");
+    if (models.count(name) || adapters.count(name)) refuse("there is a policy \"" + name + "\" already");
+  }
+
+  // Sequences half sampled would mix two sets of weights.
+  void check_unused(const Policy& policy, const char* what) const {
+    if (sampler.holds(policy)) {
+      throw EngineError("internal", std::string(what) + " of policy \"" + policy.name() + "\" while it is being sampled");
+    }
+  }
+
+  ThreadPool pool;
+  Machine machine;
+  std::map<std::string, std::unique_ptr<Model>> models;
+  std::map<std::string, std::unique_ptr<Adapter>> adapters;  // after models: they refer to them
+  Trainer trainer;
+  Sampler sampler;
+};
+
+Engine::Engine(int threads, Precision precision) : state_(std::make_unique<State>(threads, precision)) {}
+Engine::~Engine() = default;
+
+const char* Engine::kernels() const { return state_->machine.kernels.name; }
+int Engine::threads() const { return state_->pool.threads(); }
+Precision Engine::precision() const { return state_->machine.precision; }
+
+void Engine::add_model(const std::string& name, const ModelConfig& config) {
+  state_->check_new(name);
+  state_->models.emplace(name, std::make_unique<Model>(name, config));
+}
+
+void Engine::add_adapter(const std::string& name, const std::string& model, const AdapterConfig& config) {
+  state_->check_new(name);
+  auto found = state_->models.find(model);
+  if (found == state_->models.end()) refuse("adapter \"" + name + "\": there is no model \"" + model + "\"");
+  state_->adapters.emplace(name, std::make_unique<Adapter>(name, *found->second, config));
+}
+
+void Engine::remove(const std::string& name) {
+  const Policy policy = state_->find(name);
+  if (state_->sampler.uses(policy)) refuse("policy \"" + name + "\" is being sampled; wait for it, or cancel");
+  if (policy.adapter) {
+    state_->adapters.erase(name);
+    return;
+  }
+  for (const auto& [other, adapter] : state_->adapters) {
+    if (&adapter->model == policy.model) refuse("remove adapter \"" + other + "\" before its model \"" + name + "\"");
+  }
+  state_->sampler.forget(*policy.model);
+  state_->models.erase(name);
+}
+
+std::vector<TensorInfo> Engine::tensors(const std::string& policy) const {
+  std::vector<TensorInfo> infos;
+  for (const TensorView& view : state_->find(policy).parameters().views()) infos.push_back(view.info);
+  return infos;
+}
+
+void Engine::read_tensor(const std::string& policy, TensorKind kind, const std::string& name, float* to,
+                         size_t n) const {
+  const Parameters& parameters = state_->find(policy).parameters();
+  const TensorView& view = parameters.view(policy, name);
+  check_size(policy, view, n);
+  const float* values = parameters.existing(kind);
+  if (values) {
+    std::copy_n(values + view.offset, n, to);
+  } else {
+    std::fill_n(to, n, 0.0f);
+  }
+}
+
+void Engine::write_tensor(const std::string& policy, TensorKind kind, const std::string& name, const float* from,
+                          size_t n) {
+  const Policy found = state_->find(policy);
+  Parameters& parameters = found.parameters();
+  const TensorView& view = parameters.view(policy, name);
+  check_size(policy, view, n);
+  if (kind == TensorKind::weight) {
+    state_->check_unused(found, "weights written");
+    parameters.version++;
+  }
+  std::copy_n(from, n, parameters.values(kind) + view.offset);
+}
+
+int64_t Engine::step_count(const std::string& policy) const { return state_->find(policy).parameters().steps; }
+
+void Engine::set_step_count(const std::string& policy, int64_t steps) {
+  if (steps < 0) refuse("policy \"" + policy + "\": a step count of " + std::to_string(steps) + ", expected at least 0");
+  state_->find(policy).parameters().steps = steps;
+}
+
+void Engine::set_token_bytes(const std::string& model, std::vector<std::string> bytes) {
+  const Policy policy = state_->find(model);
+  if (policy.adapter) refuse("token bytes belong to a model, and \"" + model + "\" is an adapter");
+  if (bytes.size() != static_cast<size_t>(policy.model->config.vocab)) {
+    throw EngineError("bad_shape", "model \"" + model + "\": bytes of " + std::to_string(bytes.size()) +
+                                       " tokens, expected one for each of " +
+                                       std::to_string(policy.model->config.vocab));
+  }
+  if (state_->sampler.uses(policy)) refuse("token bytes of \"" + model + "\" changed while it is being sampled");
+  policy.model->token_bytes = std::move(bytes);
+}
+
+LossResult Engine::forward(const std::vector<Datum>& data, const std::atomic<bool>& cancel) {
+  std::vector<Policy> policies;
+  for (const Datum& datum : data) policies.push_back(state_->find(datum.policy));
+  for (size_t i = 0; i < data.size(); i++) validate(data[i], i, policies[i].model->config, nullptr);
+  return state_->trainer.forward(data, policies, cancel);
+}
+
+LossResult Engine::forward_backward(const std::vector<Datum>& data, const Loss& loss, const std::atomic<bool>& cancel) {
+  std::vector<Policy> policies;
+  for (const Datum& datum : data) policies.push_back(state_->find(datum.policy));
+  for (size_t i = 0; i < data.size(); i++) validate(data[i], i, policies[i].model->config, &loss);
+  check_loss(loss);
+  return state_->trainer.forward_backward(data, policies, loss, cancel);
+}
+
+StepResult Engine::optimizer_step(const std::string& policy, const AdamParameters& adam) {
+  const Policy found = state_->find(policy);
+  state_->check_unused(found, "optimizer step");
+  return adam_step(state_->machine, policy, found.parameters(), adam);
+}
+
+void Engine::zero_gradients(const std::string& policy) { state_->find(policy).parameters().zero_gradient(); }
+
+void Engine::submit(SampleRequest request, std::shared_ptr<std::atomic<bool>> cancel, SampleDone done,
+                    SampleFailed failed) {
+  auto job = std::make_shared<SampleJob>();
+  job->policy = state_->find(request.policy);
+  validate(request, *job->policy.model);
+  job->results.resize(request.count);
+  job->unfinished = request.count;
+  for (const std::string& stop : request.stop_strings) job->longest_stop = std::max(job->longest_stop, stop.size());
+  job->request = std::move(request);
+  job->cancel = std::move(cancel);
+  job->done = std::move(done);
+  job->failed = std::move(failed);
+  state_->sampler.submit(std::move(job));
+}
+
+void Engine::sample_step() { state_->sampler.step(); }
+bool Engine::idle() const { return state_->sampler.idle(); }
+
+size_t Engine::memory_bytes() const {
+  size_t total = state_->trainer.bytes() + state_->sampler.bytes();
+  for (const auto& [name, model] : state_->models) total += model->bytes();
+  for (const auto& [name, adapter] : state_->adapters) total += adapter->bytes();
+  return total;
+}
+
+}  // namespace troupe

@@ -1,0 +1,137 @@
+#include <cstring>
+
+#include "rows.h"
+#include "transformer.h"
+
+namespace troupe {
+
+namespace {
+
+struct Pass {
+  const Machine& machine;
+  Model& model;
+  const RowBatch& batch;
+  Activations& activations;
+};
+
+void embed(const Pass& pass, float* to) {
+  const int hidden = pass.model.config.hidden;
+  const float* table = pass.model.parameters.weights() + pass.model.embedding;
+  parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(hidden), [&](int begin, int end, int) {
+    for (int row = begin; row < end; row++) {
+      std::memcpy(to + static_cast<size_t>(row) * hidden, table + static_cast<size_t>(pass.batch.tokens[row]) * hidden,
+                  hidden * sizeof(float));
+    }
+  });
+}
+
+// y = x·Wᵀ plus the adapters' parts; y += when `residual`.
+void product(const Pass& pass, int layer, Site site, const float* x, float* y, bool residual) {
+  const int in = pass.model.shape.input[static_cast<int>(site)], out = pass.model.shape.output[static_cast<int>(site)];
+  pass.machine.multiply(x, in, pass.batch.rows(), pass.model.forward_matrix(layer, site), y, out, residual);
+  float* low = pass.activations.layer(layer).low[static_cast<int>(site)].data();
+  const int stride = pass.activations.low_stride(site);
+  for (const Segment& segment : pass.batch.segments) {
+    if (!segment.adapter) continue;
+    const size_t row = segment.begin;
+    segment.adapter->forward(
+        {layer, site, segment.end - segment.begin, x + row * in, in, low + row * stride, stride}, y + row * out, out,
+        pass.machine);
+  }
+}
+
+void norm_heads(const Pass& pass, const LayerOffsets& at, LayerActivations& layer, int row) {
+  const ModelConfig& config = pass.model.config;
+  const Shape& shape = pass.model.shape;
+  const float* weights = pass.model.parameters.weights();
+  float* qkv = layer.qkv.data() + static_cast<size_t>(row) * shape.qkv;
+  float* raw = layer.raw_heads.data() + static_cast<size_t>(row) * (shape.q + shape.kv);
+  float* rms = layer.head_rms.data() + static_cast<size_t>(row) * (config.heads + config.kv_heads);
+  std::memcpy(raw, qkv, (shape.q + shape.kv) * sizeof(float));
+  pass.machine.kernels.rms_norm(raw, weights + at.q_norm, qkv, rms, config.heads, config.head_dim, config.rms_epsilon);
+  pass.machine.kernels.rms_norm(raw + shape.q, weights + at.k_norm, qkv + shape.q, rms + config.heads, config.kv_heads,
+                                config.head_dim, config.rms_epsilon);
+}
+
+// Bias, query/key norm and rotation of the rows' heads. k lies behind q, so both rotate in one call.
+void prepare_heads(const Pass& pass, int index) {
+  const ModelConfig& config = pass.model.config;
+  const Shape& shape = pass.model.shape;
+  const LayerOffsets& at = pass.model.layers[index];
+  LayerActivations& layer = pass.activations.layer(index);
+  parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(shape.qkv), [&](int begin, int end, int) {
+    for (int row = begin; row < end; row++) {
+      float* qkv = layer.qkv.data() + static_cast<size_t>(row) * shape.qkv;
+      if (at.qkv_bias >= 0) pass.machine.kernels.add(qkv, pass.model.parameters.weights() + at.qkv_bias, shape.qkv);
+      if (at.q_norm >= 0) norm_heads(pass, at, layer, row);
+    }
+    pass.machine.kernels.rotate(layer.qkv.data() + static_cast<size_t>(begin) * shape.qkv, shape.qkv,
+                                pass.batch.positions.data() + begin, pass.model.rope.cosine(), pass.model.rope.sine(),
+                                end - begin, config.heads + config.kv_heads, config.head_dim, 1.0f);
+  });
+}
+
+void copy_stream(const Pass& pass, const float* from, float* to) {
+  if (from == to) return;
+  const int hidden = pass.model.config.hidden;
+  parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(hidden), [&](int begin, int end, int) {
+    const size_t first = static_cast<size_t>(begin) * hidden;
+    std::memcpy(to + first, from + first, static_cast<size_t>(end - begin) * hidden * sizeof(float));
+  });
+}
+
+void attention_half(const Pass& pass, int index, const Attend& attend) {
+  const ModelConfig& config = pass.model.config;
+  LayerActivations& layer = pass.activations.layer(index);
+  const float* norm = pass.model.parameters.weights() + pass.model.layers[index].input_norm;
+  float *input = pass.activations.input(index), *middle = pass.activations.middle(index);
+  norm_rows(pass.machine, input, norm, layer.normed_input.data(), layer.input_rms.data(), pass.batch.rows(),
+            config.hidden, config.rms_epsilon);
+  product(pass, index, Site::qkv, layer.normed_input.data(), layer.qkv.data(), false);
+  prepare_heads(pass, index);
+  attend(index, layer);
+  copy_stream(pass, input, middle);
+  product(pass, index, Site::output, layer.attended.data(), middle, true);
+}
+
+void mlp_half(const Pass& pass, int index) {
+  const ModelConfig& config = pass.model.config;
+  LayerActivations& layer = pass.activations.layer(index);
+  const float* norm = pass.model.parameters.weights() + pass.model.layers[index].post_norm;
+  float *middle = pass.activations.middle(index), *output = pass.activations.output(index);
+  norm_rows(pass.machine, middle, norm, layer.normed_middle.data(), layer.middle_rms.data(), pass.batch.rows(),
+            config.hidden, config.rms_epsilon);
+  product(pass, index, Site::gate_up, layer.normed_middle.data(), layer.gate_up.data(), false);
+  const size_t width = config.intermediate;
+  parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(config.intermediate), [&](int begin, int end, int) {
+    pass.machine.kernels.swiglu(layer.gate_up.data() + 2 * begin * width, layer.activated.data() + begin * width,
+                                end - begin, config.intermediate);
+  });
+  copy_stream(pass, middle, output);
+  product(pass, index, Site::down, layer.activated.data(), output, true);
+}
+
+}  // namespace
+
+void norm_rows(const Machine& machine, const float* x, const float* w, float* y, float* inverse_rms, int rows,
+               int width, float epsilon) {
+  parallel_rows(machine.pool, rows, row_grain(width), [&](int begin, int end, int) {
+    const size_t first = static_cast<size_t>(begin) * width;
+    machine.kernels.rms_norm(x + first, w, y + first, inverse_rms + begin, end - begin, width, epsilon);
+  });
+}
+
+void forward_layers(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations,
+                    const Attend& attend) {
+  if (batch.rows() == 0) return;
+  const Pass pass{machine, model, batch, activations};
+  model.rope.ensure(1 + *std::max_element(batch.positions.begin(), batch.positions.end()),
+                    model.config.inverse_frequencies);
+  embed(pass, activations.input(0));
+  for (int layer = 0; layer < model.config.layers; layer++) {
+    attention_half(pass, layer, attend);
+    mlp_half(pass, layer);
+  }
+}
+
+}  // namespace troupe

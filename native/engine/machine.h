@@ -1,0 +1,25 @@
+// What every piece of arithmetic needs: the kernels of this processor, the threads, and how products are taken.
+#pragma once
+#include "../kernels/kernels.h"
+
+namespace troupe {
+
+struct Machine {
+  const Kernels& kernels;
+  ThreadPool& pool;
+  Precision precision;
+
+  void pack(PackedMatrix& to, const float* w, int rows, int cols, bool transpose) const {
+    kernels.pack(to, w, rows, cols, transpose, precision, pool);
+  }
+  void multiply(const float* a, ptrdiff_t lda, int m, const PackedMatrix& b, float* c, ptrdiff_t ldc,
+                bool accumulate) const {
+    if (m > 0) kernels.multiply(a, lda, m, b, c, ldc, accumulate, pool);
+  }
+  void weight_gradient(const float* dy, ptrdiff_t ld_dy, const float* x, ptrdiff_t ld_x, int tokens, int n_out,
+                       int k_in, float* dw) const {
+    if (tokens > 0) kernels.weight_gradient(dy, ld_dy, x, ld_x, tokens, n_out, k_in, dw, precision, pool);
+  }
+};
+
+}  // namespace troupe

@@ -1,0 +1,84 @@
+// One transformer: its configuration, where each weight lies, and the packed copies its products use.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "machine.h"
+#include "parameters.h"
+
+namespace troupe {
+
+// The four products of a layer. Those of one site share their input: q, k and v are one product, gate and up another.
+enum class Site : uint8_t { qkv, output, gate_up, down };
+constexpr int site_count = 4;
+
+struct Projection {
+  const char* name;  // q_proj
+  Site site;
+  int offset, width;  // columns of the site's output
+};
+
+// Widths that follow from a configuration.
+struct Shape {
+  explicit Shape(const ModelConfig& config);
+  int q, kv, qkv, gate_up;
+  int input[site_count], output[site_count];  // by Site
+  std::vector<Projection> projections;        // in order of site and offset
+};
+
+// Throws bad_shape naming the field, its value and what was expected.
+void validate(const ModelConfig& config);
+
+// Offsets into Parameters; -1 where the variant has no such tensor.
+struct LayerOffsets {
+  ptrdiff_t product[site_count];
+  ptrdiff_t qkv_bias = -1, q_norm = -1, k_norm = -1, input_norm = -1, post_norm = -1;
+};
+
+// cos and sin of every position asked for so far, [positions × head_dim / 2].
+class RopeTable {
+ public:
+  void ensure(int positions, const std::vector<float>& inverse_frequencies);
+  const float* cosine() const { return cosine_.data(); }
+  const float* sine() const { return sine_.data(); }
+
+ private:
+  int positions_ = 0;
+  std::vector<float> cosine_, sine_;
+};
+
+struct PackedWeights {
+  uint64_t version = 0;  // of the parameters they were made from; 0 = never
+  std::vector<PackedMatrix> sites;  // [layer × site]
+  PackedMatrix head;
+};
+
+class Model {
+ public:
+  Model(std::string name, const ModelConfig& config);
+  // Repacks if the weights changed since the last time.
+  void pack_forward(const Machine& machine);
+  void pack_backward(const Machine& machine);
+  const PackedMatrix& forward_matrix(int layer, Site site) const { return forward_.sites[index(layer, site)]; }
+  const PackedMatrix& backward_matrix(int layer, Site site) const { return backward_.sites[index(layer, site)]; }
+  const PackedMatrix& forward_head() const { return forward_.head; }
+  const PackedMatrix& backward_head() const { return backward_.head; }
+  size_t bytes() const;
+
+  const std::string name;
+  const ModelConfig config;
+  const Shape shape;
+  Parameters parameters;
+  std::vector<LayerOffsets> layers;
+  ptrdiff_t embedding = 0, final_norm = 0, head = 0;  // head = embedding when tied
+  RopeTable rope;
+  std::vector<std::string> token_bytes;  // empty until set
+
+ private:
+  static size_t index(int layer, Site site) { return static_cast<size_t>(layer) * site_count + static_cast<int>(site); }
+  void add_layer(int layer);
+  void pack(PackedWeights& to, bool transpose, const Machine& machine);
+  PackedWeights forward_, backward_;
+};
+
+}  // namespace troupe

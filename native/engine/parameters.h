@@ -1,0 +1,52 @@
+// The parameters of one policy: one flat array each for weights, gradient and the two moments, in which every tensor
+// is a view. Tensors that are used in one product (q, k and v; gate and up) lie next to each other.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "../kernels/aligned.h"
+#include "engine.h"
+
+namespace troupe {
+
+struct TensorView {
+  TensorInfo info;
+  size_t offset = 0, size = 0;
+};
+
+class Parameters {
+ public:
+  // Appends a tensor and returns its offset. `aligned` starts a new block on a 64-byte boundary; a tensor that
+  // continues the block before it says false.
+  size_t add(std::string name, std::vector<int> shape, bool aligned = true);
+  // Call once, after the last add: the weights exist from here on, all zero.
+  void allocate();
+
+  size_t size() const { return size_; }
+  const std::vector<TensorView>& views() const { return views_; }
+  // Throws bad_arguments naming the nearest expectation when the policy has no such tensor.
+  const TensorView& view(const std::string& policy, const std::string& name) const;
+
+  const float* weights() const { return values_[0].data(); }
+  float* weights() { return values_[0].data(); }
+  float* gradient() { return values(TensorKind::gradient); }
+  // Allocates gradient or moments when first asked for; they start at zero.
+  float* values(TensorKind kind);
+  // Null while that kind was never used, which reads as zeros.
+  const float* existing(TensorKind kind) const;
+  void zero_gradient() { values_[1].zero(); }
+  size_t bytes() const;
+
+  int64_t steps = 0;     // AdamW's t
+  uint64_t version = 1;  // grows with every change of a weight; packed copies compare theirs
+
+ private:
+  size_t size_ = 0;
+  std::vector<TensorView> views_;
+  std::unordered_map<std::string, size_t> index_;
+  AlignedBuffer<float> values_[4];  // by TensorKind
+};
+
+}  // namespace troupe

@@ -1,0 +1,247 @@
+#include "sampler.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+namespace troupe {
+
+namespace {
+
+constexpr size_t cache_limit = size_t{1} << 30;  // bytes of keys and values in use
+constexpr size_t most_active = 512;              // sequences of one model decoded together
+constexpr size_t prefill_rows = 4096;            // prompt tokens computed together
+
+Adapter* adapter_of(const std::unique_ptr<Sequence>& sequence) { return sequence->job->policy.adapter; }
+
+bool concerns(const SampleJob& job, const Policy& policy) {
+  return policy.adapter ? job.policy.adapter == policy.adapter : job.policy.model == policy.model;
+}
+
+bool ended(const std::unique_ptr<Sequence>& sequence) { return sequence->finished || sequence->job->error; }
+
+template <typename List, typename Wanted>
+void erase_where(List& list, Wanted wanted) {
+  list.erase(std::remove_if(list.begin(), list.end(), wanted), list.end());
+}
+
+// Requests of one policy with the same prompt become neighbours.
+void sort_by_prompt(std::vector<std::shared_ptr<SampleJob>>& jobs) {
+  std::stable_sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) {
+    if (a->policy.adapter != b->policy.adapter) return std::less<Adapter*>()(a->policy.adapter, b->policy.adapter);
+    return a->request.prompt < b->request.prompt;
+  });
+}
+
+}  // namespace
+
+Sampler::Sampler(const Machine& machine) : pool_(cache_limit), decoder_(machine) {}
+
+void Sampler::submit(std::shared_ptr<SampleJob> job) { waiting_.push_back(std::move(job)); }
+
+bool Sampler::idle() const {
+  if (!waiting_.empty()) return false;
+  for (const auto& lane : lanes_) {
+    if (!lane->active.empty() || !lane->ready.empty()) return false;
+  }
+  return true;
+}
+
+bool Sampler::uses(const Policy& policy) const {
+  for (const auto& job : waiting_) {
+    if (concerns(*job, policy)) return true;
+  }
+  return holds(policy);
+}
+
+bool Sampler::holds(const Policy& policy) const {
+  for (const auto& lane : lanes_) {
+    for (const auto& sequence : lane->active) {
+      if (concerns(*sequence->job, policy)) return true;
+    }
+    for (const auto& sequence : lane->ready) {
+      if (concerns(*sequence->job, policy)) return true;
+    }
+  }
+  return false;
+}
+
+void Sampler::forget(const Model& model) {
+  erase_where(lanes_, [&](const auto& lane) { return lane->model == &model; });
+}
+
+Sampler::Lane& Sampler::lane(Model* model) {
+  for (const auto& lane : lanes_) {
+    if (lane->model == model) return *lane;
+  }
+  lanes_.push_back(std::make_unique<Lane>());
+  lanes_.back()->model = model;
+  return *lanes_.back();
+}
+
+void Sampler::step() {
+  drop_cancelled();
+  for (const auto& job : waiting_) lane(job->policy.model);
+  for (size_t i = 0; i < lanes_.size(); i++) advance(*lanes_[i]);
+  report();
+}
+
+void Sampler::advance(Lane& lane) {
+  std::vector<std::shared_ptr<SampleJob>> starting;
+  try {
+    admit_ready(lane);
+    while (lane.ready.empty() && lane.active.size() < most_active) {
+      starting = take_waiting(lane);
+      if (starting.empty()) break;
+      start(lane, starting);
+      starting.clear();
+      admit_ready(lane);
+    }
+    decode(lane);
+  } catch (const EngineError& error) {
+    fail_lane(lane, starting, error);
+  } catch (const std::bad_alloc&) {
+    pool_.drop_spare();
+    fail_lane(lane, starting, EngineError("no_memory", "sampling from \"" + lane.model->name +
+                                                           "\" ran out of memory; ask for fewer or shorter sequences"));
+  }
+}
+
+// One sequence goes on whatever it takes: else a long one could never run.
+void Sampler::admit_ready(Lane& lane) {
+  while (!lane.ready.empty() && lane.active.size() < most_active) {
+    Sequence& sequence = *lane.ready.front();
+    const int capacity = sequence.job->own_capacity();
+    const ModelConfig& config = lane.model->config;
+    if (!lane.active.empty() && !pool_.fits(KvCache::bytes(config, capacity))) return;
+    sequence.own = std::make_unique<KvCache>(pool_, config, capacity);
+    auto place = std::upper_bound(lane.active.begin(), lane.active.end(), lane.ready.front(), [](auto& a, auto& b) {
+      return std::less<Adapter*>()(adapter_of(a), adapter_of(b));
+    });
+    lane.active.insert(place, std::move(lane.ready.front()));
+    lane.ready.pop_front();
+  }
+}
+
+// The requests, in order of arrival, whose sequences find a place and whose prompts fit into one batch.
+std::vector<std::shared_ptr<SampleJob>> Sampler::take_waiting(const Lane& lane) {
+  std::vector<std::shared_ptr<SampleJob>> jobs;
+  size_t rows = 0, bytes = 0, sequences = lane.active.size();
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    SampleJob& job = **at;
+    if (job.policy.model != lane.model) {
+      ++at;
+      continue;
+    }
+    const ModelConfig& config = lane.model->config;
+    const size_t prompt = job.request.prompt.size();
+    const size_t more = KvCache::bytes(config, static_cast<int>(prompt)) +
+                        KvCache::bytes(config, job.own_capacity()) * job.request.count;
+    const bool first = jobs.empty() && lane.active.empty();
+    const bool room = sequences < most_active && rows + prompt <= prefill_rows && pool_.fits(bytes + more);
+    if (!first && !room && !(jobs.empty() && pool_.fits(bytes + more))) break;
+    rows += prompt;
+    bytes += more;
+    sequences += job.request.count;
+    jobs.push_back(std::move(*at));
+    at = waiting_.erase(at);
+  }
+  return jobs;
+}
+
+void Sampler::start(Lane& lane, const std::vector<std::shared_ptr<SampleJob>>& arrivals) {
+  std::vector<std::shared_ptr<SampleJob>> jobs = arrivals;
+  sort_by_prompt(jobs);
+  Sequences sequences;
+  std::shared_ptr<PromptCache> prompt;
+  for (size_t i = 0; i < jobs.size(); i++) {
+    const std::vector<int32_t>& tokens = jobs[i]->request.prompt;
+    const bool same = i > 0 && jobs[i]->policy == jobs[i - 1]->policy && tokens == jobs[i - 1]->request.prompt;
+    if (!same) prompt = std::make_shared<PromptCache>(pool_, lane.model->config, static_cast<int>(tokens.size()));
+    for (int index = 0; index < jobs[i]->request.count; index++) {
+      sequences.push_back(std::make_unique<Sequence>());
+      sequences.back()->job = jobs[i];
+      sequences.back()->prompt = prompt;
+      sequences.back()->index = index;
+    }
+  }
+  batch_.clear();
+  for (const auto& sequence : sequences) batch_.push_back(sequence.get());
+  accept(decoder_.prefill(*lane.model, batch_));
+  for (auto& sequence : sequences) {
+    if (!ended(sequence)) lane.ready.push_back(std::move(sequence));
+  }
+}
+
+void Sampler::decode(Lane& lane) {
+  if (lane.active.empty()) return;
+  batch_.clear();
+  for (const auto& sequence : lane.active) batch_.push_back(sequence.get());
+  accept(decoder_.decode(*lane.model, batch_));
+  drop_ended(lane);
+}
+
+void Sampler::accept(const std::vector<Choice>& choices) {
+  for (const Choice& choice : choices) {
+    SampleJob& job = *choice.sequence->job;
+    if (job.error) continue;
+    if (!choice.chosen.finite) {
+      fail(job, EngineError("bad_model", "policy \"" + job.request.policy +
+                                             "\": its logits are not finite; the weights have diverged or are damaged"));
+      ended_.push_back(choice.sequence->job);
+      continue;
+    }
+    if (!append_token(*choice.sequence, choice.chosen)) continue;
+    choice.sequence->finished = true;
+    if (--job.unfinished == 0) ended_.push_back(choice.sequence->job);
+  }
+}
+
+void Sampler::fail(SampleJob& job, const EngineError& error) { job.error = std::make_unique<EngineError>(error); }
+
+void Sampler::fail_lane(Lane& lane, const std::vector<std::shared_ptr<SampleJob>>& starting, const EngineError& error) {
+  auto end = [&](const std::shared_ptr<SampleJob>& job) {
+    if (job->error || job->unfinished == 0) return;
+    fail(*job, error);
+    ended_.push_back(job);
+  };
+  for (const auto& job : starting) end(job);
+  for (const auto& sequence : lane.active) end(sequence->job);
+  for (const auto& sequence : lane.ready) end(sequence->job);
+  drop_ended(lane);
+}
+
+void Sampler::drop_cancelled() {
+  auto end = [&](const std::shared_ptr<SampleJob>& job) {
+    if (job->error || !job->cancelled()) return;
+    fail(*job, EngineError("cancelled", "sampling from \"" + job->request.policy + "\" was cancelled"));
+    ended_.push_back(job);
+  };
+  for (const auto& job : waiting_) end(job);
+  erase_where(waiting_, [](const auto& job) { return job->error != nullptr; });
+  for (const auto& lane : lanes_) {
+    for (const auto& sequence : lane->active) end(sequence->job);
+    for (const auto& sequence : lane->ready) end(sequence->job);
+    drop_ended(*lane);
+  }
+}
+
+void Sampler::drop_ended(Lane& lane) {
+  erase_where(lane.active, ended);
+  erase_where(lane.ready, ended);
+}
+
+// Callbacks run when the step's own state is consistent: they may submit.
+void Sampler::report() {
+  std::vector<std::shared_ptr<SampleJob>> over;
+  over.swap(ended_);
+  for (const auto& job : over) {
+    if (job->error) {
+      job->failed(*job->error);
+    } else {
+      job->done(std::move(job->results));
+    }
+  }
+}
+
+}  // namespace troupe

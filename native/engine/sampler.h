@@ -1,0 +1,55 @@
+// Continuous batching: requests wait, their prompts are computed together, and each step gives every active sequence of
+// a model one token. Finished sequences leave at once; others take their places at the next step.
+#pragma once
+#include <deque>
+
+#include "decoder.h"
+
+namespace troupe {
+
+class Sampler {
+ public:
+  explicit Sampler(const Machine& machine);
+  // The request is valid and its policy is resolved.
+  void submit(std::shared_ptr<SampleJob> job);
+  // Never throws for what happens to a request: that goes to its `failed`.
+  void step();
+  bool idle() const;
+  // Whether a request of this policy, or of an adapter on it, is unfinished.
+  bool uses(const Policy& policy) const;
+  // The same, and some of it is computed already: the weights must not change now.
+  bool holds(const Policy& policy) const;
+  void forget(const Model& model);
+  size_t bytes() const { return pool_.bytes() + decoder_.bytes(); }
+
+ private:
+  using Sequences = std::vector<std::unique_ptr<Sequence>>;
+  // The sequences of one model and its adapters.
+  struct Lane {
+    Model* model;
+    Sequences active;                             // sorted by adapter
+    std::deque<std::unique_ptr<Sequence>> ready;  // first token chosen, waiting for a place among the active
+  };
+
+  Lane& lane(Model* model);
+  void drop_cancelled();
+  void advance(Lane& lane);
+  void admit_ready(Lane& lane);
+  std::vector<std::shared_ptr<SampleJob>> take_waiting(const Lane& lane);
+  void start(Lane& lane, const std::vector<std::shared_ptr<SampleJob>>& jobs);
+  void decode(Lane& lane);
+  void accept(const std::vector<Choice>& choices);
+  void fail(SampleJob& job, const EngineError& error);
+  void fail_lane(Lane& lane, const std::vector<std::shared_ptr<SampleJob>>& starting, const EngineError& error);
+  void drop_ended(Lane& lane);
+  void report();
+
+  CachePool pool_;
+  Decoder decoder_;
+  std::deque<std::shared_ptr<SampleJob>> waiting_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::shared_ptr<SampleJob>> ended_;  // reported when the step is over
+  std::vector<Sequence*> batch_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,115 @@
+#include "trainer.h"
+
+#include <algorithm>
+
+namespace troupe {
+
+namespace {
+
+// Rows of a chunk: enough for full products, few enough for the activations to stay within half a gigabyte.
+size_t chunk_rows(const Model& model, bool backward) {
+  if (!backward) return 4096;
+  constexpr size_t floats = size_t{1} << 27;
+  return std::clamp<size_t>(floats / Activations::floats_per_row(model), 256, 4096);
+}
+
+// One piece for each datum, those of one policy together and those of one model next to each other, in the order in
+// which policies first appear.
+std::vector<Piece> sort_by_policy(const std::vector<Datum>& data, const std::vector<Policy>& policies,
+                                  LossResult& result) {
+  std::vector<size_t> first_output(data.size());
+  for (size_t i = 0; i < data.size(); i++) {
+    first_output[i] = result.logprobs.size();
+    for (const Continuation& continuation : data[i].continuations) {
+      result.logprobs.emplace_back(continuation.tokens.size());
+    }
+  }
+  auto rank = [&](auto same) {
+    std::vector<size_t> first(data.size());
+    for (size_t i = 0; i < data.size(); i++) {
+      first[i] = std::find_if(policies.begin(), policies.end(), [&](const Policy& p) { return same(p, policies[i]); }) -
+                 policies.begin();
+    }
+    return first;
+  };
+  const auto model_rank = rank([](const Policy& a, const Policy& b) { return a.model == b.model; });
+  const auto policy_rank = rank([](const Policy& a, const Policy& b) { return a == b; });
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < data.size(); i++) {
+    pieces.push_back({&data[i], policies[i], i, 0, data[i].continuations.size(), result.logprobs.data() + first_output[i]});
+  }
+  std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
+    return std::pair(model_rank[a.datum_index], policy_rank[a.datum_index]) <
+           std::pair(model_rank[b.datum_index], policy_rank[b.datum_index]);
+  });
+  return pieces;
+}
+
+void zero_gradients(const std::vector<Policy>& policies) {
+  for (const Policy& policy : policies) policy.parameters().zero_gradient();
+}
+
+}  // namespace
+
+void Trainer::run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossResult& result) {
+  Model& model = *chunk.front().policy.model;
+  const bool backward = loss != nullptr;
+  model.pack_forward(machine_);
+  if (backward) model.pack_backward(machine_);
+  for (const Piece& piece : chunk) {
+    if (piece.policy.adapter) piece.policy.adapter->pack(machine_);
+  }
+  fill(batch_, chunk, loss ? loss->kind : LossKind::cross_entropy);
+  activations_.prepare(model, batch_, backward);
+  GroupAttention attention(machine_, model, batch_.groups, batch_.continuations, batch_.rows());
+  forward_layers(machine_, model, batch_, activations_,
+                 [&](int, LayerActivations& layer) { attention.forward(layer, backward); });
+  if (backward) scratch_.d_stream.resize(static_cast<size_t>(batch_.rows()) * model.config.hidden);
+  head_.run(machine_, model, batch_, activations_.output(), loss, backward ? scratch_.d_stream.data() : nullptr, result);
+  if (!backward) return;
+  backward_layers(machine_, model, batch_, activations_, scratch_,
+                  [&](int, LayerActivations& layer, const float* d_attended, float* d_qkv) {
+                    attention.backward(layer, d_attended, d_qkv);
+                  });
+}
+
+LossResult Trainer::run(const std::vector<Datum>& data, const std::vector<Policy>& policies, const Loss* loss,
+                        const std::atomic<bool>& cancel) {
+  LossResult result;
+  const std::vector<Piece> pieces = sort_by_policy(data, policies, result);
+  for (size_t begin = 0; begin < pieces.size();) {
+    const Model* model = pieces[begin].policy.model;
+    size_t end = begin;
+    while (end < pieces.size() && pieces[end].policy.model == model) end++;
+    const std::vector<Piece> of_model(pieces.begin() + begin, pieces.begin() + end);
+    for (const std::vector<Piece>& chunk : plan_chunks(of_model, chunk_rows(*model, loss != nullptr))) {
+      if (cancel.load()) throw EngineError("cancelled", loss ? "forward_backward was cancelled" : "forward was cancelled");
+      run_chunk(chunk, loss, result);
+    }
+    begin = end;
+  }
+  return result;
+}
+
+LossResult Trainer::forward(const std::vector<Datum>& data, const std::vector<Policy>& policies,
+                            const std::atomic<bool>& cancel) {
+  return run(data, policies, nullptr, cancel);
+}
+
+LossResult Trainer::forward_backward(const std::vector<Datum>& data, const std::vector<Policy>& policies,
+                                     const Loss& loss, const std::atomic<bool>& cancel) {
+  try {
+    for (const Policy& policy : policies) policy.parameters().gradient();
+    return run(data, policies, &loss, cancel);
+  } catch (const EngineError& error) {
+    zero_gradients(policies);
+    throw EngineError(error.code, std::string(error.what()) + " (the gradients of its policies are zero now)");
+  } catch (...) {
+    zero_gradients(policies);
+    throw;
+  }
+}
+
+size_t Trainer::bytes() const { return activations_.bytes() + scratch_.bytes() + head_.bytes(); }
+
+}  // namespace troupe

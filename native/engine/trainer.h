@@ -1,0 +1,33 @@
+// Forward and forward_backward over any amount of data, chunk by chunk.
+#pragma once
+#include <atomic>
+
+#include "attention.h"
+#include "head.h"
+
+namespace troupe {
+
+class Trainer {
+ public:
+  explicit Trainer(const Machine& machine) : machine_(machine) {}
+  // `policies`: one for each datum. Data are validated already.
+  LossResult forward(const std::vector<Datum>& data, const std::vector<Policy>& policies,
+                     const std::atomic<bool>& cancel);
+  // Whatever stops it, the gradients of the policies named are zero afterwards and the error says so.
+  LossResult forward_backward(const std::vector<Datum>& data, const std::vector<Policy>& policies, const Loss& loss,
+                              const std::atomic<bool>& cancel);
+  size_t bytes() const;
+
+ private:
+  LossResult run(const std::vector<Datum>& data, const std::vector<Policy>& policies, const Loss* loss,
+                 const std::atomic<bool>& cancel);
+  void run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossResult& result);
+
+  const Machine& machine_;
+  TrainingBatch batch_;
+  Activations activations_;
+  BackwardScratch scratch_;
+  LossHead head_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,91 @@
+// The transformer over a batch of rows (one row = one token at one position), forward and backward. What a row attends
+// to is the caller's: training, prefill and decoding differ in nothing else.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "adapter.h"
+
+namespace troupe {
+
+// Consecutive rows of one policy: the model itself (null) or an adapter on it.
+struct Segment {
+  int begin, end;
+  Adapter* adapter;
+};
+
+struct RowBatch {
+  std::vector<int32_t> tokens, positions;
+  std::vector<Segment> segments;  // cover all rows, in order
+  int rows() const { return static_cast<int>(tokens.size()); }
+};
+
+// What one layer computed and its backward pass needs. Row-major, [rows × width].
+struct LayerActivations {
+  AlignedBuffer<float> input, normed_input, input_rms;
+  AlignedBuffer<float> raw_heads, head_rms;  // with query/key norm only: q and k before it
+  AlignedBuffer<float> qkv;                  // after bias, norm and rotation
+  AlignedBuffer<float> attended, log_sum_exp;
+  AlignedBuffer<float> middle, normed_middle, middle_rms;
+  AlignedBuffer<float> gate_up, activated;
+  AlignedBuffer<float> low[site_count];  // adapters' x·Aᵀ
+  size_t bytes() const;
+};
+
+class Activations {
+ public:
+  // keep: every layer's activations are held for a backward pass; otherwise one layer's, overwritten by the next.
+  void prepare(const Model& model, const RowBatch& batch, bool keep);
+  LayerActivations& layer(int index) { return layers_[keep_ ? index : 0]; }
+  // The residual stream into a layer, between attention and MLP, and out of the last layer.
+  float* input(int index) { return keep_ ? layers_[index].input.data() : output_.data(); }
+  float* middle(int index) { return keep_ ? layers_[index].middle.data() : output_.data(); }
+  float* output(int index) { return keep_ && index + 1 < count_ ? layers_[index + 1].input.data() : output_.data(); }
+  float* output() { return output_.data(); }
+  int low_stride(Site site) const { return low_stride_[static_cast<int>(site)]; }
+  size_t bytes() const;
+  // Floats that one row takes when a backward pass is to follow.
+  static size_t floats_per_row(const Model& model);
+
+ private:
+  bool keep_ = false;
+  int count_ = 0;
+  int low_stride_[site_count] = {};
+  std::vector<LayerActivations> layers_;
+  AlignedBuffer<float> output_;
+};
+
+// Fills `attended` (and log_sum_exp where a backward pass follows) from qkv.
+using Attend = std::function<void(int layer, LayerActivations&)>;
+// Reads d_attended [rows × q], writes the q part of d_qkv and adds to its (zeroed) k and v parts.
+using AttendBackward = std::function<void(int layer, LayerActivations&, const float* d_attended, float* d_qkv)>;
+
+// Embeddings to the last layer's output. The model and the adapters must be packed.
+void forward_layers(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations,
+                    const Attend& attend);
+
+// Buffers of a backward pass, kept between calls.
+struct BackwardScratch {
+  AlignedBuffer<float> d_stream, d_wide, d_narrow, d_low, thread_sums, head_rows;
+  size_t bytes() const;
+};
+
+// Takes the gradient of the last layer's output in scratch.d_stream and adds to the gradients of every policy in the
+// batch: the model's own rows train the model, an adapter's rows that adapter alone.
+void backward_layers(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations,
+                     BackwardScratch& scratch, const AttendBackward& attend);
+
+// y = rms_norm(x)·w over rows, split between threads.
+void norm_rows(const Machine& machine, const float* x, const float* w, float* y, float* inverse_rms, int rows,
+               int width, float epsilon);
+
+struct NormBackward {
+  const float *dy, *x, *w, *inverse_rms;
+  float* dx;  // added to
+  float* dw;  // added to for the model's own rows
+  int width;
+};
+void norm_rows_backward(const Machine& machine, const NormBackward& norm, const std::vector<Segment>& segments,
+                        AlignedBuffer<float>& thread_sums);
+
+}  // namespace troupe
