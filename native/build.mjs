@@ -1,6 +1,7 @@
 // Compiles the native engine into native/build/troupe.node when the package is installed.
 //   node native/build.mjs            the addon
 //   node native/build.mjs --tests    native/build/kernels_test
+//   node native/build.mjs --engine-tests   native/build/engine_test
 //   node native/build.mjs --bench    native/build/gemm (beside oneDNN's products where libdnnl is installed)
 // Needs a C++17 compiler (CXX, else g++, clang++, c++) and nothing else; runs on Node 18 and newer. Only what changed
 // is compiled again: an object's stamp is the hash of its command, its source and every header of this folder.
@@ -46,12 +47,12 @@ function findCompiler() {
     const version = spawnSync(program, [...extra, "--version"], { encoding: "utf8" });
     if (version.status !== 0) continue;
     if (canCompile(program, extra)) return { program, extra, version: version.stdout.split("\n")[0] };
-    fail(
+    return fail(
       `${command} (${version.stdout.split("\n")[0]}) is too old to compile the native engine, ` +
         `which needs g++ 11 or clang++ 14: run ${installHint}, or name a newer one in CXX.`,
     );
   }
-  fail(`no C++ compiler found to compile the native engine: run ${installHint} and install again.`);
+  return fail(`no C++ compiler found to compile the native engine: run ${installHint} and install again.`);
 }
 
 /** Tries the newest features the sources use. */
@@ -76,7 +77,7 @@ function filesOf(folder, ...endings) {
       if (entry.isDirectory()) return filesOf(path, ...endings);
       return endings.some((ending) => entry.name.endsWith(ending)) ? [path] : [];
     })
-    .sort();
+    .sort(); // oxlint-disable-line unicorn/no-array-sort -- toSorted is not in Node 18
 }
 
 /** The folder of an installed package's headers. */
@@ -85,7 +86,7 @@ function headersOf(name) {
     const found = require(name);
     return (found.include_dir ?? found.include).replaceAll('"', "");
   } catch {
-    fail(`the package ${name} is missing: run npm ci.`);
+    return fail(`the package ${name} is missing: run npm ci.`);
   }
 }
 
@@ -95,7 +96,9 @@ function sourcesOf(kind) {
     const set = instructionSets[basename(file)];
     return !set || set.arch === process.arch;
   });
-  if (kind === "tests") return [...kernels, ...filesOf(join(native, "tests"), ".cc")];
+  const tests = (prefix) => filesOf(join(native, "tests"), ".cc").filter((file) => basename(file).startsWith(prefix));
+  if (kind === "tests") return [...kernels, ...tests("kernels_")];
+  if (kind === "engine-tests") return [...kernels, ...filesOf(join(native, "engine"), ".cc"), ...tests("engine_")];
   if (kind === "bench") return [...kernels, join(native, "..", "bench", "native", "gemm.cc")];
   return [...kernels, ...filesOf(join(native, "engine"), ".cc"), ...filesOf(join(native, "binding"), ".cc")];
 }
@@ -107,7 +110,7 @@ function flagsOf(source, bench) {
     const headers = [headersOf("node-api-headers"), headersOf("node-addon-api")];
     return [...headers.flatMap((folder) => ["-isystem", folder]), "-DNAPI_VERSION=8"];
   }
-  if (name === "gemm.cc") return [`-I${native}`, ...(bench.oneDnn ? ["-DTROUPE_ONEDNN"] : [])];
+  if (name === "gemm.cc") return [`-I${native}`, ...(bench.oneDnn ? ["-fopenmp", "-DTROUPE_ONEDNN"] : [])];
   return [];
 }
 
@@ -162,10 +165,10 @@ async function inParallel(jobs, work) {
 
 function jobsFor(sources, compiler, bench) {
   const headers = filesOf(native, ".h").map((file) => readFileSync(file));
-  const slow = (file) => (basename(file) in instructionSets || basename(file) === "isa_scalar.cc" ? 0 : 1);
-  return [...sources]
-    .sort((a, b) => slow(a) - slow(b))
-    .map((source) => {
+  // The slowest to compile first, so that no processor is left with one at the end.
+  const slow = sources.filter((source) => basename(source).startsWith("isa_"));
+  const others = sources.filter((source) => !slow.includes(source));
+  return [...slow, ...others].map((source) => {
       const name = source.slice(dirname(native).length + 1).replaceAll(/[\\/]/g, "_");
       const object = join(output, `${name}.o`);
       const args = [...compiler.extra, ...common, ...flagsOf(source, bench), "-c", source];
@@ -175,7 +178,7 @@ function jobsFor(sources, compiler, bench) {
 }
 
 function linkArguments(kind, objects, target, bench) {
-  if (kind !== "addon") return [...objects, "-pthread", ...(bench.oneDnn ? ["-ldnnl"] : []), "-o", target];
+  if (kind !== "addon") return [...objects, "-pthread", ...(bench.oneDnn ? ["-ldnnl", "-fopenmp"] : []), "-o", target];
   const shared = process.platform === "darwin" ? ["-shared", "-undefined", "dynamic_lookup"] : ["-shared"];
   return [...shared, ...objects, "-pthread", "-o", target];
 }
@@ -185,7 +188,7 @@ async function build(kind) {
   const compiler = findCompiler();
   const bench = { oneDnn: kind === "bench" && hasOneDnn(compiler) };
   mkdirSync(output, { recursive: true });
-  const target = join(output, { addon: "troupe.node", tests: "kernels_test", bench: "gemm" }[kind]);
+  const target = join(output, { addon: "troupe.node", tests: "kernels_test", "engine-tests": "engine_test", bench: "gemm" }[kind]);
   const jobs = jobsFor(sourcesOf(kind), compiler, bench);
   const compiled = (await inParallel(jobs, compile)).filter(Boolean).length;
   const linkStamp = hash(...jobs.map((job) => job.stamp), String(bench.oneDnn));
@@ -205,5 +208,5 @@ async function build(kind) {
 
 if (process.platform === "win32")
   fail("Windows is not supported: use the Windows Subsystem for Linux (wsl --install) and install again.");
-const kind = process.argv.includes("--tests") ? "tests" : process.argv.includes("--bench") ? "bench" : "addon";
+const kind = ["tests", "engine-tests", "bench"].find((name) => process.argv.includes(`--${name}`)) ?? "addon";
 await build(kind);
