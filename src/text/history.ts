@@ -53,8 +53,10 @@ function newText(tokenizer: Tokenizer, before: readonly Message[], after: readon
   const rendered = tokenizer.render(filled(after), true);
   const position = rendered.lastIndexOf(placeholder);
   const past = rendered.slice(0, Math.max(0, position));
-  // The generation prompt may hold more than the start of an old turn does, such as an empty block of thinking.
-  const isStable = position >= 0 && tokenizer.render(filled(before.slice(0, -1)), true).startsWith(past);
+  // The generation prompt may hold more than the start of an old turn does (an empty block of thinking), or less white
+  // space (Llama 2 writes a space before an answer, and its tokenizer makes one).
+  const prompt = tokenizer.render(filled(before.slice(0, -1)), true);
+  const isStable = position >= 0 && prompt.startsWith(past.trimEnd());
   if (isStable) return rendered.slice(position + placeholder.length);
   throw new TroupeError(
     "unsupported",

@@ -1,0 +1,162 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { loadTokenizer, type Message, type Tokenizer } from "./tokenizer.ts";
+
+const fixtures = new URL("../../tests/fixtures/text/", import.meta.url).pathname;
+
+/** What transformers says: tests/fixtures/text/make.py. */
+interface Expected {
+  readonly vocabularySize: number;
+  readonly eos: number;
+  readonly texts: readonly { readonly text: string; readonly ids: number[]; readonly decoded: string }[];
+  readonly chats: readonly {
+    readonly messages: Message[];
+    readonly addGenerationPrompt: boolean;
+    readonly text: string;
+    readonly ids: number[];
+  }[];
+}
+
+function fixture(style: string): { tokenizer: Tokenizer; expected: Expected } {
+  const expected = JSON.parse(readFileSync(join(fixtures, style, "expected.json"), "utf8")) as Expected;
+  return { tokenizer: loadTokenizer(join(fixtures, style)), expected };
+}
+
+function bytesOf(tokenizer: Tokenizer, ids: Iterable<number>): Buffer {
+  return Buffer.concat([...ids].map((id) => tokenizer.tokenBytes(id)));
+}
+
+describe.each(["qwen2", "llama3", "llama2", "word-level"])("a tokenizer in the style of %s", (style) => {
+  const { tokenizer, expected } = fixture(style);
+
+  it("encodes as transformers does", () => {
+    for (const { text, ids } of expected.texts) expect([...tokenizer.encode(text)]).toEqual(ids);
+  });
+
+  it("decodes as transformers does", () => {
+    for (const { ids, decoded } of expected.texts) expect(tokenizer.decode(ids)).toBe(decoded);
+  });
+
+  it("renders chats as transformers does", () => {
+    for (const { messages, addGenerationPrompt, text, ids } of expected.chats) {
+      expect(tokenizer.render(messages, addGenerationPrompt)).toBe(text);
+      expect([...tokenizer.renderPrompt(messages, addGenerationPrompt)]).toEqual(ids);
+    }
+  });
+
+  it("knows its size and its end token", () => {
+    expect(tokenizer.vocabularySize).toBe(expected.vocabularySize);
+    expect(tokenizer.endTokens[0]).toBe(expected.eos);
+  });
+
+  it("decodes any ids, those without an entry too, without throwing", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -1, max: tokenizer.vocabularySize + 99 })), (ids) => {
+        expect(typeof tokenizer.decode(ids)).toBe("string");
+      }),
+    );
+  });
+
+  it("encodes any text without throwing, into ids of its vocabulary", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        const ids = tokenizer.encode(text);
+        expect(ids.every((id) => id >= 0 && id < tokenizer.vocabularySize)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("tokenBytes", () => {
+  it("of byte-level vocabularies add up to the text", () => {
+    for (const style of ["qwen2", "llama3"]) {
+      const { tokenizer, expected } = fixture(style);
+      for (const { text } of expected.texts) {
+        const normal = style === "qwen2" ? text.normalize("NFC") : text;
+        expect(bytesOf(tokenizer, tokenizer.encode(text)).toString()).toBe(normal);
+      }
+    }
+  });
+
+  it("of sentencepiece vocabularies add up to the text and the space before it", () => {
+    const { tokenizer, expected } = fixture("llama2");
+    for (const { text } of expected.texts.slice(1)) {
+      expect(bytesOf(tokenizer, tokenizer.encode(text)).toString()).toBe(` ${text}`);
+    }
+  });
+
+  it("of word-level vocabularies are the word and the space before it", () => {
+    const { tokenizer } = fixture("word-level");
+    expect(bytesOf(tokenizer, tokenizer.encode("left\nwall")).toString()).toBe(" left wall");
+  });
+
+  it("of special tokens are their text, and of no entry nothing", () => {
+    const { tokenizer } = fixture("llama3");
+    expect(bytesOf(tokenizer, tokenizer.endTokens).toString()).toBe("<|eot_id|>");
+    expect(tokenizer.tokenBytes(100_000)).toEqual(new Uint8Array());
+  });
+});
+
+describe("end tokens", () => {
+  it("come from the tokenizer's and the generation's configuration, each once", () => {
+    const { tokenizer } = fixture("qwen2");
+    expect(bytesOf(tokenizer, tokenizer.endTokens).toString()).toBe("<|im_end|><|endoftext|>");
+    expect(tokenizer.endTokens).toHaveLength(2);
+  });
+});
+
+describe("a damaged model directory", () => {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-tokenizer-"));
+  afterAll(() => rmSync(directory, { recursive: true }));
+  /** The Qwen2 fixture with some files replaced. */
+  const damaged = (files: Readonly<Record<string, string>>): (() => Tokenizer) => {
+    rmSync(directory, { recursive: true });
+    cpSync(join(fixtures, "qwen2"), directory, { recursive: true });
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
+    return () => loadTokenizer(directory);
+  };
+  const user: Message[] = [{ role: "user", content: "hello" }];
+
+  it.each([
+    ["no JSON", { "tokenizer.json": '{"model": {' }, /tokenizer\.json is not valid JSON.*copy it again/],
+    ["no object", { "tokenizer.json": "[]" }, /tokenizer\.json must hold a JSON object/],
+    ["no model", { "tokenizer.json": "{}" }, /tokenizer\.json describes no usable tokenizer/],
+    [
+      "an unknown model",
+      { "tokenizer.json": '{"model": {"type": "Magic"}}' },
+      /no usable tokenizer: .*Magic/,
+    ],
+    [
+      "a template that is no Jinja",
+      { "chat_template.jinja": "{% for %}" },
+      /chat template that cannot be parsed/,
+    ],
+  ])("%s is a bad_model error that names the file", (_, files, message) => {
+    expect(damaged(files)).toThrowError(
+      expect.objectContaining({ code: "bad_model", message: expect.stringMatching(message) }),
+    );
+  });
+
+  it("that is missing is named, with what to do", () => {
+    expect(() => loadTokenizer(join(directory, "nowhere"))).toThrowError(
+      /nowhere\/tokenizer\.json does not exist.*troupe init/,
+    );
+  });
+
+  it("without a template loads, and says so when asked to render", () => {
+    const tokenizer = damaged({ "tokenizer_config.json": "{}" })();
+    expect(() => tokenizer.render(user, true)).toThrowError(/has no chat template/);
+    expect(tokenizer.encode("left").length).toBeGreaterThan(0);
+  });
+
+  it("with a template that refuses the roles says which", () => {
+    const { tokenizer } = fixture("llama2");
+    const twice = [...user, ...user];
+    expect(() => tokenizer.render(twice, true)).toThrowError(
+      /refuses the messages \(user, user\): roles must alternate/,
+    );
+  });
+});

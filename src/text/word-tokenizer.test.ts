@@ -1,0 +1,61 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { loadTokenizer } from "./tokenizer.ts";
+import { specialTokens, wordTokenizer, writeWordTokenizer } from "./word-tokenizer.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "troupe-words-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+writeWordTokenizer(directory, ["left", "right", "#", "."]);
+const tokenizer = loadTokenizer(directory);
+
+describe("a word tokenizer", () => {
+  it("is the fixture that transformers was asked about", () => {
+    const words = "left right up down wall goal start . # 0 1 2 10 path: you are at say café".split(" ");
+    const fixture = new URL("../../tests/fixtures/text/word-level/", import.meta.url);
+    for (const [name, text] of Object.entries(wordTokenizer(words))) {
+      expect(text).toBe(readFileSync(new URL(name, fixture), "utf8"));
+    }
+  });
+
+  it("spends one token on a word and two on a message", () => {
+    const messages = [{ role: "user", content: "left right # ." } as const];
+    expect(tokenizer.renderPrompt(messages, false)).toHaveLength(6);
+    expect(tokenizer.renderPrompt(messages, true)).toHaveLength(7);
+  });
+
+  it("gives back known words with single spaces, whatever white space was between them", () => {
+    const words = fc.array(fc.constantFrom("left", "right", "#", "."), { minLength: 1 });
+    const spaces = fc.constantFrom(" ", "  ", "\n", "\t ");
+    fc.assert(
+      fc.property(words, spaces, (list, space) => {
+        expect(tokenizer.decode(tokenizer.encode(list.join(space)))).toBe(list.join(" "));
+      }),
+    );
+  });
+
+  it("turns unknown words into the unknown token", () => {
+    expect([...tokenizer.encode("left leftright")]).toEqual([6, specialTokens.indexOf("<|unk|>")]);
+  });
+
+  it("has its special tokens first, pads with 0 and ends with <|im_end|>", () => {
+    expect(specialTokens.map((token) => [...tokenizer.encode(token)])).toEqual([
+      [0],
+      [1],
+      [2],
+      [3],
+      [4],
+      [5],
+    ]);
+    expect(specialTokens[0]).toBe("<|pad|>");
+    expect(tokenizer.endTokens).toEqual([specialTokens.indexOf("<|im_end|>")]);
+  });
+
+  it("takes words once, and splits those with white space in them", () => {
+    const files = wordTokenizer(["a b", "a", "<|pad|>", ""]);
+    const { model } = JSON.parse(files["tokenizer.json"]) as { model: { vocab: Record<string, number> } };
+    expect(Object.keys(model.vocab).slice(6)).toEqual(["a", "b"]);
+  });
+});
