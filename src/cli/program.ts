@@ -4,16 +4,18 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { recipesCommand } from "./recipes.ts";
 import { runsCommand } from "./runs.ts";
+import { trainCommand } from "./train.ts";
 
 export function makeProgram(): Command {
   const program = new Command("troupe")
     .description("Trains teams of language-model agents with reinforcement learning.")
     .version(version())
+    .enablePositionalOptions()
     .showSuggestionAfterError(true)
     .showHelpAfterError("`troupe COMMAND --help` shows what a command takes.")
     .configureOutput({ outputError: (text, write) => write(text + dottedFlagHint(text)) })
     .exitOverride();
-  for (const make of [recipesCommand, runsCommand]) {
+  for (const make of [trainCommand, recipesCommand, runsCommand]) {
     program.addCommand(make().copyInheritedSettings(program));
   }
   return program;

@@ -19,6 +19,7 @@ export const runsFolder = "runs";
 export function runsCommand(): Command {
   const command = new Command("runs")
     .description("list the runs, or compare some of them")
+    .enablePositionalOptions()
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--json", "print one JSON document")
     .action(async (options: { runs: string; json?: boolean }) => {

@@ -1,0 +1,109 @@
+/** Shows a run while it goes on: a live panel on a terminal, one line per step elsewhere, or events as JSON lines. */
+import type { Listener, TrainEvent } from "../../train/events.ts";
+import { LiveRegion } from "../live.ts";
+import { evaluationLine, sampleLines, stageNames, stepLine } from "./lines.ts";
+import { panelLines } from "./panel.ts";
+import type { ProgressState } from "./state.ts";
+import { advance, noProgress, secondsLeft } from "./state.ts";
+
+export interface Reporter {
+  readonly listen: Listener;
+  /** A line of the command's own: where to go on, what Ctrl-C did. */
+  readonly note: (line: string) => void;
+  readonly close: () => void;
+}
+
+export function makeReporter(mode: "json" | "live" | "lines", stdout: NodeJS.WriteStream): Reporter {
+  if (mode === "json") return jsonReporter(stdout);
+  return mode === "live" ? liveReporter(stdout) : lineReporter(stdout);
+}
+
+function jsonReporter(stdout: NodeJS.WriteStream): Reporter {
+  return {
+    listen: (event) => {
+      // What is being done now is for a panel; it would be most of the lines.
+      if (event.type === "phase" || event.type === "evaluation-progress") return;
+      stdout.write(`${JSON.stringify(event)}\n`);
+    },
+    note: (line) => process.stderr.write(`${line}\n`),
+    close: () => {},
+  };
+}
+
+/** Sample episodes are shown with evaluations and every so many steps, not with each. */
+const stepsBetweenSamples = 10;
+
+function lineReporter(stdout: NodeJS.WriteStream): Reporter {
+  let state = noProgress;
+  const note = (line: string): void => {
+    stdout.write(`${line}\n`);
+  };
+  return {
+    listen: (event) => {
+      state = advance(state, event);
+      for (const line of [...linesOf(event, state), ...stepLines(event, state)]) note(line);
+    },
+    note,
+    close: () => {},
+  };
+}
+
+function liveReporter(stdout: NodeJS.WriteStream): Reporter {
+  let state = noProgress;
+  const region = new LiveRegion(stdout);
+  const draw = (): void => {
+    const memory = process.memoryUsage.rss();
+    if (state.run !== "") region.update(panelLines(state, stdout.columns ?? 80, memory));
+  };
+  const timer = setInterval(draw, 250);
+  stdout.on("resize", draw);
+  return {
+    listen: (event) => {
+      state = advance(state, event);
+      const lines = linesOf(event, state);
+      if (lines.length > 0) region.print(lines);
+    },
+    note: (line) => region.print([line]),
+    close: () => {
+      clearInterval(timer);
+      stdout.off("resize", draw);
+      region.close();
+    },
+  };
+}
+
+function stepLines(event: TrainEvent, state: ProgressState): string[] {
+  if (event.type !== "step") return [];
+  const { metrics, timing } = event;
+  return [stepLine(metrics, timing, state.steps[metrics.stage], secondsLeft(state))];
+}
+
+/** What stays on the screen in both forms. */
+function linesOf(event: TrainEvent, state: ProgressState): string[] {
+  switch (event.type) {
+    case "run-started":
+      return [`run ${event.run}: ${event.engine}`, ...event.policies.map(policyLine)];
+    case "resumed":
+      return [`going on after ${stageNames[event.stage]} ${event.stageStep}`];
+    case "evaluation":
+      return [evaluationLine(event.evaluation)];
+    case "sample-episodes":
+      return showsSamples(event.step, state) ? event.episodes.slice(0, 1).flatMap(sampleLines) : [];
+    default:
+      return [];
+  }
+}
+
+function showsSamples(step: number, state: ProgressState): boolean {
+  const atEvaluation = state.phase.startsWith("evaluating");
+  return atEvaluation || (step - state.steps["warm-start"]) % stepsBetweenSamples === 1;
+}
+
+function policyLine(policy: Extract<TrainEvent, { type: "run-started" }>["policies"][number]): string {
+  const { name, parameters, trainableParameters, trained } = policy;
+  const share =
+    trainableParameters === parameters
+      ? ""
+      : `, ${trainableParameters.toLocaleString("en-US")} of them trained`;
+  return `policy ${name}: ${parameters.toLocaleString("en-US")} parameters${trained ? share : ", not trained"}`;
+}

@@ -1,0 +1,63 @@
+/** Which folder a training goes to: a new one, one to go on with, or none because the name is taken. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { TroupeError } from "../errors.ts";
+import type { Difference } from "../recipes/differences.ts";
+import { differences } from "../recipes/differences.ts";
+import { shorten } from "../recipes/origin.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import { recipeToYaml } from "../recipes/write.ts";
+import { readRecipeText } from "../runs/read.ts";
+
+export interface RunChoice {
+  /** Default: the recipe's name. */
+  readonly run?: string;
+  /** Folder of the runs. */
+  readonly runs: string;
+  /** Begin anew under a name that is not taken. */
+  readonly fresh?: boolean;
+}
+
+/** @throws TroupeError `bad_arguments` when the name belongs to a run of another recipe */
+export async function chooseRun(recipe: Recipe, choice: RunChoice): Promise<string> {
+  const name = choice.run ?? recipe.name;
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
+    throw new TroupeError(
+      "bad_arguments",
+      `\`${name}\` is not a run's name: letters, digits, dots and dashes`,
+    );
+  }
+  if (choice.fresh) return join(choice.runs, freeName(name, choice.runs));
+  const directory = join(choice.runs, name);
+  if (!existsSync(join(directory, "recipe.yaml"))) return directory;
+  const changed = differences(parse(await readRecipeText(directory)), parse(recipeToYaml(recipe)));
+  if (changed.length > 0) throw otherRecipe(directory, name, changed, choice);
+  return directory;
+}
+
+/** `name`, or `name-2`, `name-3`, … */
+export function freeName(name: string, folder: string): string {
+  if (!existsSync(join(folder, name))) return name;
+  let number = 2;
+  while (existsSync(join(folder, `${name}-${number}`))) number++;
+  return `${name}-${number}`;
+}
+
+function otherRecipe(
+  directory: string,
+  name: string,
+  changed: readonly Difference[],
+  { runs }: RunChoice,
+): TroupeError {
+  const lines = changed.map(({ key, values: [was, is] }) => `  ${key}: ${show(was)} there, ${show(is)} now`);
+  return new TroupeError(
+    "bad_arguments",
+    `${directory} was made from another recipe:\n${lines.join("\n")}\n` +
+      `Take another name with --run ${freeName(name, runs)}, or let --fresh find one.`,
+  );
+}
+
+function show(value: unknown): string {
+  return value === undefined ? "absent" : shorten(JSON.stringify(value), 60);
+}

@@ -1,0 +1,24 @@
+/** Ctrl-C: the first asks a run to stop after its step, the second ends the process at once. */
+import { exitCodes } from "./exit.ts";
+
+export interface Stopping extends Disposable {
+  /** Aborted by the first Ctrl-C (or SIGTERM). */
+  readonly stop: AbortSignal;
+}
+
+export function listenForStop(notice: (line: string) => void): Stopping {
+  const controller = new AbortController();
+  const onSignal = (): void => {
+    if (controller.signal.aborted) process.exit(exitCodes.interrupted);
+    controller.abort();
+    notice("finishing the step and saving; Ctrl-C again quits at once, back to the last checkpoint");
+  };
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  for (const signal of signals) process.on(signal, onSignal);
+  return {
+    stop: controller.signal,
+    [Symbol.dispose]: () => {
+      for (const signal of signals) process.off(signal, onSignal);
+    },
+  };
+}

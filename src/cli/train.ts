@@ -1,0 +1,83 @@
+/** `troupe train RECIPE`: the main command. The same command again goes on with a run that was interrupted. */
+import { basename } from "node:path";
+import { Command } from "commander";
+import { openEngine } from "../recipes/engine.ts";
+import type { ResolvedRecipe } from "../recipes/resolve.ts";
+import { showPath } from "../recipes/origin.ts";
+import type { TrainOutcome } from "../train/train.ts";
+import { train } from "../train/train.ts";
+import { dryRun } from "./dry-run/dry-run.ts";
+import { exitCodes } from "./exit.ts";
+import { printLines } from "./print.ts";
+import { finalLines } from "./progress/final.ts";
+import type { Reporter } from "./progress/reporter.ts";
+import { makeReporter } from "./progress/reporter.ts";
+import type { OverrideOptions } from "./recipe-arguments.ts";
+import { resolveArguments, withRecipeArguments } from "./recipe-arguments.ts";
+import { chooseRun } from "./run-name.ts";
+import { runsFolder } from "./runs.ts";
+import { listenForStop } from "./stopping.ts";
+
+interface TrainArguments extends OverrideOptions {
+  readonly run?: string;
+  readonly runs: string;
+  readonly fresh?: boolean;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+export function trainCommand(): Command {
+  return withRecipeArguments(new Command("train"))
+    .description("train the team of a recipe; the same command again goes on where it stopped")
+    .option("--run <name>", "name of the run (default: the recipe's)")
+    .option("--runs <folder>", "folder of the runs", runsFolder)
+    .option("--fresh", "begin anew, under a name that is not taken")
+    .option("--dry-run", "show the resolved recipe and what it would take, write nothing")
+    .option("--json", "print events as JSON lines (with --dry-run: one JSON document)")
+    .action(async (recipe: string, overrides: string[], options: TrainArguments) => {
+      const resolved = resolveArguments(recipe, overrides, options);
+      if (options.dryRun) return dryRun(resolved, options.json === true);
+      await trainAndReport(resolved, await chooseRun(resolved.recipe, options), options.json === true);
+    });
+}
+
+/** Trains in the folder, shows it, and sets the exit code. */
+export async function trainAndReport(
+  resolved: ResolvedRecipe,
+  directory: string,
+  json: boolean,
+): Promise<TrainOutcome> {
+  const mode = json ? "json" : process.stdout.isTTY ? "live" : "lines";
+  const reporter = makeReporter(mode, process.stdout);
+  using stopping = listenForStop(reporter.note);
+  const outcome = await trainWith(reporter, resolved, directory, stopping.stop);
+  report(outcome, directory, json, reporter);
+  return outcome;
+}
+
+async function trainWith(
+  reporter: Reporter,
+  resolved: ResolvedRecipe,
+  directory: string,
+  stop: AbortSignal,
+): Promise<TrainOutcome> {
+  const engine = openEngine(resolved.recipe.engine);
+  try {
+    return await train({ ...resolved, directory, engine, onEvent: reporter.listen, stop });
+  } finally {
+    reporter.close();
+    await engine.close();
+  }
+}
+
+function report(outcome: TrainOutcome, directory: string, json: boolean, reporter: Reporter): void {
+  if (outcome.status === "finished") {
+    if (!json) printLines(finalLines(outcome.result, showPath(directory), basename(directory)));
+    return;
+  }
+  const { step, checkpoint } = outcome;
+  const where =
+    checkpoint === null ? "nothing was saved yet, so it begins anew" : `it goes on after step ${checkpoint}`;
+  reporter.note(`stopped after step ${step}; the same command again: ${where}`);
+  process.exitCode = exitCodes.interrupted;
+}

@@ -1,0 +1,11 @@
+import type { EngineCapabilities } from "../engine.ts";
+
+/** Known without starting an engine, so that a recipe can be checked where none could be built. */
+export const localCapabilities: EngineCapabilities = {
+  wholeModel: true,
+  adapters: true,
+  losses: ["cross_entropy", "importance_sampling", "ppo"],
+  topK: true,
+  stopStrings: true,
+  deterministic: true,
+};

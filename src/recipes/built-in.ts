@@ -1,0 +1,13 @@
+/** What a recipe may name when nothing else is said. */
+import { algorithms } from "../credit/algorithms.ts";
+import { localCapabilities } from "../engines/local/capabilities.ts";
+import { presets } from "../engines/local/presets.ts";
+import { environments } from "../environments/registry.ts";
+import type { Catalog } from "./catalog.ts";
+
+export const builtInCatalog: Catalog = {
+  environments: Object.fromEntries(environments.map((definition) => [definition.name, definition])),
+  algorithms,
+  presets: Object.keys(presets),
+  engines: { local: localCapabilities },
+};
