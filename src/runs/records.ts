@@ -16,7 +16,7 @@ const place = {
   stageStep: z.int().min(1),
 };
 
-const policyMetrics = z.looseObject({
+const policyMetrics = z.object({
   /** Mean over the step's optimizer steps, each a mean over its tokens. */
   loss: z.number(),
   /** Tokens trained on, over all optimizer steps. */
@@ -34,7 +34,7 @@ const policyMetrics = z.looseObject({
 });
 export type PolicyMetrics = z.output<typeof policyMetrics>;
 
-const roleMetrics = z.looseObject({
+const roleMetrics = z.object({
   actions: z.int(),
   team: z.number(),
   local: z.number(),
@@ -47,7 +47,7 @@ const roleMetrics = z.looseObject({
 });
 export type RoleMetrics = z.output<typeof roleMetrics>;
 
-const rolloutMetrics = z.looseObject({
+const rolloutMetrics = z.object({
   episodes: z.int(),
   /** Share of the kept lines that end in success. */
   success: z.number(),
@@ -63,7 +63,7 @@ const rolloutMetrics = z.looseObject({
 export type RolloutMetrics = z.output<typeof rolloutMetrics>;
 
 /** One line of metrics.jsonl: one step. */
-export const stepMetricsSchema = z.looseObject({
+export const stepMetricsSchema = z.object({
   ...header,
   ...place,
   policies: z.record(z.string(), policyMetrics),
@@ -73,7 +73,7 @@ export const stepMetricsSchema = z.looseObject({
 export type StepMetrics = z.output<typeof stepMetricsSchema>;
 
 /** One line of timings.jsonl: the wall-clock time of one step or evaluation, in seconds. */
-export const timingSchema = z.looseObject({
+export const timingSchema = z.object({
   ...header,
   step: z.int().min(0),
   what: z.enum(["warm-start", "reinforcement", "evaluation"]),
@@ -85,7 +85,7 @@ export const timingSchema = z.looseObject({
 export type Timing = z.output<typeof timingSchema>;
 
 /** One line of evaluations.jsonl: one team on the held-out tasks. */
-export const evaluationSchema = z.looseObject({
+export const evaluationSchema = z.object({
   ...header,
   step: z.int().min(0),
   moment: z.enum(["before", "during", "after"]),
@@ -108,7 +108,7 @@ export const evaluationSchema = z.looseObject({
 export type Evaluation = z.output<typeof evaluationSchema>;
 
 /** result.json: the table as numbers. */
-export const resultSchema = z.looseObject({
+export const resultSchema = z.object({
   ...header,
   recipe: z.string(),
   seed: z.int(),
@@ -116,13 +116,13 @@ export const resultSchema = z.looseObject({
   steps: z.strictObject({ warmStart: z.int(), reinforcement: z.int() }),
   policies: z.record(
     z.string(),
-    z.looseObject({ parameters: z.int(), trainableParameters: z.int(), directory: z.string() }),
+    z.object({ parameters: z.int(), trainableParameters: z.int(), directory: z.string() }),
   ),
   /** Before and after training, in the order of the table. */
   table: z.array(evaluationSchema),
-  tokens: z.looseObject({ sampled: z.int(), trained: z.int() }),
+  tokens: z.object({ sampled: z.int(), trained: z.int() }),
   /** Wall-clock time; the only figures that differ between two runs of one recipe. */
-  seconds: z.looseObject({
+  seconds: z.object({
     warmStart: z.number(),
     reinforcement: z.number(),
     evaluation: z.number(),
@@ -132,7 +132,7 @@ export const resultSchema = z.looseObject({
 export type RunResult = z.output<typeof resultSchema>;
 
 /** checkpoints/step-N/state.json. */
-export const checkpointStateSchema = z.looseObject({
+export const checkpointStateSchema = z.object({
   ...header,
   step: z.int().min(1),
   stage,

@@ -1,0 +1,38 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { mean, standardDeviation, wilsonInterval } from "./statistics.ts";
+
+test.each([
+  // Newcombe (1998), Statistics in Medicine 17, table I, method 3; R: prop.test(correct = FALSE).
+  [81, 263, 0.2553, 0.3662],
+  [15, 148, 0.0624, 0.1605],
+  [0, 20, 0, 0.1611],
+  [1, 29, 0.0061, 0.1718],
+])("the interval of %i in %i is [%d, %d]", (successes, trials, low, high) => {
+  const interval = wilsonInterval(successes, trials);
+  expect(interval.low).toBeCloseTo(low, 4); // the table has four digits
+  expect(interval.high).toBeCloseTo(high, 4);
+});
+
+test("the interval lies in [0, 1], holds the share and mirrors with it", () => {
+  const counts = fc
+    .integer({ min: 1, max: 5000 })
+    .chain((trials) => fc.tuple(fc.integer({ min: 0, max: trials }), fc.constant(trials)));
+  fc.assert(
+    fc.property(counts, ([successes, trials]) => {
+      const { low, high } = wilsonInterval(successes, trials);
+      const mirrored = wilsonInterval(trials - successes, trials);
+      expect(low).toBeGreaterThanOrEqual(0);
+      expect(low).toBeLessThanOrEqual(successes / trials);
+      expect(high).toBeGreaterThanOrEqual(successes / trials);
+      expect(high).toBeLessThanOrEqual(1);
+      expect(mirrored.low).toBeCloseTo(1 - high, 12);
+    }),
+  );
+});
+
+test("mean and standard deviation of nothing are 0", () => {
+  expect([mean([]), standardDeviation([])]).toEqual([0, 0]);
+  expect(mean([1, 2, 6])).toBe(3);
+  expect(standardDeviation([2, 4, 4, 4, 5, 5, 7, 9])).toBe(2);
+});

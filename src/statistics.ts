@@ -1,0 +1,35 @@
+/** Small statistics of evaluations. */
+
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * Wilson's score interval of a proportion (Wilson 1927, J. Am. Stat. Assoc. 22). Unlike the normal approximation it stays
+ * in [0, 1] and has a width where all or none succeeded.
+ *
+ * @param z Standard normal quantile; the default gives 95 %.
+ */
+export function wilsonInterval(successes: number, trials: number, z = 1.959963984540054): Interval {
+  if (trials === 0) return { low: 0, high: 1 };
+  const share = successes / trials;
+  const centre = share + z ** 2 / (2 * trials);
+  const spread = z * Math.sqrt((share * (1 - share)) / trials + z ** 2 / (4 * trials ** 2));
+  const scale = 1 + z ** 2 / trials;
+  return {
+    low: successes === 0 ? 0 : (centre - spread) / scale,
+    high: successes === trials ? 1 : (centre + spread) / scale,
+  };
+}
+
+/** 0 where there are no values. */
+export function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Of the values as a population (divided by n); 0 where there are none. */
+export function standardDeviation(values: readonly number[]): number {
+  const centre = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
+}

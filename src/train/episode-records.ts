@@ -1,0 +1,87 @@
+/** Episodes as lines of the run folder, and as samples for people. */
+import type { CreditedAction } from "../credit/algorithm.ts";
+import type { Environment } from "../environments/environment.ts";
+import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
+import { schemaVersion } from "../runs/records.ts";
+import type { ActionRecord, EpisodeRecord } from "../runs/records.ts";
+import type { SampleEpisode } from "./events.ts";
+
+/** The first `limit` episodes with all their actions; a step's file stays small however many tasks the step has. */
+export function episodeRecords(
+  episodes: readonly Episode[],
+  credited: readonly CreditedAction[],
+  limit: number,
+): (EpisodeRecord | ActionRecord)[] {
+  const byEpisode = Map.groupBy(credited, (placed) => placed.episode);
+  return episodes
+    .slice(0, limit)
+    .flatMap((episode, index) => [
+      episodeRecord(episode, index),
+      ...(byEpisode.get(episode) ?? []).map((placed) => actionRecord(placed, index)),
+    ]);
+}
+
+/** The first line of an episode that was kept, as people read it. */
+export function sampleEpisode(environment: Environment, episode: Episode): SampleEpisode | null {
+  const end = episode.ends[0];
+  if (end === undefined) return null;
+  return {
+    success: end.outcome.success,
+    score: end.outcome.score,
+    turns: end.turns,
+    start: environment.render(episode.root.state),
+    end: environment.render(end.node.state),
+    actions: lineTo(end.node).flatMap((node) => node.actions.map(sampleAction)),
+  };
+}
+
+function episodeRecord(episode: Episode, index: number): EpisodeRecord {
+  return {
+    schema_version: schemaVersion,
+    kind: "episode",
+    episode: index,
+    path: episode.path,
+    task: episode.task,
+    ends: episode.ends.map(({ node, outcome, turns }) => ({
+      node: node.id,
+      success: outcome.success,
+      score: outcome.score,
+      turns,
+    })),
+  };
+}
+
+function actionRecord({ action, node, ...credit }: CreditedAction, index: number): ActionRecord {
+  const { reward } = action;
+  return {
+    schema_version: schemaVersion,
+    kind: "action",
+    episode: index,
+    node: node.id,
+    kept: node.kept,
+    role: action.role,
+    policy: action.policy,
+    turn: action.turn,
+    phase: action.phase,
+    prompt: [...action.prompt],
+    tokens: [...action.tokens],
+    logprobs: [...action.logprobs],
+    text: action.text,
+    stopReason: action.stopReason,
+    team: reward.team,
+    local: reward.local,
+    parts: reward.parts,
+    ...(reward.reason === undefined ? {} : { reason: reward.reason }),
+    frozen: action.frozen,
+    ...(action.frozen ? {} : { group: credit.group, return: credit.return, advantage: credit.advantage }),
+  };
+}
+
+function sampleAction({ turn, role, text, reward }: Action): SampleEpisode["actions"][number] {
+  const reason = reward.reason === undefined ? {} : { reason: reward.reason };
+  return { turn, role, text, team: reward.team, local: reward.local, ...reason };
+}
+
+function lineTo(node: EpisodeNode): EpisodeNode[] {
+  return node.parent === null ? [] : [...lineTo(node.parent), node];
+}

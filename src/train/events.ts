@@ -1,0 +1,69 @@
+/** What happens in a run, as it happens: for the terminal's panel, `--json` lines and tests. */
+import type { Evaluation, RunResult, StepMetrics, Timing } from "../runs/records.ts";
+
+export type Stage = StepMetrics["stage"];
+
+export interface PolicySummary {
+  readonly name: string;
+  readonly parameters: number;
+  readonly trainableParameters: number;
+  readonly trained: boolean;
+}
+
+/** One action of a sample episode, as people read it. */
+export interface SampleAction {
+  readonly turn: number;
+  readonly role: string;
+  readonly text: string;
+  readonly team: number;
+  readonly local: number;
+  readonly reason?: string;
+}
+
+/** The first kept line of an episode. */
+export interface SampleEpisode {
+  readonly success: boolean;
+  readonly score: number;
+  readonly turns: number;
+  /** The environment's drawing of the first and the last state. */
+  readonly start: string;
+  readonly end: string;
+  readonly actions: readonly SampleAction[];
+}
+
+export type TrainEvent =
+  | {
+      readonly type: "run-started";
+      readonly run: string;
+      readonly recipe: string;
+      readonly engine: string;
+      readonly policies: readonly PolicySummary[];
+      /** Steps of each stage. */
+      readonly steps: Readonly<Record<Stage, number>>;
+    }
+  /** The run goes on after this step, counted over both stages. */
+  | { readonly type: "resumed"; readonly step: number; readonly stage: Stage; readonly stageStep: number }
+  | { readonly type: "stage-started"; readonly stage: Stage; readonly steps: number; readonly done: number }
+  /** What is being done now, for a live panel. */
+  | { readonly type: "phase"; readonly phase: "sampling" | "training" | "saving" }
+  | { readonly type: "step"; readonly metrics: StepMetrics; readonly timing: Timing }
+  | {
+      readonly type: "evaluation-started";
+      readonly team: string;
+      readonly moment: Evaluation["moment"];
+      readonly tasks: number;
+    }
+  | {
+      readonly type: "evaluation-progress";
+      readonly team: string;
+      readonly done: number;
+      readonly tasks: number;
+    }
+  | { readonly type: "evaluation"; readonly evaluation: Evaluation; readonly timing: Timing }
+  | { readonly type: "sample-episodes"; readonly step: number; readonly episodes: readonly SampleEpisode[] }
+  | { readonly type: "checkpoint"; readonly step: number; readonly directory: string }
+  | { readonly type: "finished"; readonly result: RunResult; readonly alreadyDone: boolean }
+  /** `checkpoint`: the step the same command goes on after; null: it begins anew. */
+  | { readonly type: "interrupted"; readonly step: number; readonly checkpoint: number | null };
+
+export type Listener = (event: TrainEvent) => void;

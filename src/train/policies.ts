@@ -1,0 +1,121 @@
+/** The policies of a recipe in an engine: made, brought back from a checkpoint, saved. */
+import fs from "node:fs/promises";
+import path from "node:path";
+import type { AdapterOptions, Engine, PolicyInfo } from "../engines/engine.ts";
+import { initModel } from "../engines/local/init.ts";
+import type { Environment } from "../environments/environment.ts";
+import { keyAt, rootKey, seedOf } from "../random.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import type { RolloutPolicy } from "../rollout/setting.ts";
+import { temporaryPrefix } from "../runs/durable.ts";
+import type { CheckpointState } from "../runs/records.ts";
+import { loadTokenizer } from "../text/tokenizer.ts";
+import { writeWordTokenizer } from "../text/word-tokenizer.ts";
+
+export interface OpenPolicy extends RolloutPolicy {
+  readonly info: PolicyInfo;
+  /** The model directory it began from. */
+  readonly source: string;
+}
+
+export type OpenPolicies = Readonly<Record<string, OpenPolicy>>;
+
+type PolicyRecipe = Recipe["policies"][string];
+
+/**
+ * Makes every policy of the recipe in the engine, untrained or as its directory has it. Presets are made once, in
+ * `models`, so that adapters of one preset share a base.
+ */
+export async function openPolicies(
+  engine: Engine,
+  recipe: Recipe,
+  environment: Environment,
+  models: string,
+): Promise<OpenPolicies> {
+  const opened: Record<string, OpenPolicy> = {};
+  for (const [name, policy] of Object.entries(recipe.policies)) {
+    const source = await sourceOf(policy, recipe, environment, models);
+    const tokenizer = loadTokenizer(source);
+    const info = await engine.createPolicy({ name, model: source, ...adapterOf(name, policy, recipe.seed) });
+    opened[name] = { tokenizer, maxLength: info.maxLength, info, source };
+  }
+  return opened;
+}
+
+/** Brings policies and optimizers back to a checkpoint. */
+export async function restorePolicies(
+  engine: Engine,
+  directory: string,
+  policies: CheckpointState["policies"],
+): Promise<void> {
+  for (const [name, { model, optimizer }] of Object.entries(policies)) {
+    await engine.load(name, path.join(directory, model));
+    if (optimizer !== null) await engine.loadOptimizer(name, path.join(directory, optimizer));
+  }
+}
+
+/** Names of the files of a checkpoint. */
+export function checkpointFiles(names: Iterable<string>): CheckpointState["policies"] {
+  return Object.fromEntries(
+    [...names].map((name) => [name, { model: name, optimizer: `${name}.optimizer` }]),
+  );
+}
+
+/** Writes each policy as a model directory that can be used by itself, and its optimizer. */
+export async function savePolicies(
+  engine: Engine,
+  directory: string,
+  files: CheckpointState["policies"],
+  opened: OpenPolicies,
+): Promise<void> {
+  for (const [name, { model, optimizer }] of Object.entries(files)) {
+    const target = path.join(directory, model);
+    await engine.save(name, target);
+    if (optimizer !== null) await engine.saveOptimizer(name, path.join(directory, optimizer));
+    const source = opened[name]?.source;
+    if (source !== undefined) await copyTextFiles(source, target);
+  }
+}
+
+async function sourceOf(
+  { model }: PolicyRecipe,
+  recipe: Recipe,
+  environment: Environment,
+  models: string,
+): Promise<string> {
+  if ("path" in model) return path.resolve(model.path);
+  const directory = path.join(models, model.preset);
+  if ((await fs.stat(directory).catch(() => null)) !== null) return directory;
+  const tokenizer = path.join(models, `${temporaryPrefix}tokenizer`);
+  writeWordTokenizer(tokenizer, environment.words);
+  const seed = seedOf(keyAt(rootKey(recipe.seed), "model", model.preset));
+  await initModel({ directory, preset: model.preset, tokenizer, seed });
+  await fs.rm(tokenizer, { recursive: true });
+  return directory;
+}
+
+function adapterOf(name: string, { adapter }: PolicyRecipe, seed: number): { adapter?: AdapterOptions } {
+  if (adapter === undefined) return {};
+  return { adapter: { ...adapter, seed: seedOf(keyAt(rootKey(seed), "adapter", name)) } };
+}
+
+const textFiles = [
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "chat_template.jinja",
+  "generation_config.json",
+  "special_tokens_map.json",
+  "added_tokens.json",
+  "vocab.json",
+  "merges.txt",
+];
+
+/** Tokenizer and template go with the weights; an engine that wrote them already is not overruled. */
+async function copyTextFiles(source: string, target: string): Promise<void> {
+  for (const name of textFiles) {
+    const [from, to] = [path.join(source, name), path.join(target, name)];
+    const copied = await fs.copyFile(from, to, fs.constants.COPYFILE_EXCL).catch((error: unknown) => error);
+    const code = (copied as NodeJS.ErrnoException | undefined)?.code;
+    if (code !== undefined && code !== "ENOENT" && code !== "EEXIST") throw copied;
+  }
+}

@@ -1,0 +1,66 @@
+/** result.json, made from the records of a finished run. */
+import path from "node:path";
+import type { Run } from "../runs/run.ts";
+import { readMetrics } from "../runs/read.ts";
+import { schemaVersion } from "../runs/records.ts";
+import type { RunResult, StepMetrics, Timing } from "../runs/records.ts";
+import type { OpenPolicies } from "./policies.ts";
+import type { Session } from "./session.ts";
+
+/** @param trainedAt The last checkpoint's folder, relative to the run; null where no step was taken. */
+export async function buildResult(
+  session: Session,
+  run: Run,
+  policies: OpenPolicies,
+  trainedAt: string | null,
+): Promise<RunResult> {
+  const { recipe, engine } = session;
+  const evaluations = await run.evaluations();
+  const metrics = await readMetrics(run.layout.directory);
+  const sampled = [
+    ...metrics.map(({ rollout }) => rollout?.sampledTokens ?? 0),
+    ...evaluations.map((row) => row.sampledTokens),
+  ];
+  return {
+    schema_version: schemaVersion,
+    recipe: recipe.name,
+    seed: recipe.seed,
+    engine: engine.description,
+    steps: { warmStart: recipe.warmStart?.steps ?? 0, reinforcement: recipe.train.steps },
+    policies: Object.fromEntries(
+      Object.entries(policies).map(([name, { info, source }]) => {
+        const directory =
+          session.trained.has(name) && trainedAt !== null ? `${trainedAt}/${name}` : relative(run, source);
+        return [
+          name,
+          { parameters: info.parameters, trainableParameters: info.trainableParameters, directory },
+        ];
+      }),
+    ),
+    table: evaluations.filter(({ moment }) => moment !== "during"),
+    tokens: { sampled: total(sampled), trained: total(metrics.flatMap(trainedTokens)) },
+    seconds: secondsOf(await run.timings()),
+  };
+}
+
+function trainedTokens(metrics: StepMetrics): number[] {
+  return Object.values(metrics.policies).map(({ tokens }) => tokens);
+}
+
+/** Time spent in processes that were killed after their last checkpoint is not in the records and does not count. */
+function secondsOf(timings: readonly Timing[]): RunResult["seconds"] {
+  const of = (what: Timing["what"]) =>
+    total(timings.filter((timing) => timing.what === what).map(({ seconds }) => seconds));
+  const [warmStart, reinforcement, evaluation] = [of("warm-start"), of("reinforcement"), of("evaluation")];
+  return { warmStart, reinforcement, evaluation, total: warmStart + reinforcement + evaluation };
+}
+
+/** A folder inside the run is named from the run, so that the run can be moved. */
+function relative(run: Run, directory: string): string {
+  const inside = path.relative(run.layout.directory, directory);
+  return inside.startsWith("..") || path.isAbsolute(inside) ? directory : inside;
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}

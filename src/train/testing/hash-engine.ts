@@ -1,0 +1,144 @@
+/**
+ * An engine without a model, for tests of the loop: a policy's weights are one number that every sampled token depends on
+ * and that every trained token, weight and advantage changes. Two runs that end with the same number did the same things
+ * in the same order.
+ */
+import fs from "node:fs/promises";
+import path from "node:path";
+import type { Datum, Engine, LossResult, SampleRequest, SampledSequence } from "../../engines/engine.ts";
+import { TroupeError } from "../../errors.ts";
+import { childKey, drawInt, generatorOf, keyAt, rootKey, seedOf } from "../../random.ts";
+
+interface HashPolicy {
+  weights: number;
+  gradient: number;
+  steps: number;
+  readonly vocabularySize: number;
+  readonly endToken: number;
+}
+
+export interface HashEngineOptions {
+  readonly vocabularySize: number;
+  readonly endToken: number;
+  readonly onCall?: (verb: "sample" | "forwardBackward" | "optimStep" | "save", policy: string) => void;
+}
+
+export class HashEngine implements Engine {
+  readonly capabilities: Engine["capabilities"] = {
+    wholeModel: true,
+    adapters: true,
+    losses: ["cross_entropy", "importance_sampling", "ppo"],
+    topK: true,
+    stopStrings: true,
+    deterministic: true,
+  };
+  readonly description = "hash engine";
+  readonly policies = new Map<string, HashPolicy>();
+  readonly #options: HashEngineOptions;
+
+  constructor(options: HashEngineOptions) {
+    this.#options = options;
+  }
+
+  async createPolicy({ name }: { name: string }): Promise<Awaited<ReturnType<Engine["createPolicy"]>>> {
+    const { vocabularySize, endToken } = this.#options;
+    this.policies.set(name, { weights: 1, gradient: 0, steps: 0, vocabularySize, endToken });
+    return { name, parameters: 2, trainableParameters: 2, maxLength: 4096, vocabularySize };
+  }
+
+  async removePolicy(name: string): Promise<void> {
+    this.policies.delete(name);
+  }
+
+  async sample(request: SampleRequest, options?: { signal?: AbortSignal }): Promise<SampledSequence[]> {
+    const policy = this.#policy(request.policy);
+    await tick(options?.signal);
+    this.#options.onCall?.("sample", request.policy);
+    const root = keyAt(rootKey(request.seed), policy.weights, ...request.prompt);
+    return Array.from({ length: request.count }, (_, index) => {
+      const generator = generatorOf(childKey(root, index));
+      const length = 1 + drawInt(generator, Math.min(8, request.maxTokens));
+      const tokens = Int32Array.from({ length }, () => drawInt(generator, policy.vocabularySize));
+      tokens[length - 1] = policy.endToken;
+      return { tokens, logprobs: new Float32Array(length).fill(-1), stopReason: "stop" };
+    });
+  }
+
+  forward(data: readonly Datum[]): Promise<LossResult> {
+    return Promise.resolve(lossOf(data));
+  }
+
+  async forwardBackward(
+    data: readonly Datum[],
+    _loss: unknown,
+    options?: { signal?: AbortSignal },
+  ): Promise<LossResult> {
+    await tick(options?.signal);
+    for (const datum of data) {
+      const policy = this.#policy(datum.policy);
+      this.#options.onCall?.("forwardBackward", datum.policy);
+      const numbers = datum.continuations.flatMap(({ tokens, weights, advantages, logprobs }) =>
+        [tokens, weights, advantages, logprobs].flatMap((values) => Array.from(values ?? [], bitsOf)),
+      );
+      policy.gradient = seedOf(keyAt(rootKey(policy.gradient), ...datum.prompt, ...numbers));
+    }
+    return lossOf(data);
+  }
+
+  async optimStep(name: string, adam: object): Promise<{ gradientNorm: number }> {
+    await tick();
+    const policy = this.#policy(name);
+    this.#options.onCall?.("optimStep", name);
+    const rates = Object.values(adam).map((value) => bitsOf(Number(value)));
+    policy.weights = seedOf(keyAt(rootKey(policy.weights), policy.gradient, policy.steps, ...rates));
+    policy.gradient = 0;
+    policy.steps += 1;
+    return { gradientNorm: 1 };
+  }
+
+  async save(name: string, directory: string): Promise<void> {
+    this.#options.onCall?.("save", name);
+    await fs.mkdir(directory);
+    await fs.writeFile(path.join(directory, "weights"), String(this.#policy(name).weights));
+  }
+
+  async load(name: string, directory: string): Promise<void> {
+    this.#policy(name).weights = Number(await fs.readFile(path.join(directory, "weights"), "utf8"));
+  }
+
+  async saveOptimizer(name: string, file: string): Promise<void> {
+    await fs.writeFile(file, String(this.#policy(name).steps));
+  }
+
+  async loadOptimizer(name: string, file: string): Promise<void> {
+    this.#policy(name).steps = Number(await fs.readFile(file, "utf8"));
+  }
+
+  async close(): Promise<void> {
+    this.policies.clear();
+  }
+
+  #policy(name: string): HashPolicy {
+    const policy = this.policies.get(name);
+    if (policy === undefined) throw new TroupeError("bad_arguments", `There is no policy ${name}.`);
+    return policy;
+  }
+}
+
+async function tick(signal?: AbortSignal): Promise<void> {
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled.");
+}
+
+function lossOf(data: readonly Datum[]): LossResult {
+  const continuations = data.flatMap((datum) => datum.continuations);
+  const tokens = continuations.reduce((sum, { tokens: ids }) => sum + ids.length, 0);
+  return { loss: 1, tokens, entropy: tokens, kl: 0, clipped: 0, logprobs: [] };
+}
+
+/** The float's bits as an integer, for keys. */
+function bitsOf(value: number): number {
+  return new Uint32Array(Float32Array.of(value).buffer)[0] as number;
+}

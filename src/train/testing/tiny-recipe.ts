@@ -1,0 +1,44 @@
+/** A recipe of seconds, for tests. */
+import { algorithmFrom } from "../../credit/algorithms.ts";
+import { createEnvironment } from "../../environments/registry.ts";
+import type { RecipeInput } from "../../recipes/schema.ts";
+import { recipeSchema } from "../../recipes/schema.ts";
+import type { Resolved } from "../session.ts";
+
+/** Roles that share a policy, or have one each. */
+export function tinyRecipe(changes: Partial<RecipeInput> = {}): Resolved {
+  const recipe = recipeSchema.parse({
+    name: "tiny",
+    environment: { name: "plan-path", size: 4 },
+    team: {
+      roles: {
+        scout: { policy: "shared", prompt: "", maxTokens: 8 },
+        planner: { policy: "shared", prompt: "", maxTokens: 8 },
+      },
+      phases: [["scout"], ["planner"]],
+      turns: 2,
+    },
+    policies: { shared: { model: { preset: "nano" } } },
+    algorithm: { name: "at-grpo", samples: 3 },
+    warmStart: { steps: 3, demonstrationsPerStep: 4, learningRate: 0.003 },
+    train: { steps: 4, tasksPerStep: 3, learningRate: 0.001, minibatches: 2 },
+    evaluation: {
+      tasks: 6,
+      every: 2,
+      tasksDuring: 3,
+      compare: {
+        single: {
+          roles: { planner: { policy: "shared", prompt: "", maxTokens: 8 } },
+          phases: [["planner"]],
+          turns: 2,
+        },
+      },
+    },
+    checkpoint: { every: 2, keep: 2 },
+    engine: { threads: 1 },
+    ...changes,
+  } satisfies RecipeInput);
+  const { name, ...options } = recipe.environment;
+  const { name: row, ...columns } = recipe.algorithm;
+  return { recipe, environment: createEnvironment(name, options), algorithm: algorithmFrom(row, columns) };
+}

@@ -1,0 +1,276 @@
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { TroupeError } from "../errors.ts";
+import { readEpisodes, readEvaluations, readMetrics, readTimings } from "../runs/read.ts";
+import type { RecipeInput } from "../recipes/schema.ts";
+import type { RunResult } from "../runs/records.ts";
+import type { TrainEvent } from "./events.ts";
+import type { Resolved } from "./session.ts";
+import { superviseOnly } from "./supervise.ts";
+import { HashEngine } from "./testing/hash-engine.ts";
+import type { HashEngineOptions } from "./testing/hash-engine.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { train } from "./train.ts";
+import type { TrainOptions } from "./train.ts";
+
+let root = "";
+beforeEach(async () => {
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-train-"));
+});
+afterEach(() => fs.rm(root, { recursive: true }));
+
+const twoPolicies = (frozen: { scout?: boolean; planner?: boolean } = {}): Partial<RecipeInput> => ({
+  team: {
+    roles: {
+      scout: { policy: "first", prompt: "", maxTokens: 8, frozen: frozen.scout ?? false },
+      planner: { policy: "second", prompt: "", maxTokens: 8, frozen: frozen.planner ?? false },
+    },
+    phases: [["scout"], ["planner"]],
+    turns: 2,
+  },
+  policies: { first: { model: { preset: "nano" } }, second: { model: { preset: "nano" } } },
+  evaluation: { tasks: 2 },
+});
+
+function hashEngine(resolved: Resolved, onCall?: HashEngineOptions["onCall"]): HashEngine {
+  const vocabularySize = resolved.environment.words.length + 6;
+  return new HashEngine({ vocabularySize, endToken: 2, ...(onCall === undefined ? {} : { onCall }) });
+}
+
+interface Trained {
+  readonly events: TrainEvent[];
+  readonly weights: Record<string, number>;
+  readonly status: string;
+}
+
+async function trainOnce(
+  name: string,
+  resolved: Resolved,
+  options: Partial<TrainOptions> = {},
+): Promise<Trained> {
+  const events: TrainEvent[] = [];
+  const engine = (options.engine as HashEngine | undefined) ?? hashEngine(resolved);
+  const onEvent = (event: TrainEvent) => {
+    events.push(event);
+    options.onEvent?.(event);
+  };
+  const outcome = await train({ ...resolved, directory: path.join(root, name), ...options, engine, onEvent });
+  const weights = Object.fromEntries(
+    [...engine.policies].map(([policy, { weights: value }]) => [policy, value]),
+  );
+  return { events, weights, status: outcome.status };
+}
+
+/** Every file of a run except the clock's, by name. */
+async function recordsOf(name: string): Promise<Record<string, string>> {
+  const directory = path.join(root, name);
+  const entries = await fs.readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && entry.name !== "timings.jsonl");
+  const contents = files.map(async (entry) => {
+    const file = path.join(entry.parentPath, entry.name);
+    const text = await fs.readFile(file, "latin1");
+    return [
+      path.relative(directory, file),
+      entry.name === "result.json" ? withoutClock(text) : text,
+    ] as const;
+  });
+  return Object.fromEntries(await Promise.all(contents));
+}
+
+function withoutClock(text: string): string {
+  const { seconds: _, ...rest } = JSON.parse(text) as RunResult;
+  return JSON.stringify(rest);
+}
+
+test("a run goes from warm start to the table", async () => {
+  const { events, status } = await trainOnce("run", tinyRecipe());
+  expect(status).toBe("finished");
+  const shown = events.flatMap((event) => {
+    if (event.type === "step") return [`${event.metrics.stage} ${event.metrics.stageStep}`];
+    if (event.type === "evaluation") return [`${event.evaluation.team} ${event.evaluation.moment}`];
+    if (event.type === "checkpoint") return [`checkpoint ${event.step}`];
+    return ["run-started", "stage-started", "finished"].includes(event.type) ? [event.type] : [];
+  });
+  expect(shown).toEqual([
+    "run-started",
+    "stage-started",
+    "warm-start 1",
+    "warm-start 2",
+    "checkpoint 2",
+    "warm-start 3",
+    "checkpoint 3",
+    "team before",
+    "single before",
+    "stage-started",
+    "reinforcement 1",
+    "reinforcement 2",
+    "checkpoint 5",
+    "team during",
+    "reinforcement 3",
+    "reinforcement 4",
+    "checkpoint 7",
+    "team after",
+    "finished",
+  ]);
+  const directory = path.join(root, "run");
+  expect((await readMetrics(directory)).map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  expect(await readTimings(directory)).toHaveLength(7 + 4);
+  expect((await readEvaluations(directory)).map(({ tasks }) => tasks)).toEqual([6, 6, 3, 6]);
+  const finished = events.at(-1);
+  if (finished?.type !== "finished") throw new Error("unreachable: asserted above");
+  expect(finished.result.table.map(({ team, moment }) => `${team} ${moment}`)).toEqual([
+    "team before",
+    "single before",
+    "team after",
+  ]);
+  const { directory: weights } = finished.result.policies["shared"] ?? { directory: "" };
+  expect(weights).toBe("checkpoints/step-7/shared");
+  expect(await fs.readdir(path.join(directory, weights))).toEqual([
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "weights",
+  ]);
+});
+
+test("a finished run is shown again, not run again", async () => {
+  await trainOnce("run", tinyRecipe());
+  const before = await recordsOf("run");
+  const { events } = await trainOnce("run", tinyRecipe());
+  expect(events).toMatchObject([{ type: "finished", alreadyDone: true }]);
+  expect(await recordsOf("run")).toEqual(before);
+});
+
+test("recorded episodes hold exact tokens, both rewards and the credit of every action, kept or not", async () => {
+  await trainOnce("run", tinyRecipe());
+  const records = await readEpisodes(path.join(root, "run"), 4);
+  const actions = records.filter((record) => record.kind === "action");
+  expect(records.filter((record) => record.kind === "episode")).toHaveLength(3);
+  expect(new Set(actions.map(({ kept }) => kept))).toEqual(new Set([true, false]));
+  for (const action of actions) {
+    expect(action.logprobs).toHaveLength(action.tokens.length);
+    expect(action.tokens.at(-1)).toBe(2);
+    expect(Object.keys(action.parts).length).toBeGreaterThan(0);
+    const group = actions.filter((other) => other.group === action.group);
+    expect(group).toHaveLength(3);
+    expect(group.reduce((sum, member) => sum + (member.advantage ?? Number.NaN), 0)).toBeCloseTo(0, 6);
+  }
+});
+
+test("stopped after any step and gone on with, a run ends with the same weights and records", async () => {
+  const resolved = tinyRecipe({ checkpoint: { every: 2, keep: 1 } });
+  const whole = await trainOnce("whole", resolved);
+  const stops: unknown[] = [];
+  let part: Trained;
+  do {
+    const stop = new AbortController();
+    const onEvent = (event: TrainEvent) => event.type === "step" && stop.abort();
+    part = await trainOnce("parts", resolved, { stop: stop.signal, onEvent });
+    stops.push(part.events.at(-1));
+  } while (part.status === "interrupted");
+  // The stop after the last step cancels its evaluation only.
+  const steps = [1, 2, 3, 4, 5, 6, 7];
+  const interrupted = steps.map((step) => ({ type: "interrupted", step, checkpoint: step }));
+  expect(stops).toMatchObject([...interrupted, { type: "finished" }]);
+  expect(part.weights).toEqual(whole.weights);
+  expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
+});
+
+test("stopped in the middle of an evaluation, it is the evaluation that is made again", async () => {
+  await trainOnce("whole", tinyRecipe());
+  const stop = new AbortController();
+  const onEvent = (event: TrainEvent) =>
+    event.type === "evaluation-progress" && event.team === "single" && stop.abort();
+  const { status } = await trainOnce("parts", tinyRecipe(), { stop: stop.signal, onEvent });
+  expect(status).toBe("interrupted");
+  expect((await readEvaluations(path.join(root, "parts"))).map(({ team }) => team)).toEqual(["team"]);
+  const { events } = await trainOnce("parts", tinyRecipe());
+  expect(events.find((event) => event.type === "evaluation")?.evaluation.team).toBe("single");
+  expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
+});
+
+test.each(["sample", "forwardBackward", "optimStep"] as const)(
+  "cancelled in the middle of a %s, a run goes on from its last checkpoint to the same end",
+  async (verb) => {
+    await trainOnce("whole", tinyRecipe());
+    const cancel = new AbortController();
+    let calls = 0;
+    const engine = hashEngine(tinyRecipe(), (called) => {
+      calls += called === verb ? 1 : 0;
+      if (calls === 6) cancel.abort();
+    });
+    const { status, events } = await trainOnce("parts", tinyRecipe(), { engine, cancel: cancel.signal });
+    expect(status).toBe("interrupted");
+    expect(events.at(-1)?.type).toBe("interrupted");
+    expect((await trainOnce("parts", tinyRecipe())).status).toBe("finished");
+    expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
+  },
+);
+
+test("an engine that fails leaves a run that can go on", async () => {
+  await trainOnce("whole", tinyRecipe());
+  const engine = hashEngine(tinyRecipe(), (verb) => {
+    if (verb === "save") throw new TroupeError("no_memory", "no memory");
+  });
+  await expect(trainOnce("parts", tinyRecipe(), { engine })).rejects.toMatchObject({ code: "no_memory" });
+  expect((await trainOnce("parts", tinyRecipe())).status).toBe("finished");
+  expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
+});
+
+test("roles with a policy each: both learn, and neither disturbs the other", async () => {
+  const { weights, events } = await trainOnce("run", tinyRecipe(twoPolicies()));
+  expect(new Set([1, weights["first"], weights["second"]]).size).toBe(3);
+  const steps = events.filter((event) => event.type === "step");
+  for (const { metrics } of steps) expect(Object.keys(metrics.policies)).toEqual(["first", "second"]);
+});
+
+test("a frozen role's policy stays as the warm start left it; the others learn", async () => {
+  const all = await trainOnce(
+    "warm",
+    tinyRecipe({ ...twoPolicies(), train: { steps: 0, tasksPerStep: 1, learningRate: 1 } }),
+  );
+  const frozen = await trainOnce("run", tinyRecipe(twoPolicies({ scout: true })));
+  expect(frozen.weights["first"]).toBe(all.weights["first"]);
+  expect(frozen.weights["second"]).not.toBe(all.weights["second"]);
+});
+
+test("a frozen policy of the user's own directory is not touched by the warm start either", async () => {
+  await trainOnce("base", tinyRecipe());
+  const model = { path: path.join(root, "base", "models", "nano") };
+  const recipe = tinyRecipe({
+    ...twoPolicies({ scout: true }),
+    policies: { first: { model }, second: { model: { preset: "nano" } } },
+  });
+  const { weights, events } = await trainOnce("run", recipe);
+  expect(weights["first"]).toBe(1);
+  const finished = events.at(-1);
+  if (finished?.type !== "finished") throw new Error(`ended with ${finished?.type}`);
+  expect(finished.result.policies["first"]?.directory).toBe(model.path);
+  expect(finished.result.policies["second"]?.directory).toBe("checkpoints/step-7/second");
+});
+
+test("the seed decides everything, the evaluation's tasks excepted", async () => {
+  const first = await trainOnce("a", tinyRecipe());
+  const again = await trainOnce("b", tinyRecipe());
+  const other = await trainOnce("c", tinyRecipe({ seed: 2 }));
+  expect(again.weights).toEqual(first.weights);
+  expect(other.weights).not.toEqual(first.weights);
+  expect(await recordsOf("a")).toEqual(await recordsOf("b"));
+});
+
+test("the warm start alone ends with every team's evaluation", async () => {
+  const events: TrainEvent[] = [];
+  const resolved = tinyRecipe();
+  const onEvent = (event: TrainEvent) => events.push(event);
+  const options = { ...resolved, directory: path.join(root, "sft"), engine: hashEngine(resolved), onEvent };
+  expect((await superviseOnly(options)).status).toBe("finished");
+  const evaluations = events.flatMap((event) => (event.type === "evaluation" ? [event.evaluation] : []));
+  expect(evaluations.map(({ team, moment, step }) => [team, moment, step])).toEqual([
+    ["team", "after", 3],
+    ["single", "after", 3],
+  ]);
+  await expect(async () =>
+    superviseOnly({ ...options, recipe: { ...resolved.recipe, warmStart: undefined } }),
+  ).rejects.toThrow("has no warmStart");
+});

@@ -1,0 +1,73 @@
+/** One step's updates of one policy: minibatches × epochs of gradient and optimizer step. */
+import type { AdamOptions, Datum, Engine, Loss, LossResult } from "../engines/engine.ts";
+import { TroupeError } from "../errors.ts";
+import type { PolicyMetrics } from "../runs/records.ts";
+import { mean } from "../statistics.ts";
+import type { Schedule } from "./schedule.ts";
+import { learningRateAt } from "./schedule.ts";
+
+/** The optimizer of a stage, as recipes give it. */
+export interface OptimizerSettings extends Schedule {
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly epsilon: number;
+  readonly weightDecay: number;
+  readonly clipNorm: number;
+}
+
+export interface Update {
+  readonly policy: string;
+  readonly loss: Loss;
+  /** Each makes one optimizer step; an empty one makes none. */
+  readonly batches: readonly (readonly Datum[])[];
+  readonly adam: AdamOptions;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Adam's options at a step of the stage, counted from 1; the policy's own learning rate replaces the stage's. */
+export function adamAt(settings: OptimizerSettings, step: number, learningRate?: number): AdamOptions {
+  const { beta1, beta2, epsilon, weightDecay, clipNorm } = settings;
+  const schedule = { ...settings, learningRate: learningRate ?? settings.learningRate };
+  return { learningRate: learningRateAt(schedule, step), beta1, beta2, epsilon, weightDecay, clipNorm };
+}
+
+/** Throws `bad_recipe` where the gradient is not a number any more: no later step could mend the weights. */
+export async function updatePolicy(engine: Engine, update: Update): Promise<PolicyMetrics> {
+  const results: (LossResult & { readonly gradientNorm: number })[] = [];
+  for (const data of update.batches.filter((batch) => batch.length > 0)) {
+    const cancellable = update.signal === undefined ? {} : { signal: update.signal };
+    const result = await engine.forwardBackward(data, update.loss, cancellable);
+    const { gradientNorm } = await engine.optimStep(update.policy, update.adam);
+    if (!Number.isFinite(result.loss) || !Number.isFinite(gradientNorm)) throw diverged(update, result.loss);
+    results.push({ ...result, gradientNorm });
+  }
+  return summary(results, update.adam.learningRate);
+}
+
+function summary(
+  results: readonly (LossResult & { readonly gradientNorm: number })[],
+  learningRate: number,
+): PolicyMetrics {
+  const total = (field: "tokens" | "entropy" | "kl" | "clipped") =>
+    results.reduce((sum, result) => sum + result[field], 0);
+  const tokens = total("tokens");
+  const perToken = (sum: number) => (tokens === 0 ? 0 : sum / tokens);
+  return {
+    loss: mean(results.map(({ loss }) => loss)),
+    tokens,
+    optimizerSteps: results.length,
+    learningRate,
+    gradientNorm: Math.max(0, ...results.map(({ gradientNorm }) => gradientNorm)),
+    entropy: perToken(total("entropy")),
+    kl: perToken(total("kl")),
+    clipShare: perToken(total("clipped")),
+  };
+}
+
+function diverged({ policy, adam }: Update, loss: number): TroupeError {
+  return new TroupeError(
+    "bad_recipe",
+    `Training diverged: the loss of policy ${policy} is ${loss} or its gradient is not finite. Its learning rate was ` +
+      `${adam.learningRate}; lower it, add warmupSteps or a smaller clipNorm, and start a new run.`,
+  );
+}

@@ -1,0 +1,69 @@
+/** Supervised steps on generated demonstrations, so that reinforcement has something to reinforce. */
+import type { Datum } from "../engines/engine.ts";
+import { TroupeError } from "../errors.ts";
+import { keyAt } from "../random.ts";
+import { schemaVersion } from "../runs/records.ts";
+import type { PolicyMetrics, StepMetrics, Timing } from "../runs/records.ts";
+import { examplesOf, weighted } from "./examples.ts";
+import type { Session } from "./session.ts";
+import { forTrained, timed } from "./session.ts";
+import { isTaught } from "./teams.ts";
+import { adamAt, updatePolicy } from "./update.ts";
+
+export interface StepRecord {
+  readonly metrics: StepMetrics;
+  readonly timing: Timing;
+}
+
+/** One step, counted from 1 within the stage. */
+export async function warmStartStep(session: Session, stageStep: number): Promise<StepRecord> {
+  session.emit({ type: "phase", phase: "training" });
+  const { value: policies, seconds } = await timed(() => {
+    const data = Map.groupBy(lessonData(session, stageStep), (datum) => datum.policy);
+    return forTrained(session, (policy) => teach(session, policy, stageStep, data.get(policy) ?? []));
+  });
+  return {
+    metrics: { schema_version: schemaVersion, step: stageStep, stage: "warm-start", stageStep, policies },
+    timing: {
+      schema_version: schemaVersion,
+      step: stageStep,
+      what: "warm-start",
+      seconds,
+      training: seconds,
+    },
+  };
+}
+
+function lessonData(session: Session, stageStep: number): Datum[] {
+  const lessons = {
+    environment: session.environment,
+    teams: session.teams.map(({ team }) => team),
+    policies: session.policies,
+    isTaught: (role: { policy: string; frozen: boolean }) => isTaught(session.recipe, role),
+  };
+  const tasks = settingsOf(session).demonstrationsPerStep;
+  return Array.from({ length: tasks }, (_, task) =>
+    examplesOf(lessons, keyAt(session.root, "warm-start", stageStep, task)),
+  ).flat();
+}
+
+function teach(
+  session: Session,
+  policy: string,
+  stageStep: number,
+  data: readonly Datum[],
+): Promise<PolicyMetrics> {
+  return updatePolicy(session.engine, {
+    policy,
+    loss: { type: "cross_entropy" },
+    batches: [weighted(data)],
+    adam: adamAt(settingsOf(session), stageStep),
+    signal: session.cancel,
+  });
+}
+
+function settingsOf({ recipe }: Session): NonNullable<Session["recipe"]["warmStart"]> {
+  if (recipe.warmStart === undefined)
+    throw new TroupeError("internal", "a recipe without a warm start has no such step");
+  return recipe.warmStart;
+}
