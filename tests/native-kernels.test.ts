@@ -27,7 +27,7 @@ test("files compiled for an instruction set leave no shared inline function behi
     const isa = /isa_(\w+)\.cc/u.exec(object)?.[1] ?? "";
     const symbols = execFileSync("nm", ["-C", `${output}${object}`], { encoding: "utf8" }).split("\n");
     const shared = symbols.filter((line) => / [VvWu] /u.test(line) && !line.includes(`troupe::${isa}::`));
-    expect(shared, object).toEqual([]);
+    expect({ object, shared }).toEqual({ object, shared: [] });
   }
 });
 

@@ -19,19 +19,40 @@ static void pack_rows(const float* from, ptrdiff_t stride, int rows, int k, int 
     }
 }
 
-// to[s·width + c] = element s of column c, with k the rows of `from`; `columns` ≤ width of them exist. width is a
-// multiple of lanes, or the store of the last lanes may run past it into the next step, which is written after.
+// `lanes` columns of one step, from column c of `from`; zero where the step or the columns do not exist.
 template <class Op>
-static void pack_columns(const float* from, ptrdiff_t stride, int k, int steps, int columns,
-                         typename Op::Element* to, int width) {
+TROUPE_INLINE typename Op::Group step_of_columns(const float* from, ptrdiff_t stride, int k, int step, int columns) {
+  const int rows = smaller(Op::per_step, k - step * Op::per_step);
+  if (rows <= 0 || columns <= 0) return typename Op::Group{};
+  return Op::across_rows(from + static_cast<ptrdiff_t>(step) * Op::per_step * stride, stride, rows, columns);
+}
+
+// to[panel p][s][c] = element s of column p·panel + c, with k the rows of `from`; panels `apart` elements apart.
+template <class Op>
+static void pack_panels(const float* from, ptrdiff_t stride, int k, int steps, int columns, typename Op::Element* to,
+                        ptrdiff_t apart) {
+  for (int s = 0; s < steps; ++s)
+    for (int c = 0; c < columns; c += panel)
+      for (int j = 0; j < panel; j += lanes)
+        Op::store_group(to + c / panel * apart + s * panel + j,
+                        step_of_columns<Op>(from + c + j, stride, k, s, columns - c - j));
+}
+
+// The same for tiles of rows: columns first … first + height − 1 of `from` are the rows of one tile, [step][row], at
+// tile_offset. Steps run outside, so that `from` is read as it lies in memory. A step's store may run past the tile's
+// height into the next step, which is written after, or into the gap between tiles.
+TROUPE_INLINE ptrdiff_t tile_offset(int tile, int first, int steps) {
+  return static_cast<ptrdiff_t>(first) * steps + tile * 2 * lanes;
+}
+template <class Op>
+static void pack_tiles(const float* from, ptrdiff_t stride, int k, int steps, int rows, typename Op::Element* to) {
   for (int s = 0; s < steps; ++s) {
-    const int rows = smaller(Op::per_step, k - s * Op::per_step);
-    for (int c = 0; c < width; c += lanes) {
-      const bool exists = rows > 0 && c < columns;
-      Op::store_group(to + static_cast<ptrdiff_t>(s) * width + c,
-                      exists ? Op::across_rows(from + s * Op::per_step * stride + c, stride, rows, columns - c)
-                             : typename Op::Group{});
-    }
+    int tile = 0;
+    for_each_tile(rows, [&](int first, int height) {
+      typename Op::Element* start = to + tile_offset(tile++, first, steps) + s * height;
+      for (int j = 0; j < height; j += lanes)
+        Op::store_group(start + j, step_of_columns<Op>(from + first + j, stride, k, s, height - j));
+    });
   }
 }
 

@@ -11,7 +11,7 @@ namespace troupe::TROUPE_ISA {
 constexpr int block_steps = 256;             // of A and B between two visits of C: a panel of B is 32 KB
 constexpr int row_pitch = block_steps + 16;  // not a power of two, or the rows of a tile would share cache sets
 constexpr int block_rows = 16 * max_rows;    // of A, packed at a time; with block_steps, a quarter of the L2 cache
-constexpr int block_columns = 16 * panel;    // of X, packed at a time in weight_gradient
+constexpr int block_columns = 32 * panel;    // of X, packed at a time in weight_gradient
 
 // Blocks of nearly equal length: body(first step, steps).
 template <class Body>
@@ -42,7 +42,7 @@ struct TileProducts {
         pack_transposed<Op>(w + static_cast<ptrdiff_t>(p) * panel * cols, cols, columns, k, padded_steps(k),
                             panel_start, panel);
       else
-        pack_columns<Op>(w + p * panel, cols, k, padded_steps(k), columns, panel_start, panel);
+        pack_panels<Op>(w + p * panel, cols, k, padded_steps(k), columns, panel_start, 0);
     }
   }
 
@@ -98,26 +98,40 @@ struct TileProducts {
     }
   }
 
-  // A block of dY is packed per tile, as [step][row of the tile]: then its rows are dY's columns, read as they lie.
+  // A block of dY is packed as tiles of [step][row]: the rows of a tile are columns of dY, read as they lie.
   static void weight_gradient(const WeightProductArguments& p, Range rows, Range columns, uint8_t* scratch) {
     Element* left = reinterpret_cast<Element*>(scratch);
     Element* right = reinterpret_cast<Element*>(scratch + rows_bytes);
-    const int steps = steps_of(p.tokens, Op::per_step);
     for (int column = columns.begin; column < columns.end; column += block_columns) {
       const int width = smaller(block_columns, columns.end - column);
-      for_each_block(steps, [&](int first, int count) {
+      for_each_block(steps_of(p.tokens, Op::per_step), [&](int first, int count) {
         const ptrdiff_t token = static_cast<ptrdiff_t>(first) * Op::per_step;
         const int tokens = static_cast<int>(p.tokens - token);
-        for (int c = 0; c < width; c += panel)
-          pack_columns<Op>(p.x + token * p.ld_x + column + c, p.ld_x, tokens, count, smaller(panel, width - c),
-                           right + c * count, panel);
-        for_each_tile(rows.end - rows.begin, [&](int top, int height) {
-          const int row = rows.begin + top;
-          pack_columns<Op>(p.dy + token * p.ld_dy + row, p.ld_dy, tokens, count, height, left, height);
-          Tile<Op> tile{left, 1, height, right, panel, static_cast<ptrdiff_t>(panel) * count, count,
-                        p.dw + static_cast<ptrdiff_t>(row) * p.k_in + column, p.k_in, 0, Into::add};
-          sweep_panels(tile, height, {0, width});
-        });
+        pack_panels<Op>(p.x + token * p.ld_x + column, p.ld_x, tokens, count, width, right, panel * count);
+        for (int row = rows.begin; row < rows.end; row += block_rows) {
+          const int height = smaller(block_rows, rows.end - row);
+          pack_tiles<Op>(p.dy + token * p.ld_dy + row, p.ld_dy, tokens, count, height, left);
+          sweep_tiles({left, 1, 0, right, panel, panel * count, count,
+                       p.dw + static_cast<ptrdiff_t>(row) * p.k_in + column, p.k_in, 0, Into::add},
+                      height, width);
+        }
+      });
+    }
+  }
+
+  // All tiles that pack_tiles made against all panels of `width` columns.
+  static void sweep_tiles(Tile<Op> tile, int rows, int width) {
+    const Element *a = tile.a, *b = tile.b;
+    float* c = tile.c;
+    for (int column = 0; column < width; column += panel) {
+      int index = 0;
+      tile.b = b + column / panel * tile.b_panel;
+      tile.columns = smaller(panel, width - column);
+      for_each_tile(rows, [&](int first, int height) {
+        tile.a = a + tile_offset(index++, first, tile.steps);
+        tile.a_step = height;
+        tile.c = c + first * tile.c_row + column;
+        packed_tile<Op>(height, 1)(tile);
       });
     }
   }

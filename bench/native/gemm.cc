@@ -1,0 +1,142 @@
+// Matrix-product rates of every kernel set of this processor, beside oneDNN's where it is installed.
+//   node native/build.mjs --bench && native/build/gemm [set …] [--json]
+// GFLOP/s, the best of several runs of at least 30 ms each. y = x·Wᵀ with W packed beforehand (both here and in
+// oneDNN, which gets it reordered to its own liking), dW += dYᵀ·X from plain memory in both.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/kernels.h"
+#ifdef TROUPE_ONEDNN
+#include "one_dnn.h"
+#endif
+
+namespace {
+
+using namespace troupe;
+
+enum class Product { forward, weight_gradient };
+struct Shape {
+  Product product;
+  int m, n, k;  // forward: C[m × n] = A[m × k]·Wᵀ; weight_gradient: dW[m × n] over k tokens
+};
+
+const Shape shapes[] = {{Product::forward, 1, 512, 256},           {Product::forward, 1, 1024, 1024},
+                        {Product::forward, 16, 768, 256},          {Product::forward, 16, 256, 704},
+                        {Product::forward, 256, 768, 256},         {Product::forward, 256, 2048, 512},
+                        {Product::forward, 2000, 384, 128},        {Product::forward, 4000, 768, 256},
+                        {Product::forward, 4000, 256, 704},        {Product::forward, 4000, 1536, 512},
+                        {Product::forward, 4000, 150, 256},        {Product::forward, 1000, 4096, 1024},
+                        {Product::weight_gradient, 384, 128, 2000},  {Product::weight_gradient, 768, 256, 4000},
+                        {Product::weight_gradient, 256, 704, 4000},  {Product::weight_gradient, 1536, 512, 4000}};
+
+double seconds_of(const std::function<void()>& body) {
+  using Clock = std::chrono::steady_clock;
+  const auto time = [&](int repeats) {
+    const auto start = Clock::now();
+    for (int i = 0; i < repeats; ++i) body();
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  int repeats = 1;
+  while (time(repeats) < 0.03) repeats *= 2;
+  double best = 1e30;
+  for (int run = 0; run < 5; ++run) best = std::min(best, time(repeats) / repeats);
+  return best;
+}
+
+struct Data {
+  std::vector<float> a, b, c;
+  explicit Data(const Shape& s)
+      : a(static_cast<size_t>(s.k) * s.m), b(static_cast<size_t>(s.k) * s.n), c(static_cast<size_t>(s.m) * s.n) {
+    for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i * 37 % 101) / 101 - 0.5f;
+    for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i * 53 % 103) / 103 - 0.5f;
+  }
+};
+
+double rate(const Kernels& kernels, const Shape& s, Precision precision, ThreadPool& pool) {
+  Data data(s);
+  PackedMatrix packed;
+  std::function<void()> body;
+  if (s.product == Product::forward) {
+    kernels.pack(packed, data.b.data(), s.n, s.k, true, precision, pool);
+    body = [&] { kernels.multiply(data.a.data(), s.k, s.m, packed, data.c.data(), s.n, false, pool); };
+  } else {
+    body = [&] {
+      kernels.weight_gradient(data.a.data(), s.m, data.b.data(), s.n, s.k, s.m, s.n, data.c.data(), precision, pool);
+    };
+  }
+  return 2e-9 * s.m * s.n * s.k / seconds_of(body);
+}
+
+struct Column {
+  std::string name;
+  int threads;
+  std::function<double(const Shape&)> rate;
+};
+
+std::vector<Column> columns_for(ThreadPool& pool, const std::vector<std::string>& wanted) {
+  std::vector<Column> columns;
+  const auto asked = [&](const std::string& name) {
+    return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+  };
+  for (const char* name : {"avx2", "avx512", "avx512-bf16", "amx-bf16", "neon", "neon-bf16", "scalar"}) {
+    const Kernels* kernels = find_kernels(name);
+    if (!kernels || !asked(name)) continue;
+    const Precision precision = kernels->bfloat16 ? Precision::bfloat16 : Precision::float32;
+    columns.push_back({name, pool.threads(), [=, &pool](const Shape& s) { return rate(*kernels, s, precision, pool); }});
+  }
+#ifdef TROUPE_ONEDNN
+  for (bool pairs : {false, true}) {
+    const std::string name = pairs ? "onednn-bf16" : "onednn-f32";
+    if (!asked(name)) continue;
+    const int threads = pool.threads();
+    columns.push_back({name, threads, [=](const Shape& s) {
+      Data data(s);
+      bench::OneDnnProduct product(data.a.data(), data.b.data(), data.c.data(), s.m, s.n, s.k,
+                                   s.product == Product::weight_gradient, pairs, threads);
+      return 2e-9 * s.m * s.n * s.k / seconds_of([&] { product.run(); });
+    }});
+  }
+#endif
+  return columns;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::vector<std::string> wanted;
+  bool json = false;
+  for (int i = 1; i < count; ++i) {
+    if (std::strcmp(arguments[i], "--json") == 0)
+      json = true;
+    else
+      wanted.push_back(arguments[i]);
+  }
+  for (int threads : {1, 2}) {
+    ThreadPool pool(threads);
+    const auto columns = columns_for(pool, wanted);
+    if (!json) {
+      std::printf("%-34s", (std::to_string(threads) + (threads > 1 ? " threads, GFLOP/s" : " thread, GFLOP/s")).c_str());
+      for (const Column& column : columns) std::printf(" %12s", column.name.c_str());
+      std::printf("\n");
+    }
+    for (const Shape& s : shapes) {
+      const char* name = s.product == Product::forward ? "multiply" : "weight_gradient";
+      if (!json) std::printf("%-16s %5d x %4d x %5d", name, s.m, s.n, s.k);
+      for (const Column& column : columns) {
+        const double gflops = column.rate(s);
+        if (json)
+          std::printf("{\"product\":\"%s\",\"m\":%d,\"n\":%d,\"k\":%d,\"kernels\":\"%s\",\"threads\":%d,"
+                      "\"gflops\":%.1f}\n", name, s.m, s.n, s.k, column.name.c_str(), threads, gflops);
+        else
+          std::printf(" %12.1f", gflops);
+        std::fflush(stdout);
+      }
+      if (!json) std::printf("\n");
+    }
+  }
+}
