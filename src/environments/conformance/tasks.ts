@@ -107,7 +107,7 @@ function drawDemonstrations(setting: Setting, seats: readonly string[]): Demonst
 /** What only the starts of held-out tasks show; a seat that does not see all of its task is shown the same in both. */
 function heldOutObservations(setting: Setting): Set<string> {
   const train = startObservations(setting, "train");
-  return startObservations(setting, "heldOut").difference(train);
+  return new Set([...startObservations(setting, "heldOut")].filter((seen) => !train.has(seen)));
 }
 
 function startObservations(setting: Setting, split: Split): Set<string> {

@@ -41,9 +41,8 @@ export function createPlanPath(options: PathOptions): Environment<PathTask, Path
     render: renderState,
     solve(state, seat) {
       const path = canonicalPath(state.board, state.at);
-      return known(seat) === "scout"
-        ? writeRoute(options.size, path)
-        : writePlan(options.plan, options.size, path);
+      const { size } = state.board;
+      return known(seat) === "scout" ? writeRoute(size, path) : writePlan(options.plan, size, path);
     },
   };
 }

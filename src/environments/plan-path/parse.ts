@@ -44,7 +44,7 @@ export function readCells(text: string, size: number): ReadList {
   });
 }
 
-const cellShape = /^[a-z]\d{1,2}$/;
+const cellShape = /^[a-z][1-9]\d?$/;
 const compactMoves = /^[UDLR]{2,}$/;
 
 const moveMeanings = new Map<string, Meaning>(
@@ -67,14 +67,14 @@ function commonMeaning(word: string): Meaning {
 }
 
 /** Words, arrows, closing brackets, empty lines, ends of lines; everything else separates. */
-const tokens = /[\p{L}\p{N}_'’]+|[←↑→↓⇐⇑⇒⇓⬅⬆⬇➡]|[\])}]|\n[^\S\n]*\n|\n/gu;
+const tokens = /[\p{L}\p{N}_]+(?:['’][\p{L}\p{N}_]+)*|[←↑→↓⇐⇑⇒⇓⬅⬆⬇➡]|[\])}]|\n[^\S\n]*\n|\n/gu;
 
 interface List {
   readonly words: number[];
   readonly arrows: number[];
   readonly startsLine: boolean;
   plain: boolean;
-  /** How many words of the text had been read with the list's last item. */
+  /** How many words of the text, labels not counted, had been read with the list's last item. */
   end: number;
 }
 
@@ -92,7 +92,7 @@ function readLastList(text: string, mostItems: number, meaningOf: (word: string)
     if (token.startsWith("\n")) atLineStart = true;
     if (token === "\n") continue;
     const meaning = boundary.test(token) ? "boundary" : meaningOf(token);
-    if (meaning !== "boundary") read++;
+    if (meaning !== "boundary" && meaning !== "label") read++;
     if (typeof meaning === "object") {
       list ??= { words: [], arrows: [], startsLine: atLineStart, plain: true, end: 0 };
       addItems(list, meaning, mostItems, read);

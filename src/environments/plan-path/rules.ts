@@ -60,10 +60,11 @@ export function endTurn(state: PathState): PathState {
   return state.route === null ? state : { ...state, route: null };
 }
 
-export function outcomeOf({ board, start, at, closest }: PathState): Outcome {
+/** The score depends on where the agent stands in the end and on nothing else: no way of getting there can raise it. */
+export function outcomeOf({ board, start, at }: PathState): Outcome {
   if (at === board.goal) return { success: true, score: 1 };
   const atStart = distanceAt(board, start);
-  return { success: false, score: (atStart - closest) / atStart };
+  return { success: false, score: Math.max(0, atStart - distanceAt(board, at)) / atStart };
 }
 
 export function isSeat(seat: string): seat is Seat {

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { childKey, rootKey } from "../../random.ts";
+import type { Demonstration } from "../environment.ts";
+import { cellsByName } from "./cells.ts";
+import type { PathState } from "./rules.ts";
+import { pathEnvironment } from "./test-boards.ts";
+
+const seats = ["scout", "planner"];
+
+function drawn(options: object, asked: readonly string[] = seats, count = 300): Demonstration[] {
+  const environment = pathEnvironment({ demonstrations: options });
+  const keys = Array.from({ length: count }, (_, index) => childKey(rootKey(2), index));
+  return keys.flatMap((key) => environment.demonstrations?.(key, asked) ?? []);
+}
+
+function of(seat: string, examples: readonly Demonstration[]): Demonstration[] {
+  return examples.filter((example) => example.seat === seat);
+}
+
+function cellNamed(name: string): number {
+  return cellsByName(10).get(name) ?? -1;
+}
+
+/** The state that an observation shows. */
+function stateOf(observation: string): PathState {
+  const lines = new Map(
+    observation.split("\n").map((line) => [line.split(" ")[0], line.split(" ").slice(1)]),
+  );
+  const walls = new Set(lines.get("walls")?.map(cellNamed));
+  const [at = ""] = lines.get("at") ?? [];
+  const [goal = ""] = lines.get("goal") ?? [];
+  const cells = Array.from({ length: 100 }, (_, index) => (walls.has(index) ? "#" : "."));
+  return pathEnvironment().start({
+    board: { size: 10, walls: cells.join(""), goal: cellNamed(goal) },
+    start: cellNamed(at),
+  });
+}
+
+describe("demonstrations", () => {
+  it("are best plays, also beside a wrong route", () => {
+    const environment = pathEnvironment();
+    for (const { seat, observation, action } of drawn({ wrongRoute: 0.5 })) {
+      const { rewards } = environment.step(stateOf(observation), { [seat]: action });
+      expect(rewards[seat]).toMatchObject({ team: 1, local: 1 });
+    }
+  });
+
+  it("follow the route that is shown, where it is right", () => {
+    for (const { observation, action } of of("planner", drawn({ alone: 0, wrongRoute: 0 }))) {
+      const route = /scout (.*)/.exec(observation)?.[1]?.split(" ") ?? [];
+      const cells = route.map((name) => cellsByName(10).get(name) ?? 0);
+      const moves = cells.slice(1).map((cell, index) => cell - (cells[index] ?? 0));
+      const words = new Map([
+        [-10, "up"],
+        [10, "down"],
+        [-1, "left"],
+        [1, "right"],
+      ]);
+      expect(action).toBe(moves.map((move) => words.get(move)).join(" "));
+    }
+  });
+
+  it("show a route, a wrong route or none in the shares asked for", () => {
+    const planner = of("planner", drawn({ alone: 0.25, wrongRoute: 0.4 }, seats, 2000));
+    const alone = planner.filter(({ observation }) => !observation.includes("scout"));
+    const environment = pathEnvironment();
+    const wrong = planner.filter(({ observation }) => {
+      const route = /scout (.*)/.exec(observation)?.[1];
+      if (route === undefined) return false;
+      return environment.step(stateOf(observation), { scout: route }).rewards["scout"]?.team !== 1;
+    });
+    // Binomial over 2000, standard error .01.
+    expect(alone.length / 2000).toBeGreaterThan(0.21);
+    expect(alone.length / 2000).toBeLessThan(0.29);
+    // .75 × .4 = .3 are spoiled; of four kinds one, straight through the walls, sometimes happens to meet none.
+    expect(wrong.length / 2000).toBeGreaterThan(0.2);
+    expect(wrong.length / 2000).toBeLessThan(0.31);
+  });
+
+  it("of a planner alone show no route", () => {
+    const examples = drawn({}, ["planner"], 50);
+    expect(examples).toHaveLength(50);
+    expect(examples.some(({ observation }) => observation.includes("scout"))).toBe(false);
+  });
+
+  it("of several tasks on one board begin with the same line", () => {
+    const environment = pathEnvironment({ demonstrations: { tasksPerBoard: 8 } });
+    const examples = environment.demonstrations?.(rootKey(4), seats) ?? [];
+    expect(examples).toHaveLength(16);
+    expect(new Set(examples.map(({ observation }) => observation.split("\n")[0])).size).toBe(1);
+    expect(new Set(examples.map(({ observation }) => observation)).size).toBeGreaterThan(8);
+  });
+
+  it("are the same for a key, and canonical where that is asked for", () => {
+    expect(drawn({}, seats, 5)).toEqual(drawn({}, seats, 5));
+    const environment = pathEnvironment();
+    for (const { observation, action } of of("scout", drawn({ paths: "canonical" }, seats, 50))) {
+      expect(action).toBe(environment.solve?.(stateOf(observation), "scout"));
+    }
+  });
+});

@@ -1,0 +1,223 @@
+/** Searches for ways to be paid without doing the work. */
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { childKey, rootKey } from "../../random.ts";
+import type { ActionReward } from "../environment.ts";
+import { distancesTo } from "./board.ts";
+import { cellNames, moveWords, neighbourTable } from "./cells.ts";
+import type { PathTask } from "./generate.ts";
+import type { PathState } from "./rules.ts";
+import { anyMoves, anyTask, pathEnvironment, taskOf } from "./test-boards.ts";
+
+const environment = pathEnvironment();
+/** Rounding of sums of doubles; rewards that differ do so by at least .8/400. */
+const tolerance = 1e-9;
+
+function earned(state: PathState, plan: string): number {
+  return total(environment.step(state, { planner: plan }).rewards["planner"]);
+}
+
+function total(reward: ActionReward | undefined): number {
+  return (reward?.team ?? 0) + (reward?.local ?? 0);
+}
+
+function distance({ board, at }: PathState): number {
+  return distancesTo(board)[at] ?? 0;
+}
+
+/** The state after some plans, as long as the goal is not reached. */
+function stateAfter(task: PathTask, plans: readonly string[][]): PathState {
+  return plans.reduce((state, plan) => {
+    const next = environment.step(state, { planner: plan.join(" ") });
+    return next.done ? state : next.state;
+  }, environment.start(task));
+}
+
+describe("one action", () => {
+  it("earns 2 by a shortest path and less by anything else, in any state of any episode", () => {
+    fc.assert(
+      fc.property(anyTask, fc.array(anyMoves, { maxLength: 3 }), anyMoves, (task, before, plan) => {
+        const state = stateAfter(task, before);
+        const { state: after, rewards } = environment.step(state, { planner: plan.join(" ") });
+        const shortest = after.at === state.board.goal && plan.length === distance(state);
+        expect(total(rewards["planner"]) > 2 - tolerance).toBe(shortest);
+        expect(total(rewards["planner"])).toBeLessThan(2 + tolerance);
+      }),
+      { numRuns: 2000 },
+    );
+    fc.assert(
+      fc.property(anyTask, fc.array(anyMoves, { maxLength: 3 }), (task, before) => {
+        const state = stateAfter(task, before);
+        expect(earned(state, environment.solve?.(state, "planner") ?? "")).toBeCloseTo(2, 9);
+      }),
+    );
+  });
+
+  it("on a small board: none of all plans of up to 7 moves earns as much as a shortest path, unless it is one", () => {
+    const state = environment.start(taskOf("S.. .#. .G."));
+    const rivals: number[] = [];
+    let shortest = 0;
+    for (const plan of allPlans(7)) {
+      const reward = earned(state, plan);
+      if (Math.abs(reward - 2) < tolerance) shortest++;
+      else rivals.push(reward);
+    }
+    expect(shortest).toBe(1);
+    expect(Math.max(...rivals)).toBeLessThan(2);
+  });
+
+  it("that never reaches the goal earns less than any that does, by the team", () => {
+    fc.assert(
+      fc.property(anyTask, fc.array(anyMoves, { maxLength: 3 }), anyMoves, (task, before, plan) => {
+        const state = stateAfter(task, before);
+        const { done, rewards } = environment.step(state, { planner: plan.join(" ") });
+        const team = rewards["planner"]?.team ?? 0;
+        expect(team === 1).toBe(done);
+        expect(team).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it("of the scout is judged as the same plan of the planner", () => {
+    fc.assert(
+      fc.property(anyTask, anyMoves, (task, plan) => {
+        const state = environment.start(task);
+        const names = cellNames(task.board.size);
+        const table = neighbourTable(task.board.size);
+        let at = task.start;
+        const cells = [at];
+        for (const word of plan) {
+          at = table[4 * at + moveWords.indexOf(word as "up")] ?? -1;
+          if (at < 0) return;
+          cells.push(at);
+        }
+        const route = cells.map((cell) => names[cell]).join(" ");
+        const scout = environment.step(state, { scout: route }).rewards["scout"];
+        expect(total(scout)).toBeCloseTo(earned(state, plan.join(" ")), 9);
+      }),
+    );
+  });
+});
+
+describe("a whole episode", () => {
+  const anyPlans = fc.array(anyMoves, { maxLength: 8 });
+
+  it("that never reaches the goal earns the team less than 1, however long it is", () => {
+    fc.assert(
+      fc.property(anyTask, anyPlans, (task, plans) => {
+        const { team, state, done } = playAll(task, plans);
+        fc.pre(!done);
+        expect(team).toBeLessThan(1);
+        expect(environment.outcome(state).score).toBeLessThanOrEqual(team + tolerance);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("earns the team what its nearest point is worth at most, however often it goes there and back", () => {
+    fc.assert(
+      fc.property(anyTask, anyPlans, fc.integer({ min: 1, max: 5 }), (task, plans, times) => {
+        const once = playAll(task, plans);
+        const legal = once.walked;
+        const backAndForth = [...legal, ...legal.toReversed().map(opposite)];
+        const repeated = Array.from({ length: times }, () => backAndForth.map((move) => [move])).flat();
+        const farmed = playAll(task, repeated);
+        fc.pre(!once.done);
+        expect(farmed.team).toBeCloseTo(closestShare(task, legal), 9);
+      }),
+    );
+  });
+
+  it("has the score of where it ends, however the walk is split into plans", () => {
+    fc.assert(
+      fc.property(anyTask, anyPlans, (task, plans) => {
+        const split = playAll(task, plans);
+        const whole = playAll(task, [split.walked]);
+        const single = playAll(
+          task,
+          split.walked.map((move) => [move]),
+        );
+        const scores = [split, whole, single].map(({ state }) => environment.outcome(state));
+        expect(scores[1]).toEqual(scores[0]);
+        expect(scores[2]).toEqual(scores[0]);
+      }),
+    );
+  });
+});
+
+describe("what the original paid for", () => {
+  const tasks = Array.from({ length: 300 }, (_, index) =>
+    environment.task("train", childKey(rootKey(3), index)),
+  );
+
+  it("500 moves to and fro earn less than the way to the goal (there more, on 291 of 300 boards)", () => {
+    for (const task of tasks) {
+      const state = environment.start(task);
+      const [first = "up"] = (environment.solve?.(state, "planner") ?? "").split(" ");
+      const loop = Array.from({ length: 500 }, (_, index) =>
+        index % 2 === 0 ? first : opposite(first),
+      ).join(" ");
+      // Where the goal is one move away the loop reaches it at its first move, and wastes 499.
+      const team = distance(state) === 1 ? 1 : 0;
+      expect(earned(state, loop)).toBeLessThanOrEqual(team + 0.2 + 0.8 / 400 + tolerance);
+    }
+  });
+
+  it("a way around a wall pays although it first leads away as the crow flies", () => {
+    const state = environment.start(taskOf("...# .S#G .... ...."));
+    const { rewards } = environment.step(state, { planner: "down" });
+    expect(rewards["planner"]).toMatchObject({ team: 1 / 4 });
+  });
+
+  it("after a turn that failed the prompt shows where the agent stands (there the start, always)", () => {
+    const { state } = environment.step(environment.start(taskOf("S.. .#. .#G")), { planner: "right down" });
+    expect(environment.observe(state, "scout")).toBe("walls b2 b3\nat b1\ngoal c3\nroute");
+    expect(environment.observe(state, "planner")).toBe("walls b2 b3\nat b1\ngoal c3\nplan");
+  });
+});
+
+/** Plays the plans one after another until the goal; `walked` are the moves that were carried out. */
+function playAll(
+  task: PathTask,
+  plans: readonly (readonly string[])[],
+): { state: PathState; team: number; done: boolean; walked: string[] } {
+  let state = environment.start(task);
+  let team = 0;
+  const walked: string[] = [];
+  for (const plan of plans) {
+    const result = environment.step(state, { planner: plan.join(" ") });
+    state = environment.endTurn?.(result.state) ?? result.state;
+    team += result.rewards["planner"]?.team ?? 0;
+    walked.push(...plan.slice(0, state.path.length - 1));
+    if (result.done) return { state, team, done: true, walked };
+  }
+  return { state, team, done: false, walked };
+}
+
+/** The largest share of the way that any point of the walk has behind it: what its team reward can be at most. */
+function closestShare(task: PathTask, moves: readonly string[]): number {
+  const distances = distancesTo(task.board);
+  const table = neighbourTable(task.board.size);
+  const atStart = distances[task.start] ?? 0;
+  let at = task.start;
+  let closest = atStart;
+  for (const move of moves) {
+    at = table[4 * at + moveWords.indexOf(move as "up")] ?? at;
+    closest = Math.min(closest, distances[at] ?? closest);
+  }
+  return (atStart - closest) / atStart;
+}
+
+function opposite(move: string): string {
+  // Up and down, left and right differ in the last bit of their numbers.
+  return moveWords[moveWords.indexOf(move as "up") ^ 1] ?? move;
+}
+
+function* allPlans(longest: number): Iterable<string> {
+  for (let length = 1; length <= longest; length++) {
+    for (let number = 0; number < 4 ** length; number++) {
+      const digits = number.toString(4).padStart(length, "0");
+      yield Array.from(digits, (digit) => moveWords[Number(digit)]).join(" ");
+    }
+  }
+}

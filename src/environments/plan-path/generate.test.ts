@@ -1,0 +1,112 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { TroupeError } from "../../errors.ts";
+import { childKey, rootKey } from "../../random.ts";
+import type { Split } from "../environment.ts";
+import { type Board, distancesTo, isFree } from "./board.ts";
+import { drawTask, drawTasksOn, longestPath, splitOf } from "./generate.ts";
+import { generatorOf } from "../../random.ts";
+
+const paper = { size: 10, obstacles: 0.22 };
+const many = Array.from({ length: 2000 }, (_, index) =>
+  drawTask(paper, "train", childKey(rootKey(5), index)),
+);
+const anySplit = fc.constantFrom<Split>("train", "heldOut");
+const anyOptions = fc.record({
+  size: fc.integer({ min: 3, max: 12 }),
+  obstacles: fc.double({ min: 0, max: 0.5, noNaN: true }),
+});
+
+describe("a task", () => {
+  it("has a start and a goal that are free, different and joined by a path that fits", () => {
+    fc.assert(
+      fc.property(anyOptions, anySplit, fc.nat(), (options, split, seed) => {
+        const { board, start } = drawTask(options, split, rootKey(seed));
+        expect(board.walls).toMatch(/^[.#]+$/);
+        expect(board.walls).toHaveLength(options.size ** 2);
+        expect(isFree(board, start) && isFree(board, board.goal)).toBe(true);
+        expect(distancesTo(board)[start]).toBeGreaterThan(0);
+        expect(distancesTo(board)[start]).toBeLessThanOrEqual(longestPath(options.size));
+      }),
+    );
+  });
+
+  it("has walls and path lengths like the paper's", () => {
+    const walls = many.reduce((sum, { board }) => sum + board.walls.replaceAll(".", "").length, 0);
+    const lengths = many.reduce((sum, { board, start }) => sum + (distancesTo(board)[start] ?? 0), 0);
+    // Boards with fewer walls have a path more often: .22 becomes about .21. The standard error is .001.
+    expect(walls / (many.length * 100)).toBeCloseTo(0.21, 1);
+    // 7.5 over 100,000 boards, standard deviation 4.4, so a standard error of .1 here.
+    expect(lengths / many.length).toBeGreaterThan(7);
+    expect(lengths / many.length).toBeLessThan(8);
+  });
+
+  it("is drawn by its key alone", () => {
+    expect(drawTask(paper, "train", rootKey(7))).toEqual(drawTask(paper, "train", rootKey(7)));
+    expect(new Set(many.map((task) => JSON.stringify(task))).size).toBe(many.length);
+  });
+
+  it("is refused where walls leave no path", () => {
+    expect(() => drawTask({ size: 3, obstacles: 1 }, "train", rootKey(1))).toThrow(TroupeError);
+    expect(() => drawTask({ size: 3, obstacles: 1 }, "train", rootKey(1))).toThrow(/use fewer obstacles/);
+  });
+});
+
+describe("a split", () => {
+  it("is a property of the board: no draw, whatever its key, gives a board of the other split", () => {
+    fc.assert(
+      fc.property(anyOptions, anySplit, fc.nat(), (options, split, seed) => {
+        expect(splitOf(drawTask(options, split, rootKey(seed)).board)).toBe(split);
+      }),
+    );
+  });
+
+  it("holds for every state of an episode, because it does not depend on where the agent stands", () => {
+    const trained = new Set(many.map(({ board }) => JSON.stringify(board)));
+    const heldOut = Array.from({ length: 2000 }, (_, index) =>
+      drawTask(paper, "heldOut", childKey(rootKey(5), index)),
+    );
+    expect(heldOut.filter(({ board }) => trained.has(JSON.stringify(board)))).toEqual([]);
+  });
+
+  it("survives JSON", () => {
+    for (const { board } of many.slice(0, 50)) {
+      expect(splitOf(JSON.parse(JSON.stringify(board)) as Board)).toBe("train");
+    }
+  });
+
+  it("takes a quarter of the boards", () => {
+    const heldOut = many.flatMap(({ board }) => {
+      const moved = { ...board, goal: (board.goal + 1) % 100 };
+      return splitOf(moved) === "heldOut" ? [moved] : [];
+    });
+    // Binomial over 2000, standard error .01.
+    expect(heldOut.length / many.length).toBeGreaterThan(0.21);
+    expect(heldOut.length / many.length).toBeLessThan(0.29);
+  });
+
+  it("has tasks at every size, even on boards without walls", () => {
+    for (let size = 3; size <= 26; size++) {
+      for (const split of ["train", "heldOut"] as const) {
+        expect(splitOf(drawTask({ size, obstacles: 0 }, split, rootKey(size)).board)).toBe(split);
+      }
+    }
+  });
+});
+
+describe("tasks on the same walls", () => {
+  it("have ends of their own and stay in their split", () => {
+    const [first] = many;
+    const tasks = drawTasksOn(first?.board as Board, "train", generatorOf(rootKey(3)), 8);
+    expect(tasks).toHaveLength(8);
+    expect(new Set(tasks.map(({ board }) => board.walls))).toEqual(new Set([first?.board.walls]));
+    expect(new Set(tasks.map(({ board }) => splitOf(board)))).toEqual(new Set(["train"]));
+    expect(new Set(tasks.map(({ board, start }) => `${start} ${board.goal}`)).size).toBeGreaterThan(1);
+  });
+
+  it("may be fewer than asked for", () => {
+    expect(
+      drawTasksOn({ size: 3, walls: "########.", goal: 8 }, "train", generatorOf(rootKey(3)), 4),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,70 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  boardNotations,
+  notationWords,
+  planNotations,
+  writeObservation,
+  writePlan,
+  writeRoute,
+} from "./notation.ts";
+import { readCells, readMoves } from "./parse.ts";
+import { canonicalPath } from "./solver.ts";
+import { anyTask, taskOf } from "./test-boards.ts";
+
+const { board, start } = taskOf("S#G .#. ...");
+
+describe("an observation", () => {
+  it.each([
+    ["list", "walls b1 b2"],
+    ["grid", ". # .\n. # .\n. . ."],
+    ["named-grid", "a1 # c1\na2 # c2\na3 b3 c3"],
+  ] as const)("shows the board as a %s", (notation, text) => {
+    const observation = writeObservation({ board: notation, plan: "moves" }, "scout", board, start, null);
+    expect(observation).toBe(`${text}\nat a1\ngoal c1\nroute`);
+  });
+
+  it("ends for the planner with the scout's route and the word for a plan", () => {
+    const notation = { board: "list", plan: "moves" } as const;
+    expect(writeObservation(notation, "planner", board, 3, [3, 6])).toBe(
+      "walls b1 b2\nat a2\ngoal c1\nscout a2 a3\nplan",
+    );
+    expect(writeObservation(notation, "planner", board, 3, [])).toContain("\nscout none\n");
+    expect(writeObservation(notation, "planner", board, 3, null)).not.toContain("scout");
+  });
+
+  it("says that there are no walls", () => {
+    const open = taskOf("S.. ... ..G").board;
+    expect(writeObservation({ board: "list", plan: "moves" }, "scout", open, 0, null)).toMatch(/^walls\n/);
+  });
+});
+
+describe("what is written", () => {
+  it("is read back, and consists of words with one separator between them", () => {
+    const anyNotation = fc.record({
+      board: fc.constantFrom(...boardNotations),
+      plan: fc.constantFrom(...planNotations),
+    });
+    fc.assert(
+      fc.property(anyTask, anyNotation, (task, notation) => {
+        const { size } = task.board;
+        const path = canonicalPath(task.board, task.start);
+        const plan = writePlan(notation.plan, size, path);
+        const route = writeRoute(size, path);
+        expect(readCells(route, size)).toEqual({ items: path, wellFormed: true });
+        const moves = readMoves(plan, size, notation.plan === "steps");
+        expect(moves.items).toHaveLength(path.length - 1);
+        expect(moves.wellFormed).toBe(true);
+        const observation = writeObservation(notation, "planner", task.board, task.start, path);
+        const known = new Set(notationWords(notation, size));
+        const words = `${observation}\n${route}\n${plan}`.split(/[ \n]/);
+        expect(words.filter((word) => !known.has(word))).toEqual([]);
+      }),
+    );
+  });
+
+  it("may name the cells of a plan", () => {
+    expect(writePlan("moves", 3, [0, 3, 6, 7])).toBe("down down right");
+    expect(writePlan("steps", 3, [0, 3, 6, 7])).toBe("a1 down a2 down a3 right b3");
+  });
+});
