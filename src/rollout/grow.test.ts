@@ -4,7 +4,7 @@ import { TroupeError } from "../errors.ts";
 import { drawInt, generatorOf, rootKey } from "../random.ts";
 import type { Episode, EpisodeNode } from "./episode.ts";
 import { growEpisode, growEpisodes } from "./grow.ts";
-import { numbersPolicy, pair, roleFor, settingFor } from "./testing/numbers.ts";
+import { numbers, numbersPolicy, pair, roleFor, settingFor } from "./testing/numbers.ts";
 import { scriptedEngine, type Script } from "./testing/scripted-engine.ts";
 
 const policy = numbersPolicy();
@@ -198,6 +198,17 @@ describe("what goes wrong", () => {
     const growing = growEpisodes(settingFor(policy, { engine: { sample } }), root, starts);
     await expect(growing).rejects.toMatchObject({ code: "no_memory" });
     expect(finished).toBe(3);
+  });
+
+  it.each([
+    ["nothing", {}],
+    ["no number", { first: { team: Number.NaN, local: 0, parts: {} } }],
+  ])("refuses an environment that rewards an action with %s", async (_, rewards) => {
+    const environment = { ...numbers, step: () => ({ state: {}, rewards, done: true }) };
+    const growing = grow(constant("2"), { environment });
+    await expect(growing).rejects.toThrowError(
+      /rewarded the action of seat first with (nothing|\{"team":null)/,
+    );
   });
 
   it("stops when its signal aborts", async () => {

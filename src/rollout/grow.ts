@@ -126,8 +126,13 @@ function actionOf(
 ): Action {
   const { role } = draft.player;
   const reward = rewards[role.seat];
-  if (reward === undefined) {
-    throw new TroupeError("internal", `the environment gave the seat ${role.seat} no reward for its action`);
+  // A reward that is not a number would win no comparison and spoil every advantage of its group, silently.
+  if (reward === undefined || !Number.isFinite(reward.team) || !Number.isFinite(reward.local)) {
+    const found = JSON.stringify(reward) ?? "nothing";
+    throw new TroupeError(
+      "internal",
+      `the environment rewarded the action of seat ${role.seat} with ${found}`,
+    );
   }
   return {
     role: role.name,

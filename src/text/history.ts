@@ -55,8 +55,11 @@ function newText(tokenizer: Tokenizer, before: readonly Message[], after: readon
   const past = rendered.slice(0, Math.max(0, position));
   // The generation prompt may hold more than the start of an old turn does (an empty block of thinking), or less white
   // space (Llama 2 writes a space before an answer, and its tokenizer makes one).
-  const prompt = tokenizer.render(filled(before.slice(0, -1)), true);
-  const isStable = position >= 0 && prompt.startsWith(past.trimEnd());
+  const [asked, prompt] = [false, true].map((generate) =>
+    tokenizer.render(filled(before.slice(0, -1)), generate),
+  );
+  const keepsAll = past.startsWith(asked?.trimEnd() ?? "");
+  const isStable = position >= 0 && keepsAll && prompt?.startsWith(past.trimEnd()) === true;
   if (isStable) return rendered.slice(position + placeholder.length);
   throw new TroupeError(
     "unsupported",

@@ -16,7 +16,7 @@ interface Talk {
 }
 
 /**
- * Two seats say numbers from 0 to 9. Saying n earns the team n / 10, and local 1 for an even n. Saying 9 ends the
+ * Two seats say numbers from 0 to 9. Saying n earns the team n / 10, and local 1 for an even n; anything else earns nothing. Saying 9 ends the
  * episode with success; its score is the mean of what was said, over 9. A seat sees everything said so far.
  */
 export const numbers: Environment = {
@@ -33,9 +33,10 @@ export const numbers: Environment = {
     const { said, turns } = state as Talk;
     const rewards = Object.fromEntries(
       Object.entries(actions).map(([seat, text]) => {
-        const number = Number(text);
-        const local = number % 2 === 0 ? 1 : 0;
-        return [seat, { team: number / 10, local, parts: { even: local } }];
+        const number = /^\d$/.test(text) ? Number(text) : undefined;
+        const local = number !== undefined && number % 2 === 0 ? 1 : 0;
+        const reason = number === undefined ? { reason: "not a number from 0 to 9" } : {};
+        return [seat, { team: (number ?? 0) / 10, local, parts: { even: local }, ...reason }];
       }),
     );
     const next: Talk = { said: [...said, ...Object.values(actions)], turns };
@@ -44,7 +45,8 @@ export const numbers: Environment = {
   endTurn: (state) => ({ ...(state as Talk), turns: (state as Talk).turns + 1 }),
   outcome: (state) => {
     const { said } = state as Talk;
-    const mean = said.reduce((sum, word) => sum + Number(word), 0) / Math.max(1, said.length);
+    const mean =
+      said.reduce((sum, word) => sum + (/^\d$/.test(word) ? Number(word) : 0), 0) / Math.max(1, said.length);
     return { success: said.includes("9"), score: mean / 9 };
   },
   render: (state) => (state as Talk).said.join(" "),

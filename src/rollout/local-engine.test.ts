@@ -1,0 +1,104 @@
+/** The sampler and the credit on the real engine: tokens, log-probabilities and losses have to fit together. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { algorithmFrom } from "../credit/algorithms.ts";
+import { credit } from "../credit/credit.ts";
+import { toData } from "../credit/data.ts";
+import { initModel } from "../engines/local/init.ts";
+import { LocalEngine } from "../engines/local/local-engine.ts";
+import { rootKey } from "../random.ts";
+import { loadTokenizer } from "../text/tokenizer.ts";
+import { writeWordTokenizer } from "../text/word-tokenizer.ts";
+import type { Action, Episode, EpisodeNode } from "./episode.ts";
+import { growEpisode, growEpisodes } from "./grow.ts";
+import type { RolloutSetting } from "./setting.ts";
+import { numbers, pair, roleFor, settingFor } from "./testing/numbers.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "troupe-rollout-"));
+const model = join(directory, "model");
+const engine = new LocalEngine({ threads: 2, precision: "float32" });
+writeWordTokenizer(join(directory, "words"), [...numbers.words, "you", "are"]);
+await initModel({
+  directory: model,
+  preset: "nano",
+  tokenizer: join(directory, "words"),
+  seed: 3,
+  standardDeviation: 0.3,
+});
+const { maxLength } = await engine.createPolicy({ name: "both", model });
+afterAll(async () => {
+  await engine.close();
+  rmSync(directory, { recursive: true });
+});
+
+const policy = { tokenizer: loadTokenizer(model), maxLength };
+const algorithm = algorithmFrom("at-grpo", { samples: 4 });
+const roles = [
+  roleFor("first", { policy: "both", memory: "conversation" }),
+  roleFor("second", { policy: "both" }),
+];
+const setting: RolloutSetting = {
+  ...settingFor(policy, {
+    engine,
+    team: { ...pair, roles },
+    scheme: algorithm.sampling,
+    score: algorithm.score,
+  }),
+  policies: { both: policy },
+};
+const starts = Array.from({ length: 6 }, (_, task) => ({ task: {}, path: ["train", 0, task] }));
+
+function actionsOf(episode: Episode): Action[] {
+  const visit = (node: EpisodeNode): Action[] => [...node.actions, ...node.children.flatMap(visit)];
+  return visit(episode.root);
+}
+
+describe("the sampler on the local engine", () => {
+  it("grows the same trees one by one as all at once", async () => {
+    const together = await growEpisodes(setting, rootKey(5), starts);
+    for (const [index, start] of starts.entries()) {
+      const alone = await growEpisode(setting, rootKey(5), start);
+      expect(actionsOf(alone)).toEqual(actionsOf(together[index] ?? alone));
+    }
+  });
+
+  it("records the log-probabilities that a forward pass over prompt and tokens gives", async () => {
+    const [episode] = await growEpisodes(setting, rootKey(6), starts.slice(0, 1));
+    const actions = actionsOf(episode as Episode);
+    const data = actions.map(({ prompt, tokens }) => ({
+      policy: "both",
+      prompt,
+      continuations: [{ tokens }],
+    }));
+    const { logprobs } = await engine.forward(data);
+    const [sampled, computed] = [actions.map((action) => action.logprobs), logprobs].map((arrays) =>
+      arrays.flatMap((array) => [...array]),
+    );
+    expect(sampled?.length).toBeGreaterThan(20);
+    for (const [index, value] of (sampled ?? []).entries()) expect(computed?.[index]).toBeCloseTo(value, 4);
+  });
+
+  it("gives the engine data whose loss at the first update is minus the sum of the advantages", async () => {
+    const episodes = await growEpisodes(setting, rootKey(7), starts);
+    const { data, counts } = toData(credit(episodes, algorithm), algorithm);
+    const result = await engine.forwardBackward(data, algorithm.objective.loss);
+    const continuations = data.flatMap((datum) => datum.continuations);
+    const total = continuations
+      .flatMap(({ advantages }) => [...(advantages ?? [])])
+      .reduce((sum, one) => sum + one, 0);
+    expect(counts.trained).toBeGreaterThan(20);
+    expect(result.tokens).toBe(counts.tokens);
+    expect(result.loss).toBeCloseTo(-total, 5); // every ratio is 1
+    expect(result.clipped).toBe(0);
+    expect(Math.abs(result.kl)).toBeLessThan(1e-5);
+  });
+
+  it("stops at once when cancelled", async () => {
+    const controller = new AbortController();
+    const growing = growEpisodes({ ...setting, signal: controller.signal }, rootKey(8), starts);
+    controller.abort();
+    await expect(growing).rejects.toMatchObject({ code: "cancelled" });
+  });
+});
