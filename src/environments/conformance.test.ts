@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { conformanceChecks, type ConformanceOptions } from "./conformance.ts";
 import type { Environment, EnvironmentDefinition, Json } from "./environment.ts";
 import { guessNumber } from "./examples/guess-number.ts";
+import { planPath } from "./plan-path/definition.ts";
 import { environments } from "./registry.ts";
 
 describe.each([...environments, guessNumber].map((definition) => ({ name: definition.name, definition })))(
@@ -10,6 +11,14 @@ describe.each([...environments, guessNumber].map((definition) => ({ name: defini
     it.each(conformanceChecks(definition))("$name", ({ run }) => expect(run).not.toThrow());
   },
 );
+
+describe.each<ConformanceOptions>([
+  { options: { size: 5, notation: "grid", plan: "steps" } },
+  { options: { size: 4, obstacles: 0.4, notation: "named-grid", demonstrations: { tasksPerBoard: 4 } } },
+  { options: { plan: "steps" }, seats: ["planner"], turns: 1 },
+])("plan-path with %j", (options) => {
+  it.each(conformanceChecks(planPath, options))("$name", ({ run }) => expect(run).not.toThrow());
+});
 
 /** A good environment with one fault, and what the kit says of it. */
 interface Fault {
