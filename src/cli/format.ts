@@ -28,9 +28,10 @@ export function showShare(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
 }
 
-/** Seconds as `12 s`, `3:05 min`, `2:15 h`. */
+/** Seconds as `0.4 s`, `12 s`, `3:05 min`, `2:15 h`. */
 export function showDuration(seconds: number): string {
   if (!Number.isFinite(seconds)) return "unknown";
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;
   const [unit, large, small] =

@@ -2,9 +2,23 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
+import { evalCommand } from "./eval.ts";
+import { initCommand } from "./init.ts";
+import { playCommand } from "./play/play.ts";
 import { recipesCommand } from "./recipes.ts";
 import { runsCommand } from "./runs.ts";
+import { sftCommand } from "./sft.ts";
 import { trainCommand } from "./train.ts";
+
+const commands = [
+  trainCommand,
+  evalCommand,
+  sftCommand,
+  initCommand,
+  playCommand,
+  recipesCommand,
+  runsCommand,
+];
 
 export function makeProgram(): Command {
   const program = new Command("troupe")
@@ -15,7 +29,7 @@ export function makeProgram(): Command {
     .showHelpAfterError("`troupe COMMAND --help` shows what a command takes.")
     .configureOutput({ outputError: (text, write) => write(text + dottedFlagHint(text)) })
     .exitOverride();
-  for (const make of [trainCommand, recipesCommand, runsCommand]) {
+  for (const make of commands) {
     program.addCommand(make().copyInheritedSettings(program));
   }
   return program;

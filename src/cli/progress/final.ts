@@ -4,10 +4,11 @@ import { showCount, showDuration } from "../format.ts";
 import { tableLines } from "../table.ts";
 import { showInterval } from "./lines.ts";
 
-/** Rows in the order of the result: the teams it was compared with, the team before, the team after. */
-export function resultTable(table: readonly Evaluation[]): string[] {
-  const rows = table.map((row) => [
-    `${row.team} ${row.moment === "during" ? `step ${row.step}` : row.moment}`,
+/** The teams it was compared with, the team before, the team after. */
+export function resultTable(table: readonly Evaluation[], label = labelOf): string[] {
+  const ordered = table.toSorted((left, right) => place(left) - place(right));
+  const rows = ordered.map((row) => [
+    label(row),
     showInterval(row),
     showCount(row.tasks),
     row.turns.toFixed(2),
@@ -23,13 +24,30 @@ export function resultTable(table: readonly Evaluation[]): string[] {
   );
 }
 
+function labelOf({ team, moment }: Evaluation): string {
+  return `${team} ${moment}`;
+}
+
+function place({ team, moment }: Evaluation): number {
+  return team === "team" ? (moment === "after" ? 2 : 1) : 0;
+}
+
 /** @param run the run's folder, as the user would write it */
 export function finalLines(result: RunResult, run: string, name: string): string[] {
   const { seconds, tokens, steps } = result;
+  const next = [
+    [`troupe play ${result.recipe} --run ${name}`, "take a seat beside the trained team"],
+    [`troupe eval ${name} --tasks 2000`, "a narrower interval"],
+    ["troupe runs", "all runs; `troupe runs compare` sets some side by side"],
+  ] as const;
+  const width = Math.max(...next.map(([command]) => command.length));
   return [
     "",
     ...resultTable(result.table),
     "",
+    ...(steps.warmStart > 0 && steps.reinforcement > 0
+      ? ["before: after the warm start, before reinforcement"]
+      : []),
     `${showDuration(seconds.total)}: warm start ${showDuration(seconds.warmStart)} (${steps.warmStart} steps), ` +
       `reinforcement ${showDuration(seconds.reinforcement)} (${steps.reinforcement} steps), ` +
       `evaluation ${showDuration(seconds.evaluation)}`,
@@ -37,8 +55,6 @@ export function finalLines(result: RunResult, run: string, name: string): string
     `everything is in ${run}`,
     "",
     "next:",
-    `  troupe play ${result.recipe} --run ${name} --role ROLE   take a seat beside the trained team`,
-    `  troupe eval ${name} --tasks 2000                         a narrower interval`,
-    "  troupe runs                                              all runs, side by side with `runs compare`",
+    ...next.map(([command, what]) => `  ${command.padEnd(width)}  ${what}`),
   ];
 }

@@ -49,10 +49,10 @@ export function trustParts(metrics: StepMetrics): string[] {
 
 const moments = { before: "before training", during: "at step", after: "after training" } as const;
 
-/** `team before training: 31.4 % (27.5 to 35.6) of 500 tasks` */
-export function evaluationLine(evaluation: Evaluation): string {
+/** Steps are those of reinforcement, as in the other lines: `team before training: 31.4 % (27.5 to 35.6) of 500 tasks` */
+export function evaluationLine(evaluation: Evaluation, warmSteps: number): string {
   const { team, moment, step, tasks } = evaluation;
-  const when = moment === "during" ? `${moments.during} ${step}` : moments[moment];
+  const when = moment === "during" ? `${moments.during} ${step - warmSteps}` : moments[moment];
   return `${team} ${when}: ${showInterval(evaluation)} of ${showCount(tasks)} tasks`;
 }
 

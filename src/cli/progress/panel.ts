@@ -43,7 +43,7 @@ function measureLines(state: ProgressState): string[] {
     const losses = Object.entries(metrics.policies).map(([name, { loss }]) => `${name} ${loss.toFixed(3)}`);
     lines.push(`loss    ${losses.join("   ")}`);
   }
-  if (evaluation !== null) lines.push(evaluationLine(evaluation));
+  if (evaluation !== null) lines.push(evaluationLine(evaluation, state.steps["warm-start"]));
   return lines;
 }
 

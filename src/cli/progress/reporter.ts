@@ -86,9 +86,11 @@ function linesOf(event: TrainEvent, state: ProgressState): string[] {
     case "resumed":
       return [`going on after ${stageNames[event.stage]} ${event.stageStep}`];
     case "evaluation":
-      return [evaluationLine(event.evaluation)];
+      return [evaluationLine(event.evaluation, state.steps["warm-start"])];
     case "sample-episodes":
       return showsSamples(event.step, state) ? event.episodes.slice(0, 1).flatMap(sampleLines) : [];
+    case "finished":
+      return event.alreadyDone ? ["the run is finished already; --fresh begins a new one"] : [];
     default:
       return [];
   }

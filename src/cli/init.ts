@@ -1,0 +1,87 @@
+/** `troupe init PRESET`: a small untrained model with its tokenizer, in the Hugging Face layout. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { initModel } from "../engines/local/init.ts";
+import type { Preset } from "../engines/local/presets.ts";
+import { presets } from "../engines/local/presets.ts";
+import { environments, environmentNamed } from "../environments/registry.ts";
+import { TroupeError } from "../errors.ts";
+import { didYouMean } from "../nearest.ts";
+import { writeWordTokenizer } from "../text/word-tokenizer.ts";
+import { showCount } from "./format.ts";
+import { wholeNumber } from "./numbers.ts";
+import { printJson, printLines } from "./print.ts";
+import { tableLines } from "./table.ts";
+
+interface InitArguments {
+  readonly environment: string;
+  readonly seed: number;
+  readonly json?: boolean;
+}
+
+export function initCommand(): Command {
+  const known = environments.map(({ name }) => name).join(", ");
+  return new Command("init")
+    .description("make a small untrained model with its tokenizer, in the Hugging Face layout")
+    .argument("[preset]", "its size; none: list the sizes")
+    .argument("[directory]", "where it goes (default: models/PRESET)")
+    .option("--environment <name>", `whose words its tokenizer knows: ${known}`, "plan-path")
+    .option("--seed <number>", "the same seed gives the same weights", wholeNumber(0), 1)
+    .option("--json", "print one JSON document")
+    .action(async (preset: string | undefined, directory: string | undefined, options: InitArguments) => {
+      if (preset === undefined) return options.json ? printJson(presets) : printLines(presetTable());
+      checkPreset(preset);
+      const target = directory ?? join("models", preset);
+      const { parameters } = await makeModel(preset, target, options);
+      if (options.json) printJson({ directory: target, preset, parameters });
+      else printLines([`${target}: ${showCount(parameters)} parameters, untrained`, ...useLines(target)]);
+    });
+}
+
+function checkPreset(preset: string): void {
+  if (Object.hasOwn(presets, preset)) return;
+  const hint = didYouMean(preset, Object.keys(presets));
+  const list = presetTable().join("\n");
+  throw new TroupeError(
+    "bad_arguments",
+    `there is no preset ${preset}; ${hint ?? "the presets are"}\n\n${list}`,
+  );
+}
+
+async function makeModel(
+  preset: string,
+  directory: string,
+  { environment, seed }: InitArguments,
+): Promise<{ parameters: number }> {
+  const definition = environmentNamed(environment);
+  const { words } = definition.create(definition.options.parse({}));
+  const tokenizer = await mkdtemp(join(tmpdir(), "troupe-tokenizer-"));
+  try {
+    writeWordTokenizer(tokenizer, words);
+    return await initModel({ directory, preset, tokenizer, seed });
+  } finally {
+    await rm(tokenizer, { recursive: true });
+  }
+}
+
+function presetTable(): string[] {
+  const right = { align: "right" as const };
+  const columns = [
+    { title: "preset" },
+    { title: "layers", ...right },
+    { title: "width", ...right },
+    { title: "heads", ...right },
+    { title: "longest sequence", ...right },
+  ];
+  return tableLines(columns, Object.entries(presets).map(presetRow));
+}
+
+function presetRow([name, { layers, hiddenSize, heads, maxLength }]: [string, Preset]): string[] {
+  return [name, ...[layers, hiddenSize, heads, maxLength].map(String)];
+}
+
+function useLines(directory: string): string[] {
+  return ["", "to train it, give its folder to a policy of a recipe:", `  model: { path: ${directory} }`];
+}

@@ -1,0 +1,26 @@
+/** Questions to a person, one line each; works as well when the answers come through a pipe. */
+import type { Interface } from "node:readline";
+import { createInterface } from "node:readline";
+
+export interface Person extends Disposable {
+  /** The next line; null when there are no more. */
+  ask(question: string): Promise<string | null>;
+  tell(text: string): void;
+}
+
+export function askPerson(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Person {
+  const lines: Interface = createInterface({ input, output, terminal: input.isTTY });
+  const iterator = lines[Symbol.asyncIterator]();
+  return {
+    ask: async (question) => {
+      lines.setPrompt(question);
+      lines.prompt();
+      const { value, done } = await iterator.next();
+      // Through a pipe the answer is not echoed: the line ends here.
+      if (!input.isTTY) output.write("\n");
+      return done === true ? null : (value as string);
+    },
+    tell: (text) => output.write(`${text}\n`),
+    [Symbol.dispose]: () => lines.close(),
+  };
+}

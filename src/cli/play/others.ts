@@ -1,0 +1,42 @@
+/** Who plays the roles that the person does not: a run's policies, or the environment's solver. */
+import { TroupeError } from "../../errors.ts";
+import { keyAt, rootKey } from "../../random.ts";
+import { sampleRole } from "../../rollout/act.ts";
+import type { RolloutSetting } from "../../rollout/setting.ts";
+import { oneLine } from "../../rollout/setting.ts";
+import type { Role } from "../../teams/team.ts";
+import type { TrainedTeam } from "../trained-team.ts";
+import type { Game, Position, Written } from "./table.ts";
+import { nodeOf } from "./table.ts";
+
+/** Writes the action of one role. `game` counts the games played. */
+export type Actor = (role: Role, position: Position, game: number) => Promise<Written>;
+
+export function solverActor({ environment }: Game): Actor {
+  return async (role, position) => {
+    if (environment.solve === undefined) {
+      const fix = "let a run's policies play the other roles, with --run";
+      throw new TroupeError("bad_arguments", `${environment.name} has no solver; ${fix}`);
+    }
+    return { role, text: environment.solve(position.state, role.seat) };
+  };
+}
+
+/** As in an evaluation: the recipe's evaluation temperature, nothing trained. */
+export function trainedActor(game: Game, { resolved, engine, policies }: TrainedTeam): Actor {
+  const { temperature, topP } = resolved.recipe.evaluation;
+  const setting: RolloutSetting = {
+    ...game,
+    engine,
+    policies,
+    scheme: oneLine,
+    score: () => 0,
+    sampling: { temperature, topP },
+  };
+  return async (role, position, number) => {
+    const key = keyAt(rootKey(resolved.recipe.seed), "play", number);
+    const [draft] = await sampleRole(setting, key, nodeOf(position), role.name, position.histories, 1);
+    if (draft === undefined) throw new TroupeError("internal", "the engine sampled nothing");
+    return { role, text: draft.text, history: draft.history };
+  };
+}

@@ -1,0 +1,88 @@
+/** `troupe play`: a person takes a role in the terminal; the others are played by a run's policies or by the solver. */
+import { Command } from "commander";
+import { environments } from "../../environments/registry.ts";
+import { TroupeError } from "../../errors.ts";
+import { didYouMean } from "../../nearest.ts";
+import { builtInCatalog } from "../../recipes/built-in.ts";
+import { resolveRecipe } from "../../recipes/resolve.ts";
+import { findRecipe } from "../../recipes/shipped.ts";
+import type { Role, Team } from "../../teams/team.ts";
+import { buildTeam } from "../../teams/build.ts";
+import { namedTeams } from "../../train/teams.ts";
+import { wholeNumber } from "../numbers.ts";
+import { findRun, runsFolder } from "../runs.ts";
+import { sourceOfRun, withTrainedTeam } from "../trained-team.ts";
+import { askPerson } from "./ask.ts";
+import { playGames } from "./game.ts";
+import type { Actor } from "./others.ts";
+import { solverActor, trainedActor } from "./others.ts";
+import type { Game } from "./table.ts";
+
+interface PlayArguments {
+  readonly role?: string;
+  readonly run?: string;
+  readonly runs: string;
+  readonly seed: number;
+}
+
+export function playCommand(): Command {
+  return new Command("play")
+    .description("take a role yourself; the others are played by a run's policies or by the solver")
+    .argument("[recipe-or-environment]", "whose team and rules (default: the run's own recipe)")
+    .option("--role <role>", "the role you play (default: the first to act)")
+    .option("--run <run>", "the run whose policies play the other roles (default: the solver plays them)")
+    .option("--runs <folder>", "folder of the runs", runsFolder)
+    .option("--seed <number>", "of the tasks", wholeNumber(0), 1)
+    .action(async (given: string | undefined, options: PlayArguments) => {
+      if (options.run !== undefined) return playWithRun(given, options, options.run);
+      if (given === undefined) {
+        throw new TroupeError("bad_arguments", "name a recipe or an environment, or a run with --run");
+      }
+      const game = gameOf(given);
+      await play(game, solverActor(game), options);
+    });
+}
+
+async function playWithRun(given: string | undefined, options: PlayArguments, run: string): Promise<void> {
+  const source = await sourceOfRun(await findRun(run, options.runs), given);
+  await withTrainedTeam(source, async (trained) => {
+    const game = gameOfRecipe(source.resolved);
+    await play(game, trainedActor(game, trained), options);
+  });
+}
+
+async function play(game: Game, others: Actor, { role, seed }: PlayArguments): Promise<void> {
+  using person = askPerson(process.stdin, process.stdout);
+  await playGames({ ...game, role: chosenRole(game.team, role), others, seed, person });
+}
+
+/** A recipe by file or name, or an environment with its own defaults and a role in each seat. */
+function gameOf(given: string): Game {
+  const definition = environments.find(({ name }) => name === given);
+  try {
+    return gameOfRecipe(resolveRecipe(findRecipe(given), [], builtInCatalog));
+  } catch (error) {
+    const isUnknown = error instanceof TroupeError && error.code === "bad_arguments";
+    if (!isUnknown || definition === undefined) throw error;
+  }
+  const environment = definition.create(definition.options.parse({}));
+  const seats = Object.keys(environment.seats);
+  const roles = Object.fromEntries(seats.map((seat) => [seat, { policy: "solver" }]));
+  const team = { roles, phases: seats.map((seat) => [seat]), turns: 4 };
+  return { environment, team: buildTeam(team, environment, ["solver"]) };
+}
+
+function gameOfRecipe(resolved: ReturnType<typeof resolveRecipe>): Game {
+  const [own] = namedTeams(resolved.recipe, resolved.environment);
+  if (own === undefined) throw new TroupeError("internal", "a recipe without a team");
+  return { environment: resolved.environment, team: own.team };
+}
+
+function chosenRole(team: Team, wanted: string | undefined): Role {
+  const name = wanted ?? team.phases[0]?.[0];
+  const found = team.roles.find((role) => role.name === name);
+  if (found !== undefined) return found;
+  const names = team.roles.map((role) => role.name);
+  const hint = didYouMean(String(name), names) ?? `the roles are ${names.join(", ")}`;
+  throw new TroupeError("bad_arguments", `the team has no role ${name}; ${hint}`);
+}
