@@ -50,14 +50,10 @@ export async function removeDirectory(directory: string): Promise<void> {
   });
 }
 
-/**
- * Deletes what an interrupted process left unfinished in the folder. A folder that does not exist has nothing. Unfinished
- * lock files stay: another process may be writing one in this instant, to be told that the run is in use.
- */
+/** Deletes what an interrupted process left unfinished in the folder. A folder that does not exist has nothing. */
 export async function removeTemporaries(directory: string): Promise<void> {
   const names = await fs.readdir(directory).catch(() => []);
-  for (const name of names) {
-    if (!name.startsWith(temporaryPrefix) || name.startsWith(`${temporaryPrefix}lock-`)) continue;
+  for (const name of names.filter((entry) => entry.startsWith(temporaryPrefix))) {
     await fs.rm(path.join(directory, name), { recursive: true, force: true });
   }
 }

@@ -24,7 +24,7 @@ test("whatever is appended is read back", async () => {
         expect(read).toEqual(records.map((record) => JSON.parse(JSON.stringify(record)) as unknown));
       },
     ),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
 });
 

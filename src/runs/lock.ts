@@ -1,6 +1,7 @@
 /**
  * One process writes a run. Whoever wants to leaves a file that names it (process id, start time, machine) and then looks
- * for others': because everybody writes before looking, of two at most one finds itself alone. Two that try in the same
+ * for others': because everybody writes before looking, of two at most one finds itself alone. (A file that is still empty
+ * when another process removes it belongs to one that has not looked yet, and will find the other.) Two that try in the same
  * instant may both be refused. The start time tells a holder that was killed from a process that got its id later.
  */
 import { execFileSync } from "node:child_process";
@@ -10,7 +11,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
-import { writeFileDurably } from "./durable.ts";
+import { writing } from "./durable.ts";
 
 interface Holder {
   readonly pid: number;
@@ -29,7 +30,7 @@ export const lockPrefix = "lock-";
 export async function acquireLock(directory: string): Promise<Lock> {
   const self: Holder = { pid: process.pid, started: startTime(process.pid) ?? "", host: os.hostname() };
   const file = path.join(directory, `${lockPrefix}${process.pid}-${randomBytes(4).toString("hex")}`);
-  await writeFileDurably(file, JSON.stringify(self));
+  await writing(file, () => fs.writeFile(file, JSON.stringify(self)));
   const release = () => fs.rm(file, { force: true });
   try {
     await refuseOthers(directory, path.basename(file));

@@ -5,12 +5,12 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { TroupeError } from "../errors.ts";
 import { readEpisodes, readEvaluations, readMetrics, readTimings } from "../runs/read.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
-import type { RunResult } from "../runs/records.ts";
 import type { TrainEvent } from "./events.ts";
 import type { Resolved } from "./session.ts";
 import { superviseOnly } from "./supervise.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import type { HashEngineOptions } from "./testing/hash-engine.ts";
+import { recordsOf as recordsIn } from "./testing/records-of.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";
 import type { TrainOptions } from "./train.ts";
@@ -63,26 +63,7 @@ async function trainOnce(
   return { events, weights, status: outcome.status };
 }
 
-/** Every file of a run except the clock's, by name. */
-async function recordsOf(name: string): Promise<Record<string, string>> {
-  const directory = path.join(root, name);
-  const entries = await fs.readdir(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && entry.name !== "timings.jsonl");
-  const contents = files.map(async (entry) => {
-    const file = path.join(entry.parentPath, entry.name);
-    const text = await fs.readFile(file, "latin1");
-    return [
-      path.relative(directory, file),
-      entry.name === "result.json" ? withoutClock(text) : text,
-    ] as const;
-  });
-  return Object.fromEntries(await Promise.all(contents));
-}
-
-function withoutClock(text: string): string {
-  const { seconds: _, ...rest } = JSON.parse(text) as RunResult;
-  return JSON.stringify(rest);
-}
+const recordsOf = (name: string) => recordsIn(path.join(root, name));
 
 test("a run goes from warm start to the table", async () => {
   const { events, status } = await trainOnce("run", tinyRecipe());

@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto";
+import fs from "node:fs/promises";
+import path from "node:path";
+import type { RunResult } from "../../runs/records.ts";
+
+/** The contents of every file of a run (of weights, their digest), by name, without what the clock wrote. */
+export async function recordsOf(directory: string): Promise<Record<string, string>> {
+  const entries = await fs.readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && entry.name !== "timings.jsonl");
+  const contents = files.map(async (entry) => {
+    const file = path.join(entry.parentPath, entry.name);
+    return [path.relative(directory, file), comparable(entry.name, await fs.readFile(file))] as const;
+  });
+  return Object.fromEntries(await Promise.all(contents));
+}
+
+function comparable(name: string, contents: Buffer): string {
+  if (name === "result.json") return withoutClock(contents.toString());
+  const isText = /\.(jsonl?|yaml)$/.test(name);
+  return isText ? contents.toString() : createHash("sha256").update(contents).digest("hex");
+}
+
+function withoutClock(text: string): string {
+  const { seconds: _, ...rest } = JSON.parse(text) as RunResult;
+  return JSON.stringify(rest);
+}

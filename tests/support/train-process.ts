@@ -1,0 +1,34 @@
+/** A process that trains a recipe of a second in the folder `run` and may be killed on the way. */
+import { LocalEngine } from "../../src/engines/local/local-engine.ts";
+import { tinyRecipe } from "../../src/train/testing/tiny-recipe.ts";
+import { train } from "../../src/train/train.ts";
+import { changeCount, killAtChange } from "./killed-at-write.ts";
+
+const role = { prompt: "", maxTokens: 16 };
+const resolved = tinyRecipe({
+  environment: { name: "plan-path", size: 5 },
+  team: {
+    roles: { scout: { ...role, policy: "adapter" }, planner: { ...role, policy: "whole" } },
+    phases: [["scout"], ["planner"]],
+    turns: 2,
+  },
+  policies: {
+    adapter: { model: { preset: "nano" }, adapter: { rank: 4 } },
+    whole: { model: { preset: "nano" } },
+  },
+  warmStart: { steps: 4, demonstrationsPerStep: 16, learningRate: 0.003 },
+  train: { steps: 6, tasksPerStep: 8, learningRate: 0.001, minibatches: 2, epochs: 2 },
+  evaluation: { tasks: 20, every: 3, tasksDuring: 10 },
+  checkpoint: { every: 2, keep: 2 },
+});
+
+await killAtChange(Number(process.argv[2] ?? "0"));
+const engine = new LocalEngine({ threads: 2 });
+const outcome = await train({
+  ...resolved,
+  directory: "run",
+  engine,
+  onEvent: (event) => event.type === "phase" && console.log(event.phase),
+});
+await engine.close();
+console.log(JSON.stringify({ status: outcome.status, changes: changeCount() }));
