@@ -1,7 +1,7 @@
 /** One role samples its actions from one state: one request, so that its prompt is computed once. */
 import type { SampledSequence } from "../engines/engine.ts";
 import { seedOf, keyAt, type Key } from "../random.ts";
-import { withAction, type History } from "../text/history.ts";
+import type { History } from "../text/history.ts";
 import type { EpisodeNode } from "./episode.ts";
 import { promptHistory, type Histories } from "./prompts.ts";
 import { playerOf, type Player, type RolloutSetting } from "./setting.ts";
@@ -9,11 +9,10 @@ import { playerOf, type Player, type RolloutSetting } from "./setting.ts";
 /** An action before the environment has seen it. */
 export interface Draft {
   readonly player: Player;
-  readonly prompt: Int32Array;
+  /** The history that the action continues: its tokens are the prompt. */
+  readonly history: History;
   readonly sequence: SampledSequence;
   readonly text: string;
-  /** What the role has seen and written, this action included. */
-  readonly history: History;
 }
 
 /** `count` drafts of the role's action in the node's state. `key` is the episode's. */
@@ -43,9 +42,8 @@ export async function sampleRole(
   const sequences = await setting.engine.sample(request, cancellable);
   return sequences.map((sequence) => ({
     player,
-    prompt: history.tokens,
+    history,
     sequence,
     text: tokenizer.decode(sequence.tokens),
-    history: withAction(history, sequence.tokens),
   }));
 }

@@ -8,6 +8,7 @@
 import type { ActionReward, Json } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
 import { drawInt, generatorOf, keyAt, type Key } from "../random.ts";
+import { withAction } from "../text/history.ts";
 import { sampleRole, type Draft } from "./act.ts";
 import type { Action, Episode, EpisodeEnd, EpisodeNode } from "./episode.ts";
 import type { Histories } from "./prompts.ts";
@@ -139,7 +140,7 @@ function actionOf(
     policy: role.policy,
     turn: parent.turn,
     phase: parent.phase,
-    prompt: draft.prompt,
+    prompt: draft.history.tokens,
     tokens: draft.sequence.tokens,
     logprobs: draft.sequence.logprobs,
     text: draft.text,
@@ -152,10 +153,10 @@ function actionOf(
 function remember(histories: Histories, drafts: readonly Draft[]): Histories {
   const remembering = drafts.filter(({ player }) => player.role.memory === "conversation");
   if (remembering.length === 0) return histories;
-  return new Map([
-    ...histories,
-    ...remembering.map(({ player, history }) => [player.role.name, history] as const),
-  ]);
+  const updated = remembering.map(({ player, history, sequence }) => {
+    return [player.role.name, withAction(history, sequence.tokens)] as const;
+  });
+  return new Map([...histories, ...updated]);
 }
 
 /** Indices of the children that go on. */
