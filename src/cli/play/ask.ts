@@ -18,7 +18,7 @@ export function askPerson(input: NodeJS.ReadStream, output: NodeJS.WriteStream):
       const { value, done } = await iterator.next();
       // Through a pipe the answer is not echoed: the line ends here.
       if (!input.isTTY) output.write("\n");
-      return done === true ? null : (value as string);
+      return done === true ? null : value;
     },
     tell: (text) => output.write(`${text}\n`),
     [Symbol.dispose]: () => lines.close(),

@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+// Starts the command line: from the sources in a checkout, from dist/ in a published package (Node strips no types
+// below node_modules). Plain JavaScript that old versions of Node can read, so that they can be told what is missing.
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const oldest = 24;
+const source = new URL("../src/cli/main.ts", import.meta.url);
+const built = new URL("../dist/cli/main.js", import.meta.url);
+
+if (Number(process.versions.node.split(".")[0]) < oldest) {
+  console.error(
+    `troupe needs Node ${oldest} or newer, this is ${process.versions.node}.` +
+      (existsSync(source) ? " In this checkout `npm run troupe -- COMMAND` brings its own." : ""),
+  );
+  process.exit(1);
+}
+
+const isInstalled = fileURLToPath(import.meta.url).includes("/node_modules/");
+const { main } = await import(existsSync(source) && !isInstalled ? source.href : built.href);
+process.exitCode = await main(process.argv.slice(2));
