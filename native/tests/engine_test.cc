@@ -1,0 +1,16 @@
+// The engine against finite differences and against itself. Prints one line for each check that fails and one at the
+// end; exits 1 if any failed. The comparison with PyTorch lives with the fixtures.
+#include "engine_check.h"
+
+int main() {
+  using namespace troupe::test;
+  Report report{"engine"};
+  check_gradients(report);
+  check_training(report);
+  check_adapters(report);
+  check_choice(report);
+  check_sampling(report);
+  check_errors(report);
+  std::printf("engine: %d checks, %d failed\n", report.checks, report.failures);
+  return report.failures ? 1 : 0;
+}
