@@ -43,9 +43,13 @@ export function checkAdapterConfig(directory: string, expected: AdapterOptions):
 
 function checkTargets(config: ConfigReader, expected: readonly string[]): void {
   const targets = config.value("target_modules");
-  const listed = Array.isArray(targets) ? targets.toSorted().join(", ") : "";
-  const wanted = expected.toSorted().join(", ");
+  const listed = Array.isArray(targets) ? sortedList(targets.map(String)) : "";
+  const wanted = sortedList(expected);
   if (listed !== wanted) config.refuse("target_modules", `${wanted}, the policy's target modules`);
+}
+
+function sortedList(names: readonly string[]): string {
+  return names.toSorted().join(", ");
 }
 
 function isEmpty(value: unknown): boolean {

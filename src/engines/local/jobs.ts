@@ -26,6 +26,7 @@ export class Jobs {
   /** Waits for its turn. `start` then calls `run`, synchronously, for each of its jobs. */
   async inTurn<T>(start: () => Promise<T>): Promise<T> {
     await this.#gate;
+    this.#refuseIfClosed();
     return start();
   }
 
@@ -36,6 +37,7 @@ export class Jobs {
     this.#gate = promise;
     await before;
     try {
+      this.#refuseIfClosed();
       return await work();
     } finally {
       resolve();
@@ -44,8 +46,7 @@ export class Jobs {
 
   /** Submits one job now; an aborted signal cancels it. Every error is a TroupeError. */
   async run<T>(start: StartJob<T>, signal?: AbortSignal): Promise<T> {
-    if (this.#closing !== undefined)
-      throw new TroupeError("bad_arguments", "The engine is closed. Start another one.");
+    this.#refuseIfClosed();
     if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before it began.");
     const job = ++this.#lastJob;
     const cancel = (): void => this.#native.cancel(job);
@@ -63,5 +64,10 @@ export class Jobs {
   close(): Promise<void> {
     this.#closing ??= this.#native.close();
     return this.#closing;
+  }
+
+  #refuseIfClosed(): void {
+    if (this.#closing === undefined) return;
+    throw new TroupeError("bad_arguments", "The engine is closed. Start another one.");
   }
 }

@@ -7,7 +7,6 @@ import type {
   Cancellable,
   Datum,
   Engine,
-  EngineCapabilities,
   Loss,
   LossResult,
   PolicyInfo,
@@ -20,6 +19,7 @@ import { adapterMarker, adapterStem, checkAdapterConfig, checkAdapterOptions } f
 import { initialAdapterTensor, writeAdapterFiles } from "./adapter-directory.ts";
 import { flatten, perContinuation } from "./batch.ts";
 import type { WeightFormat } from "./float-formats.ts";
+import { localCapabilities } from "./capabilities.ts";
 import { Jobs, type StartJob } from "./jobs.ts";
 import { checkMemory } from "./memory.ts";
 import { describeModel, modelTensors, openModelWeights, parametersOf, sizeOf } from "./model-directory.ts";
@@ -63,14 +63,7 @@ interface Policy {
 
 /** @throws TroupeError `no_engine` from the constructor when the compiled addon is missing. */
 export class LocalEngine implements Engine {
-  readonly capabilities: EngineCapabilities = {
-    wholeModel: true,
-    adapters: true,
-    losses: ["cross_entropy", "importance_sampling", "ppo"],
-    topK: true,
-    stopStrings: true,
-    deterministic: true,
-  };
+  readonly capabilities = localCapabilities;
   readonly description: string;
   readonly threads: number;
   readonly #jobs: Jobs;
@@ -117,8 +110,8 @@ export class LocalEngine implements Engine {
 
   sample(request: SampleRequest, options: Cancellable = {}): Promise<SampledSequence[]> {
     return this.#jobs.inTurn(async () => {
-      const native = nativeRequest(request);
       const policy = this.#policy(request.policy);
+      const native = nativeRequest(request, policy.model.description.shape.maxLength);
       const prepared = native.stopStrings.length > 0 ? this.#prepareStopStrings(policy.model) : undefined;
       const [samples] = await Promise.all([
         this.#run((engine, job) => engine.sample(job, native), options.signal),

@@ -28,20 +28,18 @@ const longestHeader = 100_000_000;
 
 const bytesPerElement: Readonly<Record<string, number>> = {
   ...bytesPerWeight,
-  ...{
-    F64: 8,
-    I64: 8,
-    I32: 4,
-    I16: 2,
-    I8: 1,
-    U64: 8,
-    U32: 4,
-    U16: 2,
-    U8: 1,
-    BOOL: 1,
-    F8_E4M3: 1,
-    F8_E5M2: 1,
-  },
+  F64: 8,
+  I64: 8,
+  U64: 8,
+  I32: 4,
+  U32: 4,
+  I16: 2,
+  U16: 2,
+  I8: 1,
+  U8: 1,
+  BOOL: 1,
+  F8_E4M3: 1,
+  F8_E5M2: 1,
 };
 
 /** Bytes read at once: small enough that widening a piece does not hold up the event loop. */
@@ -126,7 +124,7 @@ function storedTensor(path: string, name: string, entry: unknown, dataBegin: num
     throw damaged(path, `tensor ${name} lacks a usable dtype, shape or data_offsets in the header`);
   }
   const [first, last] = offsets as [number, number];
-  const elementBytes = bytesPerElement[dtype];
+  const elementBytes = Object.hasOwn(bytesPerElement, dtype) ? bytesPerElement[dtype] : undefined;
   if (elementBytes === undefined) throw damaged(path, `tensor ${name} has the unknown dtype ${dtype}`);
   const bytes = shape.reduce((product, size) => product * size, elementBytes);
   if (last - first !== bytes) {

@@ -4,16 +4,26 @@ import type { SampledSequence, SampleRequest } from "../engine.ts";
 import { checkTokens } from "./batch.ts";
 import type { NativeSampleRequest, NativeSamples } from "./native.ts";
 
-/** Defaults filled in; what the native engine does not check is checked here. */
-export function nativeRequest(request: SampleRequest): NativeSampleRequest {
+/**
+ * Defaults filled in; what the native engine does not check is checked here. A sequence ends where the model's
+ * positions end; a prompt that leaves no room at all is left for the engine to refuse.
+ */
+export function nativeRequest(request: SampleRequest, maxLength: number): NativeSampleRequest {
   checkTokens(request.prompt, "prompt");
-  const { policy, prompt, count, maxTokens, temperature, seed } = request;
+  const { policy, prompt, count, temperature, seed } = request;
+  const room = maxLength - prompt.length;
+  const maxTokens = request.maxTokens > room && room > 0 ? room : request.maxTokens;
   const stopTokens = request.stopTokens ?? [];
   const unusable = stopTokens.find((id) => !Number.isSafeInteger(id) || id < 0 || id >= 2 ** 31);
   if (unusable !== undefined)
     throw new TroupeError("bad_token", `stopTokens has ${unusable}; expected token ids.`);
   return {
-    ...{ policy, prompt, count, maxTokens, temperature, seed },
+    policy,
+    prompt,
+    count,
+    maxTokens,
+    temperature,
+    seed,
     topK: request.topK ?? 0,
     topP: request.topP ?? 1,
     stopTokens: Int32Array.from(stopTokens),

@@ -1,0 +1,236 @@
+import { spawn } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Datum, SampledSequence, SampleRequest } from "../engine.ts";
+import { LocalEngine } from "./local-engine.ts";
+import { adam, failure, ids, makeModel, someDatum, temporaryFolder, testEngine } from "./test-model.ts";
+
+const folder = temporaryFolder();
+let model = "";
+
+beforeAll(async () => {
+  model = await makeModel(folder, "model");
+});
+
+async function engineWithPolicy(): Promise<LocalEngine> {
+  const engine = testEngine();
+  await engine.createPolicy({ name: "p", model });
+  return engine;
+}
+
+const request = (seed: number, more: Partial<SampleRequest> = {}): SampleRequest => ({
+  policy: "p",
+  prompt: ids(4, 6, 7, 8),
+  count: 2,
+  maxTokens: 10,
+  temperature: 1,
+  seed,
+  ...more,
+});
+
+/** Enough work that it is still running when a timer fires. */
+const longSampling = request(1, { count: 4000, maxTokens: 60 });
+
+function longData(): Datum[] {
+  const continuations = Array.from({ length: 2000 }, () => ({ tokens: new Int32Array(60).fill(7) }));
+  return [{ policy: "p", prompt: ids(4, 6), continuations }];
+}
+
+describe("while the engine works", () => {
+  test("timers go on firing", async () => {
+    const engine = await engineWithPolicy();
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 1);
+    await engine.sample(longSampling);
+    const whileSampling = ticks;
+    await engine.forwardBackward(longData(), { type: "cross_entropy" });
+    clearInterval(timer);
+    expect(whileSampling).toBeGreaterThan(0);
+    expect(ticks).toBeGreaterThan(whileSampling);
+  });
+
+  test("jobs take effect in the order they were asked for", async () => {
+    const data = [someDatum("p")];
+    const apart = await engineWithPolicy();
+    const expected: SampledSequence[][] = [];
+    for (let round = 0; round < 3; round++) {
+      expected.push(await apart.sample(request(round)), await apart.sample(request(round + 10)));
+      await apart.forwardBackward(data, { type: "cross_entropy" });
+      await apart.optimStep("p", adam);
+    }
+    const together = await engineWithPolicy();
+    const sampled: Promise<SampledSequence[]>[] = [];
+    const trained: Promise<unknown>[] = [];
+    for (let round = 0; round < 3; round++) {
+      sampled.push(together.sample(request(round)), together.sample(request(round + 10)));
+      trained.push(together.forwardBackward(data, { type: "cross_entropy" }), together.optimStep("p", adam));
+    }
+    await Promise.all(trained);
+    expect(await Promise.all(sampled)).toEqual(expected);
+    expect(expected[2]).not.toEqual(expected[0]);
+  });
+
+  test("saving is one piece: training asked for afterwards is not in it", async () => {
+    const engine = await engineWithPolicy();
+    const before = await engine.forward([someDatum("p")]);
+    const saved = engine.save("p", `${folder}/piece`);
+    const trained = engine.forwardBackward([someDatum("p")], { type: "cross_entropy" });
+    const stepped = engine.optimStep("p", adam);
+    await Promise.all([saved, trained, stepped]);
+    await engine.load("p", `${folder}/piece`);
+    expect((await engine.forward([someDatum("p")])).logprobs).toEqual(before.logprobs);
+  });
+});
+
+describe("cancelling", () => {
+  test("ends sampling, and what runs beside it is not disturbed", async () => {
+    const engine = await engineWithPolicy();
+    const quiet = await engine.sample(request(3));
+    const controller = new AbortController();
+    const doomed = failure("cancelled", () => engine.sample(longSampling, { signal: controller.signal }));
+    const beside = engine.sample(request(3));
+    await delay(2);
+    controller.abort();
+    expect(await doomed).toContain("cancel");
+    expect(await beside).toEqual(quiet);
+    expect(await engine.sample(request(3))).toEqual(quiet);
+  });
+
+  test("ends training, and leaves no part of a gradient behind", async () => {
+    const engine = await engineWithPolicy();
+    const controller = new AbortController();
+    const doomed = failure("cancelled", () =>
+      engine.forwardBackward(longData(), { type: "cross_entropy" }, { signal: controller.signal }),
+    );
+    await delay(2);
+    controller.abort();
+    expect(await doomed).not.toBe("");
+    const untouched = await engineWithPolicy();
+    for (const each of [engine, untouched])
+      await each.forwardBackward([someDatum("p")], { type: "cross_entropy" });
+    expect(await engine.optimStep("p", adam)).toEqual(await untouched.optimStep("p", adam));
+  });
+
+  test("takes a job out of the queue at once, and one that has not begun never begins", async () => {
+    const engine = await engineWithPolicy();
+    const order: string[] = [];
+    const long = engine.forward(longData()).then(() => order.push("long"));
+    const controller = new AbortController();
+    const queued = failure("cancelled", () => engine.sample(request(1), { signal: controller.signal }));
+    await delay(0);
+    controller.abort();
+    await queued.then(() => order.push("cancelled"));
+    await long;
+    expect(order).toEqual(["cancelled", "long"]);
+    expect(
+      await failure("cancelled", () => engine.sample(request(1), { signal: AbortSignal.abort() })),
+    ).not.toBe("");
+  });
+
+  test("one signal serves any number of jobs", async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning);
+    process.on("warning", listen);
+    const engine = await engineWithPolicy();
+    const { signal } = new AbortController();
+    await Promise.all(Array.from({ length: 50 }, (_, i) => engine.sample(request(i), { signal })));
+    await delay(0);
+    process.off("warning", listen);
+    expect(warnings).toEqual([]);
+  });
+
+  test("closing cancels everything and frees the memory", async () => {
+    const engine = await engineWithPolicy();
+    const running = [
+      failure("cancelled", () => engine.sample(longSampling)),
+      failure("cancelled", () => engine.forwardBackward(longData(), { type: "cross_entropy" })),
+      failure("cancelled", () => engine.optimStep("p", adam)),
+    ];
+    await delay(2);
+    expect(engine.memoryBytes).toBeGreaterThan(0);
+    await engine.close();
+    await Promise.all(running);
+    expect(engine.memoryBytes).toBe(0);
+    expect(await failure("bad_arguments", () => engine.sample(request(1)))).toContain("closed");
+  });
+});
+
+describe("several engines", () => {
+  test("compute side by side, the same", async () => {
+    const [one, other] = [await engineWithPolicy(), await engineWithPolicy()];
+    const [first, second] = await Promise.all([one.sample(request(1)), other.sample(request(1))]);
+    expect(second).toEqual(first);
+  });
+
+  test("one in a worker thread computes, and its thread may be ended in the middle of a job", async () => {
+    const engine = await engineWithPolicy();
+    const expected = (await engine.sample(request(1)))[0]?.tokens;
+    const worker = new Worker(
+      script(`await engine.sample(request).then((s) => say(s[0].tokens)); await engine.sample(long);`),
+      {
+        eval: true,
+      },
+    );
+    const tokens = await new Promise((resolve, reject) => {
+      worker.once("message", resolve);
+      worker.once("error", reject);
+    });
+    expect(tokens).toEqual(expected);
+    await worker.terminate();
+    expect((await engine.sample(request(1)))[0]?.tokens).toEqual(expected);
+  });
+});
+
+describe("a process", () => {
+  test("ends although an idle engine is open", async () => {
+    expect(await run(`await engine.sample(request); say("done");`)).toEqual({ code: 0, output: "done" });
+  });
+
+  test("ends although an engine was forgotten and collected", async () => {
+    const source = `engine = undefined; for (let i = 0; i < 5; i++) { gc(); await new Promise(setImmediate); } say("done");`;
+    expect(await run(source)).toEqual({ code: 0, output: "done" });
+  });
+
+  test("waits for what it asked for", async () => {
+    expect(await run(`void engine.sample(request).then(() => say("sampled"));`)).toEqual({
+      code: 0,
+      output: "sampled",
+    });
+  });
+
+  test("that exits in the middle of a job exits", async () => {
+    const source = `void engine.forward(long2); void engine.sample(long); setTimeout(() => { say("bye"); process.exit(7); }, 20);`;
+    expect(await run(source)).toEqual({ code: 7, output: "bye" });
+  });
+});
+
+/** A program with an engine, a request, long work, and `say`, which prints or, in a worker, posts. */
+function script(body: string): string {
+  const file = JSON.stringify(fileURLToPath(new URL("./local-engine.ts", import.meta.url)));
+  return `(async () => {
+    const { parentPort } = await import("node:worker_threads");
+    const say = (value) => (parentPort ? parentPort.postMessage(value) : process.stdout.write(String(value)));
+    const { LocalEngine } = await import(${file});
+    let engine = new LocalEngine({ threads: 2, precision: "float32" });
+    await engine.createPolicy({ name: "p", model: ${JSON.stringify(model)} });
+    const prompt = Int32Array.of(4, 6, 7, 8);
+    const request = { policy: "p", prompt, count: 2, maxTokens: 10, temperature: 1, seed: 1 };
+    const long = { ...request, count: 20000, maxTokens: 60 };
+    const long2 = [{ policy: "p", prompt, continuations: Array.from({ length: 9000 }, () => ({ tokens: new Int32Array(60) })) }];
+    ${body}
+  })();`;
+}
+
+function run(body: string): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ["--expose-gc", "-e", script(body)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let output = "";
+    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code, output }));
+  });
+}
