@@ -5,6 +5,7 @@
 
 #include "processor.h"
 #include "products.h"
+#include "self_check.h"
 
 namespace troupe {
 namespace {
@@ -56,10 +57,22 @@ struct Candidate {
   Kernels kernels;
 };
 
+// The tiles in software, for the tests: slow, and never chosen.
+#if defined(__x86_64__)
+const Kernels* emulated_amx() {
+  static const Kernels kernels = table<avx512::rows, avx512::products, amx::emulated_products>("amx-emulated");
+  return processor().avx512_bf16 ? &kernels : nullptr;
+}
+#else
+const Kernels* emulated_amx() { return nullptr; }
+#endif
+
 // From the best to the plainest.
 struct Candidates {
 #if defined(__x86_64__)
-  Candidate list[4] = {
+  Candidate list[5] = {
+      {processor().amx_bf16 && products_agree(amx::products, avx512_bf16::products),
+       table<avx512::rows, avx512::products, amx::products>("amx-bf16")},
       {processor().avx512_bf16,
        table<avx512::rows, avx512::products, avx512_bf16::products>("avx512-bf16")},
       {processor().avx512, table<avx512::rows, avx512::products, avx512::products>("avx512")},
@@ -98,7 +111,7 @@ const Kernels& best_kernels() {
 const Kernels* find_kernels(const char* name) {
   for (const Candidate& candidate : candidates().list)
     if (candidate.usable && std::strcmp(candidate.kernels.name, name) == 0) return &candidate.kernels;
-  return nullptr;
+  return std::strcmp(name, "amx-emulated") == 0 ? emulated_amx() : nullptr;
 }
 
 }  // namespace troupe

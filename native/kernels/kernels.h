@@ -67,7 +67,7 @@ struct LogitSummary {
 };
 
 struct Kernels {
-  const char* name;  // "amx-bf16", "avx512-bf16", "avx512", "avx2", "neon", "scalar"
+  const char* name;  // "amx-bf16", "avx512-bf16", "avx512", "avx2", "neon-bf16", "neon", "scalar"
   bool bfloat16;     // whether Precision::bfloat16 is supported (else treated as float32)
 
   // --- matrix products (threaded inside) ---------------------------------------------------------------------

@@ -1,0 +1,153 @@
+// The matrix products of one thread on AMX tiles: blocks of 32 × 32 of C, 32 k at a time. B has the panels of
+// tile_products.h; A is packed in rows, because a tile is loaded by rows.
+//
+// A row's sum does not depend on the rows beside it: the tiles add each row on its own, and blocks of k are as there.
+#pragma once
+#include "amx_tiles.h"
+#include "bf16_avx512.h"
+#include "tile_products.h"
+
+namespace troupe::TROUPE_ISA {
+
+constexpr int amx_rows = 32;
+constexpr int amx_steps = 16;  // pairs of bfloat16 in a row of a tile
+static_assert(panel == 32 && lanes == 16, "two tiles of B side by side");
+
+constexpr int whole_tiles(int steps) { return (steps + amx_steps - 1) / amx_steps * amx_steps; }
+
+// to[c·pitch + s] = step s of column c of `from` (k rows, `columns` columns): dY brought into rows.
+static void pack_columns_as_rows(const float* from, ptrdiff_t stride, int k, int steps, int columns, uint32_t* to,
+                                 int pitch) {
+  for (int s = 0; s < steps; s += lanes)
+    for (int c = 0; c < columns; c += lanes) {
+      Vector square[lanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < lanes; ++i)
+        square[i] = PairAvx512::as_vector(step_of_columns<PairAvx512>(from + c, stride, k, s + i, columns - c));
+      transpose(square);
+      for (int i = 0; i < lanes && c + i < columns; ++i)
+        store(reinterpret_cast<float*>(to + (c + i) * pitch + s), square[i]);
+    }
+}
+
+template <class Tiles>
+struct AmxProducts {
+  using Packs = TileProducts<PairAvx512>;
+  using Block = Tile<PairAvx512>;
+
+  // The sums of the tiles that exist (bottom: rows 16 …; right: columns 16 …), stored as 32 × 32 floats.
+  template <bool Bottom, bool Right>
+  static void accumulate(const Block& t, float* sums) {
+    constexpr ptrdiff_t b_bytes = panel * 4, sum_bytes = panel * 4;
+    const ptrdiff_t a_bytes = t.a_row * 4;
+    Tiles::template zero<0>();
+    if constexpr (Right) Tiles::template zero<1>();
+    if constexpr (Bottom) Tiles::template zero<2>();
+    if constexpr (Bottom && Right) Tiles::template zero<3>();
+    for (int s = 0; s < t.steps; s += amx_steps) {
+      Tiles::template load<6>(t.b + s * panel, b_bytes);
+      Tiles::template load<4>(t.a + s, a_bytes);
+      Tiles::template multiply_add<0, 4, 6>();
+      if constexpr (Right) {
+        Tiles::template load<7>(t.b + s * panel + 16, b_bytes);
+        Tiles::template multiply_add<1, 4, 7>();
+      }
+      if constexpr (Bottom) {
+        Tiles::template load<5>(t.a + 16 * t.a_row + s, a_bytes);
+        Tiles::template multiply_add<2, 5, 6>();
+      }
+      if constexpr (Bottom && Right) Tiles::template multiply_add<3, 5, 7>();
+    }
+    Tiles::template store<0>(sums, sum_bytes);
+    if constexpr (Right) Tiles::template store<1>(sums + 16, sum_bytes);
+    if constexpr (Bottom) Tiles::template store<2>(sums + 16 * panel, sum_bytes);
+    if constexpr (Bottom && Right) Tiles::template store<3>(sums + 16 * panel + 16, sum_bytes);
+  }
+
+  static void run_block(const Block& t, int rows) {
+    float sums[amx_rows * panel] __attribute__((aligned(64)));
+    const bool bottom = rows > 16, right = t.columns > 16;
+    if (bottom)
+      right ? accumulate<true, true>(t, sums) : accumulate<true, false>(t, sums);
+    else
+      right ? accumulate<false, true>(t, sums) : accumulate<false, false>(t, sums);
+    for (int r = 0; r < rows; ++r)
+      for_each_vector(t.columns, [&](size_t i, auto get, auto put) {
+        float* c = t.c + r * t.c_row + i;
+        const Vector sum = load(sums + r * panel + i);
+        put(c, t.into == Into::add ? get(c) + sum : sum);
+      });
+  }
+
+  static void configure(int rows) {
+    Tiles::configure(TileConfiguration(rows < 16 ? rows : 16, rows > 16 ? rows - 16 : 0));
+  }
+
+  // All blocks of the rows packed in tile.a against all panels of `columns`: whole blocks first, so that the tiles are
+  // configured twice at most.
+  static void sweep(const Block& start, int rows, Range columns) {
+    const int whole = rows / amx_rows * amx_rows;
+    const auto run = [&](int first, int height, int column) {
+      Block t = start;
+      t.a += first * t.a_row;
+      t.b += column / panel * t.b_panel;
+      t.c += first * t.c_row + column;
+      t.columns = smaller(panel, columns.end - column);
+      run_block(t, height);
+    };
+    if (whole > 0) {
+      configure(amx_rows);
+      for (int column = columns.begin; column < columns.end; column += panel)
+        for (int first = 0; first < whole; first += amx_rows) run(first, amx_rows, column);
+    }
+    if (whole == rows) return;
+    configure(rows - whole);
+    for (int column = columns.begin; column < columns.end; column += panel) run(whole, rows - whole, column);
+  }
+
+  static void multiply(const ProductArguments& p, Range rows, Range columns, uint8_t* scratch) {
+    uint32_t* packed = reinterpret_cast<uint32_t*>(scratch);
+    const uint32_t* b = reinterpret_cast<const uint32_t*>(p.b);
+    for (int row = rows.begin; row < rows.end; row += block_rows) {
+      const int height = smaller(block_rows, rows.end - row);
+      for_each_block(steps_of(p.k, 2), [&](int first, int count) {
+        const int steps = whole_tiles(count);
+        pack_rows<PairAvx512>(p.a + row * p.lda + first * 2, p.lda, height, p.k - first * 2, steps, packed, row_pitch);
+        sweep({packed, row_pitch, 1, b + first * panel, panel, static_cast<ptrdiff_t>(Packs::panel_bytes(p.k) / 4),
+               steps, p.c + row * p.ldc, p.ldc, 0, first == 0 && !p.accumulate ? Into::write : Into::add},
+              height, columns);
+      });
+    }
+    Tiles::release();
+  }
+
+  static void weight_gradient(const WeightProductArguments& p, Range rows, Range columns, uint8_t* scratch) {
+    uint32_t* left = reinterpret_cast<uint32_t*>(scratch);
+    uint32_t* right = reinterpret_cast<uint32_t*>(scratch + Packs::rows_bytes);
+    for (int column = columns.begin; column < columns.end; column += block_columns) {
+      const int width = smaller(block_columns, columns.end - column);
+      for_each_block(steps_of(p.tokens, 2), [&](int first, int count) {
+        const int steps = whole_tiles(count), tokens = p.tokens - first * 2;
+        const ptrdiff_t token = static_cast<ptrdiff_t>(first) * 2, panel_size = panel * steps;
+        pack_panels<PairAvx512>(p.x + token * p.ld_x + column, p.ld_x, tokens, steps, width, right, panel_size);
+        for (int row = rows.begin; row < rows.end; row += block_rows) {
+          const int height = smaller(block_rows, rows.end - row);
+          pack_columns_as_rows(p.dy + token * p.ld_dy + row, p.ld_dy, tokens, steps, height, left, row_pitch);
+          sweep({left, row_pitch, 1, right, panel, panel_size, steps,
+                 p.dw + static_cast<ptrdiff_t>(row) * p.k_in + column, p.k_in, 0, Into::add},
+                height, {0, width});
+        }
+      });
+    }
+    Tiles::release();
+  }
+};
+
+template <class Tiles>
+constexpr ProductKernels amx_products() {
+  using P = AmxProducts<Tiles>;
+  return {panel,          1024.0,      P::Packs::scratch_bytes, P::Packs::panel_bytes,
+          P::Packs::pack, P::multiply, P::weight_gradient};
+}
+
+}  // namespace troupe::TROUPE_ISA
