@@ -6,6 +6,7 @@ import { Command } from "commander";
 import { TroupeError } from "../errors.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import type { RunResult } from "../runs/records.ts";
+import { supervisedRecipe } from "../train/supervise.ts";
 import { trainedPolicies } from "../train/teams.ts";
 import { printLines } from "./print.ts";
 import type { OverrideOptions } from "./recipe-arguments.ts";
@@ -31,17 +32,12 @@ export function sftCommand(): Command {
     .option("--fresh", "begin anew, under a name that is not taken")
     .option("--json", "print events as JSON lines")
     .action(async (recipe: string, overrides: string[], options: SftArguments) => {
-      const all = [...overrides, ...(options.override ?? [])];
-      const resolved = resolveArguments(recipe, [...all, "train.steps=0"], {});
-      await teach(resolved, options);
+      const resolved = resolveArguments(recipe, overrides, options);
+      await teach({ ...resolved, recipe: supervisedRecipe(resolved.recipe) }, options);
     });
 }
 
 async function teach(resolved: ResolvedRecipe, options: SftArguments): Promise<void> {
-  if (resolved.recipe.warmStart === undefined) {
-    const fix = "add one, with `steps` and `learningRate`, or use `troupe train`";
-    throw new TroupeError("bad_recipe", `the recipe has no warmStart; ${fix}`);
-  }
   const run = options.run ?? `${resolved.recipe.name}-sft`;
   const directory = await chooseRun(resolved.recipe, { ...options, run });
   const outcome = await trainAndReport(resolved, directory, options.json === true);

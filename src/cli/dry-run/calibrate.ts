@@ -11,7 +11,8 @@ import { openEngine } from "../../recipes/engine.ts";
 import type { ResolvedRecipe } from "../../recipes/resolve.ts";
 import { promptHistory } from "../../rollout/prompts.ts";
 import { playerOf } from "../../rollout/setting.ts";
-import { mean } from "../../statistics.ts";
+import type { Estimate } from "../../train/estimate.ts";
+import { estimate } from "../../train/estimate.ts";
 import { examplesOf } from "../../train/examples.ts";
 import type { OpenPolicies } from "../../train/policies.ts";
 import { openPolicies } from "../../train/policies.ts";
@@ -19,16 +20,12 @@ import type { NamedTeam } from "../../train/teams.ts";
 
 export interface Calibration {
   readonly engine: string;
+  readonly estimate: Estimate;
   readonly policies: readonly {
     readonly name: string;
     readonly parameters: number;
     readonly trainable: number;
   }[];
-  /** Mean of a role's prompt, and of what it writes. */
-  readonly promptTokens: number;
-  readonly actionTokens: number;
-  /** Demonstrations made of one task, over all roles and teams. */
-  readonly examplesPerTask: number;
   /** Prompt tokens count once per group. */
   readonly tokensPerSecond: {
     readonly supervised: number;
@@ -56,10 +53,14 @@ export async function calibrate(resolved: ResolvedRecipe, teams: readonly NamedT
 
 async function measure(
   engine: Engine,
-  { recipe, environment, algorithm }: ResolvedRecipe,
+  resolved: ResolvedRecipe,
   teams: readonly NamedTeam[],
   opened: OpenPolicies,
 ): Promise<Calibration> {
+  const { recipe, environment, algorithm } = resolved;
+  const sizes = Object.fromEntries(
+    Object.entries(opened).map(([name, policy]) => [name, { ...policy, ...policy.info }]),
+  );
   const examples = Array.from({ length: tasks }, (_, index) =>
     typicalActions(environment, teams, opened, index),
   );
@@ -71,14 +72,12 @@ async function measure(
   const sampled = await rate(tokensIn(grouped), () => sampleLike(engine, grouped, recipe.train.temperature));
   return {
     engine: engine.description,
+    estimate: estimate(resolved, sizes),
     policies: Object.values(opened).map(({ info }) => ({
       name: info.name,
       parameters: info.parameters,
       trainable: info.trainableParameters,
     })),
-    promptTokens: mean(data.map(({ prompt }) => prompt.length)),
-    actionTokens: mean(data.map(actionLength)),
-    examplesPerTask: data.length / tasks,
     tokensPerSecond: { supervised, grouped: groups, sampled },
     memory: process.resourceUsage().maxRSS * 1024,
   };

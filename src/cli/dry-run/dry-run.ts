@@ -1,29 +1,46 @@
 /** `troupe train --dry-run`: the resolved recipe, and what it would take on this machine. Nothing is kept. */
 import type { ResolvedRecipe } from "../../recipes/resolve.ts";
 import { annotatedYaml } from "../../recipes/write.ts";
+import type { Work } from "../../train/estimate.ts";
 import { namedTeams } from "../../train/teams.ts";
 import { showBytes, showCount, showDuration, showLarge } from "../format.ts";
 import { printJson, printLines } from "../print.ts";
 import { tableLines } from "../table.ts";
 import type { Calibration } from "./calibrate.ts";
 import { calibrate } from "./calibrate.ts";
-import type { Estimate } from "./estimate.ts";
-import { estimate } from "./estimate.ts";
+
+/** The parts of a run, and the rate that each goes at. */
+const parts = [
+  { key: "warmStart", title: "warm start", rate: "supervised" },
+  { key: "sampling", title: "sampling", rate: "sampled" },
+  { key: "training", title: "training", rate: "grouped" },
+  { key: "evaluation", title: "evaluation", rate: "sampled" },
+] as const;
+
+interface Part extends Work {
+  readonly title: string;
+  readonly seconds: number;
+}
 
 export async function dryRun(resolved: ResolvedRecipe, json: boolean): Promise<void> {
-  const teams = namedTeams(resolved.recipe, resolved.environment);
-  const calibration = await calibrate(resolved, teams);
-  const stages = estimate(resolved, teams, calibration);
-  const seconds = Object.values(stages).reduce((sum, stage) => sum + stage.seconds, 0);
-  if (json) return printJson({ recipe: resolved.recipe, stages, seconds, calibration });
+  const calibration = await calibrate(resolved, namedTeams(resolved.recipe, resolved.environment));
+  const timed = parts.map((part) => timedPart(part, calibration));
+  const seconds = timed.reduce((sum, part) => sum + part.seconds, 0);
+  if (json) return printJson({ recipe: resolved.recipe, seconds, parts: timed, ...calibration });
   printLines([
     annotatedYaml(resolved.recipe, resolved.originOf),
     ...calibration.policies.map(policyLine),
     "",
-    ...stageTable(stages),
+    ...partTable(timed),
     "",
     ...totals(calibration, seconds),
   ]);
+}
+
+function timedPart({ key, title, rate }: (typeof parts)[number], calibration: Calibration): Part {
+  const work = calibration.estimate[key];
+  const tokens = work.promptTokens + work.actionTokens;
+  return { title, ...work, seconds: tokens / calibration.tokensPerSecond[rate] };
 }
 
 function policyLine({ name, parameters, trainable }: Calibration["policies"][number]): string {
@@ -31,37 +48,33 @@ function policyLine({ name, parameters, trainable }: Calibration["policies"][num
   return `policy ${name}: ${showCount(parameters)} parameters${share}`;
 }
 
-const stageTitles = {
-  warmStart: "warm start",
-  reinforcement: "reinforcement",
-  evaluation: "evaluation",
-} as const;
-
-function stageTable(stages: Estimate): string[] {
-  const rows = Object.entries(stageTitles).map(([key, title]) => {
-    const { actions, promptTokens, actionTokens, seconds } = stages[key as keyof Estimate];
-    return [
-      title,
-      showCount(actions),
-      showLarge(promptTokens),
-      showLarge(actionTokens),
-      showDuration(seconds),
-    ];
-  });
-  const titles = ["actions", "prompt tokens", "action tokens", "time"];
+function partTable(timed: readonly Part[]): string[] {
+  const rows = timed.map(({ title, samples, promptTokens, actionTokens, flops, seconds }) => [
+    title,
+    showCount(samples),
+    showLarge(promptTokens),
+    showLarge(actionTokens),
+    showLarge(flops),
+    showDuration(seconds),
+  ]);
+  const titles = ["samples", "prompt tokens", "action tokens", "FLOP", "time"];
   return tableLines(
     [{ title: "at most" }, ...titles.map((title) => ({ title, align: "right" as const }))],
     rows,
   );
 }
 
-function totals({ engine, tokensPerSecond, memory }: Calibration, seconds: number): string[] {
+function totals({ engine, tokensPerSecond, memory, estimate }: Calibration, seconds: number): string[] {
   const { supervised, grouped, sampled } = tokensPerSecond;
   return [
-    `about ${showDuration(seconds)} at most, and ${showBytes(memory)} of memory and more for larger batches`,
+    `time: about ${showDuration(seconds)}`,
+    `memory: about ${showBytes(memory)}, and more for larger batches; ` +
+      `${showBytes(estimate.bytes.weights)} of it weights, gradients and moments`,
+    `disk: ${showBytes(estimate.bytes.checkpoint)} for a checkpoint`,
+    "",
     `Measured just now with this recipe's models and typical prompts on the ${engine}, in tokens per second:`,
-    `${showLarge(supervised)} warm start, ${showLarge(grouped)} training in groups, ${showLarge(sampled)} sampling;`,
-    "a group's prompt counts once. Episodes that succeed end early, so the counts are upper bounds.",
+    `${showLarge(supervised)} warm start, ${showLarge(grouped)} training in groups, ${showLarge(sampled)} sampling.`,
+    "A group's prompt counts once; episodes count at their full length, a team that succeeds early takes less.",
     "Nothing was written.",
   ];
 }

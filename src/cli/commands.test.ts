@@ -1,0 +1,178 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import type { RunResult } from "../runs/records.ts";
+import { resultSchema } from "../runs/records.ts";
+import type { CommandOptions, Outcome } from "./testing/command.ts";
+import { troupe } from "./testing/command.ts";
+
+const recipe = `
+extends: ${join(import.meta.dirname, "..", "..", "recipes", "plan-path.yaml")}
+name: small
+environment: { size: 3 }
+policies: { shared: { model: { preset: nano } } }
+algorithm: { samples: 2 }
+warmStart: { steps: 4, demonstrationsPerStep: 4, warmupSteps: 1 }
+train: { steps: 2, tasksPerStep: 2, minibatches: 1 }
+evaluation: { tasks: 4, every: 0, tasksDuring: 2 }
+engine: { threads: 1 }
+`;
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-cli-"));
+  await writeFile(join(cwd, "small.yaml"), recipe);
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+function run(args: readonly string[], options: Partial<CommandOptions> = {}): Promise<Outcome> {
+  return troupe(args, { cwd, ...options });
+}
+
+async function resultOf(name: string): Promise<RunResult> {
+  return resultSchema.parse(JSON.parse(await readFile(join(cwd, "runs", name, "result.json"), "utf8")));
+}
+
+describe("troupe train", () => {
+  it("--dry-run shows the recipe with origins and what it would take, and writes nothing", async () => {
+    const { code, stdout } = await run(["train", "small.yaml", "train.steps=3", "--dry-run"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("steps: 3 # override `train.steps=3`");
+    expect(stdout).toContain("size: 3 # small.yaml:4:22");
+    expect(stdout).toMatch(/policy shared: [\d,]+ parameters/);
+    expect(stdout).toMatch(/time: about .*\nmemory: about \d+ MB/);
+    expect(existsSync(join(cwd, "runs"))).toBe(false);
+    const json = await run(["train", "small.yaml", "--dry-run", "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      recipe: { name: "small" },
+      policies: [{ name: "shared" }],
+    });
+  });
+
+  it("trains, prints one line per step and the table; the same command again is done at once", async () => {
+    const first = await run(["train", "small.yaml"]);
+    expect(first).toMatchObject({ code: 0, stderr: "" });
+    for (const line of ["warm start 4/4  loss ", "step 2/2  success ", "a sample episode: "]) {
+      expect(first.stdout).toContain(line);
+    }
+    expect(first.stdout).toMatch(/single-agent before .*\n.*team before .*\n.*team after .*/);
+    expect(first.stdout).not.toContain("\u001B");
+    const again = await run(["train", "small.yaml"]);
+    expect(again.code).toBe(0);
+    expect(again.stdout).toContain("the run is finished already; --fresh begins a new one");
+    expect(again.stdout).not.toContain("warm start 1/4");
+  });
+
+  it("refuses another recipe for a name that is taken, with the keys that differ; --fresh finds a name", async () => {
+    const other = await run(["train", "small.yaml", "seed=7"]);
+    expect(other.code).toBe(2);
+    expect(other.stderr).toContain("seed: 1 there, 7 now");
+    expect(other.stderr).toContain("--run small-2");
+    const fresh = await run(["train", "small.yaml", "seed=7", "--fresh", "--json"]);
+    expect(fresh).toMatchObject({ code: 0, stderr: "" });
+    const events = fresh.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string });
+    expect(events[0]).toMatchObject({ type: "run-started", run: "small-2" });
+    expect(events.filter(({ type }) => type === "step")).toHaveLength(6);
+    expect(events.at(-1)).toMatchObject({ type: "finished", result: { seed: 7 } });
+    expect(parse(await readFile(join(cwd, "runs", "small-2", "recipe.yaml"), "utf8"))).toMatchObject({
+      seed: 7,
+    });
+  });
+
+  it("finishes the step on Ctrl-C, says how to resume, and goes on to the same result", async () => {
+    let sent = false;
+    const interrupted = await run(["train", "small.yaml", "--run", "stopped"], {
+      watch: (stdout, interrupt) => {
+        if (sent || !stdout.includes("warm start 1/4")) return;
+        sent = true;
+        interrupt();
+      },
+    });
+    expect(interrupted.code).toBe(130);
+    expect(interrupted.stdout).toMatch(
+      /stopped after step \d; the same command again: it goes on after step \d\n$/,
+    );
+    const resumed = await run(["train", "small.yaml", "--run", "stopped"]);
+    expect(resumed.code).toBe(0);
+    expect(resumed.stdout).toMatch(/going on after (warm start|step) \d/);
+    const { seconds: _, ...stopped } = await resultOf("stopped");
+    const { seconds: __, ...whole } = await resultOf("small");
+    expect(stopped).toEqual(whole);
+  });
+});
+
+describe("what looks at runs", () => {
+  it("runs lists them and compare shows where they differ", async () => {
+    const { stdout } = await run(["runs"]);
+    expect(stdout).toMatch(/^small +finished +6 +\d/m);
+    const listed = JSON.parse((await run(["runs", "--json"])).stdout) as { name: string; status: string }[];
+    expect(listed.map(({ name }) => name)).toEqual(["small", "small-2", "stopped"]);
+    const compared = await run(["runs", "compare", "small", "small-2"]);
+    expect(compared.stdout).toMatch(/^seed +1 +7$/m);
+    expect(compared.stdout).toMatch(/^team after +\d/m);
+    const json = JSON.parse((await run(["runs", "compare", "small", "stopped", "--json"])).stdout) as object;
+    expect(json).toMatchObject({ runs: ["small", "stopped"], recipe: [] });
+  });
+
+  it("eval repeats what the run measured, and takes other tasks and temperatures", async () => {
+    const { code, stdout } = await run(["eval", "small", "--json"]);
+    expect(code).toBe(0);
+    const after = (await resultOf("small")).table.find(({ moment }) => moment === "after");
+    const scores = JSON.parse(stdout) as { success: number; turns: number };
+    expect(scores).toMatchObject({ tasks: 4, success: after?.success, turns: after?.turns });
+    const other = await run([
+      "eval",
+      "runs/small",
+      "--team",
+      "single-agent",
+      "--tasks",
+      "7",
+      "--temperature",
+      "1",
+    ]);
+    expect(other.stdout).toMatch(/^single-agent +\d.* 7 +1\.00$/m);
+  });
+
+  it("play lets a person act beside the run's policies or the solver", async () => {
+    const withSolver = await run(["play", "small.yaml", "--role", "planner"], { input: "?\nnonsense\nq\n" });
+    expect(withSolver).toMatchObject({ code: 0, stderr: "" });
+    expect(withSolver.stdout).toContain("You are the planner");
+    expect(withSolver.stdout).toMatch(/you: nonsense\n {2}→ team 0\.00, local 0\.00 .*: no plan found/);
+    const withRun = await run(["play", "--run", "small", "--role", "scout"], { input: "a1\n" });
+    expect(withRun).toMatchObject({ code: 0, stderr: "" });
+    expect(withRun.stdout).toMatch(/you: a1\n.*\nplanner: /s);
+    expect((await run(["play", "plan-path"])).code).toBe(0);
+  });
+});
+
+describe("models", () => {
+  it("init makes one that a recipe can train, and never writes over another", async () => {
+    const made = await run(["init", "nano", "models/mine", "--seed", "3"]);
+    expect(made).toMatchObject({ code: 0, stderr: "" });
+    for (const name of ["config.json", "model.safetensors", "tokenizer.json"]) {
+      expect(existsSync(join(cwd, "models", "mine", name))).toBe(true);
+    }
+    expect((await run(["init", "nano", "models/mine"])).stderr).toContain("models/mine exists already");
+    const model = "policies.shared.model={preset: null, path: models/mine}";
+    const trained = await run(["train", "small.yaml", model, "environment.size=10", "--run", "mine"]);
+    expect(trained).toMatchObject({ code: 0, stderr: "" });
+    const measured = await run(["eval", "models/mine", "--recipe", "plan-path", "--tasks", "2", "--json"]);
+    expect(JSON.parse(measured.stdout)).toMatchObject({ weights: "models/mine", tasks: 2 });
+  });
+
+  it("sft writes the warm-started model", async () => {
+    const { code, stdout, stderr } = await run(["sft", "small.yaml"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("model written: models/small-sft");
+    expect(existsSync(join(cwd, "models", "small-sft", "model.safetensors"))).toBe(true);
+    const none = await run(["sft", "small.yaml", "warmStart=null"]);
+    expect(none).toMatchObject({ code: 2 });
+    expect(none.stderr).toContain("no warmStart");
+  });
+});

@@ -1,0 +1,104 @@
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { troupe } from "./testing/command.ts";
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-cli-"));
+  await writeFile(join(cwd, "wrong.yaml"), "extends: nowhere.yaml\n");
+  await writeFile(join(cwd, "model-path.yaml"), "name: x\nseed: 1.5\ntrain:\n  stepz: 3\n");
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+describe("what is refused: exit code 2, one clear message, no stack, nothing written", () => {
+  const cases: readonly (readonly [string, readonly string[], readonly (string | RegExp)[]])[] = [
+    ["an unknown command", ["trian"], ["unknown command 'trian'", "Did you mean train?"]],
+    ["an unknown option", ["train", "plan-path", "--freshh"], ["unknown option '--freshh'", "--fresh"]],
+    [
+      "an override with dashes",
+      ["train", "plan-path", "--train.steps=3"],
+      ["write train.steps=… without dashes"],
+    ],
+    ["no recipe", ["train"], ["missing required argument 'recipe'"]],
+    [
+      "an unknown recipe",
+      ["train", "plan-paht"],
+      ["there is no recipe plan-paht; did you mean `plan-path`?"],
+    ],
+    ["overrides first", ["train", "train.steps=3", "plan-path"], ["the recipe comes first"]],
+    [
+      "a wrong override, given either way",
+      ["train", "plan-path", "train.stepz=3", "--override", "seed=-1", "train.topK=x", "--dry-run"],
+      [
+        "3 mistakes in the recipe:",
+        "override `train.stepz=3`: train.stepz: unknown key; did you mean `steps`?",
+        "override `seed=-1`: seed: expected a whole number, at least 0, found -1",
+        'override `train.topK=x`: train.topK: expected a whole number, at least 0, found "x"',
+      ],
+    ],
+    [
+      "mistakes in a file, with line and column",
+      ["train", "model-path.yaml"],
+      ["model-path.yaml:2:7: seed: expected a whole number", "model-path.yaml:4:3: train.stepz: unknown key"],
+    ],
+    ["a missing base", ["train", "wrong.yaml"], [/wrong\.yaml:1:10: cannot read nowhere\.yaml/]],
+    ["a name that is no run's", ["train", "plan-path", "--run", "../up"], ["`../up` is not a run's name"]],
+    ["a run that is not there", ["eval", "nothing"], ["there is no run nothing in runs"]],
+    ["a number that is none", ["eval", "x", "--tasks", "many"], ["Expected a whole number, at least 1."]],
+    ["an unknown preset", ["init", "tinny"], ["there is no preset tinny; did you mean `tiny`?", "layers"]],
+    ["an unknown environment", ["init", "nano", "--environment", "plan-pth"], ["did you mean `plan-path`?"]],
+    [
+      "an unknown role",
+      ["play", "plan-path", "--role", "planer"],
+      ["no role planer; did you mean `planner`?"],
+    ],
+    ["nothing to play", ["play"], ["name a recipe or an environment"]],
+    ["one run to compare", ["runs", "compare", "a"], ["there is no run a"]],
+  ];
+
+  it.each(cases)("%s", async (_, args, messages) => {
+    const { code, stdout, stderr } = await troupe(args, { cwd });
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    for (const message of messages) expect(stderr).toMatch(message);
+    expect(stderr).not.toMatch(/^\s+at /m);
+    expect((await readdir(cwd)).toSorted()).toEqual(["model-path.yaml", "wrong.yaml"]);
+  });
+
+  it("shows where an error was made when asked to", async () => {
+    const { code, stderr } = await troupe(["train", "nothing"], { cwd, env: { TROUPE_DEBUG: "1" } });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^\s+at .*shipped/m);
+  });
+});
+
+describe("what needs no run", () => {
+  it("help and version exit with 0", async () => {
+    const help = await troupe(["--help"], { cwd });
+    expect(help).toMatchObject({ code: 0, stderr: "" });
+    expect(help.stdout).toMatch(/train .*eval .*sft .*init .*play .*recipes .*runs /s);
+    expect((await troupe(["--version"], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it("recipes lists what comes with Troupe, as a table and as JSON, and the schema", async () => {
+    const table = await troupe(["recipes"], { cwd });
+    expect(table.stdout).toMatch(/^plan-path /m);
+    const listed = JSON.parse((await troupe(["recipes", "--json"], { cwd })).stdout) as { name: string }[];
+    expect(listed.map(({ name }) => name)).toContain("plan-path");
+    const schema = JSON.parse((await troupe(["recipes", "--schema"], { cwd })).stdout) as {
+      properties: object;
+    };
+    expect(Object.keys(schema.properties)).toContain("warmStart");
+  });
+
+  it("runs says so when there are none", async () => {
+    const { code, stdout } = await troupe(["runs"], { cwd });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: "no runs in runs; `troupe train plan-path` makes one\n",
+    });
+    expect((await troupe(["runs", "--json"], { cwd })).stdout).toBe("[]\n");
+  });
+});

@@ -1,0 +1,37 @@
+/** Runs the command as a process of its own, as a user would. */
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const program = fileURLToPath(new URL("../../../bin/troupe.js", import.meta.url));
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  readonly cwd: string;
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Told what has been printed so far, with a way to send Ctrl-C. */
+  readonly watch?: (stdout: string, interrupt: () => void) => void;
+}
+
+export function troupe(args: readonly string[], options: CommandOptions): Promise<Outcome> {
+  const { cwd, env = {}, input = "", watch } = options;
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [program, ...args], { cwd, env: { ...process.env, ...env } });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+      watch?.(stdout, () => child.kill("SIGINT"));
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, stdout, stderr }));
+    child.stdin.end(input);
+  });
+}
