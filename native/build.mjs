@@ -163,8 +163,16 @@ async function inParallel(jobs, work) {
   return results;
 }
 
+/** Hash of the headers that sources in `folder` may include: its own, and those of the layers below. */
+function headersFor(folder) {
+  const layers = [join(native, "kernels"), join(native, "engine")];
+  const visible = folder === layers[0] ? [folder] : [...layers, folder];
+  return hash(...visible.flatMap((path) => filesOf(path, ".h")).map((file) => readFileSync(file)));
+}
+
 function jobsFor(sources, compiler, bench) {
-  const headers = filesOf(native, ".h").map((file) => readFileSync(file));
+  const folders = [...new Set(sources.map((source) => dirname(source)))];
+  const headers = new Map(folders.map((folder) => [folder, headersFor(folder)]));
   // The slowest to compile first, so that no processor is left with one at the end.
   const slow = sources.filter((source) => basename(source).startsWith("isa_"));
   const others = sources.filter((source) => !slow.includes(source));
@@ -172,7 +180,7 @@ function jobsFor(sources, compiler, bench) {
       const name = source.slice(dirname(native).length + 1).replaceAll(/[\\/]/g, "_");
       const object = join(output, `${name}.o`);
       const args = [...compiler.extra, ...common, ...flagsOf(source, bench), "-c", source];
-      const stamp = hash(compiler.program, compiler.version, JSON.stringify(args), readFileSync(source), ...headers);
+      const stamp = hash(compiler.program, compiler.version, JSON.stringify(args), readFileSync(source), headers.get(dirname(source)));
       return { source, object, stampFile: `${object}.stamp`, program: compiler.program, args, stamp };
     });
 }

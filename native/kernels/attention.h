@@ -4,9 +4,8 @@
 // in order of position; so a query's output has the same bits alone (decoding) and among others, and whether its keys
 // lie in the shared prefix or in its own span.
 #pragma once
-#include "isa.h"
-#include "pack.h"
 #include "rowwise.h"
+#include "scores.h"
 
 namespace troupe::TROUPE_ISA {
 
@@ -51,40 +50,12 @@ static void plain_product(const PlainProduct& p) {
   if (column < p.columns) run_plain<1, 1, true>(p, column, p.columns - column);
 }
 
-struct Keys {
-  KeySpan prefix, own;
-  int head_dim;
-  int count() const { return prefix.count + own.count; }
-  const float* row(bool value, int i) const {
-    const KeySpan& span = i < prefix.count ? prefix : own;
-    return (value ? span.v : span.k) + (i < prefix.count ? i : i - prefix.count) * span.stride;
-  }
-};
-
-// to[d·panel + j] = component d of key (or value) first + j; keys past the last are zero.
-static void pack_key_panel(const Keys& keys, bool value, int first, float* to) {
-  for (int j = 0; j < panel; j += lanes) {
-    const float* rows[lanes];
-    for (int i = 0; i < lanes; ++i) rows[i] = first + j + i < keys.count() ? keys.row(value, first + j + i) : nullptr;
-    for (int d = 0; d < keys.head_dim; d += lanes) {
-      const int width = smaller(lanes, keys.head_dim - d);
-      Vector square[lanes];
-#pragma GCC unroll 16
-      for (int i = 0; i < lanes; ++i)
-        square[i] = !rows[i] ? Vector{} : width == lanes ? load(rows[i] + d) : load_part(rows[i] + d, width);
-      transpose(square);
-      for (int i = 0; i < width; ++i) store(to + (d + i) * panel + j, square[i]);
-    }
-  }
-}
-
 static void pack_all_keys(const Keys& keys, bool value, float* to) {
   for (int first = 0; first < keys.count(); first += panel)
     pack_key_panel(keys, value, first, to + static_cast<ptrdiff_t>(first) * keys.head_dim);
 }
 
-// scores[r·pitch + j] = a[r]·(key j) for all panels that hold the first `visible` keys. `packed` holds all keys, or
-// is room for one panel when `on_the_way`.
+// Rows of scores of a band of queries: scores[r·pitch + j] belongs to row a + r·a_row and key j < visible.
 struct ScoreBand {
   const float* a;
   ptrdiff_t a_row;
@@ -92,15 +63,28 @@ struct ScoreBand {
   float* scores;
   int pitch;
 };
-static void score(const Keys& keys, bool value, const ScoreBand& band, float* packed, bool on_the_way) {
-  for (int first = 0; first < band.visible; first += panel) {
-    float* b = on_the_way ? packed : packed + static_cast<ptrdiff_t>(first) * keys.head_dim;
-    if (on_the_way) pack_key_panel(keys, value, first, b);
+
+// The backward pass's a·(key or value), in any order of summation. `packed` holds all keys.
+static void products_with_keys(int head_dim, const ScoreBand& band, const float* packed) {
+  for (int first = 0; first < band.visible; first += panel)
     for_each_tile(band.rows, [&](int top, int height) {
-      packed_tile<Float32>(height, 1)({band.a + top * band.a_row, band.a_row, 1, b, panel, 0, keys.head_dim,
+      packed_tile<Float32>(height, 1)({band.a + top * band.a_row, band.a_row, 1,
+                                       packed + static_cast<ptrdiff_t>(first) * head_dim, panel, 0, head_dim,
                                        band.scores + static_cast<ptrdiff_t>(top) * band.pitch + first, band.pitch,
                                        panel, Into::write});
     });
+}
+
+// q·kᵀ of the forward pass. `packed` holds all keys, or is room for one panel when `on_the_way`.
+static void score(const Keys& keys, const ScoreBand& band, float* packed, bool on_the_way) {
+  if (band.rows == 1) return score_one(keys, band.a, band.visible, band.scores);
+  for (int first = 0; first < band.visible; first += panel) {
+    float* b = on_the_way ? packed : packed + static_cast<ptrdiff_t>(first) * keys.head_dim;
+    if (on_the_way) pack_key_panel(keys, false, first, b);
+    for (int row = 0; row < band.rows; row += score_rows)
+      score_tile(smaller(score_rows, band.rows - row))(band.a + row * band.a_row, band.a_row, b, keys.head_dim,
+                                                       band.scores + static_cast<ptrdiff_t>(row) * band.pitch + first,
+                                                       band.pitch);
   }
 }
 
@@ -174,7 +158,7 @@ static void attention(const AttentionBlock& block, float* scratch) {
   for_each_tile(block.queries, [&](int first, int rows) {
     const ScoreBand band{s.queries, s.query_pitch, rows, hidden + first + rows - 1, s.scores, s.pitch};
     scale_queries(block, first, rows, s);
-    score(keys, false, band, s.keys, on_the_way);
+    score(keys, band, s.keys, on_the_way);
     float inverse_totals[max_rows];
     for (int r = 0; r < rows; ++r) {
       float* row = s.scores + static_cast<ptrdiff_t>(r) * s.pitch;
@@ -227,8 +211,8 @@ static void attention_backward(const AttentionBlock& block, const AttentionGradi
     const ScoreBand p{s.queries, s.query_pitch, rows, visible, s.scores, s.pitch};
     const ScoreBand dp{d_out, block.out_stride, rows, visible, s.gradients, s.pitch};
     scale_queries(block, first, rows, s);
-    score(keys, false, p, s.keys, false);
-    score(keys, true, dp, s.values, false);
+    products_with_keys(width, p, s.keys);
+    products_with_keys(width, dp, s.values);
     for (int r = 0; r < rows; ++r) {
       float* row = s.scores + static_cast<ptrdiff_t>(r) * s.pitch;
       exponentials(row, hidden + first + r, visible, block.log_sum_exp[first + r]);

@@ -1,0 +1,139 @@
+// Attention scores q·k, in one order of summation for a query alone and for many at once.
+//
+// A dot product is taken as `lanes` partial sums (components c ≡ l modulo lanes), added up from the first to the last.
+// For one query that is one vector accumulator a key, transposed at the end (transposing the keys themselves would
+// cost more than the products). For many queries, whose keys are transposed once for all, a tile keeps the partial
+// sums of one l in registers, and the running totals beside them.
+#pragma once
+#include "isa.h"
+#include "pack.h"
+
+namespace troupe::TROUPE_ISA {
+
+struct Keys {
+  KeySpan prefix, own;
+  int head_dim;
+  int count() const { return prefix.count + own.count; }
+  const float* row(bool value, int i) const {
+    const KeySpan& span = i < prefix.count ? prefix : own;
+    return (value ? span.v : span.k) + (i < prefix.count ? i : i - prefix.count) * span.stride;
+  }
+};
+
+// to[d·panel + j] = component d of key (or value) first + j; keys past the last are zero.
+static void pack_key_panel(const Keys& keys, bool value, int first, float* to) {
+  for (int j = 0; j < panel; j += lanes) {
+    const float* rows[lanes];
+    for (int i = 0; i < lanes; ++i) rows[i] = first + j + i < keys.count() ? keys.row(value, first + j + i) : nullptr;
+    for (int d = 0; d < keys.head_dim; d += lanes) {
+      const int width = smaller(lanes, keys.head_dim - d);
+      Vector square[lanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < lanes; ++i)
+        square[i] = !rows[i] ? Vector{} : width == lanes ? load(rows[i] + d) : load_part(rows[i] + d, width);
+      transpose(square);
+      for (int i = 0; i < width; ++i) store(to + (d + i) * panel + j, square[i]);
+    }
+  }
+}
+
+#if defined(__AVX512F__)
+constexpr int score_rows = 6;  // 12 totals, 12 partial sums, 2 of the keys, 1 of the query
+#elif defined(__AVX2__) || defined(__aarch64__)
+constexpr int score_rows = 3;
+#else
+constexpr int score_rows = 2;
+#endif
+
+template <int Rows>
+static void run_score_tile(const float* a, ptrdiff_t a_row, const float* b, int head_dim, float* scores,
+                           ptrdiff_t pitch) {
+  Vector totals[Rows][panel_vectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 16
+    for (int j = 0; j < panel_vectors; ++j) totals[r][j] = Vector{};
+  for (int lane = 0; lane < lanes && lane < head_dim; ++lane) {
+    Vector partial[Rows][panel_vectors];
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 16
+      for (int j = 0; j < panel_vectors; ++j) partial[r][j] = Vector{};
+    for (int d = lane; d < head_dim; d += lanes) {
+      Vector keys[panel_vectors];
+#pragma GCC unroll 16
+      for (int j = 0; j < panel_vectors; ++j) keys[j] = load(b + d * panel + j * lanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 16
+        for (int j = 0; j < panel_vectors; ++j) partial[r][j] = partial[r][j] + splat(a[r * a_row + d]) * keys[j];
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 16
+      for (int j = 0; j < panel_vectors; ++j) totals[r][j] += partial[r][j];
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 16
+    for (int j = 0; j < panel_vectors; ++j) store(scores + r * pitch + j * lanes, totals[r][j]);
+}
+
+using ScoreTile = void (*)(const float*, ptrdiff_t, const float*, int, float*, ptrdiff_t);
+
+template <int... I>
+TROUPE_INLINE ScoreTile score_tile_of(int rows, Indices<I...>) {
+  static constexpr ScoreTile table[] = {run_score_tile<I + 1>...};
+  return table[rows - 1];
+}
+TROUPE_INLINE ScoreTile score_tile(int rows) { return score_tile_of(rows, typename MakeIndices<score_rows>::type{}); }
+
+// Scores of `lanes` keys `stride` apart (the last of `count` repeated) with one query, head_dim = Chunks·lanes, or any
+// where Chunks is 0.
+template <int Chunks>
+TROUPE_INLINE Vector score_keys(const float* query, const float* k, ptrdiff_t stride, int count, int head_dim) {
+  Vector sums[lanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes; ++i) {
+    const float* row = k + smaller(i, count - 1) * stride;
+    Vector sum{};
+    if constexpr (Chunks > 0) {
+#pragma GCC unroll 16
+      for (int c = 0; c < Chunks; ++c) sum = sum + load(query + c * lanes) * load(row + c * lanes);
+    } else {
+      for_each_vector(head_dim, [&](size_t d, auto get, auto) { sum = sum + get(query + d) * get(row + d); });
+    }
+    sums[i] = sum;
+  }
+  transpose(sums);
+  Vector total = Vector{} + sums[0];
+#pragma GCC unroll 16
+  for (int l = 1; l < lanes; ++l) total += sums[l];
+  return total;
+}
+
+template <int Chunks>
+static void score_span(const float* query, const KeySpan& span, int count, int head_dim, float* scores) {
+  int j = 0;
+  for (; j + lanes <= count; j += lanes)
+    store(scores + j, score_keys<Chunks>(query, span.k + j * span.stride, span.stride, lanes, head_dim));
+  if (j < count)
+    store_part(scores + j, score_keys<Chunks>(query, span.k + j * span.stride, span.stride, count - j, head_dim),
+               count - j);
+}
+
+// One query against the first `visible` keys.
+static void score_one(const Keys& keys, const float* query, int visible, float* scores) {
+  const auto run = [&](const KeySpan& span, int count, float* to) {
+    if (keys.head_dim == lanes) return score_span<1>(query, span, count, keys.head_dim, to);
+    if (keys.head_dim == 2 * lanes) return score_span<2>(query, span, count, keys.head_dim, to);
+    if (keys.head_dim == 4 * lanes) return score_span<4>(query, span, count, keys.head_dim, to);
+    if (keys.head_dim == 8 * lanes) return score_span<8>(query, span, count, keys.head_dim, to);
+    score_span<0>(query, span, count, keys.head_dim, to);
+  };
+  const int before = smaller(keys.prefix.count, visible);
+  run(keys.prefix, before, scores);
+  run(keys.own, visible - before, scores + before);
+}
+
+}  // namespace troupe::TROUPE_ISA
