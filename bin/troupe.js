@@ -2,6 +2,7 @@
 // Starts the command line: from the sources in a checkout, from dist/ in a published package (Node strips no types
 // below node_modules). Plain JavaScript that old versions of Node can read, so that they can be told what is missing.
 import { existsSync } from "node:fs";
+import * as module from "node:module";
 import { fileURLToPath } from "node:url";
 
 const oldest = 24;
@@ -15,6 +16,9 @@ if (Number(process.versions.node.split(".")[0]) < oldest) {
   );
   process.exit(1);
 }
+
+// Keeps compiled code in the system's temporary folder: every start but the first takes half as long.
+module.enableCompileCache?.();
 
 const isInstalled = fileURLToPath(import.meta.url).includes("/node_modules/");
 const { main } = await import(existsSync(source) && !isInstalled ? source.href : built.href);

@@ -11,7 +11,7 @@ const name = z
   .regex(/^[A-Za-z][A-Za-z0-9-]*$/, "a name: letters, digits and dashes, beginning with a letter");
 
 const environment = z
-  .looseObject({ name: z.string() })
+  .looseObject({ name: z.string().describe("One of the environments below.") })
   .describe("The environment's name and its own options (checked by the environment).");
 
 const role = z.strictObject({
@@ -118,15 +118,17 @@ export const recipeSchema = z.strictObject({
   expected: expected.optional().describe("What it took and gave when it was measured."),
   seed: z.int().min(0).default(1).describe("Of everything random. The same seed gives the same run."),
   environment,
-  team: teamSchema,
+  team: teamSchema.describe("Who plays, in which order, for how long."),
   policies: z.record(name, policy).describe("What is trained, by name."),
   algorithm: z
-    .looseObject({ name: z.string() })
+    .looseObject({ name: z.string().describe("One of the algorithms below.") })
     .describe("A row of the table of algorithms, and its options."),
-  warmStart: warmStart.optional(),
-  train,
-  evaluation: evaluation.prefault({}),
-  checkpoint: checkpoint.prefault({}),
+  warmStart: warmStart
+    .optional()
+    .describe("Supervised training on a solver's demonstrations, before reinforcement."),
+  train: train.describe("Reinforcement."),
+  evaluation: evaluation.prefault({}).describe("On held-out tasks, never trained on."),
+  checkpoint: checkpoint.prefault({}).describe("What an interrupted run goes on from."),
   engine: z
     .strictObject({
       type: z.enum(["local"]).default("local").describe("local: in this process, on the processor."),
@@ -138,7 +140,8 @@ export const recipeSchema = z.strictObject({
           "Of matrix products; auto: bfloat16 where the processor has units for it. Weights stay float32.",
         ),
     })
-    .prefault({}),
+    .prefault({})
+    .describe("What computes."),
 });
 
 export type Recipe = z.output<typeof recipeSchema>;

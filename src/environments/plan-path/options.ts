@@ -26,12 +26,21 @@ export const pathOptions = z.strictObject({
         .describe(
           "Starts and goals demonstrated on one board's walls; an engine computes a shared prompt once.",
         ),
+      scout: share
+        .default(0.5)
+        .describe("Share of a team's examples that are the scout's; the others are the planner's."),
+      breakOff: share
+        .default(0)
+        .describe(
+          "Probability that a demonstrated path breaks off after a move: above 0, demonstrations show good first moves and leave it to reinforcement to finish.",
+        ),
       alone: share.default(0.25).describe("Share of a team's planner examples that show no scout's route."),
       wrongRoute: share
         .default(0.1)
         .describe("Share of the planner examples with a route that show a wrong one."),
     })
-    .prefault({}),
+    .prefault({})
+    .describe("How the examples of a warm start are made."),
 });
 
 export type PathOptions = z.output<typeof pathOptions>;

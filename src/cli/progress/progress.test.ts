@@ -1,0 +1,134 @@
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, it } from "vitest";
+import { schemaVersion } from "../../runs/records.ts";
+import type { Evaluation, StepMetrics, Timing } from "../../runs/records.ts";
+import type { TrainEvent } from "../../train/events.ts";
+import { visibleLength } from "../table.ts";
+import { resultTable } from "./final.ts";
+import { sampleLines, stepLine } from "./lines.ts";
+import { panelLines, sparkline } from "./panel.ts";
+import type { ProgressState } from "./state.ts";
+import { advance, noProgress, secondsLeft } from "./state.ts";
+
+const schema_version = schemaVersion;
+const policy = {
+  loss: 0.5,
+  tokens: 600,
+  optimizerSteps: 1,
+  learningRate: 1e-3,
+  gradientNorm: 1,
+  clipShare: 0,
+};
+const role = { actions: 8, team: 0.25, local: 0.5, parts: {}, advantageSpread: 1, truncated: 0 };
+const tokens = { promptTokens: 100, sampledTokens: 400 };
+const rollout = { episodes: 4, success: 0.75, score: 0.8, turns: 2, groups: 8, flatGroups: 0, ...tokens };
+
+function metrics(stageStep: number): StepMetrics {
+  return {
+    schema_version,
+    step: 10 + stageStep,
+    stage: "reinforcement",
+    stageStep,
+    policies: { shared: { ...policy, entropy: 1.5, kl: 0.002 } },
+    rollout: { ...rollout, roles: { scout: role, planner: { ...role, team: 1 } } },
+  };
+}
+
+const timing: Timing = { schema_version, step: 11, what: "reinforcement", seconds: 2 };
+const started: TrainEvent = {
+  type: "run-started",
+  run: "mine",
+  recipe: "plan-path",
+  engine: "local engine",
+  policies: [],
+  steps: { "warm-start": 10, reinforcement: 40 },
+};
+
+function after(...events: readonly TrainEvent[]): ProgressState {
+  return events.reduce(advance, noProgress);
+}
+
+function evaluation(team: string, moment: Evaluation["moment"], successes: number): Evaluation {
+  const share = { success: successes / 100, low: 0.1, high: 0.9, score: 0.5, turns: 1.5, successByTurn: [] };
+  return { schema_version, step: 10, moment, team, tasks: 100, successes, ...share, ...tokens };
+}
+
+describe("a step in one line", () => {
+  it("says what was reached, by whom, how fast and what is left", () => {
+    expect(stepLine(metrics(12), timing, 40, 75)).toBe(
+      "step 12/40  success 75.0 %  scout 0.25 + 0.50  planner 1.00 + 0.50  entropy 1.50  KL 0.00200  " +
+        "500 tokens/s  1:15 min left",
+    );
+  });
+});
+
+describe("the panel", () => {
+  const step: TrainEvent = { type: "step", metrics: metrics(10), timing };
+  const measured: TrainEvent = { type: "evaluation", evaluation: evaluation("team", "before", 31), timing };
+  const state = after(
+    started,
+    { type: "stage-started", stage: "reinforcement", steps: 40, done: 9 },
+    measured,
+    step,
+  );
+
+  it("shows phase, bar, time left, success, rewards, trust, evaluation, speed and memory", () => {
+    const text = stripVTControlCharacters(panelLines(state, 80, 420e6).join("\n"));
+    expect(text).toContain("mine  starting");
+    expect(text).toContain(`${"━".repeat(10)}${"─".repeat(30)} step 10/40  1:00 min left`);
+    expect(text).toContain("success 75.0 %  ▇");
+    expect(text).toContain("scout 0.25 + 0.50   planner 1.00 + 0.50");
+    expect(text).toContain("entropy 1.50  KL 0.00200");
+    expect(text).toContain("team before training: 31.0 % (10.0 to 90.0) of 100 tasks");
+    expect(text).toContain("500 tokens/s   memory 420 MB");
+  });
+
+  it("keeps its bar within a narrow terminal", () => {
+    const [, , bar = ""] = panelLines(state, 40, 0);
+    expect(visibleLength(bar)).toBeLessThanOrEqual(40);
+  });
+
+  it("forgets the seconds of another stage", () => {
+    expect(secondsLeft(state)).toBe(60);
+    expect(secondsLeft(after(started))).toBeNull();
+    expect(
+      secondsLeft(advance(state, { type: "stage-started", stage: "reinforcement", steps: 40, done: 0 })),
+    ).toBeNull();
+  });
+
+  it("draws shares as bars", () => {
+    expect(sparkline([0, 0.5, 0.99, 1])).toBe("▁▅██");
+  });
+});
+
+describe("the table", () => {
+  it("has the single agent before, the team before and the team after, in this order", () => {
+    const rows = resultTable([
+      evaluation("team", "before", 31),
+      evaluation("alone", "before", 20),
+      evaluation("team", "after", 97),
+    ]).slice(2);
+    expect(rows.map((row) => row.replaceAll(/ +/g, " "))).toEqual([
+      "alone before 20.0 % (10.0 to 90.0) 100 1.50",
+      "team before 31.0 % (10.0 to 90.0) 100 1.50",
+      "team after 97.0 % (10.0 to 90.0) 100 1.50",
+    ]);
+  });
+});
+
+describe("a sample episode", () => {
+  it("shows what a model wrote in one line, without what could disturb the terminal", () => {
+    const text = `up\n\u001B[2Jdown\u0007 ${"x".repeat(500)}`;
+    const action = { turn: 0, role: "planner", text, team: 0, local: 0.1, reason: "no plan found" };
+    const lines = sampleLines({
+      success: false,
+      score: 0.25,
+      turns: 1,
+      start: "a",
+      end: "b",
+      actions: [action],
+    });
+    expect(lines[0]).toBe("a sample episode: not solved, score 0.25 in 1 turn");
+    expect(lines[2]).toMatch(/^ {2}turn 1 planner: up \[2Jdown x+…  \[0\.00 \+ 0\.10, no plan found\]$/);
+  });
+});

@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { builtInCatalog } from "./built-in.ts";
+import { manualFile, refreshed } from "./manual.ts";
+import { resolveRecipe } from "./resolve.ts";
+import { shippedRecipes } from "./shipped.ts";
+
+/** The formatter pads the columns of tables. */
+function unpadded(page: string): string {
+  return page
+    .replaceAll(/ {2,}/g, " ")
+    .replaceAll(/-{3,}/g, "---")
+    .replaceAll("| --- ", "|---")
+    .replaceAll("--- |", "---|");
+}
+
+describe("docs/recipes.md", () => {
+  const page = readFileSync(manualFile, "utf8");
+
+  it("is current; `node src/recipes/manual.ts` makes it so", () => {
+    expect(unpadded(page)).toBe(unpadded(refreshed(page)));
+  });
+
+  it("describes every key in a few words", () => {
+    const rows = page.split("\n").filter((line) => line.startsWith("| `"));
+    expect(rows.length).toBeGreaterThan(60);
+    for (const row of rows) expect(row).toMatch(/[^|\s] *\|$/);
+  });
+});
+
+describe("the recipes that come with Troupe", () => {
+  const shipped = Object.entries(shippedRecipes());
+  it.each(shipped)("%s can be run", (name, file) => {
+    const { recipe } = resolveRecipe(file, [], builtInCatalog);
+    expect(recipe.name).toBe(name);
+    expect(recipe.description).not.toBe("");
+    expect(file).toBe(join(import.meta.dirname, "..", "..", "recipes", `${name}.yaml`));
+  });
+});
