@@ -1,5 +1,5 @@
 /** Demonstrations made into what an engine trains on: the prompt a role would see, and the tokens it should write. */
-import type { Datum } from "../engines/engine.ts";
+import type { Continuation, Datum } from "../engines/engine.ts";
 import type { Environment } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
 import type { Key } from "../random.ts";
@@ -17,31 +17,71 @@ export interface Lessons {
 }
 
 /**
- * The examples of one task, for the roles of each team, rendered by the same template as in play. cross_entropy is their
- * loss; weights are 1.
+ * The examples of one call of the environment's demonstrations, rendered by the same template as in play: one datum for
+ * each policy. What the prompts of a policy begin with in common (a board's walls) is the datum's prompt, computed once;
+ * the rest of each prompt has weight 0, what the role should write has weight 1. cross_entropy is their loss.
  */
 export function examplesOf(lessons: Lessons, key: Key): Datum[] {
-  return lessons.teams.flatMap((team, index) => teamExamples(lessons, team, childKey(key, index)));
+  const lines = lessons.teams.flatMap((team, index) => teamLines(lessons, team, childKey(key, index)));
+  return [...Map.groupBy(lines, ({ policy }) => policy)].map(([policy, of]) => sharedDatum(policy, of));
 }
 
 /** The same examples with weights such that the sum over a policy's tokens is their mean. */
 export function weighted(data: readonly Datum[]): Datum[] {
-  const tokens = tokensOf(data);
+  const share = 1 / tokensOf(data);
   return data.map((datum) => ({
     ...datum,
     continuations: datum.continuations.map((continuation) => ({
       ...continuation,
-      weights: new Float32Array(continuation.tokens.length).fill(1 / tokens),
+      weights: weightsOf(continuation).map((weight) => weight * share),
     })),
   }));
 }
 
+/** Tokens that are taught: those with a weight. */
 export function tokensOf(data: readonly Datum[]): number {
   const continuations = data.flatMap((datum) => datum.continuations);
-  return continuations.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  return continuations.reduce(
+    (sum, one) => sum + weightsOf(one).reduce((total, weight) => total + weight, 0),
+    0,
+  );
 }
 
-function teamExamples(lessons: Lessons, team: Team, key: Key): Datum[] {
+function weightsOf({ tokens, weights }: Continuation): Float32Array {
+  return weights ?? new Float32Array(tokens.length).fill(1);
+}
+
+/** A rendered demonstration. */
+interface Line {
+  readonly policy: string;
+  readonly prompt: Int32Array;
+  readonly written: Int32Array;
+}
+
+/** Prompts of one template begin alike by at least one token, which is what an engine needs. */
+function sharedDatum(policy: string, lines: readonly Line[]): Datum {
+  const first = lines[0]?.prompt ?? new Int32Array();
+  const shared = Math.max(1, Math.min(...lines.map(({ prompt }) => commonLength(first, prompt))));
+  return {
+    policy,
+    prompt: first.slice(0, shared),
+    continuations: lines.map((line) => continuationOf(line, shared)),
+  };
+}
+
+function continuationOf({ prompt, written }: Line, shared: number): Continuation {
+  const rest = prompt.subarray(shared);
+  const weights = new Float32Array(rest.length + written.length).fill(1, rest.length);
+  return { tokens: Int32Array.from([...rest, ...written]), weights };
+}
+
+function commonLength(a: Int32Array, b: Int32Array): number {
+  let length = 0;
+  while (length < a.length && length < b.length && a[length] === b[length]) length++;
+  return length;
+}
+
+function teamLines(lessons: Lessons, team: Team, key: Key): Line[] {
   const { environment, policies } = lessons;
   if (environment.demonstrations === undefined) {
     throw new TroupeError(
@@ -57,21 +97,20 @@ function teamExamples(lessons: Lessons, team: Team, key: Key): Datum[] {
     players.map(({ role }) => role.seat),
   );
   return demonstrations.flatMap(({ seat, observation, action }) =>
-    players.filter(({ role }) => role.seat === seat).map((player) => example(player, observation, action)),
+    players.filter(({ role }) => role.seat === seat).map((player) => lineOf(player, observation, action)),
   );
 }
 
-function example(player: Player, observation: string, action: string): Datum {
+function lineOf(player: Player, observation: string, action: string): Line {
   const { tokenizer, role, maxLength } = player;
   const prompt = promptHistory(player, new Map(), observation, 0).tokens;
-  const written = tokenizer.encode(action);
-  const tokens = Int32Array.from([...written, ...tokenizer.endTokens.slice(0, 1)]);
-  if (prompt.length + tokens.length > maxLength) {
+  const written = Int32Array.from([...tokenizer.encode(action), ...tokenizer.endTokens.slice(0, 1)]);
+  if (prompt.length + written.length > maxLength) {
     throw new TroupeError(
       "too_long",
-      `A demonstration for role ${role.name} has ${prompt.length + tokens.length} tokens and policy ${role.policy} takes ` +
+      `A demonstration for role ${role.name} has ${prompt.length + written.length} tokens and policy ${role.policy} takes ` +
         `at most ${maxLength}. Use smaller tasks, a shorter prompt, or a model with a longer context.`,
     );
   }
-  return { policy: role.policy, prompt, continuations: [{ tokens }] };
+  return { policy: role.policy, prompt, written };
 }

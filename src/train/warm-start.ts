@@ -5,6 +5,7 @@ import { keyAt } from "../random.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { PolicyMetrics, StepMetrics, Timing } from "../runs/records.ts";
 import { examplesOf, weighted } from "./examples.ts";
+import type { Team } from "../teams/team.ts";
 import type { Session } from "./session.ts";
 import { forTrained, timed } from "./session.ts";
 import { isTaught } from "./teams.ts";
@@ -37,7 +38,7 @@ export async function warmStartStep(session: Session, stageStep: number): Promis
 function lessonData(session: Session, stageStep: number): Datum[] {
   const lessons = {
     environment: session.environment,
-    teams: session.teams.map(({ team }) => team),
+    teams: taughtTeams(session.teams.map(({ team }) => team)),
     policies: session.policies,
     isTaught: (role: { policy: string; frozen: boolean }) => isTaught(session.recipe, role),
   };
@@ -45,6 +46,17 @@ function lessonData(session: Session, stageStep: number): Datum[] {
   return Array.from({ length: tasks }, (_, task) =>
     examplesOf(lessons, keyAt(session.root, "warm-start", stageStep, task)),
   ).flat();
+}
+
+/**
+ * The trained team, and the compared teams whose policies it does not teach. A compared team that plays with the trained
+ * team's policies adds nothing: it would only change what the trained team is shown.
+ */
+function taughtTeams(teams: readonly Team[]): Team[] {
+  const [trained] = teams;
+  const policiesOf = (team: Team | undefined) => new Set(team?.roles.map(({ policy }) => policy));
+  const own = policiesOf(trained);
+  return teams.filter((team) => team === trained || !policiesOf(team).isSubsetOf(own));
 }
 
 function teach(

@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { TroupeError } from "../../errors.ts";
-import { drawFloat, generatorOf, keyAt, rootKey, type Generator } from "../../random.ts";
+import { drawFloat, generatorOf, keyAt, rootKey, type Generator, type Key } from "../../random.ts";
 import { writeDirectoryDurably } from "../../runs/durable.ts";
 import type { JsonObject } from "../../text/files.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
@@ -37,7 +37,7 @@ export async function initModel(options: InitOptions): Promise<{ parameters: num
   const config = configOf({ ...preset, maxLength: options.maxLength ?? preset.maxLength }, tokenizer);
   const shape = readModelShape(`the preset ${JSON.stringify(options.preset)}`, config);
   const tensors = modelTensors(shape);
-  const draw = drawTensor(shape, options.seed, options.standardDeviation ?? 0.02);
+  const draw = drawTensor(shape, tokenizer.words, options.seed, options.standardDeviation ?? 0.02);
   const list = tensors.map((tensor) => ({ ...tensor, values: () => draw(tensor) }));
   const model = { config, shape, companions: tokenizer.companions };
   await writeDirectoryDurably(resolve(options.directory), (folder) =>
@@ -70,17 +70,23 @@ function namedPreset(name: string): Preset {
 
 interface TokenizerSource {
   readonly vocabularySize: number;
+  /** What each token id stands for; empty for special tokens. */
+  readonly words: readonly string[];
   readonly endTokens: readonly number[];
   readonly companions: ReadonlyMap<string, Uint8Array>;
 }
 
 async function readTokenizer(place: string): Promise<TokenizerSource> {
   const isFile = existsSync(place) && statSync(place).isFile();
-  const { vocabularySize, endTokens } = loadTokenizer(isFile ? dirname(place) : place);
+  const loaded = loadTokenizer(isFile ? dirname(place) : place);
+  const { vocabularySize, endTokens } = loaded;
+  const words = Array.from({ length: vocabularySize }, (_, id) =>
+    Buffer.from(loaded.tokenBytes(id)).toString().trim(),
+  );
   const companions = isFile
     ? new Map([["tokenizer.json", await readFile(place)]])
     : await readCompanions(place);
-  return { vocabularySize, endTokens, companions };
+  return { vocabularySize, words, endTokens, companions };
 }
 
 const modelTypes = {
@@ -118,6 +124,7 @@ function configOf(preset: Preset, tokenizer: TokenizerSource): JsonObject {
  */
 function drawTensor(
   shape: ModelShape,
+  words: readonly string[],
   seed: number,
   deviation: number,
 ): (tensor: TensorInfo) => Float32Array {
@@ -125,10 +132,43 @@ function drawTensor(
   return (tensor) => {
     const values = new Float32Array(sizeOf(tensor));
     if (tensor.name.endsWith("norm.weight")) return values.fill(1);
+    if (tensor.name === "model.embed_tokens.weight")
+      return drawEmbeddings(words, shape.hiddenSize, seed, deviation);
     if (tensor.name.endsWith(".bias")) return values;
     const scale = /\.(o_proj|down_proj)\./.test(tensor.name) ? residual : deviation;
     return fillNormal(values, generatorOf(keyAt(rootKey(seed), "init", tensor.name)), scale);
   };
+}
+
+/**
+ * A word starts as a sum of what its letters stand for at their places, and of something of its own: words that are
+ * spelled alike (the cells c4 and c5) begin alike, and what is learned of one serves the other. The deviation of every
+ * number is that of the other matrices.
+ */
+function drawEmbeddings(
+  words: readonly string[],
+  width: number,
+  seed: number,
+  deviation: number,
+): Float32Array {
+  const values = new Float32Array(words.length * width);
+  words.forEach((word, row) => {
+    const letters = [...word].map((letter, place) => `${place} ${letter}`);
+    const own = letters.length === 0 ? 1 : ownShare;
+    addNormal(values, row * width, width, keyAt(rootKey(seed), "word", row), deviation * own);
+    const each = deviation * Math.sqrt((1 - own * own) / letters.length);
+    for (const letter of letters)
+      addNormal(values, row * width, width, keyAt(rootKey(seed), "letter", letter), each);
+  });
+  return values;
+}
+
+/** Share of a word's deviation that is its own. */
+const ownShare = 0.5;
+
+function addNormal(values: Float32Array, start: number, width: number, key: Key, deviation: number): void {
+  const drawn = fillNormal(new Float32Array(width), generatorOf(key), deviation);
+  for (let i = 0; i < width; i++) values[start + i] = (values[start + i] ?? 0) + (drawn[i] ?? 0);
 }
 
 /** Box and Muller's transform: two normal numbers from two uniform ones. */

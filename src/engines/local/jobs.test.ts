@@ -193,6 +193,12 @@ describe("a process", () => {
     expect(await run(source)).toEqual({ code: 0, output: "done" });
   });
 
+  test("on a processor without bfloat16 units says that products are float32", async () => {
+    const source = `say(new LocalEngine({ threads: 1, precision: "bfloat16" }).description);`;
+    const { output } = await run(source, { TROUPE_KERNELS: "scalar" });
+    expect(output).toBe("local engine (scalar, 1 thread, float32)");
+  });
+
   test("waits for what it asked for", async () => {
     expect(await run(`void engine.sample(request).then(() => say("sampled"));`)).toEqual({
       code: 0,
@@ -223,10 +229,14 @@ function script(body: string): string {
   })();`;
 }
 
-function run(body: string): Promise<{ code: number | null; output: string }> {
+function run(
+  body: string,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--expose-gc", "-e", script(body)], {
       stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, ...environment },
     });
     let output = "";
     child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));

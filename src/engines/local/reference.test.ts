@@ -67,9 +67,11 @@ function difference(found: ArrayLike<number>, expected: Float32Array): number {
 
 /** The Euclidean length of the difference, relative to the expected one's. */
 function distance(found: Float32Array, expected: Float32Array): number {
-  const length = (values: Float32Array): number =>
-    Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
-  return length(expected.map((value, i) => (found[i] as number) - value)) / length(expected);
+  return lengthOf(expected.map((value, i) => (found[i] as number) - value)) / lengthOf(expected);
+}
+
+function lengthOf(values: Float32Array): number {
+  return Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
 }
 
 /** log-softmax of the rows that predict the continuation's tokens, from transformers' logits [tokens, vocabulary]. */

@@ -9,15 +9,15 @@ import type { PathOptions } from "./options.ts";
 import { canonicalPath, randomPath } from "./solver.ts";
 
 /**
- * The examples of one training board: for each of its tasks the scout's route, the planner's plan, or both. Where both
- * seats are asked for, the planner's example shows it the scout's route; in a share of them a wrong one, so that it does
- * not learn to follow blindly, and in a share none, so that it also learns to plan alone.
+ * The examples of one training board, one for each of its tasks: a scout's route or a planner's plan. Where both seats
+ * are asked for, most of the planner's examples show it a scout's route, in a share of them a wrong one, so that it does
+ * not learn to follow blindly, and a share none, so that it also learns to plan alone.
  */
 export function demonstrate(options: PathOptions, key: Key, seats: readonly string[]): Demonstration[] {
   const first = drawTask(options, "train", childKey(key, "task"));
   const generator = generatorOf(childKey(key, "paths"));
   const more = drawTasksOn(first.board, "train", generator, options.demonstrations.tasksPerBoard - 1);
-  return [first, ...more].flatMap((task) => demonstrateTask(options, task, seats, generator));
+  return [first, ...more].map((task) => demonstrateTask(options, task, seats, generator));
 }
 
 function demonstrateTask(
@@ -25,26 +25,24 @@ function demonstrateTask(
   task: PathTask,
   seats: readonly string[],
   generator: Generator,
-): Demonstration[] {
-  const best = shortestPath(options, task, generator);
-  const examples: Demonstration[] = [];
-  if (seats.includes("scout")) examples.push(scoutExample(options, task, best));
-  if (seats.includes("planner")) {
-    const seen = seats.includes("scout") ? seenRoute(options, task, best, generator) : null;
-    // A good route is followed; a wrong one says nothing about which shortest path is meant.
-    const taken = seen === best ? best : shortestPath(options, task, generator);
-    examples.push(plannerExample(options, task, seen, taken));
-  }
-  return examples;
+): Demonstration {
+  const team = seats.includes("scout") && seats.includes("planner");
+  const scouts = team ? drawFloat(generator) < options.demonstrations.scout : seats.includes("scout");
+  const best = demonstratedPath(options, task, generator);
+  if (scouts) return scoutExample(options, task, best);
+  const seen = team ? seenRoute(options, task, best, generator) : null;
+  // A good route is followed; a wrong one says nothing about which shortest path is meant.
+  const taken = seen === null || seen === best ? best : demonstratedPath(options, task, generator);
+  return plannerExample(options, task, seen, taken);
 }
 
 function scoutExample(
   options: PathOptions,
   { board, start }: PathTask,
-  best: readonly number[],
+  path: readonly number[],
 ): Demonstration {
   const observation = writeObservation(notationOf(options), "scout", board, start, null);
-  return { seat: "scout", observation, action: writeRoute(board.size, best) };
+  return { seat: "scout", observation, action: writeRoute(board.size, path) };
 }
 
 function plannerExample(
@@ -61,9 +59,16 @@ function notationOf(options: PathOptions): { board: PathOptions["notation"]; pla
   return { board: options.notation, plan: options.plan };
 }
 
-function shortestPath(options: PathOptions, task: PathTask, generator: Generator): number[] {
-  if (options.demonstrations.paths === "canonical") return canonicalPath(task.board, task.start);
-  return randomPath(task.board, task.start, generator);
+/** A shortest path, or its beginning: after each move but the last it breaks off with the probability asked for. */
+function demonstratedPath(options: PathOptions, task: PathTask, generator: Generator): number[] {
+  const { paths, breakOff } = options.demonstrations;
+  const whole =
+    paths === "canonical"
+      ? canonicalPath(task.board, task.start)
+      : randomPath(task.board, task.start, generator);
+  let moves = 1;
+  while (moves < whole.length - 1 && drawFloat(generator) >= breakOff) moves++;
+  return whole.slice(0, moves + 1);
 }
 
 function seenRoute(
