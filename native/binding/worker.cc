@@ -75,7 +75,8 @@ void Worker::main(int threads, Precision precision, std::function<void(std::exce
     engine = std::make_unique<Engine>(threads, precision);
     kernels_ = engine->kernels();
     threads_ = engine->threads();
-    precision_ = engine->precision();
+    const Kernels* kernels = find_kernels(engine->kernels());
+    if (kernels && kernels->bfloat16) precision_ = engine->precision();  // else products are float32 whatever was asked
   } catch (...) {
     ready(std::current_exception());
     return;
