@@ -153,7 +153,7 @@ function drawEmbeddings(
 ): Float32Array {
   const values = new Float32Array(words.length * width);
   words.forEach((word, row) => {
-    const letters = [...word].map((letter, place) => `${place} ${letter}`);
+    const letters = Array.from(word, (letter, place) => `${place} ${letter}`);
     const own = letters.length === 0 ? 1 : ownShare;
     addNormal(values, row * width, width, keyAt(rootKey(seed), "word", row), deviation * own);
     const each = deviation * Math.sqrt((1 - own * own) / letters.length);
