@@ -2,6 +2,24 @@
 
 namespace troupe {
 
+void RowBatch::clear() {
+  tokens.clear();
+  positions.clear();
+  segments.clear();
+  kept.clear();
+  kept_segments.clear();
+}
+
+void RowBatch::find_kept_segments() {
+  kept_segments.clear();
+  int at = 0;
+  for (const Segment& segment : segments) {
+    const int begin = at;
+    while (at < kept_rows() && kept[at] < segment.end) at++;
+    if (begin < at) kept_segments.push_back({begin, at, segment.adapter});
+  }
+}
+
 size_t LayerActivations::bytes() const {
   size_t total = 0;
   for (const AlignedBuffer<float>* buffer : {&input, &normed_input, &input_rms, &raw_heads, &head_rms, &qkv, &attended,
@@ -26,6 +44,7 @@ void Activations::prepare(const Model& model, const RowBatch& batch, bool keep) 
     }
   }
   output_.resize(rows * config.hidden);
+  kept_attended_.resize(batch.kept.size() * shape.q);
   const size_t held = keep ? config.layers : 1;
   if (layers_.size() < held) layers_.resize(held);
   for (size_t i = 0; i < held; i++) {
@@ -52,7 +71,7 @@ void Activations::prepare(const Model& model, const RowBatch& batch, bool keep) 
 }
 
 size_t Activations::bytes() const {
-  size_t total = output_.size() * sizeof(float);
+  size_t total = (output_.size() + kept_attended_.size()) * sizeof(float);
   for (const LayerActivations& layer : layers_) total += layer.bytes();
   return total;
 }

@@ -14,28 +14,30 @@ struct Pass {
   Activations& activations;
   BackwardScratch& scratch;
   float* gradient;  // the model's own; null when no row trains it
+  bool last(int layer) const { return layer + 1 == model.config.layers; }
 };
 
 // dx = dy·W, dW += dyᵀ·x, and the adapters' parts.
-void product_backward(const Pass& pass, int index, Site site, const float* dy, const float* x, float* dx) {
+void product_backward(const Pass& pass, const Rows& rows, int index, Site site, const float* dy, const float* x,
+                      float* dx) {
   const int in = pass.model.shape.input[static_cast<int>(site)], out = pass.model.shape.output[static_cast<int>(site)];
-  pass.machine.multiply(dy, out, pass.batch.rows(), pass.model.backward_matrix(index, site), dx, in, false);
+  pass.machine.multiply(dy, out, rows.count, pass.model.backward_matrix(index, site), dx, in, false);
   float* low = pass.activations.layer(index).low[static_cast<int>(site)].data();
   const int stride = pass.activations.low_stride(site);
-  for (const Segment& segment : pass.batch.segments) {
+  for (const Segment& segment : rows.segments) {
     const size_t row = segment.begin;
-    const int rows = segment.end - segment.begin;
+    const int count = segment.end - segment.begin;
     if (segment.adapter) {
-      segment.adapter->backward({index, site, rows, x + row * in, in, low + row * stride, stride},
+      segment.adapter->backward({index, site, count, x + row * in, in, low + row * stride, stride},
                                 dy + row * out, out, dx + row * in, in, pass.scratch.d_low.data(), pass.machine);
     } else {
       float* dw = pass.gradient + pass.model.layers[index].product[static_cast<int>(site)];
-      pass.machine.weight_gradient(dy + row * out, out, x + row * in, in, rows, out, in, dw);
+      pass.machine.weight_gradient(dy + row * out, out, x + row * in, in, count, out, in, dw);
     }
   }
 }
 
-void norm_backward(const Pass& pass, ptrdiff_t weight, const float* x, const float* inverse_rms) {
+void norm_backward(const Pass& pass, const Rows& rows, ptrdiff_t weight, const float* x, const float* inverse_rms) {
   const NormBackward norm{pass.scratch.d_narrow.data(),
                           x,
                           pass.model.parameters.weights() + weight,
@@ -43,22 +45,23 @@ void norm_backward(const Pass& pass, ptrdiff_t weight, const float* x, const flo
                           pass.scratch.d_stream.data(),
                           pass.gradient ? pass.gradient + weight : nullptr,
                           pass.model.config.hidden};
-  norm_rows_backward(pass.machine, norm, pass.batch.segments, pass.scratch.thread_sums);
+  norm_rows_backward(pass.machine, norm, rows.segments, pass.scratch.thread_sums);
 }
 
 void mlp_backward(const Pass& pass, int index) {
   LayerActivations& layer = pass.activations.layer(index);
   BackwardScratch& scratch = pass.scratch;
-  product_backward(pass, index, Site::down, scratch.d_stream.data(), layer.activated.data(), scratch.d_narrow.data());
+  const Rows rows = pass.batch.after_attention(pass.last(index));
+  product_backward(pass, rows, index, Site::down, scratch.d_stream.data(), layer.activated.data(), scratch.d_narrow.data());
   const int width = pass.model.config.intermediate;
-  parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(width), [&](int begin, int end, int) {
+  parallel_rows(pass.machine.pool, rows.count, row_grain(width), [&](int begin, int end, int) {
     const size_t first = static_cast<size_t>(begin) * width;
     pass.machine.kernels.swiglu_backward(layer.gate_up.data() + 2 * first, scratch.d_narrow.data() + first,
                                          scratch.d_wide.data() + 2 * first, end - begin, width);
   });
-  product_backward(pass, index, Site::gate_up, scratch.d_wide.data(), layer.normed_middle.data(),
+  product_backward(pass, rows, index, Site::gate_up, scratch.d_wide.data(), layer.normed_middle.data(),
                    scratch.d_narrow.data());
-  norm_backward(pass, pass.model.layers[index].post_norm, pass.activations.middle(index), layer.middle_rms.data());
+  norm_backward(pass, rows, pass.model.layers[index].post_norm, pass.activations.middle(index), layer.middle_rms.data());
 }
 
 // The gradient of one row's q and k before their norm, from the one after it, in place.
@@ -122,10 +125,26 @@ void bias_backward(const Pass& pass, int index, const Segment& segment) {
   });
 }
 
+// From kept rows back to all rows; the others are zero.
+void spread(const Pass& pass, AlignedBuffer<float>& values, size_t width) {
+  AlignedBuffer<float>& spare = pass.scratch.spare;
+  std::memset(spare.data(), 0, pass.batch.rows() * width * sizeof(float));
+  for (size_t i = 0; i < pass.batch.kept.size(); i++) {
+    std::memcpy(spare.data() + pass.batch.kept[i] * width, values.data() + i * width, width * sizeof(float));
+  }
+  std::swap(values, spare);
+}
+
 void attention_backward(const Pass& pass, int index, const AttendBackward& attend) {
   LayerActivations& layer = pass.activations.layer(index);
   BackwardScratch& scratch = pass.scratch;
-  product_backward(pass, index, Site::output, scratch.d_stream.data(), layer.attended.data(), scratch.d_narrow.data());
+  const bool last = pass.last(index);
+  product_backward(pass, pass.batch.after_attention(last), index, Site::output, scratch.d_stream.data(),
+                   last ? pass.activations.kept_attended() : layer.attended.data(), scratch.d_narrow.data());
+  if (last) {
+    spread(pass, scratch.d_narrow, pass.model.shape.q);
+    spread(pass, scratch.d_stream, pass.model.config.hidden);
+  }
   const size_t width = pass.model.shape.qkv;
   parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(pass.model.shape.qkv), [&](int begin, int end, int) {
     std::memset(scratch.d_wide.data() + begin * width, 0, (end - begin) * width * sizeof(float));
@@ -135,8 +154,10 @@ void attention_backward(const Pass& pass, int index, const AttendBackward& atten
     heads_backward(pass, index, segment);
     if (!segment.adapter && pass.model.config.qkv_bias) bias_backward(pass, index, segment);
   }
-  product_backward(pass, index, Site::qkv, scratch.d_wide.data(), layer.normed_input.data(), scratch.d_narrow.data());
-  norm_backward(pass, pass.model.layers[index].input_norm, pass.activations.input(index), layer.input_rms.data());
+  const Rows rows{pass.batch.rows(), pass.batch.segments};
+  product_backward(pass, rows, index, Site::qkv, scratch.d_wide.data(), layer.normed_input.data(),
+                   scratch.d_narrow.data());
+  norm_backward(pass, rows, pass.model.layers[index].input_norm, pass.activations.input(index), layer.input_rms.data());
 }
 
 // Threads own columns of the table, so rows of the same token never race and add in a fixed order.
@@ -154,11 +175,18 @@ void embedding_backward(const Pass& pass) {
   }
 }
 
+size_t narrow_width(const Model& model) {
+  return std::max({model.config.intermediate, model.config.hidden, model.shape.q});
+}
+
 void prepare(BackwardScratch& scratch, const Model& model, const RowBatch& batch, const Activations& activations) {
   const size_t rows = batch.rows();
   const Shape& shape = model.shape;
   scratch.d_wide.resize(rows * std::max(shape.gate_up, shape.qkv));
-  scratch.d_narrow.resize(rows * std::max({model.config.intermediate, model.config.hidden, shape.q}));
+  // These three change places when the last layer's kept rows are spread over all rows.
+  const size_t narrow = rows * narrow_width(model);
+  scratch.d_narrow.resize(narrow);
+  scratch.spare.resize(narrow);
   int low = 0;
   for (int site = 0; site < site_count; site++) low = std::max(low, activations.low_stride(static_cast<Site>(site)));
   scratch.d_low.resize(rows * low);
@@ -166,9 +194,13 @@ void prepare(BackwardScratch& scratch, const Model& model, const RowBatch& batch
 
 }  // namespace
 
+void BackwardScratch::reserve_stream(const Model& model, const RowBatch& batch) {
+  d_stream.resize(batch.rows() * narrow_width(model));
+}
+
 size_t BackwardScratch::bytes() const {
   size_t total = 0;
-  for (const AlignedBuffer<float>* buffer : {&d_stream, &d_wide, &d_narrow, &d_low, &thread_sums, &head_rows}) {
+  for (const AlignedBuffer<float>* buffer : {&d_stream, &d_wide, &d_narrow, &d_low, &thread_sums, &head_rows, &spare}) {
     total += buffer->size();
   }
   return total * sizeof(float);

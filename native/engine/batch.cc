@@ -32,14 +32,18 @@ void append(TrainingBatch& batch, const Piece& piece, LossKind loss) {
   };
   const int first_target = static_cast<int>(batch.targets.size());
   for (size_t j = piece.first; j < piece.last; j++) add_target(j, 0);
-  batch.loss_rows.push_back({batch.rows() - 1, first_target, static_cast<int>(batch.targets.size()), piece.datum_index});
+  auto add_loss_row = [&](int row, int first) {
+    batch.kept.push_back(row);
+    batch.loss_rows.push_back({first, static_cast<int>(batch.targets.size()), piece.datum_index});
+  };
+  add_loss_row(batch.rows() - 1, first_target);
   for (size_t j = piece.first; j < piece.last; j++) {
     const Span span = append(batch, datum.continuations[j].tokens, continuation_rows(datum, j), datum.prompt.size());
     batch.continuations.push_back(span);
     for (int i = 0; i < span.rows; i++) {
       const int target = static_cast<int>(batch.targets.size());
       add_target(j, i + 1);
-      batch.loss_rows.push_back({span.row + i, target, target + 1, piece.datum_index});
+      add_loss_row(span.row + i, target);
     }
   }
   group.last = static_cast<int>(batch.continuations.size());
@@ -70,9 +74,7 @@ std::vector<Piece> cut(const Piece& whole, size_t rows) {
 }  // namespace
 
 void TrainingBatch::clear() {
-  tokens.clear();
-  positions.clear();
-  segments.clear();
+  RowBatch::clear();
   groups.clear();
   continuations.clear();
   loss_rows.clear();
@@ -114,6 +116,7 @@ void fill(TrainingBatch& batch, const std::vector<Piece>& chunk, LossKind loss) 
       batch.segments.push_back({row, batch.rows(), chunk[i].policy.adapter});
     }
   }
+  batch.find_kept_segments();
 }
 
 }  // namespace troupe

@@ -25,16 +25,16 @@ struct Target {
   float* logprob;     // where the new one goes
 };
 
-// A row of the last layer's output that predicts the targets [first, last).
+// The targets [first, last) of one kept row.
 struct LossRow {
-  int row, first, last;
+  int first, last;
   size_t datum;  // index in the call's data, for messages
 };
 
 struct TrainingBatch : RowBatch {
   std::vector<AttentionGroup> groups;
   std::vector<Span> continuations;
-  std::vector<LossRow> loss_rows;  // in order of rows
+  std::vector<LossRow> loss_rows;  // of the kept rows
   std::vector<Target> targets;
   void clear();
 };

@@ -10,9 +10,7 @@ namespace troupe {
 
 void Decoder::start(Model& model) {
   model.pack_forward(machine_);
-  batch_.tokens.clear();
-  batch_.positions.clear();
-  batch_.segments.clear();
+  batch_.clear();
   choices_.clear();
 }
 
@@ -27,6 +25,7 @@ void Decoder::add_row(int32_t token, int position, Adapter* adapter) {
 }
 
 void Decoder::run(Model& model, const Attend& attend) {
+  batch_.find_kept_segments();
   activations_.prepare(model, batch_, false);
   forward_layers(machine_, model, batch_, activations_, attend);
   choose(model);
@@ -42,8 +41,9 @@ std::vector<Choice>& Decoder::prefill(Model& model, const std::vector<Sequence*>
       groups_.push_back({{batch_.rows(), static_cast<int>(tokens.size())}, 0, 0});
       prompts_.push_back(sequence->prompt.get());
       for (size_t i = 0; i < tokens.size(); i++) add_row(tokens[i], static_cast<int>(i), sequence->job->policy.adapter);
+      batch_.kept.push_back(batch_.rows() - 1);
     }
-    choices_.push_back({sequence, batch_.rows() - 1, {}});
+    choices_.push_back({sequence, batch_.kept_rows() - 1, {}});
   }
   const std::vector<Span> no_continuations;
   GroupAttention attention(machine_, model, groups_, no_continuations, batch_.rows());
@@ -76,6 +76,7 @@ std::vector<Choice>& Decoder::decode(Model& model, const std::vector<Sequence*>&
   int keys = 1;
   for (Sequence* sequence : sequences) {
     choices_.push_back({sequence, batch_.rows(), {}});
+    batch_.kept.push_back(batch_.rows());
     add_row(sequence->result().tokens.back(), sequence->position(), sequence->job->policy.adapter);
     keys = std::max(keys, sequence->position() + 1);
   }
@@ -120,22 +121,13 @@ void Decoder::attend_sequence(const Model& model, Sequence& sequence, int layer,
   }
 }
 
-// Logits of the rows that choices ask for, each row once, a chunk of rows at a time.
+// Logits a chunk of rows at a time; several choices may ask for one row.
 void Decoder::choose(Model& model) {
   const size_t hidden = model.config.hidden;
-  std::vector<int> rows;
-  for (Choice& choice : choices_) {
-    if (rows.empty() || rows.back() != choice.row) rows.push_back(choice.row);
-    choice.row = static_cast<int>(rows.size()) - 1;
-  }
-  const int count = static_cast<int>(rows.size());
-  gathered_.resize(count * hidden);
+  const int count = batch_.kept_rows();
   normed_.resize(count * hidden);
   inverse_rms_.resize(count);
-  for (int i = 0; i < count; i++) {
-    std::memcpy(gathered_.data() + i * hidden, activations_.output() + rows[i] * hidden, hidden * sizeof(float));
-  }
-  norm_rows(machine_, gathered_.data(), model.parameters.weights() + model.final_norm, normed_.data(),
+  norm_rows(machine_, activations_.output(), model.parameters.weights() + model.final_norm, normed_.data(),
             inverse_rms_.data(), count, model.config.hidden, model.config.rms_epsilon);
   const int most = std::min(count, logit_rows(model.config));
   logits_.resize(static_cast<size_t>(most) * model.config.vocab);
@@ -170,7 +162,7 @@ void Decoder::choose_rows(const ModelConfig& config, size_t first, size_t last, 
 
 size_t Decoder::bytes() const {
   size_t total = activations_.bytes();
-  for (const AlignedBuffer<float>* buffer : {&gathered_, &normed_, &inverse_rms_, &logits_, &scratch_}) {
+  for (const AlignedBuffer<float>* buffer : {&normed_, &inverse_rms_, &logits_, &scratch_}) {
     total += buffer->size() * sizeof(float);
   }
   return total;

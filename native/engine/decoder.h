@@ -8,7 +8,7 @@ namespace troupe {
 // The token that a sequence is to get.
 struct Choice {
   Sequence* sequence;
-  int row;  // of the batch: the one whose output predicts it
+  int row;  // of the batch's kept rows: the one whose output predicts it
   ChosenToken chosen;
 };
 
@@ -41,7 +41,7 @@ class Decoder {
   std::vector<PromptCache*> prompts_;  // of the groups
   std::vector<Choice> choices_;        // in order of rows
   std::vector<TokenChooser> choosers_; // one for each thread
-  AlignedBuffer<float> gathered_, normed_, inverse_rms_, logits_, scratch_;
+  AlignedBuffer<float> normed_, inverse_rms_, logits_, scratch_;
 };
 
 }  // namespace troupe

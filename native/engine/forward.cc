@@ -12,6 +12,7 @@ struct Pass {
   Model& model;
   const RowBatch& batch;
   Activations& activations;
+  bool last(int layer) const { return layer + 1 == model.config.layers; }
 };
 
 void embed(const Pass& pass, float* to) {
@@ -26,12 +27,12 @@ void embed(const Pass& pass, float* to) {
 }
 
 // y = x·Wᵀ plus the adapters' parts; y += when `residual`.
-void product(const Pass& pass, int layer, Site site, const float* x, float* y, bool residual) {
+void product(const Pass& pass, const Rows& rows, int layer, Site site, const float* x, float* y, bool residual) {
   const int in = pass.model.shape.input[static_cast<int>(site)], out = pass.model.shape.output[static_cast<int>(site)];
-  pass.machine.multiply(x, in, pass.batch.rows(), pass.model.forward_matrix(layer, site), y, out, residual);
+  pass.machine.multiply(x, in, rows.count, pass.model.forward_matrix(layer, site), y, out, residual);
   float* low = pass.activations.layer(layer).low[static_cast<int>(site)].data();
   const int stride = pass.activations.low_stride(site);
-  for (const Segment& segment : pass.batch.segments) {
+  for (const Segment& segment : rows.segments) {
     if (!segment.adapter) continue;
     const size_t row = segment.begin;
     segment.adapter->forward(
@@ -71,13 +72,21 @@ void prepare_heads(const Pass& pass, int index) {
   });
 }
 
-void copy_stream(const Pass& pass, const float* from, float* to) {
+void copy_stream(const Pass& pass, int rows, const float* from, float* to) {
   if (from == to) return;
   const int hidden = pass.model.config.hidden;
-  parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(hidden), [&](int begin, int end, int) {
+  parallel_rows(pass.machine.pool, rows, row_grain(hidden), [&](int begin, int end, int) {
     const size_t first = static_cast<size_t>(begin) * hidden;
     std::memcpy(to + first, from + first, static_cast<size_t>(end - begin) * hidden * sizeof(float));
   });
+}
+
+// to = the kept rows of from; to may be from, since no row moves to a place that is yet to be read.
+void gather(const RowBatch& batch, const float* from, float* to, size_t width) {
+  if (from == to && batch.kept_rows() == batch.rows()) return;
+  for (size_t i = 0; i < batch.kept.size(); i++) {
+    std::memmove(to + i * width, from + batch.kept[i] * width, width * sizeof(float));
+  }
 }
 
 void attention_half(const Pass& pass, int index, const Attend& attend) {
@@ -87,28 +96,37 @@ void attention_half(const Pass& pass, int index, const Attend& attend) {
   float *input = pass.activations.input(index), *middle = pass.activations.middle(index);
   norm_rows(pass.machine, input, norm, layer.normed_input.data(), layer.input_rms.data(), pass.batch.rows(),
             config.hidden, config.rms_epsilon);
-  product(pass, index, Site::qkv, layer.normed_input.data(), layer.qkv.data(), false);
+  product(pass, {pass.batch.rows(), pass.batch.segments}, index, Site::qkv, layer.normed_input.data(), layer.qkv.data(),
+          false);
   prepare_heads(pass, index);
   attend(index, layer);
-  copy_stream(pass, input, middle);
-  product(pass, index, Site::output, layer.attended.data(), middle, true);
+  const float* attended = layer.attended.data();
+  if (pass.last(index)) {
+    gather(pass.batch, input, middle, config.hidden);
+    gather(pass.batch, attended, pass.activations.kept_attended(), pass.model.shape.q);
+    attended = pass.activations.kept_attended();
+  } else {
+    copy_stream(pass, pass.batch.rows(), input, middle);
+  }
+  product(pass, pass.batch.after_attention(pass.last(index)), index, Site::output, attended, middle, true);
 }
 
 void mlp_half(const Pass& pass, int index) {
   const ModelConfig& config = pass.model.config;
   LayerActivations& layer = pass.activations.layer(index);
+  const Rows rows = pass.batch.after_attention(pass.last(index));
   const float* norm = pass.model.parameters.weights() + pass.model.layers[index].post_norm;
   float *middle = pass.activations.middle(index), *output = pass.activations.output(index);
-  norm_rows(pass.machine, middle, norm, layer.normed_middle.data(), layer.middle_rms.data(), pass.batch.rows(),
+  norm_rows(pass.machine, middle, norm, layer.normed_middle.data(), layer.middle_rms.data(), rows.count,
             config.hidden, config.rms_epsilon);
-  product(pass, index, Site::gate_up, layer.normed_middle.data(), layer.gate_up.data(), false);
+  product(pass, rows, index, Site::gate_up, layer.normed_middle.data(), layer.gate_up.data(), false);
   const size_t width = config.intermediate;
-  parallel_rows(pass.machine.pool, pass.batch.rows(), row_grain(config.intermediate), [&](int begin, int end, int) {
+  parallel_rows(pass.machine.pool, rows.count, row_grain(config.intermediate), [&](int begin, int end, int) {
     pass.machine.kernels.swiglu(layer.gate_up.data() + 2 * begin * width, layer.activated.data() + begin * width,
                                 end - begin, config.intermediate);
   });
-  copy_stream(pass, middle, output);
-  product(pass, index, Site::down, layer.activated.data(), output, true);
+  copy_stream(pass, rows.count, middle, output);
+  product(pass, rows, index, Site::down, layer.activated.data(), output, true);
 }
 
 }  // namespace

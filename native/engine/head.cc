@@ -13,37 +13,6 @@ int logit_rows(const ModelConfig& config) {
   return std::max(16, floats / config.vocab);
 }
 
-namespace {
-
-// The batch's segments counted in loss rows.
-std::vector<Segment> loss_segments(const TrainingBatch& batch) {
-  std::vector<Segment> segments;
-  size_t at = 0;
-  for (const Segment& segment : batch.segments) {
-    const size_t begin = at;
-    while (at < batch.loss_rows.size() && batch.loss_rows[at].row < segment.end) at++;
-    segments.push_back({static_cast<int>(begin), static_cast<int>(at), segment.adapter});
-  }
-  return segments;
-}
-
-}  // namespace
-
-void LossHead::gather(const Machine& machine, const Model& model, const TrainingBatch& batch, const float* stream) {
-  const size_t hidden = model.config.hidden;
-  const int rows = static_cast<int>(batch.loss_rows.size());
-  gathered_.resize(rows * hidden);
-  normed_.resize(rows * hidden);
-  inverse_rms_.resize(rows);
-  parallel_rows(machine.pool, rows, row_grain(model.config.hidden), [&](int begin, int end, int) {
-    for (int i = begin; i < end; i++) {
-      std::memcpy(gathered_.data() + i * hidden, stream + batch.loss_rows[i].row * hidden, hidden * sizeof(float));
-    }
-  });
-  norm_rows(machine, gathered_.data(), model.parameters.weights() + model.final_norm, normed_.data(),
-            inverse_rms_.data(), rows, model.config.hidden, model.config.rms_epsilon);
-}
-
 LossHead::RowSums LossHead::evaluate_row(const Kernels& kernels, const TrainingBatch& batch, const LossRow& row,
                                          const float* logits, int vocab, const Loss* loss, float& log_sum_exp) {
   const LogitSummary summary = kernels.summarize_logits(logits, vocab);
@@ -82,11 +51,11 @@ void LossHead::evaluate(const Machine& machine, const TrainingBatch& batch, int 
   });
 }
 
-void LossHead::backward_chunk(const Machine& machine, Model& model, int first, int rows) {
+void LossHead::backward_chunk(const Machine& machine, Model& model, const TrainingBatch& batch, int first, int rows) {
   const int hidden = model.config.hidden, vocab = model.config.vocab;
   const size_t offset = static_cast<size_t>(first) * hidden;
   machine.multiply(logits_.data(), vocab, rows, model.backward_head(), d_normed_.data() + offset, hidden, false);
-  for (const Segment& segment : segments_) {
+  for (const Segment& segment : batch.kept_segments) {
     const int begin = std::max(segment.begin, first), end = std::min(segment.end, first + rows);
     if (segment.adapter || begin >= end) continue;
     machine.weight_gradient(logits_.data() + static_cast<size_t>(begin - first) * vocab, vocab,
@@ -95,23 +64,15 @@ void LossHead::backward_chunk(const Machine& machine, Model& model, int first, i
   }
 }
 
-// Through the final norm, and back to the rows of the stream; rows without loss get zero.
-void LossHead::scatter(const Machine& machine, Model& model, const TrainingBatch& batch, float* d_stream) {
-  const size_t hidden = model.config.hidden;
-  const int rows = static_cast<int>(batch.loss_rows.size());
-  d_gathered_.resize(rows * hidden);
-  d_gathered_.zero();
+void LossHead::backward_norm(const Machine& machine, Model& model, const TrainingBatch& batch, const float* stream,
+                             float* d_stream) {
   bool own = false;
-  for (const Segment& segment : segments_) own = own || !segment.adapter;
+  for (const Segment& segment : batch.kept_segments) own = own || !segment.adapter;
+  std::memset(d_stream, 0, static_cast<size_t>(batch.kept_rows()) * model.config.hidden * sizeof(float));
   norm_rows_backward(machine,
-                     {d_normed_.data(), gathered_.data(), model.parameters.weights() + model.final_norm,
-                      inverse_rms_.data(), d_gathered_.data(),
-                      own ? model.parameters.gradient() + model.final_norm : nullptr, model.config.hidden},
-                     segments_, thread_sums_);
-  std::memset(d_stream, 0, batch.rows() * hidden * sizeof(float));
-  for (int i = 0; i < rows; i++) {
-    std::memcpy(d_stream + batch.loss_rows[i].row * hidden, d_gathered_.data() + i * hidden, hidden * sizeof(float));
-  }
+                     {d_normed_.data(), stream, model.parameters.weights() + model.final_norm, inverse_rms_.data(),
+                      d_stream, own ? model.parameters.gradient() + model.final_norm : nullptr, model.config.hidden},
+                     batch.kept_segments, thread_sums_);
 }
 
 // In order of rows, so that sums repeat whatever thread computed them.
@@ -119,7 +80,7 @@ void LossHead::add_up(const TrainingBatch& batch, const Model& model, LossResult
   for (size_t i = 0; i < sums_.size(); i++) {
     if (!sums_[i].finite) {
       std::string policy = model.name;
-      for (const Segment& segment : segments_) {
+      for (const Segment& segment : batch.kept_segments) {
         if (segment.adapter && static_cast<int>(i) >= segment.begin && static_cast<int>(i) < segment.end) {
           policy = segment.adapter->name;
         }
@@ -142,10 +103,12 @@ void LossHead::run(const Machine& machine, Model& model, const TrainingBatch& ba
   const int hidden = model.config.hidden, vocab = model.config.vocab;
   const int rows = static_cast<int>(batch.loss_rows.size());
   const int most = std::min(rows, logit_rows(model.config));
-  segments_ = loss_segments(batch);
   sums_.assign(rows, {});
   slopes_.resize(batch.targets.size());
-  gather(machine, model, batch, stream);
+  normed_.resize(static_cast<size_t>(rows) * hidden);
+  inverse_rms_.resize(rows);
+  norm_rows(machine, stream, model.parameters.weights() + model.final_norm, normed_.data(), inverse_rms_.data(), rows,
+            hidden, model.config.rms_epsilon);
   logits_.resize(static_cast<size_t>(most) * vocab);
   if (d_stream) d_normed_.resize(static_cast<size_t>(rows) * hidden);
   for (int first = 0; first < rows; first += most) {
@@ -153,16 +116,16 @@ void LossHead::run(const Machine& machine, Model& model, const TrainingBatch& ba
     machine.multiply(normed_.data() + static_cast<size_t>(first) * hidden, hidden, count, model.forward_head(),
                      logits_.data(), vocab, false);
     evaluate(machine, batch, first, count, vocab, loss, d_stream != nullptr);
-    if (d_stream) backward_chunk(machine, model, first, count);
+    if (d_stream) backward_chunk(machine, model, batch, first, count);
   }
   add_up(batch, model, result);
-  if (d_stream) scatter(machine, model, batch, d_stream);
+  if (d_stream) backward_norm(machine, model, batch, stream, d_stream);
 }
 
 size_t LossHead::bytes() const {
   size_t total = 0;
   for (const AlignedBuffer<float>* buffer :
-       {&gathered_, &inverse_rms_, &normed_, &d_normed_, &d_gathered_, &logits_, &thread_sums_}) {
+       {&inverse_rms_, &normed_, &d_normed_, &logits_, &thread_sums_}) {
     total += buffer->size();
   }
   return total * sizeof(float);

@@ -6,11 +6,12 @@ namespace troupe {
 
 namespace {
 
-// Rows of a chunk: enough for full products, few enough for the activations to stay within half a gigabyte.
+// Rows of a chunk: enough for full products, few enough for the activations to stay near the processor's caches and, in
+// large models, within half a gigabyte.
 size_t chunk_rows(const Model& model, bool backward) {
-  if (!backward) return 4096;
-  constexpr size_t floats = size_t{1} << 27;
-  return std::clamp<size_t>(floats / Activations::floats_per_row(model), 256, 4096);
+  constexpr size_t floats = size_t{1} << 27, most = 1024;
+  if (!backward) return most;
+  return std::clamp<size_t>(floats / Activations::floats_per_row(model), 256, most);
 }
 
 // One piece for each datum, those of one policy together and those of one model next to each other, in the order in
@@ -64,7 +65,7 @@ void Trainer::run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossR
   GroupAttention attention(machine_, model, batch_.groups, batch_.continuations, batch_.rows());
   forward_layers(machine_, model, batch_, activations_,
                  [&](int, LayerActivations& layer) { attention.forward(layer, backward); });
-  if (backward) scratch_.d_stream.resize(static_cast<size_t>(batch_.rows()) * model.config.hidden);
+  if (backward) scratch_.reserve_stream(model, batch_);
   head_.run(machine_, model, batch_, activations_.output(), loss, backward ? scratch_.d_stream.data() : nullptr, result);
   if (!backward) return;
   backward_layers(machine_, model, batch_, activations_, scratch_,

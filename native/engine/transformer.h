@@ -14,10 +14,28 @@ struct Segment {
   Adapter* adapter;
 };
 
+struct Rows {
+  int count;
+  const std::vector<Segment>& segments;
+};
+
 struct RowBatch {
   std::vector<int32_t> tokens, positions;
   std::vector<Segment> segments;  // cover all rows, in order
+  // The rows whose output is wanted, ascending. The last layer computes nothing for the others but their keys and
+  // values: a prompt's rows but its last one predict no token that anybody asks for.
+  std::vector<int> kept;
+  std::vector<Segment> kept_segments;  // counted in kept rows
+
   int rows() const { return static_cast<int>(tokens.size()); }
+  int kept_rows() const { return static_cast<int>(kept.size()); }
+  void clear();
+  // Call when tokens, segments and kept are complete.
+  void find_kept_segments();
+  // The rows that go through what follows attention in a layer.
+  Rows after_attention(bool last_layer) const {
+    return last_layer ? Rows{kept_rows(), kept_segments} : Rows{rows(), segments};
+  }
 };
 
 // What one layer computed and its backward pass needs. Row-major, [rows × width].
@@ -41,7 +59,9 @@ class Activations {
   float* input(int index) { return keep_ ? layers_[index].input.data() : output_.data(); }
   float* middle(int index) { return keep_ ? layers_[index].middle.data() : output_.data(); }
   float* output(int index) { return keep_ && index + 1 < count_ ? layers_[index + 1].input.data() : output_.data(); }
+  // [kept rows × hidden]
   float* output() { return output_.data(); }
+  float* kept_attended() { return kept_attended_.data(); }
   int low_stride(Site site) const { return low_stride_[static_cast<int>(site)]; }
   size_t bytes() const;
   // Floats that one row takes when a backward pass is to follow.
@@ -52,7 +72,7 @@ class Activations {
   int count_ = 0;
   int low_stride_[site_count] = {};
   std::vector<LayerActivations> layers_;
-  AlignedBuffer<float> output_;
+  AlignedBuffer<float> output_, kept_attended_;
 };
 
 // Fills `attended` (and log_sum_exp where a backward pass follows) from qkv.
@@ -60,17 +80,19 @@ using Attend = std::function<void(int layer, LayerActivations&)>;
 // Reads d_attended [rows × q], writes the q part of d_qkv and adds to its (zeroed) k and v parts.
 using AttendBackward = std::function<void(int layer, LayerActivations&, const float* d_attended, float* d_qkv)>;
 
-// Embeddings to the last layer's output. The model and the adapters must be packed.
+// Embeddings to the last layer's output of the kept rows. The model and the adapters must be packed.
 void forward_layers(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations,
                     const Attend& attend);
 
 // Buffers of a backward pass, kept between calls.
 struct BackwardScratch {
-  AlignedBuffer<float> d_stream, d_wide, d_narrow, d_low, thread_sums, head_rows;
+  AlignedBuffer<float> d_stream, d_wide, d_narrow, d_low, thread_sums, head_rows, spare;
+  // Makes room for the gradient that backward_layers takes. As large as `spare`, since they change places.
+  void reserve_stream(const Model& model, const RowBatch& batch);
   size_t bytes() const;
 };
 
-// Takes the gradient of the last layer's output in scratch.d_stream and adds to the gradients of every policy in the
+// Takes the gradient of the last layer's output [kept rows × hidden] in scratch.d_stream and adds to the gradients of every policy in the
 // batch: the model's own rows train the model, an adapter's rows that adapter alone.
 void backward_layers(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations,
                      BackwardScratch& scratch, const AttendBackward& attend);
