@@ -1,5 +1,10 @@
 /** What a command prints: lines for people, or one JSON document. */
 
+/** How the command line is called here: npm says so when a script of a checkout started it. */
+export function commandName(): string {
+  return process.env["npm_package_name"] === "troupe" ? "npm run troupe --" : "troupe";
+}
+
 export function printLines(lines: readonly string[]): void {
   process.stdout.write(`${lines.join("\n")}\n`);
 }

@@ -1,6 +1,5 @@
 /** The arguments of every command that takes a recipe: its file or name, then overrides. */
 import type { Command } from "commander";
-import { builtInCatalog } from "../recipes/built-in.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
@@ -22,5 +21,5 @@ export function resolveArguments(
   overrides: readonly string[],
   options: OverrideOptions,
 ): ResolvedRecipe {
-  return resolveRecipe(findRecipe(recipe), [...overrides, ...(options.override ?? [])], builtInCatalog);
+  return resolveRecipe(findRecipe(recipe), [...overrides, ...(options.override ?? [])]);
 }

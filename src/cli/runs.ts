@@ -10,7 +10,7 @@ import { shorten } from "../recipes/origin.ts";
 import type { RunSummary } from "../runs/read.ts";
 import { listRuns, readRecipeText, summarizeRun } from "../runs/read.ts";
 import { showDuration } from "./format.ts";
-import { printJson, printLines } from "./print.ts";
+import { commandName, printJson, printLines } from "./print.ts";
 import { showInterval } from "./progress/lines.ts";
 import { tableLines } from "./table.ts";
 
@@ -57,7 +57,7 @@ export async function findRun(given: string, folder: string): Promise<string> {
 }
 
 function noRuns(folder: string): string[] {
-  return [`no runs in ${folder}; \`troupe train plan-path\` makes one`];
+  return [`no runs in ${folder}; \`${commandName()} train plan-path\` makes one`];
 }
 
 function toJson(run: RunSummary): unknown {

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
-import { builtInCatalog } from "../recipes/built-in.ts";
 import { openEngine } from "../recipes/engine.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
@@ -45,13 +44,13 @@ export async function findSource(given: string, runs: string, recipe: string | u
     `policies.${name}.adapter=null`,
     `policies.${name}.model={preset: null, path: ${JSON.stringify(given)}}`,
   ]);
-  return { resolved: resolveRecipe(file, overrides, builtInCatalog), checkpoint: null, origin: given };
+  return { resolved: resolveRecipe(file, overrides), checkpoint: null, origin: given };
 }
 
 /** @param recipe another recipe to play the run's policies in, such as a larger board */
 export async function sourceOfRun(directory: string, recipe?: string): Promise<Source> {
   const file = recipe === undefined ? join(directory, "recipe.yaml") : findRecipe(recipe);
-  const resolved = resolveRecipe(file, [], builtInCatalog);
+  const resolved = resolveRecipe(file);
   const checkpoint = await latestCheckpoint(layoutOf(directory).checkpoints);
   if (checkpoint === null) throw new TroupeError("bad_run", `${directory} has no checkpoint yet`);
   return { resolved, checkpoint, origin: checkpoint.directory };
@@ -82,6 +81,6 @@ function weightsOnly({ state }: Checkpoint): Checkpoint["state"]["policies"] {
 }
 
 function policyNames(file: string): readonly string[] {
-  const recipe = resolveRecipe(file, [], builtInCatalog).recipe;
+  const recipe = resolveRecipe(file).recipe;
   return Object.keys(recipe.policies);
 }

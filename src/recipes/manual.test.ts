@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { builtInCatalog } from "./built-in.ts";
 import { manualFile, refreshed } from "./manual.ts";
 import { resolveRecipe } from "./resolve.ts";
 import { shippedRecipes } from "./shipped.ts";
@@ -32,7 +31,7 @@ describe("docs/recipes.md", () => {
 describe("the recipes that come with Troupe", () => {
   const shipped = Object.entries(shippedRecipes());
   it.each(shipped)("%s can be run", (name, file) => {
-    const { recipe } = resolveRecipe(file, [], builtInCatalog);
+    const { recipe } = resolveRecipe(file);
     expect(recipe.name).toBe(name);
     expect(recipe.description).not.toBe("");
     expect(file).toBe(join(import.meta.dirname, "..", "..", "recipes", `${name}.yaml`));

@@ -5,6 +5,7 @@
 import { ZodError, ZodType } from "zod";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { Environment } from "../environments/environment.ts";
+import { builtInCatalog } from "./built-in.ts";
 import type { Catalog } from "./catalog.ts";
 import { checkRecipe } from "./check.ts";
 import { explain } from "./explain.ts";
@@ -35,7 +36,11 @@ export interface ResolvedRecipe {
  * @param overrides `key.path=value`, later ones over earlier ones, all over the file
  * @throws RecipeError with every mistake
  */
-export function resolveRecipe(file: string, overrides: readonly string[], catalog: Catalog): ResolvedRecipe {
+export function resolveRecipe(
+  file: string,
+  overrides: readonly string[] = [],
+  catalog: Catalog = builtInCatalog,
+): ResolvedRecipe {
   return resolveTree(applyOverrides(loadTree(file), overrides), catalog);
 }
 

@@ -10,11 +10,17 @@ export interface Person extends Disposable {
 
 export function askPerson(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Person {
   const lines: Interface = createInterface({ input, output, terminal: input.isTTY });
+  let isClosed = false;
+  lines.on("close", () => {
+    isClosed = true;
+  });
   const iterator = lines[Symbol.asyncIterator]();
   return {
     ask: async (question) => {
-      lines.setPrompt(question);
-      lines.prompt();
+      if (input.isTTY && !isClosed) {
+        lines.setPrompt(question);
+        lines.prompt();
+      } else output.write(question);
       const { value, done } = await iterator.next();
       // Through a pipe the answer is not echoed: the line ends here.
       if (!input.isTTY) output.write("\n");

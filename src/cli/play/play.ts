@@ -3,7 +3,6 @@ import { Command } from "commander";
 import { environments } from "../../environments/registry.ts";
 import { TroupeError } from "../../errors.ts";
 import { didYouMean } from "../../nearest.ts";
-import { builtInCatalog } from "../../recipes/built-in.ts";
 import { resolveRecipe } from "../../recipes/resolve.ts";
 import { findRecipe } from "../../recipes/shipped.ts";
 import type { Role, Team } from "../../teams/team.ts";
@@ -60,7 +59,7 @@ async function play(game: Game, others: Actor, { role, seed }: PlayArguments): P
 function gameOf(given: string): Game {
   const definition = environments.find(({ name }) => name === given);
   try {
-    return gameOfRecipe(resolveRecipe(findRecipe(given), [], builtInCatalog));
+    return gameOfRecipe(resolveRecipe(findRecipe(given)));
   } catch (error) {
     const isUnknown = error instanceof TroupeError && error.code === "bad_arguments";
     if (!isUnknown || definition === undefined) throw error;

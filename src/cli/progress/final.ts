@@ -1,6 +1,7 @@
 /** The end of a run: the table, what it took, where it is, what to try next. */
 import type { Evaluation, RunResult } from "../../runs/records.ts";
 import { showCount, showDuration } from "../format.ts";
+import { commandName } from "../print.ts";
 import { tableLines } from "../table.ts";
 import { showInterval } from "./lines.ts";
 
@@ -35,12 +36,13 @@ function place({ team, moment }: Evaluation): number {
 /** @param run the run's folder, as the user would write it */
 export function finalLines(result: RunResult, run: string, name: string): string[] {
   const { seconds, tokens, steps } = result;
+  const command = commandName();
   const next = [
-    [`troupe play ${result.recipe} --run ${name}`, "take a seat beside the trained team"],
-    [`troupe eval ${name} --tasks 2000`, "a narrower interval"],
-    ["troupe runs", "all runs; `troupe runs compare` sets some side by side"],
+    [`${command} play --run ${name}`, "take a seat beside the trained team"],
+    [`${command} eval ${name} --tasks 2000`, "a narrower interval"],
+    [`${command} runs`, "all runs; `runs compare A B` sets some side by side"],
   ] as const;
-  const width = Math.max(...next.map(([command]) => command.length));
+  const width = Math.max(...next.map(([line]) => line.length));
   return [
     "",
     ...resultTable(result.table),
@@ -55,6 +57,6 @@ export function finalLines(result: RunResult, run: string, name: string): string
     `everything is in ${run}`,
     "",
     "next:",
-    ...next.map(([command, what]) => `  ${command.padEnd(width)}  ${what}`),
+    ...next.map(([line, what]) => `  ${line.padEnd(width)}  ${what}`),
   ];
 }

@@ -21,7 +21,7 @@ export interface CommandOptions {
 export function troupe(args: readonly string[], options: CommandOptions): Promise<Outcome> {
   const { cwd, env = {}, input = "", watch } = options;
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [program, ...args], { cwd, env: { ...process.env, ...env } });
+    const child = spawn(process.execPath, [program, ...args], { cwd, env: { ...ownEnvironment(), ...env } });
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
@@ -34,4 +34,10 @@ export function troupe(args: readonly string[], options: CommandOptions): Promis
     child.on("close", (code) => resolve({ code, stdout, stderr }));
     child.stdin.end(input);
   });
+}
+
+/** Without what npm and the test runner add, which a user's shell would not have. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const given = Object.entries(process.env);
+  return Object.fromEntries(given.filter(([name]) => !/^(npm_|VITEST|FORCE_COLOR|NODE_ENV)/.test(name)));
 }
