@@ -25,6 +25,17 @@ std::string counted(const char* verb, const std::vector<Datum>& data) {
   return std::string(verb) + " of " + std::to_string(sequences) + " sequences (" + std::to_string(tokens) + " tokens)";
 }
 
+// 0 for a tensor that is not there: the engine then says so.
+size_t elements(const Engine& engine, const std::string& policy, const std::string& name) {
+  for (const TensorInfo& tensor : engine.tensors(policy)) {
+    if (tensor.name != name) continue;
+    size_t product = 1;
+    for (int size : tensor.shape) product *= static_cast<size_t>(size);
+    return product;
+  }
+  return 0;
+}
+
 }  // namespace
 
 template <Napi::Value (EngineObject::*method)(const Napi::CallbackInfo&)>
@@ -172,11 +183,9 @@ Napi::Value EngineObject::remove(const Info& info) {
 Napi::Value EngineObject::read_tensor(const Info& info) {
   std::string policy = argument(info, 1, "policy").text(), name = argument(info, 3, "name").text();
   TensorKind kind = tensor_kind(argument(info, 2, "kind"));
-  size_t size = static_cast<size_t>(argument(info, 4, "size").integer(0, kLargestInteger / 8));
-  std::string what = "Reading " + name + " (" + std::to_string(size * sizeof(float)) + " bytes)";
-  return run(info, what, [policy, name, kind, size](Engine& engine, const std::atomic<bool>&) {
-    std::vector<float> values(size);
-    engine.read_tensor(policy, kind, name, values.data(), size);
+  return run(info, "Reading " + name, [policy, name, kind](Engine& engine, const std::atomic<bool>&) {
+    std::vector<float> values(elements(engine, policy, name));
+    engine.read_tensor(policy, kind, name, values.data(), values.size());
     return values;
   });
 }

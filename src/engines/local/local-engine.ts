@@ -22,7 +22,7 @@ import type { WeightFormat } from "./float-formats.ts";
 import { localCapabilities } from "./capabilities.ts";
 import { Jobs, type StartJob } from "./jobs.ts";
 import { checkMemory } from "./memory.ts";
-import { describeModel, modelTensors, openModelWeights, parametersOf, sizeOf } from "./model-directory.ts";
+import { describeModel, modelTensors, openModelWeights, parametersOf } from "./model-directory.ts";
 import { writeModelFiles, type ModelDescription } from "./model-directory.ts";
 import { startNativeEngine, type FlatBatch, type NativeLossResult } from "./native.ts";
 import type { Precision, TensorInfo, TensorKind } from "./native.ts";
@@ -215,7 +215,7 @@ export class LocalEngine implements Engine {
   }
 
   #read(policy: string, kind: TensorKind, tensor: TensorInfo): Promise<Float32Array> {
-    return this.#run((native, job) => native.readTensor(job, policy, kind, tensor.name, sizeOf(tensor)));
+    return this.#run((native, job) => native.readTensor(job, policy, kind, tensor.name));
   }
 
   #toWrite(policy: string, kind: TensorKind, tensor: TensorInfo): TensorToWrite {

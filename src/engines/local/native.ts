@@ -71,13 +71,7 @@ export interface NativeEngine {
     adapter: { readonly rank: number; readonly alpha: number; readonly targetModules: readonly string[] },
   ): Promise<TensorInfo[]>;
   remove(job: number, policy: string): Promise<void>;
-  readTensor(
-    job: number,
-    policy: string,
-    kind: TensorKind,
-    name: string,
-    size: number,
-  ): Promise<Float32Array>;
+  readTensor(job: number, policy: string, kind: TensorKind, name: string): Promise<Float32Array>;
   writeTensor(
     job: number,
     policy: string,
