@@ -9,15 +9,20 @@ import { resultSchema } from "../runs/records.ts";
 import type { CommandOptions, Outcome } from "./testing/command.ts";
 import { troupe } from "./testing/command.ts";
 
-const recipe = `
-extends: ${join(import.meta.dirname, "..", "..", "recipes", "plan-path.yaml")}
-name: small
-environment: { size: 3 }
+const recipe = `name: small
+environment: { name: plan-path, size: 3 }
+team:
+  roles: { scout: { policy: shared, prompt: "" }, planner: { policy: shared, prompt: "" } }
+  phases: [[scout], [planner]]
+  turns: 2
 policies: { shared: { model: { preset: nano } } }
-algorithm: { samples: 2 }
-warmStart: { steps: 4, demonstrationsPerStep: 4, warmupSteps: 1 }
-train: { steps: 2, tasksPerStep: 2, minibatches: 1 }
-evaluation: { tasks: 4, every: 0, tasksDuring: 2 }
+algorithm: { name: at-grpo, samples: 2 }
+warmStart: { steps: 4, demonstrationsPerStep: 4, learningRate: 0.003 }
+train: { steps: 2, tasksPerStep: 2, learningRate: 0.001 }
+evaluation:
+  tasks: 4
+  compare:
+    single-agent: { roles: { planner: { policy: shared, prompt: "" } }, phases: [[planner]], turns: 1 }
 engine: { threads: 1 }
 `;
 
@@ -41,7 +46,7 @@ describe("troupe train", () => {
     const { code, stdout } = await run(["train", "small.yaml", "train.steps=3", "--dry-run"]);
     expect(code).toBe(0);
     expect(stdout).toContain("steps: 3 # override `train.steps=3`");
-    expect(stdout).toContain("size: 3 # small.yaml:4:22");
+    expect(stdout).toContain("size: 3 # small.yaml:2:39");
     expect(stdout).toMatch(/policy shared: [\d,]+ parameters/);
     expect(stdout).toMatch(/time: about .*\nmemory: about \d+ MB/);
     expect(existsSync(join(cwd, "runs"))).toBe(false);
@@ -156,16 +161,16 @@ describe("what looks at runs", () => {
 
 describe("models", () => {
   it("init makes one that a recipe can train, and never writes over another", async () => {
-    const made = await run(["init", "nano", "models/mine", "--seed", "3"]);
+    const made = await run(["init", "nano", "models/mine", "--recipe", "small.yaml", "--seed", "3"]);
     expect(made).toMatchObject({ code: 0, stderr: "" });
     for (const name of ["config.json", "model.safetensors", "tokenizer.json"]) {
       expect(existsSync(join(cwd, "models", "mine", name))).toBe(true);
     }
     expect((await run(["init", "nano", "models/mine"])).stderr).toContain("models/mine exists already");
     const model = "policies.shared.model={preset: null, path: models/mine}";
-    const trained = await run(["train", "small.yaml", model, "environment.size=10", "--run", "mine"]);
+    const trained = await run(["train", "small.yaml", model, "--run", "mine"]);
     expect(trained).toMatchObject({ code: 0, stderr: "" });
-    const measured = await run(["eval", "models/mine", "--recipe", "plan-path", "--tasks", "2", "--json"]);
+    const measured = await run(["eval", "models/mine", "--recipe", "small.yaml", "--tasks", "2", "--json"]);
     expect(JSON.parse(measured.stdout)).toMatchObject({ weights: "models/mine", tasks: 2 });
   });
 

@@ -9,6 +9,8 @@ import { presets } from "../engines/local/presets.ts";
 import { environments, environmentNamed } from "../environments/registry.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
+import { resolveRecipe } from "../recipes/resolve.ts";
+import { findRecipe } from "../recipes/shipped.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { showCount } from "./format.ts";
 import { wholeNumber } from "./numbers.ts";
@@ -17,6 +19,7 @@ import { tableLines } from "./table.ts";
 
 interface InitArguments {
   readonly environment: string;
+  readonly recipe?: string;
   readonly seed: number;
   readonly json?: boolean;
 }
@@ -28,6 +31,7 @@ export function initCommand(): Command {
     .argument("[preset]", "its size; none: list the sizes")
     .argument("[directory]", "where it goes (default: models/PRESET)")
     .option("--environment <name>", `whose words its tokenizer knows: ${known}`, "plan-path")
+    .option("--recipe <recipe>", "the words of this recipe's environment, with its options")
     .option("--seed <number>", "the same seed gives the same weights", wholeNumber(0), 1)
     .option("--json", "print one JSON document")
     .action(async (preset: string | undefined, directory: string | undefined, options: InitArguments) => {
@@ -53,17 +57,21 @@ function checkPreset(preset: string): void {
 async function makeModel(
   preset: string,
   directory: string,
-  { environment, seed }: InitArguments,
+  options: InitArguments,
 ): Promise<{ parameters: number }> {
-  const definition = environmentNamed(environment);
-  const { words } = definition.create(definition.options.parse({}));
   const tokenizer = await mkdtemp(join(tmpdir(), "troupe-tokenizer-"));
   try {
-    writeWordTokenizer(tokenizer, words);
-    return await initModel({ directory, preset, tokenizer, seed });
+    writeWordTokenizer(tokenizer, wordsOf(options));
+    return await initModel({ directory, preset, tokenizer, seed: options.seed });
   } finally {
     await rm(tokenizer, { recursive: true });
   }
+}
+
+function wordsOf({ environment, recipe }: InitArguments): readonly string[] {
+  if (recipe !== undefined) return resolveRecipe(findRecipe(recipe)).environment.words;
+  const definition = environmentNamed(environment);
+  return definition.create(definition.options.parse({})).words;
 }
 
 function presetTable(): string[] {
