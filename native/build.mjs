@@ -105,7 +105,7 @@ function sourcesOf(kind) {
 
 function flagsOf(source, bench) {
   const name = basename(source);
-  if (name in instructionSets) return [...instructionSets[name].flags, "-fno-exceptions"];
+  if (name in instructionSets) return instructionSets[name].flags;
   if (source.startsWith(join(native, "binding"))) {
     const headers = [headersOf("node-api-headers"), headersOf("node-addon-api")];
     return [...headers.flatMap((folder) => ["-isystem", folder]), "-DNAPI_VERSION=8"];
@@ -116,7 +116,8 @@ function flagsOf(source, bench) {
 
 /** Whether the benchmark can be linked with oneDNN. */
 function hasOneDnn(compiler) {
-  const args = [...compiler.extra, "-x", "c++", "-fsyntax-only", "-include", "oneapi/dnnl/dnnl.hpp", "-"];
+  const headers = ["-include", "omp.h", "-include", "oneapi/dnnl/dnnl.hpp"];
+  const args = [...compiler.extra, "-x", "c++", "-fopenmp", "-fsyntax-only", ...headers, "-"];
   return spawnSync(compiler.program, args, { input: "" }).status === 0;
 }
 

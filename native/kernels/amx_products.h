@@ -146,7 +146,7 @@ struct AmxProducts {
 template <class Tiles>
 constexpr ProductKernels amx_products() {
   using P = AmxProducts<Tiles>;
-  return {panel,          1024.0,      P::Packs::scratch_bytes, P::Packs::panel_bytes,
+  return {panel,          400.0,       P::Packs::scratch_bytes, P::Packs::panel_bytes,
           P::Packs::pack, P::multiply, P::weight_gradient};
 }
 

@@ -33,7 +33,7 @@ Grid best_grid(int m, int panels, int threads) {
 }
 
 // Below about this many cycles of work, waking a second thread costs more than it saves.
-constexpr double worth_a_thread = 20e3;
+constexpr double worth_a_thread = 30e3;
 
 int threads_for(const ProductKernels& kernels, double flops, const ThreadPool& pool) {
   return flops < worth_a_thread * kernels.flops_per_cycle ? 1 : pool.threads();

@@ -51,15 +51,56 @@ struct Tile {
   Into into;
 };
 
+// The part of C under vector j of row r; zero where those columns do not exist.
+template <class Op>
+TROUPE_INLINE Vector load_sum(const Tile<Op>& t, int r, int j) {
+  const float* c = t.c + r * t.c_row + j * lanes;
+  const int count = t.columns - j * lanes;
+  return count >= lanes ? load(c) : count > 0 ? load_part(c, count) : Vector{};
+}
+
+template <class Op>
+TROUPE_INLINE void store_sum(const Tile<Op>& t, int r, int j, Vector sum) {
+  float* c = t.c + r * t.c_row + j * lanes;
+  const int count = t.columns - j * lanes;
+  if (count <= 0) return;
+  if (t.into == Into::add) sum = load_sum(t, r, j) + sum;
+  if (count >= lanes)
+    store(c, sum);
+  else
+    store_part(c, sum, count);
+}
+
+template <class Op, int Rows, int Width, int Vectors, bool PartialB>
+TROUPE_INLINE void multiply_steps(const Tile<Op>& t, Vector (&sums)[Rows][Width]) {
+  // Three rows share a pointer (offsets of 0, 1 and 2 strides are one addressing mode), or pointers would spill.
+  constexpr int pointers = (Rows + 2) / 3;
+  const typename Op::Element *a[pointers], *b = t.b;
+#pragma GCC unroll 16
+  for (int i = 0; i < pointers; ++i) a[i] = t.a + 3 * i * t.a_row;
+  const ptrdiff_t a_row = t.a_row, a_step = t.a_step, b_step = t.b_step, b_panel = t.b_panel;
+  for (int step = t.steps; step > 0; --step) {
+    typename Op::Group right[Width];
+#pragma GCC unroll 16
+    for (int j = 0; j < Width; ++j) {
+      const typename Op::Element* from = b + (j / Vectors) * b_panel + (j % Vectors) * lanes;
+      right[j] = PartialB ? Op::load_group_part(from, t.columns) : Op::load_group(from);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+      const typename Op::Group left = Op::broadcast(a[r / 3] + (r % 3) * a_row);
+#pragma GCC unroll 16
+      for (int j = 0; j < Width; ++j) sums[r][j] = Op::multiply_add(sums[r][j], left, right[j]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < pointers; ++i) a[i] += a_step;
+    b += b_step;
+  }
+}
+
 template <class Op, int Rows, int Panels, int Vectors, bool PartialB>
 static void run_tile(const Tile<Op>& t) {
   constexpr int width = Panels * Vectors;
-  const auto address = [&](int r, int j) { return t.c + r * t.c_row + j * lanes; };
-  const auto columns_of = [&](int j) { return t.columns - j * lanes; };
-  const auto load_c = [&](int r, int j) {
-    const int count = columns_of(j);
-    return count >= lanes ? load(address(r, j)) : count > 0 ? load_part(address(r, j), count) : Vector{};
-  };
   Vector sums[Rows][width];
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
@@ -69,47 +110,13 @@ static void run_tile(const Tile<Op>& t) {
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 16
-      for (int j = 0; j < width; ++j) sums[r][j] = load_c(r, j);
+      for (int j = 0; j < width; ++j) sums[r][j] = load_sum(t, r, j);
   }
-  // Three rows share a pointer (offsets 0, 1 and 2 strides are one addressing mode), or pointers would spill.
-  constexpr int pointers = (Rows + 2) / 3;
-  const typename Op::Element* a[pointers];
-#pragma GCC unroll 16
-  for (int i = 0; i < pointers; ++i) a[i] = t.a + 3 * i * t.a_row;
-  const ptrdiff_t a_row = t.a_row, a_step = t.a_step, b_step = t.b_step, b_panel = t.b_panel;
-  const typename Op::Element* b = t.b;
-  for (int step = t.steps; step > 0; --step) {
-    typename Op::Group right[width];
-#pragma GCC unroll 16
-    for (int j = 0; j < width; ++j) {
-      const typename Op::Element* from = b + (j / Vectors) * b_panel + (j % Vectors) * lanes;
-      if constexpr (PartialB)
-        right[j] = Op::load_group_part(from, t.columns);
-      else
-        right[j] = Op::load_group(from);
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) {
-      const typename Op::Group left = Op::broadcast(a[r / 3] + (r % 3) * a_row);
-#pragma GCC unroll 16
-      for (int j = 0; j < width; ++j) sums[r][j] = Op::multiply_add(sums[r][j], left, right[j]);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < pointers; ++i) a[i] += a_step;
-    b += b_step;
-  }
+  multiply_steps<Op, Rows, width, Vectors, PartialB>(t, sums);
 #pragma GCC unroll 16
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 16
-    for (int j = 0; j < width; ++j) {
-      const int count = columns_of(j);
-      if (count <= 0) continue;
-      if (t.into == Into::add) sums[r][j] = load_c(r, j) + sums[r][j];
-      if (count >= lanes)
-        store(address(r, j), sums[r][j]);
-      else
-        store_part(address(r, j), sums[r][j], count);
-    }
+    for (int j = 0; j < width; ++j) store_sum(t, r, j, sums[r][j]);
 }
 
 template <class Op>

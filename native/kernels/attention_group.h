@@ -1,0 +1,63 @@
+// Decoding: single queries that share a prefix, which is read and transposed once for all of them. The sums are taken
+// in the order of `attention`, so each query gets the bits it has alone.
+#pragma once
+#include "attention.h"
+
+namespace troupe::TROUPE_ISA {
+
+// Below this many queries transposing the keys costs more than it saves.
+constexpr int group_rows = 4;
+
+static void group_scores(const AttentionBlock* blocks, int rows, const Keys& prefix, const AttentionScratch& s,
+                         bool packed) {
+  const int before = prefix.count();
+  if (before > 0 && rows >= group_rows) {
+    score(prefix, {s.queries, s.query_pitch, rows, before, s.scores, s.pitch}, s.keys, !packed);
+  } else if (before > 0) {
+    for (int r = 0; r < rows; ++r)
+      score_one(prefix, s.queries + r * s.query_pitch, before, s.scores + static_cast<ptrdiff_t>(r) * s.pitch);
+  }
+  for (int r = 0; r < rows; ++r) {
+    const Keys own{{}, blocks[r].own, prefix.head_dim};
+    score_one(own, s.queries + r * s.query_pitch, own.count(), s.scores + static_cast<ptrdiff_t>(r) * s.pitch + before);
+  }
+}
+
+static void group_band(const AttentionBlock* blocks, int rows, const Keys& prefix, const AttentionScratch& s,
+                       bool packed) {
+  const int before = prefix.count(), head_dim = prefix.head_dim;
+  float* out = s.values;
+  float inverse_totals[max_rows];
+  for (int r = 0; r < rows; ++r) copy_scaled(blocks[r].q, s.queries + r * s.query_pitch, blocks[r].scale, head_dim);
+  group_scores(blocks, rows, prefix, s, packed);
+  for (int r = 0; r < rows; ++r) {
+    float* row = s.scores + static_cast<ptrdiff_t>(r) * s.pitch;
+    const int visible = before + blocks[r].own.count;
+    const float max = largest(row, visible);
+    const float total = exponentials(row, visible, visible, max);
+    inverse_totals[r] = 1.0f / total;
+    if (blocks[r].log_sum_exp) *blocks[r].log_sum_exp = max + __builtin_logf(total);
+  }
+  plain_product({s.scores, s.pitch, 1, rows, prefix.prefix.v, prefix.prefix.stride, before, out, s.query_pitch, head_dim,
+                 Into::write});
+  for (int r = 0; r < rows; ++r) {
+    const KeySpan& own = blocks[r].own;
+    float* to = out + r * s.query_pitch;
+    plain_product({s.scores + static_cast<ptrdiff_t>(r) * s.pitch + before, s.pitch, 1, 1, own.v, own.stride, own.count,
+                   to, s.query_pitch, head_dim, Into::resume});
+    copy_scaled(to, blocks[r].out, inverse_totals[r], head_dim);
+  }
+}
+
+static void attention_group(const AttentionBlock* blocks, int count, float* scratch) {
+  int own = 0;
+  for (int i = 0; i < count; ++i) own = own < blocks[i].own.count ? blocks[i].own.count : own;
+  const Keys prefix{blocks->prefix, {}, blocks->head_dim};
+  const Keys longest{blocks->prefix, {nullptr, nullptr, 0, own}, blocks->head_dim};
+  AttentionScratch s(scratch, smaller(count, backward_rows), longest);
+  const bool packed = count > max_rows;
+  if (packed) pack_all_keys(prefix, false, s.keys);
+  for_each_tile(count, [&](int first, int rows) { group_band(blocks + first, rows, prefix, s, packed); });
+}
+
+}  // namespace troupe::TROUPE_ISA
