@@ -2,16 +2,21 @@
  * What a recipe will cost, before anything is spent: samples, tokens, arithmetic, memory. Episodes are counted at their
  * full length and roles at a solver's, so a team that learns to be brief costs less than this says.
  */
-import type { SamplingScheme } from "../rollout/episode.ts";
-import type { Role, Team } from "../teams/team.ts";
+import type { Datum } from "../engines/engine.ts";
+import type { Environment } from "../environments/environment.ts";
 import { keyAt, rootKey } from "../random.ts";
-import { playerOf } from "../rollout/setting.ts";
-import type { RolloutPolicy } from "../rollout/setting.ts";
+import type { SamplingScheme } from "../rollout/episode.ts";
 import { promptHistory } from "../rollout/prompts.ts";
+import { oneLine, playerOf } from "../rollout/setting.ts";
+import type { Player, RolloutPolicy } from "../rollout/setting.ts";
 import { mean } from "../statistics.ts";
+import type { Role, Team } from "../teams/team.ts";
 import { evaluationAfter } from "./evaluations.ts";
+import { examplesOf, tokensOf } from "./examples.ts";
 import type { Resolved } from "./session.ts";
-import { isTaught, namedTeams, trainedPolicies } from "./teams.ts";
+import { namedTeams, trainedPolicies } from "./teams.ts";
+import type { NamedTeam } from "./teams.ts";
+import { lessonsOf } from "./warm-start.ts";
 
 /** A policy as far as an estimate needs it. */
 export interface PolicySize extends RolloutPolicy {
@@ -44,6 +49,10 @@ export interface Estimate {
 }
 
 type Sizes = Readonly<Record<string, PolicySize>>;
+type Teams = readonly NamedTeam[];
+
+/** Tasks by which lengths are measured. */
+const measuredTasks = 16;
 
 interface RoleLength {
   readonly role: Role;
@@ -51,28 +60,27 @@ interface RoleLength {
   readonly action: number;
 }
 
-export function estimate({ recipe, environment, algorithm }: Resolved, sizes: Sizes): Estimate {
+export function estimate(resolved: Resolved, sizes: Sizes): Estimate {
+  const { recipe, environment, algorithm } = resolved;
   const teams = namedTeams(recipe, environment);
-  const lengths = teams.map(({ team }) => team.roles.map((role) => lengthOf(environment, team, role, sizes)));
-  const own = { team: teams[0]?.team as Team, lengths: lengths[0] ?? [] };
-  const { tasksPerStep, steps, epochs } = recipe.train;
-  const episodes = repeat(playWork(own, algorithm.sampling, sizes, false), tasksPerStep * steps);
-  const live = playWork(own, algorithm.sampling, sizes, true);
-  const warmStart = lengths
-    .flat()
-    .filter(({ role }) => isTaught(recipe, role))
-    .map((length) => exampleWork(length, sizes));
-  const examples = (recipe.warmStart?.steps ?? 0) * (recipe.warmStart?.demonstrationsPerStep ?? 0);
-  const line: SamplingScheme = { branch: { root: 1, inner: 1 }, keep: "first" };
-  const played = teams.map(({ name, team }, index) => ({
-    count: evaluations(recipe, teams, name),
-    work: playWork({ team, lengths: lengths[index] ?? [] }, line, sizes, false),
+  const players = teams.map(({ name, team }) => ({
+    name,
+    team,
+    lengths: lengthsOf(environment, team, sizes),
   }));
+  const [own] = players;
+  const { tasksPerStep, steps, epochs } = recipe.train;
+  const episodes = tasksPerStep * steps;
   const parts = {
-    warmStart: repeat(add(warmStart), examples),
-    sampling: episodes,
-    training: repeat(live, tasksPerStep * steps * epochs),
-    evaluation: add(played.map(({ count, work }) => repeat(work, count))),
+    warmStart: lessonWork(resolved, teams, sizes),
+    sampling: own === undefined ? nothing : repeat(playWork(own, algorithm.sampling, sizes, false), episodes),
+    training:
+      own === undefined ? nothing : repeat(playWork(own, algorithm.sampling, sizes, true), episodes * epochs),
+    evaluation: add(
+      players.map((player) =>
+        repeat(playWork(player, oneLine, sizes, false), evaluatedTasks(recipe, teams, player.name)),
+      ),
+    ),
   };
   return { ...parts, total: add(Object.values(parts)), bytes: bytesOf(recipe, sizes) };
 }
@@ -82,9 +90,26 @@ const forward = (size: PolicySize | undefined) => 2 * (size?.parameters ?? 0);
 const training = (size: PolicySize | undefined) =>
   (size !== undefined && size.trainableParameters < size.parameters ? 4 : 6) * (size?.parameters ?? 0);
 
-function exampleWork({ role, prompt, action }: RoleLength, sizes: Sizes): Work {
-  const flops = (prompt + action) * training(sizes[role.policy]);
-  return { samples: 1, promptTokens: prompt, actionTokens: action, flops };
+/** The warm start, by a few calls of the environment's demonstrations. What prompts share counts once. */
+function lessonWork(resolved: Resolved, teams: Teams, sizes: Sizes): Work {
+  const { warmStart } = resolved.recipe;
+  if (warmStart === undefined) return nothing;
+  const lessons = lessonsOf(resolved, teams, sizes);
+  const calls = Array.from({ length: measuredTasks }, (_, index) => keyAt(rootKey(0), "estimate", index));
+  const works = calls.flatMap((key) => examplesOf(lessons, key)).map((datum) => datumWork(datum, sizes));
+  return repeat(add(works), (warmStart.steps * warmStart.demonstrationsPerStep) / measuredTasks);
+}
+
+function datumWork(datum: Datum, sizes: Sizes): Work {
+  const written = tokensOf([datum]);
+  const continued = datum.continuations.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  const tokens = datum.prompt.length + continued;
+  return {
+    samples: datum.continuations.length,
+    promptTokens: tokens - written,
+    actionTokens: written,
+    flops: tokens * training(sizes[datum.policy]),
+  };
 }
 
 /** One episode at full length: every node of every line that goes on is expanded. */
@@ -113,7 +138,7 @@ function playWork(
 }
 
 /** Tasks on which a team is evaluated in the whole run. */
-function evaluations(recipe: Resolved["recipe"], teams: ReturnType<typeof namedTeams>, name: string): number {
+function evaluatedTasks(recipe: Resolved["recipe"], teams: Teams, name: string): number {
   const first = recipe.warmStart?.steps ?? 0;
   let tasks = 0;
   for (let step = first; step <= first + recipe.train.steps; step++) {
@@ -123,21 +148,32 @@ function evaluations(recipe: Resolved["recipe"], teams: ReturnType<typeof namedT
   return tasks;
 }
 
-/** Tokens of a role's prompt at the start of a few tasks, and of a solver's action there. */
-function lengthOf(environment: Resolved["environment"], team: Team, role: Role, sizes: Sizes): RoleLength {
-  const player = playerOf({ environment, team, policies: sizes }, role.name);
-  const measured = Array.from({ length: 8 }, (_, index) => {
-    const state = environment.start(environment.task("train", keyAt(rootKey(0), "estimate", index)));
-    const prompt = promptHistory(player, new Map(), environment.observe(state, role.seat), 0).tokens.length;
-    const solved = environment.solve?.(state, role.seat);
-    const action = solved === undefined ? role.maxTokens : player.tokenizer.encode(solved).length + 1;
-    return { prompt, action: Math.min(action, role.maxTokens) };
+/** Tokens of each role's prompt at the start of a few tasks, and of a solver's action there. */
+function lengthsOf(environment: Environment, team: Team, policies: Sizes): RoleLength[] {
+  return team.roles.map((role) => {
+    const player = playerOf({ environment, team, policies }, role.name);
+    const measured = Array.from({ length: measuredTasks }, (_, index) =>
+      lengthAtStart(environment, player, index),
+    );
+    return {
+      role,
+      prompt: mean(measured.map(({ prompt }) => prompt)),
+      action: mean(measured.map(({ action }) => action)),
+    };
   });
-  return {
-    role,
-    prompt: mean(measured.map(({ prompt }) => prompt)),
-    action: mean(measured.map(({ action }) => action)),
-  };
+}
+
+function lengthAtStart(
+  environment: Environment,
+  player: Player,
+  index: number,
+): { prompt: number; action: number } {
+  const { role, tokenizer } = player;
+  const state = environment.start(environment.task("train", keyAt(rootKey(0), "estimate", index)));
+  const prompt = promptHistory(player, new Map(), environment.observe(state, role.seat), 0).tokens.length;
+  const solved = environment.solve?.(state, role.seat);
+  const action = solved === undefined ? role.maxTokens : tokenizer.encode(solved).length + 1;
+  return { prompt, action: Math.min(action, role.maxTokens) };
 }
 
 function bytesOf(recipe: Resolved["recipe"], sizes: Sizes): Estimate["bytes"] {
@@ -169,6 +205,8 @@ function repeat(work: Work, times: number): Work {
     flops: flops * times,
   };
 }
+
+const nothing: Work = { samples: 0, promptTokens: 0, actionTokens: 0, flops: 0 };
 
 function add(works: readonly Work[]): Work {
   const total = (field: keyof Work) => works.reduce((sum, work) => sum + work[field], 0);

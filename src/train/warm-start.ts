@@ -4,11 +4,13 @@ import { TroupeError } from "../errors.ts";
 import { keyAt } from "../random.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { PolicyMetrics, StepMetrics, Timing } from "../runs/records.ts";
-import { examplesOf, weighted } from "./examples.ts";
 import type { Team } from "../teams/team.ts";
-import type { Session } from "./session.ts";
+import { examplesOf, weighted } from "./examples.ts";
+import type { Lessons } from "./examples.ts";
+import type { Resolved, Session } from "./session.ts";
 import { forTrained, timed } from "./session.ts";
 import { isTaught } from "./teams.ts";
+import type { NamedTeam } from "./teams.ts";
 import { adamAt, updatePolicy } from "./update.ts";
 
 export interface StepRecord {
@@ -36,16 +38,25 @@ export async function warmStartStep(session: Session, stageStep: number): Promis
 }
 
 function lessonData(session: Session, stageStep: number): Datum[] {
-  const lessons = {
-    environment: session.environment,
-    teams: taughtTeams(session.teams.map(({ team }) => team)),
-    policies: session.policies,
-    isTaught: (role: { policy: string; frozen: boolean }) => isTaught(session.recipe, role),
-  };
+  const lessons = lessonsOf(session, session.teams, session.policies);
   const tasks = settingsOf(session).demonstrationsPerStep;
   return Array.from({ length: tasks }, (_, task) =>
     examplesOf(lessons, keyAt(session.root, "warm-start", stageStep, task)),
   ).flat();
+}
+
+/** Who is taught in a recipe's warm start. */
+export function lessonsOf(
+  { recipe, environment }: Pick<Resolved, "recipe" | "environment">,
+  teams: readonly NamedTeam[],
+  policies: Lessons["policies"],
+): Lessons {
+  return {
+    environment,
+    teams: taughtTeams(teams.map(({ team }) => team)),
+    policies,
+    isTaught: (role) => isTaught(recipe, role),
+  };
 }
 
 /**
@@ -53,10 +64,8 @@ function lessonData(session: Session, stageStep: number): Datum[] {
  * team's policies adds nothing: it would only change what the trained team is shown.
  */
 function taughtTeams(teams: readonly Team[]): Team[] {
-  const [trained] = teams;
-  const policiesOf = (team: Team | undefined) => new Set(team?.roles.map(({ policy }) => policy));
-  const own = policiesOf(trained);
-  return teams.filter((team) => team === trained || !policiesOf(team).isSubsetOf(own));
+  const own = new Set(teams[0]?.roles.map(({ policy }) => policy));
+  return teams.filter((team, index) => index === 0 || team.roles.some(({ policy }) => !own.has(policy)));
 }
 
 function teach(

@@ -1,0 +1,67 @@
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Tokenizer } from "../text/tokenizer.ts";
+import { loadTokenizer } from "../text/tokenizer.ts";
+import { writeWordTokenizer } from "../text/word-tokenizer.ts";
+import { estimate } from "./estimate.ts";
+import type { Estimate } from "./estimate.ts";
+import type { Resolved } from "./session.ts";
+import { HashEngine } from "./testing/hash-engine.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { train } from "./train.ts";
+
+let root = "";
+let tokenizer: Tokenizer;
+beforeAll(async () => {
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-estimate-"));
+  writeWordTokenizer(path.join(root, "tokenizer"), tinyRecipe().environment.words);
+  tokenizer = loadTokenizer(path.join(root, "tokenizer"));
+});
+afterAll(() => fs.rm(root, { recursive: true }));
+
+function estimated(resolved: Resolved, parameters = 1000, trainableParameters = parameters): Estimate {
+  const size = { tokenizer, maxLength: 512, parameters, trainableParameters };
+  return estimate(resolved, { shared: size });
+}
+
+test("samples follow from the algorithm, the team and the schedule", () => {
+  // AT-GRPO: 2 turns × 2 roles, 3 actions each; 3 tasks × 4 steps.
+  const atGrpo = estimated(tinyRecipe());
+  expect(atGrpo.sampling.samples).toBe(2 * 2 * 3 * 12);
+  expect(atGrpo.training.samples).toBe(atGrpo.sampling.samples);
+  // The team before, during (3 tasks) and after, the single agent before; one action per role and turn.
+  expect(atGrpo.evaluation.samples).toBe((6 + 3 + 6) * 4 + 6 * 2);
+  // GRPO: 3 whole lines of 4 actions each.
+  const grpo = estimated(tinyRecipe({ algorithm: { name: "grpo", samples: 3 } }));
+  expect(grpo.sampling.samples).toBe(3 * 4 * 12);
+  const twice = tinyRecipe({ train: { steps: 4, tasksPerStep: 3, learningRate: 1, epochs: 2 } });
+  expect(estimated(twice).training.samples).toBe(2 * atGrpo.sampling.samples);
+});
+
+test("arithmetic is 2 per parameter and token forward, 6 in training, 4 for an adapter", () => {
+  const { sampling, training, total } = estimated(tinyRecipe(), 1000);
+  expect(sampling.flops).toBeCloseTo(2000 * (sampling.promptTokens + sampling.actionTokens), 3);
+  expect(training.flops).toBeCloseTo(3 * sampling.flops, 3);
+  expect(estimated(tinyRecipe(), 1000, 10).training.flops).toBeCloseTo(2 * sampling.flops, 3);
+  expect(total.flops).toBeGreaterThan(sampling.flops + training.flops);
+});
+
+test("memory is weights, gradients and two moments", () => {
+  expect(estimated(tinyRecipe(), 1000).bytes).toEqual({ weights: 16_000, checkpoint: 12_000 });
+  expect(estimated(tinyRecipe(), 1000, 10).bytes).toEqual({ weights: 4 * 990 + 160, checkpoint: 120 });
+});
+
+test("the warm start's tokens are those of a real one, as far as a few calls tell", async () => {
+  const warmStart = { steps: 20, demonstrationsPerStep: 8, learningRate: 0.1 };
+  const resolved = tinyRecipe({ warmStart, train: { steps: 0, tasksPerStep: 1, learningRate: 1 } });
+  const engine = new HashEngine({ vocabularySize: tokenizer.vocabularySize, endToken: 2 });
+  const outcome = await train({ ...resolved, directory: path.join(root, "run"), engine });
+  const trained = outcome.status === "finished" ? outcome.result.tokens.trained : 0;
+  const { actionTokens, samples } = estimated(resolved).warmStart;
+  expect(samples).toBe(160);
+  // Means over 16 and over 160 boards, whose paths vary in length by about half.
+  expect(actionTokens / trained).toBeGreaterThan(0.6);
+  expect(actionTokens / trained).toBeLessThan(1.6);
+});
