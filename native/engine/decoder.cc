@@ -73,52 +73,69 @@ void Decoder::store_prompts(const Model& model, int layer, const LayerActivation
 
 std::vector<Choice>& Decoder::decode(Model& model, const std::vector<Sequence*>& sequences) {
   start(model);
-  int keys = 1;
   for (Sequence* sequence : sequences) {
     choices_.push_back({sequence, batch_.rows(), {}});
     batch_.kept.push_back(batch_.rows());
     add_row(sequence->result().tokens.back(), sequence->position(), sequence->job->policy.adapter);
-    keys = std::max(keys, sequence->position() + 1);
   }
-  scratch_.resize((machine_.kernels.attention_scratch(1, keys, model.config.head_dim) + 16) * machine_.pool.threads());
-  run(model, [&](int layer, LayerActivations& activations) { attend_sequences(model, sequences, layer, activations); });
+  group_by_prompt(model, sequences);
+  const int heads = model.config.kv_heads;
+  run(model, [&](int layer, LayerActivations& activations) {
+    parallel_tasks(machine_.pool, decoding_costs_, [&](int task, int thread) {
+      attend_group(model, sequences, decoding_[task / heads], layer, task % heads, activations, thread);
+    });
+  });
   for (Sequence* sequence : sequences) sequence->cached++;
   return choices_;
 }
 
-void Decoder::attend_sequences(const Model& model, const std::vector<Sequence*>& sequences, int layer,
-                               LayerActivations& activations) {
-  const Shape& shape = model.shape;
-  const int heads = model.config.kv_heads;
-  const size_t scratch = scratch_.size() / machine_.pool.threads();
-  const int tasks = static_cast<int>(sequences.size()) * heads;
-  parallel_rows(machine_.pool, tasks, 4, [&](int begin, int end, int thread) {
-    for (int task = begin; task < end; task++) {
-      const size_t row = task / heads;
-      attend_sequence(model, *sequences[row], layer, task % heads, activations.qkv.data() + row * shape.qkv,
-                      activations.attended.data() + row * shape.q, scratch_.data() + thread * scratch);
-    }
-  });
+// Groups are bounded, so that many sequences of one prompt still keep all threads busy.
+void Decoder::group_by_prompt(const Model& model, const std::vector<Sequence*>& sequences) {
+  constexpr int most = 16;
+  decoding_.clear();
+  decoding_costs_.clear();
+  int keys = 1;
+  double cost = 0;
+  for (int row = 0; row < static_cast<int>(sequences.size()); row++) {
+    keys = std::max(keys, sequences[row]->position() + 1);
+    const bool same = row > 0 && sequences[row]->prompt == sequences[row - 1]->prompt && decoding_.back().rows < most;
+    if (!same) decoding_.push_back({row, 0});
+    decoding_.back().rows++;
+  }
+  for (const Span& group : decoding_) {
+    const Sequence& first = *sequences[group.row];
+    const double of_head = first.prompt->positions + group.rows * (32.0 + first.position());
+    for (int head = 0; head < model.config.kv_heads; head++) decoding_costs_.push_back(cost += of_head);
+  }
+  const int queries = most * (model.config.heads / model.config.kv_heads);
+  const size_t floats = machine_.kernels.attention_scratch(queries, keys, model.config.head_dim) + 16;
+  scratch_.resize(floats * machine_.pool.threads());
 }
 
-void Decoder::attend_sequence(const Model& model, Sequence& sequence, int layer, int kv_head, const float* qkv,
-                              float* out, float* scratch) {
+// All queries of the group on one key/value head: they share the prompt's keys.
+void Decoder::attend_group(const Model& model, const std::vector<Sequence*>& sequences, Span group, int layer,
+                           int kv_head, LayerActivations& activations, int thread) {
   const ModelConfig& config = model.config;
-  const float* k = qkv + model.shape.q + kv_head * config.head_dim;
-  sequence.own->write(layer, kv_head, sequence.cached, k, k + model.shape.kv);
-  AttentionBlock block;
-  block.queries = 1;
-  block.head_dim = config.head_dim;
-  block.scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
-  block.prefix = sequence.prompt->cache.span(layer, kv_head, sequence.prompt->positions);
-  block.own = sequence.own->span(layer, kv_head, sequence.cached + 1);
-  block.q_stride = block.out_stride = config.head_dim;
-  const int share = config.heads / config.kv_heads;
-  for (int head = kv_head * share; head < (kv_head + 1) * share; head++) {
-    block.q = qkv + head * config.head_dim;
-    block.out = out + head * config.head_dim;
-    machine_.kernels.attention(block, scratch);
+  const int share = config.heads / config.kv_heads, head_dim = config.head_dim;
+  std::vector<AttentionBlock>& blocks = blocks_[thread];
+  blocks.clear();
+  for (int row = group.row; row < group.row + group.rows; row++) {
+    Sequence& sequence = *sequences[row];
+    float* qkv = activations.qkv.data() + static_cast<size_t>(row) * model.shape.qkv;
+    const float* k = qkv + model.shape.q + kv_head * head_dim;
+    sequence.own->write(layer, kv_head, sequence.cached, k, k + model.shape.kv);
+    AttentionBlock block;
+    block.queries = 1;
+    block.head_dim = block.q_stride = block.out_stride = head_dim;
+    block.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+    block.prefix = sequence.prompt->cache.span(layer, kv_head, sequence.prompt->positions);
+    block.own = sequence.own->span(layer, kv_head, sequence.cached + 1);
+    block.q = qkv + kv_head * share * head_dim;
+    block.out = activations.attended.data() + static_cast<size_t>(row) * model.shape.q + kv_head * share * head_dim;
+    for (int head = 0; head < share; head++, block.q += head_dim, block.out += head_dim) blocks.push_back(block);
   }
+  const size_t scratch = scratch_.size() / machine_.pool.threads();
+  machine_.kernels.attention_group(blocks.data(), static_cast<int>(blocks.size()), scratch_.data() + thread * scratch);
 }
 
 // Logits a chunk of rows at a time; several choices may ask for one row.

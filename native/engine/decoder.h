@@ -14,7 +14,7 @@ struct Choice {
 
 class Decoder {
  public:
-  explicit Decoder(const Machine& machine) : machine_(machine), choosers_(machine.pool.threads()) {}
+  explicit Decoder(const Machine& machine) : machine_(machine), blocks_(machine.pool.threads()), choosers_(machine.pool.threads()) {}
   // Computes the prompts of the sequences (of one model, sorted by adapter) into their PromptCache and chooses each
   // one's first token. Sequences of one prompt, neighbours in the list, share its PromptCache and its computation.
   std::vector<Choice>& prefill(Model& model, const std::vector<Sequence*>& sequences);
@@ -27,10 +27,9 @@ class Decoder {
   void add_row(int32_t token, int position, Adapter* adapter);
   void run(Model& model, const Attend& attend);
   void store_prompts(const Model& model, int layer, const LayerActivations& activations);
-  void attend_sequences(const Model& model, const std::vector<Sequence*>& sequences, int layer,
-                        LayerActivations& activations);
-  void attend_sequence(const Model& model, Sequence& sequence, int layer, int kv_head, const float* qkv, float* out,
-                       float* scratch);
+  void group_by_prompt(const Model& model, const std::vector<Sequence*>& sequences);
+  void attend_group(const Model& model, const std::vector<Sequence*>& sequences, Span group, int layer, int kv_head,
+                    LayerActivations& activations, int thread);
   void choose(Model& model);
   void choose_rows(const ModelConfig& config, size_t first, size_t last, int first_row);
 
@@ -39,6 +38,9 @@ class Decoder {
   Activations activations_;
   std::vector<AttentionGroup> groups_;
   std::vector<PromptCache*> prompts_;  // of the groups
+  std::vector<Span> decoding_;         // neighbours among the sequences that share a prompt
+  std::vector<double> decoding_costs_; // cumulated, [group × kv head]
+  std::vector<std::vector<AttentionBlock>> blocks_;  // one list for each thread
   std::vector<Choice> choices_;        // in order of rows
   std::vector<TokenChooser> choosers_; // one for each thread
   AlignedBuffer<float> normed_, inverse_rms_, logits_, scratch_;

@@ -127,7 +127,7 @@ static size_t attention_scratch(int queries, int keys, int head_dim) {
   const size_t band = smaller(queries, backward_rows);
   const size_t width = rounded_up(head_dim, lanes) + 16;
   const size_t packed = static_cast<size_t>(rounded_up(keys, panel)) * head_dim;
-  return 2 * band * score_pitch(keys) + band * width + 2 * packed + 64;
+  return 2 * band * score_pitch(keys) + 2 * band * width + 2 * packed + 64;
 }
 
 // Where the parts of the scratch memory lie.

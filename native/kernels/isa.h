@@ -53,6 +53,7 @@ struct RowKernels {
   decltype(Kernels::rotate) rotate;
   decltype(Kernels::attention_scratch) attention_scratch;
   decltype(Kernels::attention) attention;
+  decltype(Kernels::attention_group) attention_group;
   decltype(Kernels::attention_backward) attention_backward;
   decltype(Kernels::add) add;
   decltype(Kernels::add_scaled) add_scaled;

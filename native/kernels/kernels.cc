@@ -43,6 +43,7 @@ Kernels table(const char* name) {
           Rows.rotate,
           Rows.attention_scratch,
           Rows.attention,
+          Rows.attention_group,
           Rows.attention_backward,
           Rows.add,
           Rows.add_scaled,

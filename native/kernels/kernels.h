@@ -94,8 +94,11 @@ struct Kernels {
   // sign = +1 forward, -1 for the gradient. Row r holds `heads` heads and starts at x + r·stride.
   void (*rotate)(float* x, ptrdiff_t stride, const int32_t* positions, const float* cosine, const float* sine,
                  int rows, int heads, int head_dim, float sign);
-  size_t (*attention_scratch)(int queries, int keys, int head_dim);  // floats needed by the two below
+  size_t (*attention_scratch)(int queries, int keys, int head_dim);  // floats needed by the three below
   void (*attention)(const AttentionBlock&, float* scratch);
+  // Blocks of one query each that share head_dim and prefix: decoding a group from one prompt. `scratch` as for `count`
+  // queries and the most keys of any block. Each gets the bits that `attention` gives it.
+  void (*attention_group)(const AttentionBlock* blocks, int count, float* scratch);
   void (*attention_backward)(const AttentionBlock&, const AttentionGradient&, float* scratch);
   void (*add)(float* y, const float* x, size_t n);                    // y += x
   void (*add_scaled)(float* y, const float* x, float a, size_t n);    // y += a·x

@@ -1,14 +1,14 @@
 // The tables of float32 kernels of the including instruction set; ends the translation unit.
 #pragma once
-#include "attention.h"
+#include "attention_group.h"
 #include "rowwise.h"
 #include "tile_products.h"
 
 namespace troupe::TROUPE_ISA {
 
-const RowKernels rows = {rms_norm, rms_norm_backward,  swiglu,         swiglu_backward,  rotate,
-                         attention_scratch, attention, attention_backward, add,          add_scaled,
-                         sum_of_squares,    summarize_logits,   softmax_scaled, adam};
+const RowKernels rows = {rms_norm,           rms_norm_backward, swiglu,           swiglu_backward,  rotate,
+                         attention_scratch,  attention,         attention_group,  attention_backward, add,
+                         add_scaled,         sum_of_squares,    summarize_logits, softmax_scaled,   adam};
 
 const ProductKernels products = tile_products<Float32>(2.0 * lanes);
 
