@@ -8,8 +8,12 @@ using Holder = std::shared_ptr<Bridge>;  // what the threadsafe function owns
 
 void call_javascript(napi_env env, napi_value, void* context, void*) {
   if (!env) return;  // the environment is being torn down: nobody is left to tell
-  Holder bridge = *static_cast<Holder*>(context);
-  bridge->settle(Napi::Env(env));
+  try {
+    Holder bridge = *static_cast<Holder*>(context);
+    bridge->settle(Napi::Env(env));
+  } catch (...) {
+    // A worker thread that is being terminated refuses every call into JavaScript; its promises die with it.
+  }
 }
 
 void finalize(napi_env, void* data, void*) { delete static_cast<Holder*>(data); }
