@@ -32,7 +32,10 @@ export function adamAt(settings: OptimizerSettings, step: number, learningRate?:
 }
 
 /** Throws `bad_recipe` where the gradient is not a number any more: no later step could mend the weights. */
-export async function updatePolicy(engine: Engine, update: Update): Promise<PolicyMetrics> {
+export async function updatePolicy(
+  engine: Pick<Engine, "forwardBackward" | "optimStep">,
+  update: Update,
+): Promise<PolicyMetrics> {
   const results: (LossResult & { readonly gradientNorm: number })[] = [];
   for (const data of update.batches.filter((batch) => batch.length > 0)) {
     const cancellable = update.signal === undefined ? {} : { signal: update.signal };

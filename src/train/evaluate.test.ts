@@ -1,0 +1,70 @@
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { RolloutPolicy } from "../rollout/setting.ts";
+import { scriptedEngine } from "../rollout/testing/scripted-engine.ts";
+import { loadTokenizer } from "../text/tokenizer.ts";
+import { writeWordTokenizer } from "../text/word-tokenizer.ts";
+import { evaluatePolicies } from "./evaluate.ts";
+import type { EvaluationSetting } from "./evaluate.ts";
+import { namedTeams } from "./teams.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+
+const { recipe, environment } = tinyRecipe();
+const [team, single] = namedTeams(recipe, environment);
+let root = "";
+let policy: RolloutPolicy;
+beforeAll(async () => {
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-evaluate-"));
+  writeWordTokenizer(root, environment.words);
+  policy = { tokenizer: loadTokenizer(root), maxLength: 512 };
+});
+afterAll(() => fs.rm(root, { recursive: true }));
+
+/** Always moves one to the right: boards whose goal is right beside the start are solved in one turn. */
+function setting(changes: Partial<EvaluationSetting> = {}): EvaluationSetting {
+  return {
+    environment,
+    team: single?.team ?? { roles: [], phases: [], turns: 0 },
+    engine: scriptedEngine(policy.tokenizer, () => "right", 3),
+    policies: { shared: policy },
+    tasks: 60,
+    temperature: 0,
+    topP: 1,
+    ...changes,
+  };
+}
+
+test("scores count successes by turn and tokens of the line that was played", async () => {
+  const { scores, episodes } = await evaluatePolicies(setting());
+  const ends = episodes.flatMap((episode) => episode.ends);
+  const solvedIn = (turns: number) => ends.filter((end) => end.outcome.success && end.turns <= turns).length;
+  expect(scores.tasks).toBe(60);
+  expect(scores.successes).toBe(solvedIn(2));
+  expect(scores.successByTurn).toEqual([solvedIn(1) / 60, solvedIn(2) / 60]);
+  expect(solvedIn(1)).toBeGreaterThan(0);
+  expect(solvedIn(2)).toBeGreaterThan(solvedIn(1));
+  expect(scores.low).toBeLessThan(scores.success);
+  expect(scores.high).toBeGreaterThan(scores.success);
+  const turns = ends.reduce((sum, end) => sum + end.turns, 0);
+  expect(scores.sampledTokens).toBe(2 * turns); // "right" and the end token
+  expect(scores.turns).toBeCloseTo(turns / 60, 12);
+});
+
+test("every team meets the same tasks, whatever the seed and however many there are", async () => {
+  const { episodes } = await evaluatePolicies(setting());
+  const others = await evaluatePolicies(
+    setting({ team: team?.team as EvaluationSetting["team"], tasks: 20 }),
+  );
+  expect(others.episodes.map(({ task }) => task)).toEqual(episodes.slice(0, 20).map(({ task }) => task));
+});
+
+test("progress is told for each task, and an aborted evaluation is cancelled", async () => {
+  const told: number[] = [];
+  await evaluatePolicies(setting({ tasks: 5, onProgress: (done) => told.push(done) }));
+  expect(told).toEqual([1, 2, 3, 4, 5]);
+  const stop = new AbortController();
+  const stopped = setting({ signal: stop.signal, onProgress: (done) => done === 3 && stop.abort() });
+  await expect(evaluatePolicies(stopped)).rejects.toMatchObject({ code: "cancelled" });
+});

@@ -1,0 +1,94 @@
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Environment } from "../environments/environment.ts";
+import { keyAt, rootKey } from "../random.ts";
+import type { RolloutPolicy } from "../rollout/setting.ts";
+import { loadTokenizer } from "../text/tokenizer.ts";
+import { writeWordTokenizer } from "../text/word-tokenizer.ts";
+import { examplesOf, tokensOf, weighted } from "./examples.ts";
+import type { Lessons } from "./examples.ts";
+import { namedTeams } from "./teams.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+
+const { recipe, environment } = tinyRecipe({
+  environment: { name: "plan-path", size: 4, demonstrations: { tasksPerBoard: 3 } },
+});
+const key = keyAt(rootKey(1), "lesson");
+let root = "";
+let policy: RolloutPolicy;
+beforeAll(async () => {
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-examples-"));
+  writeWordTokenizer(root, environment.words);
+  policy = { tokenizer: loadTokenizer(root), maxLength: 512 };
+});
+afterAll(() => fs.rm(root, { recursive: true }));
+
+function lessons(changes: Partial<Lessons> = {}): Lessons {
+  const teams = namedTeams(recipe, environment).slice(0, 1);
+  return {
+    environment,
+    teams: teams.map(({ team }) => team),
+    policies: { shared: policy },
+    isTaught: () => true,
+    ...changes,
+  };
+}
+
+test("what is taught is the demonstrated action and the end of the turn, after the prompt that play shows", () => {
+  const seen: string[] = [];
+  const recorded: Environment = {
+    ...environment,
+    demonstrations: (at, seats) => {
+      const made = environment.demonstrations?.(at, seats) ?? [];
+      seen.push(...made.map(({ observation, action }) => `${observation}|${action}`));
+      return made;
+    },
+  };
+  const taught = examplesOf(lessons({ environment: recorded }), key).flatMap(({ prompt, continuations }) =>
+    continuations.map(({ tokens, weights }) => {
+      const first = weights?.indexOf(1) ?? 0;
+      expect(tokens.at(-1)).toBe(policy.tokenizer.endTokens[0]);
+      expect(weights?.slice(first)).toEqual(new Float32Array(tokens.length - first).fill(1));
+      return {
+        prompt: [...prompt, ...tokens.slice(0, first)],
+        action: policy.tokenizer.decode(tokens.slice(first)),
+      };
+    }),
+  );
+  expect(seen.length).toBeGreaterThanOrEqual(3);
+  const expected = seen.map((line) => {
+    const [observation = "", action] = line.split("|");
+    const prompt = policy.tokenizer.renderPrompt([{ role: "user", content: observation }], true);
+    return { prompt: [...prompt], action };
+  });
+  expect(taught).toEqual(expected);
+});
+
+test("what the prompts of a board share is one prompt", () => {
+  const [datum] = examplesOf(lessons(), key);
+  expect(datum?.continuations.length).toBeGreaterThanOrEqual(3);
+  expect(datum?.prompt.length).toBeGreaterThan(1);
+});
+
+test("weighted examples sum to a mean over the taught tokens", () => {
+  const data = [1, 2, 3].flatMap((index) => examplesOf(lessons(), keyAt(key, index)));
+  const weights = weighted(data)
+    .flatMap(({ continuations }) => continuations)
+    .flatMap((continuation) => [...(continuation.weights ?? [])]);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  expect(tokensOf(data)).toBeGreaterThan(10);
+  expect(total).toBeCloseTo(1, 5); // weights are float32
+});
+
+test("roles that are not taught get no examples", () => {
+  expect(examplesOf(lessons({ isTaught: () => false }), key)).toEqual([]);
+});
+
+test("a demonstration that the model cannot hold is refused before anything is trained", () => {
+  const policies = { shared: { ...policy, maxLength: 12 } };
+  expect(() => examplesOf(lessons({ policies }), key)).toThrow(
+    expect.objectContaining({ code: "too_long" }) as Error,
+  );
+});
