@@ -40,7 +40,7 @@ export class LiveRegion {
   }
 
   private get columns(): number {
-    return Math.max(20, this.screen.columns ?? 80);
+    return Math.max(20, this.screen.columns || 80);
   }
 
   /** Up to the region's first line. A terminal that became narrower has wrapped the lines: those rows are counted. */

@@ -6,10 +6,20 @@ export interface Stopping extends Disposable {
   readonly stop: AbortSignal;
 }
 
+/**
+ * Under `npm start` one Ctrl-C arrives twice, from the terminal and from npm. What follows this soon (in milliseconds) is
+ * the same press.
+ */
+const samePress = 500;
+
 export function listenForStop(notice: (line: string) => void): Stopping {
   const controller = new AbortController();
+  let pressed = -Infinity;
   const onSignal = (): void => {
+    const since = performance.now() - pressed;
+    if (since < samePress) return;
     if (controller.signal.aborted) process.exit(exitCodes.interrupted);
+    pressed = performance.now();
     controller.abort();
     notice("finishing the step and saving; Ctrl-C again quits at once, back to the last checkpoint");
   };

@@ -53,10 +53,13 @@ function liveReporter(stdout: NodeJS.WriteStream): Reporter {
   const region = new LiveRegion(stdout);
   const draw = (): void => {
     const memory = process.memoryUsage.rss();
-    if (state.run !== "") region.update(panelLines(state, stdout.columns ?? 80, memory));
+    if (state.run !== "") region.update(panelLines(state, stdout.columns || 80, memory));
   };
   const timer = setInterval(draw, 250);
+  // A second Ctrl-C ends the process at once, and the terminal must still get its cursor back.
+  const leave = (): void => region.close();
   stdout.on("resize", draw);
+  process.on("exit", leave);
   return {
     listen: (event) => {
       state = advance(state, event);
@@ -67,6 +70,7 @@ function liveReporter(stdout: NodeJS.WriteStream): Reporter {
     close: () => {
       clearInterval(timer);
       stdout.off("resize", draw);
+      process.off("exit", leave);
       region.close();
     },
   };
