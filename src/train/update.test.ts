@@ -15,7 +15,14 @@ const settings: OptimizerSettings = {
   weightDecay: 0.1,
   clipNorm: 2,
 };
-const datum: Datum = { policy: "p", prompt: Int32Array.of(1), continuations: [{ tokens: Int32Array.of(2) }] };
+const datum: Datum = {
+  policy: "p",
+  prompt: Int32Array.of(1),
+  continuations: [
+    { tokens: Int32Array.of(2, 3) },
+    { tokens: Int32Array.of(2, 3, 4), weights: Float32Array.of(0, 0.5, 0.25) },
+  ],
+};
 const result: LossResult = { loss: 3, tokens: 4, entropy: 8, kl: 1, clipped: 2, logprobs: [] };
 
 function engineOf(results: readonly LossResult[], norms: readonly number[]) {
@@ -45,7 +52,7 @@ test("the metrics are means per token over all optimizer steps; empty batches ma
   const update = { policy: "p", loss: { type: "cross_entropy" }, adam: adamAt(settings, 2) } as const;
   expect(await updatePolicy(engine, { ...update, batches: [[datum], [], [datum]] })).toEqual({
     loss: 4,
-    tokens: 16,
+    tokens: 8, // two batches of 2 + 2: a weight of 0 teaches nothing
     optimizerSteps: 2,
     learningRate: 1,
     gradientNorm: 0.5,

@@ -44,20 +44,29 @@ export async function updatePolicy(
     if (!Number.isFinite(result.loss) || !Number.isFinite(gradientNorm)) throw diverged(update, result.loss);
     results.push({ ...result, gradientNorm });
   }
-  return summary(results, update.adam.learningRate);
+  return { ...summary(results, update.adam.learningRate), tokens: trainedTokens(update.batches.flat()) };
+}
+
+/** A prompt's rest that stands before a demonstrated action has weight 0: the engine runs over it but it teaches nothing. */
+function trainedTokens(data: readonly Datum[]): number {
+  const continuations = data.flatMap((datum) => datum.continuations);
+  const counts = continuations.map(
+    ({ tokens, weights }) =>
+      weights?.reduce((count, weight) => count + (weight === 0 ? 0 : 1), 0) ?? tokens.length,
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 function summary(
   results: readonly (LossResult & { readonly gradientNorm: number })[],
   learningRate: number,
-): PolicyMetrics {
+): Omit<PolicyMetrics, "tokens"> {
   const total = (field: "tokens" | "entropy" | "kl" | "clipped") =>
     results.reduce((sum, result) => sum + result[field], 0);
   const tokens = total("tokens");
   const perToken = (sum: number) => (tokens === 0 ? 0 : sum / tokens);
   return {
     loss: mean(results.map(({ loss }) => loss)),
-    tokens,
     optimizerSteps: results.length,
     learningRate,
     gradientNorm: Math.max(0, ...results.map(({ gradientNorm }) => gradientNorm)),
