@@ -1,14 +1,12 @@
 // JavaScript values as C++ ones. Everything is copied; what does not fit throws EngineError("bad_arguments"), naming the
 // field. The TypeScript side checks first and says it better: this is what keeps garbage from becoming a crash.
 #pragma once
-#define NODE_ADDON_API_CPP_EXCEPTIONS
-#include <napi.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "../engine/engine.h"
+#include "javascript.h"
 
 namespace troupe {
 

@@ -1,9 +1,6 @@
 // Carries finished jobs from the engine's thread to the JavaScript thread and settles their promises there. Keeps the
 // process alive while, and only while, a promise is open.
 #pragma once
-#define NODE_ADDON_API_CPP_EXCEPTIONS
-#include <napi.h>
-
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "javascript.h"
 #include "worker.h"
 
 namespace troupe {

@@ -183,6 +183,16 @@ describe("several engines", () => {
   });
 });
 
+test("threads that end at any moment, in the middle of small jobs, do no harm", async () => {
+  const calls = `Promise.all(Array.from({ length: 50 }, (_, seed) => engine.sample({ ...request, maxTokens: 1, seed })))`;
+  for (let round = 0; round < 6; round++) {
+    const worker = new Worker(script(`say("ready"); for (;;) await ${calls};`), { eval: true });
+    await new Promise((resolve) => worker.once("message", resolve));
+    await delay(round * 3);
+    expect(await worker.terminate()).toBe(1);
+  }
+});
+
 describe("a process", () => {
   test("ends although an idle engine is open", async () => {
     expect(await run(`await engine.sample(request); say("done");`)).toEqual({ code: 0, output: "done" });
