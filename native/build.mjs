@@ -28,7 +28,16 @@ const instructionSets = {
   "isa_neon_bf16.cc": { arch: "arm64", flags: ["-march=armv8.2-a+bf16"] },
 };
 
-const common = ["-std=c++17", "-O3", "-fPIC", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-math-errno", "-pthread"];
+const common = [
+  "-std=c++17",
+  "-O3",
+  "-fPIC",
+  "-Wall",
+  "-Wextra",
+  "-fvisibility=hidden",
+  "-fno-math-errno",
+  "-pthread",
+];
 
 /** Prints one sentence and ends the installation. */
 function fail(sentence) {
@@ -37,7 +46,9 @@ function fail(sentence) {
 }
 
 const installHint =
-  process.platform === "darwin" ? "xcode-select --install" : "apt-get install g++ (or your system's equivalent)";
+  process.platform === "darwin"
+    ? "xcode-select --install"
+    : "apt-get install g++ (or your system's equivalent)";
 
 /** The first compiler that can build this project; ends the installation where there is none. */
 function findCompiler() {
@@ -96,9 +107,11 @@ function sourcesOf(kind) {
     const set = instructionSets[basename(file)];
     return !set || set.arch === process.arch;
   });
-  const tests = (prefix) => filesOf(join(native, "tests"), ".cc").filter((file) => basename(file).startsWith(prefix));
+  const tests = (prefix) =>
+    filesOf(join(native, "tests"), ".cc").filter((file) => basename(file).startsWith(prefix));
   if (kind === "tests") return [...kernels, ...tests("kernels_")];
-  if (kind === "engine-tests") return [...kernels, ...filesOf(join(native, "engine"), ".cc"), ...tests("engine_")];
+  if (kind === "engine-tests")
+    return [...kernels, ...filesOf(join(native, "engine"), ".cc"), ...tests("engine_")];
   if (kind === "bench") return [...kernels, join(native, "..", "bench", "native", "gemm.cc")];
   return [...kernels, ...filesOf(join(native, "engine"), ".cc"), ...filesOf(join(native, "binding"), ".cc")];
 }
@@ -141,12 +154,17 @@ function run(program, args) {
 
 /** Compiles one source if its stamp is stale; returns whether it did. */
 async function compile(job) {
-  if (existsSync(job.object) && existsSync(job.stampFile) && readFileSync(job.stampFile, "utf8") === job.stamp)
+  if (
+    existsSync(job.object) &&
+    existsSync(job.stampFile) &&
+    readFileSync(job.stampFile, "utf8") === job.stamp
+  )
     return false;
   const temporary = `${job.object}.${process.pid}.tmp`;
   const result = await run(job.program, [...job.args, "-o", temporary]);
   if (result.text) process.stderr.write(result.text);
-  if (result.code !== 0) fail(`compiling ${job.source} failed (exit code ${result.code}); the messages are above.`);
+  if (result.code !== 0)
+    fail(`compiling ${job.source} failed (exit code ${result.code}); the messages are above.`);
   renameSync(temporary, job.object);
   writeFileSync(job.stampFile, job.stamp);
   return true;
@@ -178,16 +196,23 @@ function jobsFor(sources, compiler, bench) {
   const slow = sources.filter((source) => basename(source).startsWith("isa_"));
   const others = sources.filter((source) => !slow.includes(source));
   return [...slow, ...others].map((source) => {
-      const name = source.slice(dirname(native).length + 1).replaceAll(/[\\/]/g, "_");
-      const object = join(output, `${name}.o`);
-      const args = [...compiler.extra, ...common, ...flagsOf(source, bench), "-c", source];
-      const stamp = hash(compiler.program, compiler.version, JSON.stringify(args), readFileSync(source), headers.get(dirname(source)));
-      return { source, object, stampFile: `${object}.stamp`, program: compiler.program, args, stamp };
-    });
+    const name = source.slice(dirname(native).length + 1).replaceAll(/[\\/]/g, "_");
+    const object = join(output, `${name}.o`);
+    const args = [...compiler.extra, ...common, ...flagsOf(source, bench), "-c", source];
+    const stamp = hash(
+      compiler.program,
+      compiler.version,
+      JSON.stringify(args),
+      readFileSync(source),
+      headers.get(dirname(source)),
+    );
+    return { source, object, stampFile: `${object}.stamp`, program: compiler.program, args, stamp };
+  });
 }
 
 function linkArguments(kind, objects, target, bench) {
-  if (kind !== "addon") return [...objects, "-pthread", ...(bench.oneDnn ? ["-ldnnl", "-fopenmp"] : []), "-o", target];
+  if (kind !== "addon")
+    return [...objects, "-pthread", ...(bench.oneDnn ? ["-ldnnl", "-fopenmp"] : []), "-o", target];
   const shared = process.platform === "darwin" ? ["-shared", "-undefined", "dynamic_lookup"] : ["-shared"];
   return [...shared, ...objects, "-pthread", "-o", target];
 }
@@ -197,7 +222,10 @@ async function build(kind) {
   const compiler = findCompiler();
   const bench = { oneDnn: kind === "bench" && hasOneDnn(compiler) };
   mkdirSync(output, { recursive: true });
-  const target = join(output, { addon: "troupe.node", tests: "kernels_test", "engine-tests": "engine_test", bench: "gemm" }[kind]);
+  const target = join(
+    output,
+    { addon: "troupe.node", tests: "kernels_test", "engine-tests": "engine_test", bench: "gemm" }[kind],
+  );
   const jobs = jobsFor(sourcesOf(kind), compiler, bench);
   const compiled = (await inParallel(jobs, compile)).filter(Boolean).length;
   const linkStamp = hash(...jobs.map((job) => job.stamp), String(bench.oneDnn));
@@ -206,13 +234,18 @@ async function build(kind) {
   if (!fresh) {
     const temporary = `${target}.${process.pid}.tmp`;
     const objects = jobs.map((job) => job.object);
-    const result = await run(compiler.program, [...compiler.extra, ...linkArguments(kind, objects, temporary, bench)]);
+    const result = await run(compiler.program, [
+      ...compiler.extra,
+      ...linkArguments(kind, objects, temporary, bench),
+    ]);
     if (result.code !== 0) fail(`linking ${target} failed:\n${result.text}`);
     renameSync(temporary, target);
     writeFileSync(stampFile, linkStamp);
   }
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
-  console.log(`troupe: ${basename(target)} ready (${compiled} of ${jobs.length} files compiled, ${seconds} s)`);
+  console.log(
+    `troupe: ${basename(target)} ready (${compiled} of ${jobs.length} files compiled, ${seconds} s)`,
+  );
 }
 
 if (process.platform === "win32")

@@ -30,7 +30,9 @@ static void rms_norm_backward(const float* dy, const float* x, const float* w, c
       put(dx + i, get(dx + i) + (get(dy + i) * get(w + i) * s - get(x + i) * back));
     });
     if (!dw) continue;
-    for_each_vector(width, [&](size_t i, auto get, auto put) { put(dw + i, get(dw + i) + get(dy + i) * get(x + i) * s); });
+    for_each_vector(width, [&](size_t i, auto get, auto put) {
+      put(dw + i, get(dw + i) + get(dy + i) * get(x + i) * s);
+    });
   }
 }
 

@@ -204,6 +204,46 @@ void check_decoding(const Kernels& kernels, Report& report, Problem& p) {
   report.check(alone == moved, "a prefix of the same keys gives the same bits, " + p.shape.name());
 }
 
+// Decoding steps of several sequences with one prompt, of one or of many keys and of different lengths: together they
+// have the bits of each alone.
+void check_group(const Kernels& kernels, Report& report, int prefix, int sequences, int head_dim) {
+  Random random(prefix + sequences);
+  const ptrdiff_t stride = head_dim + 4;
+  const Floats k = random.floats((prefix + 1) * stride), v = random.floats((prefix + 1) * stride);
+  const Floats q = random.floats(sequences * stride, 2);
+  Floats together(sequences * head_dim, -1), alone = together, sums(sequences), sums_alone(sequences);
+  std::vector<Floats> own_k(sequences), own_v(sequences);
+  std::vector<AttentionBlock> blocks(sequences);
+  int most = 0;
+  for (int i = 0; i < sequences; ++i) {
+    const int count = 1 + i * 7 % 40;
+    most = count > most ? count : most;
+    own_k[i] = random.floats(count * stride);
+    own_v[i] = random.floats(count * stride);
+    AttentionBlock& block = blocks[i];
+    block.q = q.data() + i * stride;
+    block.queries = 1;
+    block.head_dim = head_dim;
+    block.scale = 0.2f;
+    block.prefix = {k.data(), v.data(), stride, prefix};
+    block.own = {own_k[i].data(), own_v[i].data(), stride, count};
+    block.out = together.data() + i * head_dim;
+    block.log_sum_exp = &sums[i];
+  }
+  Floats scratch(kernels.attention_scratch(sequences, prefix + most, head_dim) + 1);
+  scratch.back() = 12345;
+  kernels.attention_group(blocks.data(), sequences, scratch.data());
+  const bool within = scratch.back() == 12345;
+  for (int i = 0; i < sequences; ++i) {
+    blocks[i].out = alone.data() + i * head_dim;
+    blocks[i].log_sum_exp = &sums_alone[i];
+    kernels.attention(blocks[i], scratch.data());
+  }
+  const std::string name = std::to_string(sequences) + " sequences after " + std::to_string(prefix) + " keys";
+  report.check(within, "attention_group keeps within its scratch, " + name);
+  report.check(together == alone && sums == sums_alone, "attention_group gives the bits of each alone, " + name);
+}
+
 }  // namespace
 
 void check_attention(const Kernels& kernels, Report& report) {
@@ -213,6 +253,9 @@ void check_attention(const Kernels& kernels, Report& report) {
     check_backward(kernels, report, problem);
     check_decoding(kernels, report, problem);
   }
+  for (int sequences : {1, 3, 4, 8, 14, 15, 40})
+    for (int prefix : {0, 1, 31, 200})
+      for (int head_dim : {16, 24, 64, 128}) check_group(kernels, report, prefix, sequences, head_dim);
   Problem small(cases[3]);
   check_reference(report, small);
 }

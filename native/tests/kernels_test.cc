@@ -51,7 +51,8 @@ int main(int count, char** arguments) {
   test::Report pool{"pool"};
   test::check_pool(pool);
   failures += pool.failures;
-  for (const char* name : {"scalar", "avx2", "avx512", "avx512-bf16", "amx-emulated", "amx-bf16", "neon", "neon-bf16"}) {
+  for (const char* name :
+       {"scalar", "avx2", "avx512", "avx512-bf16", "amx-emulated", "amx-bf16", "neon", "neon-bf16"}) {
     const Kernels* kernels = find_kernels(name);
     if (!kernels || (count > 1 && std::strcmp(arguments[1], name) != 0)) continue;
     test::Report report{name};
