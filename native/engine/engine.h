@@ -128,9 +128,11 @@ class Engine {
   // Log-probabilities of the continuations' tokens; no gradient. `cancel` is looked at between chunks.
   LossResult forward(const std::vector<Datum>&, const std::atomic<bool>& cancel);
   // Adds to the gradients of the policies named. A cancelled or failed call leaves the gradients as they were before it
-  // or zero, and says so in the error. Data may mix adapters of one base, and several bases.
+  // or zero, and says so in the error. Data may mix adapters of one base, and several bases. A loss that is not finite
+  // is bad_model, naming the policy.
   LossResult forward_backward(const std::vector<Datum>&, const Loss&, const std::atomic<bool>& cancel);
-  // AdamW, then the gradients are zero again.
+  // AdamW, then the gradients are zero again. A gradient that is not finite is bad_model; weights, moments and the step
+  // count stay as they are, and the gradient is zero. `internal` while sequences of the policy are half sampled.
   StepResult optimizer_step(const std::string& policy, const AdamParameters&);
   void zero_gradients(const std::string& policy);
 
@@ -138,7 +140,8 @@ class Engine {
   // active sequence by one token (and takes in waiting prompts), across policies.
   using SampleDone = std::function<void(std::vector<SampledSequence>&&)>;
   using SampleFailed = std::function<void(const EngineError&)>;
-  // Validates at once (throws), runs later. `cancel` is looked at every step.
+  // Validates at once (throws), runs later. `cancel` (null: never) is looked at every step. `done` and `failed` are
+  // called at the end of a sample_step, and may submit. Logits that are not finite fail the request with bad_model.
   void submit(SampleRequest, std::shared_ptr<std::atomic<bool>> cancel, SampleDone, SampleFailed);
   void sample_step();
   bool idle() const;

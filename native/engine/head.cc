@@ -9,8 +9,8 @@
 namespace troupe {
 
 int logit_rows(const ModelConfig& config) {
-  constexpr int floats = 1 << 22;  // 16 MiB
-  return std::max(16, floats / config.vocab);
+  constexpr int floats = 1 << 22;  // 16 MiB; more where fewer than 64 rows would read a large head again and again
+  return std::max(64, floats / config.vocab);
 }
 
 LossHead::RowSums LossHead::evaluate_row(const Kernels& kernels, const TrainingBatch& batch, const LossRow& row,

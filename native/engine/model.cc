@@ -38,7 +38,8 @@ void validate(const ModelConfig& config) {
   positive("vocab_size", config.vocab);
   positive("hidden_size", config.hidden);
   positive("intermediate_size", config.intermediate);
-  positive("num_hidden_layers", config.layers);
+  require(config.layers >= 1 && config.layers <= 4096, "num_hidden_layers", config.layers,
+          "a whole number from 1 to 4096");
   positive("num_attention_heads", config.heads);
   positive("num_key_value_heads", config.kv_heads);
   positive("head_dim", config.head_dim);

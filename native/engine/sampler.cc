@@ -9,8 +9,11 @@ namespace troupe {
 namespace {
 
 constexpr size_t cache_limit = size_t{1} << 30;  // bytes of keys and values in use
-constexpr size_t most_active = 512;              // sequences of one model decoded together
-constexpr size_t prefill_rows = 4096;            // prompt tokens computed together
+constexpr size_t prefill_rows = 1024;            // prompt tokens computed together
+
+// Sequences of one model decoded together: enough rows for full products on every thread; more would only push each
+// other's keys and values out of the caches.
+size_t active_limit(int threads) { return std::clamp<size_t>(64 * threads, 128, 1024); }
 
 Adapter* adapter_of(const std::unique_ptr<Sequence>& sequence) { return sequence->job->policy.adapter; }
 
@@ -35,7 +38,8 @@ void sort_by_prompt(std::vector<std::shared_ptr<SampleJob>>& jobs) {
 
 }  // namespace
 
-Sampler::Sampler(const Machine& machine) : pool_(cache_limit), decoder_(machine) {}
+Sampler::Sampler(const Machine& machine)
+    : most_active_(active_limit(machine.pool.threads())), pool_(cache_limit), decoder_(machine) {}
 
 void Sampler::submit(std::shared_ptr<SampleJob> job) { waiting_.push_back(std::move(job)); }
 
@@ -90,7 +94,7 @@ void Sampler::advance(Lane& lane) {
   std::vector<std::shared_ptr<SampleJob>> starting;
   try {
     admit_ready(lane);
-    while (lane.ready.empty() && lane.active.size() < most_active) {
+    while (lane.ready.empty() && lane.active.size() < most_active_) {
       starting = take_waiting(lane);
       if (starting.empty()) break;
       start(lane, starting);
@@ -109,7 +113,7 @@ void Sampler::advance(Lane& lane) {
 
 // One sequence goes on whatever it takes: else a long one could never run.
 void Sampler::admit_ready(Lane& lane) {
-  while (!lane.ready.empty() && lane.active.size() < most_active) {
+  while (!lane.ready.empty() && lane.active.size() < most_active_) {
     Sequence& sequence = *lane.ready.front();
     const int capacity = sequence.job->own_capacity();
     const ModelConfig& config = lane.model->config;
@@ -138,7 +142,7 @@ std::vector<std::shared_ptr<SampleJob>> Sampler::take_waiting(const Lane& lane) 
     const size_t more = KvCache::bytes(config, static_cast<int>(prompt)) +
                         KvCache::bytes(config, job.own_capacity()) * job.request.count;
     const bool first = jobs.empty() && lane.active.empty();
-    const bool room = sequences < most_active && rows + prompt <= prefill_rows && pool_.fits(bytes + more);
+    const bool room = sequences < most_active_ && rows + prompt <= prefill_rows && pool_.fits(bytes + more);
     if (!first && !room && !(jobs.empty() && pool_.fits(bytes + more))) break;
     rows += prompt;
     bytes += more;

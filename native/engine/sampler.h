@@ -44,6 +44,7 @@ class Sampler {
   void drop_ended(Lane& lane);
   void report();
 
+  const size_t most_active_;
   CachePool pool_;
   Decoder decoder_;
   std::deque<std::shared_ptr<SampleJob>> waiting_;

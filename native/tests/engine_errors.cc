@@ -34,6 +34,22 @@ void check_configurations(Report& report) {
   refuses("rms_norm_eps is nan", [](ModelConfig& c) { c.rms_epsilon = nan; });
 }
 
+void check_memory(Report& report) {
+  auto engine = make();
+  const size_t before = engine->memory_bytes();
+  ModelConfig config = tiny_config();
+  config.vocab = config.hidden = 1 << 24;  // 2^50 bytes
+  bool refused = false;
+  try {
+    engine->add_model("x", config);
+  } catch (const std::bad_alloc&) {
+    refused = true;
+  }
+  report.check(refused, "a model too large for any memory is refused");
+  report.check(engine->memory_bytes() == before, "and leaves nothing behind");
+  engine->add_model("x", tiny_config());
+}
+
 void check_policies(Report& report) {
   auto engine = make();
   Floats value(1);
@@ -154,6 +170,7 @@ void check_requests(Report& report) {
 
 void check_errors(Report& report) {
   check_configurations(report);
+  check_memory(report);
   check_policies(report);
   check_data(report);
   check_failures(report);
