@@ -30,6 +30,8 @@ bool spin_until(Ready ready) {
       if (ready()) return true;
       relax();
     }
+    // On a busy machine the thread that is waited for may sit behind this one on the same core.
+    std::this_thread::yield();
   } while (std::chrono::steady_clock::now() - start < limit);
   return ready();
 }
