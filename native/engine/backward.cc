@@ -52,7 +52,8 @@ void mlp_backward(const Pass& pass, int index) {
   LayerActivations& layer = pass.activations.layer(index);
   BackwardScratch& scratch = pass.scratch;
   const Rows rows = pass.batch.after_attention(pass.last(index));
-  product_backward(pass, rows, index, Site::down, scratch.d_stream.data(), layer.activated.data(), scratch.d_narrow.data());
+  product_backward(pass, rows, index, Site::down, scratch.d_stream.data(), layer.activated.data(),
+                   scratch.d_narrow.data());
   const int width = pass.model.config.intermediate;
   parallel_rows(pass.machine.pool, rows.count, row_grain(width), [&](int begin, int end, int) {
     const size_t first = static_cast<size_t>(begin) * width;
@@ -97,7 +98,8 @@ void heads_backward(const Pass& pass, int index, const Segment& segment) {
     pass.scratch.thread_sums.resize(threads * 2 * config.head_dim);
     pass.scratch.thread_sums.zero();
   }
-  parallel_rows(pass.machine.pool, segment.end - segment.begin, row_grain(shape.qkv), [&](int begin, int end, int thread) {
+  const int rows = segment.end - segment.begin;
+  parallel_rows(pass.machine.pool, rows, row_grain(shape.qkv), [&](int begin, int end, int thread) {
     const int first = segment.begin + begin;
     pass.machine.kernels.rotate(pass.scratch.d_wide.data() + static_cast<size_t>(first) * shape.qkv, shape.qkv,
                                 pass.batch.positions.data() + first, pass.model.rope.cosine(), pass.model.rope.sine(),
@@ -213,7 +215,8 @@ void norm_rows_backward(const Machine& machine, const NormBackward& norm, const 
   for (const Segment& segment : segments) {
     const bool own = !segment.adapter;
     if (own) thread_sums.zero();
-    parallel_rows(machine.pool, segment.end - segment.begin, row_grain(norm.width), [&](int begin, int end, int thread) {
+    const int rows = segment.end - segment.begin;
+    parallel_rows(machine.pool, rows, row_grain(norm.width), [&](int begin, int end, int thread) {
       const size_t row = segment.begin + begin;
       machine.kernels.rms_norm_backward(norm.dy + row * width, norm.x + row * width, norm.w, norm.inverse_rms + row,
                                         norm.dx + row * width, own ? thread_sums.data() + thread * width : nullptr,

@@ -160,7 +160,8 @@ void Decoder::choose(Model& model) {
 }
 
 void Decoder::choose_rows(const ModelConfig& config, size_t first, size_t last, int first_row) {
-  parallel_rows(machine_.pool, static_cast<int>(last - first), row_grain(4 * config.vocab), [&](int begin, int end, int thread) {
+  const int count = static_cast<int>(last - first);
+  parallel_rows(machine_.pool, count, row_grain(4 * config.vocab), [&](int begin, int end, int thread) {
     TokenChooser& chooser = choosers_[thread];
     int loaded = -1;
     for (size_t i = first + begin; i < first + end; i++) {

@@ -14,7 +14,8 @@ struct Choice {
 
 class Decoder {
  public:
-  explicit Decoder(const Machine& machine) : machine_(machine), blocks_(machine.pool.threads()), choosers_(machine.pool.threads()) {}
+  explicit Decoder(const Machine& machine)
+      : machine_(machine), blocks_(machine.pool.threads()), choosers_(machine.pool.threads()) {}
   // Computes the prompts of the sequences (of one model, sorted by adapter) into their PromptCache and chooses each
   // one's first token. Sequences of one prompt, neighbours in the list, share its PromptCache and its computation.
   std::vector<Choice>& prefill(Model& model, const std::vector<Sequence*>& sequences);
@@ -36,13 +37,13 @@ class Decoder {
   const Machine& machine_;
   RowBatch batch_;
   Activations activations_;
-  std::vector<AttentionGroup> groups_;
-  std::vector<PromptCache*> prompts_;  // of the groups
-  std::vector<Span> decoding_;         // neighbours among the sequences that share a prompt
-  std::vector<double> decoding_costs_; // cumulated, [group × kv head]
+  std::vector<AttentionGroup> groups_;               // prefill: the prompts
+  std::vector<PromptCache*> prompts_;                // of the groups
+  std::vector<Span> decoding_;                       // decode: neighbours that share a prompt
+  std::vector<double> decoding_costs_;               // cumulated, [group × kv head]
   std::vector<std::vector<AttentionBlock>> blocks_;  // one list for each thread
-  std::vector<Choice> choices_;        // in order of rows
-  std::vector<TokenChooser> choosers_; // one for each thread
+  std::vector<Choice> choices_;                      // in order of rows
+  std::vector<TokenChooser> choosers_;               // one for each thread
   AlignedBuffer<float> normed_, inverse_rms_, logits_, scratch_;
 };
 

@@ -10,9 +10,9 @@ int logit_rows(const ModelConfig& config);
 
 class LossHead {
  public:
-  // `stream`: the output of the batch's kept rows, which are its loss rows. Adds to `result`; writes the targets'
-  // log-probabilities. With `d_stream` [kept rows × hidden] the gradient of `stream` is written there and the policies' head gradients are added to; `loss` null: log-probabilities only.
-  // Throws bad_model when a log-probability or a loss is not finite.
+  // `stream`: the output of the batch's kept rows, which are its loss rows. Adds to `result` and writes the targets'
+  // log-probabilities; `loss` null: nothing more. With `d_stream` [kept rows × hidden], the gradient of `stream` is
+  // written there and added to the gradients of head and final norm. Throws bad_model when a loss is not finite.
   void run(const Machine& machine, Model& model, const TrainingBatch& batch, const float* stream, const Loss* loss,
            float* d_stream, LossResult& result);
   size_t bytes() const;

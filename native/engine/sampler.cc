@@ -130,6 +130,7 @@ void Sampler::admit_ready(Lane& lane) {
 // The requests, in order of arrival, whose sequences find a place and whose prompts fit into one batch.
 std::vector<std::shared_ptr<SampleJob>> Sampler::take_waiting(const Lane& lane) {
   std::vector<std::shared_ptr<SampleJob>> jobs;
+  jobs.reserve(waiting_.size());  // so that no request is lost for want of memory on the way
   size_t rows = 0, bytes = 0, sequences = lane.active.size();
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     SampleJob& job = **at;

@@ -37,7 +37,8 @@ std::vector<Piece> sort_by_policy(const std::vector<Datum>& data, const std::vec
   const auto policy_rank = rank([](const Policy& a, const Policy& b) { return a == b; });
   std::vector<Piece> pieces;
   for (size_t i = 0; i < data.size(); i++) {
-    pieces.push_back({&data[i], policies[i], i, 0, data[i].continuations.size(), result.logprobs.data() + first_output[i]});
+    std::vector<float>* logprobs = result.logprobs.data() + first_output[i];
+    pieces.push_back({&data[i], policies[i], i, 0, data[i].continuations.size(), logprobs});
   }
   std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
     return std::pair(model_rank[a.datum_index], policy_rank[a.datum_index]) <
@@ -66,7 +67,8 @@ void Trainer::run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossR
   forward_layers(machine_, model, batch_, activations_,
                  [&](int, LayerActivations& layer) { attention.forward(layer, backward); });
   if (backward) scratch_.reserve_stream(model, batch_);
-  head_.run(machine_, model, batch_, activations_.output(), loss, backward ? scratch_.d_stream.data() : nullptr, result);
+  float* d_stream = backward ? scratch_.d_stream.data() : nullptr;
+  head_.run(machine_, model, batch_, activations_.output(), loss, d_stream, result);
   if (!backward) return;
   backward_layers(machine_, model, batch_, activations_, scratch_,
                   [&](int, LayerActivations& layer, const float* d_attended, float* d_qkv) {
@@ -84,7 +86,7 @@ LossResult Trainer::run(const std::vector<Datum>& data, const std::vector<Policy
     while (end < pieces.size() && pieces[end].policy.model == model) end++;
     const std::vector<Piece> of_model(pieces.begin() + begin, pieces.begin() + end);
     for (const std::vector<Piece>& chunk : plan_chunks(of_model, chunk_rows(*model, loss != nullptr))) {
-      if (cancel.load()) throw EngineError("cancelled", loss ? "forward_backward was cancelled" : "forward was cancelled");
+      if (cancel.load()) throw EngineError("cancelled", std::string(loss ? "forward_backward" : "forward") + " cancelled");
       run_chunk(chunk, loss, result);
     }
     begin = end;

@@ -92,8 +92,8 @@ struct BackwardScratch {
   size_t bytes() const;
 };
 
-// Takes the gradient of the last layer's output [kept rows × hidden] in scratch.d_stream and adds to the gradients of every policy in the
-// batch: the model's own rows train the model, an adapter's rows that adapter alone.
+// Takes the gradient of the last layer's output [kept rows × hidden] in scratch.d_stream and adds to the gradients of
+// every policy in the batch: the model's own rows train the model, an adapter's rows that adapter alone.
 void backward_layers(const Machine& machine, Model& model, const RowBatch& batch, Activations& activations,
                      BackwardScratch& scratch, const AttendBackward& attend);
 
