@@ -1,11 +1,13 @@
 // Matrix-product rates of every kernel set of this processor, beside oneDNN's where it is installed.
-//   node native/build.mjs --bench && native/build/gemm [set …] [--json]
+//   node native/build.mjs --bench && native/build/gemm [set …] [--json] [--large] [--threads N]
+// --large: the shapes of a training batch alone. Without --threads: one thread, then two.
 // GFLOP/s, the best of several runs of at least 30 ms each. y = x·Wᵀ with W packed beforehand (both here and in
 // oneDNN, which gets it reordered to its own liking), dW += dYᵀ·X from plain memory in both.
 #include <time.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -117,14 +119,19 @@ std::vector<Column> columns_for(ThreadPool& pool, const std::vector<std::string>
 
 int main(int count, char** arguments) {
   std::vector<std::string> wanted;
-  bool json = false;
+  bool json = false, large = false;
+  std::vector<int> thread_counts{1, 2};
   for (int i = 1; i < count; ++i) {
     if (std::strcmp(arguments[i], "--json") == 0)
       json = true;
+    else if (std::strcmp(arguments[i], "--large") == 0)
+      large = true;
+    else if (std::strcmp(arguments[i], "--threads") == 0 && i + 1 < count)
+      thread_counts = {std::max(1, std::atoi(arguments[++i]))};
     else
       wanted.push_back(arguments[i]);
   }
-  for (int threads : {1, 2}) {
+  for (int threads : thread_counts) {
     ThreadPool pool(threads);
     const auto columns = columns_for(pool, wanted);
     if (!json) {
@@ -133,6 +140,7 @@ int main(int count, char** arguments) {
       std::printf("\n");
     }
     for (const Shape& s : shapes) {
+      if (large && 2e-9 * s.m * s.n * s.k < 1) continue;
       const char* name = s.product == Product::forward ? "multiply" : "weight_gradient";
       if (!json) std::printf("%-16s %5d x %4d x %5d", name, s.m, s.n, s.k);
       for (const Column& column : columns) {

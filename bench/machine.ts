@@ -1,0 +1,27 @@
+/** What it ran on. */
+import { cpus, totalmem } from "node:os";
+import { LocalEngine } from "../src/engines/local/local-engine.ts";
+
+export interface Machine {
+  readonly processor: string;
+  readonly cores: number;
+  readonly memoryGiB: number;
+  readonly threads: number;
+  /** The engine about itself: kernels, threads, precision. */
+  readonly engine: string;
+  readonly node: string;
+}
+
+export async function describeMachine(threads: number): Promise<Machine> {
+  const engine = new LocalEngine({ threads });
+  const { description } = engine;
+  await engine.close();
+  return {
+    processor: cpus()[0]?.model.trim() ?? "unknown",
+    cores: cpus().length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    threads,
+    engine: description,
+    node: process.version,
+  };
+}

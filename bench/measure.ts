@@ -1,0 +1,73 @@
+/** Every measurement, in one run on one machine. */
+import { measureGame, type Game } from "./game.ts";
+import { withEngines, type LocalEngines } from "./local.ts";
+import { describeMachine, type Machine } from "./machine.ts";
+import type { Options } from "./options.ts";
+import type { Peer, PeerVersions } from "./peer-process.ts";
+import { measureProducts, type Products } from "./products.ts";
+import { measureSampling, type Sampling } from "./sampling.ts";
+import { sampling, type ModelName } from "./shapes.ts";
+import { measureSharedPrompts, type SharedPrompts } from "./shared-prompts.ts";
+import { measureTraining, type Training } from "./training.ts";
+
+/** The document of `--json`. */
+export interface Measurements {
+  readonly schema_version: 1;
+  readonly date: string;
+  readonly machine: Machine;
+  readonly peer?: PeerVersions;
+  readonly products?: Products;
+  readonly models: readonly ModelMeasurements[];
+  readonly game: Game;
+}
+
+export interface ModelMeasurements {
+  readonly training: Training;
+  readonly sampling: readonly Sampling[];
+  readonly sharedPrompts: SharedPrompts;
+}
+
+/** `tell` hears what is being measured. */
+export async function measure(
+  options: Options,
+  peer: Peer | undefined,
+  tell: (what: string) => void,
+): Promise<Measurements> {
+  const { seconds, threads } = options;
+  tell("rules of Plan-Path");
+  const game = await measureGame(seconds);
+  if (!options.game) tell("matrix products");
+  const products = options.game ? undefined : await measureProducts(threads);
+  const models: ModelMeasurements[] = [];
+  for (const name of options.game ? [] : options.models) {
+    const work = (engines: LocalEngines) => measureModel(name, engines, peer, seconds, tell);
+    models.push(await withEngines(name, threads, work));
+  }
+  return {
+    schema_version: 1,
+    date: new Date().toISOString().slice(0, 10),
+    machine: await describeMachine(threads),
+    ...(peer === undefined ? {} : { peer: peer.versions }),
+    ...(products === undefined ? {} : { products }),
+    models,
+    game,
+  };
+}
+
+async function measureModel(
+  name: ModelName,
+  engines: LocalEngines,
+  peer: Peer | undefined,
+  seconds: number,
+  tell: (what: string) => void,
+): Promise<ModelMeasurements> {
+  tell(`${name}: training`);
+  const training = await measureTraining(name, engines, peer, seconds);
+  const rows: Sampling[] = [];
+  for (const batch of sampling.batches) {
+    tell(`${name}: sampling, batch ${batch}`);
+    rows.push(await measureSampling(name, batch, engines, peer, seconds));
+  }
+  tell(`${name}: shared prompts`);
+  return { training, sampling: rows, sharedPrompts: await measureSharedPrompts(name, engines, seconds) };
+}

@@ -1,0 +1,78 @@
+/** The benchmark's command line. */
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { TroupeError } from "../src/errors.ts";
+import { modelNames, type ModelName } from "./shapes.ts";
+
+export interface Options {
+  /** A Python with torch and transformers. */
+  readonly peers: string | undefined;
+  readonly makePeers: boolean;
+  /** For each side of each measurement. */
+  readonly seconds: number;
+  readonly threads: number;
+  readonly models: readonly ModelName[];
+  /** Environment rules alone. */
+  readonly game: boolean;
+  readonly json: boolean;
+}
+
+export const usage = `npm run bench -- [options]
+  --peers PYTHON   a Python that has torch and transformers
+  --make-peers     make one in bench/.venv, which is found afterwards without a flag
+  --seconds N      time for each side of each measurement (default 10)
+  --threads N      threads of every side (default: one for each processor)
+  --models A,B     of ${modelNames.join(", ")} (default: all)
+  --game           the environment's rules alone
+  --json           one JSON document instead of tables`;
+
+/** @throws TroupeError `bad_arguments` with the usage. `undefined`: help was asked for. */
+export function readOptions(args: readonly string[]): Options | undefined {
+  const values = parse(args);
+  if (values.help) return undefined;
+  return {
+    peers: values.peers,
+    makePeers: values["make-peers"],
+    seconds: positive("--seconds", values.seconds, false),
+    threads: positive("--threads", values.threads, true),
+    models: values.models.split(",").map(knownModel),
+    game: values.game,
+    json: values.json,
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        peers: { type: "string" },
+        "make-peers": { type: "boolean", default: false },
+        seconds: { type: "string", default: "10" },
+        threads: { type: "string", default: String(availableParallelism()) },
+        models: { type: "string", default: modelNames.join(",") },
+        game: { type: "boolean", default: false },
+        json: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    }).values;
+  } catch (error) {
+    throw new TroupeError("bad_arguments", `${(error as Error).message}\n${usage}`, { cause: error });
+  }
+}
+
+function positive(option: string, text: string, whole: boolean): number {
+  const value = Number(text);
+  if (value > 0 && Number.isFinite(value) && (!whole || Number.isInteger(value))) return value;
+  const kind = whole ? "whole number" : "number";
+  throw new TroupeError("bad_arguments", `${option} is ${JSON.stringify(text)}; expected a ${kind} above 0.`);
+}
+
+function knownModel(text: string): ModelName {
+  const found = modelNames.find((name) => name === text);
+  if (found !== undefined) return found;
+  throw new TroupeError(
+    "bad_arguments",
+    `--models: there is no ${JSON.stringify(text)}; there is ${modelNames.join(", ")}.`,
+  );
+}

@@ -1,0 +1,128 @@
+/** The measurements as tables for people. */
+import { tableLines, type Column } from "../src/cli/table.ts";
+import type { Measurements } from "./measure.ts";
+import { sampling, sharing, training } from "./shapes.ts";
+import type { Training } from "./training.ts";
+
+/** One table after the other, blank lines between. */
+export function reportLines(found: Measurements): string[] {
+  const { machine, peer, models } = found;
+  const head = [
+    `${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB · ${machine.engine} · Node ${machine.node}` +
+      (peer === undefined
+        ? ""
+        : ` · PyTorch ${peer.torch}, transformers ${peer.transformers}, ${peer.threads} threads`),
+  ];
+  const ofModels = models.length === 0 ? [] : [trainingTable, samplingTable, shareTable, sharedPromptTable];
+  return [head, ...ofModels.map((lines) => lines(found)), gameLines(found)].flatMap((lines) => [
+    ...lines,
+    "",
+  ]);
+}
+
+function trainingTable({ models }: Measurements): string[] {
+  const rows = models.map(({ training: row }) => [
+    row.model,
+    count(row.bfloat16),
+    count(row.float32),
+    count(row.peer?.bfloat16),
+    count(row.peer?.float32),
+    times(row.ratio?.bfloat16),
+    times(row.ratio?.float32),
+  ]);
+  const titles = [
+    "model",
+    "bfloat16",
+    "float32",
+    "PyTorch autocast",
+    "PyTorch float32",
+    "ratio",
+    "ratio, float32",
+  ];
+  const { sequences, prompt, continuation } = training;
+  const shape = `${sequences} sequences of ${prompt} + ${continuation} tokens, nothing shared`;
+  return [`Training, tokens/s (${shape})`, ...table(titles, rows)];
+}
+
+function samplingTable({ models }: Measurements): string[] {
+  const rows = models.flatMap((model) =>
+    model.sampling.map((row) => [
+      row.model,
+      String(row.batch),
+      count(row.bfloat16),
+      count(row.peer?.bfloat16),
+      count(row.peer?.float32),
+      times(row.ratio),
+    ]),
+  );
+  const titles = ["model", "batch", "bfloat16", "generate bfloat16", "generate float32", "ratio"];
+  const shape = `${sampling.newTokens} new tokens after prompts of ${sampling.prompt}`;
+  return [`Sampling, new tokens/s (${shape})`, ...table(titles, rows)];
+}
+
+function shareTable({ models, products }: Measurements): string[] {
+  if (products === undefined)
+    return ["Share of the matrix-product rate: the kernel benchmark could not be built here."];
+  const rows = models.flatMap(({ training: row }) =>
+    (["bfloat16", "float32"] as const).map((precision) => {
+      const reached = gflops(row, precision);
+      const [own, theirs] = [products.ours[precision], products.oneDnn?.[precision]];
+      return [
+        row.model,
+        precision,
+        count(reached),
+        count(own),
+        share(reached, own),
+        count(theirs),
+        share(reached, theirs),
+      ];
+    }),
+  );
+  const titles = [
+    "model",
+    "precision",
+    "training",
+    "best product",
+    "share",
+    "oneDNN's best",
+    "share of that",
+  ];
+  return ["Matrix products, GFLOP/s (training: 6 · parameters · tokens/s)", ...table(titles, rows)];
+}
+
+function gflops(row: Training, precision: "bfloat16" | "float32"): number {
+  return (6 * row.parameters * row[precision]) / 1e9;
+}
+
+function sharedPromptTable({ models }: Measurements): string[] {
+  const rows = models.map(({ sharedPrompts: row }) => [row.model, times(row.training), times(row.sampling)]);
+  const { groups, samples, prompt, continuation } = sharing;
+  const shape = `${groups} groups of ${samples}, prompts of ${prompt}, ${continuation} tokens each`;
+  return [
+    `Shared prompts, gain over the same sequences apart (${shape})`,
+    ...table(["model", "training", "sampling"], rows),
+  ];
+}
+
+function gameLines({ game }: Measurements): string[] {
+  const rows = [[count(game.boardsPerSecond), count(game.transitionsPerSecond)]];
+  return ["Rules of Plan-Path (10×10, one core)", ...table(["boards/s", "state transitions/s"], rows)];
+}
+
+/** The first column is a name, the others are numbers. */
+function table(titles: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const columns = titles.map((title, index): Column => ({ title, align: index === 0 ? "left" : "right" }));
+  return tableLines(columns, rows);
+}
+
+function count(value: number | undefined): string {
+  return value === undefined ? "–" : Math.round(value).toLocaleString("en-US");
+}
+
+function times(value: number | undefined): string {
+  return value === undefined ? "–" : `${value.toFixed(1)}×`;
+}
+
+function share(part: number, whole: number | undefined): string {
+  return whole === undefined ? "–" : `${Math.round((100 * part) / whole)} %`;
+}
