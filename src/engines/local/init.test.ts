@@ -31,7 +31,7 @@ test("makes a model directory with the tokenizer and nothing unfinished beside i
   expect(readdirSync(folder).filter((name) => name.startsWith("."))).toEqual([]);
   const config = JSON.parse(readFileSync(join(directory, "config.json"), "utf8"));
   expect(config).toMatchObject({
-    architectures: ["LlamaForCausalLM"],
+    architectures: ["Qwen3ForCausalLM"],
     vocab_size: vocabularySize,
     eos_token_id: [2],
   });

@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { TroupeError } from "../../errors.ts";
-import { drawFloat, generatorOf, keyAt, rootKey, type Generator, type Key } from "../../random.ts";
+import { generatorOf, keyAt, rootKey } from "../../random.ts";
 import { writeDirectoryDurably } from "../../runs/durable.ts";
 import type { JsonObject } from "../../text/files.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
@@ -11,7 +11,9 @@ import type { WeightFormat } from "./float-formats.ts";
 import { readModelShape, type ModelShape } from "./model-config.ts";
 import { modelTensors, parametersOf, readCompanions, sizeOf, writeModelFiles } from "./model-directory.ts";
 import type { TensorInfo } from "./native.ts";
+import { fillNormal } from "./normal.ts";
 import { presets, type Preset } from "./presets.ts";
+import { spelledEmbeddings } from "./spelled-embeddings.ts";
 
 export interface InitOptions {
   /** Must not exist yet. */
@@ -22,12 +24,14 @@ export interface InitOptions {
   readonly tokenizer: string;
   /** A non-negative integer: the same seed, preset and vocabulary give the same bits. */
   readonly seed: number;
-  /** Of the normal distribution of every matrix; 0.02 as in GPT-2 and Llama. */
+  /** Of the normal distribution of every matrix; default 0.03. GPT-2 and Llama have 0.02, at larger widths. */
   readonly standardDeviation?: number;
   /** Longest sequence in tokens instead of the preset's. */
   readonly maxLength?: number;
   readonly format?: WeightFormat;
 }
+
+const usualDeviation = 0.03;
 
 /** @returns the number of parameters. Unknown preset, existing directory: `bad_arguments`; tokenizer: `bad_model`. */
 export async function initModel(options: InitOptions): Promise<{ parameters: number }> {
@@ -37,7 +41,7 @@ export async function initModel(options: InitOptions): Promise<{ parameters: num
   const config = configOf({ ...preset, maxLength: options.maxLength ?? preset.maxLength }, tokenizer);
   const shape = readModelShape(`the preset ${JSON.stringify(options.preset)}`, config);
   const tensors = modelTensors(shape);
-  const draw = drawTensor(shape, tokenizer.words, options.seed, options.standardDeviation ?? 0.02);
+  const draw = drawTensor(shape, tokenizer.words, options.seed, options.standardDeviation ?? usualDeviation);
   const list = tensors.map((tensor) => ({ ...tensor, values: () => draw(tensor) }));
   const model = { config, shape, companions: tokenizer.companions };
   await writeDirectoryDurably(resolve(options.directory), (folder) =>
@@ -46,7 +50,7 @@ export async function initModel(options: InitOptions): Promise<{ parameters: num
   return { parameters: parametersOf(tensors) };
 }
 
-function checkOptions({ directory, seed, standardDeviation: deviation = 0.02 }: InitOptions): void {
+function checkOptions({ directory, seed, standardDeviation: deviation = usualDeviation }: InitOptions): void {
   if (existsSync(directory)) {
     throw new TroupeError("bad_arguments", `${directory} exists already. Give the name of a new directory.`);
   }
@@ -112,7 +116,7 @@ function configOf(preset: Preset, tokenizer: TokenizerSource): JsonObject {
     hidden_act: "silu",
     attention_dropout: 0,
     tie_word_embeddings: preset.tiedEmbeddings,
-    initializer_range: 0.02,
+    initializer_range: usualDeviation,
     ...(tokenizer.endTokens.length > 0 ? { eos_token_id: tokenizer.endTokens } : {}),
     torch_dtype: "float32",
   };
@@ -133,51 +137,9 @@ function drawTensor(
     const values = new Float32Array(sizeOf(tensor));
     if (tensor.name.endsWith("norm.weight")) return values.fill(1);
     if (tensor.name === "model.embed_tokens.weight")
-      return drawEmbeddings(words, shape.hiddenSize, seed, deviation);
+      return spelledEmbeddings(words, shape.hiddenSize, seed, deviation);
     if (tensor.name.endsWith(".bias")) return values;
     const scale = /\.(o_proj|down_proj)\./.test(tensor.name) ? residual : deviation;
     return fillNormal(values, generatorOf(keyAt(rootKey(seed), "init", tensor.name)), scale);
   };
-}
-
-/**
- * A word starts as a sum of what its letters stand for at their places, and of something of its own: words that are
- * spelled alike (the cells c4 and c5) begin alike, and what is learned of one serves the other. The deviation of every
- * number is that of the other matrices.
- */
-function drawEmbeddings(
-  words: readonly string[],
-  width: number,
-  seed: number,
-  deviation: number,
-): Float32Array {
-  const values = new Float32Array(words.length * width);
-  words.forEach((word, row) => {
-    const letters = Array.from(word, (letter, place) => `${place} ${letter}`);
-    const own = letters.length === 0 ? 1 : ownShare;
-    addNormal(values, row * width, width, keyAt(rootKey(seed), "word", row), deviation * own);
-    const each = deviation * Math.sqrt((1 - own * own) / letters.length);
-    for (const letter of letters)
-      addNormal(values, row * width, width, keyAt(rootKey(seed), "letter", letter), each);
-  });
-  return values;
-}
-
-/** Share of a word's deviation that is its own. */
-const ownShare = 0.5;
-
-function addNormal(values: Float32Array, start: number, width: number, key: Key, deviation: number): void {
-  const drawn = fillNormal(new Float32Array(width), generatorOf(key), deviation);
-  for (let i = 0; i < width; i++) values[start + i] = (values[start + i] ?? 0) + (drawn[i] ?? 0);
-}
-
-/** Box and Muller's transform: two normal numbers from two uniform ones. */
-function fillNormal(values: Float32Array, generator: Generator, deviation: number): Float32Array {
-  for (let i = 0; i < values.length; i += 2) {
-    const radius = deviation * Math.sqrt(-2 * Math.log(1 - drawFloat(generator)));
-    const angle = 2 * Math.PI * drawFloat(generator);
-    values[i] = radius * Math.cos(angle);
-    if (i + 1 < values.length) values[i + 1] = radius * Math.sin(angle);
-  }
-  return values;
 }

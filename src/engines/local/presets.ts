@@ -12,7 +12,8 @@ export interface Preset {
   readonly tiedEmbeddings: boolean;
 }
 
-const common = { architecture: "LlamaForCausalLM", tiedEmbeddings: true, headSize: 32 } as const;
+/** Queries and keys are normalised as in Qwen3: attention then sharpens in fewer steps from nothing. */
+const common = { architecture: "Qwen3ForCausalLM", tiedEmbeddings: true, headSize: 32 } as const;
 
 export const presets = {
   nano: {
@@ -28,6 +29,15 @@ export const presets = {
     ...common,
     hiddenSize: 128,
     layers: 4,
+    heads: 4,
+    keyValueHeads: 4,
+    intermediateSize: 384,
+    maxLength: 1024,
+  },
+  deep: {
+    ...common,
+    hiddenSize: 128,
+    layers: 6,
     heads: 4,
     keyValueHeads: 4,
     intermediateSize: 384,
