@@ -1,4 +1,7 @@
-/** What it gains that a group's prompt is computed once: groups against the same sequences one by one. */
+/**
+ * What it gains that a group's prompt is computed once. Training: groups against the same sequences one by one. Sampling:
+ * against requests with prompts of their own, since requests that wait together with the same prompt share it too.
+ */
 import { alternate, timed } from "./alternate.ts";
 import { sampleAll, trainStep, type LocalEngines } from "./local.ts";
 import { makeData, makeRequests, sharing, unshared, type ModelName } from "./shapes.ts";
@@ -20,13 +23,7 @@ export async function measureSharedPrompts(
   const data = makeData(sharing);
   const separate = unshared(data);
   const requests = makeRequests(groups, samples, prompt, continuation);
-  const single = requests.flatMap((request) =>
-    Array.from({ length: samples }, (_, sample) => ({
-      ...request,
-      count: 1,
-      seed: request.seed * samples + sample,
-    })),
-  );
+  const single = makeRequests(groups * samples, 1, prompt, continuation);
   return {
     model,
     samples,
