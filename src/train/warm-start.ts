@@ -2,6 +2,7 @@
 import type { Datum } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { keyAt } from "../random.ts";
+import { settleAll } from "../rollout/settle.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { PolicyMetrics, StepMetrics, Timing } from "../runs/records.ts";
 import type { Team } from "../teams/team.ts";
@@ -21,9 +22,11 @@ export interface StepRecord {
 /** One step, counted from 1 within the stage. */
 export async function warmStartStep(session: Session, stageStep: number): Promise<StepRecord> {
   session.emit({ type: "phase", phase: "training" });
-  const { value: policies, seconds } = await timed(() => {
-    const data = Map.groupBy(lessonData(session, stageStep), (datum) => datum.policy);
-    return forTrained(session, (policy) => teach(session, policy, stageStep, data.get(policy) ?? []));
+  const { value: policies, seconds } = await timed(async () => {
+    const data = Map.groupBy(examplesAt(session, stageStep), (datum) => datum.policy);
+    const taught = forTrained(session, (policy) => teach(session, policy, stageStep, data.get(policy) ?? []));
+    await settleAll<unknown>([taught, prepareExamples(session, stageStep + 1)]);
+    return await taught;
   });
   return {
     metrics: { schema_version: schemaVersion, step: stageStep, stage: "warm-start", stageStep, policies },
@@ -37,7 +40,20 @@ export async function warmStartStep(session: Session, stageStep: number): Promis
   };
 }
 
-function lessonData(session: Session, stageStep: number): Datum[] {
+/** The next step's examples, made while the engine's threads compute this one's. */
+const prepared = new WeakMap<Session, { readonly stageStep: number; readonly examples: Datum[] }>();
+
+function examplesAt(session: Session, stageStep: number): Datum[] {
+  const ahead = prepared.get(session);
+  return ahead?.stageStep === stageStep ? ahead.examples : makeExamples(session, stageStep);
+}
+
+async function prepareExamples(session: Session, stageStep: number): Promise<void> {
+  if (stageStep > settingsOf(session).steps) return;
+  prepared.set(session, { stageStep, examples: makeExamples(session, stageStep) });
+}
+
+function makeExamples(session: Session, stageStep: number): Datum[] {
   const lessons = lessonsOf(session, session.teams, session.policies);
   const tasks = settingsOf(session).demonstrationsPerStep;
   return Array.from({ length: tasks }, (_, task) =>
