@@ -33,7 +33,7 @@ export function createPlanPath(options: PathOptions): Environment<PathTask, Path
     words: notationWords(notation, options.size),
     task: (split, key) => drawTask(options, split, key),
     start: startState,
-    observe: (state, seat) => writeObservation(notation, known(seat), state.board, state.at, state.route),
+    observe: (state, seat) => writeObservation(notation, known(seat), state),
     step: (state, actions) => stepState(state, actions, notation),
     endTurn,
     outcome: outcomeOf,
@@ -50,7 +50,7 @@ export function createPlanPath(options: PathOptions): Environment<PathTask, Path
 function seatDescriptions({ size, plan }: PathOptions): Record<Seat, SeatDescription> {
   const board =
     `The board has ${size} rows and ${size} columns. A cell is a column letter and a row number: a1 is the top left ` +
-    `cell, b1 is to the right of it, a2 is below it. Walls cannot be entered.`;
+    `cell, b1 is to the right of it, a2 is below it. Walls cannot be entered; "bumped" names the one that ended the last plan.`;
   const steps = `with the cells between the moves, like this: c4 right d4 down d5`;
   return {
     scout: {

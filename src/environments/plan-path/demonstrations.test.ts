@@ -84,6 +84,22 @@ describe("demonstrations", () => {
     expect(share).toBeLessThan(0.34);
   });
 
+  it("tell of a wall beside the start in the share asked for, and of none that is not there", () => {
+    const told = drawn({ bumped: 1 }, seats, 1000).filter(({ observation }) =>
+      observation.includes("bumped"),
+    );
+    // A cell has about three and a half neighbours, each a wall with p = .22: 1 - .78^3.5 = .58 have one.
+    expect(told.length / 1000).toBeGreaterThan(0.45);
+    expect(told.length / 1000).toBeLessThan(0.7);
+    for (const { observation } of told) {
+      const [, at = "", goal, wall = ""] = /at (\S+)\ngoal (\S+)\nbumped (\S+)/.exec(observation) ?? [];
+      expect(goal).toBeDefined();
+      expect([1, 10]).toContain(Math.abs(cellNamed(at) - cellNamed(wall)));
+      expect(observation.split("\n")[0]?.split(" ")).toContain(wall);
+    }
+    expect(drawn({ bumped: 0 }).some(({ observation }) => observation.includes("bumped"))).toBe(false);
+  });
+
   it("break off after a move as often as asked for, and are best moves until then", () => {
     const environment = pathEnvironment();
     const scouts = of("scout", drawn({ breakOff: 0.5, scout: 1 }, seats, 2000));

@@ -2,9 +2,10 @@
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
-import type { Board } from "./board.ts";
+import { type Board, isFree } from "./board.ts";
+import { neighbourTable } from "./cells.ts";
 import { drawTask, drawTasksOn, type PathTask } from "./generate.ts";
-import { writeObservation, writePlan, writeRoute } from "./notation.ts";
+import { type Scene, writeObservation, writePlan, writeRoute } from "./notation.ts";
 import type { PathOptions } from "./options.ts";
 import { canonicalPath, randomPath } from "./solver.ts";
 
@@ -29,30 +30,36 @@ function demonstrateTask(
   const team = seats.includes("scout") && seats.includes("planner");
   const scouts = team ? drawFloat(generator) < options.demonstrations.scout : seats.includes("scout");
   const best = demonstratedPath(options, task, generator);
-  if (scouts) return scoutExample(options, task, best);
+  const scene = {
+    board: task.board,
+    at: task.start,
+    bumped: bumpedBefore(options, task, generator),
+    route: null,
+  };
+  if (scouts) return scoutExample(options, scene, best);
   const seen = team ? seenRoute(options, task, best, generator) : null;
   // A good route is followed; a wrong one says nothing about which shortest path is meant.
   const taken = seen === null || seen === best ? best : demonstratedPath(options, task, generator);
-  return plannerExample(options, task, seen, taken);
+  return plannerExample(options, { ...scene, route: seen }, taken);
 }
 
-function scoutExample(
-  options: PathOptions,
-  { board, start }: PathTask,
-  path: readonly number[],
-): Demonstration {
-  const observation = writeObservation(notationOf(options), "scout", board, start, null);
-  return { seat: "scout", observation, action: writeRoute(board.size, path) };
+/** As if a plan had just ended at a wall beside the start. Null where there is none, and in most examples. */
+function bumpedBefore(options: PathOptions, { board, start }: PathTask, generator: Generator): number | null {
+  if (drawFloat(generator) >= options.demonstrations.bumped) return null;
+  const table = neighbourTable(board.size);
+  const beside = [0, 1, 2, 3].map((move) => table[4 * start + move] ?? -1);
+  const walls = beside.filter((cell) => cell >= 0 && !isFree(board, cell));
+  return walls[drawInt(generator, Math.max(1, walls.length))] ?? null;
 }
 
-function plannerExample(
-  options: PathOptions,
-  { board, start }: PathTask,
-  seen: readonly number[] | null,
-  taken: readonly number[],
-): Demonstration {
-  const observation = writeObservation(notationOf(options), "planner", board, start, seen);
-  return { seat: "planner", observation, action: writePlan(options.plan, board.size, taken) };
+function scoutExample(options: PathOptions, scene: Scene, path: readonly number[]): Demonstration {
+  const observation = writeObservation(notationOf(options), "scout", scene);
+  return { seat: "scout", observation, action: writeRoute(scene.board.size, path) };
+}
+
+function plannerExample(options: PathOptions, scene: Scene, path: readonly number[]): Demonstration {
+  const observation = writeObservation(notationOf(options), "planner", scene);
+  return { seat: "planner", observation, action: writePlan(options.plan, scene.board.size, path) };
 }
 
 function notationOf(options: PathOptions): { board: PathOptions["notation"]; plan: PathOptions["plan"] } {

@@ -171,8 +171,8 @@ describe("what the original paid for", () => {
 
   it("after a turn that failed the prompt shows where the agent stands (there the start, always)", () => {
     const { state } = environment.step(environment.start(taskOf("S.. .#. .#G")), { planner: "right down" });
-    expect(environment.observe(state, "scout")).toBe("walls b2 b3\nat b1\ngoal c3\nroute");
-    expect(environment.observe(state, "planner")).toBe("walls b2 b3\nat b1\ngoal c3\nplan");
+    expect(environment.observe(state, "scout")).toBe("walls b2 b3\nat b1\ngoal c3\nbumped b2\nroute");
+    expect(environment.observe(state, "planner")).toBe("walls b2 b3\nat b1\ngoal c3\nbumped b2\nplan");
   });
 });
 

@@ -13,6 +13,7 @@ import { canonicalPath } from "./solver.ts";
 import { anyTask, taskOf } from "./test-boards.ts";
 
 const { board, start } = taskOf("S#G .#. ...");
+const scene = { board, at: start, bumped: null, route: null };
 
 describe("an observation", () => {
   it.each([
@@ -20,22 +21,31 @@ describe("an observation", () => {
     ["grid", ". # .\n. # .\n. . ."],
     ["named-grid", "a1 # c1\na2 # c2\na3 b3 c3"],
   ] as const)("shows the board as a %s", (notation, text) => {
-    const observation = writeObservation({ board: notation, plan: "moves" }, "scout", board, start, null);
+    const observation = writeObservation({ board: notation, plan: "moves" }, "scout", scene);
     expect(observation).toBe(`${text}\nat a1\ngoal c1\nroute`);
   });
 
   it("ends for the planner with the scout's route and the word for a plan", () => {
     const notation = { board: "list", plan: "moves" } as const;
-    expect(writeObservation(notation, "planner", board, 3, [3, 6])).toBe(
+    expect(writeObservation(notation, "planner", { ...scene, at: 3, route: [3, 6] })).toBe(
       "walls b1 b2\nat a2\ngoal c1\nscout a2 a3\nplan",
     );
-    expect(writeObservation(notation, "planner", board, 3, [])).toContain("\nscout none\n");
-    expect(writeObservation(notation, "planner", board, 3, null)).not.toContain("scout");
+    expect(writeObservation(notation, "planner", { ...scene, at: 3, route: [] })).toContain("\nscout none\n");
+    expect(writeObservation(notation, "planner", { ...scene, at: 3 })).not.toContain("scout");
+  });
+
+  it("names the wall that ended the last plan", () => {
+    const notation = { board: "list", plan: "moves" } as const;
+    expect(writeObservation(notation, "scout", { ...scene, bumped: 1 })).toBe(
+      "walls b1 b2\nat a1\ngoal c1\nbumped b1\nroute",
+    );
   });
 
   it("says that there are no walls", () => {
     const open = taskOf("S.. ... ..G").board;
-    expect(writeObservation({ board: "list", plan: "moves" }, "scout", open, 0, null)).toMatch(/^walls\n/);
+    expect(writeObservation({ board: "list", plan: "moves" }, "scout", { ...scene, board: open })).toMatch(
+      /^walls\n/,
+    );
   });
 });
 
@@ -55,7 +65,12 @@ describe("what is written", () => {
         const moves = readMoves(plan, size, notation.plan === "steps");
         expect(moves.items).toHaveLength(path.length - 1);
         expect(moves.wellFormed).toBe(true);
-        const observation = writeObservation(notation, "planner", task.board, task.start, path);
+        const observation = writeObservation(notation, "planner", {
+          board: task.board,
+          at: task.start,
+          bumped: task.board.goal,
+          route: path,
+        });
         const known = new Set(notationWords(notation, size));
         const words = `${observation}\n${route}\n${plan}`.split(/[ \n]/);
         expect(words.filter((word) => !known.has(word))).toEqual([]);

@@ -21,16 +21,21 @@ export interface Notation {
 /** The last word of an observation says what is to be written: roles that share a policy see which one they are. */
 const cues = { scout: "route", planner: "plan" } as const;
 
-/** `route`: the scout's in this turn; null where no scout has acted. */
-export function writeObservation(
-  notation: Notation,
-  seat: "scout" | "planner",
-  board: Board,
-  at: number,
-  route: readonly number[] | null,
-): string {
+/** What an observation tells besides whom it is for. */
+export interface Scene {
+  readonly board: Board;
+  readonly at: number;
+  /** The wall the last plan ran into; null: none. */
+  readonly bumped: number | null;
+  /** The scout's in this turn; null where no scout has acted. */
+  readonly route: readonly number[] | null;
+}
+
+export function writeObservation(notation: Notation, seat: "scout" | "planner", scene: Scene): string {
+  const { board, at, bumped, route } = scene;
   const names = cellNames(board.size);
   const lines = [boardText(notation.board, board), `at ${names[at]}`, `goal ${names[board.goal]}`];
+  if (bumped !== null) lines.push(`bumped ${names[bumped]}`);
   if (seat === "planner" && route !== null) lines.push(`scout ${writeRoute(board.size, route) || "none"}`);
   return [...lines, cues[seat]].join("\n");
 }
@@ -62,7 +67,17 @@ function moveWord(size: number, difference: number): string {
 /** Every word that can occur, in a fixed order. */
 export function notationWords(notation: Notation, size: number): string[] {
   const marks = { list: ["walls"], grid: ["#", "."], "named-grid": ["#"] }[notation.board];
-  return [...marks, "at", "goal", "scout", "none", ...Object.values(cues), ...moveWords, ...cellNames(size)];
+  return [
+    ...marks,
+    "at",
+    "goal",
+    "bumped",
+    "scout",
+    "none",
+    ...Object.values(cues),
+    ...moveWords,
+    ...cellNames(size),
+  ];
 }
 
 function boardText(notation: BoardNotation, board: Board): string {

@@ -34,6 +34,11 @@ export const pathOptions = z.strictObject({
         .describe(
           "Probability that a demonstrated path breaks off after a move: above 0, demonstrations show good first moves and leave it to reinforcement to finish.",
         ),
+      bumped: share
+        .default(0.3)
+        .describe(
+          "Share of the examples that tell of a wall bumped into, where there is one beside the start.",
+        ),
       alone: share.default(0.25).describe("Share of a team's planner examples that show no scout's route."),
       wrongRoute: share
         .default(0.1)

@@ -33,7 +33,7 @@ describe("the planner", () => {
     expect(state.at).toBe(3);
     expect(rewards["planner"]?.reason).toBe("bumped into the wall at b2 going right from a2");
     expect(rewards["planner"]?.team).toBeCloseTo(1 / 6, 12);
-    expect(environment.observe(state, "planner")).toBe("walls b1 b2\nat a2\ngoal c1\nplan");
+    expect(environment.observe(state, "planner")).toBe("walls b1 b2\nat a2\ngoal c1\nbumped b2\nplan");
     expect(planned("down right right up up", state).done).toBe(true);
   });
 
@@ -138,4 +138,13 @@ describe("the scout", () => {
 it("a seat that is none is the caller's mistake", () => {
   expect(() => environment.step(start, { pilot: "up" })).toThrow('plan-path has no seat "pilot"');
   expect(() => environment.observe(start, "pilot")).toThrow("it has scout and planner");
+});
+
+it("remembers the wall that ended a plan until the next plan, and neither edges nor jumps", () => {
+  const bumped = planned("down right").state;
+  expect(bumped).toMatchObject({ at: 3, bumped: 4 });
+  expect(environment.observe(bumped, "scout")).toContain("\nbumped b2\n");
+  expect(scouted("a2 a3", bumped).state.bumped).toBe(4);
+  expect(planned("down", bumped).state.bumped).toBeNull();
+  expect(planned("up").state.bumped).toBeNull();
 });

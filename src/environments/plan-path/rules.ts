@@ -20,6 +20,8 @@ export type PathState = {
   readonly closest: number;
   /** What the scout proposed from here in this turn, cells of the board only; null: no scout has acted. */
   readonly route: readonly number[] | null;
+  /** The wall that ended the last plan, for as long as the agent stands before it; null: none did. */
+  readonly bumped: number | null;
   /** The cells of the last plan that was carried out, for people. */
   readonly path: readonly number[];
 };
@@ -28,7 +30,15 @@ export type PathState = {
 const jump = -1;
 
 export function startState({ board, start }: PathTask): PathState {
-  return { board, start, at: start, closest: distanceAt(board, start), route: null, path: [start] };
+  return {
+    board,
+    start,
+    at: start,
+    closest: distanceAt(board, start),
+    route: null,
+    bumped: null,
+    path: [start],
+  };
 }
 
 export function stepState(
@@ -48,7 +58,8 @@ export function stepState(
     } else {
       const tried = carryOut(state, text, notation);
       rewards[seat] = tried.reward;
-      next = { ...next, at: tried.at, path: tried.path, closest: Math.min(state.closest, tried.distance) };
+      const { at, path, bumped } = tried;
+      next = { ...next, at, path, bumped, closest: Math.min(state.closest, tried.distance) };
     }
   }
   // A route starts where it was proposed: once the agent has moved, it is out of date.
@@ -98,6 +109,7 @@ interface Judged {
   readonly at: number;
   readonly distance: number;
   readonly path: readonly number[];
+  readonly bumped: number | null;
   readonly reward: ActionReward;
 }
 
@@ -117,13 +129,15 @@ function judge(state: PathState, moves: readonly number[], wellFormed: boolean, 
     atStart: distanceAt(state.board, state.start),
     problem: empty ?? walked.problem ?? around,
   });
-  return { at, distance, path: walked.path, reward };
+  return { at, distance, path: walked.path, bumped: walked.bumped, reward };
 }
 
 interface Walk {
   /** Cells from the first to the last, both included. */
   readonly path: readonly number[];
   readonly problem: string | undefined;
+  /** The wall that ended the walk. */
+  readonly bumped: number | null;
 }
 
 /** Walks until the goal, or until the first move that is not possible, which ends the plan. */
@@ -132,13 +146,14 @@ function walk(board: Board, from: number, moves: readonly number[]): Walk {
   const path = [from];
   let at = from;
   for (const move of moves) {
-    if (at === board.goal) return { path, problem: "went on after the goal" };
+    if (at === board.goal) return { path, problem: "went on after the goal", bumped: null };
     const next = move === jump ? -1 : (table[4 * at + move] ?? -1);
-    if (next < 0 || !isFree(board, next)) return { path, problem: bump(board, at, move, next) };
+    if (next < 0) return { path, problem: bump(board, at, move, next), bumped: null };
+    if (!isFree(board, next)) return { path, problem: bump(board, at, move, next), bumped: next };
     path.push(next);
     at = next;
   }
-  return { path, problem: undefined };
+  return { path, problem: undefined, bumped: null };
 }
 
 function bump(board: Board, at: number, move: number, next: number): string {
