@@ -17,7 +17,13 @@ import { canonicalPath, randomPath } from "./solver.ts";
 export function demonstrate(options: PathOptions, key: Key, seats: readonly string[]): Demonstration[] {
   const first = drawTask(options, "train", childKey(key, "task"));
   const generator = generatorOf(childKey(key, "paths"));
-  const more = drawTasksOn(first.board, "train", generator, options.demonstrations.tasksPerBoard - 1);
+  const more = drawTasksOn(
+    first.board,
+    options,
+    "train",
+    generator,
+    options.demonstrations.tasksPerBoard - 1,
+  );
   return [first, ...more].map((task) => demonstrateTask(options, task, seats, generator));
 }
 

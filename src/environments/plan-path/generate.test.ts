@@ -97,7 +97,7 @@ describe("a split", () => {
 describe("tasks on the same walls", () => {
   it("have ends of their own and stay in their split", () => {
     const [first] = many;
-    const tasks = drawTasksOn(first?.board as Board, "train", generatorOf(rootKey(3)), 8);
+    const tasks = drawTasksOn(first?.board as Board, options, "train", generatorOf(rootKey(3)), 8);
     expect(tasks).toHaveLength(8);
     expect(new Set(tasks.map(({ board }) => board.walls))).toEqual(new Set([first?.board.walls]));
     expect(new Set(tasks.map(({ board }) => splitOf(board)))).toEqual(new Set(["train"]));
@@ -106,7 +106,13 @@ describe("tasks on the same walls", () => {
 
   it("may be fewer than asked for", () => {
     expect(
-      drawTasksOn({ size: 3, walls: "########.", goal: 8 }, "train", generatorOf(rootKey(3)), 4),
+      drawTasksOn(
+        { size: 3, walls: "########.", goal: 8 },
+        { size: 3, obstacles: 0.5 },
+        "train",
+        generatorOf(rootKey(3)),
+        4,
+      ),
     ).toEqual([]);
   });
 });

@@ -18,6 +18,8 @@ export interface BoardOptions {
   readonly size: number;
   /** Probability that a cell is blocked. */
   readonly obstacles: number;
+  /** A training task is the one with the longest way among this many draws; held-out tasks never are. Absent: 1. */
+  readonly longestOf?: number | undefined;
 }
 
 const mostDraws = 10_000;
@@ -34,11 +36,11 @@ export function longestPath(size: number): number {
 export function drawTask(options: BoardOptions, split: Split, key: Key): PathTask {
   const generator = generatorOf(childKey(key, split));
   const blocked = new Uint8Array(options.size ** 2);
-  for (let draw = 0; draw < mostDraws; draw++) {
+  const task = longest(candidatesOf(options, split), mostDraws, () => {
     drawWalls(generator, options, blocked);
-    const task = drawEnds(generator, options.size, split, blocked);
-    if (task !== undefined) return task;
-  }
+    return drawEnds(generator, options.size, split, blocked);
+  });
+  if (task !== undefined) return task;
   const { size, obstacles } = options;
   throw new TroupeError(
     "bad_recipe",
@@ -47,14 +49,40 @@ export function drawTask(options: BoardOptions, split: Split, key: Key): PathTas
 }
 
 /** Up to `count` tasks of the split on the walls of one board, with starts and goals of their own. */
-export function drawTasksOn(board: Board, split: Split, generator: Generator, count: number): PathTask[] {
+export function drawTasksOn(
+  board: Board,
+  options: BoardOptions,
+  split: Split,
+  generator: Generator,
+  count: number,
+): PathTask[] {
   const blocked = blockedCells(board);
-  const tasks: PathTask[] = [];
-  for (let draw = 0; draw < 100 * count && tasks.length < count; draw++) {
-    const task = drawEnds(generator, board.size, split, blocked);
-    if (task !== undefined) tasks.push(task);
+  const candidates = candidatesOf(options, split);
+  const draw = (): Candidate | undefined => drawEnds(generator, board.size, split, blocked);
+  const tasks = Array.from({ length: count }, () => longest(candidates, 100 * candidates, draw));
+  return tasks.filter((task) => task !== undefined);
+}
+
+interface Candidate {
+  readonly task: PathTask;
+  /** Moves from start to goal. */
+  readonly length: number;
+}
+
+function candidatesOf({ longestOf }: BoardOptions, split: Split): number {
+  return split === "train" ? (longestOf ?? 1) : 1;
+}
+
+/** The task with the longest way among the first `candidates` draws that are tasks; the first of equals. */
+function longest(candidates: number, draws: number, draw: () => Candidate | undefined): PathTask | undefined {
+  let best: Candidate | undefined;
+  for (let tried = 0, found = 0; tried < draws && found < candidates; tried++) {
+    const candidate = draw();
+    if (candidate === undefined) continue;
+    found++;
+    if (best === undefined || candidate.length > best.length) best = candidate;
   }
-  return tasks;
+  return best?.task;
 }
 
 /**
@@ -88,7 +116,7 @@ function drawEnds(
   size: number,
   split: Split,
   blocked: Uint8Array,
-): PathTask | undefined {
+): Candidate | undefined {
   const free = blocked.reduce((count, wall) => count + 1 - wall, 0);
   if (free < 2) return undefined;
   const first = drawInt(generator, free);
@@ -101,7 +129,7 @@ function drawEnds(
   const length = distances[start] ?? 0;
   if (length < 1 || length > longestPath(size)) return undefined;
   const walls = Array.from(blocked, (cell) => (cell === 1 ? "#" : ".")).join("");
-  return { board: { size, walls, goal }, start };
+  return { task: { board: { size, walls, goal }, start }, length };
 }
 
 function freeCell(blocked: Uint8Array, count: number): number {

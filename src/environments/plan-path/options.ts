@@ -8,6 +8,13 @@ const share = z.number().min(0).max(1);
 export const pathOptions = z.strictObject({
   size: z.int().min(3).max(largestSize).default(10).describe("Rows and columns of a board."),
   obstacles: z.number().min(0).max(0.5).default(0.22).describe("Probability that a cell is blocked."),
+  longestOf: z
+    .int()
+    .min(1)
+    .default(1)
+    .describe(
+      "A training task is the one with the longest way among this many draws; held-out boards stay as they are drawn.",
+    ),
   notation: z.enum(boardNotations).default("list").describe("How the board is written for a model."),
   plan: z
     .enum(planNotations)
