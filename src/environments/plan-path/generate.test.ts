@@ -97,7 +97,13 @@ describe("a split", () => {
 describe("tasks on the same walls", () => {
   it("have ends of their own and stay in their split", () => {
     const [first] = many;
-    const tasks = drawTasksOn(first?.board as Board, options, "train", generatorOf(rootKey(3)), 8);
+    const tasks = drawTasksOn(
+      first?.board as Board,
+      { size: 10, obstacles: 0.22 },
+      "train",
+      generatorOf(rootKey(3)),
+      8,
+    );
     expect(tasks).toHaveLength(8);
     expect(new Set(tasks.map(({ board }) => board.walls))).toEqual(new Set([first?.board.walls]));
     expect(new Set(tasks.map(({ board }) => splitOf(board)))).toEqual(new Set(["train"]));
