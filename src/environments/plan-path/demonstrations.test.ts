@@ -84,13 +84,13 @@ describe("demonstrations", () => {
     expect(share).toBeLessThan(0.34);
   });
 
-  it("tell of a wall beside the start in the share asked for, and of none that is not there", () => {
+  it("tell of a wall in the straight way in the share asked for, and of none that is not there", () => {
     const told = drawn({ bumped: 1 }, seats, 1000).filter(({ observation }) =>
       observation.includes("bumped"),
     );
-    // A cell has about three and a half neighbours, each a wall with p = .22: 1 - .78^3.5 = .58 have one.
-    expect(told.length / 1000).toBeGreaterThan(0.45);
-    expect(told.length / 1000).toBeLessThan(0.7);
+    // One or two neighbours lie nearer to the goal, each a wall with p = .22: between .22 and 1 - .78² = .39 have one.
+    expect(told.length / 1000).toBeGreaterThan(0.22);
+    expect(told.length / 1000).toBeLessThan(0.43);
     for (const { observation } of told) {
       const [, at = "", goal, wall = ""] = /at (\S+)\ngoal (\S+)\nbumped (\S+)/.exec(observation) ?? [];
       expect(goal).toBeDefined();

@@ -49,13 +49,20 @@ function demonstrateTask(
   return plannerExample(options, { ...scene, route: seen }, taken);
 }
 
-/** As if a plan had just ended at a wall beside the start. Null where there is none, and in most examples. */
+/** As if a plan straight towards the goal had just ended at a wall. Null where none is in the way, and in other examples. */
 function bumpedBefore(options: PathOptions, { board, start }: PathTask, generator: Generator): number | null {
   if (drawFloat(generator) >= options.demonstrations.bumped) return null;
   const table = neighbourTable(board.size);
   const beside = [0, 1, 2, 3].map((move) => table[4 * start + move] ?? -1);
   const walls = beside.filter((cell) => cell >= 0 && !isFree(board, cell));
-  return walls[drawInt(generator, Math.max(1, walls.length))] ?? null;
+  const nearer = walls.filter((cell) => straightLine(board, cell) < straightLine(board, start));
+  return nearer[drawInt(generator, Math.max(1, nearer.length))] ?? null;
+}
+
+/** Moves to the goal if there were no walls. */
+function straightLine({ size, goal }: Board, cell: number): number {
+  const rows = Math.abs(Math.floor(cell / size) - Math.floor(goal / size));
+  return rows + Math.abs((cell % size) - (goal % size));
 }
 
 function scoutExample(options: PathOptions, scene: Scene, path: readonly number[]): Demonstration {
