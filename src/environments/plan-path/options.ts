@@ -42,9 +42,9 @@ export const pathOptions = z.strictObject({
           "Probability that a demonstrated path breaks off after a move: above 0, demonstrations show good first moves and leave it to reinforcement to finish.",
         ),
       bumped: share
-        .default(0.3)
+        .default(0.5)
         .describe(
-          "Share of the examples that tell of a wall bumped into, where there is one beside the start.",
+          "Share of the examples that tell of a wall bumped into, where one stands in the straight way.",
         ),
       alone: share.default(0.25).describe("Share of a team's planner examples that show no scout's route."),
       wrongRoute: share
