@@ -34,15 +34,6 @@ export const presets = {
     intermediateSize: 384,
     maxLength: 1024,
   },
-  deep: {
-    ...common,
-    hiddenSize: 128,
-    layers: 6,
-    heads: 4,
-    keyValueHeads: 4,
-    intermediateSize: 384,
-    maxLength: 1024,
-  },
   small: {
     ...common,
     hiddenSize: 192,

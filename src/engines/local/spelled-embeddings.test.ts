@@ -6,8 +6,11 @@ const width = 256;
 const table = spelledEmbeddings(words, width, 3, 0.03);
 const row = (index: number) => table.subarray(index * width, (index + 1) * width);
 
+function dot(a: Float32Array, b: Float32Array): number {
+  return a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);
+}
+
 function cosine(a: Float32Array, b: Float32Array): number {
-  const dot = (x: Float32Array, y: Float32Array) => x.reduce((sum, value, i) => sum + value * (y[i] ?? 0), 0);
   return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 
@@ -29,8 +32,7 @@ describe("spelled embeddings", () => {
 
   it("of a long word are no louder than those of a short one", () => {
     const norms = ["ab", "abcdefghijklmnop"].map((word) => {
-      const [values] = [spelledEmbeddings([word], width, 1, 0.03)];
-      return Math.hypot(...values);
+      return Math.hypot(...spelledEmbeddings([word], width, 1, 0.03));
     });
     // Parts of the short word fill two places of four, those of the long one all four: √2 and noise.
     expect((norms[1] ?? 0) / (norms[0] ?? 1)).toBeLessThan(1.8);

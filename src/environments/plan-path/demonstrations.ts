@@ -15,15 +15,10 @@ import { canonicalPath, randomPath } from "./solver.ts";
  * not learn to follow blindly, and a share none, so that it also learns to plan alone.
  */
 export function demonstrate(options: PathOptions, key: Key, seats: readonly string[]): Demonstration[] {
-  const first = drawTask(options, "train", childKey(key, "task"));
+  // All lengths alike: the last steps before the goal are learned from short ways.
+  const first = drawTask({ ...options, longestOf: 1 }, "train", childKey(key, "task"));
   const generator = generatorOf(childKey(key, "paths"));
-  const more = drawTasksOn(
-    first.board,
-    options,
-    "train",
-    generator,
-    options.demonstrations.tasksPerBoard - 1,
-  );
+  const more = drawTasksOn(first.board, "train", generator, options.demonstrations.tasksPerBoard - 1);
   return [first, ...more].map((task) => demonstrateTask(options, task, seats, generator));
 }
 

@@ -1,11 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TroupeError } from "../../errors.ts";
-import { childKey, rootKey } from "../../random.ts";
+import { childKey, generatorOf, keyAt, rootKey } from "../../random.ts";
 import type { Split } from "../environment.ts";
 import { type Board, distancesTo, isFree } from "./board.ts";
 import { drawTask, drawTasksOn, longestPath, splitOf } from "./generate.ts";
-import { generatorOf } from "../../random.ts";
 
 const paper = { size: 10, obstacles: 0.22 };
 const many = Array.from({ length: 2000 }, (_, index) =>
@@ -94,16 +93,26 @@ describe("a split", () => {
   });
 });
 
+function meanLength(split: Split, longestOf: number): number {
+  const lengths = Array.from({ length: 1000 }, (_, index) => {
+    const task = drawTask({ size: 10, obstacles: 0.22, longestOf }, split, keyAt(rootKey(8), index));
+    return distancesTo(task.board)[task.start] ?? 0;
+  });
+  return lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
+}
+
+describe("the longest of several draws", () => {
+  it("is longer in training, and changes nothing in evaluation", () => {
+    // The mean is 7.5 with a deviation of 4, so the standard error of these means is below .15.
+    expect(meanLength("train", 3)).toBeGreaterThan(meanLength("train", 1) + 2);
+    expect(meanLength("heldOut", 3)).toBe(meanLength("heldOut", 1));
+  });
+});
+
 describe("tasks on the same walls", () => {
   it("have ends of their own and stay in their split", () => {
     const [first] = many;
-    const tasks = drawTasksOn(
-      first?.board as Board,
-      { size: 10, obstacles: 0.22 },
-      "train",
-      generatorOf(rootKey(3)),
-      8,
-    );
+    const tasks = drawTasksOn(first?.board as Board, "train", generatorOf(rootKey(3)), 8);
     expect(tasks).toHaveLength(8);
     expect(new Set(tasks.map(({ board }) => board.walls))).toEqual(new Set([first?.board.walls]));
     expect(new Set(tasks.map(({ board }) => splitOf(board)))).toEqual(new Set(["train"]));
@@ -112,13 +121,7 @@ describe("tasks on the same walls", () => {
 
   it("may be fewer than asked for", () => {
     expect(
-      drawTasksOn(
-        { size: 3, walls: "########.", goal: 8 },
-        { size: 3, obstacles: 0.5 },
-        "train",
-        generatorOf(rootKey(3)),
-        4,
-      ),
+      drawTasksOn({ size: 3, walls: "########.", goal: 8 }, "train", generatorOf(rootKey(3)), 4),
     ).toEqual([]);
   });
 });

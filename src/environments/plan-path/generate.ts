@@ -36,7 +36,8 @@ export function longestPath(size: number): number {
 export function drawTask(options: BoardOptions, split: Split, key: Key): PathTask {
   const generator = generatorOf(childKey(key, split));
   const blocked = new Uint8Array(options.size ** 2);
-  const task = longest(candidatesOf(options, split), mostDraws, () => {
+  const candidates = split === "train" ? (options.longestOf ?? 1) : 1;
+  const task = longest(candidates, mostDraws, () => {
     drawWalls(generator, options, blocked);
     return drawEnds(generator, options.size, split, blocked);
   });
@@ -49,17 +50,10 @@ export function drawTask(options: BoardOptions, split: Split, key: Key): PathTas
 }
 
 /** Up to `count` tasks of the split on the walls of one board, with starts and goals of their own. */
-export function drawTasksOn(
-  board: Board,
-  options: BoardOptions,
-  split: Split,
-  generator: Generator,
-  count: number,
-): PathTask[] {
+export function drawTasksOn(board: Board, split: Split, generator: Generator, count: number): PathTask[] {
   const blocked = blockedCells(board);
-  const candidates = candidatesOf(options, split);
   const draw = (): Candidate | undefined => drawEnds(generator, board.size, split, blocked);
-  const tasks = Array.from({ length: count }, () => longest(candidates, 100 * candidates, draw));
+  const tasks = Array.from({ length: count }, () => longest(1, 100, draw));
   return tasks.filter((task) => task !== undefined);
 }
 
@@ -67,10 +61,6 @@ interface Candidate {
   readonly task: PathTask;
   /** Moves from start to goal. */
   readonly length: number;
-}
-
-function candidatesOf({ longestOf }: BoardOptions, split: Split): number {
-  return split === "train" ? (longestOf ?? 1) : 1;
 }
 
 /** The task with the longest way among the first `candidates` draws that are tasks; the first of equals. */

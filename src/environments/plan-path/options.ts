@@ -13,7 +13,7 @@ export const pathOptions = z.strictObject({
     .min(1)
     .default(1)
     .describe(
-      "A training task is the one with the longest way among this many draws; held-out boards stay as they are drawn.",
+      "A training episode gets the task with the longest way among this many draws; demonstrations and held-out boards stay as they are drawn.",
     ),
   notation: z.enum(boardNotations).default("list").describe("How the board is written for a model."),
   plan: z
