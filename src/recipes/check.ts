@@ -90,8 +90,9 @@ function checkPolicies(
 }
 
 function checkModelPath(path: Path, directory: string): readonly Refusal[] {
-  if (existsSync(join(directory, "config.json"))) return [];
-  const what = existsSync(directory) ? `no config.json in ${directory}` : `${directory} does not exist`;
+  const missing = ["config.json", "tokenizer.json"].find((file) => !existsSync(join(directory, file)));
+  if (missing === undefined) return [];
+  const what = existsSync(directory) ? `no ${missing} in ${directory}` : `${directory} does not exist`;
   const fix = "give a model directory in the Hugging Face layout, or make one with `troupe init`";
   return [{ path, problem: what, fix }];
 }

@@ -54,7 +54,7 @@ function explainUnion(
   context: Context,
 ): readonly Mistake[] {
   const found = treeAt(context.tree, path);
-  const given = found?.kind === "mapping" ? Object.keys(plainOf(found) as object) : [];
+  const given = givenKeys(found);
   const branches = shape?.anyOf ?? [];
   const branch = branches.findIndex((each) => keysOf(each).some((key) => given.includes(key)));
   const issues = issue.errors[branch];
@@ -62,13 +62,26 @@ function explainUnion(
   return [wrongValue(issue, path, shape, context.tree)];
 }
 
-function unknownKey(path: Path, parent: JsonSchema | undefined, tree: Tree): Mistake {
+/** @param parent of the mapping that the key stands in; where any name will do, its neighbours are the valid names */
+export function unknownKey(path: Path, parent: JsonSchema | undefined, tree: Tree): Mistake {
   const key = String(path.at(-1));
-  const valid = keysOf(parent);
-  if (valid.includes(key)) return oneOfTwo(path, valid, tree);
+  const known = keysOf(parent);
+  if (known.includes(key)) return oneOfTwo(path, known, tree);
+  const valid = known.length > 0 ? known : givenKeys(treeAt(tree, path.slice(0, -1)));
   const where = path.length === 1 ? "a recipe" : `\`${showKey(path.slice(0, -1))}\``;
-  const fix = `${hintAt(key, valid)}Keys of ${where}: ${valid.length === 0 ? "none" : valid.join(", ")}`;
+  const advice = missingSpace(key) ?? hintAt(key, valid);
+  const fix = `${advice}Keys of ${where}: ${valid.length === 0 ? "none" : valid.join(", ")}`;
   return { origin: keyOriginAt(tree, path), key: showKey(path), problem: "unknown key", fix };
+}
+
+/** `{path:/x}` is one key for YAML. */
+function missingSpace(key: string): string | undefined {
+  const colon = /^([\w-]+):(?=\S)(.*)$/.exec(key);
+  return colon === null ? undefined : `write a space after the colon: \`${colon[1]}: ${colon[2]}\`. `;
+}
+
+function givenKeys(tree: Tree | undefined): readonly string[] {
+  return tree?.kind === "mapping" ? Object.keys(plainOf(tree) as object) : [];
 }
 
 /** Keys of different branches of a union: `preset` and `path` of a model. */
@@ -117,6 +130,7 @@ const otherSpellings: Readonly<Record<string, string>> = {
 /** What somebody used to another notation meant: Python's None, `1_000`, a name nearly right. */
 function hint(value: unknown, shape: JsonSchema | undefined): string | undefined {
   if (typeof value !== "string") return undefined;
+  if (shape?.required?.length === 1 && shape.required[0] === "name") return `write { name: ${value} }`;
   const spelling = otherSpellings[value.trim().toLowerCase()];
   if (spelling === "null") return "write null for the default";
   if (spelling !== undefined && shape?.type === "boolean") return `write ${spelling}`;

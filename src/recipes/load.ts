@@ -1,6 +1,7 @@
 /** A recipe's file and the files it extends, merged into one tree. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { shippedRecipes } from "./shipped.ts";
 import { RecipeError } from "./mistakes.ts";
 import type { Origin } from "./origin.ts";
 import { showPath } from "./origin.ts";
@@ -8,7 +9,10 @@ import type { MappingTree, Tree } from "./tree.ts";
 import { mergeTrees } from "./tree.ts";
 import { parseYaml } from "./yaml.ts";
 
-/** Reads a recipe with what it extends (`extends: other.yaml`, relative to the file that says it). */
+/**
+ * Reads a recipe with what it extends: `extends: other.yaml`, relative to the file that says it, or the name of a recipe
+ * that comes with Troupe.
+ */
 export function loadTree(file: string): MappingTree {
   return loadLayer(resolve(file), [], { kind: "file", file, line: 1, column: 1 });
 }
@@ -39,16 +43,24 @@ function withExtended(tree: MappingTree, file: string, below: readonly string[])
   }
   const own = new Map(tree.entries);
   own.delete("extends");
-  const base = loadLayer(resolve(dirname(file), value.value), below, value.origin);
+  const base = loadLayer(extendedFile(value.value, dirname(file)), below, value.origin);
   const merged = mergeTrees(base, { ...tree, entries: own }) as MappingTree;
   return { ...merged, origin: tree.origin };
+}
+
+function extendedFile(given: string, folder: string): string {
+  const file = resolve(folder, given);
+  const shipped = shippedRecipes();
+  return !existsSync(file) && Object.hasOwn(shipped, given) ? resolve(shipped[given] ?? "") : file;
 }
 
 function readText(file: string, asked: Origin): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    const problem = `cannot read ${showPath(file)}: ${(cause as NodeJS.ErrnoException).code ?? String(cause)}`;
+    const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
+    const why = code === "EISDIR" ? "it is a folder" : code;
+    const problem = `cannot read ${showPath(file)}: ${why}`;
     throw new RecipeError([{ origin: asked, key: "", problem }]);
   }
 }

@@ -69,6 +69,16 @@ describe("a right recipe", () => {
     expect(recipe.environment).toMatchObject({ size: 10 });
   });
 
+  it("takes back what only a lower layer knows: a role, an unknown key", () => {
+    write("lower.yaml", `${rightRecipe}extra: 3\n`);
+    write("upper.yaml", "extends: lower.yaml\nextra: null\nwarmStart: null\n");
+    expect(resolve(["extra=null", "team.turns=null", "team.turns=2"], "upper.yaml").recipe.team.turns).toBe(
+      2,
+    );
+    const alone = resolve(["team.roles.scout=null", "team.phases=[[walker]]", "team.roles.scout=null"]);
+    expect(Object.keys(alone.recipe.team.roles)).toEqual(["walker"]);
+  });
+
   it("knows where each value came from", () => {
     const { originOf } = resolve(["train.steps=7"]);
     expect(originOf(["environment", "size"])).toBe(`${join(folder, "right.yaml")}:4:9`);
@@ -108,6 +118,15 @@ describe("extends", () => {
     write("c.yaml", "extends: nothing.yaml\n");
     expect(refusal([], "c.yaml").message).toMatch(/c\.yaml:1:10: cannot read .*nothing\.yaml: ENOENT/);
   });
+
+  it("takes the name of a recipe that comes with Troupe, unless such a file stands there", () => {
+    write("named.yaml", "extends: plan-path\nname: named\nenvironment: { size: 5 }\n");
+    const { recipe } = resolveRecipe(join(folder, "named.yaml"));
+    expect(recipe).toMatchObject({ name: "named", environment: { name: "plan-path", size: 5 } });
+    write("plan-path", rightRecipe);
+    expect(resolve([], "named.yaml").recipe.environment).toMatchObject({ name: "grid", size: 5 });
+    rmSync(join(folder, "plan-path"));
+  });
 });
 
 describe("mistakes in values", () => {
@@ -136,6 +155,8 @@ describe("mistakes in values", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["train.steps=1_000", 'found "1_000"; write 1000 without quotes or separators'],
     ["seed=None", "write null for the default"],
+    ["algorithm=grpo", 'expected a mapping with the key name, found "grpo"; write { name: grpo }'],
+    ["train=\u001b[31m: {", "not valid YAML"],
     ["team.roles.scout.frozen=yes", 'expected true or false, found "yes"; write true'],
     ["train.schedule=cosin", 'one of constant, linear, cosine, found "cosin"; did you mean cosine?'],
     ["policies.shared.model=3", "the key preset or a mapping with the key path, found 3"],
@@ -200,6 +221,35 @@ describe("overrides of another grammar", () => {
   });
 });
 
+describe("a null that takes nothing back", () => {
+  const cases: readonly (readonly [string, string])[] = [
+    [
+      "policies.shared.model={path:/x, preset: null}",
+      "policies.shared.model.path:/x: unknown key; write a space after the colon: `path: /x`. Keys of `policies.shared.model`: preset, path",
+    ],
+    ["train.stepz=null", "train.stepz: unknown key; did you mean `steps`?"],
+    ["warmstart=null", "warmstart: unknown key; did you mean `warmStart`?"],
+    ["environment.siez=null", "environment.siez: unknown key; did you mean `size`?"],
+    [
+      "algorithm={samples:4}",
+      "algorithm.samples:4: unknown key; write a space after the colon: `samples: 4`.",
+    ],
+    ["team.roles.scuot=null", "team.roles.scuot: unknown key; did you mean `scout`?"],
+  ];
+  it.each(cases)("%s", (override, expected) => {
+    const error = refusal([override]);
+    expect(error.mistakes).toHaveLength(1);
+    expect(error.message).toContain(expected);
+  });
+
+  it("is fine under a key that is known, and under options of an environment that is not", () => {
+    const known = ["environment.walls=null", "algorithm.keep=null", "team.roles.scout.prompt=null"];
+    expect(resolve([...known, "train.topK=null", "evaluation.compare=null"]).recipe.train.topK).toBe(0);
+    const error = refusal(["environment={name: gird, hue: null}"]);
+    expect(error.mistakes.map(({ key }) => key)).toEqual(["environment.name"]);
+  });
+});
+
 describe("impossible combinations", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["team.roles.scout.policy=shard", "no policy `shard`; did you mean `shared`?"],
@@ -214,6 +264,8 @@ describe("impossible combinations", () => {
     ["policies.spare={model: {preset: tiny}}", "policies.spare: no role plays with this policy"],
     ["policies.shared.model.preset=tny", "no preset `tny`; did you mean `tiny`? Presets: tiny, small"],
     ["policies.shared.model={preset: null, path: nowhere}", "nowhere does not exist"],
+    ["policies.shared.model={preset: null, path: .}", "no config.json in ."],
+    ["policies.shared.model={preset: null, path: tests/fixtures/models/qwen3}", "no tokenizer.json in tests"],
     ["algorithm={name: lonely}", "every advantage would be 0; sample at least 2 actions per group"],
     ["environment={name: puzzle}", "puzzle has no solver to demonstrate its tasks; remove warmStart"],
     ["train.minibatches=9", "9 minibatches cannot be made from 8 tasks"],

@@ -14,6 +14,7 @@ import type { Mistake } from "./mistakes.ts";
 import { RecipeError } from "./mistakes.ts";
 import { hintAt } from "./mistakes.ts";
 import { showOrigin } from "./origin.ts";
+import { strayNulls } from "./nulls.ts";
 import { applyOverrides } from "./overrides.ts";
 import type { Recipe } from "./schema.ts";
 import { recipeSchema } from "./schema.ts";
@@ -47,10 +48,13 @@ export function resolveRecipe(
 function resolveTree(tree: MappingTree, catalog: Catalog): ResolvedRecipe {
   const plain = plainOf(tree) as Record<string, unknown>;
   const parsed = recipeSchema.safeParse(plain);
-  const mistakes: Mistake[] = parsed.success ? [] : [...explain(parsed.error.issues, tree, recipeShape())];
+  const stray = strayNulls(tree, wholeShape(plain, catalog));
+  const mistakes: Mistake[] = [...stray];
+  if (!parsed.success)
+    mistakes.push(...withoutParents(explain(parsed.error.issues, tree, recipeShape()), stray));
   const environment = choose("environment", plain, catalog.environments, tree, mistakes);
   const algorithm = choose("algorithm", plain, rowsByName(catalog), tree, mistakes);
-  if (!parsed.success || !environment || !algorithm) throw new RecipeError(mistakes);
+  if (!parsed.success || !environment || !algorithm || stray.length > 0) throw new RecipeError(mistakes);
   const recipe: Recipe = {
     ...parsed.data,
     environment: environment.settings,
@@ -68,6 +72,11 @@ function resolveTree(tree: MappingTree, catalog: Catalog): ResolvedRecipe {
   return { ...resolved, originOf: (path) => describeOrigin(tree, path) };
 }
 
+/** A mapping whose only key was misread is not also told that it lacks one. */
+function withoutParents(mistakes: readonly Mistake[], stray: readonly Mistake[]): readonly Mistake[] {
+  return mistakes.filter(({ key }) => !stray.some((each) => each.key.startsWith(`${key}.`)));
+}
+
 function describeOrigin(tree: MappingTree, path: Path): string {
   const found = treeAt(tree, path);
   if (found === undefined || (found.kind === "scalar" && found.value === null)) return "default";
@@ -77,6 +86,26 @@ function describeOrigin(tree: MappingTree, path: Path): string {
 /** The JSON Schema of a whole recipe, for messages and for editors. */
 export function recipeShape(): JsonSchema {
   return jsonSchemaOf(recipeSchema);
+}
+
+/** With the options of the environment and of the algorithm that the recipe names; nothing of ones that do not exist. */
+function wholeShape(plain: Readonly<Record<string, unknown>>, catalog: Catalog): JsonSchema {
+  const shape = recipeShape();
+  const environment = optionsShape(plain["environment"], catalog.environments);
+  const algorithm = optionsShape(plain["algorithm"], catalog.algorithms);
+  return { ...shape, properties: { ...shape.properties, environment, algorithm } };
+}
+
+function optionsShape(
+  given: unknown,
+  definitions: Readonly<Record<string, { readonly options: unknown }>>,
+): JsonSchema {
+  const name = typeof given === "object" && given !== null && "name" in given ? given.name : undefined;
+  const known = typeof name === "string" && Object.hasOwn(definitions, name);
+  const options = known ? definitions[name]?.options : undefined;
+  if (!(options instanceof ZodType)) return {};
+  const shape = jsonSchemaOf(options);
+  return { ...shape, properties: { name: { type: "string" }, ...shape.properties } };
 }
 
 function rowsByName(catalog: Catalog): Readonly<Record<string, Definition<Algorithm>>> {

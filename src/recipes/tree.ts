@@ -10,6 +10,8 @@ export interface ScalarTree {
   readonly kind: "scalar";
   readonly origin: Origin;
   readonly value: Scalar;
+  /** A null over a value of a lower layer. */
+  readonly takesBack?: true;
 }
 
 export interface SequenceTree {
@@ -34,6 +36,7 @@ export type Path = readonly (string | number)[];
 
 /** A mapping over a mapping merges, key by key; anything else replaces what was there. */
 export function mergeTrees(base: Tree, over: Tree): Tree {
+  if (over.kind === "scalar" && over.value === null) return takeBack(base, over);
   if (base.kind !== "mapping" || over.kind !== "mapping") return over;
   const entries = new Map(base.entries);
   for (const [key, entry] of over.entries) {
@@ -42,6 +45,11 @@ export function mergeTrees(base: Tree, over: Tree): Tree {
     entries.set(key, { keyOrigin: entry.keyOrigin, value });
   }
   return { ...base, entries };
+}
+
+function takeBack(base: Tree, over: ScalarTree): ScalarTree {
+  const nothing = base.kind === "scalar" && base.value === null && base.takesBack !== true;
+  return nothing ? over : { ...over, takesBack: true };
 }
 
 /** `null` takes a key back: the mapping is as if it had never been given. */

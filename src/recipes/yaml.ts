@@ -4,11 +4,14 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yam
 import type { Document } from "yaml";
 import { RecipeError } from "./mistakes.ts";
 import type { Origin } from "./origin.ts";
+import { shorten } from "./origin.ts";
 import type { Entry, Scalar, Tree } from "./tree.ts";
 
 /** A recipe is a page of text. More than this is a mistake, or aliases that multiply without end. */
 const largestTree = 20_000;
 const deepestTree = 64;
+/** More than these of one file say nothing new. */
+const mostErrors = 10;
 
 /** Turns an offset in the text into an origin. */
 export type Locate = (line: number, column: number) => Origin;
@@ -24,14 +27,19 @@ export function parseYaml(text: string, locate: Locate): Tree {
   const errors = [...document.errors, ...document.warnings];
   if (errors.length > 0) {
     throw new RecipeError(
-      errors.map((error) => ({
+      errors.slice(0, mostErrors).map((error) => ({
         origin: place(error.pos[0]),
         key: "",
-        problem: `not valid YAML: ${error.message}`,
+        problem: `not valid YAML: ${printable(error.message)}`,
       })),
     );
   }
   return new Builder(document, place).build(document.contents, 0, place(0));
+}
+
+/** Of a file that is no text, a message would carry whatever bytes to the terminal. */
+function printable(message: string): string {
+  return shorten(message.replaceAll(/\p{Cc}+/gu, " "), 160);
 }
 
 class Builder {
