@@ -179,6 +179,16 @@ describe("models", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain("model written: models/small-sft");
     expect(existsSync(join(cwd, "models", "small-sft", "model.safetensors"))).toBe(true);
+    expect(await run(["sft", "small.yaml"])).toMatchObject({ code: 0 });
+    const own = join(cwd, "own-model");
+    await mkdir(own);
+    for (const fresh of [[], ["--fresh"]]) {
+      const taken = await run(["sft", "small.yaml", "--to", "own-model", ...fresh]);
+      expect(taken).toMatchObject({ code: 2 });
+      expect(taken.stderr).toContain("own-model exists already");
+      expect(await readdir(own)).toEqual([]);
+    }
+    expect(existsSync(join(cwd, "runs", "small-sft-2"))).toBe(false);
     const none = await run(["sft", "small.yaml", "warmStart=null"]);
     expect(none).toMatchObject({ code: 2 });
     expect(none.stderr).toContain("no warmStart");

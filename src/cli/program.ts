@@ -30,7 +30,9 @@ export function makeProgram(): Command {
     .configureOutput({ outputError: (text, write) => write(text + dottedFlagHint(text)) })
     .exitOverride();
   for (const make of commands) {
-    program.addCommand(make().copyInheritedSettings(program));
+    const command = make().copyInheritedSettings(program);
+    for (const inner of command.commands) inner.copyInheritedSettings(program);
+    program.addCommand(command);
   }
   return program;
 }

@@ -55,6 +55,8 @@ describe("what is refused: exit code 2, one clear message, no stack, nothing wri
       ["no role planer; did you mean `planner`?"],
     ],
     ["nothing to play", ["play"], ["name a recipe or an environment"]],
+    ["no runs to compare", ["runs", "compare"], ["missing required argument 'runs'", "COMMAND --help"]],
+    ["a folder that is neither run nor model", ["eval", "."], ["neither a run (no recipe.yaml) nor a model"]],
     ["one run to compare", ["runs", "compare", "a"], ["there is no run a"]],
   ];
 

@@ -9,6 +9,7 @@ import { shorten } from "../recipes/origin.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { readRecipeText } from "../runs/read.ts";
+import { isUnbegun } from "../runs/run.ts";
 
 export interface RunChoice {
   /** Default: the recipe's name. */
@@ -31,6 +32,7 @@ export async function chooseRun(recipe: Recipe, choice: RunChoice): Promise<stri
   if (choice.fresh) return join(choice.runs, freeName(name, choice.runs));
   const directory = join(choice.runs, name);
   if (!existsSync(join(directory, "recipe.yaml"))) return directory;
+  if (await isUnbegun(directory)) return directory;
   const changed = differences(parse(await readRecipeText(directory)), parse(recipeToYaml(recipe)));
   if (changed.length > 0) throw otherRecipe(directory, name, changed, choice);
   return directory;

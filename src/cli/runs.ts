@@ -50,6 +50,10 @@ export async function findRun(given: string, folder: string): Promise<string> {
   for (const directory of [join(folder, given), given]) {
     if (existsSync(join(directory, "recipe.yaml"))) return directory;
   }
+  if (existsSync(given)) {
+    const problem = `${given} is neither a run (no recipe.yaml) nor a model directory (no config.json)`;
+    throw new TroupeError("bad_arguments", problem);
+  }
   const names = (await listRuns(folder)).map((run) => run.name);
   const hint =
     didYouMean(given, names) ?? (names.length === 0 ? noRuns(folder)[0] : `there are ${names.join(", ")}`);

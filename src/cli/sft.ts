@@ -1,10 +1,11 @@
 /** `troupe sft RECIPE`: the warm start alone; writes a model directory for each policy it teaches. */
-import { cp, mkdir } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Command } from "commander";
 import { TroupeError } from "../errors.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
+import { layoutOf } from "../runs/layout.ts";
 import type { RunResult } from "../runs/records.ts";
 import { supervisedRecipe } from "../train/supervise.ts";
 import { trainedPolicies } from "../train/teams.ts";
@@ -40,11 +41,21 @@ export function sftCommand(): Command {
 async function teach(resolved: ResolvedRecipe, options: SftArguments): Promise<void> {
   const run = options.run ?? `${resolved.recipe.name}-sft`;
   const directory = await chooseRun(resolved.recipe, { ...options, run });
+  const target = options.to ?? join("models", basename(directory));
+  checkTarget(target, directory);
   const outcome = await trainAndReport(resolved, directory, options.json === true);
   if (outcome.status !== "finished") return;
-  const target = options.to ?? join("models", basename(directory));
   const written = await copyModels(outcome.result, [...trainedPolicies(resolved.recipe)], directory, target);
   if (!options.json) printLines(["", ...written.map((model) => `model written: ${model}`)]);
+}
+
+/** Only a finished run can have written the models itself; everything else is told before anything is spent. */
+function checkTarget(target: string, run: string): void {
+  if (existsSync(target) && !existsSync(layoutOf(run).result)) throw targetTaken(target);
+}
+
+function targetTaken(target: string): TroupeError {
+  return new TroupeError("bad_arguments", `${target} exists already; give the name of a new directory with --to`);
 }
 
 /** One policy: the folder itself; several: a folder in it for each. */
@@ -59,19 +70,20 @@ async function copyModels(
     const directory = result.policies[name]?.directory;
     if (directory === undefined) continue;
     const to = policies.length === 1 ? target : join(target, name);
-    if (
-      existsSync(to) &&
-      !existsSync(join(to, "config.json")) &&
-      !existsSync(join(to, "adapter_config.json"))
-    ) {
-      throw new TroupeError(
-        "bad_arguments",
-        `${to} exists and is no model directory; give another with --to`,
-      );
-    }
-    await mkdir(dirname(to), { recursive: true });
-    await cp(join(run, directory), to, { recursive: true });
+    await copyModel(join(run, directory), to);
     written.push(to);
   }
   return written;
+}
+
+/** Nothing is written over: a directory that is there already must hold the same files. */
+async function copyModel(from: string, to: string): Promise<void> {
+  if (!existsSync(to)) {
+    await mkdir(dirname(to), { recursive: true });
+    return cp(from, to, { recursive: true });
+  }
+  for (const name of await readdir(from)) {
+    const there = await readFile(join(to, name)).catch(() => null);
+    if (there === null || !there.equals(await readFile(join(from, name)))) throw targetTaken(to);
+  }
 }

@@ -88,7 +88,7 @@ describe("the sampler on the local engine", () => {
     const total = continuations
       .flatMap(({ advantages }) => [...(advantages ?? [])])
       .reduce((sum, one) => sum + one, 0);
-    expect(counts.trained).toBeGreaterThan(20);
+    expect(counts.trained).toBeGreaterThan(5);
     expect(result.tokens).toBe(counts.tokens);
     expect(result.loss).toBeCloseTo(-total, 5); // every ratio is 1
     expect(result.clipped).toBe(0);

@@ -147,6 +147,7 @@ test("a finished run is left as it is", async () => {
 test("another recipe, a folder that is no run, and a second writer are refused", async () => {
   await using run = await openRun(directory, recipe);
   await expect(openRun(directory, recipe)).rejects.toThrow("is being written by process");
+  await run.recordStep(metrics(1), timing(1), []);
   await run.close();
   await expect(openRun(directory, "name: tiny\nseed: 2\n")).rejects.toThrow(
     /recipe\.yaml:2 has "seed: 1", now it is "seed: 2"/,
@@ -154,6 +155,16 @@ test("another recipe, a folder that is no run, and a second writer are refused",
   await fs.writeFile(path.join(root, "thesis.txt"), "");
   await expect(openRun(root, recipe)).rejects.toThrow(/holds .* but no recipe.yaml/);
   expect((await fs.readdir(root)).toSorted()).toEqual(["thesis.txt", "tiny"]);
+});
+
+test("a run that recorded nothing is taken over by another recipe, without the models made for the first", async () => {
+  const run = await openRun(directory, recipe);
+  await fs.mkdir(path.join(run.layout.models, "nano"), { recursive: true });
+  await run.close();
+  const other = "name: tiny\nseed: 2\n";
+  await using again = await openRun(directory, other);
+  expect(await fs.readFile(again.layout.recipe, "utf8")).toBe(other);
+  await expect(fs.stat(again.layout.models)).rejects.toThrow("ENOENT");
 });
 
 test("a file in the way of the folder is said, not crashed at", async () => {

@@ -115,7 +115,11 @@ function makeRun(
 async function settleRecipe(layout: RunLayout, recipe: string): Promise<void> {
   const existing = await fs.readFile(layout.recipe, "utf8").catch(() => null);
   if (existing === recipe) return;
-  if (existing !== null) throw otherRecipe(layout, existing, recipe);
+  if (existing !== null) {
+    if (!(await isUnbegun(layout.directory))) throw otherRecipe(layout, existing, recipe);
+    await fs.rm(layout.models, { recursive: true, force: true });
+    return writeFileDurably(layout.recipe, recipe);
+  }
   const names = await fs.readdir(layout.directory);
   const strange = names.find((name) => !name.startsWith(lockPrefix) && !name.startsWith(temporaryPrefix));
   if (strange !== undefined) {
@@ -125,6 +129,19 @@ async function settleRecipe(layout: RunLayout, recipe: string): Promise<void> {
     );
   }
   await writeFileDurably(layout.recipe, recipe);
+}
+
+/**
+ * Nothing was recorded yet, as when the recipe's model could not be loaded: another recipe may take the folder.
+ * A folder without a recipe is begun by nobody either.
+ */
+export async function isUnbegun(directory: string): Promise<boolean> {
+  const layout = layoutOf(directory);
+  const records = [layout.metrics, layout.timings, layout.evaluations, layout.result];
+  const found = await Promise.all(
+    [...records, layout.checkpoints, layout.episodes].map((file) => fs.stat(file).catch(() => null)),
+  );
+  return found.every((each) => each === null || (each.isFile() && each.size === 0));
 }
 
 function otherRecipe(layout: RunLayout, existing: string, recipe: string): TroupeError {
