@@ -55,7 +55,10 @@ function checkTarget(target: string, run: string): void {
 }
 
 function targetTaken(target: string): TroupeError {
-  return new TroupeError("bad_arguments", `${target} exists already; give the name of a new directory with --to`);
+  return new TroupeError(
+    "bad_arguments",
+    `${target} exists already; give the name of a new directory with --to`,
+  );
 }
 
 /** One policy: the folder itself; several: a folder in it for each. */

@@ -131,10 +131,7 @@ async function settleRecipe(layout: RunLayout, recipe: string): Promise<void> {
   await writeFileDurably(layout.recipe, recipe);
 }
 
-/**
- * Nothing was recorded yet, as when the recipe's model could not be loaded: another recipe may take the folder.
- * A folder without a recipe is begun by nobody either.
- */
+/** Nothing was recorded yet, as when the recipe's model could not be loaded: another recipe may take the folder. */
 export async function isUnbegun(directory: string): Promise<boolean> {
   const layout = layoutOf(directory);
   const records = [layout.metrics, layout.timings, layout.evaluations, layout.result];
