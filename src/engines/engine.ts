@@ -22,6 +22,11 @@ export interface PolicyOptions {
   readonly model: string;
   /** Present: an adapter on the model. Absent: the whole model. */
   readonly adapter?: AdapterOptions;
+  /**
+   * A critic: the model's trunk under a head that gives one number per position instead of the vocabulary's scores. The
+   * head starts at zero. A critic gives values and learns from the loss `value`; it cannot be sampled.
+   */
+  readonly valueHead?: boolean;
 }
 
 export interface SamplingOptions {
@@ -58,12 +63,20 @@ export interface SampledSequence {
 /** One continuation of a shared prompt; all arrays have the length of `tokens`. */
 export interface Continuation {
   readonly tokens: Int32Array;
-  /** cross_entropy: weight of each token (absent: 1). */
+  /** cross_entropy, value: weight of each token (absent: 1). */
   readonly weights?: Float32Array;
   /** importance_sampling, ppo. */
   readonly advantages?: Float32Array;
   /** importance_sampling, ppo: log-probabilities under the policy that sampled. */
   readonly logprobs?: Float32Array;
+  /** importance_sampling, ppo: log-probabilities under a reference policy, for a loss with `kl`. */
+  readonly reference?: Float32Array;
+  /** importance_sampling, ppo: coefficient of the divergence from the reference, for a loss with `kl`. */
+  readonly penalties?: Float32Array;
+  /** value: what the value of each token should be. */
+  readonly targets?: Float32Array;
+  /** value with `clip`: the values the critic gave when the tokens were sampled. */
+  readonly values?: Float32Array;
 }
 
 /** Continuations that share a prompt: it is computed once, forward and backward. */
@@ -73,11 +86,51 @@ export interface Datum {
   readonly continuations: readonly Continuation[];
 }
 
+/**
+ * How the divergence from a reference is estimated from one sampled token, with d = logp − reference
+ * (joschu.net/blog/kl-approx.html): k1 = d, k2 = d²/2, k3 = e^−d − 1 + d. In k3, d is held to ±10, beyond which its
+ * gradient is zero, so that one token cannot outweigh a batch.
+ */
+export type KlEstimator = "k1" | "k2" | "k3";
+
+/** Adds Σ penalties·k to a loss; the gradient is that of k itself. Every continuation then has a reference and penalties. */
+export interface KlTerm {
+  readonly kl?: KlEstimator;
+}
+
+/** −Σ w·logp */
+export interface CrossEntropyLoss {
+  readonly type: "cross_entropy";
+}
+
+/** −Σ ρ·A */
+export interface ImportanceSamplingLoss extends KlTerm {
+  readonly type: "importance_sampling";
+}
+
+/** −Σ min(ρA, clip(ρ, 1−low, 1+high)·A) */
+export interface PpoLoss extends KlTerm {
+  readonly type: "ppo";
+  readonly clipLow: number;
+  readonly clipHigh: number;
+  /** c > 1: where A < 0 the term is at least c·A (arXiv:1912.09729, eq. 5). Absent: off. */
+  readonly dualClip?: number;
+  /**
+   * `sequence`: ρ of every token is that of its continuation, exp(mean(logp − logprobs)) (GSPO, arXiv:2507.18071, eq. 7).
+   * Absent: `token`.
+   */
+  readonly ratio?: "token" | "sequence";
+}
+
+/** ½·Σ w·max((v − target)², (clip(v, old ± clip) − target)²); a critic's. */
+export interface ValueLoss {
+  readonly type: "value";
+  /** Absent: the squared error alone. */
+  readonly clip?: number;
+}
+
 /** Sums over tokens. ρ = exp(logp − logprobs), A = advantages. */
-export type Loss =
-  | { readonly type: "cross_entropy" } // −Σ w·logp
-  | { readonly type: "importance_sampling" } // −Σ ρ·A
-  | { readonly type: "ppo"; readonly clipLow: number; readonly clipHigh: number }; // −Σ min(ρA, clip(ρ, 1−low, 1+high)·A)
+export type Loss = CrossEntropyLoss | ImportanceSamplingLoss | PpoLoss | ValueLoss;
 
 export interface LossResult {
   /** The sum over tokens. */
@@ -87,10 +140,17 @@ export interface LossResult {
   readonly entropy: number;
   /** Sum over tokens of ρ − 1 − ln ρ, an estimate of KL(sampled ‖ now); 0 for cross_entropy. */
   readonly kl: number;
-  /** ppo: tokens whose gradient the clip removed. */
+  /** Sum over tokens of k3 (see KlEstimator): KL(now ‖ reference); absent where no continuation has a reference. */
+  readonly referenceKl?: number;
+  /** ppo, value: tokens whose gradient the clip removed. */
   readonly clipped: number;
-  /** New log-probabilities, one array per continuation, in the order of the data. */
+  /** New log-probabilities, one array per continuation, in the order of the data; empty arrays of a critic. */
   readonly logprobs: readonly Float32Array[];
+  /**
+   * A critic's values, one array per continuation, in the order of the data, absent where no policy is a critic. Value t
+   * is that before token t: of the position before it, the prompt's last one for t = 0.
+   */
+  readonly values?: readonly Float32Array[];
 }
 
 export interface AdamOptions {
@@ -114,6 +174,14 @@ export interface EngineCapabilities {
   readonly losses: readonly Loss["type"][];
   readonly topK: boolean;
   readonly stopStrings: boolean;
+  /** Policies with a value head, and the loss `value`. */
+  readonly critic: boolean;
+  /** `kl` of a loss. */
+  readonly klInLoss: boolean;
+  /** `ratio: "sequence"` of ppo. */
+  readonly sequenceRatio: boolean;
+  /** `dualClip` of ppo. */
+  readonly dualClip: boolean;
   /** Same seed, same bits. */
   readonly deterministic: boolean;
 }
@@ -128,7 +196,7 @@ export interface Engine {
   removePolicy(policy: PolicyName): Promise<void>;
 
   sample(request: SampleRequest, options?: Cancellable): Promise<SampledSequence[]>;
-  /** Log-probabilities of the continuations without gradients; losses and weights are not needed. */
+  /** Log-probabilities, or a critic's values, of the continuations without gradients; losses and weights are not needed. */
   forward(data: readonly Datum[], options?: Cancellable): Promise<LossResult>;
   /** Adds to the gradients of every policy named in the data. */
   forwardBackward(data: readonly Datum[], loss: Loss, options?: Cancellable): Promise<LossResult>;

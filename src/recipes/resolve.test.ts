@@ -286,7 +286,8 @@ describe("impossible combinations", () => {
 
   it("an engine that cannot do what is asked", () => {
     const weak = { wholeModel: false, adapters: true, losses: ["cross_entropy" as const], topK: false };
-    const local = { ...weak, stopStrings: false, deterministic: true };
+    const plain = { critic: false, klInLoss: false, sequenceRatio: false, dualClip: false };
+    const local = { ...weak, ...plain, stopStrings: false, deterministic: true };
     const ask = (): ResolvedRecipe =>
       resolveRecipe(join(folder, "right.yaml"), ["train.topK=5", "team.roles.scout.stop=[x]"], {
         ...testCatalog,

@@ -7,17 +7,18 @@ import type { FlatBatch } from "./native.ts";
 type NumberField = "weights" | "advantages" | "logprobs";
 
 /** What a loss reads beside the tokens; a field that may be absent counts as ones. */
-const fieldsOf: Readonly<Record<Loss["type"], readonly { name: NumberField; optional: boolean }[]>> = {
-  cross_entropy: [{ name: "weights", optional: true }],
-  importance_sampling: [
-    { name: "advantages", optional: false },
-    { name: "logprobs", optional: false },
-  ],
-  ppo: [
-    { name: "advantages", optional: false },
-    { name: "logprobs", optional: false },
-  ],
-};
+const fieldsOf: Readonly<Partial<Record<Loss["type"], readonly { name: NumberField; optional: boolean }[]>>> =
+  {
+    cross_entropy: [{ name: "weights", optional: true }],
+    importance_sampling: [
+      { name: "advantages", optional: false },
+      { name: "logprobs", optional: false },
+    ],
+    ppo: [
+      { name: "advantages", optional: false },
+      { name: "logprobs", optional: false },
+    ],
+  };
 
 /** `loss` absent: for log-probabilities alone. Wrong types: `bad_arguments`; wrong lengths: `bad_shape`. */
 export function flatten(data: readonly Datum[], loss?: Loss): FlatBatch {

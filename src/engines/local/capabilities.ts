@@ -7,5 +7,9 @@ export const localCapabilities: EngineCapabilities = {
   losses: ["cross_entropy", "importance_sampling", "ppo"],
   topK: true,
   stopStrings: true,
+  critic: false,
+  klInLoss: false,
+  sequenceRatio: false,
+  dualClip: false,
   deterministic: true,
 };

@@ -30,6 +30,10 @@ export class HashEngine implements Engine {
     losses: ["cross_entropy", "importance_sampling", "ppo"],
     topK: true,
     stopStrings: true,
+    critic: false,
+    klInLoss: false,
+    sequenceRatio: false,
+    dualClip: false,
     deterministic: true,
   };
   readonly description = "hash engine";
