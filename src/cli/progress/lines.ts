@@ -83,8 +83,9 @@ function indent(text: string): string[] {
     .map((line) => `    ${line}`);
 }
 
-/** What a model wrote may hold anything: one line, without control characters, not too long. */
+/** What a model wrote may hold anything: one line, without control characters, neither empty nor too long. */
 function oneLine(text: string): string {
   const line = text.replaceAll(/[\p{C}\s]+/gu, " ").trim();
+  if (line === "") return "(nothing)";
   return line.length <= 120 ? line : `${line.slice(0, 119)}…`;
 }

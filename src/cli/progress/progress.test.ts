@@ -131,4 +131,10 @@ describe("a sample episode", () => {
     expect(lines[0]).toBe("a sample episode: not solved, score 0.25 in 1 turn");
     expect(lines[2]).toMatch(/^ {2}turn 1 planner: up \[2Jdown x+…  \[0\.00 \+ 0\.10, no plan found\]$/);
   });
+
+  it("says that a model wrote nothing", () => {
+    const action = { turn: 1, role: "scout", text: " \n", team: 0, local: 0 };
+    const episode = { success: false, score: 0, turns: 2, start: "a", end: "b", actions: [action] };
+    expect(sampleLines(episode)[2]).toBe("  turn 2 scout: (nothing)  [0.00 + 0.00]");
+  });
 });
