@@ -1,50 +1,89 @@
-/** The rules of Plan-Path alone, on one core: no model writes, a solver does. */
-import { createPlanPath } from "../src/environments/plan-path/definition.ts";
-import { pathOptions } from "../src/environments/plan-path/options.ts";
-import { keyAt, rootKey } from "../src/random.ts";
+/** The rules of a game alone, on one core: no model writes; a solver does, and in half of the episodes it shuffles first. */
+import type { Environment, Json } from "../src/environments/environment.ts";
+import { createEnvironment } from "../src/environments/registry.ts";
+import { generatorOf, keyAt, rootKey, shuffled } from "../src/random.ts";
 import { alternate, timed } from "./alternate.ts";
+import type { Game } from "./games.ts";
 
-export interface Game {
-  /** 10×10 boards drawn, until one has a path, per second. */
-  readonly boardsPerSecond: number;
-  /** Actions read, carried out and rewarded per second; a board's distances are computed on the way. */
+export interface GameSpeed {
+  readonly game: string;
+  /** Tasks drawn per second. */
+  readonly tasksPerSecond: number;
+  /**
+   * Transitions per second (`Game.carriedOut` says what one is). Counted in the time: reading the text of every seat's
+   * action, carrying it out, rewarding it, and whatever the environment works out for a task it has not seen.
+   */
   readonly transitionsPerSecond: number;
 }
 
-const boards = 2000;
+const tasks = 500;
+const turns = 4;
 
-export async function measureGame(seconds: number): Promise<Game> {
-  const environment = createPlanPath(pathOptions.parse({}));
+export async function measureGame(game: Game, seconds: number): Promise<GameSpeed> {
+  const environment = createEnvironment(game.name, game.options);
   let drawn = 0;
-  const draw = () => environment.task("train", keyAt(rootKey(1), drawn++));
-  const episodes = Array.from({ length: boards }, () => {
-    const start = environment.start(draw());
-    return {
-      start,
-      route: environment.solve?.(start, "scout") ?? "",
-      plan: environment.solve?.(start, "planner") ?? "",
-    };
+  const draw = (): Json => environment.task("train", keyAt(rootKey(1), drawn++));
+  const episodes = Array.from({ length: tasks }, (_, index) => record(game, environment, draw(), index));
+  const transitions = episodes.reduce((sum, episode) => sum + episode.transitions, 0);
+  let fresh: Json[] = [];
+  const drawing = timed("tasks", () => {
+    for (let i = 0; i < tasks; i++) draw();
   });
-  let fresh: typeof episodes = [];
-  const play = (): void => {
-    for (const { start, route, plan } of fresh) {
-      const { state } = environment.step(start, { scout: route });
-      if (!environment.step(state, { planner: plan }).done)
-        throw new Error("a solver's plan did not reach the goal");
-    }
-  };
-  const drawing = timed("boards", () => {
-    for (let i = 0; i < boards; i++) draw();
+  const playing = timed("transitions", () => {
+    episodes.forEach(({ actions }, index) => replay(environment, fresh[index] ?? null, actions));
   });
-  const playing = timed("transitions", play);
-  const times = await alternate(
-    // A copy is a board whose distances nobody knows yet.
-    [drawing, { ...playing, once: () => ((fresh = structuredClone(episodes)), playing.once()) }],
-    seconds,
-  );
+  // A copy is a task of which nothing is remembered.
+  const prepare = (): void => void (fresh = structuredClone(episodes.map(({ task }) => task)));
+  const times = await alternate([drawing, { ...playing, once: () => (prepare(), playing.once()) }], seconds);
   const rate = (name: string, count: number): number => count / (times.get(name) ?? Number.NaN);
   return {
-    boardsPerSecond: rate("boards", boards),
-    transitionsPerSecond: rate("transitions", 2 * boards),
+    game: game.name,
+    tasksPerSecond: rate("tasks", tasks),
+    transitionsPerSecond: rate("transitions", transitions),
   };
+}
+
+/** What was written in one phase after another; null: a turn ended. */
+type Script = readonly (Readonly<Record<string, string>> | null)[];
+
+interface Episode {
+  readonly task: Json;
+  readonly actions: Script;
+  readonly transitions: number;
+}
+
+/** Odd episodes write every action in random word order before they write it properly. */
+function record(game: Game, environment: Environment, task: Json, index: number): Episode {
+  const generator = generatorOf(keyAt(rootKey(2), index));
+  const actions: (Record<string, string> | null)[] = [];
+  let state = environment.start(task);
+  let transitions = 0;
+  let done = false;
+  const act = (seat: string, text: string): void => {
+    const result = environment.step(state, { [seat]: text });
+    if (seat === game.actor) transitions += game.carriedOut(state, result.state);
+    actions.push({ [seat]: text });
+    state = result.state;
+    done = result.done;
+  };
+  for (let turn = 0; turn < turns && !done; turn++) {
+    for (const seat of Object.keys(environment.seats)) {
+      const solved = (): string => environment.solve?.(state, seat) ?? "";
+      if (index % 2 === 1) act(seat, shuffled(generator, solved().split(" ")).join(" "));
+      if (!done) act(seat, solved());
+      if (done) break;
+    }
+    if (done) break;
+    actions.push(null);
+    state = environment.endTurn?.(state) ?? state;
+  }
+  return { task, actions, transitions };
+}
+
+function replay(environment: Environment, task: Json, script: Script): void {
+  let state = environment.start(task);
+  for (const actions of script) {
+    if (actions === null) state = environment.endTurn?.(state) ?? state;
+    else state = environment.step(state, actions).state;
+  }
 }

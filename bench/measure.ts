@@ -1,5 +1,6 @@
 /** Every measurement, in one run on one machine. */
-import { measureGame, type Game } from "./game.ts";
+import { measureGame, type GameSpeed } from "./game.ts";
+import { games } from "./games.ts";
 import { withEngines, type LocalEngines } from "./local.ts";
 import { describeMachine, type Machine } from "./machine.ts";
 import type { Options } from "./options.ts";
@@ -12,13 +13,13 @@ import { measureTraining, type Training } from "./training.ts";
 
 /** The document of `--json`. */
 export interface Measurements {
-  readonly schema_version: 1;
+  readonly schema_version: 2;
   readonly date: string;
   readonly machine: Machine;
   readonly peer?: PeerVersions;
   readonly products?: Products;
   readonly models: readonly ModelMeasurements[];
-  readonly game: Game;
+  readonly games: readonly GameSpeed[];
 }
 
 export interface ModelMeasurements {
@@ -34,8 +35,11 @@ export async function measure(
   tell: (what: string) => void,
 ): Promise<Measurements> {
   const { seconds, threads } = options;
-  tell("rules of Plan-Path");
-  const game = await measureGame(seconds);
+  const speeds: GameSpeed[] = [];
+  for (const game of games) {
+    tell(`rules of ${game.name}`);
+    speeds.push(await measureGame(game, seconds));
+  }
   if (!options.game) tell("matrix products");
   const products = options.game ? undefined : await measureProducts(threads);
   const models: ModelMeasurements[] = [];
@@ -44,13 +48,13 @@ export async function measure(
     models.push(await withEngines(name, threads, work));
   }
   return {
-    schema_version: 1,
+    schema_version: 2,
     date: new Date().toISOString().slice(0, 10),
     machine: await describeMachine(threads),
     ...(peer === undefined ? {} : { peer: peer.versions }),
     ...(products === undefined ? {} : { products }),
     models,
-    game,
+    games: speeds,
   };
 }
 

@@ -12,7 +12,7 @@ export interface Options {
   readonly seconds: number;
   readonly threads: number;
   readonly models: readonly ModelName[];
-  /** Environment rules alone. */
+  /** The games' rules alone. */
   readonly game: boolean;
   readonly json: boolean;
 }
@@ -23,7 +23,7 @@ export const usage = `npm run bench -- [options]
   --seconds N      time for each side of each measurement (default 10)
   --threads N      threads of every side (default: one for each processor)
   --models A,B     of ${modelNames.join(", ")} (default: all)
-  --game           the environment's rules alone
+  --game           the games' rules alone
   --json           one JSON document instead of tables`;
 
 /** @throws TroupeError `bad_arguments` with the usage. `undefined`: help was asked for. */

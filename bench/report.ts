@@ -104,9 +104,9 @@ function sharedPromptTable({ models }: Measurements): string[] {
   ];
 }
 
-function gameLines({ game }: Measurements): string[] {
-  const rows = [[count(game.boardsPerSecond), count(game.transitionsPerSecond)]];
-  return ["Rules of Plan-Path (10×10, one core)", ...table(["boards/s", "state transitions/s"], rows)];
+function gameLines({ games }: Measurements): string[] {
+  const rows = games.map((row) => [row.game, count(row.tasksPerSecond), count(row.transitionsPerSecond)]);
+  return ["Rules of the games, one core", ...table(["game", "tasks/s", "state transitions/s"], rows)];
 }
 
 /** The first column is a name, the others are numbers. */

@@ -1,0 +1,34 @@
+/** The games whose rules are measured: each registered environment with its defaults. One line adds another. */
+import type { Json } from "../src/environments/environment.ts";
+import type { PathState } from "../src/environments/plan-path/rules.ts";
+
+export interface Game {
+  /** As in the registry. */
+  readonly name: string;
+  readonly options: object;
+  /** The seat whose actions change the state; the other seats only propose. */
+  readonly actor: string;
+  /**
+   * Transitions in one action of the actor, from the states before and after it. A transition is a single move or
+   * placement that the rules carried out on the state: a plan of eight moves is eight transitions. What was refused
+   * and what a helper only proposed costs time and counts nothing.
+   */
+  carriedOut(before: Json, after: Json): number;
+}
+
+export const games: readonly Game[] = [
+  game<PathState>("plan-path", "planner", (_, after) => after.path.length - 1),
+];
+
+function game<State extends Json>(
+  name: string,
+  actor: string,
+  carriedOut: (before: State, after: State) => number,
+): Game {
+  return {
+    name,
+    options: {},
+    actor,
+    carriedOut: (before, after) => carriedOut(before as State, after as State),
+  };
+}
