@@ -56,28 +56,24 @@ interface Episode {
 function record(game: Game, environment: Environment, task: Json, index: number): Episode {
   const generator = generatorOf(keyAt(rootKey(2), index));
   const actions: (Record<string, string> | null)[] = [];
-  let state = environment.start(task);
-  let transitions = 0;
-  let done = false;
+  const now = { state: environment.start(task), transitions: 0, done: false };
   const act = (seat: string, text: string): void => {
-    const result = environment.step(state, { [seat]: text });
-    if (seat === game.actor) transitions += game.carriedOut(state, result.state);
+    if (now.done) return;
+    const { state, done } = environment.step(now.state, { [seat]: text });
+    if (seat === game.actor) now.transitions += game.carriedOut(now.state, state);
     actions.push({ [seat]: text });
-    state = result.state;
-    done = result.done;
+    Object.assign(now, { state, done });
   };
-  for (let turn = 0; turn < turns && !done; turn++) {
+  const solved = (seat: string): string => environment.solve?.(now.state, seat) ?? "";
+  for (let turn = 0; turn < turns && !now.done; turn++) {
     for (const seat of Object.keys(environment.seats)) {
-      const solved = (): string => environment.solve?.(state, seat) ?? "";
-      if (index % 2 === 1) act(seat, shuffled(generator, solved().split(" ")).join(" "));
-      if (!done) act(seat, solved());
-      if (done) break;
+      if (index % 2 === 1) act(seat, shuffled(generator, solved(seat).split(" ")).join(" "));
+      act(seat, solved(seat));
     }
-    if (done) break;
     actions.push(null);
-    state = environment.endTurn?.(state) ?? state;
+    now.state = environment.endTurn?.(now.state) ?? now.state;
   }
-  return { task, actions, transitions };
+  return { task, actions, transitions: now.transitions };
 }
 
 function replay(environment: Environment, task: Json, script: Script): void {
