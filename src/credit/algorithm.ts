@@ -1,15 +1,22 @@
 /**
- * An algorithm is a row, not a trainer: sampling × return × group × baseline × scale × objective. Each column is a small
- * pure function in a file of its own; `algorithms.ts` is the table. Nothing here touches an engine.
+ * An algorithm is a row, not a trainer: sampling × return × group × baseline × scale × token credit × objective. Each
+ * column is a small pure function in a file of its own; `algorithms.ts` is the table. Nothing here touches an engine.
  */
-import type { Loss } from "../engines/engine.ts";
+import type { KlEstimator, Loss } from "../engines/engine.ts";
 import type { ActionReward } from "../environments/environment.ts";
 import type { Action, Episode, EpisodeNode, SamplingScheme } from "../rollout/episode.ts";
 
-/** An action with its place in the tree. */
+/** A completion with its place in the tree. In cross mode one completion is part of several joint actions. */
 export interface PlacedAction {
   readonly episode: Episode;
-  /** The node the action led to. */
+  /** The node the action led to; in cross mode the first of them. */
+  readonly node: EpisodeNode;
+  readonly action: Action;
+  /** Every node the completion led to, with the action as it was rewarded there. One, except in cross mode. */
+  readonly occurrences: readonly Occurrence[];
+}
+
+export interface Occurrence {
   readonly node: EpisodeNode;
   readonly action: Action;
 }
@@ -17,8 +24,16 @@ export interface PlacedAction {
 /** The reward of one action as one number: α·team + local. What the sampler's `keep: best` compares. */
 export type Score = (reward: ActionReward) => number;
 
+/** What single actions earned, after shaping between roles and penalties. */
+export interface Rewards {
+  /** Score, shaped, plus `extra`. */
+  readonly of: (occurrence: Occurrence) => number;
+  /** What the algorithm adds to an action's reward: over-long penalty, −β·Σ KL where KL is part of the reward. */
+  readonly extra: (action: Action) => number;
+}
+
 /** What an action earned, as one number. */
-export type Return = (placed: PlacedAction) => number;
+export type Return = (placed: PlacedAction, rewards: Rewards) => number;
 
 /** Which actions are compared with each other, and what counts once among them. */
 export interface Grouping {
@@ -29,6 +44,8 @@ export interface Grouping {
    * however many actions it took.
    */
   readonly unit: (placed: PlacedAction) => string;
+  /** Actions with the same key belong in one minibatch. Absent: those of a group. */
+  readonly together?: (placed: PlacedAction) => string;
 }
 
 /** What is subtracted, one number for each of a group's returns. */
@@ -37,14 +54,89 @@ export type Baseline = (returns: readonly number[]) => readonly number[];
 export type Scale = (returns: readonly number[]) => number;
 
 /**
- * How the tokens' terms become one loss. The engine sums; the divisor is folded into the advantages.
- * `token-mean`: every token of the batch weighs the same; `sequence-mean`: every action does.
+ * How an action's credit becomes one number per token: the same for each, returns-to-go, or GAE. Gets all actions of a
+ * step that are not frozen, and gives one entry for each of them.
  */
-export type Aggregation = "token-mean" | "sequence-mean";
+export interface TokenCredit {
+  readonly spread: (judged: readonly JudgedAction[], context: CreditContext) => readonly TokenAdvantages[];
+  /** KL in the reward is charged token by token here, not to the action's return. */
+  readonly chargesKl: boolean;
+}
+
+/** An action with its return and (R − b) / F. */
+export interface JudgedAction extends PlacedAction {
+  readonly group: string;
+  readonly return: number;
+  readonly advantage: number;
+}
+
+export interface TokenAdvantages {
+  readonly advantages: Float64Array;
+  /** What the critic is trained towards, for the values that it was asked for. */
+  readonly valueTargets?: Float64Array;
+}
+
+export interface CreditContext {
+  readonly kl: KlTerm | null;
+  readonly signals: Signals;
+}
+
+/** Normalises the advantages of one policy's whole batch, once. One array per action. */
+export type Whitening = (advantages: readonly Float64Array[]) => readonly Float64Array[];
+
+/**
+ * How the tokens' terms become one loss. The engine sums; the divisor is folded into the advantages.
+ * `token-mean`: every token of the batch weighs the same; `sequence-mean`: every action does; `sequence-sum`: the sum
+ * over an action's tokens, the mean over actions.
+ */
+export type Aggregation = "token-mean" | "sequence-mean" | "sequence-sum";
 
 export interface Objective {
   readonly loss: Loss;
   readonly aggregation: Aggregation;
+}
+
+/** KL to a frozen reference, in the reward or in the loss. */
+export interface KlTerm {
+  readonly where: "reward" | "loss";
+  readonly estimator: KlEstimator;
+  /** β at the first step. */
+  readonly coefficient: number;
+  /** Adaptive: the measured KL per token that β is steered towards (`adaptKl`). null: β stays as it is. */
+  readonly target: number | null;
+  /** Of the adaptation, in tokens: how many it takes to change β by the clip of .2. */
+  readonly horizon: number;
+}
+
+export interface CriticTerm {
+  /** `role`: one critic per role, named by `criticName`; `central`: one that sees the prompts of all roles of the phase. */
+  readonly scope: "role" | "central";
+  /** `tokens`: a value before each token of an action; `prompt`: one value, before the first. */
+  readonly at: "tokens" | "prompt";
+  /** The value moves at most this far from the old one within the loss (PPO2's value clip). null: off. */
+  readonly clip: number | null;
+  /** null: that of the recipe's train section. */
+  readonly learningRate: number | null;
+  /** Passes over the step's data. */
+  readonly epochs: number;
+}
+
+/** Which actions train. */
+export interface Selection {
+  /** Dynamic sampling: episodes whose groups all lack spread are dropped, and the step is refilled. */
+  readonly dropUniform: boolean;
+  /** How many times a step samples again to fill up. */
+  readonly refills: number;
+  /** What becomes of actions cut off by their length: `mask` keeps them in their group's statistics only. */
+  readonly truncated: "train" | "mask";
+}
+
+/** DAPO's soft over-long penalty; lengths in tokens. */
+export interface Overlong {
+  /** Actions up to length − buffer tokens pay nothing, those of `length` tokens or more all of the penalty. */
+  readonly length: number;
+  readonly buffer: number;
+  readonly penalty: number;
 }
 
 export interface Algorithm {
@@ -53,16 +145,47 @@ export interface Algorithm {
   readonly source: string;
   readonly sampling: SamplingScheme;
   readonly score: Score;
+  /** What another role's earlier rewards do to an action's team reward (MARTI). null: nothing. */
+  readonly shaping: Shaping | null;
+  readonly overlong: Overlong | null;
   readonly returns: Return;
   readonly grouping: Grouping;
   readonly baseline: Baseline;
   readonly scale: Scale;
+  readonly tokenCredit: TokenCredit;
+  readonly whitening: Whitening | null;
+  /** What the advantages of turn t are multiplied by; one number per turn of the team. null: 1. */
+  readonly turnWeights: readonly number[] | null;
   readonly objective: Objective;
+  readonly kl: KlTerm | null;
+  readonly critic: CriticTerm | null;
+  readonly selection: Selection;
+}
+
+/** @param own The action's team reward. @param earlier Team rewards of the actions before it, in order; may be empty. */
+export type Shaping = (own: number, earlier: readonly number[]) => number;
+
+/**
+ * What the loop measures for an algorithm that asks for it. `action` is always the `action` of a PlacedAction (in cross
+ * mode: that of the first joint action).
+ */
+export interface Signals {
+  /** Log-probabilities of the action's tokens under the frozen reference. Asked for where `kl` is not null. */
+  readonly reference?: (action: Action) => Float32Array | undefined;
+  /** The critic's values, one per token or one (`CriticTerm.at`). Asked for where `critic` is not null. */
+  readonly values?: (action: Action) => Float32Array | undefined;
+  /** β now, by policy. Absent: the term's own coefficient. */
+  readonly klCoefficient?: (policy: string) => number;
 }
 
 export interface CreditedAction extends PlacedAction {
   readonly group: string;
+  /** Actions with the same key stay in one minibatch. */
+  readonly together: string;
   readonly return: number;
-  /** The same for each token of the action. A frozen role's is 0. */
+  /** One per token. A frozen role's are 0. */
+  readonly advantages: Float64Array;
+  /** Their mean, for people. */
   readonly advantage: number;
+  readonly valueTargets?: Float64Array;
 }

@@ -12,6 +12,7 @@ import { ppoClip } from "./objectives/ppo-clip.ts";
 import { immediateReturn } from "./returns/immediate.ts";
 import { outcomeReturn } from "./returns/outcome.ts";
 import { noScale } from "./scales/none.ts";
+import { spreadEvenly } from "./tokens/spread.ts";
 import { standardDeviation } from "./scales/standard-deviation.ts";
 import { mixedScore } from "./score.ts";
 
@@ -27,6 +28,18 @@ export interface AlgorithmRow {
 }
 
 type Columns = Omit<Algorithm, "name" | "source">;
+
+/** What most rows leave alone. */
+const plain = {
+  shaping: null,
+  overlong: null,
+  tokenCredit: spreadEvenly,
+  whitening: null,
+  turnWeights: null,
+  kl: null,
+  critic: null,
+  selection: { dropUniform: false, refills: 0, truncated: "train" },
+} as const;
 
 const samples = (least: number): z.ZodDefault<z.ZodInt> =>
   z
@@ -57,9 +70,10 @@ const atGrpo = row(
     aggregation,
   }),
   (options) => ({
+    ...plain,
     sampling: { branch: { root: options.samples, inner: options.samples }, keep: options.keep },
     score: mixedScore(options.alpha),
-    returns: immediateReturn(mixedScore(options.alpha)),
+    returns: immediateReturn,
     grouping: nodeGrouping,
     baseline: meanBaseline,
     scale: options.standardise ? standardDeviation : noScale,
@@ -72,6 +86,7 @@ const grpo = row(
   "N whole trajectories per task, all rewarded with the episode's score and compared with each other",
   z.strictObject({ samples: samples(2), standardise, ...clip, aggregation }),
   (options) => ({
+    ...plain,
     sampling: { branch: { root: options.samples, inner: 1 }, keep: "all" },
     score: mixedScore(1),
     returns: outcomeReturn,
@@ -87,6 +102,7 @@ const reinforce = row(
   "whole trajectories, each action credited with the episode's score",
   z.strictObject({ samples: samples(1), aggregation }),
   (options) => ({
+    ...plain,
     sampling: { branch: { root: options.samples, inner: 1 }, keep: "all" },
     score: mixedScore(1),
     returns: outcomeReturn,

@@ -1,32 +1,48 @@
-/** Turns rewards into credit: one advantage for each action of the episodes. */
-import type { Episode, EpisodeNode } from "../rollout/episode.ts";
-import type { Algorithm, CreditedAction, PlacedAction } from "./algorithm.ts";
+/** Turns rewards into credit: advantages, one per token, for each action of the episodes. */
+import type { Episode } from "../rollout/episode.ts";
+import type {
+  Algorithm,
+  CreditedAction,
+  JudgedAction,
+  PlacedAction,
+  Rewards,
+  Signals,
+  TokenAdvantages,
+} from "./algorithm.ts";
+import { placedActions } from "./placed-actions.ts";
+import { rewardsOf } from "./rewards.ts";
 
 /**
- * Every action of every node, siblings that were not kept included, in the order of the trees (a node's children first
- * to last, each with what is below it). A frozen role's actions enter no group and get advantage 0.
+ * Every completion of every node once, siblings that were not kept included, in the order of the trees. A frozen role's
+ * actions enter no group and get advantage 0. Errors: `internal` where the algorithm asks for a signal that is missing.
  */
-export function credit(episodes: readonly Episode[], algorithm: Algorithm): CreditedAction[] {
+export function credit(
+  episodes: readonly Episode[],
+  algorithm: Algorithm,
+  signals: Signals = {},
+): CreditedAction[] {
+  const judged = judge(episodes, algorithm, rewardsOf(algorithm, signals));
+  const trained = judged.filter(({ action }) => !action.frozen);
+  const spread = algorithm.tokenCredit.spread(trained, { kl: algorithm.kl, signals });
+  const byAction = new Map(whitened(trained, spread, algorithm).map((one, index) => [trained[index], one]));
+  return judged.map((one) => creditedAction(one, byAction.get(one), algorithm));
+}
+
+/** Each completion with its return, and its place among those it is compared with. */
+function judge(episodes: readonly Episode[], algorithm: Algorithm, rewards: Rewards): JudgedAction[] {
+  const { grouping, returns } = algorithm;
   const returned = episodes.flatMap(placedActions).map((placed) => ({
     ...placed,
-    group: algorithm.grouping.key(placed),
-    return: algorithm.returns(placed),
+    group: grouping.key(placed),
+    return: returns(placed, rewards),
   }));
   const trained = returned.filter(({ action }) => !action.frozen);
   const advantages = new Map<PlacedAction, number>();
   for (const group of Map.groupBy(trained, (placed) => placed.group).values()) {
     const byUnit = unitAdvantages(group, algorithm);
-    for (const placed of group) advantages.set(placed, byUnit.get(algorithm.grouping.unit(placed)) ?? 0);
+    for (const placed of group) advantages.set(placed, byUnit.get(grouping.unit(placed)) ?? 0);
   }
   return returned.map((placed) => ({ ...placed, advantage: advantages.get(placed) ?? 0 }));
-}
-
-function placedActions(episode: Episode): PlacedAction[] {
-  const visit = (node: EpisodeNode): PlacedAction[] => [
-    ...node.actions.map((action) => ({ episode, node, action })),
-    ...node.children.flatMap(visit),
-  ];
-  return visit(episode.root);
 }
 
 /** A = (R − b) / F over the group's units. */
@@ -41,4 +57,48 @@ function unitAdvantages(
   return new Map(
     [...units].map(([unit, value], index) => [unit, (value - (baselines[index] ?? 0)) / divisor]),
   );
+}
+
+/** Over all of a policy's actions at once, before anything is split into minibatches. */
+function whitened(
+  trained: readonly JudgedAction[],
+  spread: readonly TokenAdvantages[],
+  { whitening }: Algorithm,
+): readonly TokenAdvantages[] {
+  if (whitening === null) return spread;
+  const result = [...spread];
+  const indices = trained.map((_, index) => index);
+  for (const members of Map.groupBy(indices, (index) => trained[index]?.action.policy).values()) {
+    const own = members.map((index) => spread[index] as TokenAdvantages);
+    for (const [at, advantages] of whitening(own.map((one) => one.advantages)).entries()) {
+      result[members[at] as number] = { ...(own[at] as TokenAdvantages), advantages };
+    }
+  }
+  return result;
+}
+
+function creditedAction(
+  judged: JudgedAction,
+  tokens: TokenAdvantages | undefined,
+  { grouping, turnWeights }: Algorithm,
+): CreditedAction {
+  const { action } = judged;
+  const weight = turnWeights?.[action.turn] ?? 1;
+  const advantages = (tokens?.advantages ?? new Float64Array(action.tokens.length)).map(
+    (one) => weight * one,
+  );
+  return {
+    ...judged,
+    together: grouping.together?.(judged) ?? judged.group,
+    advantages,
+    advantage: meanOf(advantages) ?? weight * judged.advantage,
+    ...(tokens?.valueTargets === undefined ? {} : { valueTargets: tokens.valueTargets }),
+  };
+}
+
+/** Equal values give exactly their value, without rounding. */
+function meanOf(values: Float64Array): number | undefined {
+  const [first] = values;
+  if (values.every((value) => value === first)) return first;
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

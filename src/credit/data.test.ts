@@ -10,7 +10,10 @@ const sequenceMean = algorithmFrom("at-grpo", { aggregation: "sequence-mean" });
 function credited(advantage: number, sketch: ActionSketch = {}): CreditedAction {
   const episode = decision(0, [action(sketch)]);
   const node = episode.root.children[0] ?? episode.root;
-  return { episode, node, action: node.actions[0] ?? action(), group: "", return: 0, advantage };
+  const placed = { node, action: node.actions[0] ?? action() };
+  const advantages = new Float64Array(placed.action.tokens.length).fill(advantage);
+  const rest = { group: "", together: "", return: 0, advantage, advantages };
+  return { episode, ...placed, occurrences: [placed], ...rest };
 }
 
 const three = { tokens: Int32Array.of(5, 6, 7), logprobs: Float32Array.of(-1, -1, -1) };
@@ -62,7 +65,7 @@ describe("toData", () => {
     const { data, counts } = toData([credited(1), credited(0, three), credited(-1)], tokenMean);
     expect(data[0]?.continuations.map(({ tokens }) => tokens.length)).toEqual([2, 2]);
     expect(data[0]?.continuations[0]?.advantages).toEqual(new Float32Array(2).fill(1 / 7));
-    expect(counts).toEqual({ trained: 2, frozen: 0, unspread: 1, empty: 0, tokens: 4 });
+    expect(counts).toEqual({ trained: 2, frozen: 0, unspread: 1, empty: 0, masked: 0, tokens: 4 });
   });
 
   it("leaves frozen and empty actions out of both", () => {
@@ -74,7 +77,7 @@ describe("toData", () => {
     expect(data[0]?.continuations.map(({ advantages }) => advantages)).toEqual([
       new Float32Array(2).fill(1 / 2),
     ]);
-    expect(counts).toEqual({ trained: 1, frozen: 1, unspread: 0, empty: 1, tokens: 2 });
+    expect(counts).toEqual({ trained: 1, frozen: 1, unspread: 0, empty: 1, masked: 0, tokens: 2 });
   });
 
   it("trains actions that were cut off by length", () => {

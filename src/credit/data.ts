@@ -1,6 +1,8 @@
 /** Turns credited actions into what an engine trains on. */
 import type { Continuation, Datum } from "../engines/engine.ts";
-import type { Algorithm, CreditedAction } from "./algorithm.ts";
+import { TroupeError } from "../errors.ts";
+import type { Algorithm, CreditedAction, Signals } from "./algorithm.ts";
+import { klCoefficient } from "./kl/charges.ts";
 
 export interface TrainingData {
   /** In the order in which their prompts first occur. The engine's sum over tokens is the algorithm's loss. */
@@ -8,7 +10,7 @@ export interface TrainingData {
   readonly counts: DataCounts;
 }
 
-/** Actions; `trained` + `frozen` + `unspread` + `empty` is all of them. */
+/** Actions; `trained` + `frozen` + `unspread` + `empty` + `masked` is all of them. */
 export interface DataCounts {
   readonly trained: number;
   readonly frozen: number;
@@ -16,54 +18,98 @@ export interface DataCounts {
   readonly unspread: number;
   /** Left out because they have no token. */
   readonly empty: number;
+  /** Left out because they were cut off by length, where the algorithm masks those. */
+  readonly masked: number;
   /** Tokens of the trained actions. */
   readonly tokens: number;
 }
 
 /**
- * Actions of the same policy with the same prompt share one Datum. A token's advantage is its action's, divided by the
- * aggregation's divisor, which counts every action of the policy that is not frozen, those without advantage too: to
- * leave those out saves work and changes no gradient. Actions cut off by length are trained like the others.
+ * Actions of the same policy with the same prompt share one Datum. A token's advantage is divided by the aggregation's
+ * divisor, which counts every action of the policy that could be trained, those without advantage too: to leave those
+ * out saves work and changes no gradient. Where KL is part of the loss they stay, since they have a gradient then.
+ * Masked actions count nowhere. Call it once per minibatch. Throws `internal` where a reference is asked for and missing.
  */
-export function toData(credited: readonly CreditedAction[], algorithm: Algorithm): TrainingData {
+export function toData(
+  credited: readonly CreditedAction[],
+  algorithm: Algorithm,
+  signals: Signals = {},
+): TrainingData {
   const live = credited.filter(({ action }) => !action.frozen);
   const written = live.filter(({ action }) => action.tokens.length > 0);
-  const trained = written.filter(({ advantage }) => advantage !== 0);
-  const divide = divisors(written, algorithm);
+  const counted = written.filter(({ action }) => !isMasked(action.stopReason, algorithm));
+  const trained = counted.filter(
+    ({ advantages }) => algorithm.kl?.where === "loss" || advantages.some((one) => one !== 0),
+  );
+  const divide = divisors(counted, algorithm);
   const shared = Map.groupBy(trained, ({ action }) => `${action.policy} ${action.prompt.join(",")}`);
   const data = [...shared.values()].map((members): Datum => {
     const { policy, prompt } = (members[0] as CreditedAction).action;
-    return { policy, prompt, continuations: members.map((member) => continuation(member, divide)) };
+    const continuations = members.map((member) => continuation(member, divide(member), algorithm, signals));
+    return { policy, prompt, continuations };
   });
   const counts = {
     trained: trained.length,
     frozen: credited.length - live.length,
-    unspread: written.length - trained.length,
+    unspread: counted.length - trained.length,
     empty: live.length - written.length,
+    masked: written.length - counted.length,
     tokens: sum(trained.map(({ action }) => action.tokens.length)),
   };
   return { data, counts };
 }
 
+function isMasked(stopReason: "stop" | "length", { selection }: Algorithm): boolean {
+  return selection.truncated === "mask" && stopReason === "length";
+}
+
 type Divisor = (credited: CreditedAction) => number;
 
-/** token-mean: the policy's tokens. sequence-mean: the action's tokens times the policy's actions. */
-function divisors(written: readonly CreditedAction[], algorithm: Algorithm): Divisor {
-  const byPolicy = Map.groupBy(written, ({ action }) => action.policy);
-  const isTokenMean = algorithm.objective.aggregation === "token-mean";
+/**
+ * token-mean: the policy's tokens. sequence-mean: the action's tokens times the policy's actions. sequence-sum: the
+ * policy's actions.
+ */
+function divisors(counted: readonly CreditedAction[], { objective }: Algorithm): Divisor {
+  const byPolicy = Map.groupBy(counted, ({ action }) => action.policy);
+  const { aggregation } = objective;
   const totals = new Map(
     [...byPolicy].map(([policy, members]) => {
       const tokens = sum(members.map(({ action }) => action.tokens.length));
-      return [policy, isTokenMean ? tokens : members.length];
+      return [policy, aggregation === "token-mean" ? tokens : members.length];
     }),
   );
-  return ({ action }) => (totals.get(action.policy) ?? 1) * (isTokenMean ? 1 : action.tokens.length);
+  return ({ action }) =>
+    (totals.get(action.policy) ?? 1) * (aggregation === "sequence-mean" ? action.tokens.length : 1);
 }
 
-function continuation(credited: CreditedAction, divisor: Divisor): Continuation {
+function continuation(
+  credited: CreditedAction,
+  divisor: number,
+  algorithm: Algorithm,
+  signals: Signals,
+): Continuation {
   const { tokens, logprobs } = credited.action;
-  const advantage = credited.advantage / divisor(credited);
-  return { tokens, logprobs, advantages: new Float32Array(tokens.length).fill(advantage) };
+  const advantages = Float32Array.from(credited.advantages, (one) => one / divisor);
+  return { tokens, logprobs, advantages, ...klInLoss(credited, divisor, algorithm, signals) };
+}
+
+/** log π_ref and β / divisor per token, for a loss with `kl`. */
+function klInLoss(
+  { action }: CreditedAction,
+  divisor: number,
+  { kl }: Algorithm,
+  signals: Signals,
+): Pick<Continuation, "reference" | "penalties"> {
+  if (kl?.where !== "loss") return {};
+  const reference = signals.reference?.(action);
+  if (reference === undefined) {
+    throw new TroupeError(
+      "internal",
+      `the algorithm has KL to a reference in its loss, and no reference log-probabilities came with an action of role ${action.role}`,
+    );
+  }
+  const penalty = klCoefficient(action.policy, kl, signals) / divisor;
+  return { reference, penalties: new Float32Array(action.tokens.length).fill(penalty) };
 }
 
 function sum(values: readonly number[]): number {

@@ -20,6 +20,7 @@ export function action({ team = 0, local = 0, ...rest }: ActionSketch = {}): Act
     stopReason: "stop",
     reward: { team, local, parts: {} },
     frozen: false,
+    sample: 0,
     ...rest,
   };
 }
@@ -33,7 +34,9 @@ export function trajectories(
   const ends = lines.map(({ actions, score }, index) => {
     let end = root;
     for (const [depth, one] of actions.entries()) {
-      end = node(depth === 0 ? `${index}` : `${end.id}.0`, end, [one]);
+      end = node(depth === 0 ? `${index}` : `${end.id}.0`, end, [
+        { ...one, sample: depth === 0 ? index : 0 },
+      ]);
     }
     return { node: end, outcome: { success: score === 1, score }, turns: actions.length };
   });
@@ -43,7 +46,7 @@ export function trajectories(
 /** One decision with the given actions as children, the first of which was kept. */
 export function decision(task: number, actions: readonly Action[]): Episode {
   const root = node("", null, []);
-  const children = actions.map((one, index) => node(`${index}`, root, [one]));
+  const children = actions.map((one, index) => node(`${index}`, root, [{ ...one, sample: index }]));
   const ends = children
     .slice(0, 1)
     .map((end) => ({ node: end, outcome: { success: false, score: 0 }, turns: 1 }));

@@ -21,6 +21,11 @@ export interface Action {
   readonly reward: ActionReward;
   /** A frozen role's actions are kept but train nothing. */
   readonly frozen: boolean;
+  /**
+   * Which of the role's samples from this state it is. In cross mode one completion is part of several joint actions
+   * and stands in several nodes: same parent, role and sample.
+   */
+  readonly sample: number;
 }
 
 /** A state, and the joint action (one per role of the phase) that led to it. */
@@ -61,4 +66,11 @@ export interface SamplingScheme {
   /** Joint actions sampled at the root, and at every later node. AT-GRPO: K, K. GRPO: N, 1. */
   readonly branch: { readonly root: number; readonly inner: number };
   readonly keep: "all" | "best" | "first" | "random";
+  /**
+   * How the samples of a phase's roles are paired. `aligned`, the default: the g-th of one with the g-th of the other.
+   * `cross`: each with each; N roles with G samples make G^N joint actions.
+   */
+  readonly joint?: "aligned" | "cross";
+  /** A turn whose joint actions earned more than this on average is the last one (MAGRPO). Absent: never. */
+  readonly stopAbove?: number;
 }

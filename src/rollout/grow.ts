@@ -112,7 +112,7 @@ function step(setting: RolloutSetting, tip: Tip, index: number, drafts: readonly
     state: next ?? result.state,
     turn,
     phase: endsTurn ? 0 : parent.phase + 1,
-    actions: drafts.map((draft) => actionOf(draft, parent, result.rewards)),
+    actions: drafts.map((draft) => actionOf(draft, index, parent, result.rewards)),
     done: result.done || turn >= team.turns,
     children: [],
     kept: false,
@@ -122,6 +122,7 @@ function step(setting: RolloutSetting, tip: Tip, index: number, drafts: readonly
 
 function actionOf(
   draft: Draft,
+  sample: number,
   parent: EpisodeNode,
   rewards: Readonly<Record<string, ActionReward>>,
 ): Action {
@@ -147,6 +148,7 @@ function actionOf(
     stopReason: draft.sequence.stopReason,
     reward,
     frozen: role.frozen,
+    sample,
   };
 }
 

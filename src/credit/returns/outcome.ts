@@ -1,11 +1,22 @@
 import { TroupeError } from "../../errors.ts";
-import type { PlacedAction } from "../algorithm.ts";
-import { lineEnd } from "../lines.ts";
+import type { EpisodeEnd } from "../../rollout/episode.ts";
+import type { PlacedAction, Return } from "../algorithm.ts";
+import { lineEnd, lineTo } from "../lines.ts";
 
-/** R = the outcome's score at the end of the trajectory the action is part of; the same for all its actions (GRPO). */
-export function outcomeReturn(placed: PlacedAction): number {
+/**
+ * R = the outcome's score at the end of the trajectory the action is part of, plus the penalties of all actions on it;
+ * the same for all its actions (GRPO). A team shares what one of its roles pays for length or KL.
+ */
+export const outcomeReturn: Return = (placed, rewards) => {
+  const { node, outcome } = endOf(placed);
+  const actions = lineTo(node).flatMap((one) => one.actions);
+  return actions.reduce((sum, action) => sum + rewards.extra(action), outcome.score);
+};
+
+/** The end of the action's trajectory. Throws `internal` where the sampler did not go on from the action's node. */
+export function endOf(placed: PlacedAction): EpisodeEnd {
   const end = lineEnd(placed);
-  if (end !== undefined) return end.outcome.score;
+  if (end !== undefined) return end;
   throw new TroupeError(
     "internal",
     "an outcome return needs whole trajectories, but the sampler did not go on from an action's node; " +

@@ -1,0 +1,28 @@
+import { TroupeError } from "../../errors.ts";
+import type { Action } from "../../rollout/episode.ts";
+import type { KlTerm, Signals } from "../algorithm.ts";
+import { klEstimate } from "./estimate.ts";
+
+/**
+ * β·k_t for each token of the action: what KL in the reward costs (REINFORCE++, arXiv 2501.03262, eq. 4; RLHF as in
+ * arXiv 2203.02155, eq. 2). log π is that of the policy that sampled. Throws `internal` without reference log-probs.
+ */
+export function klCharges(action: Action, kl: KlTerm, signals: Signals): Float64Array {
+  const reference = signals.reference?.(action);
+  if (reference === undefined) {
+    throw new TroupeError(
+      "internal",
+      `the algorithm charges KL to a reference, and no reference log-probabilities came with an action of role ${action.role}`,
+    );
+  }
+  const coefficient = klCoefficient(action.policy, kl, signals);
+  return Float64Array.from(
+    action.logprobs,
+    (logprob, token) => coefficient * klEstimate(kl.estimator, logprob, reference[token] ?? logprob),
+  );
+}
+
+/** β now: the loop's, which may adapt, or the term's own. */
+export function klCoefficient(policy: string, kl: KlTerm, signals: Signals): number {
+  return signals.klCoefficient?.(policy) ?? kl.coefficient;
+}

@@ -1,0 +1,29 @@
+/** What single actions earned, with everything an algorithm adds to the environment's reward. */
+import type { Action, EpisodeNode } from "../rollout/episode.ts";
+import type { Algorithm, Occurrence, Rewards, Signals } from "./algorithm.ts";
+import { klCharges } from "./kl/charges.ts";
+import { overlongPenalty } from "./penalties/overlong.ts";
+
+/** r = α·team′ + local + penalties; team′ is the team reward after shaping between roles. */
+export function rewardsOf(algorithm: Algorithm, signals: Signals): Rewards {
+  const { score, shaping, overlong, kl, tokenCredit } = algorithm;
+  const charge = kl?.where === "reward" && !tokenCredit.chargesKl ? kl : null;
+  const extra = (action: Action): number =>
+    (overlong === null ? 0 : overlongPenalty(action.tokens.length, overlong)) -
+    (charge === null || action.frozen ? 0 : sum(klCharges(action, charge, signals)));
+  const shaped = ({ node, action: { reward } }: Occurrence): number =>
+    shaping === null ? score(reward) : score({ ...reward, team: shaping(reward.team, earlierRewards(node)) });
+  return { extra, of: (occurrence) => shaped(occurrence) + extra(occurrence.action) };
+}
+
+/** Team rewards of the actions on the way to the state the node was acted from. */
+function earlierRewards({ parent }: EpisodeNode): number[] {
+  if (parent === null) return [];
+  return [...earlierRewards(parent), ...parent.actions.map(({ reward }) => reward.team)];
+}
+
+function sum(values: Iterable<number>): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}
