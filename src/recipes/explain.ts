@@ -68,7 +68,7 @@ export function unknownKey(path: Path, parent: JsonSchema | undefined, tree: Tre
   const known = keysOf(parent);
   if (known.includes(key)) return oneOfTwo(path, known, tree);
   const valid = known.length > 0 ? known : givenKeys(treeAt(tree, path.slice(0, -1)));
-  const where = path.length === 1 ? "a recipe" : `\`${showKey(path.slice(0, -1))}\``;
+  const where = path.length === 1 ? (parent?.title ?? "a recipe") : `\`${showKey(path.slice(0, -1))}\``;
   const advice = missingSpace(key) ?? hintAt(key, valid);
   const fix = `${advice}Keys of ${where}: ${valid.length === 0 ? "none" : valid.join(", ")}`;
   return { origin: keyOriginAt(tree, path), key: showKey(path), problem: "unknown key", fix };

@@ -45,7 +45,8 @@ export function resolveRecipe(
   return resolveTree(applyOverrides(loadTree(file), overrides), catalog);
 }
 
-function resolveTree(tree: MappingTree, catalog: Catalog): ResolvedRecipe {
+/** As `resolveRecipe`, of layers that are merged already. */
+export function resolveTree(tree: MappingTree, catalog: Catalog = builtInCatalog): ResolvedRecipe {
   const plain = plainOf(tree) as Record<string, unknown>;
   const parsed = recipeSchema.safeParse(plain);
   const stray = strayNulls(tree, wholeShape(plain, catalog));

@@ -7,6 +7,8 @@ import type { Path } from "./tree.ts";
 
 /** The parts of JSON Schema that recipes use. */
 export interface JsonSchema {
+  /** What the whole document is called in messages. */
+  readonly title?: string;
   readonly type?: string;
   readonly description?: string;
   readonly default?: unknown;
