@@ -46,7 +46,9 @@ const adapter = z.strictObject({
 const policy = z.strictObject({
   model: z
     .union([z.strictObject({ preset: z.string() }), z.strictObject({ path: z.string() })])
-    .describe("preset: a fresh untrained model made for the environment; path: a Hugging Face directory."),
+    .describe(
+      "preset: a fresh untrained model made for the environment; path: a Hugging Face directory, such as a policy's in a checkpoint, seen from the working directory.",
+    ),
   adapter: adapter.optional().describe("Train an adapter instead of the whole model."),
   learningRate: z.number().positive().optional().describe("Default: train.learningRate."),
 });
@@ -71,12 +73,24 @@ const warmStart = z.strictObject({
   demonstrationsPerStep: count
     .default(64)
     .describe("Tasks demonstrated per step; each gives one example per seat."),
+  teach: z
+    .enum(["policies", "bases"])
+    .default("policies")
+    .describe(
+      "policies: each, on its own roles' examples. bases: the whole models below them, each on the examples of all its roles; the policies then begin from there.",
+    ),
   ...optimizer,
 });
 
 const train = z.strictObject({
   steps: z.int().min(0).describe("Steps of reinforcement; 0: the warm start alone."),
   tasksPerStep: count.describe("Tasks played in a step, each with its own groups."),
+  tokensPerStep: count
+    .optional()
+    .describe(
+      "Tokens sampled in a step at least: after tasksPerStep tasks, further ones are played until all roles together " +
+        "have written so many. Compares algorithms at equal samples; in place of the refills of dynamic sampling.",
+    ),
   minibatches: count.default(1).describe("Optimizer steps made from one step's actions."),
   epochs: count.default(1).describe("Times a step's actions are trained on."),
   temperature: z.number().positive().default(1).describe("Of sampling; 1 is the policy itself."),

@@ -46,7 +46,8 @@ export async function latestCheckpoint(checkpoints: string): Promise<Checkpoint 
 /** Throws `bad_run` where the state or a file that it names is missing or damaged. */
 export async function readCheckpoint(directory: string): Promise<Checkpoint> {
   const state = await readState(directory);
-  const files = Object.values(state.policies).flatMap(({ model, optimizer }) => [model, optimizer]);
+  const saved = [...Object.values(state.policies), ...Object.values(state.reinforcement?.critics ?? {})];
+  const files = saved.flatMap(({ model, optimizer }) => [model, optimizer]);
   for (const file of files.filter((name) => name !== null)) {
     if (!(await exists(path.join(directory, file)))) throw damaged(directory, `${file} is missing`);
   }

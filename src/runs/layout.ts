@@ -12,6 +12,8 @@ export interface RunLayout {
   readonly checkpoints: string;
   /** Untrained models made for the run. */
   readonly models: string;
+  /** The trained policies as they were when reinforcement began. */
+  readonly beginning: string;
 }
 
 export function layoutOf(directory: string): RunLayout {
@@ -26,6 +28,7 @@ export function layoutOf(directory: string): RunLayout {
     episodes: at("episodes"),
     checkpoints: at("checkpoints"),
     models: at("models"),
+    beginning: at("beginning"),
   };
 }
 

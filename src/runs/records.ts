@@ -31,8 +31,27 @@ const policyMetrics = z.object({
   kl: z.number(),
   /** Share of tokens whose gradient the clip removed. */
   clipShare: z.number(),
+  /** Where the algorithm has a reference: nats per sampled token between the policy that sampled and the reference (k3). */
+  referenceKl: z.number().optional(),
+  /** The weight of that divergence in this step; it moves from step to step where the algorithm adapts it. */
+  klCoefficient: z.number().optional(),
 });
 export type PolicyMetrics = z.output<typeof policyMetrics>;
+
+const criticMetrics = policyMetrics
+  .pick({
+    loss: true,
+    tokens: true,
+    optimizerSteps: true,
+    learningRate: true,
+    gradientNorm: true,
+    clipShare: true,
+  })
+  .extend({
+    /** 1 − Var(target − value) / Var(target), of the values before the update: 1 is perfect, 0 as good as a constant. */
+    explainedVariance: z.number(),
+  });
+export type CriticMetrics = z.output<typeof criticMetrics>;
 
 const roleMetrics = z.object({
   actions: z.int(),
@@ -49,6 +68,10 @@ export type RoleMetrics = z.output<typeof roleMetrics>;
 
 const rolloutMetrics = z.object({
   episodes: z.int(),
+  /** Waves of tasks they were played in. */
+  waves: z.int().optional(),
+  /** Of the episodes: left out of the update because no group of theirs had any spread (dynamic sampling). */
+  dropped: z.int().optional(),
   /** Share of the kept lines that end in success. */
   success: z.number(),
   score: z.number(),
@@ -58,7 +81,10 @@ const rolloutMetrics = z.object({
   /** Share of groups whose members all have the same return, which teach nothing. */
   flatGroups: z.number(),
   promptTokens: z.int(),
+  /** By every role, in dropped episodes too. */
   sampledTokens: z.int(),
+  /** The same since reinforcement began, with this step. */
+  sampledSoFar: z.int().optional(),
 });
 export type RolloutMetrics = z.output<typeof rolloutMetrics>;
 
@@ -67,6 +93,8 @@ export const stepMetricsSchema = z.object({
   ...header,
   ...place,
   policies: z.record(z.string(), policyMetrics),
+  /** Where the algorithm has critics. */
+  critics: z.record(z.string(), criticMetrics).optional(),
   /** Absent in the warm start. */
   rollout: rolloutMetrics.optional(),
 });
@@ -116,11 +144,24 @@ export const resultSchema = z.object({
   steps: z.strictObject({ warmStart: z.int(), reinforcement: z.int() }),
   policies: z.record(
     z.string(),
-    z.object({ parameters: z.int(), trainableParameters: z.int(), directory: z.string() }),
+    z.object({
+      parameters: z.int(),
+      trainableParameters: z.int(),
+      /** In both stages. */
+      optimizerSteps: z.int().default(0),
+      directory: z.string(),
+    }),
   ),
   /** Before and after training, in the order of the table. */
   table: z.array(evaluationSchema),
-  tokens: z.object({ sampled: z.int(), trained: z.int() }),
+  tokens: z.object({
+    /** In reinforcement and in evaluations. */
+    sampled: z.int(),
+    /** Of these in reinforcement: what a comparison at equal samples holds equal. */
+    sampledInTraining: z.int().default(0),
+    /** By policies, over all optimizer steps. */
+    trained: z.int(),
+  }),
   /** Wall-clock time; the only figures that differ between two runs of one recipe. */
   seconds: z.object({
     warmStart: z.number(),
@@ -131,6 +172,11 @@ export const resultSchema = z.object({
 });
 export type RunResult = z.output<typeof resultSchema>;
 
+const checkpointFiles = z.record(
+  z.string(),
+  z.strictObject({ model: z.string(), optimizer: z.string().nullable() }),
+);
+
 /** checkpoints/step-N/state.json. */
 export const checkpointStateSchema = z.object({
   ...header,
@@ -138,7 +184,17 @@ export const checkpointStateSchema = z.object({
   stage,
   stageStep: z.int().min(1),
   /** Each policy's model directory and optimizer file, relative to the checkpoint. */
-  policies: z.record(z.string(), z.strictObject({ model: z.string(), optimizer: z.string().nullable() })),
+  policies: checkpointFiles,
+  /** What reinforcement goes on with besides the policies; absent before it. */
+  reinforcement: z
+    .strictObject({
+      /** As of policies. */
+      critics: checkpointFiles,
+      /** Weight of each policy's divergence from its reference in the next step. */
+      klCoefficients: z.record(z.string(), z.number()),
+      sampledTokens: z.int(),
+    })
+    .optional(),
 });
 export type CheckpointState = z.output<typeof checkpointStateSchema>;
 

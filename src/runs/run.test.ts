@@ -56,7 +56,7 @@ const result: RunResult = {
   steps: { warmStart: 0, reinforcement: 3 },
   policies: {},
   table: [evaluation(3)],
-  tokens: { sampled: 5, trained: 5 },
+  tokens: { sampled: 5, sampledInTraining: 0, trained: 5 },
   seconds: { warmStart: 0, reinforcement: 1, evaluation: 1, total: 2 },
 };
 

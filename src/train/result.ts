@@ -6,6 +6,7 @@ import { schemaVersion } from "../runs/records.ts";
 import type { RunResult, StepMetrics, Timing } from "../runs/records.ts";
 import type { OpenPolicies } from "./policies.ts";
 import type { Session } from "./session.ts";
+import { trainedPolicies } from "./teams.ts";
 
 /** @param trainedAt The last checkpoint's folder, relative to the run; null where no step was taken. */
 export async function buildResult(
@@ -15,12 +16,11 @@ export async function buildResult(
   trainedAt: string | null,
 ): Promise<RunResult> {
   const { recipe, engine } = session;
+  const trained = trainedPolicies(recipe);
   const evaluations = await run.evaluations();
   const metrics = await readMetrics(run.layout.directory);
-  const sampled = [
-    ...metrics.map(({ rollout }) => rollout?.sampledTokens ?? 0),
-    ...evaluations.map((row) => row.sampledTokens),
-  ];
+  const sampledInTraining = total(metrics.map(({ rollout }) => rollout?.sampledTokens ?? 0));
+  const evaluated = total(evaluations.map((row) => row.sampledTokens));
   return {
     schema_version: schemaVersion,
     recipe: recipe.name,
@@ -30,15 +30,18 @@ export async function buildResult(
     policies: Object.fromEntries(
       Object.entries(policies).map(([name, { info, source }]) => {
         const directory =
-          session.trained.has(name) && trainedAt !== null ? `${trainedAt}/${name}` : relative(run, source);
-        return [
-          name,
-          { parameters: info.parameters, trainableParameters: info.trainableParameters, directory },
-        ];
+          trained.has(name) && trainedAt !== null ? `${trainedAt}/${name}` : relative(run, source);
+        const { parameters, trainableParameters } = info;
+        const optimizerSteps = total(metrics.map((step) => step.policies[name]?.optimizerSteps ?? 0));
+        return [name, { parameters, trainableParameters, optimizerSteps, directory }];
       }),
     ),
     table: evaluations.filter(({ moment }) => moment !== "during"),
-    tokens: { sampled: total(sampled), trained: total(metrics.flatMap(trainedTokens)) },
+    tokens: {
+      sampled: sampledInTraining + evaluated,
+      sampledInTraining,
+      trained: total(metrics.flatMap(trainedTokens)),
+    },
     seconds: secondsOf(await run.timings()),
   };
 }

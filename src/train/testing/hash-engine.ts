@@ -1,11 +1,12 @@
 /**
- * An engine without a model, for tests of the loop: a policy's weights are one number that every sampled token depends on
- * and that every trained token, weight and advantage changes. Two runs that end with the same number did the same things
- * in the same order.
+ * An engine without a model, for tests of the loop: a policy's weights are one number that every sampled token, and every
+ * log-probability and value asked for, depends on, and that every trained token and every number beside it changes. Two
+ * runs that end with the same number did the same things in the same order.
  */
 import fs from "node:fs/promises";
 import path from "node:path";
-import type { Datum, Engine, LossResult, SampleRequest, SampledSequence } from "../../engines/engine.ts";
+import type { Datum, Engine, Loss, LossResult, PolicyInfo, PolicyOptions } from "../../engines/engine.ts";
+import type { SampleRequest, SampledSequence } from "../../engines/engine.ts";
 import { TroupeError } from "../../errors.ts";
 import { childKey, drawInt, generatorOf, keyAt, rootKey, seedOf } from "../../random.ts";
 
@@ -13,6 +14,7 @@ interface HashPolicy {
   weights: number;
   gradient: number;
   steps: number;
+  readonly isCritic: boolean;
   readonly vocabularySize: number;
   readonly endToken: number;
 }
@@ -20,20 +22,23 @@ interface HashPolicy {
 export interface HashEngineOptions {
   readonly vocabularySize: number;
   readonly endToken: number;
-  readonly onCall?: (verb: "sample" | "forwardBackward" | "optimStep" | "save", policy: string) => void;
+  readonly onCall?: (
+    verb: "sample" | "forward" | "forwardBackward" | "optimStep" | "save",
+    policy: string,
+  ) => void;
 }
 
 export class HashEngine implements Engine {
   readonly capabilities: Engine["capabilities"] = {
     wholeModel: true,
     adapters: true,
-    losses: ["cross_entropy", "importance_sampling", "ppo"],
+    losses: ["cross_entropy", "importance_sampling", "ppo", "value"],
     topK: true,
     stopStrings: true,
-    critic: false,
-    klInLoss: false,
-    sequenceRatio: false,
-    dualClip: false,
+    critic: true,
+    klInLoss: true,
+    sequenceRatio: true,
+    dualClip: true,
     deterministic: true,
   };
   readonly description = "hash engine";
@@ -44,9 +49,20 @@ export class HashEngine implements Engine {
     this.#options = options;
   }
 
-  async createPolicy({ name }: { name: string }): Promise<Awaited<ReturnType<Engine["createPolicy"]>>> {
+  /** From a directory that `save` wrote, the weights are those; from any other they are 1. */
+  async createPolicy({ name, model, valueHead }: PolicyOptions): Promise<PolicyInfo> {
     const { vocabularySize, endToken } = this.#options;
-    this.policies.set(name, { weights: 1, gradient: 0, steps: 0, vocabularySize, endToken });
+    if (this.policies.has(name)) throw new TroupeError("bad_arguments", `There is a policy ${name} already.`);
+    const saved = await fs.readFile(path.join(model, "weights"), "utf8").catch(() => "1");
+    const isCritic = valueHead === true;
+    this.policies.set(name, {
+      weights: Number(saved),
+      gradient: 0,
+      steps: 0,
+      isCritic,
+      vocabularySize,
+      endToken,
+    });
     return { name, parameters: 2, trainableParameters: 2, maxLength: 4096, vocabularySize };
   }
 
@@ -68,25 +84,29 @@ export class HashEngine implements Engine {
     });
   }
 
-  forward(data: readonly Datum[]): Promise<LossResult> {
-    return Promise.resolve(lossOf(data));
+  async forward(data: readonly Datum[], options?: { signal?: AbortSignal }): Promise<LossResult> {
+    await tick(options?.signal);
+    for (const { policy } of data) this.#options.onCall?.("forward", policy);
+    return this.#lossOf(data);
   }
 
   async forwardBackward(
     data: readonly Datum[],
-    _loss: unknown,
+    loss: Loss,
     options?: { signal?: AbortSignal },
   ): Promise<LossResult> {
     await tick(options?.signal);
     for (const datum of data) {
       const policy = this.#policy(datum.policy);
       this.#options.onCall?.("forwardBackward", datum.policy);
-      const numbers = datum.continuations.flatMap(({ tokens, weights, advantages, logprobs }) =>
-        [tokens, weights, advantages, logprobs].flatMap((values) => Array.from(values ?? [], bitsOf)),
+      if ((loss.type === "value") !== policy.isCritic)
+        throw new TroupeError("bad_arguments", `${datum.policy} has no loss ${loss.type}`);
+      const numbers = datum.continuations.flatMap((continuation) =>
+        Object.values(continuation).flatMap((values: Iterable<number>) => Array.from(values, bitsOf)),
       );
       policy.gradient = seedOf(keyAt(rootKey(policy.gradient), ...datum.prompt, ...numbers));
     }
-    return lossOf(data);
+    return this.#lossOf(data);
   }
 
   async optimStep(name: string, adam: object): Promise<{ gradientNorm: number }> {
@@ -122,6 +142,19 @@ export class HashEngine implements Engine {
     this.policies.clear();
   }
 
+  #lossOf(data: readonly Datum[]): LossResult {
+    const continuations = data.flatMap((datum) => datum.continuations);
+    const tokens = continuations.reduce((sum, { tokens: ids }) => sum + ids.length, 0);
+    const numbers = data.flatMap((datum) =>
+      datum.continuations.map((one) =>
+        pseudoValues(this.#policy(datum.policy).weights, datum.prompt, one.tokens),
+      ),
+    );
+    const isCritic = data.some(({ policy }) => this.#policy(policy).isCritic);
+    const answers = isCritic ? { logprobs: [], values: numbers } : { logprobs: numbers };
+    return { loss: 1, tokens, entropy: tokens, kl: 0, clipped: 0, ...answers };
+  }
+
   #policy(name: string): HashPolicy {
     const policy = this.policies.get(name);
     if (policy === undefined) throw new TroupeError("bad_arguments", `There is no policy ${name}.`);
@@ -136,10 +169,13 @@ async function tick(signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled.");
 }
 
-function lossOf(data: readonly Datum[]): LossResult {
-  const continuations = data.flatMap((datum) => datum.continuations);
-  const tokens = continuations.reduce((sum, { tokens: ids }) => sum + ids.length, 0);
-  return { loss: 1, tokens, entropy: tokens, kl: 0, clipped: 0, logprobs: [] };
+/** One number from −2 to 0 for each token, of what stands before it and itself. */
+function pseudoValues(weights: number, prompt: Int32Array, tokens: Int32Array): Float32Array {
+  let key = keyAt(rootKey(weights), ...prompt);
+  return Float32Array.from(tokens, (token) => {
+    key = childKey(key, token);
+    return -drawInt(generatorOf(key), 200) / 100;
+  });
 }
 
 /** The float's bits as an integer, for keys. */

@@ -1,0 +1,38 @@
+/**
+ * How many tasks a step plays. The first wave is the recipe's tasksPerStep. Further ones follow where the recipe asks for
+ * a number of sampled tokens, or where the algorithm dropped tasks that teach nothing (dynamic sampling).
+ */
+
+export interface WavePlan {
+  readonly tasksPerStep: number;
+  /** Tokens a step samples at least; absent: as many as its tasks take. */
+  readonly tokensPerStep?: number | undefined;
+  /** Further waves that may replace dropped tasks. With tokensPerStep, the tokens decide instead. */
+  readonly refills: number;
+}
+
+export interface Played {
+  readonly waves: number;
+  readonly tasks: number;
+  /** Tasks that were not dropped. */
+  readonly kept: number;
+  /** Sampled by all roles, in dropped tasks too. */
+  readonly tokens: number;
+}
+
+/** A wave is sized by the tokens that the tasks before it took; a few of them could be far from typical. */
+const growth = 4;
+
+/** Tasks of the next wave; 0: the step is whole. The same play gives the same answer. */
+export function nextWave(plan: WavePlan, played: Played): number {
+  if (played.waves === 0) return plan.tasksPerStep;
+  if (plan.tokensPerStep !== undefined) return tasksFor(plan.tokensPerStep - played.tokens, played);
+  return played.waves > plan.refills ? 0 : Math.max(0, plan.tasksPerStep - played.kept);
+}
+
+/** Whole tasks that bring about so many tokens; at least one while any is missing, so that the waves come to an end. */
+function tasksFor(missing: number, { tasks, tokens }: Played): number {
+  if (missing <= 0) return 0;
+  const perTask = Math.max(1, tokens / tasks);
+  return Math.min(growth * tasks, Math.ceil(missing / perTask));
+}
