@@ -1,0 +1,122 @@
+/**
+ * How rooms, proposals and plans are written for a model: words with single spaces or line ends between them, so that a
+ * word-level tokenizer gives one token for each. Everything about the wording is in this file.
+ */
+import { cellNames, moveWords, neighbourTable } from "../plan-path/cells.ts";
+import type { Position } from "./pushing.ts";
+import { isWall, type Room } from "./room.ts";
+import type { Push, Step } from "./solver.ts";
+
+/** `list`: inner walls, goals, boxes and player by name; `grid`: rows of "#", "-" floor, "." goal, "$" box, "@" player. */
+export const roomNotations = ["list", "grid"] as const;
+export type RoomNotation = (typeof roomNotations)[number];
+
+/** `moves`: "right down"; `steps`: also where the player stands, and after a push the box: "c4 right d4 down d5 d6". */
+export const planNotations = ["moves", "steps"] as const;
+export type PlanNotation = (typeof planNotations)[number];
+
+export interface Notation {
+  readonly notation: RoomNotation;
+  readonly plan: PlanNotation;
+}
+
+/** The last word of an observation says what is to be written: roles that share a policy see which one they are. */
+const cues = { proposer: "pushes", planner: "plan" } as const;
+
+/** What an observation tells besides whom it is for. */
+export interface Scene extends Position {
+  readonly room: Room;
+  /** The cell that could not be entered when the last plan ended; null: none. */
+  readonly bumped: number | null;
+  /** The proposer's in this turn; null where no proposer has acted. */
+  readonly proposal: readonly Push[] | null;
+}
+
+export function writeObservation({ notation }: Notation, seat: "proposer" | "planner", scene: Scene): string {
+  const { room, bumped, proposal } = scene;
+  const lines = notation === "list" ? listLines(scene) : gridLines(scene);
+  if (bumped !== null) lines.push(`bumped ${cellNames(room.size)[bumped]}`);
+  if (seat === "planner" && proposal !== null)
+    lines.push(`proposer ${writeProposal(room.size, proposal) || "none"}`);
+  return [...lines, cues[seat]].join("\n");
+}
+
+/** The cell of a box and where it is pushed, again and again: "c4 right d4 right e4 down e5". */
+export function writeProposal(size: number, pushes: readonly Push[]): string {
+  const names = cellNames(size);
+  const words: string[] = [];
+  let reached = -1;
+  for (const { box, move } of pushes) {
+    if (reached !== box && reached >= 0) words.push(names[reached] ?? "");
+    words.push(names[box] ?? "", moveWords[move] ?? "");
+    reached = neighbourTable(size)[4 * box + move] ?? -1;
+  }
+  if (reached >= 0) words.push(names[reached] ?? "");
+  return words.join(" ");
+}
+
+export function writePlan({ plan }: Notation, size: number, from: number, steps: readonly Step[]): string {
+  const words = steps.map(({ move }) => moveWords[move] ?? "");
+  if (plan === "moves" || steps.length === 0) return words.join(" ");
+  const names = cellNames(size);
+  const tracked = steps.flatMap(({ at, pushedTo }, index) => [
+    words[index],
+    names[at],
+    ...(pushedTo === null ? [] : [names[pushedTo]]),
+  ]);
+  return [names[from], ...tracked].join(" ");
+}
+
+/** Every word that can occur, in a fixed order. */
+export function notationWords({ notation }: Notation, size: number): string[] {
+  const marks = notation === "list" ? ["walls", "goal", "box"] : ["#", "-", ".", "$", "*", "+", "@"];
+  return [
+    ...marks,
+    "at",
+    "bumped",
+    "proposer",
+    "none",
+    ...Object.values(cues),
+    ...moveWords,
+    ...cellNames(size),
+  ];
+}
+
+function listLines({ room, at, boxes }: Scene): string[] {
+  const names = cellNames(room.size);
+  const named = (cells: readonly number[]): string => cells.map((cell) => names[cell]).join(" ");
+  return [roomText(room), `box ${named(boxes)}`, `at ${names[at]}`];
+}
+
+/** Every observation of an episode repeats the room's text; it is written once for each room object. */
+function roomText(room: Room): string {
+  const known = roomTexts.get(room);
+  if (known !== undefined) return known;
+  const names = cellNames(room.size);
+  const inner = names.filter((_, cell) => isWall(room, cell) && isInner(cell, room.size));
+  const goals = room.goals.map((goal) => names[goal]);
+  const text = `${["walls", ...inner].join(" ")}\n${["goal", ...goals].join(" ")}`;
+  roomTexts.set(room, text);
+  return text;
+}
+
+const roomTexts = new WeakMap<Room, string>();
+
+function isInner(cell: number, size: number): boolean {
+  const edges = [0, size - 1];
+  return !edges.includes(Math.floor(cell / size)) && !edges.includes(cell % size);
+}
+
+function gridLines({ room, at, boxes }: Scene): string[] {
+  const mark = (cell: number): string => {
+    const goal = room.goals.includes(cell);
+    if (isWall(room, cell)) return "#";
+    if (boxes.includes(cell)) return goal ? "*" : "$";
+    if (cell === at) return goal ? "+" : "@";
+    return goal ? "." : "-";
+  };
+  const row = (index: number): string =>
+    Array.from({ length: room.size }, (_, column) => mark(index * room.size + column)).join(" ");
+  const rows = Array.from({ length: room.size }, (_, index) => row(index));
+  return [...rows, `at ${cellNames(room.size)[at]}`];
+}

@@ -1,0 +1,129 @@
+/** The rules of Sokoban: what an action does to a state. */
+import { TroupeError } from "../../errors.ts";
+import type { ActionReward, Outcome, StepResult } from "../environment.ts";
+import { readMoves } from "../plan-path/parse.ts";
+import { carryOut, followPushes, type Played } from "./carry-out.ts";
+import type { SokobanTask } from "./generate.ts";
+import { longestSolution } from "./generate.ts";
+import type { Notation } from "./notation.ts";
+import { readPushes } from "./parse.ts";
+import { dead, movesLeft } from "./positions.ts";
+import { isSolved, onGoals } from "./pushing.ts";
+import { noReward, rewardOf } from "./rewards.ts";
+import type { Room } from "./room.ts";
+
+export type Seat = "proposer" | "planner";
+
+export type SokobanState = {
+  /** The same object in every state of an episode, so that its solutions are searched once. */
+  readonly room: Room;
+  /** Where the player really stands. */
+  readonly at: number;
+  /** Cells, ascending. */
+  readonly boxes: readonly number[];
+  /** The most boxes on goals when a plan had ended in a room that could be solved. */
+  readonly most: number;
+  /** What the proposer proposed from here in this turn, boxes of the room only; null: no proposer has acted. */
+  readonly proposal: readonly { readonly box: number; readonly move: number }[] | null;
+  /** The cell that could not be entered when the last plan ended; null: none. */
+  readonly bumped: number | null;
+  /** The cells of the last plan that was carried out, for people. */
+  readonly path: readonly number[];
+};
+
+export function startState({ room, at, boxes }: SokobanTask): SokobanState {
+  return { room, at, boxes, most: onGoals(room, boxes), proposal: null, bumped: null, path: [at] };
+}
+
+export function stepState(
+  state: SokobanState,
+  actions: Readonly<Record<string, string>>,
+  notation: Notation,
+): StepResult<SokobanState> {
+  const over = isOver(state);
+  const rewards: Record<string, ActionReward> = {};
+  let next = state;
+  for (const [seat, text] of Object.entries(actions)) {
+    if (!isSeat(seat)) throw new TroupeError("bad_arguments", `sokoban has no seat "${seat}"`);
+    const played = over ? undefined : seat === "planner" ? plan(state, text, notation) : propose(state, text);
+    rewards[seat] = played?.reward ?? noReward(seat, "the episode is over");
+    next = { ...next, ...played?.change };
+  }
+  // A proposal is for the position it was made in: once the player has moved, it is out of date.
+  if (next.path !== state.path && next.path.length > 1) next = { ...next, proposal: null };
+  return { state: next, rewards, done: isOver(next) };
+}
+
+export function endTurn(state: SokobanState): SokobanState {
+  return state.proposal === null ? state : { ...state, proposal: null };
+}
+
+/** The score depends on the position in the end and on nothing else: no way of getting there can raise it. */
+export function outcomeOf({ room, at, boxes }: SokobanState): Outcome {
+  if (isSolved(room, boxes)) return { success: true, score: 1 };
+  const lost = movesLeft(room, at, boxes) === dead;
+  return { success: false, score: lost ? 0 : onGoals(room, boxes) / boxes.length };
+}
+
+export function isSeat(seat: string): seat is Seat {
+  return seat === "proposer" || seat === "planner";
+}
+
+/** Solved, or dead: then nothing that anybody does can change the outcome. */
+function isOver({ room, at, boxes }: SokobanState): boolean {
+  return movesLeft(room, at, boxes) <= 0;
+}
+
+interface Turned {
+  readonly reward: ActionReward;
+  readonly change: Partial<SokobanState>;
+}
+
+function plan(state: SokobanState, text: string, { plan: planNotation }: Notation): Turned {
+  const { size } = state.room;
+  const { items, wellFormed } = readMoves(text, size, planNotation === "steps");
+  const played = carryOut(state.room, state, items);
+  const { at, boxes, path, bumped } = played;
+  const { reward, most } = judge(state, "planner", played, wellFormed);
+  return { reward, change: { at, boxes, path, bumped, most } };
+}
+
+/** The proposal is tried on a copy of the state: it earns what following it by the shortest ways would earn. */
+function propose(state: SokobanState, text: string): Turned {
+  const { pushes, wellFormed } = readPushes(text, state.room.size);
+  const { reward } = judge(state, "proposer", followPushes(state.room, state, pushes), wellFormed);
+  // No longer than a solution may be: a longer list would only fill the planner's prompt.
+  const known = pushes.filter(({ box }) => box >= 0).slice(0, longestSolution(state.room.size));
+  return { reward, change: { proposal: known } };
+}
+
+function judge(
+  state: SokobanState,
+  seat: Seat,
+  played: Played,
+  wellFormed: boolean,
+): { readonly reward: ActionReward; readonly most: number } {
+  const { room } = state;
+  const after = movesLeft(room, played.at, played.boxes);
+  const on = onGoals(room, played.boxes);
+  const reward = rewardOf(seat, {
+    ...played,
+    wellFormed,
+    solved: after === 0,
+    dead: after === dead,
+    before: movesLeft(room, state.at, state.boxes),
+    after,
+    onGoals: on,
+    most: state.most,
+    boxes: state.boxes.length,
+    problem: problemOf(seat, played, after, wellFormed),
+  });
+  return { reward, most: after === dead ? state.most : Math.max(state.most, on) };
+}
+
+function problemOf(seat: Seat, played: Played, after: number, wellFormed: boolean): string | undefined {
+  const what = seat === "planner" ? "plan" : "proposal";
+  if (played.written === 0) return `no ${what} found`;
+  if (after === dead) return "the room can no longer be solved";
+  return played.problem ?? (wellFormed ? undefined : `more than a ${what} on its line`);
+}
