@@ -7,6 +7,7 @@ import { TroupeError } from "../errors.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { layoutOf } from "../runs/layout.ts";
 import type { RunResult } from "../runs/records.ts";
+import { basesOf } from "../train/bases.ts";
 import { supervisedRecipe } from "../train/supervise.ts";
 import { trainedPolicies } from "../train/teams.ts";
 import { printLines } from "./print.ts";
@@ -45,7 +46,8 @@ async function teach(resolved: ResolvedRecipe, options: SftArguments): Promise<v
   checkTarget(target, directory);
   const outcome = await trainAndReport(resolved, directory, options.json === true);
   if (outcome.status !== "finished") return;
-  const written = await copyModels(outcome.result, [...trainedPolicies(resolved.recipe)], directory, target);
+  const taught = [...trainedPolicies(resolved.recipe), ...basesOf(resolved.recipe).keys()];
+  const written = await copyModels(outcome.result, taught, directory, target);
   if (!options.json) printLines(["", ...written.map((model) => `model written: ${model}`)]);
 }
 
@@ -61,18 +63,21 @@ function targetTaken(target: string): TroupeError {
   );
 }
 
-/** One policy: the folder itself; several: a folder in it for each. */
+/** One model: the folder itself; several: a folder in it for each. */
 async function copyModels(
   result: RunResult,
   policies: readonly string[],
   run: string,
   target: string,
 ): Promise<string[]> {
-  const written: string[] = [];
+  const models = new Map<string, string>();
   for (const name of policies) {
     const directory = result.policies[name]?.directory;
-    if (directory === undefined) continue;
-    const to = policies.length === 1 ? target : join(target, name);
+    if (directory !== undefined && !models.has(directory)) models.set(directory, name);
+  }
+  const written: string[] = [];
+  for (const [directory, name] of models) {
+    const to = models.size === 1 ? target : join(target, name);
     await copyModel(join(run, directory), to);
     written.push(to);
   }

@@ -18,7 +18,8 @@ export interface Lessons {
 
 /**
  * The examples of one call of the environment's demonstrations, rendered by the same template as in play: one datum for
- * each policy. What the prompts of a policy begin with in common (a board's walls) is the datum's prompt, computed once;
+ * each policy, of its own roles' seats alone. Demonstrations show the whole team at work, also where only some roles are
+ * taught: a planner beside a frozen scout must learn to read a route. What the prompts of a policy begin with in common (a board's walls) is the datum's prompt, computed once;
  * the rest of each prompt has weight 0, what the role should write has weight 1. cross_entropy is their loss.
  */
 export function examplesOf(lessons: Lessons, key: Key): Datum[] {
@@ -89,15 +90,14 @@ function teamLines(lessons: Lessons, team: Team, key: Key): Line[] {
       `warmStart: ${environment.name} has no solver to demonstrate its tasks`,
     );
   }
-  const players = team.roles
-    .filter(lessons.isTaught)
-    .map((role) => playerOf({ environment, team, policies }, role.name));
+  const players = team.roles.map((role) => playerOf({ environment, team, policies }, role.name));
+  const taught = players.filter(({ role }) => lessons.isTaught(role));
   const demonstrations = environment.demonstrations(
     key,
     players.map(({ role }) => role.seat),
   );
   return demonstrations.flatMap(({ seat, observation, action }) =>
-    players.filter(({ role }) => role.seat === seat).map((player) => lineOf(player, observation, action)),
+    taught.filter(({ role }) => role.seat === seat).map((player) => lineOf(player, observation, action)),
   );
 }
 

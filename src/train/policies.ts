@@ -54,10 +54,16 @@ export async function restorePolicies(
   }
 }
 
-/** Names of the files of a checkpoint. */
-export function checkpointFiles(names: Iterable<string>): CheckpointState["policies"] {
+/** Names of the files of a checkpoint. Only policies that are `learning` have an optimizer in it. */
+export function checkpointFiles(
+  names: Iterable<string>,
+  learning: ReadonlySet<string>,
+): CheckpointState["policies"] {
   return Object.fromEntries(
-    [...names].map((name) => [name, { model: name, optimizer: `${name}.optimizer` }]),
+    [...names].map((name) => [
+      name,
+      { model: name, optimizer: learning.has(name) ? `${name}.optimizer` : null },
+    ]),
   );
 }
 
@@ -69,12 +75,20 @@ export async function savePolicies(
   opened: OpenPolicies,
 ): Promise<void> {
   for (const [name, { model, optimizer }] of Object.entries(files)) {
-    const target = path.join(directory, model);
-    await engine.save(name, target);
+    await savePolicy(engine, name, path.join(directory, model), opened[name]?.source);
     if (optimizer !== null) await engine.saveOptimizer(name, path.join(directory, optimizer));
-    const source = opened[name]?.source;
-    if (source !== undefined) await copyTextFiles(source, target);
   }
+}
+
+/** @param source the model directory it began from, whose tokenizer and template go with the weights */
+export async function savePolicy(
+  engine: Engine,
+  name: string,
+  target: string,
+  source: string | undefined,
+): Promise<void> {
+  await engine.save(name, target);
+  if (source !== undefined) await copyTextFiles(source, target);
 }
 
 async function sourceOf(

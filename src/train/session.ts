@@ -21,7 +21,7 @@ export interface Session extends Resolved {
   readonly policies: Readonly<Record<string, RolloutPolicy>>;
   /** The trained team first. */
   readonly teams: readonly NamedTeam[];
-  /** Names of the policies whose weights change. */
+  /** Names of the policies whose weights change in the stage. */
   readonly trained: ReadonlySet<string>;
   /** The run's random key, of the recipe's seed. */
   readonly root: Key;

@@ -1,12 +1,18 @@
 /** Which teams play in a recipe, and which policies learn. */
 import type { Environment } from "../environments/environment.ts";
-import type { Recipe, RecipeTeam } from "../recipes/schema.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import { buildTeam } from "../teams/build.ts";
 import type { Team } from "../teams/team.ts";
 
 export interface NamedTeam {
   readonly name: string;
   readonly team: Team;
+}
+
+/** A role as far as it decides who learns; recipes and teams both have it. */
+interface Player {
+  readonly policy: string;
+  readonly frozen: boolean;
 }
 
 /** The team that is trained, under the name `team`, then those it is compared with. */
@@ -19,26 +25,49 @@ export function namedTeams(recipe: Recipe, environment: Environment): readonly N
   }));
 }
 
-/** Policies whose weights change. */
+/** Policies whose weights change in a run of the recipe. */
 export function trainedPolicies(recipe: Recipe): ReadonlySet<string> {
+  return new Set([...learningPolicies(recipe), ...taughtPolicies(recipe)]);
+}
+
+/** Policies that reinforcement trains: those of the team's roles that are not frozen. */
+export function learningPolicies(recipe: Recipe): ReadonlySet<string> {
   const learning = Object.values(recipe.team.roles).filter((role) => !role.frozen && recipe.train.steps > 0);
-  const taught =
-    recipe.warmStart === undefined ? [] : everyRole(recipe).filter((role) => isTaught(recipe, role));
-  return new Set([...learning, ...taught].map((role) => role.policy));
+  return new Set(learning.map((role) => role.policy));
+}
+
+/** Policies that the warm start trains. None where it teaches the models below them instead. */
+export function taughtPolicies(recipe: Recipe): ReadonlySet<string> {
+  if (recipe.warmStart === undefined || recipe.warmStart.teach === "bases") return new Set();
+  const teams = [recipe.team, ...Object.values(recipe.evaluation.compare)];
+  return new Set(
+    taughtRoles(
+      recipe,
+      teams.map(({ roles }) => Object.values(roles)),
+    ).map(({ policy }) => policy),
+  );
 }
 
 /**
- * Whether the warm start teaches a role. A frozen role trains nothing by what it does, but where its policy is an
- * untrained preset there is nothing to preserve yet, and without the warm start the role would play at random.
+ * The roles that a warm start makes examples for. A compared team's role that plays with a policy of the trained team
+ * adds nothing: it would only change what that policy is shown.
+ *
+ * @param teams roles of the trained team, then those of each compared team
  */
-export function isTaught(
-  recipe: Recipe,
-  role: { readonly policy: string; readonly frozen: boolean },
-): boolean {
-  return !role.frozen || "preset" in (recipe.policies[role.policy]?.model ?? {});
+export function taughtRoles<Role extends Player>(
+  recipe: Pick<Recipe, "policies">,
+  teams: readonly (readonly Role[])[],
+): readonly Role[] {
+  const [own = [], ...compared] = teams;
+  const played = new Set(own.map(({ policy }) => policy));
+  const others = compared.flat().filter(({ policy }) => !played.has(policy));
+  return [...own, ...others].filter((role) => isTaught(recipe, role));
 }
 
-function everyRole(recipe: Recipe): RecipeTeam["roles"][string][] {
-  const teams = [recipe.team, ...Object.values(recipe.evaluation.compare)];
-  return teams.flatMap((team) => Object.values(team.roles));
+/**
+ * A frozen role trains nothing by what it does, but where its policy is an untrained preset there is nothing to preserve
+ * yet, and without the warm start the role would play at random.
+ */
+function isTaught({ policies }: Pick<Recipe, "policies">, role: Player): boolean {
+  return !role.frozen || "preset" in (policies[role.policy]?.model ?? {});
 }

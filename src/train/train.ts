@@ -6,6 +6,7 @@ import path from "node:path";
 import type { Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { checkpointDirectory, checkpointSteps } from "../runs/checkpoints.ts";
 import { schemaVersion } from "../runs/records.ts";
@@ -15,12 +16,13 @@ import type { Run } from "../runs/run.ts";
 import { episodeRecords, sampleEpisode } from "./episode-records.ts";
 import { evaluateAfter } from "./evaluations.ts";
 import type { Listener, Stage } from "./events.ts";
+import { basesOf, settleBases, taughtRecipe, warmStartRecipe } from "./bases.ts";
 import { checkpointFiles, openPolicies, restorePolicies, savePolicies } from "./policies.ts";
 import type { OpenPolicies } from "./policies.ts";
 import { reinforcementStep } from "./reinforcement.ts";
 import { buildResult } from "./result.ts";
 import type { Resolved, Session } from "./session.ts";
-import { namedTeams, trainedPolicies } from "./teams.ts";
+import { learningPolicies, namedTeams, taughtPolicies, trainedPolicies } from "./teams.ts";
 import { warmStartStep } from "./warm-start.ts";
 import type { StepRecord } from "./warm-start.ts";
 
@@ -43,9 +45,13 @@ export type TrainOutcome =
   /** `checkpoint`: the step that the same call goes on after; null: from the beginning. */
   | { readonly status: "interrupted"; readonly step: number; readonly checkpoint: number | null };
 
-interface Course extends Session {
+/** What changes from stage to stage; with a warm start of bases (bases.ts) even the policies do. */
+type OfStage = Pick<Session, "recipe" | "policies" | "teams" | "trained"> & { readonly opened: OpenPolicies };
+
+interface Course extends Omit<Session, keyof OfStage>, Mutable<OfStage> {
   readonly run: Run;
-  readonly opened: OpenPolicies;
+  /** As it was given. */
+  readonly whole: Recipe;
   readonly warmSteps: number;
   readonly totalSteps: number;
   readonly stop: AbortSignal | undefined;
@@ -53,6 +59,8 @@ interface Course extends Session {
   /** Steps done, counted over both stages. */
   step: number;
 }
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** Trains, or goes on training. Throws `bad_run`, `bad_model`, `bad_recipe` (diverged) and the engine's errors. */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
@@ -73,30 +81,49 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
 
 async function begin(options: TrainOptions, run: Run): Promise<Course> {
   const { recipe, environment, engine, onEvent } = options;
-  const opened = await openPolicies(engine, recipe, environment, run.layout.models);
   const warmSteps = recipe.warmStart?.steps ?? 0;
+  const step = run.checkpoint?.state.step ?? 0;
   const course: Course = {
-    recipe,
+    ...(await openStage(options, run, run.checkpoint?.state.stage ?? placeOf({ warmSteps }, 1).stage)),
+    whole: recipe,
     environment,
     algorithm: options.algorithm,
     engine,
-    policies: opened,
-    teams: namedTeams(recipe, environment),
-    trained: trainedPolicies(recipe),
     root: rootKey(recipe.seed),
     emit: onEvent ?? (() => {}),
     cancel: options.cancel,
     run,
-    opened,
     warmSteps,
     totalSteps: warmSteps + recipe.train.steps,
     stop: options.stop,
     episodes: options.episodes ?? { every: 1, perStep: 4 },
-    step: run.checkpoint?.state.step ?? 0,
+    step,
   };
   announce(course);
   if (run.checkpoint !== null) await resume(course, run.checkpoint);
+  if (warmSteps > 0 && step === warmSteps) await leaveWarmStart(course);
   return course;
+}
+
+async function openStage(
+  { recipe: whole, environment, engine }: Pick<TrainOptions, "recipe" | "environment" | "engine">,
+  { layout }: Run,
+  stage: Stage,
+): Promise<OfStage> {
+  const isWarm = stage === "warm-start";
+  const recipe = isWarm ? warmStartRecipe(whole) : taughtRecipe(whole, layout.models);
+  const opened = await openPolicies(engine, recipe, environment, layout.models);
+  const trained = isWarm ? taughtPolicies(recipe) : learningPolicies(recipe);
+  return { recipe, opened, policies: opened, teams: namedTeams(recipe, environment), trained };
+}
+
+/** What the warm start taught is where the policies begin; those that learn no more are not trained any further. */
+async function leaveWarmStart(course: Course): Promise<void> {
+  const { engine, whole, opened, run } = course;
+  course.trained = learningPolicies(whole);
+  if (basesOf(whole).size === 0) return;
+  await settleBases(engine, whole, opened, run.layout.models);
+  Object.assign(course, await openStage({ ...course, recipe: whole }, run, "reinforcement"));
 }
 
 function announce({ emit, run, recipe, engine, opened, trained, warmSteps }: Course): void {
@@ -131,11 +158,15 @@ async function advance(course: Course): Promise<boolean> {
     stage = next.stage;
     await takeStep(course, next.stage, next.stageStep);
     if (isCheckpointDue(course)) await checkpoint(course);
+    if (course.step === course.warmSteps) await leaveWarmStart(course);
   }
   return false;
 }
 
-function placeOf({ warmSteps }: Course, step: number): { stage: Stage; stageStep: number } {
+function placeOf(
+  { warmSteps }: Pick<Course, "warmSteps">,
+  step: number,
+): { stage: Stage; stageStep: number } {
   return step <= warmSteps
     ? { stage: "warm-start", stageStep: step }
     : { stage: "reinforcement", stageStep: step - warmSteps };
@@ -187,7 +218,7 @@ async function checkpoint(course: Course): Promise<void> {
     schema_version: schemaVersion,
     step,
     ...placeOf(course, step),
-    policies: checkpointFiles(trained),
+    policies: checkpointFiles(trainedPolicies(recipe), trained),
   };
   const { directory } = await run.recordCheckpoint(state, recipe.checkpoint.keep, (folder) =>
     savePolicies(engine, folder, state.policies, opened),

@@ -5,12 +5,11 @@ import { keyAt } from "../random.ts";
 import { settleAll } from "../rollout/settle.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { PolicyMetrics, StepMetrics, Timing } from "../runs/records.ts";
-import type { Team } from "../teams/team.ts";
 import { examplesOf, weighted } from "./examples.ts";
 import type { Lessons } from "./examples.ts";
 import type { Resolved, Session } from "./session.ts";
 import { forTrained, timed } from "./session.ts";
-import { isTaught } from "./teams.ts";
+import { taughtRoles } from "./teams.ts";
 import type { NamedTeam } from "./teams.ts";
 import { adamAt, updatePolicy } from "./update.ts";
 
@@ -67,21 +66,18 @@ export function lessonsOf(
   teams: readonly NamedTeam[],
   policies: Lessons["policies"],
 ): Lessons {
+  const taught = new Set(
+    taughtRoles(
+      recipe,
+      teams.map(({ team }) => team.roles),
+    ),
+  );
   return {
     environment,
-    teams: taughtTeams(teams.map(({ team }) => team)),
+    teams: teams.map(({ team }) => team).filter(({ roles }) => roles.some((role) => taught.has(role))),
     policies,
-    isTaught: (role) => isTaught(recipe, role),
+    isTaught: (role) => taught.has(role),
   };
-}
-
-/**
- * The trained team, and the compared teams whose policies it does not teach. A compared team that plays with the trained
- * team's policies adds nothing: it would only change what the trained team is shown.
- */
-function taughtTeams(teams: readonly Team[]): Team[] {
-  const own = new Set(teams[0]?.roles.map(({ policy }) => policy));
-  return teams.filter((team, index) => index === 0 || team.roles.some(({ policy }) => !own.has(policy)));
 }
 
 function teach(

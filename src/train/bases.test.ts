@@ -1,0 +1,162 @@
+/** A warm start of the models below the policies, on the real engine. */
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LocalEngine } from "../engines/local/local-engine.ts";
+import type { Recipe, RecipeInput } from "../recipes/schema.ts";
+import type { RunResult } from "../runs/records.ts";
+import { readMetrics } from "../runs/read.ts";
+import { basesOf, taughtRecipe, warmStartRecipe } from "./bases.ts";
+import type { TrainEvent } from "./events.ts";
+import type { Resolved } from "./session.ts";
+import { recordsOf } from "./testing/records-of.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { train } from "./train.ts";
+
+let root = "";
+beforeAll(async () => {
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-bases-"));
+});
+afterAll(() => fs.rm(root, { recursive: true }));
+
+const warmStart = { steps: 3, demonstrationsPerStep: 4, learningRate: 0.003 };
+const adapter = { rank: 2, alpha: 4 };
+const evaluation = { tasks: 3 };
+
+function perRole(changes: Partial<RecipeInput> = {}, policy: object = {}): Resolved {
+  const role = (name: string) => ({ policy: name, prompt: "", maxTokens: 8 });
+  const nano = { model: { preset: "nano" }, ...policy };
+  return tinyRecipe({
+    team: {
+      roles: { scout: role("scout"), planner: role("planner") },
+      phases: [["scout"], ["planner"]],
+      turns: 2,
+    },
+    policies: { scout: nano, planner: nano },
+    warmStart: { ...warmStart, teach: "bases" },
+    train: { steps: 2, tasksPerStep: 2, learningRate: 0.001 },
+    evaluation,
+    ...changes,
+  });
+}
+
+interface Trained {
+  readonly directory: string;
+  readonly result: RunResult;
+  readonly events: readonly TrainEvent[];
+}
+
+async function trainIn(name: string, resolved: Resolved, stopEveryStep = false): Promise<Trained> {
+  const directory = path.join(root, name, "run");
+  const events: TrainEvent[] = [];
+  for (;;) {
+    const engine = new LocalEngine({ threads: 1, precision: "float32" });
+    const stop = new AbortController();
+    const onEvent = (event: TrainEvent) => {
+      events.push(event);
+      if (stopEveryStep && event.type === "step") stop.abort();
+    };
+    try {
+      const outcome = await train({ ...resolved, directory, engine, onEvent, stop: stop.signal });
+      if (outcome.status === "finished") return { directory, result: outcome.result, events };
+    } finally {
+      await engine.close();
+    }
+  }
+}
+
+const weights = (...parts: string[]) => fs.readFile(path.join(...parts, "model.safetensors"));
+const before = ({ result }: Trained) => ({ ...result.table.find(({ moment }) => moment === "before") });
+
+describe("every level begins from the same weights", () => {
+  test("a shared policy, policies per role and adapters per role", async () => {
+    const shared = await trainIn(
+      "shared",
+      tinyRecipe({ warmStart, evaluation, train: perRole().recipe.train }),
+    );
+    const whole = await trainIn("whole", perRole());
+    const adapters = await trainIn("adapters", perRole({}, { adapter }));
+    const taught = await weights(shared.directory, "checkpoints", "step-3", "shared");
+    for (const other of [whole, adapters]) {
+      expect(await weights(other.directory, "models", "nano-taught")).toEqual(taught);
+      expect(before(other)).toEqual(before(shared));
+    }
+    const last = path.join(whole.directory, "checkpoints", "step-5");
+    const ends = [taught, await weights(last, "scout"), await weights(last, "planner")];
+    expect(new Set(ends.map((end) => end.toString("base64"))).size).toBe(3);
+    expect(Object.keys(whole.result.policies)).toEqual(["scout", "planner"]);
+    const { scout } = adapters.result.policies;
+    expect(scout?.trainableParameters).toBeLessThan(scout?.parameters ?? 0);
+    const steps = await readMetrics(adapters.directory);
+    expect(steps.map(({ policies }) => Object.keys(policies).join())).toEqual([
+      ...Array.from({ length: 3 }, () => "nano"),
+      ...Array.from({ length: 2 }, () => "scout,planner"),
+    ]);
+  });
+
+  test("stopped after every step and gone on with, the run ends with the same files", async () => {
+    const recipe = perRole({}, { adapter });
+    // Adapter directories name the folder of their base, so both runs must lie in the same place.
+    const whole = await trainIn("whole-run", recipe);
+    const files = Object.entries(await recordsOf(whole.directory));
+    await fs.rename(whole.directory, path.join(root, "moved"));
+    const parts = await trainIn("whole-run", recipe, true);
+    expect(parts.events.filter(({ type }) => type === "interrupted").length).toBeGreaterThanOrEqual(4);
+    const again = await recordsOf(parts.directory);
+    // A stop makes a checkpoint; which older ones are kept differs.
+    const compared = files.filter(([name]) => !/checkpoints\/step-[1-4]\b/.test(name));
+    expect(compared.length).toBeGreaterThan(10);
+    for (const [name, contents] of compared) expect([name, again[name]]).toEqual([name, contents]);
+  });
+});
+
+describe("which model a policy begins from", () => {
+  const own = { model: { path: "somewhere/mine" } };
+
+  test("models are told apart by preset and folder; a name that is taken gets a number", () => {
+    const { recipe } = perRole({
+      policies: { scout: { model: { preset: "nano" } }, planner: { model: { path: "other/nano" } } },
+    });
+    expect([...basesOf(recipe)]).toEqual([
+      ["scout", "nano"],
+      ["planner", "nano-2"],
+    ]);
+    expect(warmStartRecipe(recipe).policies).toEqual({
+      nano: { model: { preset: "nano" } },
+      "nano-2": { model: { path: "other/nano" } },
+    });
+    expect(rolePolicies(warmStartRecipe(recipe))).toEqual(["nano", "nano-2"]);
+    expect(taughtRecipe(recipe, "models").policies).toEqual({
+      scout: { model: { path: path.join("models", "nano-taught") } },
+      planner: { model: { path: path.join("models", "nano-2-taught") } },
+    });
+  });
+
+  test("a frozen role's own model stays as it is", () => {
+    const { team, ...rest } = perRole().recipe;
+    const scout = { ...team.roles["scout"], policy: "scout", frozen: true };
+    const planner = { ...team.roles["planner"], policy: "planner" };
+    const { recipe } = tinyRecipe({
+      ...rest,
+      team: { ...team, roles: { scout, planner } },
+      policies: { scout: own, planner: { model: { preset: "nano" } } },
+    });
+    expect([...basesOf(recipe)]).toEqual([["planner", "nano"]]);
+    expect(taughtRecipe(recipe, "models").policies["scout"]).toEqual(own);
+    expect(rolePolicies(warmStartRecipe(recipe))).toEqual(["scout", "nano"]);
+  });
+
+  test("nothing changes where the warm start teaches the policies, or there is none", () => {
+    for (const changes of [{ warmStart }, { warmStart: undefined }]) {
+      const { recipe } = perRole(changes);
+      expect(basesOf(recipe).size).toBe(0);
+      expect(warmStartRecipe(recipe)).toEqual(recipe);
+      expect(taughtRecipe(recipe, "models")).toEqual(recipe);
+    }
+  });
+});
+
+function rolePolicies({ team }: Recipe): string[] {
+  return Object.values(team.roles).map(({ policy }) => policy);
+}
