@@ -1,6 +1,7 @@
 /** The games whose rules are measured: each registered environment with its defaults. One line adds another. */
 import type { Json } from "../src/environments/environment.ts";
 import type { PathState } from "../src/environments/plan-path/rules.ts";
+import type { SudokuState } from "../src/environments/sudoku/rules.ts";
 
 export interface Game {
   /** As in the registry. */
@@ -18,6 +19,7 @@ export interface Game {
 
 export const games: readonly Game[] = [
   game<PathState>("plan-path", "planner", (_, after) => after.path.length - 1),
+  game<SudokuState>("sudoku", "planner", (before, after) => differences(before.grid, after.grid)),
 ];
 
 function game<State extends Json>(
@@ -31,4 +33,9 @@ function game<State extends Json>(
     actor,
     carriedOut: (before, after) => carriedOut(before as State, after as State),
   };
+}
+
+/** Characters in which two texts of one length differ: cells that were filled, changed or emptied. */
+function differences(before: string, after: string): number {
+  return Array.from(before).filter((mark, cell) => mark !== after[cell]).length;
 }

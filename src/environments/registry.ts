@@ -3,10 +3,11 @@ import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import type { Environment, EnvironmentDefinition } from "./environment.ts";
 import { planPath } from "./plan-path/definition.ts";
+import { sudoku } from "./sudoku/definition.ts";
 import { sokoban } from "./sokoban/definition.ts";
 
 /** To add one, add it here (docs/environments.md). */
-export const environments: readonly EnvironmentDefinition<unknown>[] = [planPath, sokoban];
+export const environments: readonly EnvironmentDefinition<unknown>[] = [planPath, sudoku, sokoban];
 
 /** @throws TroupeError `bad_recipe` for an unknown name, with the nearest one. */
 export function environmentNamed(name: string): EnvironmentDefinition<unknown> {

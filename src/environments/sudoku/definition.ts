@@ -1,0 +1,66 @@
+/** Sudoku: a team fills a grid whose clues leave one solution (AT-GRPO, arXiv 2510.11062). */
+import { TroupeError } from "../../errors.ts";
+import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
+import { demonstrate } from "./demonstrations.ts";
+import { drawTask, type SudokuTask } from "./generate.ts";
+import { layoutOf } from "./layout.ts";
+import { isSeat, notationWords, type Seat, writeObservation, writePlan } from "./notation.ts";
+import { clueRange, type SudokuOptions, sudokuOptions } from "./options.ts";
+import { renderState } from "./render.ts";
+import { endTurn, longestPlan, outcomeOf, startState, stepState, type SudokuState } from "./rules.ts";
+import { solvingPlan } from "./solver.ts";
+
+export const sudoku: EnvironmentDefinition<SudokuOptions> = {
+  name: "sudoku",
+  summary: "A proposer reads a Sudoku grid and proposes entries, a planner checks them and fills the grid.",
+  options: sudokuOptions,
+  create: createSudoku,
+};
+
+export function createSudoku(options: SudokuOptions): Environment<SudokuTask, SudokuState> {
+  const { size, plan } = options;
+  const puzzles = { size, clues: clueRange(size, options.clues) };
+  return {
+    name: sudoku.name,
+    seats: seatDescriptions(options),
+    words: notationWords(size),
+    task: (split, key) => drawTask(puzzles, split, key),
+    start: startState,
+    observe: ({ task, grid, refused, proposed }, seat) =>
+      writeObservation(known(seat), { size, clues: task.clues, grid, refused, proposed }),
+    step: stepState,
+    endTurn,
+    outcome: outcomeOf,
+    demonstrations: (key, seats) => demonstrate(options, key, seats),
+    render: renderState,
+    solve: ({ task, grid }) => writePlan(plan, size, solvingPlan(task, grid)),
+  };
+}
+
+function seatDescriptions({ size, plan }: SudokuOptions): Record<Seat, SeatDescription> {
+  const { boxRows, boxColumns } = layoutOf(size);
+  const rules =
+    `The grid has ${size} rows, ${size} columns and boxes of ${boxRows} rows and ${boxColumns} columns; each holds the digits ` +
+    `1 to ${size} once. A cell is a column letter and a row number: a1 is the top left cell, b1 is to the right of it. ` +
+    `b1=2 says that 2 stands in b1. Clues cannot be changed; "filled" was entered before and may be wrong: b1=0 empties ` +
+    `b1 again. An entry that clashes ends a plan; "refused" names the last one that did.`;
+  const end = `End with one line that has only entries, like this: ${plan === "steps" ? "b1 b1=2 d1 d1=4" : "b1=2 d1=4"}`;
+  const maxTokens = longestPlan(size, plan === "steps" ? 2 : 1);
+  return {
+    proposer: {
+      purpose: "Proposes entries for the open cells.",
+      prompt: `You are the proposer of a Sudoku team. ${rules} Propose entries for the open cells, the surest first. ${end}`,
+      maxTokens,
+    },
+    planner: {
+      purpose: "Reads the grid and the proposed entries, if there are any, and fills the grid.",
+      prompt: `You are the planner of a Sudoku team. ${rules} Fill the open cells. Proposed entries may be wrong. ${end}`,
+      maxTokens,
+    },
+  };
+}
+
+function known(seat: string): Seat {
+  if (isSeat(seat)) return seat;
+  throw new TroupeError("bad_arguments", `sudoku has no seat "${seat}"; it has proposer and planner`);
+}

@@ -1,0 +1,55 @@
+/**
+ * Which split a puzzle belongs to. Two puzzles that are the same up to renaming digits, exchanging rows of a band or
+ * columns of a stack, exchanging bands or stacks, and transposing, always belong to the same one: no held-out puzzle is
+ * a relabelled training puzzle.
+ *
+ * The hash refines colours (Weisfeiler and Leman 1968) of the cells by those of their row, column, box and digit, added
+ * in any order. Every symmetry carries the colours along with the cells, so that equivalent puzzles have equal hashes
+ * without any canonical form; puzzles that are not equivalent may share a hash by chance and then share a split.
+ */
+import type { Split } from "../environment.ts";
+import type { Layout } from "./layout.ts";
+
+/** A quarter of all classes of puzzles is held out. `clues` [size²], 0: open. */
+export function splitOf(layout: Layout, clues: Uint8Array): Split {
+  return (classHash(layout, clues) & 3) === 0 ? "heldOut" : "train";
+}
+
+/** As many as there are steps from a cell to any other and back. */
+const rounds = 4;
+
+/** An unsigned 32-bit number that no symmetry of Sudoku changes. */
+export function classHash(layout: Layout, clues: Uint8Array): number {
+  const { size, rowOf, columnOf, boxOf } = layout;
+  let colours = Int32Array.from(clues, (digit) => (digit === 0 ? 1 : 2));
+  for (let round = 0; round < rounds; round++) {
+    const [rows, columns, boxes, digits] = [rowOf, columnOf, boxOf, clues].map((groups) =>
+      groupColours(colours, groups, size + 1),
+    );
+    colours = colours.map((colour, cell) => {
+      // Rows and columns change places when a grid is transposed.
+      const lines = mix(rows?.[rowOf[cell] ?? 0] ?? 0) + mix(columns?.[columnOf[cell] ?? 0] ?? 0);
+      const digit = clues[cell] === 0 ? 0 : (digits?.[clues[cell] ?? 0] ?? 0);
+      return mix(colour + mix(lines + 1) + mix((boxes?.[boxOf[cell] ?? 0] ?? 0) + 2) + mix(digit + 3));
+    });
+  }
+  return mix(colours.reduce((sum, colour) => (sum + mix(colour)) | 0, 0)) >>> 0;
+}
+
+/** The sum of the colours in each group. */
+function groupColours(colours: Int32Array, groups: Uint8Array, count: number): Int32Array {
+  const sums = new Int32Array(count);
+  for (let cell = 0; cell < colours.length; cell++) {
+    const group = groups[cell] ?? 0;
+    sums[group] = (sums[group] ?? 0) + mix(colours[cell] ?? 0);
+  }
+  return sums;
+}
+
+/** The 32-bit finaliser of MurmurHash3 (Appleby). */
+function mix(word: number): number {
+  let hash = word | 0;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}
