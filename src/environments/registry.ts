@@ -2,12 +2,18 @@
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import type { Environment, EnvironmentDefinition } from "./environment.ts";
+import { blocksworld } from "./blocksworld/definition.ts";
 import { planPath } from "./plan-path/definition.ts";
 import { sudoku } from "./sudoku/definition.ts";
 import { sokoban } from "./sokoban/definition.ts";
 
 /** To add one, add it here (docs/environments.md). */
-export const environments: readonly EnvironmentDefinition<unknown>[] = [planPath, sudoku, sokoban];
+export const environments: readonly EnvironmentDefinition<unknown>[] = [
+  planPath,
+  sudoku,
+  sokoban,
+  blocksworld,
+];
 
 /** @throws TroupeError `bad_recipe` for an unknown name, with the nearest one. */
 export function environmentNamed(name: string): EnvironmentDefinition<unknown> {

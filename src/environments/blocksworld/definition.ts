@@ -1,0 +1,65 @@
+/** Blocksworld: a team stacks blocks as a goal says (named in the repository of AT-GRPO, arXiv 2510.11062). */
+import { TroupeError } from "../../errors.ts";
+import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
+import { demonstrate } from "./demonstrations.ts";
+import { type BlocksTask, drawTask, longestPlan } from "./generate.ts";
+import { notationWords, writeObservation, writeOrder, writePlan } from "./notation.ts";
+import { blocksOptions, type BlocksworldOptions } from "./options.ts";
+import { renderState } from "./render.ts";
+import { type BlocksState, endTurn, isSeat, outcomeOf, type Seat, startState, stepState } from "./rules.ts";
+import { canonicalPlan } from "./solver.ts";
+
+export const blocksworld: EnvironmentDefinition<BlocksworldOptions> = {
+  name: "blocksworld",
+  summary: "A proposer names the blocks to move, a planner moves them until they stand as in the goal.",
+  options: blocksOptions,
+  create: createBlocksworld,
+};
+
+export function createBlocksworld(options: BlocksworldOptions): Environment<BlocksTask, BlocksState> {
+  return {
+    name: blocksworld.name,
+    seats: seatDescriptions(options),
+    words: notationWords(options.blocks),
+    task: (split, key) => drawTask(options, split, key),
+    start: startState,
+    observe: (state, seat) => writeObservation(known(seat), state),
+    step: stepState,
+    endTurn,
+    outcome: outcomeOf,
+    demonstrations: (key, seats) => demonstrate(options, key, seats),
+    render: renderState,
+    solve(state, seat) {
+      const plan = canonicalPlan(state.on, state.goal);
+      return known(seat) === "proposer" ? writeOrder(plan.map(({ block }) => block)) : writePlan(plan);
+    },
+  };
+}
+
+function seatDescriptions({ blocks }: BlocksworldOptions): Record<Seat, SeatDescription> {
+  const world =
+    `There are ${blocks} blocks on a table. Towers are written from the table up: "table a b table c" means that b stands ` +
+    `on a, and a and c on the table. Only a block with nothing on it can be moved, to the table or onto another block ` +
+    `with nothing on it. The blocks have to come to stand as in the goal. "failed" names the move that ended the last plan.`;
+  return {
+    proposer: {
+      purpose: "Names the blocks to be moved, in their order.",
+      prompt:
+        `You are the proposer. ${world} A block that you name goes to its place in the goal if that is ready, and else to ` +
+        `the table. End with one line that has only the blocks to be moved, in their order, like this: c b a`,
+      maxTokens: longestPlan(blocks),
+    },
+    planner: {
+      purpose: "Reads the towers and the proposed blocks, if there are any, and moves.",
+      prompt:
+        `You are the planner. ${world} Reach the goal in as few moves as possible. The proposed blocks may be wrong. End ` +
+        `with one line that has only moves, like this: move c table move b a`,
+      maxTokens: 3 * longestPlan(blocks),
+    },
+  };
+}
+
+function known(seat: string): Seat {
+  if (isSeat(seat)) return seat;
+  throw new TroupeError("bad_arguments", `blocksworld has no seat "${seat}"; it has proposer and planner`);
+}

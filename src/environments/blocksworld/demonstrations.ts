@@ -1,0 +1,86 @@
+/** Solved examples for a supervised warm start, each from the start of a training task. */
+import type { Generator, Key } from "../../random.ts";
+import { childKey, drawFloat, drawInt, generatorOf, shuffled } from "../../random.ts";
+import type { Demonstration } from "../environment.ts";
+import { type BlocksTask, drawStarts, drawTask } from "./generate.ts";
+import { type Scene, writeObservation, writeOrder, writePlan } from "./notation.ts";
+import type { BlocksworldOptions } from "./options.ts";
+import { randomPlan } from "./solver.ts";
+import { type Move, problemOf, table } from "./tower.ts";
+
+/**
+ * The examples of one goal, one for each start: a proposer's order or a planner's plan. Where both seats are asked for,
+ * most of the planner's examples show it an order, in a share of them a wrong one, so that it does not learn to follow
+ * blindly, and a share none, so that it also learns to plan alone.
+ */
+export function demonstrate(
+  options: BlocksworldOptions,
+  key: Key,
+  seats: readonly string[],
+): Demonstration[] {
+  const first = drawTask({ ...options, longestOf: 1 }, "train", childKey(key, "task"));
+  const generator = generatorOf(childKey(key, "plans"));
+  const more = drawStarts(first.goal, "train", generator, options.demonstrations.startsPerGoal - 1);
+  return [first, ...more].map((task) => demonstrateTask(options, task, seats, generator));
+}
+
+function demonstrateTask(
+  options: BlocksworldOptions,
+  task: BlocksTask,
+  seats: readonly string[],
+  generator: Generator,
+): Demonstration {
+  const team = seats.includes("proposer") && seats.includes("planner");
+  const proposes = team ? drawFloat(generator) < options.demonstrations.proposer : seats.includes("proposer");
+  const best = randomPlan(task.on, task.goal, generator);
+  const scene = { ...task, failed: failedBefore(options, task, generator), order: null };
+  const shown = brokenOff(options, best, generator);
+  if (proposes) return example("proposer", scene, writeOrder(blocksOf(shown)));
+  const order = team ? seenOrder(options, task, best, generator) : null;
+  return example("planner", { ...scene, order }, writePlan(shown));
+}
+
+function example(seat: "proposer" | "planner", scene: Scene, action: string): Demonstration {
+  return { seat, observation: writeObservation(seat, scene), action };
+}
+
+function blocksOf(moves: readonly Move[]): number[] {
+  return moves.map(({ block }) => block);
+}
+
+/** A beginning: after each move but the last it breaks off with the probability asked for. */
+function brokenOff(
+  { demonstrations }: BlocksworldOptions,
+  moves: readonly Move[],
+  generator: Generator,
+): readonly Move[] {
+  let kept = 1;
+  while (kept < moves.length && drawFloat(generator) >= demonstrations.breakOff) kept++;
+  return moves.slice(0, kept);
+}
+
+/** As if a plan had just ended at a move that cannot be made. */
+function failedBefore(
+  { demonstrations }: BlocksworldOptions,
+  { on }: BlocksTask,
+  generator: Generator,
+): Move | null {
+  if (drawFloat(generator) >= demonstrations.failed) return null;
+  const move = { block: drawInt(generator, on.length), to: table + drawInt(generator, on.length + 1) };
+  return problemOf(on, move) === undefined ? null : move;
+}
+
+/** The blocks of the plan that is followed, or the first of them; null: no proposer has acted. */
+function seenOrder(
+  options: BlocksworldOptions,
+  { on }: BlocksTask,
+  best: readonly Move[],
+  generator: Generator,
+): readonly number[] | null {
+  const { alone, wrongProposal } = options.demonstrations;
+  const chance = drawFloat(generator);
+  if (chance < alone) return null;
+  if (chance >= alone + (1 - alone) * wrongProposal) return blocksOf(brokenOff(options, best, generator));
+  const blocks = shuffled(generator, [...on.keys()]);
+  return blocks.slice(0, drawInt(generator, blocks.length + 1));
+}

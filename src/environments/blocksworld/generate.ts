@@ -1,0 +1,91 @@
+/** Draws tasks: each way in which the blocks can stand is equally likely as the start and as the goal. */
+import { TroupeError } from "../../errors.ts";
+import type { Generator, Key } from "../../random.ts";
+import { childKey, drawInt, generatorOf } from "../../random.ts";
+import type { Split } from "../environment.ts";
+import { movesBetween, spaceOf } from "./space.ts";
+import { table, type Towers } from "./tower.ts";
+
+export type BlocksTask = {
+  readonly goal: Towers;
+  readonly on: Towers;
+};
+
+export interface BlocksOptions {
+  readonly blocks: number;
+  /** A training task is the one with the longest plan among this many draws; held-out tasks never are. Absent: 1. */
+  readonly longestOf?: number | undefined;
+}
+
+const mostDraws = 10_000;
+
+/** No shortest plan is longer: every block goes to the table, then to its place. */
+export function longestPlan(blocks: number): number {
+  return 2 * blocks;
+}
+
+export function drawTask({ blocks, longestOf }: BlocksOptions, split: Split, key: Key): BlocksTask {
+  const generator = generatorOf(childKey(key, split));
+  const candidates = split === "train" ? (longestOf ?? 1) : 1;
+  const tasks = Array.from({ length: candidates }, () =>
+    drawOf(split, () => ({ goal: drawTowers(blocks, generator), on: drawTowers(blocks, generator) })),
+  );
+  return tasks.reduce((best, task) => (movesOf(task) > movesOf(best) ? task : best));
+}
+
+/** More starts for a goal. */
+export function drawStarts(goal: Towers, split: Split, generator: Generator, count: number): BlocksTask[] {
+  return Array.from({ length: count }, () =>
+    drawOf(split, () => ({ goal, on: drawTowers(goal.length, generator) })),
+  );
+}
+
+/** Repeats the draw until it is a task of the split; every goal has starts in both. */
+function drawOf(split: Split, draw: () => BlocksTask): BlocksTask {
+  for (let tried = 0; tried < mostDraws; tried++) {
+    const task = draw();
+    if (movesOf(task) > 0 && splitOf(task) === split) return task;
+  }
+  throw new TroupeError("bad_recipe", `blocksworld: no ${split} task in ${mostDraws} draws; use more blocks`);
+}
+
+function movesOf({ goal, on }: BlocksTask): number {
+  return movesBetween(on, goal);
+}
+
+function drawTowers(blocks: number, generator: Generator): Towers {
+  const { all } = spaceOf(blocks);
+  return all[drawInt(generator, all.length)] ?? [];
+}
+
+/**
+ * The split a task belongs to, decided by its start and its goal alone, never by a seed; tasks that only have their blocks
+ * named differently are the same task. A quarter of all tasks is held out.
+ *
+ * Colour refinement (Weisfeiler and Leman 1968): a block is described by what is beneath and above it in start and goal,
+ * again and again. Equal up to names means equal here; the reverse does not matter.
+ */
+export function splitOf({ goal, on }: BlocksTask): Split {
+  const sides = [on, goal, aboveOf(on), aboveOf(goal)];
+  let colours = on.map(() => 1);
+  for (let round = 0; round < on.length; round++) {
+    colours = colours.map((colour, block) =>
+      sides.reduce((mixed, side) => mix(mixed, colours[side[block] ?? table] ?? 0), colour),
+    );
+  }
+  const sum = colours.reduce((total, colour) => (total + mix(colour, 7)) >>> 0, 0);
+  return (mix(sum, 1) & 3) === 0 ? "heldOut" : "train";
+}
+
+/** What stands on each block; `table` where nothing does. */
+function aboveOf(on: Towers): number[] {
+  return on.map((_, block) => on.indexOf(block));
+}
+
+/** The 32-bit finaliser of MurmurHash3 (Appleby) over two words. */
+function mix(one: number, other: number): number {
+  let hash = Math.imul(one ^ 0x9e3779b9, 0x85ebca6b) + other;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

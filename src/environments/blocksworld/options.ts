@@ -1,0 +1,43 @@
+/** The options of Blocksworld in a recipe. */
+import { z } from "zod";
+import { mostBlocks } from "./space.ts";
+
+const share = z.number().min(0).max(1);
+
+export const blocksOptions = z.strictObject({
+  blocks: z.int().min(3).max(mostBlocks).default(5).describe("Blocks on the table."),
+  longestOf: z
+    .int()
+    .min(1)
+    .default(1)
+    .describe(
+      "A training episode gets the task with the longest plan among this many draws; demonstrations and held-out tasks stay as they are drawn.",
+    ),
+  demonstrations: z
+    .strictObject({
+      startsPerGoal: z
+        .int()
+        .min(1)
+        .default(1)
+        .describe("Starts demonstrated for one goal; an engine computes a shared prompt once."),
+      proposer: share
+        .default(0.5)
+        .describe("Share of a team's examples that are the proposer's; the others are the planner's."),
+      breakOff: share
+        .default(0)
+        .describe(
+          "Probability that a demonstrated plan breaks off after a move: above 0, demonstrations show good first moves and leave it to reinforcement to finish.",
+        ),
+      failed: share
+        .default(0.1)
+        .describe("Share of the examples that tell of a move that could not be made."),
+      alone: share.default(0.25).describe("Share of a team's planner examples that show no proposal."),
+      wrongProposal: share
+        .default(0.1)
+        .describe("Share of the planner examples with a proposal that show a wrong one."),
+    })
+    .prefault({})
+    .describe("How the examples of a warm start are made."),
+});
+
+export type BlocksworldOptions = z.output<typeof blocksOptions>;

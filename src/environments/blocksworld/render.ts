@@ -1,0 +1,27 @@
+/** Towers as a person likes to see them in a terminal. */
+import { writeOrder } from "./notation.ts";
+import type { BlocksState } from "./rules.ts";
+import { blockName, listTowers, type Towers } from "./tower.ts";
+
+/** How the blocks stand on the left, how they should on the right. */
+export function renderState({ goal, on, order }: BlocksState): string {
+  const now = drawTowers(on);
+  const wanted = drawTowers(goal);
+  const width = Math.max(3, ...now.map((line) => line.length));
+  const rows = Array.from({ length: Math.max(now.length, wanted.length) }, (_, row) => {
+    const [left, right] = [now, wanted].map((lines) => lines.at(-1 - row) ?? "");
+    return `${(left ?? "").padEnd(width)}      ${right ?? ""}`.trimEnd();
+  }).toReversed();
+  const proposal = order === null ? [] : [`proposed to move: ${writeOrder(order) || "nothing"}`];
+  return [...rows, `${"now".padEnd(width)}      goal`, ...proposal].join("\n");
+}
+
+/** The lowest line is the table. */
+function drawTowers(on: Towers): string[] {
+  const towers = listTowers(on);
+  const height = Math.max(...towers.map((tower) => tower.length));
+  const lines = Array.from({ length: height }, (_, row) =>
+    towers.map((tower) => (row < tower.length ? `[${blockName(tower[row] ?? 0)}]` : "   ")).join(" "),
+  );
+  return [...lines.toReversed(), "▔".repeat(4 * towers.length - 1)];
+}

@@ -1,0 +1,129 @@
+/** The rules of Blocksworld: what an action does to a state. */
+import { TroupeError } from "../../errors.ts";
+import type { ActionReward, Outcome, StepResult } from "../environment.ts";
+import type { BlocksTask } from "./generate.ts";
+import { longestPlan } from "./generate.ts";
+import { readMoves, readOrder } from "./parse.ts";
+import { noReward, rewardOf } from "./rewards.ts";
+import { movesBetween } from "./space.ts";
+import { afterMove, type Move, placeFor, problemOf, sameTowers, type Towers } from "./tower.ts";
+
+export type Seat = "proposer" | "planner";
+
+export type BlocksState = {
+  readonly goal: Towers;
+  /** How the blocks really stand. */
+  readonly on: Towers;
+  /** The length of a shortest plan at the start. */
+  readonly atStart: number;
+  /** The fewest moves left when a plan had ended. */
+  readonly fewest: number;
+  /** The blocks that the proposer named in this turn, none that are not there; null: no proposer has acted. */
+  readonly order: readonly number[] | null;
+  /** The move that ended the last plan because it could not be made, among blocks that are there; null: none. */
+  readonly failed: { readonly block: number; readonly to: number } | null;
+};
+
+export function startState({ goal, on }: BlocksTask): BlocksState {
+  const atStart = movesBetween(on, goal);
+  return { goal, on, atStart, fewest: atStart, order: null, failed: null };
+}
+
+export function stepState(
+  state: BlocksState,
+  actions: Readonly<Record<string, string>>,
+): StepResult<BlocksState> {
+  const over = sameTowers(state.on, state.goal);
+  const rewards: Record<string, ActionReward> = {};
+  let next = state;
+  for (const [seat, text] of Object.entries(actions)) {
+    if (!isSeat(seat)) throw new TroupeError("bad_arguments", `blocksworld has no seat "${seat}"`);
+    const played = over ? undefined : seat === "planner" ? plan(state, text) : propose(state, text);
+    rewards[seat] = played?.reward ?? noReward("the episode is over");
+    next = { ...next, ...played?.change };
+  }
+  // A proposal is for the towers it was made for: once a block was moved, it is out of date.
+  if (next.on !== state.on) next = { ...next, order: null };
+  return { state: next, rewards, done: sameTowers(next.on, next.goal) };
+}
+
+export function endTurn(state: BlocksState): BlocksState {
+  return state.order === null ? state : { ...state, order: null };
+}
+
+/** The score depends on how the blocks stand in the end and on nothing else: no way of getting there can raise it. */
+export function outcomeOf({ goal, on, atStart }: BlocksState): Outcome {
+  const left = movesBetween(on, goal);
+  return { success: left === 0, score: left === 0 ? 1 : Math.max(0, atStart - left) / atStart };
+}
+
+export function isSeat(seat: string): seat is Seat {
+  return seat === "proposer" || seat === "planner";
+}
+
+interface Turned {
+  readonly reward: ActionReward;
+  readonly change: Partial<BlocksState>;
+}
+
+function plan(state: BlocksState, text: string): Turned {
+  const { items, wellFormed } = readMoves(text, state.goal.length);
+  const played = carryOut(state, items.length, (_, index) => items[index]);
+  const reward = judge(state, "plan", played, wellFormed);
+  const fewest = Math.min(state.fewest, movesBetween(played.on, state.goal));
+  const { failed } = played;
+  const told = failed !== null && failed.block in state.on && failed.to >= -1 ? failed : null;
+  return { reward, change: { on: played.on, failed: told, fewest } };
+}
+
+/** The proposal is tried on a copy of the state: it earns what moving its blocks to their places would earn. */
+function propose(state: BlocksState, text: string): Turned {
+  const { items, wellFormed } = readOrder(text, state.goal.length);
+  const played = carryOut(state, items.length, (on, index) => {
+    const block = items[index] ?? 0;
+    return { block, to: placeFor(on, state.goal, block) };
+  });
+  const known = items.filter((block) => block >= 0).slice(0, longestPlan(state.goal.length));
+  return { reward: judge(state, "proposal", played, wellFormed), change: { order: known } };
+}
+
+interface Played {
+  readonly on: Towers;
+  readonly written: number;
+  readonly carriedOut: number;
+  readonly failed: Move | null;
+  readonly problem: string | undefined;
+}
+
+/** Carries out moves until the goal is reached or until the first that is not possible. */
+function carryOut(
+  { on: from, goal }: BlocksState,
+  written: number,
+  moveAt: (on: Towers, index: number) => Move | undefined,
+): Played {
+  let on = from;
+  for (let index = 0; index < written; index++) {
+    const move = moveAt(on, index);
+    if (move === undefined) break;
+    const over = sameTowers(on, goal);
+    const problem = over ? "went on after the goal" : problemOf(on, move);
+    if (problem !== undefined) return { on, written, carriedOut: index, failed: over ? null : move, problem };
+    on = afterMove(on, move);
+  }
+  return { on, written, carriedOut: written, failed: null, problem: undefined };
+}
+
+function judge(state: BlocksState, what: string, played: Played, wellFormed: boolean): ActionReward {
+  const empty = played.written === 0 ? `no ${what} found` : undefined;
+  const around = wellFormed ? undefined : `more than a ${what} on its line`;
+  return rewardOf({
+    written: played.written,
+    carriedOut: played.carriedOut,
+    wellFormed,
+    before: movesBetween(state.on, state.goal),
+    after: movesBetween(played.on, state.goal),
+    fewest: state.fewest,
+    atStart: state.atStart,
+    problem: empty ?? played.problem ?? around,
+  });
+}

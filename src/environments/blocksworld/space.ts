@@ -1,0 +1,95 @@
+/** All ways in which so many blocks can stand, and how many moves lie between any two of them: breadth-first search. */
+import { afterMove, problemOf, table, type Towers } from "./tower.ts";
+
+export interface Space {
+  readonly blocks: number;
+  /** Every way the blocks can stand. */
+  readonly all: readonly Towers[];
+  /** By `codeOf`: the place in `all`. */
+  readonly numbers: Int32Array;
+  /** For each way the numbers of those that one move leads to. Moves can be undone, so these go both ways. */
+  readonly neighbours: readonly Int32Array[];
+  /** For each goal asked for until now, the moves from every way to it. */
+  readonly distances: Map<number, Int8Array>;
+}
+
+export const mostBlocks = 7;
+/** Bytes of distances that are kept before they are forgotten; they can always be searched again. */
+const mostKept = 2 ** 25;
+
+export function spaceOf(blocks: number): Space {
+  const known = spaces.get(blocks);
+  if (known !== undefined) return known;
+  const space = enumerate(blocks);
+  spaces.set(blocks, space);
+  return space;
+}
+
+const spaces = new Map<number, Space>();
+
+/** The fewest moves from one to the other. */
+export function movesBetween(on: Towers, goal: Towers): number {
+  const space = spaceOf(goal.length);
+  const distances = distancesTo(space, space.numbers[codeOf(goal)] ?? 0);
+  return distances[space.numbers[codeOf(on)] ?? 0] ?? 0;
+}
+
+function distancesTo(space: Space, goal: number): Int8Array {
+  const known = space.distances.get(goal);
+  if (known !== undefined) return known;
+  if (space.distances.size * space.all.length > mostKept) space.distances.clear();
+  const distances = searchFrom(space, goal);
+  space.distances.set(goal, distances);
+  return distances;
+}
+
+function searchFrom({ all, neighbours }: Space, goal: number): Int8Array {
+  const distances = new Int8Array(all.length).fill(-1);
+  const queue = new Int32Array(all.length);
+  distances[goal] = 0;
+  queue[0] = goal;
+  let waiting = 1;
+  for (let visited = 0; visited < waiting; visited++) {
+    const number = queue[visited] ?? 0;
+    for (const next of neighbours[number] ?? []) {
+      if (distances[next] !== -1) continue;
+      distances[next] = (distances[number] ?? 0) + 1;
+      queue[waiting++] = next;
+    }
+  }
+  return distances;
+}
+
+/** Mixed radix: what each block stands on, the table counted as 0. */
+function codeOf(on: Towers): number {
+  let code = 0;
+  for (let block = on.length - 1; block >= 0; block--) code = code * (on.length + 1) + (on[block] ?? 0) + 1;
+  return code;
+}
+
+/** From all blocks on the table every way can be reached. */
+function enumerate(blocks: number): Space {
+  const numbers = new Int32Array((blocks + 1) ** blocks).fill(-1);
+  const all: Towers[] = [];
+  const neighbours: Int32Array[] = [];
+  const numberOf = (on: Towers): number => {
+    const code = codeOf(on);
+    if (numbers[code] === -1) numbers[code] = all.push(on) - 1;
+    return numbers[code] ?? 0;
+  };
+  numberOf(Array.from({ length: blocks }, () => table));
+  // `all` grows while it is walked through.
+  for (const on of all) neighbours.push(Int32Array.from(waysFrom(on), numberOf));
+  return { blocks, all, numbers, neighbours, distances: new Map() };
+}
+
+function waysFrom(on: Towers): Towers[] {
+  const ways: Towers[] = [];
+  for (let block = 0; block < on.length; block++) {
+    for (let to = table; to < on.length; to++) {
+      const move = { block, to };
+      if (problemOf(on, move) === undefined) ways.push(afterMove(on, move));
+    }
+  }
+  return ways;
+}
