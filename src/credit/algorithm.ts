@@ -46,6 +46,8 @@ export interface Grouping {
   readonly unit: (placed: PlacedAction) => string;
   /** Actions with the same key belong in one minibatch. Absent: those of a group. */
   readonly together?: (placed: PlacedAction) => string;
+  /** Absent: a group lies within one task. */
+  readonly spans?: "batch";
 }
 
 /** What is subtracted, one number for each of a group's returns. */

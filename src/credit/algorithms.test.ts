@@ -25,13 +25,13 @@ describe("algorithmFrom", () => {
       "a name far from all",
       "q-learning",
       {},
-      "there is no algorithm q-learning; known: at-grpo, grpo, reinforce",
+      `there is no algorithm q-learning; known: ${Object.keys(algorithms).join(", ")}`,
     ],
     [
       "a property of every object",
       "constructor",
       {},
-      "there is no algorithm constructor; known: at-grpo, grpo, reinforce",
+      `there is no algorithm constructor; known: ${Object.keys(algorithms).join(", ")}`,
     ],
     [
       "an unknown option",
@@ -41,9 +41,9 @@ describe("algorithmFrom", () => {
     ],
     [
       "another row's option",
-      "grpo",
+      "gspo",
       { alpha: 1 },
-      "algorithm grpo: there is no option alpha; known: samples, standardise, clipLow, clipHigh, aggregation",
+      "algorithm gspo: there is no option alpha; known: samples, standardise, clipLow, clipHigh, dualClip, kl, truncated, dynamicSampling, refills, overlong",
     ],
     [
       "a group of one",

@@ -13,6 +13,8 @@ export interface Draft {
   readonly history: History;
   readonly sequence: SampledSequence;
   readonly text: string;
+  /** Which of the role's samples from the state it is. */
+  readonly sample: number;
 }
 
 /** `count` drafts of the role's action in the node's state. `key` is the episode's. */
@@ -40,10 +42,11 @@ export async function sampleRole(
   };
   const cancellable = setting.signal === undefined ? {} : { signal: setting.signal };
   const sequences = await setting.engine.sample(request, cancellable);
-  return sequences.map((sequence) => ({
+  return sequences.map((sequence, sample) => ({
     player,
     history,
     sequence,
     text: tokenizer.decode(sequence.tokens),
+    sample,
   }));
 }

@@ -1,7 +1,7 @@
 /**
  * The sampler. Every published scheme is one expansion of the episode tree with two choices: how many actions are
- * sampled at a node (`branch`) and which children go on (`keep`). Roles of one phase act from the same state; the g-th
- * action of each makes the g-th joint action. Children that are not kept are leaves: they train, nothing follows them.
+ * sampled at a node (`branch`) and which children go on (`keep`). Roles of one phase act from the same state; their
+ * samples are paired one by one, or each with each (`joint`). Children that are not kept are leaves: they train, nothing follows them.
  *
  * All randomness comes from keys of (episode, node, role), so a tree is the same whatever runs beside it.
  */
@@ -25,6 +25,7 @@ export interface EpisodeStart {
 interface GrowingNode extends EpisodeNode {
   children: readonly EpisodeNode[];
   kept: boolean;
+  done: boolean;
 }
 
 /** A node to go on from, with what the roles remember there. */
@@ -70,31 +71,48 @@ async function growFrom(setting: RolloutSetting, key: Key, tip: Tip): Promise<Ep
   }
   const children = await expand(setting, key, tip);
   node.children = children.map((child) => child.node);
-  const kept = choose(setting, key, node);
-  for (const index of kept) (children[index] as Tip).node.kept = true;
-  const grown = await settleAll(kept.map((index) => growFrom(setting, key, children[index] as Tip)));
+  const isLast = isEarnedEnough(setting, node);
+  const kept = choose(setting, key, node).map((index) => children[index] as Tip);
+  for (const child of kept) {
+    child.node.kept = true;
+    child.node.done ||= isLast;
+  }
+  const grown = await settleAll(kept.map((child) => growFrom(setting, key, child)));
   return grown.flat();
 }
 
+/** Every joint action from the tip's state, played. */
 async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Tip[]> {
   if (setting.signal?.aborted === true) throw new TroupeError("cancelled", "the roll-out was cancelled");
   const { node, histories } = tip;
-  const { root, inner } = setting.scheme.branch;
-  const branch = node.parent === null ? root : inner;
+  const { branch, joint } = setting.scheme;
+  const count = node.parent === null ? branch.root : branch.inner;
   const roles = setting.team.phases[node.phase] ?? [];
-  const drafts = await settleAll(
-    roles.map((role) => sampleRole(setting, key, node, role, histories, branch)),
+  const drafts = await settleAll(roles.map((role) => sampleRole(setting, key, node, role, histories, count)));
+  return (joint === "cross" ? eachWithEach(drafts) : aligned(drafts, count)).map((chosen, index) =>
+    step(setting, tip, index, chosen),
   );
-  return Array.from(
-    { length: branch },
-    (_, index) =>
-      step(
-        setting,
-        tip,
-        index,
-        drafts.map((ofRole) => ofRole[index] as Draft),
-      ), // aligned: g with g
+}
+
+/** The g-th sample of each role makes the g-th joint action. */
+function aligned(drafts: readonly (readonly Draft[])[], count: number): Draft[][] {
+  return Array.from({ length: count }, (_, index) => drafts.map((ofRole) => ofRole[index] as Draft));
+}
+
+/** Every combination, the last role's sample changing fastest. */
+function eachWithEach(drafts: readonly (readonly Draft[])[]): Draft[][] {
+  return drafts.reduce<Draft[][]>(
+    (combinations, ofRole) => combinations.flatMap((before) => ofRole.map((draft) => [...before, draft])),
+    [[]],
   );
+}
+
+/** Whether the turn that was just played is the last because its joint actions earned more than the threshold on average. */
+function isEarnedEnough(setting: RolloutSetting, { turn, children }: EpisodeNode): boolean {
+  const threshold = setting.scheme.stopAbove;
+  if (threshold === undefined || children.every((child) => child.turn === turn)) return false;
+  const total = children.reduce((sum, child) => sum + jointScore(setting, child), 0);
+  return total / children.length > threshold;
 }
 
 /** Plays one joint action. */
@@ -112,7 +130,7 @@ function step(setting: RolloutSetting, tip: Tip, index: number, drafts: readonly
     state: next ?? result.state,
     turn,
     phase: endsTurn ? 0 : parent.phase + 1,
-    actions: drafts.map((draft) => actionOf(draft, index, parent, result.rewards)),
+    actions: drafts.map((draft) => actionOf(draft, parent, result.rewards)),
     done: result.done || turn >= team.turns,
     children: [],
     kept: false,
@@ -122,7 +140,6 @@ function step(setting: RolloutSetting, tip: Tip, index: number, drafts: readonly
 
 function actionOf(
   draft: Draft,
-  sample: number,
   parent: EpisodeNode,
   rewards: Readonly<Record<string, ActionReward>>,
 ): Action {
@@ -148,7 +165,7 @@ function actionOf(
     stopReason: draft.sequence.stopReason,
     reward,
     frozen: role.frozen,
-    sample,
+    sample: draft.sample,
   };
 }
 
@@ -173,11 +190,11 @@ function choose(setting: RolloutSetting, key: Key, node: EpisodeNode): number[] 
   return chosen[setting.scheme.keep]();
 }
 
-/** Frozen roles train nothing, so they do not choose either; where all are frozen they all count. */
+/** The joint action's reward: the mean of its roles'. Frozen roles train nothing, so they do not choose either; where all are frozen they all count. */
 function jointScore(setting: RolloutSetting, child: EpisodeNode): number {
   const trained = child.actions.filter((action) => !action.frozen);
   const counted = trained.length > 0 ? trained : child.actions;
-  return counted.reduce((sum, action) => sum + setting.score(action.reward), 0);
+  return counted.reduce((sum, action) => sum + setting.score(action.reward), 0) / counted.length;
 }
 
 function firstMaximum(values: readonly number[]): number {

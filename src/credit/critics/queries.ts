@@ -1,0 +1,113 @@
+/** What a critic is asked, and what it is trained on. */
+import type { Continuation, Datum, Loss } from "../../engines/engine.ts";
+import type { Action, Episode } from "../../rollout/episode.ts";
+import type { Algorithm, CreditedAction, CriticTerm, PlacedAction, Signals } from "../algorithm.ts";
+import { placedActions } from "../placed-actions.ts";
+
+/** The policy name of the critic that values a role's actions. */
+export function criticName(role: string, { scope }: CriticTerm): string {
+  return scope === "central" ? "critic" : `critic-${role}`;
+}
+
+export interface ValueQueries {
+  /** For `engine.forward`, which gives one array of values per continuation. Nothing where the algorithm has no critic. */
+  readonly data: readonly Datum[];
+  /** The values, in the order of the data's continuations, by action: what `Signals.values` wants. */
+  readonly read: (values: readonly Float32Array[]) => (action: Action) => Float32Array | undefined;
+}
+
+/** Every value that credit will ask for. Frozen roles' actions and those without tokens need none. */
+export function valueQueries(episodes: readonly Episode[], { critic }: Algorithm): ValueQueries {
+  if (critic === null) return { data: [], read: () => () => undefined };
+  const asked = episodes.flatMap(placedActions).filter(hasValue);
+  const shared = [...Map.groupBy(asked, (placed) => queryKey(placed, critic)).values()];
+  const data = shared.map((members) =>
+    datum(
+      members,
+      critic,
+      members.map((one) => continuation(one, critic)),
+    ),
+  );
+  const actions = shared.flatMap((members) => members.map(({ action }) => action));
+  const read: ValueQueries["read"] = (values) => {
+    const byAction = new Map(actions.map((action, index) => [action, values[index]]));
+    return (action) => byAction.get(action);
+  };
+  return { data, read };
+}
+
+/**
+ * The critics' data of a step or minibatch: squared errors towards the targets that credit gave, each value of a critic
+ * weighing the same. The loss is `criticLoss`. Values are the old ones, for its clip.
+ */
+export function criticData(
+  credited: readonly CreditedAction[],
+  { critic }: Algorithm,
+  signals: Signals = {},
+): Datum[] {
+  if (critic === null) return [];
+  const taught = credited.filter((one) => hasValue(one) && one.valueTargets !== undefined);
+  const counts = new Map(
+    [...Map.groupBy(taught, ({ action }) => criticName(action.role, critic))].map(([name, members]) => [
+      name,
+      members.reduce((sum, { valueTargets }) => sum + (valueTargets?.length ?? 0), 0),
+    ]),
+  );
+  return [...Map.groupBy(taught, (placed) => queryKey(placed, critic)).values()].map((members) =>
+    datum(
+      members,
+      critic,
+      members.map((one) =>
+        lesson(one, critic, counts.get(criticName(one.action.role, critic)) ?? 1, signals),
+      ),
+    ),
+  );
+}
+
+/** ½·max((v − target)², (clip(v, old ± clip) − target)²), summed; the mean is in the data's weights. */
+export function criticLoss({ clip }: CriticTerm): Loss {
+  return clip === null ? { type: "value" } : { type: "value", clip };
+}
+
+function hasValue({ action }: PlacedAction): boolean {
+  return !action.frozen && action.tokens.length > 0;
+}
+
+function queryKey(placed: PlacedAction, critic: CriticTerm): string {
+  return `${criticName(placed.action.role, critic)} ${criticPrompt(placed, critic).join(",")}`;
+}
+
+function datum(
+  members: readonly PlacedAction[],
+  critic: CriticTerm,
+  continuations: readonly Continuation[],
+): Datum {
+  const first = members[0] as PlacedAction;
+  return {
+    policy: criticName(first.action.role, critic),
+    prompt: criticPrompt(first, critic),
+    continuations,
+  };
+}
+
+/** role: the role's prompt. central: the prompts of all roles of the phase, one after the other, in the phase's order. */
+function criticPrompt({ node, action }: PlacedAction, { scope }: CriticTerm): Int32Array {
+  if (scope === "role") return action.prompt;
+  return Int32Array.from(node.actions.flatMap(({ prompt }) => [...prompt]));
+}
+
+/** The value before the first token is that of the prompt: one token, whichever, is enough to ask for it. */
+function continuation({ action }: PlacedAction, { at }: CriticTerm): Continuation {
+  return { tokens: at === "prompt" ? action.tokens.slice(0, 1) : action.tokens };
+}
+
+function lesson(one: CreditedAction, critic: CriticTerm, count: number, signals: Signals): Continuation {
+  const { tokens } = continuation(one, critic);
+  const values = critic.clip === null ? undefined : signals.values?.(one.action);
+  return {
+    tokens,
+    targets: Float32Array.from(one.valueTargets ?? []),
+    weights: new Float32Array(tokens.length).fill(1 / count),
+    ...(values === undefined ? {} : { values }),
+  };
+}

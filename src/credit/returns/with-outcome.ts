@@ -1,0 +1,11 @@
+import type { Return } from "../algorithm.ts";
+import { endOf } from "./outcome.ts";
+
+/**
+ * R′ = R + β·score at the episode's end (MARTI, the `_with_outcome` modes of auto_reward_alloc.py, where the last turn's
+ * reward stands in the score's place).
+ */
+export function withOutcome(weight: number, returns: Return): Return {
+  if (weight === 0) return returns;
+  return (placed, rewards) => returns(placed, rewards) + weight * endOf(placed).outcome.score;
+}

@@ -1,0 +1,145 @@
+/** Rows with a critic. */
+import { z } from "zod";
+import { noBaseline } from "../baselines/none.ts";
+import { batchGrouping } from "../groups/batch.ts";
+import { policyGradient } from "../objectives/policy-gradient.ts";
+import { ppoClip } from "../objectives/ppo-clip.ts";
+import { withKl } from "../objectives/with-kl.ts";
+import { immediateReturn } from "../returns/immediate.ts";
+import { jointReturn } from "../returns/joint.ts";
+import { terminalReturn } from "../returns/terminal.ts";
+import { withOutcome } from "../returns/with-outcome.ts";
+import { noScale } from "../scales/none.ts";
+import { mixedScore } from "../score.ts";
+import { actionGae } from "../tokens/action-gae.ts";
+import { tokenGae } from "../tokens/token-gae.ts";
+import { whitenActions } from "../whitening/actions.ts";
+import { whitenTokens } from "../whitening/tokens.ts";
+import * as option from "./options.ts";
+import { plain, row, type AlgorithmRow } from "./row.ts";
+
+const lambda = (standard: number) =>
+  z.number().min(0).max(1).default(standard).describe("λ of GAE: 0 trusts the critic, 1 what was earned.");
+
+const whiten = z
+  .boolean()
+  .default(true)
+  .describe("Mean 0 and deviation 1 over all advantages of a policy in the step.");
+
+/** No comparison within a group: the critic is the baseline. */
+const uncompared = {
+  ...plain,
+  grouping: batchGrouping,
+  baseline: noBaseline,
+  scale: noScale,
+} as const;
+
+export const ppo = row(
+  "PPO, arXiv 1707.06347, eq. 7, with GAE, arXiv 1506.02438, eq. 16",
+  "a critic per role values every token; advantages by GAE along the role's own actions",
+  z
+    .strictObject({
+      samples: option.samples(1),
+      reward: z
+        .enum(["outcome", "action"])
+        .default("outcome")
+        .describe(
+          "outcome: the episode's score, at the role's last action. action: each action's own reward.",
+        ),
+      alpha: option.alpha,
+      discount: option.discount,
+      lambda: lambda(0.95),
+      critic: z
+        .enum(["role", "central"])
+        .default("role")
+        .describe(
+          "role: each role's critic sees its prompt. central: one sees those of all roles that act at once.",
+        ),
+      ...option.criticOptions,
+      whiten,
+      ...option.clip(),
+      aggregation: option.aggregation("token-mean"),
+      ...option.klOption("none", "k1"),
+      ...option.truncated,
+      ...option.overlong,
+      ...option.shaping,
+      ...option.outcomeWeight,
+    })
+    .refine(
+      ({ reward, shaping, outcomeWeight }) =>
+        reward === "action" || (shaping === "none" && outcomeWeight === 0),
+      {
+        path: ["reward"],
+        message:
+          "`shaping` and `outcomeWeight` change the rewards of single actions, and `reward: outcome` does not use them; take `reward: action`",
+      },
+    ),
+  (options) => {
+    const kl = option.klTerm(options.kl);
+    return {
+      ...uncompared,
+      sampling: option.lines(options.samples),
+      score: mixedScore(options.alpha),
+      shaping: option.shapingOf(options),
+      overlong: option.overlongTerm(options.overlong),
+      returns:
+        options.reward === "outcome" ? terminalReturn : withOutcome(options.outcomeWeight, immediateReturn),
+      tokenCredit: tokenGae(options.discount, options.lambda),
+      whitening: options.whiten ? whitenTokens : null,
+      objective: withKl(ppoClip(options, options.aggregation), kl),
+      kl,
+      critic: option.criticTerm(options, options.critic, "tokens"),
+      selection: option.selection(options),
+    };
+  },
+);
+
+function jointActorCritic(
+  name: string,
+  summary: string,
+  scope: "role" | "central",
+  chain: "role" | "team",
+): AlgorithmRow {
+  const options = z.strictObject({
+    samples: option.samples(1),
+    alpha: option.alpha,
+    discount: option.discount,
+    lambda: lambda(0),
+    ...option.criticOptions,
+    whiten,
+    aggregation: option.aggregation("sequence-sum"),
+    ...option.klOption("none", "k1"),
+    ...option.truncated,
+    ...option.overlong,
+  });
+  return row(`${name}, arXiv 2601.21972; CoMLRL v1.3.2`, summary, options, (chosen) => {
+    const kl = option.klTerm(chosen.kl);
+    return {
+      ...uncompared,
+      sampling: option.lines(chosen.samples),
+      score: mixedScore(chosen.alpha),
+      overlong: option.overlongTerm(chosen.overlong),
+      returns: jointReturn,
+      tokenCredit: actionGae(chain, chosen.discount, chosen.lambda),
+      whitening: chosen.whiten ? whitenActions : null,
+      objective: withKl(policyGradient(chosen.aggregation), kl),
+      kl,
+      critic: option.criticTerm(chosen, scope, "prompt"),
+      selection: option.selection(chosen),
+    };
+  });
+}
+
+export const iac = jointActorCritic(
+  "IAC (CoLLM-DC)",
+  "each role learns from the joint reward and its own critic, which sees its prompt",
+  "role",
+  "role",
+);
+
+export const maac = jointActorCritic(
+  "MAAC (CoLLM-CC)",
+  "roles that act at once learn from the joint reward and one critic, which sees all their prompts",
+  "central",
+  "team",
+);

@@ -1,0 +1,114 @@
+/** MAGRPO and its siblings: one reward for the joint action, four baselines. */
+import { z } from "zod";
+import type { Baseline } from "../algorithm.ts";
+import { leaveOneOutBaseline } from "../baselines/leave-one-out.ts";
+import { maxBaseline } from "../baselines/max.ts";
+import { meanBaseline } from "../baselines/mean.ts";
+import { noBaseline } from "../baselines/none.ts";
+import { nodeGrouping } from "../groups/node.ts";
+import { policyGradient } from "../objectives/policy-gradient.ts";
+import { withKl } from "../objectives/with-kl.ts";
+import { jointReturn, treeReturn } from "../returns/joint.ts";
+import { noScale } from "../scales/none.ts";
+import { mixedScore } from "../score.ts";
+import * as option from "./options.ts";
+import { plain, row, type AlgorithmRow } from "./row.ts";
+
+const options = (least: number) =>
+  z
+    .strictObject({
+      samples: option.samples(least),
+      alpha: option.alpha,
+      joint: z
+        .enum(["aligned", "cross"])
+        .default("aligned")
+        .describe(
+          "How the samples of roles that act at once are paired. aligned: the g-th of one with the g-th of the other. cross: each with each.",
+        ),
+      handOver: z
+        .enum(["all", "best", "random"])
+        .default("all")
+        .describe(
+          "Which joint actions the next phase is played from. all: each, and returns reach back through the tree.",
+        ),
+      discount: z
+        .number()
+        .min(0)
+        .max(1)
+        .optional()
+        .describe("γ of the tree's returns, once per turn; with `handOver: all`. Absent: 1."),
+      terminationThreshold: z
+        .number()
+        .optional()
+        .describe("A turn whose joint actions earned more than this on average is the last. Absent: never."),
+      turnWeights: z
+        .array(z.number().min(0))
+        .min(1)
+        .optional()
+        .describe("What the gradient of each turn is multiplied by; one number per turn. Absent: 1."),
+      aggregation: option.aggregation("sequence-sum"),
+      ...option.klOption("none", "k3"),
+      ...option.truncated,
+      ...option.dynamicSampling,
+      ...option.overlong,
+    })
+    .refine(({ handOver, discount }) => handOver === "all" || discount === undefined, {
+      path: ["discount"],
+      message:
+        "returns reach back through the tree only with `handOver: all`; with best or random each turn earns its own reward",
+    });
+
+function collaboration(name: string, summary: string, baseline: Baseline, least: number): AlgorithmRow {
+  const source = `${name}, arXiv 2508.04652, eq. 1 and algorithm 1; variants and tree of CoMLRL v1.3.2`;
+  return row(source, summary, options(least), (chosen) => {
+    const kl = option.klTerm(chosen.kl);
+    const { samples, joint, handOver, discount = 1, terminationThreshold: stopAbove } = chosen;
+    return {
+      ...plain,
+      sampling: {
+        branch: { root: samples, inner: samples },
+        keep: handOver,
+        joint,
+        ...(stopAbove === undefined ? {} : { stopAbove }),
+      },
+      score: mixedScore(chosen.alpha),
+      overlong: option.overlongTerm(chosen.overlong),
+      returns: handOver === "all" ? treeReturn(discount) : jointReturn,
+      grouping: nodeGrouping,
+      baseline,
+      scale: noScale,
+      turnWeights: chosen.turnWeights ?? null,
+      objective: withKl(policyGradient(chosen.aggregation), kl),
+      kl,
+      selection: option.selection(chosen),
+    };
+  });
+}
+
+export const magrpo = collaboration(
+  "MAGRPO",
+  "roles that act at once share the reward of their joint action; compared with the group's mean",
+  meanBaseline,
+  2,
+);
+
+export const mareinforce = collaboration(
+  "MAREINFORCE",
+  "MAGRPO without a baseline: the joint return itself",
+  noBaseline,
+  1,
+);
+
+export const marloo = collaboration(
+  "MARLOO",
+  "MAGRPO with the mean of the others: G / (G − 1) times its advantage",
+  leaveOneOutBaseline,
+  2,
+);
+
+export const maremax = collaboration(
+  "MAReMax",
+  "MAGRPO with the group's best as baseline: nothing is reinforced, all but the best are discouraged",
+  maxBaseline,
+  2,
+);

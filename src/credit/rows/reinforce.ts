@@ -1,0 +1,123 @@
+/** Rows that credit each action for itself, compared with nothing or with the whole batch. */
+import { z } from "zod";
+import type { Return } from "../algorithm.ts";
+import { meanBaseline } from "../baselines/mean.ts";
+import { noBaseline } from "../baselines/none.ts";
+import { batchGrouping } from "../groups/batch.ts";
+import { taskGrouping } from "../groups/task.ts";
+import { policyGradient } from "../objectives/policy-gradient.ts";
+import { ppoClip } from "../objectives/ppo-clip.ts";
+import { withKl } from "../objectives/with-kl.ts";
+import { immediateReturn } from "../returns/immediate.ts";
+import { outcomeReturn } from "../returns/outcome.ts";
+import { turnsReturn } from "../returns/turns.ts";
+import { withOutcome } from "../returns/with-outcome.ts";
+import { noScale } from "../scales/none.ts";
+import { mixedScore } from "../score.ts";
+import { returnsToGo } from "../tokens/returns-to-go.ts";
+import { whitenTokens } from "../whitening/tokens.ts";
+import * as option from "./options.ts";
+import { plain, row } from "./row.ts";
+
+type Reward = "action" | "turns" | "outcome";
+
+const rewardOptions = (standard: Reward) => ({
+  reward: z
+    .enum(["action", "turns", "outcome"])
+    .default(standard)
+    .describe(
+      "action: the action's own reward. turns: that and the later ones of its role. outcome: the episode's score.",
+    ),
+  alpha: option.alpha,
+  discount: option.discount,
+  ...option.shaping,
+  ...option.outcomeWeight,
+});
+
+/** Shaping is of single rewards: the score of the whole episode is not made of them. */
+const usesShaping = (options: { reward: Reward; shaping: string; outcomeWeight: number }): boolean =>
+  options.reward !== "outcome" || (options.shaping === "none" && options.outcomeWeight === 0);
+
+const unusedShaping = {
+  path: ["reward"],
+  message:
+    "`shaping` and `outcomeWeight` change the rewards of single actions, and `reward: outcome` does not use them; take `reward: turns`",
+};
+
+function returnsFor(options: { reward: Reward; discount: number; outcomeWeight: number }): Return {
+  if (options.reward === "outcome") return outcomeReturn;
+  const own = options.reward === "action" ? immediateReturn : turnsReturn(options.discount);
+  return withOutcome(options.outcomeWeight, own);
+}
+
+export const reinforce = row(
+  "REINFORCE, Williams 1992, eq. 4",
+  "whole trajectories, each action credited with its return, less the batch's mean if asked for",
+  z
+    .strictObject({
+      samples: option.samples(1),
+      baseline: z
+        .enum(["none", "batch"])
+        .default("none")
+        .describe("batch: the mean over all actions of the policy in the step."),
+      ...rewardOptions("outcome"),
+      aggregation: option.aggregation("token-mean"),
+      ...option.klOption("none", "k1"),
+      ...option.truncated,
+      ...option.overlong,
+    })
+    .refine(usesShaping, unusedShaping),
+  (options) => {
+    const kl = option.klTerm(options.kl);
+    const isBatch = options.baseline === "batch";
+    return {
+      ...plain,
+      sampling: option.lines(options.samples),
+      score: mixedScore(options.alpha),
+      shaping: option.shapingOf(options),
+      overlong: option.overlongTerm(options.overlong),
+      returns: returnsFor(options),
+      grouping: isBatch ? batchGrouping : { ...taskGrouping, unit: batchGrouping.unit },
+      baseline: isBatch ? meanBaseline : noBaseline,
+      scale: noScale,
+      objective: withKl(policyGradient(options.aggregation), kl),
+      kl,
+      selection: option.selection(options),
+    };
+  },
+);
+
+export const reinforcePlusPlus = row(
+  "REINFORCE++, arXiv 2501.03262, eq. 3 to 5; per action as in MAPPA",
+  "each action's own reward, KL to the reference charged per token, whitened over the policy's whole batch",
+  z
+    .strictObject({
+      samples: option.samples(1),
+      ...rewardOptions("action"),
+      ...option.clip(),
+      aggregation: option.aggregation("token-mean"),
+      ...option.klOption("reward", "k1"),
+      ...option.truncated,
+      ...option.overlong,
+    })
+    .refine(usesShaping, unusedShaping),
+  (options) => {
+    const kl = option.klTerm(options.kl);
+    return {
+      ...plain,
+      sampling: option.lines(options.samples),
+      score: mixedScore(options.alpha),
+      shaping: option.shapingOf(options),
+      overlong: option.overlongTerm(options.overlong),
+      returns: returnsFor(options),
+      grouping: batchGrouping,
+      baseline: noBaseline,
+      scale: noScale,
+      tokenCredit: returnsToGo,
+      whitening: whitenTokens,
+      objective: withKl(ppoClip(options, options.aggregation), kl),
+      kl,
+      selection: option.selection(options),
+    };
+  },
+);

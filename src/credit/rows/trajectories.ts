@@ -1,0 +1,135 @@
+/** Rows that compare whole trajectories of one task. */
+import { z } from "zod";
+import { leaveOneOutBaseline } from "../baselines/leave-one-out.ts";
+import { meanBaseline } from "../baselines/mean.ts";
+import { taskRoleGrouping } from "../groups/task-role.ts";
+import { taskGrouping } from "../groups/task.ts";
+import { policyGradient } from "../objectives/policy-gradient.ts";
+import { ppoClip } from "../objectives/ppo-clip.ts";
+import { sequenceClip } from "../objectives/sequence-clip.ts";
+import { withKl } from "../objectives/with-kl.ts";
+import { outcomeReturn } from "../returns/outcome.ts";
+import { trajectoryReturn } from "../returns/trajectory.ts";
+import { noScale } from "../scales/none.ts";
+import { standardDeviation } from "../scales/standard-deviation.ts";
+import { mixedScore } from "../score.ts";
+import * as option from "./options.ts";
+import { plain, row, type Columns } from "./row.ts";
+
+const shared = {
+  ...option.klOption("none", "k3"),
+  ...option.truncated,
+  ...option.dynamicSampling,
+  ...option.overlong,
+};
+
+/** N lines per task, the mean as baseline, the episode's score as return. */
+function trajectories(options: z.output<typeof trajectoryOptions>): Omit<Columns, "objective"> {
+  return {
+    ...plain,
+    sampling: option.lines(options.samples),
+    score: mixedScore(1),
+    returns: outcomeReturn,
+    grouping: taskGrouping,
+    baseline: meanBaseline,
+    scale: noScale,
+    kl: option.klTerm(options.kl),
+    selection: option.selection(options),
+    overlong: option.overlongTerm(options.overlong),
+  };
+}
+
+const trajectoryOptions = z.strictObject({ samples: option.samples(2), ...shared });
+
+export const grpo = row(
+  "GRPO, arXiv 2402.03300, eq. 3, by default without the KL term",
+  "N whole trajectories per task, all rewarded with the episode's score and compared with each other",
+  z.strictObject({
+    samples: option.samples(2),
+    standardise: option.standardise,
+    ...option.clip(),
+    aggregation: option.aggregation("token-mean"),
+    ...shared,
+  }),
+  (options) => {
+    const columns = trajectories(options);
+    const objective = withKl(ppoClip(options, options.aggregation), columns.kl);
+    return { ...columns, scale: options.standardise ? standardDeviation : noScale, objective };
+  },
+);
+
+export const drGrpo = row(
+  "Dr. GRPO, arXiv 2503.20783, sec. 3.2",
+  "GRPO without its two divisors: neither the deviation of a group nor the length of an action",
+  z.strictObject({ samples: option.samples(2), ...option.clip(), ...shared }),
+  (options) => {
+    const columns = trajectories(options);
+    return { ...columns, objective: withKl(ppoClip(options, "sequence-sum"), columns.kl) };
+  },
+);
+
+export const gspo = row(
+  "GSPO, arXiv 2507.18071, eq. 5 to 7",
+  "GRPO with one ratio per action, clipped as a whole",
+  z.strictObject({
+    samples: option.samples(2),
+    standardise: option.standardise,
+    ...option.clip(0.0003, 0.0004),
+    ...shared,
+  }),
+  (options) => {
+    const columns = trajectories(options);
+    const objective = withKl(sequenceClip(options), columns.kl);
+    return { ...columns, scale: options.standardise ? standardDeviation : noScale, objective };
+  },
+);
+
+export const rloo = row(
+  "RLOO, arXiv 2402.14740, sec. 3.3",
+  "N whole trajectories per task, each compared with the mean of the others",
+  z.strictObject({ samples: option.samples(2), aggregation: option.aggregation("sequence-sum"), ...shared }),
+  (options) => {
+    const columns = trajectories(options);
+    const objective = withKl(policyGradient(options.aggregation), columns.kl);
+    return { ...columns, baseline: leaveOneOutBaseline, objective };
+  },
+);
+
+export const masGrpo = row(
+  "MAS-GRPO, the trajectory-level baseline of AT-GRPO, arXiv 2510.11062, sec. 3",
+  "N whole trajectories of the team per task, compared role by role",
+  z
+    .strictObject({
+      samples: option.samples(2),
+      reward: z
+        .enum(["outcome", "rewards"])
+        .default("outcome")
+        .describe(
+          "outcome: the episode's score. rewards: the sum of the role's own rewards on the trajectory.",
+        ),
+      alpha: option.alpha,
+      discount: option.discount,
+      standardise: option.standardise,
+      ...option.clip(),
+      aggregation: option.aggregation("token-mean"),
+      ...shared,
+      ...option.shaping,
+    })
+    .refine(({ reward, shaping }) => reward === "rewards" || shaping === "none", {
+      path: ["reward"],
+      message:
+        "`shaping` changes the rewards of single actions, and `reward: outcome` does not use them; take `reward: rewards`",
+    }),
+  (options) => {
+    const columns = trajectories(options);
+    return {
+      ...columns,
+      score: mixedScore(options.alpha),
+      shaping: option.shapingOf(options),
+      returns: options.reward === "outcome" ? outcomeReturn : trajectoryReturn(options.discount),
+      grouping: taskRoleGrouping,
+      scale: options.standardise ? standardDeviation : noScale,
+      objective: withKl(ppoClip(options, options.aggregation), columns.kl),
+    };
+  },
+);

@@ -1,0 +1,14 @@
+import type { Shaping } from "../algorithm.ts";
+import { mean } from "./mean.ts";
+
+/**
+ * R′ = R + α(QR − (1 − Q)(1 − R)), Q = mean of the rewards before it on the line; the first action is left as it is
+ * (MARTI, `quality` in auto_reward_alloc.py): to keep a good answer good pays, to leave a bad one bad costs.
+ */
+export function qualityShaping(weight: number): Shaping {
+  return (own, earlier) => {
+    if (earlier.length === 0) return own;
+    const before = mean(earlier);
+    return own + weight * (before * own - (1 - before) * (1 - own));
+  };
+}

@@ -1,0 +1,30 @@
+/** Actions in the order in which credit flows back through them. */
+import type { Action } from "../../rollout/episode.ts";
+import { TroupeError } from "../../errors.ts";
+import type { JudgedAction, Signals } from "../algorithm.ts";
+import { episodeKey } from "../groups/task.ts";
+import { lineEnd } from "../lines.ts";
+
+/**
+ * Indices of the actions of one trajectory, in order of play, trajectory by trajectory; with `byRole`, a role's own ones
+ * apart. Actions without tokens have no value and are passed over. The trees are lines below the root (`keep: all`).
+ */
+export function trajectoriesOf(judged: readonly JudgedAction[], byRole: boolean): number[][] {
+  const indices = judged.flatMap(({ action }, index) => (action.tokens.length === 0 ? [] : [index]));
+  const key = (index: number): string => {
+    const one = judged[index] as JudgedAction;
+    const line = [episodeKey(one.episode), lineEnd(one)?.node.id ?? one.node.id];
+    return JSON.stringify(byRole ? [...line, one.action.role] : line);
+  };
+  return [...Map.groupBy(indices, key).values()];
+}
+
+/** The critic's values of an action. Throws `internal` where they are missing. */
+export function valuesOf(action: Action, signals: Signals): Float32Array {
+  const values = signals.values?.(action);
+  if (values !== undefined) return values;
+  throw new TroupeError(
+    "internal",
+    `the algorithm has a critic, and no values came with an action of role ${action.role}`,
+  );
+}

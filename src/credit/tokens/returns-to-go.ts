@@ -1,0 +1,23 @@
+import type { TokenCredit } from "../algorithm.ts";
+import { klCharges } from "../kl/charges.ts";
+
+/**
+ * A_t = A − β·Σ_{t′ ≥ t} k_{t′}: the action's credit arrives at its last token, KL to the reference is charged at every
+ * token, and each token gets what is still to come, without discount (REINFORCE++, arXiv 2501.03262, eq. 3 and 4; γ = 1
+ * within an action, as in MARTI).
+ */
+export const returnsToGo: TokenCredit = {
+  chargesKl: true,
+  spread: (judged, { kl, signals }) =>
+    judged.map(({ action, advantage }) => {
+      const advantages = new Float64Array(action.tokens.length).fill(advantage);
+      if (kl?.where !== "reward") return { advantages };
+      const charges = klCharges(action, kl, signals);
+      let ahead = 0;
+      for (let token = charges.length - 1; token >= 0; token--) {
+        ahead += charges[token] ?? 0;
+        advantages[token] = advantage - ahead;
+      }
+      return { advantages };
+    }),
+};
