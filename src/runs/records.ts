@@ -240,4 +240,6 @@ export interface ActionRecord {
   readonly group?: string;
   readonly return?: number;
   readonly advantage?: number;
+  /** One per token, where they differ; `advantage` is their mean. */
+  readonly advantages?: readonly number[];
 }

@@ -74,7 +74,13 @@ function actionRecord({ action, node, ...credit }: CreditedAction, index: number
     ...(reward.reason === undefined ? {} : { reason: reward.reason }),
     frozen: action.frozen,
     ...(action.frozen ? {} : { group: credit.group, return: credit.return, advantage: credit.advantage }),
+    ...(isLevel(credit.advantages) ? {} : { advantages: [...credit.advantages] }),
   };
+}
+
+/** The same for each token, as most algorithms have it. */
+function isLevel(advantages: Float64Array): boolean {
+  return advantages.every((advantage) => advantage === advantages[0]);
 }
 
 function sampleAction({ turn, role, text, reward }: Action): SampleEpisode["actions"][number] {

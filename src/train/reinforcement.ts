@@ -1,49 +1,56 @@
-/** One step of reinforcement: roll out, give credit, update. Blind to the algorithm, which is a row of functions. */
+/** One step of reinforcement: roll out, measure, give credit, update. Blind to the algorithm, which is a row of functions. */
 import type { CreditedAction } from "../credit/algorithm.ts";
 import { credit } from "../credit/credit.ts";
 import { toData } from "../credit/data.ts";
-import type { Datum } from "../engines/engine.ts";
-import { generatorOf, keyAt, shuffled } from "../random.ts";
-import type { Episode } from "../rollout/episode.ts";
-import { growEpisodes } from "../rollout/grow.ts";
-import type { RolloutSetting } from "../rollout/setting.ts";
+import { adaptKl } from "../credit/kl/adapt.ts";
+import { settleAll } from "../rollout/settle.ts";
 import { schemaVersion } from "../runs/records.ts";
-import type { PolicyMetrics } from "../runs/records.ts";
+import type { CriticMetrics, PolicyMetrics } from "../runs/records.ts";
+import type { Carried, Companions } from "./companions.ts";
+import { updateCritics } from "./critics.ts";
+import type { Lesson } from "./lesson.ts";
+import { minibatchesOf } from "./minibatches.ts";
+import { playStep } from "./play.ts";
+import type { PlayedStep } from "./play.ts";
 import { rolloutMetrics } from "./rollout-metrics.ts";
 import type { Session } from "./session.ts";
 import { forTrained, timed } from "./session.ts";
+import { measure } from "./signals.ts";
+import type { Measured } from "./signals.ts";
 import { adamAt, updatePolicy } from "./update.ts";
 import type { StepRecord } from "./warm-start.ts";
 
 export interface ReinforcementRecord extends StepRecord {
-  readonly episodes: readonly Episode[];
+  readonly played: PlayedStep;
   readonly credited: readonly CreditedAction[];
+  /** For the next step. */
+  readonly carried: Carried;
 }
 
 /** @param step Counted over both stages. @param stageStep Counted within the stage, like all random paths. */
 export async function reinforcementStep(
   session: Session,
+  companions: Companions,
   step: number,
   stageStep: number,
 ): Promise<ReinforcementRecord> {
   session.emit({ type: "phase", phase: "sampling" });
-  const sampling = await timed(() => rollOut(session, stageStep));
-  const episodes = sampling.value;
+  const sampling = await timed(() => playStep(session, stageStep));
   session.emit({ type: "phase", phase: "training" });
-  const credited = credit(episodes, session.algorithm);
-  const training = await timed(() =>
-    forTrained(session, (policy) => reinforce(session, policy, stageStep, credited)),
-  );
+  const training = await timed(() => learn(session, companions, stageStep, sampling.value));
+  const { credited, carried, policies, critics } = training.value;
   const place = { schema_version: schemaVersion, step } as const;
   return {
-    episodes,
+    played: sampling.value,
     credited,
+    carried,
     metrics: {
       ...place,
       stage: "reinforcement",
       stageStep,
-      policies: training.value,
-      rollout: rolloutMetrics(episodes, credited),
+      policies,
+      ...(Object.keys(critics).length === 0 ? {} : { critics }),
+      rollout: { ...rolloutMetrics(sampling.value, credited), sampledSoFar: carried.sampledTokens },
     },
     timing: {
       ...place,
@@ -55,74 +62,73 @@ export async function reinforcementStep(
   };
 }
 
-function rollOut(session: Session, stageStep: number): Promise<Episode[]> {
-  const { recipe, environment, root } = session;
-  const starts = Array.from({ length: recipe.train.tasksPerStep }, (_, task) => {
-    const path = ["train", stageStep, task];
-    return { path, task: environment.task("train", keyAt(root, ...path, "task")) };
-  });
-  return growEpisodes(trainingSetting(session), root, starts);
+interface Learned {
+  readonly credited: readonly CreditedAction[];
+  readonly carried: Carried;
+  readonly policies: Readonly<Record<string, PolicyMetrics>>;
+  readonly critics: Readonly<Record<string, CriticMetrics>>;
 }
 
-function trainingSetting({
-  recipe,
-  environment,
-  engine,
-  policies,
-  teams,
-  algorithm,
-  cancel,
-}: Session): RolloutSetting {
-  const { temperature, topK, topP } = recipe.train;
-  const team = teams[0]?.team ?? { roles: [], phases: [], turns: 0 };
+/** Policies and critics are updated side by side: each has data of its own, from before either changed. */
+async function learn(
+  session: Session,
+  { critics, carried }: Companions,
+  stageStep: number,
+  { kept, sampledTokens }: PlayedStep,
+): Promise<Learned> {
+  const measured = await measure(session, carried, kept);
+  const { signals } = measured;
+  const credited = credit(kept, session.algorithm, signals);
+  const lesson = { stageStep, credited, signals };
+  const policies = forTrained(session, (policy) => reinforce(session, policy, lesson));
+  const criticMetrics = updateCritics(session, critics, lesson);
+  await settleAll<unknown>([policies, criticMetrics]);
   return {
-    environment,
-    team,
-    engine,
-    policies,
-    scheme: algorithm.sampling,
-    score: algorithm.score,
-    sampling: { temperature, topK, topP },
-    ...(cancel === undefined ? {} : { signal: cancel }),
+    credited,
+    policies: withDivergence(await policies, measured),
+    critics: await criticMetrics,
+    carried: {
+      klCoefficients: adapted(session, measured),
+      sampledTokens: carried.sampledTokens + sampledTokens,
+    },
   };
 }
 
 function reinforce(
   session: Session,
   policy: string,
-  stageStep: number,
-  credited: readonly CreditedAction[],
+  { stageStep, credited, signals }: Lesson,
 ): Promise<PolicyMetrics> {
   const { recipe, algorithm } = session;
   const own = credited.filter(({ action }) => action.policy === policy);
+  const batches = minibatchesOf(session, policy, stageStep, own);
   return updatePolicy(session.engine, {
     policy,
     loss: algorithm.objective.loss,
-    batches: batchesOf(session, policy, stageStep, own),
+    batches: batches.map((batch) => toData(batch, algorithm, signals).data),
     adam: adamAt(recipe.train, stageStep, recipe.policies[policy]?.learningRate),
     signal: session.cancel,
   });
 }
 
-/** A group stays together: its members share a prompt, or a task, and their advantages sum to about 0. */
-function batchesOf(
-  { recipe, algorithm, root }: Session,
-  policy: string,
-  stageStep: number,
-  credited: readonly CreditedAction[],
-): (readonly Datum[])[] {
-  const groups = [...Map.groupBy(credited, (placed) => placed.group).values()];
-  const { epochs, minibatches } = recipe.train;
-  const batches = Array.from({ length: epochs }, (_, epoch) => {
-    const generator = generatorOf(keyAt(root, "minibatches", stageStep, policy, epoch));
-    const order = minibatches === 1 ? groups : shuffled(generator, groups);
-    return split(order, minibatches);
+function withDivergence(
+  policies: Readonly<Record<string, PolicyMetrics>>,
+  { divergence }: Measured,
+): Record<string, PolicyMetrics> {
+  const entries = Object.entries(policies).map(([name, metrics]) => {
+    const found = divergence[name];
+    const { perToken: referenceKl = 0, coefficient: klCoefficient = 0 } = found ?? {};
+    return [name, found === undefined ? metrics : { ...metrics, referenceKl, klCoefficient }] as const;
   });
-  return batches.flat().map((batch) => toData(batch.flat(), algorithm).data);
+  return Object.fromEntries(entries);
 }
 
-/** Parts of nearly equal length, in order. */
-function split<T>(items: readonly T[], parts: number): T[][] {
-  const edge = (part: number) => Math.floor((part * items.length) / parts);
-  return Array.from({ length: parts }, (_, part) => items.slice(edge(part), edge(part + 1)));
+/** Where the algorithm's KL term has no target, the coefficients stay as they are. */
+function adapted({ algorithm: { kl } }: Session, { divergence }: Measured): Record<string, number> {
+  if (kl === null) return {};
+  const entries = Object.entries(divergence).map(([policy, { coefficient, perToken, tokens }]) => [
+    policy,
+    adaptKl(coefficient, perToken, kl, tokens),
+  ]);
+  return Object.fromEntries(entries) as Record<string, number>;
 }

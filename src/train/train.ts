@@ -13,6 +13,8 @@ import { schemaVersion } from "../runs/records.ts";
 import type { CheckpointState, RunResult } from "../runs/records.ts";
 import { openRun } from "../runs/run.ts";
 import type { Run } from "../runs/run.ts";
+import { companionState, openCompanions } from "./companions.ts";
+import type { Companions } from "./companions.ts";
 import { episodeRecords, sampleEpisode } from "./episode-records.ts";
 import { evaluateAfter } from "./evaluations.ts";
 import type { Listener, Stage } from "./events.ts";
@@ -58,6 +60,8 @@ interface Course extends Omit<Session, keyof OfStage>, Mutable<OfStage> {
   readonly episodes: { readonly every: number; readonly perStep: number };
   /** Steps done, counted over both stages. */
   step: number;
+  /** Null until reinforcement begins or goes on. */
+  companions: Companions | null;
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -98,6 +102,7 @@ async function begin(options: TrainOptions, run: Run): Promise<Course> {
     stop: options.stop,
     episodes: options.episodes ?? { every: 1, perStep: 4 },
     step,
+    companions: null,
   };
   announce(course);
   if (run.checkpoint !== null) await resume(course, run.checkpoint);
@@ -188,10 +193,17 @@ async function takeStep(course: Course, stage: Stage, stageStep: number): Promis
 
 async function reinforceOnce(course: Course, stageStep: number): Promise<void> {
   const { every, perStep } = course.episodes;
-  const done = await reinforcementStep(course, course.step + 1, stageStep);
+  course.companions ??= await openCompanions(course, course.run.layout, course.run.checkpoint);
+  const { played, credited, carried, ...record } = await reinforcementStep(
+    course,
+    course.companions,
+    course.step + 1,
+    stageStep,
+  );
   const isKept = every > 0 && (stageStep - 1) % every === 0;
-  await commit(course, done, isKept ? episodeRecords(done.episodes, done.credited, perStep) : []);
-  const samples = done.episodes.slice(0, 1).map((episode) => sampleEpisode(course.environment, episode));
+  await commit(course, record, isKept ? episodeRecords(played.kept, credited, perStep) : []);
+  course.companions = { ...course.companions, carried };
+  const samples = played.episodes.slice(0, 1).map((episode) => sampleEpisode(course.environment, episode));
   const shown = samples.filter((sample) => sample !== null);
   course.emit({ type: "sample-episodes", step: course.step, episodes: shown });
 }
@@ -212,16 +224,19 @@ function isCheckpointDue({ step, warmSteps, totalSteps, recipe }: Course): boole
 }
 
 async function checkpoint(course: Course): Promise<void> {
-  const { engine, opened, recipe, run, step, trained } = course;
+  const { engine, opened, recipe, run, step, trained, companions } = course;
+  const reinforcement = companions === null ? undefined : companionState(companions);
   course.emit({ type: "phase", phase: "saving" });
   const state: CheckpointState = {
     schema_version: schemaVersion,
     step,
     ...placeOf(course, step),
     policies: checkpointFiles(trainedPolicies(recipe), trained),
+    ...(reinforcement === undefined ? {} : { reinforcement }),
   };
+  const files = { ...state.policies, ...reinforcement?.critics };
   const { directory } = await run.recordCheckpoint(state, recipe.checkpoint.keep, (folder) =>
-    savePolicies(engine, folder, state.policies, opened),
+    savePolicies(engine, folder, files, opened),
   );
   course.emit({ type: "checkpoint", step, directory });
 }

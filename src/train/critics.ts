@@ -1,0 +1,114 @@
+/**
+ * Critics: models with a value head that judge states for an algorithm that asks for them (`Algorithm.critic`). One per
+ * trained role, or a central one that sees the prompts of all roles of a phase. A critic begins with the weights that its
+ * policy has when reinforcement begins, under a head that is zero; that of an adapter begins with the adapter's base.
+ */
+import path from "node:path";
+import type { CreditedAction, CriticTerm, Signals } from "../credit/algorithm.ts";
+import { criticData, criticLoss, criticName, valueQueries } from "../credit/critics/queries.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import type { Episode } from "../rollout/episode.ts";
+import { settleAll } from "../rollout/settle.ts";
+import type { CriticMetrics } from "../runs/records.ts";
+import { mean } from "../statistics.ts";
+import type { Lesson } from "./lesson.ts";
+import { minibatchesOf } from "./minibatches.ts";
+import type { OpenPolicies } from "./policies.ts";
+import type { Session } from "./session.ts";
+import { adamAt, updatePolicy } from "./update.ts";
+
+/** A critic to be: its name in the engine, and the policy whose model it is made from. */
+export interface Critic {
+  readonly name: string;
+  readonly policy: string;
+}
+
+/** The critics of the roles that learn; a central one is made from the first role's policy. */
+export function criticsOf({ team }: Pick<Recipe, "team">, term: CriticTerm | null): readonly Critic[] {
+  if (term === null) return [];
+  const critics = new Map<string, Critic>();
+  for (const [role, { frozen, policy }] of Object.entries(team.roles)) {
+    const name = criticName(role, term);
+    if (!frozen && !critics.has(name)) critics.set(name, { name, policy });
+  }
+  return [...critics.values()];
+}
+
+/** Makes the critics in the engine. @param beginning as in `openReferences` */
+export async function openCritics(
+  engine: Engine,
+  recipe: Recipe,
+  opened: OpenPolicies,
+  critics: readonly Critic[],
+  beginning: string,
+): Promise<void> {
+  for (const { name, policy } of critics) {
+    const isAdapter = recipe.policies[policy]?.adapter !== undefined;
+    const saved = path.join(beginning, policy);
+    const model = isAdapter ? (opened[policy]?.source ?? saved) : saved;
+    await engine.createPolicy({ name, model, valueHead: true });
+  }
+}
+
+/** The values that credit asks for. */
+export async function criticValues(
+  { engine, algorithm, cancel }: Session,
+  episodes: readonly Episode[],
+): Promise<NonNullable<Signals["values"]>> {
+  const { data, read } = valueQueries(episodes, algorithm);
+  if (data.length === 0) return read([]);
+  const { values = [] } = await engine.forward(data, cancel === undefined ? {} : { signal: cancel });
+  return read(values);
+}
+
+/** Trains each critic towards the targets that credit gave, side by side. */
+export async function updateCritics(
+  session: Session,
+  critics: readonly Critic[],
+  lesson: Lesson,
+): Promise<Record<string, CriticMetrics>> {
+  const term = session.algorithm.critic;
+  if (term === null) return {};
+  const metrics = await settleAll(critics.map(({ name }) => updateCritic(session, term, name, lesson)));
+  return Object.fromEntries(critics.map(({ name }, index) => [name, metrics[index] as CriticMetrics]));
+}
+
+async function updateCritic(
+  session: Session,
+  term: CriticTerm,
+  name: string,
+  { stageStep, credited, signals }: Lesson,
+): Promise<CriticMetrics> {
+  const own = credited.filter(({ action }) => !action.frozen && criticName(action.role, term) === name);
+  const batches = minibatchesOf(session, name, stageStep, own, term.epochs);
+  const { loss, tokens, optimizerSteps, learningRate, gradientNorm, clipShare } = await updatePolicy(
+    session.engine,
+    {
+      policy: name,
+      loss: criticLoss(term),
+      batches: batches.map((batch) => criticData(batch, session.algorithm, signals)),
+      adam: adamAt(session.recipe.train, stageStep, term.learningRate ?? undefined),
+      signal: session.cancel,
+    },
+  );
+  const measured = { loss, tokens, optimizerSteps, learningRate, gradientNorm, clipShare };
+  return { ...measured, explainedVariance: explainedVariance(own, signals) };
+}
+
+/** 1 − Var(target − value) / Var(target), of the values that credit was given; 0 where the targets do not vary. */
+export function explainedVariance(credited: readonly CreditedAction[], signals: Signals): number {
+  const targets = credited.flatMap(({ valueTargets }) => [...(valueTargets ?? [])]);
+  const values = credited.flatMap(({ action, valueTargets }) =>
+    valueTargets === undefined ? [] : [...(signals.values?.(action) ?? [])],
+  );
+  const spread = variance(targets);
+  return spread === 0
+    ? 0
+    : 1 - variance(targets.map((target, index) => target - (values[index] ?? 0))) / spread;
+}
+
+function variance(values: readonly number[]): number {
+  const centre = mean(values);
+  return mean(values.map((value) => (value - centre) ** 2));
+}

@@ -1,0 +1,31 @@
+/** The batches that optimizer steps are made from. */
+import type { CreditedAction } from "../credit/algorithm.ts";
+import { generatorOf, keyAt, shuffled } from "../random.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * Epochs × minibatches of one policy's or critic's actions. What belongs together (a group: its members share a prompt
+ * or a task, and their advantages sum to about 0) stays together. Some are empty where there are fewer groups.
+ */
+export function minibatchesOf(
+  { recipe, root }: Pick<Session, "recipe" | "root">,
+  name: string,
+  stageStep: number,
+  credited: readonly CreditedAction[],
+  epochs = recipe.train.epochs,
+): CreditedAction[][] {
+  const groups = [...Map.groupBy(credited, ({ together }) => together).values()];
+  const { minibatches } = recipe.train;
+  const batches = Array.from({ length: epochs }, (_, epoch) => {
+    const generator = generatorOf(keyAt(root, "minibatches", stageStep, name, epoch));
+    const order = minibatches === 1 ? groups : shuffled(generator, groups);
+    return split(order, minibatches);
+  });
+  return batches.flat().map((batch) => batch.flat());
+}
+
+/** Parts of nearly equal length, in order. */
+function split<T>(items: readonly T[], parts: number): T[][] {
+  const edge = (part: number) => Math.floor((part * items.length) / parts);
+  return Array.from({ length: parts }, (_, part) => items.slice(edge(part), edge(part + 1)));
+}

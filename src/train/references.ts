@@ -1,0 +1,86 @@
+/**
+ * Reference policies: each trained policy as it was when reinforcement began, frozen. A KL term in the reward or in the
+ * loss holds the trained policy near it.
+ */
+import path from "node:path";
+import { klEstimate } from "../credit/kl/estimate.ts";
+import { placedActions } from "../credit/placed-actions.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import type { Action, Episode } from "../rollout/episode.ts";
+import { mean } from "../statistics.ts";
+import type { OpenPolicies } from "./policies.ts";
+
+/** Its name in the engine. */
+export function referenceName(policy: string): string {
+  return `reference-${policy}`;
+}
+
+/**
+ * Makes the references of the policies in the engine.
+ * @param beginning The run's folder with a directory of each policy's weights at that time.
+ */
+export async function openReferences(
+  engine: Engine,
+  recipe: Recipe,
+  opened: OpenPolicies,
+  policies: Iterable<string>,
+  beginning: string,
+): Promise<void> {
+  for (const policy of policies) {
+    const [name, saved] = [referenceName(policy), path.join(beginning, policy)];
+    const adapter = recipe.policies[policy]?.adapter;
+    if (adapter === undefined) {
+      await engine.createPolicy({ name, model: saved });
+      continue;
+    }
+    // The base is the trained policy's own: it does not change, and the engine holds it once.
+    await engine.createPolicy({
+      name,
+      model: opened[policy]?.source ?? saved,
+      adapter: { ...adapter, seed: 0 },
+    });
+    await engine.load(name, saved);
+  }
+}
+
+/** The references' log-probabilities of every action that may train. A prompt that actions share is computed once. */
+export async function referenceLogprobs(
+  engine: Pick<Engine, "forward">,
+  episodes: readonly Episode[],
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<Action, Float32Array>> {
+  const actions = episodes
+    .flatMap(placedActions)
+    .map(({ action }) => action)
+    .filter(mayTrain);
+  const shared = [...Map.groupBy(actions, ({ policy, prompt }) => `${policy} ${prompt.join(",")}`).values()];
+  const data = shared.map((members) => {
+    const { policy, prompt } = members[0] as Action;
+    const continuations = members.map(({ tokens }) => ({ tokens }));
+    return { policy: referenceName(policy), prompt, continuations };
+  });
+  if (data.length === 0) return new Map();
+  const { logprobs } = await engine.forward(data, signal === undefined ? {} : { signal });
+  return new Map(shared.flat().map((action, index) => [action, logprobs[index] as Float32Array]));
+}
+
+function mayTrain({ frozen, tokens }: Action): boolean {
+  return !frozen && tokens.length > 0;
+}
+
+export interface Divergence {
+  /** Mean over the tokens of k3, in nats: an estimate of KL(sampled ‖ reference). */
+  readonly perToken: number;
+  readonly tokens: number;
+}
+
+/** How far the policy that sampled was from its reference, by its actions of the step. */
+export function divergenceOf(policy: string, logprobs: ReadonlyMap<Action, Float32Array>): Divergence {
+  const estimates = [...logprobs].flatMap(([action, reference]) =>
+    action.policy === policy
+      ? Array.from(reference, (one, token) => klEstimate("k3", action.logprobs[token] ?? one, one))
+      : [],
+  );
+  return { perToken: mean(estimates), tokens: estimates.length };
+}

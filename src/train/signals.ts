@@ -1,0 +1,50 @@
+/** What an algorithm asks the loop to measure on a step's actions before credit is given. */
+import type { Signals } from "../credit/algorithm.ts";
+import type { Episode } from "../rollout/episode.ts";
+import { settleAll } from "../rollout/settle.ts";
+import type { Carried } from "./companions.ts";
+import { criticValues } from "./critics.ts";
+import { divergenceOf, referenceLogprobs } from "./references.ts";
+import type { Divergence } from "./references.ts";
+import type { Session } from "./session.ts";
+
+export interface Measured {
+  readonly signals: Signals;
+  /** By trained policy, of algorithms with a KL term: how far it was from its reference, and the β of this step. */
+  readonly divergence: Readonly<Record<string, Divergence & { readonly coefficient: number }>>;
+}
+
+/** Only what the algorithm asks for is computed. */
+export async function measure(
+  session: Session,
+  carried: Carried,
+  episodes: readonly Episode[],
+): Promise<Measured> {
+  const reference = fromReferences(session, carried, episodes);
+  const values = fromCritics(session, episodes);
+  await settleAll<unknown>([reference, values]);
+  const { signals, divergence } = await reference;
+  return { signals: { ...signals, ...(await values) }, divergence };
+}
+
+async function fromReferences(
+  { engine, algorithm: { kl }, trained, cancel }: Session,
+  { klCoefficients }: Carried,
+  episodes: readonly Episode[],
+): Promise<Measured> {
+  if (kl === null) return { signals: {}, divergence: {} };
+  const klCoefficient = (policy: string) => klCoefficients[policy] ?? kl.coefficient;
+  const logprobs = await referenceLogprobs(engine, episodes, cancel);
+  const divergence = [...trained].map((policy) => [
+    policy,
+    { ...divergenceOf(policy, logprobs), coefficient: klCoefficient(policy) },
+  ]);
+  return {
+    signals: { reference: (action) => logprobs.get(action), klCoefficient },
+    divergence: Object.fromEntries(divergence) as Measured["divergence"],
+  };
+}
+
+async function fromCritics(session: Session, episodes: readonly Episode[]): Promise<Signals> {
+  return session.algorithm.critic === null ? {} : { values: await criticValues(session, episodes) };
+}
