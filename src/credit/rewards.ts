@@ -4,13 +4,15 @@ import type { Algorithm, Occurrence, Rewards, Signals } from "./algorithm.ts";
 import { klCharges } from "./kl/charges.ts";
 import { overlongPenalty } from "./penalties/overlong.ts";
 
-/** r = α·team′ + local + penalties; team′ is the team reward after shaping between roles. */
+/** r = α·team′ + local + penalties; team′ is the team reward after shaping between roles. Frozen roles pay no penalties. */
 export function rewardsOf(algorithm: Algorithm, signals: Signals): Rewards {
   const { score, shaping, overlong, kl, tokenCredit } = algorithm;
   const charge = kl?.where === "reward" && !tokenCredit.chargesKl ? kl : null;
-  const extra = (action: Action): number =>
-    (overlong === null ? 0 : overlongPenalty(action.tokens.length, overlong)) -
-    (charge === null || action.frozen ? 0 : sum(klCharges(action, charge, signals)));
+  const extra = (action: Action): number => {
+    if (action.frozen) return 0;
+    const penalty = overlong === null ? 0 : overlongPenalty(action.tokens.length, overlong);
+    return charge === null ? penalty : penalty - sum(klCharges(action, charge, signals));
+  };
   const shaped = ({ node, action: { reward } }: Occurrence): number =>
     shaping === null ? score(reward) : score({ ...reward, team: shaping(reward.team, earlierRewards(node)) });
   return { extra, of: (occurrence) => shaped(occurrence) + extra(occurrence.action) };

@@ -1,5 +1,5 @@
 /** Episodes with given rewards, without an engine or an environment. For tests. */
-import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
+import type { Action, Episode, EpisodeEnd, EpisodeNode } from "../rollout/episode.ts";
 
 export type ActionSketch = Partial<Omit<Action, "reward">> & {
   readonly team?: number;
@@ -69,4 +69,66 @@ function node(id: string, parent: EpisodeNode | null, actions: readonly Action[]
   };
   (parent?.children as EpisodeNode[] | undefined)?.push(made);
   return made;
+}
+
+/** An episode as tests/fixtures/credit/cases.json has it. */
+export interface TreeSketch {
+  readonly actions?: readonly SketchedAction[];
+  readonly children: readonly TreeSketch[];
+  readonly kept?: boolean;
+  /** Of a line that was played to its end here. */
+  readonly score?: number;
+}
+
+interface SketchedAction {
+  readonly role: string;
+  readonly turn: number;
+  readonly phase: number;
+  readonly sample: number;
+  readonly frozen: boolean;
+  readonly team: number;
+  readonly local: number;
+  readonly logprobs: readonly number[];
+  readonly reference?: readonly number[];
+  readonly values?: readonly number[];
+}
+
+export interface SketchedEpisode {
+  readonly episode: Episode;
+  /** By action: what the sketch gives as reference log-probabilities and values. */
+  readonly references: ReadonlyMap<Action, Float64Array>;
+  readonly values: ReadonlyMap<Action, Float64Array>;
+}
+
+/** The policy of a role is `policy-ROLE`; token t of an action is t, its prompt names parent and role. */
+export function episodeFrom(task: number, sketch: TreeSketch): SketchedEpisode {
+  const [references, values] = [new Map<Action, Float64Array>(), new Map<Action, Float64Array>()];
+  const ends: EpisodeEnd[] = [];
+  const grow = (from: TreeSketch, at: EpisodeNode): void => {
+    if (from.score !== undefined)
+      ends.push({ node: at, outcome: { success: false, score: from.score }, turns: 1 });
+    for (const [index, child] of from.children.entries()) {
+      const actions = (child.actions ?? []).map((one) => {
+        const made = sketched(at.id, one);
+        if (one.reference) references.set(made, Float64Array.from(one.reference));
+        if (one.values) values.set(made, Float64Array.from(one.values));
+        return made;
+      });
+      grow(child, node(at.id === "" ? `${index}` : `${at.id}.${index}`, at, actions));
+    }
+  };
+  const root = node("", null, []);
+  grow(sketch, root);
+  return { episode: { path: ["train", 0, task], task: {}, root, ends }, references, values };
+}
+
+function sketched(parent: string, { logprobs, reference: _, values: __, ...rest }: SketchedAction): Action {
+  const numbers = [...`${parent} ${rest.role}`].map((letter) => letter.codePointAt(0) ?? 0);
+  return action({
+    ...rest,
+    policy: `policy-${rest.role}`,
+    prompt: Int32Array.from(numbers),
+    tokens: Int32Array.from(logprobs, (_one, token) => token),
+    logprobs: Float32Array.from(logprobs),
+  });
 }

@@ -1,0 +1,81 @@
+/** Every row against numbers of an independent implementation: tests/fixtures/credit/make.py. */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { Signals } from "./algorithm.ts";
+import { algorithmFrom, algorithms } from "./algorithms.ts";
+import { credit } from "./credit.ts";
+import { episodeFrom, type TreeSketch } from "./testing.ts";
+
+interface Case {
+  readonly algorithm: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly episodes: readonly TreeSketch[];
+  readonly expected: readonly {
+    readonly episode: number;
+    readonly node: string;
+    readonly role: string;
+    readonly advantages: readonly number[];
+    readonly targets?: readonly number[];
+  }[];
+}
+
+const file = new URL("../../tests/fixtures/credit/cases.json", import.meta.url);
+const cases = JSON.parse(readFileSync(file, "utf8")) as readonly Case[];
+
+/** Log-probabilities and values pass through float32 here, in the reference they do not; some advantages are divided by 1e-6. */
+const tolerance = 5e-6;
+
+describe("the reference", () => {
+  it("covers every row", () => {
+    expect(new Set(cases.map(({ algorithm }) => algorithm))).toEqual(new Set(Object.keys(algorithms)));
+  });
+});
+
+describe.each(
+  cases.map((one, index) => [`${index} ${one.algorithm} ${JSON.stringify(one.options)}`, one] as const),
+)("case %s", (_, { algorithm, options, episodes, expected }) => {
+  const sketched = episodes.map((sketch, task) => episodeFrom(task, sketch));
+  const row = algorithmFrom(algorithm, options);
+  const signals: Signals = {
+    reference: (action) => Float32Array.from(only(sketched.map(({ references }) => references.get(action)))),
+    values: (action) => Float32Array.from(only(sketched.map(({ values }) => values.get(action)))),
+  };
+  const credited = credit(
+    sketched.map(({ episode }) => episode),
+    row,
+    signals,
+  );
+  const live = credited.filter(({ action }) => !action.frozen);
+
+  it("credits every completion of a trained role once, and frozen ones with nothing", () => {
+    const places = live.map(({ episode, node, action }) => [episode.path[2], node.id, action.role].join(" "));
+    const wanted = expected.map(({ episode, node, role }) => [episode, node, role].join(" "));
+    expect(places.toSorted()).toEqual(wanted.toSorted());
+    const frozen = credited.filter(({ action }) => action.frozen);
+    expect(frozen.flatMap(({ advantages }) => [...advantages]).every((value) => value === 0)).toBe(true);
+  });
+
+  it("gives the reference's advantages and targets", () => {
+    for (const { episode, node, role, advantages, targets } of expected) {
+      const found = live.find(
+        (one) => one.episode.path[2] === episode && one.node.id === node && one.action.role === role,
+      );
+      expect(distance(found?.advantages, advantages)).toBeLessThan(tolerance);
+      if (targets) expect(distance(found?.valueTargets, targets)).toBeLessThan(tolerance);
+    }
+  });
+});
+
+function only(candidates: readonly (Float64Array | undefined)[]): Float64Array {
+  return candidates.find((one) => one !== undefined) ?? new Float64Array();
+}
+
+/** Largest difference, as a part of the number where that is above 1. */
+function distance(found: ArrayLike<number> | undefined, wanted: readonly number[]): number {
+  if (found?.length !== wanted.length) return Infinity;
+  return wanted.reduce(
+    (most, value, index) =>
+      Math.max(most, Math.abs((found[index] ?? Number.NaN) - value) / Math.max(1, Math.abs(value))),
+    0,
+  );
+}
