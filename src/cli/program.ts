@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { evalCommand } from "./eval.ts";
+import { experimentCommand } from "./experiment.ts";
 import { initCommand } from "./init.ts";
 import { playCommand } from "./play/play.ts";
 import { recipesCommand } from "./recipes.ts";
@@ -13,6 +14,7 @@ import { trainCommand } from "./train.ts";
 const commands = [
   trainCommand,
   evalCommand,
+  experimentCommand,
   sftCommand,
   initCommand,
   playCommand,

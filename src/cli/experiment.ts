@@ -1,0 +1,169 @@
+/** `troupe experiment NAME`: a grid of trainings and evaluations, and its report. The same command again goes on. */
+import { dirname, join } from "node:path";
+import { Command, InvalidArgumentError } from "commander";
+import { TroupeError } from "../errors.ts";
+import type { ExperimentOptions, Undertaking } from "../experiments/experiment.ts";
+import { plan, run, writeCurrent } from "../experiments/experiment.ts";
+import { loadExperiment } from "../experiments/load.ts";
+import { readReport } from "../experiments/records.ts";
+import type { ReportFiles } from "../experiments/report/write.ts";
+import { reportFiles, writeReport } from "../experiments/report/write.ts";
+import { findExperiment, shippedExperiments } from "../experiments/shipped.ts";
+import { didYouMean } from "../nearest.ts";
+import { showPath } from "../recipes/origin.ts";
+import { exitCodes } from "./exit.ts";
+import { printPlan } from "./experiment/plan.ts";
+import { makeReporter } from "./experiment/reporter.ts";
+import { wholeNumber } from "./numbers.ts";
+import { printJson, printLines } from "./print.ts";
+import { runsFolder } from "./runs.ts";
+import { listenForStop } from "./stopping.ts";
+import { tableLines } from "./table.ts";
+
+interface ExperimentArguments {
+  readonly seeds?: readonly number[];
+  readonly columns?: readonly string[];
+  readonly rows?: readonly string[];
+  readonly jobs?: number;
+  readonly runs: string;
+  readonly report?: string;
+  readonly from?: string;
+  readonly onlyReport?: boolean;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+export function experimentCommand(): Command {
+  return new Command("experiment")
+    .description(
+      "run a grid of trainings and evaluations and write its report; without a name: list those that come with Troupe",
+    )
+    .argument("[experiment]", "a name, an experiment's file, or a report's JSON to make its pages again")
+    .option("--seeds <numbers>", "seeds to run, 1,2,3 (default: the experiment's)", seedList)
+    .option("--columns <names>", "run these columns only", nameList)
+    .option("--rows <names>", "run these rows only, and what they need", nameList)
+    .option(
+      "--jobs <number>",
+      "cells at once (default: as many as there are cores, and memory)",
+      wholeNumber(1),
+    )
+    .option("--runs <folder>", "folder of the runs", join(runsFolder, "experiments"))
+    .option("--report <folder>", "folder of the report (default: the runs')")
+    .option("--from <file>", "JSON of an earlier report: its cells count as done")
+    .option("--only-report", "write the report of what there is, run nothing")
+    .option("--dry-run", "show the cells and what is left to do, write nothing")
+    .option("--json", "print events as JSON lines (with --dry-run: one JSON document)")
+    .action(async (given: string | undefined, options: ExperimentArguments) => {
+      if (given === undefined) return list(options.json === true);
+      if (given.endsWith(".json")) return remake(given, options);
+      await undertake(given, options);
+    });
+}
+
+async function undertake(given: string, options: ExperimentArguments): Promise<void> {
+  const undertaking = await plan(checkedOptions(given, options));
+  if (options.dryRun) return printPlan(undertaking, options.json === true);
+  if (!options.onlyReport) return runAndReport(undertaking, options);
+  await writeCurrent(undertaking);
+  printLines([reportLine(filesOf(undertaking))]);
+}
+
+function checkedOptions(given: string, options: ExperimentArguments): ExperimentOptions {
+  const experiment = loadExperiment(findExperiment(given));
+  const { rows, columns } = experiment.definition;
+  checkNames("row", options.rows, Object.keys(rows));
+  checkNames("column", options.columns, Object.keys(columns));
+  return {
+    ...options,
+    experiment,
+    report: options.report ?? options.runs,
+    command: commandLine(given, options),
+  };
+}
+
+function checkNames(what: string, given: readonly string[] = [], known: readonly string[]): void {
+  const wrong = given.find((name) => !known.includes(name));
+  if (wrong === undefined) return;
+  const hint = didYouMean(wrong, known) ?? `there are ${known.join(", ")}`;
+  throw new TroupeError("bad_arguments", `the experiment has no ${what} ${wrong}; ${hint}`);
+}
+
+/** As it would be typed to make the report's numbers; folders are left out. */
+function commandLine(given: string, { seeds, rows, columns, jobs }: ExperimentArguments): string {
+  const options = Object.entries({ seeds, rows, columns, jobs }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, String(value)],
+  );
+  return ["troupe experiment", showPath(given), ...options].join(" ");
+}
+
+async function runAndReport(undertaking: Undertaking, options: ExperimentArguments): Promise<void> {
+  const mode = options.json ? "json" : process.stdout.isTTY ? "live" : "lines";
+  const reporter = makeReporter(mode, process.stdout, undertaking);
+  using stopping = listenForStop(reporter.note);
+  const { ended, report } = await run(undertaking, launch(), stopping.stop, reporter.listen).finally(
+    reporter.close,
+  );
+  const open = undertaking.todo.filter((cell) => ended.get(cell) !== "done");
+  const failed = open.filter((cell) => ended.get(cell) === "failed").length;
+  const files = filesOf(undertaking);
+  if (options.json)
+    process.stdout.write(`${JSON.stringify({ type: "report", files, cells: report.cells.length })}\n`);
+  else printLines(["", reportLine(files)]);
+  if (stopping.stop.aborted) {
+    reporter.note(`stopped with ${open.length} cells left; the same command again goes on`);
+    process.exitCode = exitCodes.interrupted;
+  } else if (failed > 0) {
+    reporter.note(
+      `${failed} cells failed, ${open.length - failed} could not begin; the same command again tries them once more`,
+    );
+    process.exitCode = exitCodes.failure;
+  }
+}
+
+/** How a cell is started: this command line, with the same Node. */
+function launch(): { command: string; arguments: readonly string[] } {
+  const program = join(import.meta.dirname, "..", "..", "bin", "troupe.js");
+  return { command: process.execPath, arguments: [program] };
+}
+
+function filesOf({ options }: Undertaking): ReportFiles {
+  return reportFiles(options.report, options.experiment.definition.name);
+}
+
+function reportLine({ html, markdown, json }: ReportFiles): string {
+  return `report: ${[html, markdown, json].map(showPath).join(", ")}`;
+}
+
+/** The pages again, from the numbers alone. */
+async function remake(file: string, options: ExperimentArguments): Promise<void> {
+  const files = await writeReport(readReport(file), options.report ?? dirname(file));
+  printLines([reportLine(files)]);
+}
+
+function list(json: boolean): void {
+  const experiments = Object.values(shippedExperiments()).map((file) => {
+    const { name, title = name, minutes = null, rows, columns, seeds } = loadExperiment(file).definition;
+    const cells = Object.keys(rows).length * Object.keys(columns).length * seeds.length;
+    return { name, title, minutes, cells, file: showPath(file) };
+  });
+  if (json) return printJson(experiments);
+  const rows = experiments.map(({ name, title, minutes, cells }) => [
+    name,
+    String(cells),
+    minutes === null ? "" : String(minutes),
+    title,
+  ]);
+  const right = { align: "right" as const };
+  const columns = [{ title: "experiment" }, { title: "cells", ...right }, { title: "minutes", ...right }];
+  printLines([...tableLines([...columns, { title: "what it compares" }], rows), "", "minutes on two cores"]);
+}
+
+function nameList(text: string): readonly string[] {
+  const names = text.split(",").map((name) => name.trim());
+  if (names.every((name) => name !== "")) return names;
+  throw new InvalidArgumentError("Expected names with commas between them.");
+}
+
+function seedList(text: string): readonly number[] {
+  return nameList(text).map(wholeNumber(0));
+}

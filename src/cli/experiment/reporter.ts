@@ -1,0 +1,85 @@
+/** Shows an experiment while it goes on: a live panel on a terminal, one line per event elsewhere, or JSON lines. */
+import type { ExperimentEvent, Undertaking } from "../../experiments/experiment.ts";
+import { LiveRegion } from "../live.ts";
+import { linesOf, panelLines } from "./lines.ts";
+import { advance, noExperiment, secondsLeft } from "./state.ts";
+
+export interface Reporter {
+  readonly listen: (event: ExperimentEvent) => void;
+  readonly note: (line: string) => void;
+  readonly close: () => void;
+}
+
+export function makeReporter(
+  mode: "json" | "live" | "lines",
+  stdout: NodeJS.WriteStream,
+  plan: Undertaking,
+): Reporter {
+  if (mode === "json") return jsonReporter(stdout);
+  return mode === "live" ? liveReporter(stdout, plan) : lineReporter(stdout);
+}
+
+function jsonReporter(stdout: NodeJS.WriteStream): Reporter {
+  return {
+    listen: (event) => {
+      if (event.type === "cell-progress") return;
+      stdout.write(`${JSON.stringify(plainEvent(event))}\n`);
+    },
+    note: (line) => process.stderr.write(`${line}\n`),
+    close: () => {},
+  };
+}
+
+/** A cell by its place: its recipe is in its run's folder. */
+function plainEvent(event: ExperimentEvent): object {
+  if (!("cell" in event)) return event;
+  const { row, column, seed, hash } = event.cell;
+  return { ...event, cell: { row, column, seed, hash } };
+}
+
+function lineReporter(stdout: NodeJS.WriteStream): Reporter {
+  let state = noExperiment;
+  const note = (line: string): void => void stdout.write(`${line}\n`);
+  return {
+    listen: (event) => {
+      state = advance(state, event);
+      linesOf(event, state).forEach(note);
+    },
+    note,
+    close: () => {},
+  };
+}
+
+const redrawEvery = 500;
+
+function liveReporter(stdout: NodeJS.WriteStream, { todo }: Undertaking): Reporter {
+  const region = new LiveRegion(stdout);
+  let state = noExperiment;
+  const ended = new Set<unknown>();
+  const draw = (): void => {
+    const left = secondsLeft(
+      state,
+      todo.filter((cell) => !ended.has(cell)),
+    );
+    region.update(panelLines(state, stdout.columns, left));
+  };
+  const timer = setInterval(draw, redrawEvery);
+  const leave = (): void => region.close();
+  process.on("exit", leave);
+  return {
+    listen: (event) => {
+      state = advance(state, event);
+      if (event.type === "cell-ended") ended.add(event.cell);
+      // What begins is seen in the panel; what ended stays above it.
+      const lines =
+        event.type === "cell-started" || event.type === "cell-progress" ? [] : linesOf(event, state);
+      if (lines.length > 0) region.print(lines);
+    },
+    note: (line) => region.print([line]),
+    close: () => {
+      clearInterval(timer);
+      process.off("exit", leave);
+      region.close();
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/** The recipe of one training of the grid: the column's, the changes of column and row, and another team or policies. */
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { TroupeError } from "../errors.ts";
+import { builtInCatalog } from "../recipes/built-in.ts";
+import { checkRecipe } from "../recipes/check.ts";
+import { loadTree } from "../recipes/load.ts";
+import { hintAt } from "../recipes/mistakes.ts";
+import type { ResolvedRecipe } from "../recipes/resolve.ts";
+import { resolveTree } from "../recipes/resolve.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import { findRecipe } from "../recipes/shipped.ts";
+import type { MappingTree, Path, Tree } from "../recipes/tree.ts";
+import { mergeTrees, originAt, plainOf, showKey, treeAt } from "../recipes/tree.ts";
+import type { TrainingInput } from "./definition.ts";
+import type { Experiment } from "./load.ts";
+import { pathOfTraining, refused, trainingsOf } from "./load.ts";
+
+export interface CellRecipe extends Pick<ResolvedRecipe, "recipe" | "environment" | "algorithm"> {
+  /** All layers merged, as written. */
+  readonly plain: Readonly<Record<string, unknown>>;
+}
+
+/** @throws TroupeError `bad_recipe` with the place in the experiment's or the recipe's file */
+export function cellRecipe(experiment: Experiment, name: string, column: string): CellRecipe {
+  const path = pathOfTraining(experiment.definition, name);
+  const training = trainingsOf(experiment.definition)[name] ?? {};
+  const tree = mergedTree(experiment, path, column);
+  const resolved = inCell(`${name} on ${column}`, () => resolveTree(tree));
+  const recipe = played(resolved.recipe, training, (key, problem, fix) => {
+    const at = [...path, key];
+    return refused([{ origin: originAt(experiment.tree, at), key: showKey(at), problem, fix }]);
+  });
+  const changed = { ...resolved, recipe };
+  const [refusal] = checkRecipe(changed, builtInCatalog);
+  if (refusal !== undefined) {
+    const problem = `on ${column}, ${showKey(refusal.path)}: ${refusal.problem}`;
+    const { fix } = refusal;
+    const where = { origin: originAt(experiment.tree, path), key: showKey(path) };
+    throw refused([{ ...where, problem, ...(fix === undefined ? {} : { fix }) }]);
+  }
+  return { ...changed, plain: plainOf(tree) as Record<string, unknown> };
+}
+
+/** A recipe's mistakes name the recipe's file; which cell asked for it stands in front. */
+function inCell<Value>(cell: string, work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof TroupeError) || error.code !== "bad_recipe") throw error;
+    throw new TroupeError("bad_recipe", `${cell}: ${error.message}`, { cause: error });
+  }
+}
+
+function mergedTree(experiment: Experiment, training: Path, column: string): MappingTree {
+  const layers = [
+    ["columns", column, "changes"],
+    [...training, "changes"],
+  ];
+  const changes = layers
+    .map((path) => treeAt(experiment.tree, path))
+    .filter((tree) => tree?.kind === "mapping");
+  return changes.reduce<Tree>(mergeTrees, recipeTree(experiment, column)) as MappingTree;
+}
+
+function recipeTree({ file, definition, tree }: Experiment, column: string): MappingTree {
+  const given = definition.columns[column]?.recipe ?? "";
+  const beside = resolve(dirname(file), given);
+  try {
+    return loadTree(existsSync(beside) ? beside : findRecipe(given));
+  } catch (error) {
+    if (!(error instanceof TroupeError) || error.code !== "bad_arguments") throw error;
+    const path = ["columns", column, "recipe"];
+    throw refused([{ origin: originAt(tree, path), key: showKey(path), problem: error.message }]);
+  }
+}
+
+type Refuse = (key: string, problem: string, fix: string) => TroupeError;
+
+function played(recipe: Recipe, { from, team, policies }: TrainingInput, refuse: Refuse): Recipe {
+  let result = recipe;
+  if (team !== undefined && team !== "team") result = withTeam(result, team, refuse);
+  if (policies !== undefined) result = withPolicies(result, policies);
+  // The teams to compare with are measured where no row begins: in the training that this one goes on from.
+  if (from !== undefined || result !== recipe) {
+    const { warmStart, ...rest } = result;
+    const start = from === undefined && warmStart !== undefined ? { warmStart } : {};
+    result = usedPolicies({ ...rest, ...start, evaluation: { ...result.evaluation, compare: {} } });
+  }
+  return result;
+}
+
+function withTeam(recipe: Recipe, name: string, refuse: Refuse): Recipe {
+  const { compare } = recipe.evaluation;
+  const team = Object.hasOwn(compare, name) ? compare[name] : undefined;
+  if (team !== undefined) return { ...recipe, team };
+  const known = ["team", ...Object.keys(compare)];
+  const fix = `${hintAt(name, known)}Teams of the recipe ${recipe.name}: ${known.join(", ")}`;
+  throw refuse("team", `there is no team \`${name}\``, fix);
+}
+
+/** Policies get the settings of the policy that the role played with so far. */
+function withPolicies(recipe: Recipe, sharing: "shared" | "per-role"): Recipe {
+  const roles = Object.entries(recipe.team.roles);
+  const first = roles[0]?.[1].policy ?? "";
+  const own = (role: string) => (sharing === "shared" ? first : role);
+  const policies = roles.map(([role, { policy }]) => [
+    own(role),
+    recipe.policies[sharing === "shared" ? first : policy],
+  ]);
+  return {
+    ...recipe,
+    team: {
+      ...recipe.team,
+      roles: Object.fromEntries(roles.map(([role, each]) => [role, { ...each, policy: own(role) }])),
+    },
+    policies: Object.fromEntries(policies) as Recipe["policies"],
+  };
+}
+
+function usedPolicies(recipe: Recipe): Recipe {
+  const used = new Set(Object.values(recipe.team.roles).map(({ policy }) => policy));
+  const policies = Object.entries(recipe.policies).filter(([name]) => used.has(name));
+  return { ...recipe, policies: Object.fromEntries(policies) };
+}

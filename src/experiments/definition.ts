@@ -1,0 +1,90 @@
+/**
+ * The shape of an experiment's file: a grid of rows × columns × seeds. A column is a recipe; a row says what is done with
+ * it. Everything that is spent (steps, tokens, tasks) stands in the columns.
+ */
+import { z } from "zod";
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9-]*$/, "a name: letters, digits and dashes, beginning with a letter");
+
+const changes = z
+  .looseObject({})
+  .describe("Laid over the recipe, written like one: `train: { steps: 20 }`; null takes a key back.");
+
+const training = z.strictObject({
+  from: name
+    .optional()
+    .describe(
+      "Begins with the policies of this other training of the same column and seed, without a warm start.",
+    ),
+  team: name
+    .optional()
+    .describe("A team under the recipe's evaluation.compare that is trained instead of `team`."),
+  policies: z
+    .enum(["shared", "per-role"])
+    .optional()
+    .describe("One policy for all roles, or one for each; default: as in the recipe."),
+  changes: changes.optional(),
+});
+
+const evaluation = z.strictObject({
+  run: name.describe("Row, or shared training, whose recipe is played."),
+  team: name.default("team").describe("`team`, or a name under that recipe's evaluation.compare."),
+  policies: z
+    .record(name, z.string().regex(/^[A-Za-z][A-Za-z0-9-]*(\/[A-Za-z][A-Za-z0-9-]*)?$/, "ROW or ROW/ROLE"))
+    .default({})
+    .describe("Whose policy a role plays with: `scout: other-row`, or `scout: other-row/planner`."),
+});
+
+const row = z.strictObject({
+  title: z.string().optional().describe("Default: its name."),
+  train: training.optional().describe("Train the recipe of the column."),
+  evaluate: evaluation
+    .optional()
+    .describe("Play held-out tasks with policies of other rows; nothing is trained."),
+  point: z
+    .strictObject({
+      of: z.string().describe("Name of the axis: rows with the same one make one line."),
+      at: z.union([z.number(), z.string()]).describe("Place on the axis."),
+    })
+    .optional()
+    .describe("Draws the row as a point of a line, as in success against group size."),
+});
+
+const column = z.strictObject({
+  title: z.string().optional().describe("Default: its name."),
+  recipe: z
+    .string()
+    .describe("A recipe's file, relative to this one, or the name of one that comes with Troupe."),
+  changes: changes.optional(),
+});
+
+const published = z.strictObject({
+  source: z.string().describe("Where the numbers stand."),
+  values: z.record(name, z.record(name, z.number())).describe("Per cent, by row and column."),
+});
+
+export const definitionSchema = z
+  .strictObject({
+    name: name.describe("Of the experiment and of its report."),
+    title: z.string().optional().describe("Of the report."),
+    description: z.string().default("").describe("One or two sentences."),
+    minutes: z.number().min(0).optional().describe("What it took on two cores."),
+    seeds: z.array(z.int().min(0)).min(1).describe("Each cell is run with each seed."),
+    columns: z.record(name, column).describe("Recipes, with what is spent on them."),
+    shared: z
+      .record(name, training)
+      .default({})
+      .describe("Trainings that rows begin with; made once per column and seed, no rows themselves."),
+    rows: z.record(name, row).describe("What is compared."),
+    baseline: name.optional().describe("Row that the others' differences are taken from."),
+    published: published.optional().describe("Numbers to set beside ours."),
+    notes: z.string().default("").describe("Paragraphs for the report."),
+  })
+  .meta({ title: "an experiment" });
+
+export type Definition = z.output<typeof definitionSchema>;
+export type TrainingInput = z.output<typeof training>;
+export type EvaluationInput = z.output<typeof evaluation>;
+export type RowInput = z.output<typeof row>;

@@ -1,0 +1,224 @@
+/**
+ * Runs an experiment: finds what is done, trains and evaluates the rest, and keeps the report up to date after every cell.
+ * It can be killed at any moment; the same call goes on.
+ */
+import { existsSync } from "node:fs";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { writeFileDurably, writing } from "../runs/durable.ts";
+import { isLocked } from "../runs/lock.ts";
+import type { TrainEvent } from "../train/events.ts";
+import type { Launch } from "./child.ts";
+import { runChild } from "./child.ts";
+import type { Folders } from "./folders.ts";
+import { evaluationFile, foldersIn } from "./folders.ts";
+import type { Cell, Grid } from "./grid.ts";
+import { expand, needsOf } from "./grid.ts";
+import type { Share } from "./jobs.ts";
+import { shareOf } from "./jobs.ts";
+import { Ledger } from "./ledger.ts";
+import type { Experiment } from "./load.ts";
+import { isInTable, parseEvaluation } from "./numbers.ts";
+import type { CellNumbers, ReportRecord } from "./records.ts";
+import { readReport } from "./records.ts";
+import { reportFiles, writeReport } from "./report/write.ts";
+import type { End } from "./schedule.ts";
+import { runAll } from "./schedule.ts";
+import { sessionOf } from "./session.ts";
+import { argumentsOf } from "./start.ts";
+
+export interface ExperimentOptions {
+  readonly experiment: Experiment;
+  /** Default: the definition's. */
+  readonly seeds?: readonly number[] | undefined;
+  /** Only these are run; the report shows whatever is known. */
+  readonly rows?: readonly string[] | undefined;
+  readonly columns?: readonly string[] | undefined;
+  readonly jobs?: number | undefined;
+  /** Folder of the runs. */
+  readonly runs: string;
+  /** Folder of the report. */
+  readonly report: string;
+  /** JSON of an earlier report whose cells count as done; default: the one in the report's folder. */
+  readonly from?: string | undefined;
+  /** The command line, for the report. */
+  readonly command: string;
+}
+
+/** What there is to do. */
+export interface Undertaking {
+  readonly options: ExperimentOptions;
+  readonly grid: Grid;
+  readonly seeds: readonly number[];
+  readonly folders: Folders;
+  readonly share: Share;
+  readonly ledger: Ledger;
+  /** Cells to run, each after those that it needs. */
+  readonly todo: readonly Cell[];
+  /** Cells asked for, with what they need. */
+  readonly wanted: readonly Cell[];
+  readonly previous: ReportRecord | null;
+}
+
+export type ExperimentEvent =
+  | { readonly type: "planned"; readonly cells: number; readonly done: number; readonly share: Share }
+  | { readonly type: "cell-started"; readonly cell: Cell }
+  /** Another process still writes the cell's run. */
+  | { readonly type: "cell-waiting"; readonly cell: Cell }
+  | { readonly type: "cell-progress"; readonly cell: Cell; readonly event: TrainEvent }
+  | {
+      readonly type: "cell-ended";
+      readonly cell: Cell;
+      readonly end: End;
+      readonly problem?: string;
+      readonly numbers?: CellNumbers;
+      readonly seconds: number;
+    };
+
+/** @throws TroupeError `bad_recipe`, `bad_run` */
+export async function plan(options: ExperimentOptions): Promise<Undertaking> {
+  const { experiment } = options;
+  const previous = previousReport(options);
+  const asked = options.seeds ?? experiment.definition.seeds;
+  const seeds = [...new Set([...asked, ...(previous?.seeds ?? [])])].toSorted((left, right) => left - right);
+  const grid = expand(experiment, seeds);
+  const folders = foldersIn(options.runs);
+  const places = grid.places.filter(
+    ({ row, column, seed }) =>
+      asked.includes(seed) &&
+      (options.rows?.includes(row) ?? true) &&
+      (options.columns?.includes(column) ?? true),
+  );
+  const wanted = withNeeds(
+    grid,
+    places.map(({ cell }) => cell),
+  );
+  const share = shareOf(wanted, options.jobs);
+  const ledger = new Ledger(experiment, grid, folders, sessionOf(options.command, share), previous);
+  await ledger.readAll();
+  const missing = places.map(({ cell }) => cell).filter((cell) => !ledger.isKnown(cell));
+  const todo = withNeeds(grid, missing, (cell) => !ledger.isOnDisk(cell));
+  const run = todo.filter((cell) => cell.kind === "train" || !isInTable(cell));
+  return { options, grid, seeds, folders, share, ledger, todo: run, wanted, previous };
+}
+
+function previousReport({ experiment, report, from }: ExperimentOptions): ReportRecord | null {
+  const file = from ?? reportFiles(report, experiment.definition.name).json;
+  return from === undefined && !existsSync(file) ? null : readReport(file);
+}
+
+/** The cells and what they need, and what that needs; where `isOpen` says no, nothing more is looked for. */
+function withNeeds(grid: Grid, cells: readonly Cell[], isOpen: (cell: Cell) => boolean = () => true): Cell[] {
+  const found = new Set<Cell>();
+  const visit = (cell: Cell): void => {
+    if (found.has(cell) || !isOpen(cell)) return;
+    found.add(cell);
+    needsOf(cell).forEach(visit);
+  };
+  cells.forEach(visit);
+  return grid.cells.filter((cell) => found.has(cell));
+}
+
+/** Runs what is left to do and writes the report. The answer holds every cell that was begun, and how it ended. */
+export async function run(
+  undertaking: Undertaking,
+  launch: Launch,
+  stop: AbortSignal,
+  emit: (event: ExperimentEvent) => void,
+): Promise<{ readonly ended: ReadonlyMap<Cell, End>; readonly report: ReportRecord }> {
+  const { todo, share, wanted } = undertaking;
+  emit({ type: "planned", cells: wanted.length, done: wanted.length - todo.length, share });
+  const runner = { undertaking, launch, stop, emit };
+  const ended = await runAll({
+    items: todo,
+    needs: needsOf,
+    jobs: share.jobs,
+    stop,
+    run: (cell) => runCell(cell, runner),
+  });
+  return { ended, report: await writeCurrent(undertaking) };
+}
+
+/** Writes the report of what is known now. */
+export async function writeCurrent({ options, ledger, seeds, grid }: Undertaking): Promise<ReportRecord> {
+  for (const cell of grid.cells) if (!ledger.isKnown(cell)) await ledger.read(cell);
+  const report = ledger.report(options.command, seeds);
+  await writeReport(report, options.report);
+  return report;
+}
+
+interface Runner {
+  readonly undertaking: Undertaking;
+  readonly launch: Launch;
+  readonly stop: AbortSignal;
+  readonly emit: (event: ExperimentEvent) => void;
+}
+
+async function runCell(cell: Cell, runner: Runner): Promise<End> {
+  const { emit, undertaking } = runner;
+  const start = performance.now();
+  await untilFree(cell, runner);
+  if (runner.stop.aborted) return "interrupted";
+  emit({ type: "cell-started", cell });
+  let end: End;
+  try {
+    end = await inChild(cell, runner);
+  } catch (error) {
+    undertaking.ledger.fail(cell, (error as Error).message);
+    end = "failed";
+  }
+  const numbers = end === "done" ? await undertaking.ledger.read(cell) : null;
+  if (end === "done" && numbers === null) end = "failed";
+  const problem = undertaking.ledger.problemOf(cell);
+  const seconds = (performance.now() - start) / 1000;
+  emit({
+    type: "cell-ended",
+    cell,
+    end,
+    seconds,
+    ...(problem === undefined ? {} : { problem }),
+    ...(numbers === null ? {} : { numbers }),
+  });
+  if (end !== "interrupted") await inTurn(() => writeCurrent(undertaking));
+  return end;
+}
+
+/** Trainings of an experiment that was killed a moment ago end with their step; another experiment's go on. */
+async function untilFree(cell: Cell, { undertaking, stop, emit }: Runner): Promise<void> {
+  const directory = undertaking.folders.of(cell);
+  if (!(await isLocked(directory))) return;
+  emit({ type: "cell-waiting", cell });
+  while (!stop.aborted && (await isLocked(directory))) await sleep(200);
+}
+
+async function inChild(cell: Cell, { undertaking, launch, stop, emit }: Runner): Promise<End> {
+  const { folders, share, ledger } = undertaking;
+  const outcome = await runChild({
+    launch,
+    arguments: await argumentsOf(cell, folders, share.threads),
+    onEvent: (event) => emit({ type: "cell-progress", cell, event }),
+    stop,
+  });
+  if (outcome.status === "failed") ledger.fail(cell, outcome.problem);
+  if (outcome.status === "done" && cell.kind === "evaluate")
+    await keepEvaluation(folders.of(cell), outcome.stdout);
+  return outcome.status;
+}
+
+async function keepEvaluation(directory: string, printed: string): Promise<void> {
+  const evaluation = parseEvaluation(printed, "what `troupe eval` printed");
+  await writing(directory, () => fs.mkdir(directory, { recursive: true }));
+  await writeFileDurably(
+    path.normalize(evaluationFile(directory)),
+    `${JSON.stringify(evaluation, null, 2)}\n`,
+  );
+}
+
+/** Reports are written one after the other, so that the last one written is the newest. */
+let last: Promise<unknown> = Promise.resolve();
+function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+  const next = last.then(work);
+  last = next.catch(() => {});
+  return next;
+}

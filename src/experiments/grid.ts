@@ -1,0 +1,164 @@
+/** An experiment's file spread out: the cells, what each needs done before it, and their places in the table. */
+import { TroupeError } from "../errors.ts";
+import { hintAt } from "../recipes/mistakes.ts";
+import { originAt, showKey } from "../recipes/tree.ts";
+import type { CellRecipe } from "./cell-recipe.ts";
+import { cellRecipe } from "./cell-recipe.ts";
+import type { EvaluationInput } from "./definition.ts";
+import { fingerprint, recipeFingerprint } from "./fingerprint.ts";
+import type { Experiment } from "./load.ts";
+import { refused, trainingsOf } from "./load.ts";
+
+interface Place {
+  /** Row, or shared training. */
+  readonly row: string;
+  readonly column: string;
+  readonly seed: number;
+}
+
+interface Common extends Place {
+  /** `plan-path-team-seed-1` */
+  readonly name: string;
+  readonly hash: string;
+}
+
+export interface TrainingCell extends Common {
+  readonly kind: "train";
+  /** Models are still those of the column: what a cell begins with is known when that is trained. */
+  readonly recipe: CellRecipe["recipe"];
+  readonly from: TrainingCell | null;
+}
+
+export interface EvaluationCell extends Common {
+  readonly kind: "evaluate";
+  /** Whose recipe is played. */
+  readonly run: TrainingCell;
+  readonly team: string;
+  /** Whose policy a role plays with; a role that is not here plays with that of `run`. */
+  readonly policies: Readonly<Record<string, { readonly cell: TrainingCell; readonly role: string }>>;
+}
+
+export type Cell = TrainingCell | EvaluationCell;
+
+/** Done before the cell can begin. */
+export function needsOf(cell: Cell): readonly TrainingCell[] {
+  if (cell.kind === "train") return cell.from === null ? [] : [cell.from];
+  return [cell.run, ...Object.values(cell.policies).map((source) => source.cell)];
+}
+
+export interface Grid {
+  /** Every cell once, each after those that it needs; seed by seed, so that whole tables appear early. */
+  readonly cells: readonly Cell[];
+  /** Every place of the table. Two places whose cells compute the same have one cell. */
+  readonly places: readonly (Place & { readonly cell: Cell })[];
+}
+
+/** @throws TroupeError `bad_recipe` where a cell's recipe cannot be run */
+export function expand(experiment: Experiment, seeds: readonly number[]): Grid {
+  const grower = new Grower(experiment);
+  const { columns, rows } = experiment.definition;
+  const places = seeds.flatMap((seed) =>
+    Object.keys(columns).flatMap((column) =>
+      Object.keys(rows).map((row) => ({ row, column, seed, cell: grower.cellAt({ row, column, seed }) })),
+    ),
+  );
+  return { cells: [...grower.cells.values()], places };
+}
+
+class Grower {
+  /** By hash, in the order in which they can be run. */
+  readonly cells = new Map<string, Cell>();
+  private readonly recipes = new Map<string, CellRecipe>();
+  private readonly experiment: Experiment;
+
+  constructor(experiment: Experiment) {
+    this.experiment = experiment;
+  }
+
+  cellAt(place: Place): Cell {
+    const evaluate = this.experiment.definition.rows[place.row]?.evaluate;
+    return evaluate === undefined ? this.training(place) : this.evaluation(place, evaluate);
+  }
+
+  private training(place: Place): TrainingCell {
+    const { from: before, team, policies } = trainingsOf(this.experiment.definition)[place.row] ?? {};
+    const from = before === undefined ? null : this.training({ ...place, row: before });
+    const { recipe, plain } = this.recipe(place.row, place.column);
+    const hash = recipeFingerprint(plain, { seed: place.seed, team, policies, from: from?.hash });
+    const name = nameOf(place);
+    return this.once({
+      ...place,
+      name,
+      kind: "train",
+      hash,
+      from,
+      recipe: { ...recipe, name, seed: place.seed },
+    });
+  }
+
+  private evaluation(place: Place, { run: runName, team, policies: given }: EvaluationInput): EvaluationCell {
+    const run = this.training({ ...place, row: runName });
+    this.checkTeam(place.row, run, team, Object.keys(given));
+    const policies = Object.fromEntries(
+      Object.entries(given).map(([role, source]) => {
+        const [row = "", theirs = role] = source.split("/");
+        const cell = this.training({ ...place, row });
+        if (!rolesOf(cell, "team").includes(theirs)) throw this.noRole(place.row, role, theirs, cell);
+        return [role, { cell, role: theirs }];
+      }),
+    );
+    const sources = Object.entries(policies).map(([role, { cell, role: theirs }]) => [
+      role,
+      cell.hash,
+      theirs,
+    ]);
+    const hash = fingerprint({ run: run.hash, team, sources });
+    return this.once({ ...place, name: nameOf(place), kind: "evaluate", hash, run, team, policies });
+  }
+
+  private once<Made extends Cell>(cell: Made): Made {
+    const found = this.cells.get(cell.hash);
+    if (found !== undefined) return found as Made;
+    this.cells.set(cell.hash, cell);
+    return cell;
+  }
+
+  private recipe(name: string, column: string): CellRecipe {
+    const key = `${column}/${name}`;
+    const made = this.recipes.get(key) ?? cellRecipe(this.experiment, name, column);
+    this.recipes.set(key, made);
+    return made;
+  }
+
+  private checkTeam(row: string, run: TrainingCell, team: string, roles: readonly string[]): void {
+    const known = ["team", ...Object.keys(run.recipe.evaluation.compare)];
+    if (!known.includes(team)) {
+      const teams = `Teams of ${run.row}: ${known.join(", ")}`;
+      throw this.refuse(
+        ["rows", row, "evaluate", "team"],
+        `there is no team \`${team}\``,
+        hintAt(team, known) + teams,
+      );
+    }
+    const stranger = roles.find((role) => !rolesOf(run, team).includes(role));
+    if (stranger !== undefined) throw this.noRole(row, stranger, stranger, run, team);
+  }
+
+  private noRole(row: string, key: string, role: string, cell: TrainingCell, team = "team"): TroupeError {
+    const known = rolesOf(cell, team);
+    const fix = `${hintAt(role, known)}Roles of ${cell.row} on ${cell.column}: ${known.join(", ")}`;
+    return this.refuse(["rows", row, "evaluate", "policies", key], `there is no role \`${role}\``, fix);
+  }
+
+  private refuse(path: readonly string[], problem: string, fix: string): TroupeError {
+    return refused([{ origin: originAt(this.experiment.tree, path), key: showKey(path), problem, fix }]);
+  }
+}
+
+function rolesOf({ recipe }: TrainingCell, team: string): string[] {
+  return Object.keys((team === "team" ? recipe.team : recipe.evaluation.compare[team])?.roles ?? {});
+}
+
+function nameOf({ row, column, seed }: Place): string {
+  return `${column}-${row}-seed-${seed}`;
+}

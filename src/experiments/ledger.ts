@@ -1,0 +1,137 @@
+/** What is known of every cell: from run folders, from the report of an earlier session, from this one. */
+import { existsSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
+import type { Folders } from "./folders.ts";
+import type { Cell, Grid } from "./grid.ts";
+import { needsOf } from "./grid.ts";
+import type { Experiment } from "./load.ts";
+import { lastFile, numbersOf } from "./numbers.ts";
+import type { CellNumbers, CellRecord, ReportRecord, Session } from "./records.ts";
+import { recordVersion } from "./records.ts";
+
+export class Ledger {
+  private readonly experiment: Experiment;
+  private readonly grid: Grid;
+  private readonly folders: Folders;
+  private readonly session: Session;
+  private readonly previous: ReportRecord | null;
+  private readonly known = new Map<string, { numbers: CellNumbers; session: Session }>();
+  private readonly problems = new Map<string, string>();
+
+  constructor(
+    experiment: Experiment,
+    grid: Grid,
+    folders: Folders,
+    session: Session,
+    previous: ReportRecord | null,
+  ) {
+    this.experiment = experiment;
+    this.grid = grid;
+    this.folders = folders;
+    this.session = session;
+    this.previous = previous;
+  }
+
+  /** Reads every cell that is done, on the disk or in the earlier report. */
+  async readAll(): Promise<void> {
+    for (const record of this.previous?.cells ?? []) {
+      const session = this.previous?.sessions[record.session ?? -1];
+      if (record.numbers !== undefined && session !== undefined)
+        this.known.set(record.hash, { numbers: record.numbers, session });
+    }
+    for (const cell of this.grid.cells) await this.read(cell);
+  }
+
+  /** Takes up the numbers of a cell whose files are complete. */
+  async read(cell: Cell): Promise<CellNumbers | null> {
+    if (!this.isOnDisk(cell)) return null;
+    try {
+      const numbers = await numbersOf(cell, this.folders);
+      const session = this.known.get(cell.hash)?.session ?? this.session;
+      this.known.set(cell.hash, { numbers, session });
+      this.problems.delete(cell.hash);
+      return numbers;
+    } catch (error) {
+      this.fail(cell, (error as Error).message);
+      return null;
+    }
+  }
+
+  fail(cell: Cell, problem: string): void {
+    this.problems.set(cell.hash, problem);
+  }
+
+  problemOf(cell: Cell): string | undefined {
+    return this.problems.get(cell.hash);
+  }
+
+  isKnown(cell: Cell): boolean {
+    return this.known.has(cell.hash);
+  }
+
+  isOnDisk(cell: Cell): boolean {
+    return existsSync(lastFile(cell, this.folders));
+  }
+
+  /** The report as far as it is known. */
+  report(command: string, seeds: readonly number[]): ReportRecord {
+    const { definition } = this.experiment;
+    const sessions: Session[] = [];
+    const cells = this.allPlaces().map((place) => this.recordOf(place, sessions));
+    const { name, title = name, description, notes, baseline, published } = definition;
+    return {
+      schema_version: recordVersion,
+      experiment: name,
+      title,
+      description,
+      notes,
+      command,
+      seeds: [...seeds],
+      columns: Object.entries(definition.columns).map(([key, column]) => titled(key, column.title)),
+      rows: Object.entries(definition.rows).map(([key, row]) => ({
+        ...titled(key, row.title),
+        kind: row.train === undefined ? "evaluate" : "train",
+        ...(row.point === undefined ? {} : { point: row.point }),
+      })),
+      shared: Object.keys(definition.shared).map((key) => titled(key, undefined)),
+      ...(baseline === undefined ? {} : { baseline }),
+      ...(published === undefined ? {} : { published }),
+      cells,
+      sessions,
+    };
+  }
+
+  /** Those of the table, then the shared trainings. */
+  private allPlaces(): Grid["places"] {
+    const { shared } = this.experiment.definition;
+    const own = this.grid.cells.filter((cell) => Object.hasOwn(shared, cell.row));
+    return [
+      ...this.grid.places,
+      ...own.map((cell) => ({ row: cell.row, column: cell.column, seed: cell.seed, cell })),
+    ];
+  }
+
+  private recordOf({ row, column, seed, cell }: Grid["places"][number], sessions: Session[]): CellRecord {
+    const place = { row, column, seed, hash: cell.hash };
+    const found = this.known.get(cell.hash);
+    if (found !== undefined)
+      return { ...place, status: "done", numbers: found.numbers, session: indexIn(sessions, found.session) };
+    const problem = this.problems.get(cell.hash);
+    if (problem !== undefined) return { ...place, status: "failed", problem };
+    const failed = needsOf(cell).find((need) => this.problems.has(need.hash));
+    return {
+      ...place,
+      status: "missing",
+      ...(failed === undefined ? {} : { problem: `needs ${failed.name}, which failed` }),
+    };
+  }
+}
+
+function titled(name: string, title: string | undefined): { name: string; title: string } {
+  return { name, title: title ?? name };
+}
+
+function indexIn(sessions: Session[], session: Session): number {
+  const index = sessions.findIndex((each) => isDeepStrictEqual(each, session));
+  return index >= 0 ? index : sessions.push(session) - 1;
+}

@@ -1,0 +1,144 @@
+/** An experiment's file, checked: every mistake with its line, and references between rows that lead nowhere. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { TroupeError } from "../errors.ts";
+import { explain } from "../recipes/explain.ts";
+import type { Mistake } from "../recipes/mistakes.ts";
+import { hintAt, RecipeError, showMistake } from "../recipes/mistakes.ts";
+import { showPath } from "../recipes/origin.ts";
+import { jsonSchemaOf } from "../recipes/shape.ts";
+import type { MappingTree, Path, Tree } from "../recipes/tree.ts";
+import { keyOriginAt, originAt, plainOf, showKey } from "../recipes/tree.ts";
+import { parseYaml } from "../recipes/yaml.ts";
+import type { Definition, TrainingInput } from "./definition.ts";
+import { definitionSchema } from "./definition.ts";
+
+export interface Experiment {
+  readonly file: string;
+  readonly definition: Definition;
+  /** What was written, with lines and columns. */
+  readonly tree: MappingTree;
+}
+
+/** @throws TroupeError `bad_recipe` with every mistake of the file */
+export function loadExperiment(file: string): Experiment {
+  const tree = readTree(resolve(file));
+  if (tree.kind !== "mapping") {
+    const problem = "an experiment is a mapping of keys to values";
+    throw refused([{ origin: tree.origin, key: "", problem }]);
+  }
+  const parsed = definitionSchema.safeParse(plainOf(tree));
+  if (!parsed.success) throw refused(explain(parsed.error.issues, tree, jsonSchemaOf(definitionSchema)));
+  const mistakes = checkReferences(parsed.data, tree);
+  if (mistakes.length > 0) throw refused(mistakes);
+  return { file: resolve(file), definition: parsed.data, tree };
+}
+
+export function refused(mistakes: readonly Mistake[]): TroupeError {
+  const lines = mistakes.map(showMistake);
+  const several = [`${lines.length} mistakes in the experiment:`, ...lines].join("\n  ");
+  return new TroupeError("bad_recipe", lines.length === 1 ? lines.join() : several);
+}
+
+function readTree(file: string): Tree {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    const why = code === "EISDIR" ? "it is a folder" : String(code);
+    throw new TroupeError("bad_recipe", `cannot read ${showPath(file)}: ${why}`, { cause });
+  }
+  try {
+    return parseYaml(text, (line, column) => ({ kind: "file", file, line, column }));
+  } catch (error) {
+    throw error instanceof RecipeError ? refused(error.mistakes) : error;
+  }
+}
+
+/** All trainings of an experiment, by name: those that are shared, and rows. */
+export function trainingsOf({ shared, rows }: Definition): Readonly<Record<string, TrainingInput>> {
+  const trained = Object.entries(rows).flatMap(([name, row]) =>
+    row.train === undefined ? [] : [[name, row.train] as const],
+  );
+  return { ...shared, ...Object.fromEntries(trained) };
+}
+
+/** Where a training is written in the file. */
+export function pathOfTraining({ shared }: Definition, name: string): Path {
+  return Object.hasOwn(shared, name) ? ["shared", name] : ["rows", name, "train"];
+}
+
+function checkReferences(definition: Definition, tree: MappingTree): Mistake[] {
+  const { shared, rows, columns, baseline } = definition;
+  const trainings = Object.keys(trainingsOf(definition));
+  const checks: Mistake[] = [];
+  const refer = (path: Path, name: string, known: readonly string[], what: string): void => {
+    if (known.includes(name)) return;
+    const fix = `${hintAt(name, known)}Known: ${known.length === 0 ? "none" : known.join(", ")}`;
+    checks.push({
+      origin: originAt(tree, path),
+      key: showKey(path),
+      problem: `there is no ${what} \`${name}\``,
+      fix,
+    });
+  };
+  for (const [name, { train, evaluate }] of Object.entries(rows)) {
+    if (Object.hasOwn(shared, name)) checks.push(sameName(tree, name));
+    if ((train === undefined) === (evaluate === undefined)) checks.push(oneOfBoth(tree, name));
+    if (evaluate === undefined) continue;
+    refer(["rows", name, "evaluate", "run"], evaluate.run, trainings, "training");
+    for (const [role, source] of Object.entries(evaluate.policies)) {
+      refer(["rows", name, "evaluate", "policies", role], source.split("/")[0] ?? "", trainings, "training");
+    }
+  }
+  for (const [name, { from }] of Object.entries(trainingsOf(definition))) {
+    if (from !== undefined) refer([...pathOfTraining(definition, name), "from"], from, trainings, "training");
+  }
+  if (baseline !== undefined) refer(["baseline"], baseline, Object.keys(rows), "row");
+  for (const [row, values] of Object.entries(definition.published?.values ?? {})) {
+    refer(["published", "values", row], row, Object.keys(rows), "row");
+    for (const column of Object.keys(values))
+      refer(["published", "values", row, column], column, Object.keys(columns), "column");
+  }
+  for (const [key, part] of Object.entries({ rows, columns })) {
+    if (Object.keys(part).length === 0)
+      checks.push({ origin: originAt(tree, [key]), key, problem: "is empty, so there is nothing to do" });
+  }
+  return [...checks, ...circles(definition, tree)];
+}
+
+function sameName(tree: MappingTree, name: string): Mistake {
+  const path = ["rows", name];
+  const problem = "a shared training has the same name";
+  return {
+    origin: keyOriginAt(tree, path),
+    key: showKey(path),
+    problem,
+    fix: "call one of them something else",
+  };
+}
+
+function oneOfBoth(tree: MappingTree, name: string): Mistake {
+  const path = ["rows", name];
+  const problem = "expected either `train` or `evaluate`";
+  return { origin: keyOriginAt(tree, path), key: showKey(path), problem };
+}
+
+/** A training that begins with itself, by whatever way, could never begin. */
+function circles(definition: Definition, tree: MappingTree): Mistake[] {
+  const trainings = trainingsOf(definition);
+  return Object.keys(trainings).flatMap((name) => {
+    const way = [name];
+    for (let next = trainings[name]?.from; next !== undefined; next = trainings[next]?.from) {
+      const seen = way.includes(next);
+      way.push(next);
+      if (!seen) continue;
+      if (next !== name) return [];
+      const path = [...pathOfTraining(definition, name), "from"];
+      const problem = `begins with itself: ${way.join(" → ")}`;
+      return [{ origin: originAt(tree, path), key: showKey(path), problem }];
+    }
+    return [];
+  });
+}

@@ -1,0 +1,107 @@
+/** The numbers of an experiment, as its report's JSON keeps them: the report is made from these alone. */
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { TroupeError } from "../errors.ts";
+import { showPath } from "../recipes/origin.ts";
+
+export const recordVersion = 1;
+
+const numbers = z.object({
+  /** Held-out tasks at the end. */
+  tasks: z.int(),
+  successes: z.int(),
+  success: z.number(),
+  score: z.number(),
+  /** Mean turns begun. */
+  turns: z.number(),
+  /** Held-out success on the way, by step of reinforcement. */
+  curve: z.array(z.object({ step: z.int(), sampledTokens: z.int(), success: z.number(), tasks: z.int() })),
+  /** Steps of reinforcement. */
+  steps: z.int(),
+  /** Optimizer steps of the policy that made most of them. */
+  updates: z.int(),
+  tokens: z.object({
+    /** In training; those of evaluations are not counted. */
+    sampled: z.int(),
+    /** Trained on, all policies together. */
+    trained: z.int(),
+  }),
+  /** Wall-clock time, evaluations included. */
+  seconds: z.number(),
+  /** Of all policies that play. */
+  parameters: z.int(),
+});
+export type CellNumbers = z.output<typeof numbers>;
+
+const cell = z.object({
+  /** Row, or shared training. */
+  row: z.string(),
+  column: z.string(),
+  seed: z.int(),
+  hash: z.string(),
+  status: z.enum(["done", "failed", "missing"]),
+  problem: z.string().optional(),
+  numbers: numbers.optional(),
+  /** Index into `sessions`. */
+  session: z.int().optional(),
+});
+export type CellRecord = z.output<typeof cell>;
+
+const titled = z.object({ name: z.string(), title: z.string() });
+
+const session = z.object({
+  date: z.string(),
+  command: z.string(),
+  version: z.string(),
+  commit: z.string().nullable(),
+  processor: z.string(),
+  cores: z.int(),
+  /** Cells at once, and threads of each. */
+  jobs: z.int(),
+  threads: z.int(),
+});
+export type Session = z.output<typeof session>;
+
+export const reportSchema = z.object({
+  schema_version: z.literal(recordVersion),
+  experiment: z.string(),
+  title: z.string(),
+  description: z.string(),
+  notes: z.string(),
+  command: z.string(),
+  seeds: z.array(z.int()),
+  columns: z.array(titled),
+  rows: z.array(
+    titled.extend({
+      kind: z.enum(["train", "evaluate"]),
+      point: z.object({ of: z.string(), at: z.union([z.number(), z.string()]) }).optional(),
+    }),
+  ),
+  shared: z.array(titled),
+  baseline: z.string().optional(),
+  published: z
+    .object({ source: z.string(), values: z.record(z.string(), z.record(z.string(), z.number())) })
+    .optional(),
+  cells: z.array(cell),
+  sessions: z.array(session),
+});
+export type ReportRecord = z.output<typeof reportSchema>;
+
+/** @throws TroupeError `bad_run` where the file is not what Troupe wrote */
+export function readReport(file: string): ReportRecord {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw new TroupeError("bad_run", `cannot read ${showPath(file)}: ${(cause as Error).message}`, { cause });
+  }
+  const parsed = reportSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.join(".")}`;
+  throw new TroupeError(
+    "bad_run",
+    `${showPath(file)} is not the JSON of an experiment's report${where}: ${issue?.message ?? "unexpected"}. ` +
+      "Give the file that `troupe experiment` wrote, or remove it to begin a new report.",
+  );
+}

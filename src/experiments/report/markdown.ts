@@ -1,0 +1,127 @@
+/** The report as Markdown. */
+import type { Summary } from "./summary.ts";
+import { costsOf, entryAt, seriesOf } from "./summary.ts";
+import * as text from "./text.ts";
+
+export function markdownOf(summary: Summary, page: string): string {
+  const { record } = summary;
+  const parts = [
+    `# ${record.title}`,
+    ...text.paragraphs(record.description),
+    `The same with learning curves: [${page}](${page}).`,
+    text.legend(summary),
+    table(["", ...record.columns.map(({ title }) => title)], mainRows(summary)),
+    ...problemParts(summary),
+    ...text.paragraphs(record.notes),
+    ...publishedParts(summary),
+    ...seriesParts(summary),
+    "## Every seed",
+    table(["", "", ...record.seeds.map((seed) => `seed ${seed}`), "all tasks together"], seedRows(summary)),
+    "The last column is Wilson's 95 % interval over the tasks of all seeds; it leaves out how much seeds differ.",
+    "## What it took",
+    table([...text.costTitles], costsOf(record).map(text.costCells)),
+    `${text.costLegend} ${text.spentText(record)}.`,
+    "## How it was made",
+    "```\n" + record.command + "\n```",
+    list(record.sessions.map(text.sessionText)),
+  ];
+  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+function mainRows(summary: Summary): string[][] {
+  const { rows, columns } = summary.record;
+  return rows.map(({ name, title }) => [
+    title,
+    ...columns.map((column) => mainCell(summary, name, column.name)),
+  ]);
+}
+
+function mainCell(summary: Summary, row: string, column: string): string {
+  const entry = entryAt(summary, row, column);
+  if (entry === undefined) return "";
+  const { success } = entry;
+  const note = text.incomplete(entry);
+  if (success === null) return `_${note}_`;
+  const mean = text.perCent(success.mean);
+  const difference = text.differenceOf(summary, entry);
+  return [
+    entry.isBest ? `**${mean}**` : mean,
+    `(${text.showRange(success.interval)})`,
+    difference,
+    note === "" ? "" : `_${note}_`,
+  ]
+    .filter((part) => part !== "")
+    .join(" ");
+}
+
+function problemParts({ problems, counts }: Summary): string[] {
+  if (counts.failed + counts.missing === 0) return [];
+  const lines = problems.map(
+    ({ row, column, seed, problem = "" }) =>
+      `${column}, ${row}, seed ${seed}: ${problem.replaceAll(/\s+/g, " ")}`,
+  );
+  return [`**Not complete:** ${counts.failed} cells failed, ${counts.missing} are missing.`, list(lines)];
+}
+
+function publishedParts({ record }: Summary): string[] {
+  const { published, columns } = record;
+  if (published === undefined) return [];
+  const rows = record.rows
+    .filter(({ name }) => Object.hasOwn(published.values, name))
+    .map(({ name, title }) => [
+      title,
+      ...columns.map((column) => published.values[name]?.[column.name]?.toFixed(1) ?? ""),
+    ]);
+  const titles = ["", ...columns.map(({ title }) => title)];
+  return [
+    "## Published",
+    `${published.source}, in per cent. Other models and tasks: compare the pattern, not the numbers.`,
+    table(titles, rows),
+  ];
+}
+
+function seriesParts(summary: Summary): string[] {
+  const { columns } = summary.record;
+  return seriesOf(summary.record).flatMap(({ of, points }) => {
+    const rows = points.map(({ at, row }) => [
+      String(at),
+      ...columns.map(({ name }) => mainCell(summary, row, name)),
+    ]);
+    return [`## ${of}`, table([of, ...columns.map(({ title }) => title)], rows)];
+  });
+}
+
+function seedRows(summary: Summary): string[][] {
+  const { rows, columns, seeds } = summary.record;
+  return columns.flatMap((column) =>
+    rows.map((row) => {
+      const entry = entryAt(summary, row.name, column.name);
+      const bySeed = new Map(entry?.seeds.map((seed, index) => [seed, entry.numbers[index]?.success]));
+      const values = seeds
+        .map((seed) => bySeed.get(seed))
+        .map((value) => (value === undefined ? "–" : text.perCent(value)));
+      const pooled = entry?.success ? text.pooledText(entry.success) : "";
+      return [column.title, row.title, ...values, pooled];
+    }),
+  );
+}
+
+/** Columns are filled up with blanks, so that the text can be read as it is. */
+function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return "";
+  const cells = [titles, ...rows].map((row) => row.map(escaped));
+  const widths = titles.map((_, index) => Math.max(3, ...cells.map((row) => row[index]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    `| ${widths.map((width, index) => (row[index] ?? "").padEnd(width)).join(" | ")} |`;
+  const rule = widths.map((width) => "-".repeat(width));
+  const [head = [], ...body] = cells;
+  return [line(head), line(rule), ...body.map(line)].join("\n");
+}
+
+function escaped(cell: string): string {
+  return cell.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
+
+function list(lines: readonly string[]): string {
+  return lines.map((line) => `- ${line}`).join("\n");
+}

@@ -1,0 +1,49 @@
+/** Elements of HTML and SVG as text. What comes from files is always escaped. */
+
+/** Text that is markup already. */
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type Child = Markup | string | number | readonly Child[] | null;
+
+type Attributes = Readonly<Record<string, string | number | undefined>>;
+
+/** `element("p", { class: "note" }, "1 < 2")` → `<p class="note">1 &lt; 2</p>` */
+export function element(name: string, attributes: Attributes, ...children: readonly Child[]): Markup {
+  const given = Object.entries(attributes).filter(([, value]) => value !== undefined);
+  const written = given.map(
+    ([key, value]) => ` ${key}="${escaped(typeof value === "number" ? rounded(value) : String(value))}"`,
+  );
+  const inner = children.map(render).join("");
+  return new Markup(`<${name}${written.join("")}>${inner}</${name}>`);
+}
+
+export function render(child: Child): string {
+  if (child === null) return "";
+  if (child instanceof Markup) return child.text;
+  if (Array.isArray(child)) return child.map((each) => render(each as Child)).join("");
+  return escaped(String(child));
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
+
+/** Coordinates to a tenth of a unit: the eye sees no more, and the page stays small. */
+function rounded(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
+/** `M 1 2 L 3 4` */
+export function path(points: readonly (readonly [number, number])[]): string {
+  return points.map(([x, y], index) => `${index === 0 ? "M" : "L"} ${rounded(x)} ${rounded(y)}`).join(" ");
+}

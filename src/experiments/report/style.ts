@@ -1,0 +1,80 @@
+/** The style sheet of the page: quiet surfaces, one colour per row, light and dark. */
+export const style = `
+:root {
+  color-scheme: light dark;
+  --page: #f7f7f5; --card: #ffffff; --ink: #1c1d20; --soft: #62656c; --rule: #e4e4e0; --track: #efefec;
+  --good: #1a7f4b; --bad: #b3261e; --bad-card: #fdf0ef; --whisker: #1c1d20;
+  --c0: #e8833a; --c1: #8b5fbf; --c2: #2f7ed8; --c3: #159a80; --c4: #d6487e;
+  --c5: #8a9a1c; --c6: #1aa3c4; --c7: #a5673f; --c8: #5b6bd6;
+  --g0: #a4a7ae; --g1: #7d8189; --g2: #bfc1c6; --g3: #64676e;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #131417; --card: #1c1e22; --ink: #ececea; --soft: #9ea2aa; --rule: #31343a; --track: #282b30;
+    --good: #5cc98f; --bad: #ff8a80; --bad-card: #331d1c; --whisker: #f2f2f0;
+    --c0: #f0975a; --c1: #aa86d8; --c2: #5a9ff0; --c3: #3dbba0; --c4: #ec6f9e;
+    --c5: #b3c244; --c6: #4cc0dc; --c7: #c58a62; --c8: #8794ee;
+    --g0: #7d8189; --g1: #a4a7ae; --g2: #62656c; --g3: #bfc1c6;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; padding: 3rem 1.25rem 4rem; background: var(--page); color: var(--ink);
+  font: 15px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
+}
+main { max-width: 1120px; margin: 0 auto; }
+h1 { font-size: 1.9rem; line-height: 1.2; letter-spacing: -0.015em; margin: 0 0 0.5rem; }
+h2 { font-size: 1.15rem; letter-spacing: -0.005em; margin: 2.6rem 0 0.35rem; }
+h3 { font-size: 0.95rem; margin: 0 0 0.7rem; }
+p { margin: 0 0 0.7rem; max-width: 74ch; }
+.lead { font-size: 1.05rem; color: var(--soft); }
+.note { color: var(--soft); font-size: 0.87rem; }
+.facts { display: flex; flex-wrap: wrap; gap: 0.5rem 2.4rem; margin: 1.4rem 0 0; padding: 0; list-style: none; }
+.facts b { display: block; font-size: 1.35rem; font-weight: 650; font-variant-numeric: tabular-nums; line-height: 1.25; }
+.facts span { color: var(--soft); font-size: 0.85rem; }
+.card { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 1.1rem 1.2rem; }
+.scroll { overflow-x: auto; }
+.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(290px, 1fr)); gap: 1rem; margin-top: 0.9rem; }
+.panels .card { max-width: 560px; }
+.alert { background: var(--bad-card); border-color: var(--bad); margin-top: 1.4rem; }
+.alert ul { margin: 0.4rem 0 0; padding-left: 1.2rem; font-size: 0.87rem; }
+.alert li { overflow-wrap: anywhere; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; margin-top: 0.2rem; }
+th, td { padding: 0.5rem 0.9rem 0.5rem 0; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--rule); }
+th { font-weight: 600; font-size: 0.83rem; color: var(--soft); }
+tr:last-child td, tr:last-child th[scope="row"] { border-bottom: 0; }
+th[scope="row"] { color: var(--ink); font-size: 0.93rem; font-weight: 500; }
+th[scope="row"], .label-cell { white-space: nowrap; }
+td.right, th.right { text-align: right; padding-right: 0; padding-left: 0.9rem; }
+.mean { font-size: 1.05rem; }
+.is-best .mean { font-weight: 750; }
+.range, .pooled { color: var(--soft); font-size: 0.82rem; margin-left: 0.4em; white-space: nowrap; }
+.up { color: var(--good); } .down { color: var(--bad); }
+.up, .down { font-size: 0.82rem; margin-left: 0.45em; white-space: nowrap; }
+.flag { color: var(--bad); font-size: 0.82rem; margin-left: 0.4em; white-space: nowrap; }
+.chip { display: inline-block; width: 0.72em; height: 0.72em; border-radius: 3px; background: var(--own); margin-right: 0.55em; }
+.legend { display: flex; flex-wrap: wrap; gap: 0.25rem 1.3rem; margin: 0.8rem 0 0; font-size: 0.85rem; color: var(--soft); }
+.legend span { white-space: nowrap; }
+details { margin-top: 0.9rem; }
+summary { cursor: pointer; color: var(--soft); font-size: 0.9rem; }
+pre { margin: 0.6rem 0; font: 0.85rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
+svg { display: block; width: 100%; height: auto; font-family: inherit; }
+svg .grid { stroke: var(--rule); stroke-width: 1; }
+svg .tick { fill: var(--soft); font-size: 10.5px; }
+svg .label { fill: var(--ink); font-size: 12px; }
+svg .value { fill: var(--ink); font-size: 12px; font-variant-numeric: tabular-nums; }
+svg .best .label, svg .best .value { font-weight: 700; }
+svg .track { fill: var(--track); }
+svg .bar { fill: var(--own); }
+svg .whisker { stroke: var(--whisker); stroke-width: 1.3; }
+svg .seed { fill: var(--card); stroke: var(--whisker); stroke-width: 1; }
+svg .line { fill: none; stroke: var(--own); stroke-width: 2.2; stroke-linejoin: round; stroke-linecap: round; }
+svg .dot { fill: var(--own); stroke: var(--card); stroke-width: 0.8; }
+svg .band { fill: var(--own); opacity: 0.16; }
+svg .level { stroke: var(--own); stroke-width: 1.5; stroke-dasharray: 5 4; }
+.c0 { --own: var(--c0); } .c1 { --own: var(--c1); } .c2 { --own: var(--c2); } .c3 { --own: var(--c3); }
+.c4 { --own: var(--c4); } .c5 { --own: var(--c5); } .c6 { --own: var(--c6); } .c7 { --own: var(--c7); }
+.c8 { --own: var(--c8); }
+.g0 { --own: var(--g0); } .g1 { --own: var(--g1); } .g2 { --own: var(--g2); } .g3 { --own: var(--g3); }
+@media print { body { padding: 0; background: none; } .card { break-inside: avoid; } }
+`;

@@ -1,0 +1,169 @@
+/** A report's cells put together over seeds. Everything that a page shows is computed here, from the record alone. */
+import type { Interval } from "../../statistics.ts";
+import { mean, wilsonInterval } from "../../statistics.ts";
+import type { CellNumbers, CellRecord, ReportRecord } from "../records.ts";
+import { meanInterval } from "../statistics.ts";
+
+/** One place of the table: a row in a column, over its seeds. */
+export interface Entry {
+  readonly row: string;
+  readonly column: string;
+  /** Of the seeds that are done. */
+  readonly numbers: readonly CellNumbers[];
+  readonly seeds: readonly number[];
+  readonly failed: number;
+  readonly missing: number;
+  /** Null: no seed is done. */
+  readonly success: Success | null;
+  /** Highest mean of its column. */
+  readonly isBest: boolean;
+}
+
+export interface Success {
+  readonly mean: number;
+  /** 95 %, cut to what a share can be. */
+  readonly interval: Interval;
+  /** Over seeds (t), or over the tasks of the only seed (Wilson). */
+  readonly over: "seeds" | "tasks";
+  /** Wilson's interval of all seeds' tasks put together. */
+  readonly pooled: Interval;
+  readonly values: readonly number[];
+}
+
+export interface Summary {
+  readonly record: ReportRecord;
+  readonly entries: readonly Entry[];
+  readonly problems: readonly CellRecord[];
+  readonly counts: { readonly done: number; readonly failed: number; readonly missing: number };
+}
+
+export function summarize(record: ReportRecord): Summary {
+  const entries = record.rows.flatMap((row) =>
+    record.columns.map((column) => entryOf(record, row.name, column.name)),
+  );
+  const count = (status: CellRecord["status"]) =>
+    record.cells.filter((cell) => cell.status === status).length;
+  return {
+    record,
+    entries: entries.map((entry) => ({ ...entry, isBest: isBest(entry, entries) })),
+    problems: record.cells.filter(({ status }) => status === "failed"),
+    counts: { done: count("done"), failed: count("failed"), missing: count("missing") },
+  };
+}
+
+export function entryAt({ entries }: Summary, row: string, column: string): Entry | undefined {
+  return entries.find((entry) => entry.row === row && entry.column === column);
+}
+
+/** Cells of a row or of a shared training in a column. */
+export function entryOf(record: ReportRecord, row: string, column: string): Omit<Entry, "isBest"> {
+  const cells = record.cells.filter((cell) => cell.row === row && cell.column === column);
+  const done = cells.filter((cell) => cell.numbers !== undefined);
+  const numbers = done.flatMap((cell) => cell.numbers ?? []);
+  return {
+    row,
+    column,
+    numbers,
+    seeds: done.map(({ seed }) => seed),
+    failed: cells.filter(({ status }) => status === "failed").length,
+    missing: cells.filter(({ status }) => status === "missing").length,
+    success: successOf(numbers),
+  };
+}
+
+function successOf(numbers: readonly CellNumbers[]): Success | null {
+  if (numbers.length === 0) return null;
+  const values = numbers.map(({ success }) => success);
+  const total = (key: "successes" | "tasks") => numbers.reduce((sum, each) => sum + each[key], 0);
+  const pooled = wilsonInterval(total("successes"), total("tasks"));
+  const overSeeds = meanInterval(values);
+  const interval = overSeeds ?? pooled;
+  return {
+    mean: mean(values),
+    interval: { low: Math.max(0, interval.low), high: Math.min(1, interval.high) },
+    over: overSeeds === null ? "tasks" : "seeds",
+    pooled,
+    values,
+  };
+}
+
+function isBest(entry: Omit<Entry, "isBest">, all: readonly Omit<Entry, "isBest">[]): boolean {
+  const rivals = all.filter(({ column, success }) => column === entry.column && success !== null);
+  if (entry.success === null || rivals.length < 2) return false;
+  return entry.success.mean >= Math.max(...rivals.map(({ success }) => success?.mean ?? 0));
+}
+
+/** A learning curve: the mean over seeds at each step that all of them have, with the lowest and the highest seed. */
+export interface CurvePoint {
+  readonly step: number;
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export function curveOf({ numbers }: Pick<Entry, "numbers">): CurvePoint[] {
+  const [first, ...others] = numbers.map(
+    ({ curve }) => new Map(curve.map(({ step, success }) => [step, success])),
+  );
+  const steps = [...(first?.keys() ?? [])].filter((step) => others.every((other) => other.has(step)));
+  return steps.map((step) => {
+    const values = [first, ...others].map((curve) => curve?.get(step) ?? 0);
+    return { step, mean: mean(values), low: Math.min(...values), high: Math.max(...values) };
+  });
+}
+
+/** What a row costs in a column: means over its seeds. */
+export interface Cost {
+  readonly row: string;
+  readonly title: string;
+  readonly column: string;
+  readonly runs: number;
+  readonly steps: number;
+  readonly updates: number;
+  readonly sampled: number;
+  readonly trained: number;
+  readonly seconds: number;
+}
+
+/** Of every row that trains and of the shared trainings, column by column. */
+export function costsOf(record: ReportRecord): Cost[] {
+  const rows = [...record.shared, ...record.rows.filter(({ kind }) => kind === "train")];
+  return record.columns.flatMap((column) =>
+    rows.flatMap(({ name, title }) => {
+      const { numbers } = entryOf(record, name, column.name);
+      return numbers.length === 0 ? [] : [costOf(numbers, { row: name, title, column: column.title })];
+    }),
+  );
+}
+
+function costOf(numbers: readonly CellNumbers[], place: Pick<Cost, "row" | "title" | "column">): Cost {
+  const average = (value: (each: CellNumbers) => number) => mean(numbers.map(value));
+  return {
+    ...place,
+    runs: numbers.length,
+    steps: average(({ steps }) => steps),
+    updates: average(({ updates }) => updates),
+    sampled: average(({ tokens }) => tokens.sampled),
+    trained: average(({ tokens }) => tokens.trained),
+    seconds: average(({ seconds }) => seconds),
+  };
+}
+
+/** Wall-clock seconds of all cells together; places that share a cell count once. */
+export function totalSeconds(record: ReportRecord): number {
+  const cells = new Map(record.cells.map((cell) => [cell.hash, cell.numbers?.seconds ?? 0]));
+  return [...cells.values()].reduce((sum, seconds) => sum + seconds, 0);
+}
+
+/** Lines of points (`point` of rows): success against group size, turns, … */
+export interface Series {
+  readonly of: string;
+  readonly points: readonly { readonly at: number | string; readonly title: string; readonly row: string }[];
+}
+
+export function seriesOf({ rows }: ReportRecord): Series[] {
+  const pointed = rows.flatMap(({ name, title, point }) =>
+    point === undefined ? [] : [{ row: name, title, ...point }],
+  );
+  return [...Map.groupBy(pointed, ({ of }) => of)].map(([of, points]) => ({ of, points }));
+}

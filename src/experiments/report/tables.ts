@@ -1,0 +1,110 @@
+/** The tables of the page. */
+import { colourOf } from "./colours.ts";
+import type { Child, Markup } from "./markup.ts";
+import { element } from "./markup.ts";
+import type { Entry, Summary } from "./summary.ts";
+import { costsOf, entryAt } from "./summary.ts";
+import * as text from "./text.ts";
+
+export function mainTable(summary: Summary): Markup {
+  const { rows, columns } = summary.record;
+  return table(
+    ["", ...columns.map(({ title }) => title)],
+    rows.map(({ name, title }) => [
+      rowTitle(summary, name, title),
+      ...columns.map((column) => mainCell(summary, entryAt(summary, name, column.name))),
+    ]),
+  );
+}
+
+/** The title of a row with its colour on the charts. */
+export function rowTitle(summary: Summary, row: string, title: string): Markup {
+  const chip = element("span", { class: `chip ${colourOf(summary.record, row)}` });
+  return element("th", { scope: "row" }, chip, title);
+}
+
+function mainCell(summary: Summary, entry: Entry | undefined): Markup {
+  if (entry === undefined) return element("td", {});
+  const { success, isBest } = entry;
+  const note = text.incomplete(entry);
+  const flag = note === "" ? null : element("span", { class: "flag" }, note);
+  if (success === null) return element("td", {}, flag);
+  const difference = text.differenceOf(summary, entry);
+  const change =
+    difference === ""
+      ? null
+      : element("span", { class: difference.startsWith("+") ? "up" : "down" }, difference);
+  return element(
+    "td",
+    { class: isBest ? "is-best" : undefined },
+    element("span", { class: "mean" }, text.perCent(success.mean)),
+    element("span", { class: "range" }, text.showRange(success.interval)),
+    change,
+    flag,
+  );
+}
+
+export function seedTable(summary: Summary): Markup {
+  const { rows, columns, seeds } = summary.record;
+  const body = columns.flatMap((column) =>
+    rows.map(({ name, title }) => {
+      const entry = entryAt(summary, name, column.name);
+      const bySeed = new Map(entry?.seeds.map((seed, index) => [seed, entry.numbers[index]?.success]));
+      const values = seeds.map((seed) => {
+        const value = bySeed.get(seed);
+        return right(value === undefined ? "–" : text.perCent(value));
+      });
+      const pooled = right(entry?.success ? text.pooledText(entry.success) : "");
+      return [element("td", {}, column.title), rowTitle(summary, name, title), ...values, pooled];
+    }),
+  );
+  return table(["", "", ...seeds.map((seed) => `seed ${seed}`), "all tasks together"], body, 2);
+}
+
+export function costTable(summary: Summary): Markup {
+  const body = costsOf(summary.record).map((cost) => {
+    const [column = "", , ...numbers] = text.costCells(cost);
+    return [element("td", {}, column), rowTitle(summary, cost.row, cost.title), ...numbers.map(right)];
+  });
+  return table(text.costTitles, body, 2);
+}
+
+export function publishedTable(summary: Summary): Markup | null {
+  const { published, rows, columns } = summary.record;
+  if (published === undefined) return null;
+  const shown = rows.filter(({ name }) => Object.hasOwn(published.values, name));
+  const body = shown.map(({ name, title }) => [
+    rowTitle(summary, name, title),
+    ...columns.map((column) => element("td", {}, published.values[name]?.[column.name]?.toFixed(1) ?? "")),
+  ]);
+  return table(["", ...columns.map(({ title }) => title)], body);
+}
+
+function right(value: string): Markup {
+  return element("td", { class: "right" }, value);
+}
+
+/** @param numbersFrom the first column whose title stands to the right, over numbers */
+function table(
+  titles: readonly string[],
+  rows: readonly (readonly Child[])[],
+  numbersFrom = Infinity,
+): Markup {
+  const head = titles.map((title, index) =>
+    element("th", { scope: "col", class: index >= numbersFrom ? "right" : undefined }, title),
+  );
+  return element(
+    "div",
+    { class: "scroll" },
+    element(
+      "table",
+      {},
+      element("thead", {}, element("tr", {}, head)),
+      element(
+        "tbody",
+        {},
+        rows.map((cells) => element("tr", {}, cells)),
+      ),
+    ),
+  );
+}

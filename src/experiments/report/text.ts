@@ -1,0 +1,113 @@
+/** The sentences and figures that the Markdown and the HTML page have in common. */
+import { showCount, showDuration, showLarge } from "../../format.ts";
+import type { Interval } from "../../statistics.ts";
+import type { ReportRecord, Session } from "../records.ts";
+import type { Cost, Entry, Success, Summary } from "./summary.ts";
+import { entryAt, totalSeconds } from "./summary.ts";
+
+export function perCent(share: number): string {
+  return (100 * share).toFixed(1);
+}
+
+export function showRange({ low, high }: Interval): string {
+  return `${perCent(low)} to ${perCent(high)}`;
+}
+
+/** `+12.3`, `−4.0`: points of per cent above the baseline's mean. Empty for the baseline itself. */
+export function differenceOf(summary: Summary, entry: Entry): string {
+  const { baseline } = summary.record;
+  if (baseline === undefined || baseline === entry.row || entry.success === null) return "";
+  const base = entryAt(summary, baseline, entry.column)?.success;
+  if (base === null || base === undefined) return "";
+  const points = 100 * (entry.success.mean - base.mean);
+  return `${points < 0 ? "−" : "+"}${Math.abs(points).toFixed(1)}`;
+}
+
+/** What is wrong with a place of the table: `failed`, `1 of 3 seeds`; empty where all seeds are done. */
+export function incomplete({ seeds, failed, missing }: Entry): string {
+  if (failed + missing === 0) return "";
+  if (seeds.length === 0) return failed > 0 ? "failed" : "missing";
+  return `${seeds.length} of ${seeds.length + failed + missing} seeds`;
+}
+
+/** `1,000`, or `500 to 1,000` where cells differ. */
+export function heldOutTasks({ cells }: ReportRecord): string {
+  const tasks = cells.flatMap(({ numbers }) => numbers?.tasks ?? []);
+  if (tasks.length === 0) return "0";
+  const [least, most] = [Math.min(...tasks), Math.max(...tasks)];
+  return least === most ? showCount(most) : `${showCount(least)} to ${showCount(most)}`;
+}
+
+export function seedsOf({ seeds }: ReportRecord): string {
+  return `${seeds.length === 1 ? "seed" : "seeds"} ${seeds.join(", ")}`;
+}
+
+/** How the numbers of the table are to be read. */
+export function legend(summary: Summary): string {
+  const successes = summary.entries.flatMap(({ success }) => success ?? []);
+  const overSeeds = successes.some(({ over }) => over === "seeds");
+  const interval = overSeeds
+    ? "mean over seeds with its 95 % interval (Student's t over the seeds' means, cut at 0 and 100)"
+    : "success with Wilson's 95 % interval over the tasks of the one seed";
+  const single = overSeeds && successes.some(({ over }) => over === "tasks");
+  return (
+    `Success in per cent on ${heldOutTasks(summary.record)} held-out tasks, the same for every row and seed: ${interval}.` +
+    (single ? " Where only one seed is done the interval is Wilson's, over its tasks." : "") +
+    " The best of each column is bold."
+  );
+}
+
+/** Wilson's interval of all tasks of all seeds, which leaves out how much seeds differ. */
+export function pooledText({ pooled }: Success): string {
+  return showRange(pooled);
+}
+
+export const costTitles = [
+  "column",
+  "row",
+  "runs",
+  "steps",
+  "updates",
+  "tokens sampled",
+  "tokens trained",
+  "time",
+] as const;
+
+export function costCells(cost: Cost): readonly string[] {
+  const { column, title, runs, steps, updates, sampled, trained, seconds } = cost;
+  return [
+    column,
+    title,
+    String(runs),
+    showCount(steps),
+    showCount(updates),
+    showLarge(sampled),
+    showLarge(trained),
+    showDuration(seconds),
+  ];
+}
+
+export const costLegend =
+  "Per run, the mean over seeds. Updates: optimizer steps of a policy. Tokens sampled in training; those of evaluations " +
+  "are not counted. Tokens trained are those of all policies together. Time includes evaluations.";
+
+/** What the whole took, in one line. */
+export function spentText(record: ReportRecord): string {
+  const done = new Set(record.cells.flatMap(({ hash, status }) => (status === "done" ? hash : [])));
+  return `${showCount(done.size)} cells, ${showDuration(totalSeconds(record))} of computing in all`;
+}
+
+export function sessionText(session: Session): string {
+  const { date, version, commit, processor, cores, jobs, threads } = session;
+  const build = commit === null ? version : `${version}, commit ${commit}`;
+  const at = `${jobs} ${jobs === 1 ? "cell" : "cells"} at once with ${threads} ${threads === 1 ? "thread" : "threads"} each`;
+  return `${date}: Troupe ${build}; ${processor}, ${cores} cores; ${at}`;
+}
+
+/** Text with blank lines, as paragraphs. */
+export function paragraphs(text: string): string[] {
+  return text
+    .split(/\n\s*\n/)
+    .map((each) => each.replaceAll(/\s+/g, " ").trim())
+    .filter((each) => each !== "");
+}

@@ -1,0 +1,34 @@
+/** Runs cells, as many at once as asked for, each when those it needs are done. Knows nothing of what a cell is. */
+
+export type End = "done" | "failed" | "interrupted";
+
+export interface Plan<Item> {
+  /** In the order in which they are preferred. */
+  readonly items: readonly Item[];
+  readonly needs: (item: Item) => readonly Item[];
+  readonly jobs: number;
+  readonly run: (item: Item) => Promise<End>;
+  /** Aborted: nothing more is begun; what runs is waited for. */
+  readonly stop: AbortSignal;
+}
+
+/** How every item ended; one that is not in the answer was never begun: another that it needs failed, or it was stopped. */
+export async function runAll<Item>(plan: Plan<Item>): Promise<Map<Item, End>> {
+  const ended = new Map<Item, End>();
+  const waiting = new Set(plan.items);
+  const running = new Set<Promise<void>>();
+  const isReady = (item: Item) => plan.needs(item).every((need) => !waiting.has(need) && isOver(need));
+  const isOver = (need: Item) => !plan.items.includes(need) || ended.get(need) === "done";
+  for (;;) {
+    while (running.size < plan.jobs && !plan.stop.aborted) {
+      const next = [...waiting].find(isReady);
+      if (next === undefined) break;
+      waiting.delete(next);
+      const job = plan.run(next).then((end) => void ended.set(next, end));
+      const tracked: Promise<void> = job.finally(() => running.delete(tracked));
+      running.add(tracked);
+    }
+    if (running.size === 0) return ended;
+    await Promise.race(running);
+  }
+}

@@ -1,0 +1,48 @@
+/** Numbers as people read them. */
+
+/** `1,234,567` */
+export function showCount(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+/** `950`, `12.3 k`, `4.5 M`, `1.2 G` */
+export function showLarge(value: number): string {
+  const units = ["", " k", " M", " G", " T"];
+  let unit = 0;
+  let scaled = value;
+  while (scaled >= 999.5 && unit < units.length - 1) {
+    scaled /= 1000;
+    unit++;
+  }
+  const digits = unit === 0 || scaled >= 99.95 ? 0 : 1;
+  return `${scaled.toFixed(digits)}${units[unit] ?? ""}`;
+}
+
+/** Bytes as `420 MB`; powers of 1000. */
+export function showBytes(bytes: number): string {
+  return bytes < 1e9 ? `${Math.ceil(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+/** A share as `71.2 %` */
+export function showShare(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+/** Seconds as `0.4 s`, `12 s`, `3:05 min`, `2:15 h`. */
+export function showDuration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "unknown";
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const [unit, large, small] =
+    whole < 3600 ? ["min", whole / 60, whole % 60] : ["h", whole / 3600, (whole / 60) % 60];
+  return `${Math.floor(large)}:${String(Math.floor(small)).padStart(2, "0")} ${unit}`;
+}
+
+/** Three significant digits, without exponents where they can be avoided: `0.00123`, `1.23`, `123`. */
+export function showNumber(value: number): string {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-4) return value.toExponential(1);
+  return value.toFixed(Math.max(0, 2 - Math.floor(Math.log10(size))));
+}
