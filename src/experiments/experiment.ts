@@ -56,7 +56,7 @@ export interface Undertaking {
   readonly ledger: Ledger;
   /** Cells to run, each after those that it needs. */
   readonly todo: readonly Cell[];
-  /** Cells asked for, with what they need. */
+  /** Cells asked for, with what they need; those that take no process are left out. */
   readonly wanted: readonly Cell[];
   readonly previous: ReportRecord | null;
 }
@@ -84,23 +84,27 @@ export async function plan(options: ExperimentOptions): Promise<Undertaking> {
   const seeds = [...new Set([...asked, ...(previous?.seeds ?? [])])].toSorted((left, right) => left - right);
   const grid = expand(experiment, seeds);
   const folders = foldersIn(options.runs);
-  const places = grid.places.filter(
-    ({ row, column, seed }) =>
-      asked.includes(seed) &&
-      (options.rows?.includes(row) ?? true) &&
-      (options.columns?.includes(column) ?? true),
-  );
-  const wanted = withNeeds(
-    grid,
-    places.map(({ cell }) => cell),
-  );
+  const cells = askedFor(grid, options, asked);
+  const wanted = withNeeds(grid, cells).filter(isRun);
   const share = shareOf(wanted, options.jobs);
   const ledger = new Ledger(experiment, grid, folders, sessionOf(options.command, share), previous);
   await ledger.readAll();
-  const missing = places.map(({ cell }) => cell).filter((cell) => !ledger.isKnown(cell));
-  const todo = withNeeds(grid, missing, (cell) => !ledger.isOnDisk(cell));
-  const run = todo.filter((cell) => cell.kind === "train" || !isInTable(cell));
-  return { options, grid, seeds, folders, share, ledger, todo: run, wanted, previous };
+  const missing = cells.filter((cell) => !ledger.isKnown(cell));
+  const todo = withNeeds(grid, missing, (cell) => !ledger.isOnDisk(cell)).filter(isRun);
+  return { options, grid, seeds, folders, share, ledger, todo, wanted, previous };
+}
+
+function askedFor(grid: Grid, { rows, columns }: ExperimentOptions, seeds: readonly number[]): Cell[] {
+  const places = grid.places.filter(
+    ({ row, column, seed }) =>
+      seeds.includes(seed) && (rows?.includes(row) ?? true) && (columns?.includes(column) ?? true),
+  );
+  return places.map(({ cell }) => cell);
+}
+
+/** Other cells are read from the result of a run. */
+function isRun(cell: Cell): boolean {
+  return cell.kind === "train" || !isInTable(cell);
 }
 
 function previousReport({ experiment, report, from }: ExperimentOptions): ReportRecord | null {
