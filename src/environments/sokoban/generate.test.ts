@@ -1,0 +1,167 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { TroupeError } from "../../errors.ts";
+import { childKey, generatorOf, keyAt, rootKey } from "../../random.ts";
+import type { Split } from "../environment.ts";
+import { drawStarts, drawTask, longestSolution } from "./generate.ts";
+import { movesLeft } from "./positions.ts";
+import { isWall, type Room } from "./room.ts";
+import { splitOf } from "./split.ts";
+import { anyTask, sokobanEnvironment, taskOf } from "./test-rooms.ts";
+
+const paper = { size: 6, boxes: 1 };
+const many = Array.from({ length: 2000 }, (_, index) =>
+  drawTask(paper, "train", childKey(rootKey(5), index)),
+);
+const anySplit = fc.constantFrom<Split>("train", "heldOut");
+const anyOptions = fc.record({ size: fc.integer({ min: 6, max: 8 }), boxes: fc.integer({ min: 1, max: 2 }) });
+
+describe("a task", () => {
+  it("can be solved in moves that fit; walls are all around; no box is near a goal", () => {
+    fc.assert(
+      fc.property(anyOptions, anySplit, fc.nat(), (options, split, seed) => {
+        const { room, at, boxes } = drawTask(options, split, rootKey(seed));
+        const { size, walls, goals } = room;
+        expect(walls).toMatch(/^[.#]+$/);
+        for (let cell = 0; cell < size * size; cell++) {
+          const edge = [0, size - 1].some((line) => line === Math.floor(cell / size) || line === cell % size);
+          if (edge) expect(isWall(room, cell)).toBe(true);
+        }
+        expect(new Set([at, ...boxes]).size).toBe(options.boxes + 1);
+        expect([goals.length, boxes.length]).toEqual([options.boxes, options.boxes]);
+        expect([at, ...boxes, ...goals].every((cell) => !isWall(room, cell))).toBe(true);
+        expect(boxes.every((box) => goals.every((goal) => crow(size, box, goal) >= 2))).toBe(true);
+        expect(movesLeft(room, at, boxes)).toBeGreaterThan(0);
+        expect(movesLeft(room, at, boxes)).toBeLessThanOrEqual(longestSolution(size));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("has a floor in one piece", () => {
+    fc.assert(
+      fc.property(anyTask, ({ room, at }) => {
+        const seen = new Set([at]);
+        for (const cell of seen) {
+          for (const next of [cell - room.size, cell + room.size, cell - 1, cell + 1]) {
+            if (!isWall(room, next)) seen.add(next);
+          }
+        }
+        expect(seen.size).toBe(room.walls.replaceAll("#", "").length);
+      }),
+    );
+  });
+
+  it("is about as long as the paper's", () => {
+    const lengths = many.map(({ room, at, boxes }) => movesLeft(room, at, boxes));
+    const mean = lengths.reduce((sum, length) => sum + length, 0) / many.length;
+    // 200 rooms made by its code have a mean of 5.1 moves, 2 to 14; the standard error here is .06.
+    expect(mean).toBeGreaterThan(5);
+    expect(mean).toBeLessThan(7);
+  });
+
+  it("is drawn by its key alone, and seldom twice", () => {
+    expect(drawTask(paper, "train", rootKey(7))).toEqual(drawTask(paper, "train", rootKey(7)));
+    expect(new Set(many.map((task) => JSON.stringify(task))).size).toBeGreaterThan(1900);
+  });
+
+  it("is refused where boxes leave no room", () => {
+    const draw = (): unknown => drawTask({ size: 5, boxes: 6 }, "train", rootKey(1));
+    expect(draw).toThrow(TroupeError);
+    expect(draw).toThrow(/use a larger size or fewer boxes/);
+    expect(() => sokobanEnvironment({ size: 10, boxes: 4 })).toThrow(/use a smaller size or fewer boxes/);
+  });
+});
+
+describe("a split", () => {
+  it("is a property of the room: no draw, whatever its key, gives a room of the other split", () => {
+    fc.assert(
+      fc.property(anyOptions, anySplit, fc.nat(), (options, split, seed) => {
+        expect(splitOf(drawTask(options, split, rootKey(seed)).room)).toBe(split);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("is the same for a room turned, mirrored or shifted", () => {
+    fc.assert(
+      fc.property(anyTask, fc.nat(7), fc.nat(2), fc.nat(2), ({ room }, symmetry, down, along) => {
+        expect(splitOf(shifted(turned(room, symmetry), down, along))).toBe(splitOf(room));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("takes a quarter of the rooms, and tells goals apart", () => {
+    const rooms = many.map(({ room }) => ({ ...room, goals: [room.walls.lastIndexOf(".")] }));
+    const heldOut = rooms.filter((room) => splitOf(room) === "heldOut").length;
+    // About 700 different rooms, standard error .02; a part of them has its own goal there and is in training.
+    expect(heldOut / rooms.length).toBeGreaterThan(0.14);
+    expect(heldOut / rooms.length).toBeLessThan(0.3);
+  });
+
+  it("survives JSON", () => {
+    for (const { room } of many.slice(0, 50)) {
+      expect(splitOf(JSON.parse(JSON.stringify(room)) as Room)).toBe("train");
+    }
+  });
+});
+
+describe("the longest of several draws", () => {
+  it("is longer in training, and changes nothing in evaluation", () => {
+    expect(meanMoves("train", 3)).toBeGreaterThan(meanMoves("train", 1) + 1);
+    expect(meanMoves("heldOut", 3)).toBe(meanMoves("heldOut", 1));
+  });
+});
+
+describe("starts in the same room", () => {
+  it("can be solved and are not", () => {
+    const { room } = taskOf("###### #----# #-.--# #----# #---.# ######");
+    const starts = drawStarts(room, generatorOf(rootKey(3)), 30);
+    expect(starts).toHaveLength(30);
+    expect(starts.every(({ at, boxes }) => movesLeft(room, at, boxes) > 0)).toBe(true);
+    expect(new Set(starts.map(({ at, boxes }) => JSON.stringify([at, boxes]))).size).toBeGreaterThan(20);
+  });
+
+  it("are none where no box can be pulled", () => {
+    const { room } = taskOf("##### ##.## ##@## ##### #####");
+    expect(drawStarts(room, generatorOf(rootKey(3)), 4)).toEqual([]);
+  });
+});
+
+function meanMoves(split: Split, longestOf: number): number {
+  const lengths = Array.from({ length: 500 }, (_, index) => {
+    const { room, at, boxes } = drawTask({ ...paper, longestOf }, split, keyAt(rootKey(8), index));
+    return movesLeft(room, at, boxes);
+  });
+  return lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
+}
+
+function crow(size: number, one: number, other: number): number {
+  const rows = Math.abs(Math.floor(one / size) - Math.floor(other / size));
+  return rows + Math.abs((one % size) - (other % size));
+}
+
+function turned(room: Room, symmetry: number): Room {
+  const last = room.size - 1;
+  return mapped(room, room.size, (row, column) => {
+    const down = (symmetry & 1) === 0 ? row : last - row;
+    const along = (symmetry & 2) === 0 ? column : last - column;
+    return (symmetry & 4) === 0 ? [down, along] : [along, down];
+  });
+}
+
+/** Into a larger room, so that nothing falls off. */
+function shifted(room: Room, down: number, along: number): Room {
+  return mapped(room, room.size + 2, (row, column) => [row + down, column + along]);
+}
+
+function mapped(room: Room, size: number, to: (row: number, column: number) => [number, number]): Room {
+  const walls = Array.from({ length: size * size }, () => "#");
+  const moved = (cell: number): number => {
+    const [row, column] = to(Math.floor(cell / room.size), cell % room.size);
+    return row * size + column;
+  };
+  for (let cell = 0; cell < room.walls.length; cell++) if (!isWall(room, cell)) walls[moved(cell)] = ".";
+  return { size, walls: walls.join(""), goals: room.goals.map(moved).toSorted((a, b) => a - b) };
+}

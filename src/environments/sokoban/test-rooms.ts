@@ -1,0 +1,32 @@
+/** Rooms for tests, drawn by hand or at random. */
+import * as fc from "fast-check";
+import { keyAt, rootKey } from "../../random.ts";
+import type { Environment } from "../environment.ts";
+import { createSokoban } from "./definition.ts";
+import { drawTask, type SokobanTask } from "./generate.ts";
+import { sokobanOptions } from "./options.ts";
+import type { SokobanState } from "./rules.ts";
+
+/** Rows of "#", "-" floor, "." goal, "$" box, "*" box on a goal, "@" player, "+" player on a goal, spaces between. */
+export function taskOf(drawing: string): SokobanTask {
+  const rows = drawing.trim().split(/\s+/);
+  const marks = rows.join("");
+  const cellsWith = (wanted: string): number[] =>
+    [...marks].flatMap((mark, cell) => (wanted.includes(mark) ? [cell] : []));
+  const walls = [...marks].map((mark) => (mark === "#" ? "#" : ".")).join("");
+  const room = { size: rows.length, walls, goals: cellsWith(".*+") };
+  return { room, at: cellsWith("@+")[0] ?? 0, boxes: cellsWith("$*") };
+}
+
+export function sokobanEnvironment(options: object = {}): Environment<SokobanTask, SokobanState> {
+  return createSokoban(sokobanOptions.parse(options));
+}
+
+/** Tasks as they are trained on; small rooms make coincidences likely. */
+export const anyTask: fc.Arbitrary<SokobanTask> = fc
+  .record({ seed: fc.nat(), size: fc.integer({ min: 6, max: 7 }), boxes: fc.integer({ min: 1, max: 2 }) })
+  .map(({ seed, size, boxes }) => drawTask({ size, boxes }, "train", keyAt(rootKey(seed), "test")));
+
+export const anyMoves: fc.Arbitrary<string[]> = fc.array(fc.constantFrom("up", "down", "left", "right"), {
+  maxLength: 20,
+});
