@@ -171,7 +171,10 @@ describe("models", () => {
     const trained = await run(["train", "small.yaml", model, "--run", "mine"]);
     expect(trained).toMatchObject({ code: 0, stderr: "" });
     const measured = await run(["eval", "models/mine", "--recipe", "small.yaml", "--tasks", "2", "--json"]);
-    expect(JSON.parse(measured.stdout)).toMatchObject({ weights: "models/mine", tasks: 2 });
+    expect(JSON.parse(measured.stdout)).toMatchObject({
+      roles: { scout: { weights: "models/mine" } },
+      tasks: 2,
+    });
   });
 
   it("sft writes the warm-started model", async () => {

@@ -1,77 +1,98 @@
-/** `troupe eval RUN|MODEL_DIR`: a team on held-out tasks. */
+/** `troupe eval RUN|MODEL_DIR`: a team on held-out tasks, with weights of one run or of several. */
 import { Command } from "commander";
-import { TroupeError } from "../errors.ts";
-import { didYouMean } from "../nearest.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation } from "../runs/records.ts";
+import type { Cast } from "../train/evaluate-cast.ts";
+import type { Weights } from "../train/evaluate-weights.ts";
 import { evaluatePolicies } from "../train/evaluate.ts";
 import { timed } from "../train/session.ts";
-import type { NamedTeam } from "../train/teams.ts";
-import { namedTeams } from "../train/teams.ts";
-import { showDuration } from "./format.ts";
+import { showDuration, showShare } from "./format.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";
 import { resultTable } from "./progress/final.ts";
 import { runsFolder } from "./runs.ts";
+import { tableLines } from "./table.ts";
 import type { TrainedTeam } from "./trained-team.ts";
-import { findSource, withTrainedTeam } from "./trained-team.ts";
+import { withTrainedTeam } from "./trained-team.ts";
 
 interface EvalArguments {
   readonly recipe?: string;
   readonly runs: string;
   readonly team: string;
+  readonly policies?: readonly string[];
   readonly tasks?: number;
   readonly temperature?: number;
+  readonly seed?: number;
   readonly json?: boolean;
 }
 
 export function evalCommand(): Command {
   return new Command("eval")
     .description("measure a run's team, or a model in a recipe's team, on held-out tasks")
-    .argument("<run-or-model>", "name or folder of a run, or a model directory")
-    .option("--recipe <recipe>", "play in this recipe (default: the run's own; needed for a model directory)")
+    .argument("<run-or-model>", "name or folder of a run, a checkpoint's folder, or a model directory")
+    .option(
+      "--policies <role=run:name,...>",
+      "let roles play with other runs' policies, or model directories",
+      gather,
+    )
     .option("--team <name>", "`team`, or a name under evaluation.compare", "team")
+    .option("--recipe <recipe>", "play in this recipe (default: the run's own; needed for a model directory)")
     .option("--tasks <number>", "how many tasks (default: the recipe's)", wholeNumber(1))
     .option("--temperature <number>", "of sampling (default: the recipe's)", notNegative)
+    .option("--seed <number>", "of sampling; the tasks stay the same (default: 0)", wholeNumber(0))
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--json", "print one JSON document")
-    .action(async (given: string, options: EvalArguments) => {
-      const source = await findSource(given, options.runs, options.recipe);
-      await withTrainedTeam(source, (team) => evaluate(team, options));
-    });
+    .action((given: string, options: EvalArguments) =>
+      withTrainedTeam(given, options, (team) => evaluate(team, options)),
+    );
+}
+
+function gather(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
 }
 
 async function evaluate(trained: TrainedTeam, options: EvalArguments): Promise<void> {
-  const { resolved, engine, policies, origin } = trained;
-  const { name, team } = chosenTeam(namedTeams(resolved.recipe, resolved.environment), options.team);
+  const { resolved, engine, policies, name, team, cast } = trained;
   const { evaluation } = resolved.recipe;
-  const { value, seconds } = await timed(() =>
-    evaluatePolicies({
-      engine,
-      environment: resolved.environment,
-      team,
-      policies,
-      tasks: options.tasks ?? evaluation.tasks,
-      temperature: options.temperature ?? evaluation.temperature,
-      topP: evaluation.topP,
-    }),
-  );
+  const { tasks = evaluation.tasks, temperature = evaluation.temperature, seed = 0 } = options;
+  const setting = { engine, environment: resolved.environment, team, policies, topP: evaluation.topP };
+  const { value, seconds } = await timed(() => evaluatePolicies({ ...setting, tasks, temperature, seed }));
   const { scores } = value;
-  if (options.json) return printJson({ weights: origin, team: name, ...scores, seconds });
+  if (options.json) {
+    return printJson({ team: name, roles: rolesJson(cast), temperature, seed, ...scores, seconds });
+  }
   const row: Evaluation = { schema_version: schemaVersion, step: 0, moment: "after", team: name, ...scores };
-  const turns = scores.successByTurn.map((share, turn) => `${turn + 1}: ${(100 * share).toFixed(1)} %`);
+  const turns = scores.successByTurn.map((share, turn) => `${turn + 1}: ${showShare(share)}`);
   printLines([
     ...resultTable([row], () => name),
     "",
     `solved within turn ${turns.join("   ")}`,
-    `weights from ${origin}, ${showDuration(seconds)}`,
+    "",
+    ...castTable(cast),
+    "",
+    `took ${showDuration(seconds)}`,
   ]);
 }
 
-function chosenTeam(teams: readonly NamedTeam[], wanted: string): NamedTeam {
-  const found = teams.find(({ name }) => name === wanted);
-  if (found !== undefined) return found;
-  const names = teams.map(({ name }) => name);
-  const hint = didYouMean(wanted, names) ?? `there is ${names.join(", ")}`;
-  throw new TroupeError("bad_arguments", `the recipe has no team ${wanted}; ${hint}`);
+function rolesJson(cast: Cast): Record<string, object> {
+  const roles = Object.entries(cast).map(([role, { label, directory, step }]) => [
+    role,
+    { weights: label, directory, step },
+  ]);
+  return Object.fromEntries(roles) as Record<string, object>;
+}
+
+function castTable(cast: Cast): string[] {
+  const rows = Object.entries(cast).map(([role, weights]) => [
+    role,
+    weights.label,
+    savedAt(weights),
+    weights.directory,
+  ]);
+  return tableLines([{ title: "role" }, { title: "plays with" }, { title: "saved" }, { title: "in" }], rows);
+}
+
+function savedAt({ step, environment }: Weights): string {
+  if (step !== null) return `after step ${step}`;
+  return environment === null ? "" : "as it began";
 }

@@ -1,86 +1,106 @@
-/** The teams and policies of a run or of a model directory, loaded to play and not to train. */
-import { existsSync } from "node:fs";
+/** A team and the weights that its roles play with, of a run, a model directory or several, loaded to play, not to train. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
+import { didYouMean } from "../nearest.ts";
 import { openEngine } from "../recipes/engine.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
-import { latestCheckpoint } from "../runs/checkpoints.ts";
-import type { Checkpoint } from "../runs/checkpoints.ts";
 import { layoutOf } from "../runs/layout.ts";
+import type { Team } from "../teams/team.ts";
+import type { Cast } from "../train/evaluate-cast.ts";
+import { openCast } from "../train/evaluate-cast.ts";
+import type { Weights } from "../train/evaluate-weights.ts";
 import type { OpenPolicies } from "../train/policies.ts";
-import { openPolicies, restorePolicies } from "../train/policies.ts";
-import { findRun } from "./runs.ts";
+import type { NamedTeam } from "../train/teams.ts";
+import { namedTeams } from "../train/teams.ts";
+import type { Place } from "./places.ts";
+import { defaultWeights, findPlace, parsePolicies, weightsFor } from "./places.ts";
+
+export interface TeamChoice {
+  /** Folder of the runs. */
+  readonly runs: string;
+  /** Play in this recipe instead of the run's own, such as on a larger board. */
+  readonly recipe?: string | undefined;
+  /** `team`, or a name under evaluation.compare. */
+  readonly team?: string | undefined;
+  /** Other weights for some roles: `planner=RUN:planner,scout=…`. */
+  readonly policies?: readonly string[] | undefined;
+}
 
 export interface TrainedTeam {
   readonly resolved: ResolvedRecipe;
+  readonly name: string;
+  /** Its roles play with the policies below, whatever the recipe calls them. */
+  readonly team: Team;
   readonly engine: Engine;
   readonly policies: OpenPolicies;
-  /** Where the weights are from, for people. */
-  readonly origin: string;
+  /** What each role plays with, by role. */
+  readonly cast: Cast;
 }
 
-export interface Source {
-  readonly resolved: ResolvedRecipe;
-  /** The run's newest checkpoint; null: weights as the recipe's policies begin. */
-  readonly checkpoint: Checkpoint | null;
-  readonly origin: string;
-}
-
-/** A run by name or folder, or a model directory with a recipe to play in. */
-export async function findSource(given: string, runs: string, recipe: string | undefined): Promise<Source> {
-  const isModel = existsSync(join(given, "config.json"));
-  if (!isModel) return sourceOfRun(await findRun(given, runs), recipe);
-  if (recipe === undefined) {
-    const fix = "say with --recipe which recipe's team and environment it is for";
-    throw new TroupeError("bad_arguments", `${given} is a model directory; ${fix}`);
-  }
-  const file = findRecipe(recipe);
-  const overrides = policyNames(file).flatMap((name) => [
-    `policies.${name}.adapter=null`,
-    `policies.${name}.model={preset: null, path: ${JSON.stringify(given)}}`,
-  ]);
-  return { resolved: resolveRecipe(file, overrides), checkpoint: null, origin: given };
-}
-
-/** @param recipe another recipe to play the run's policies in, such as a larger board */
-export async function sourceOfRun(directory: string, recipe?: string): Promise<Source> {
-  const file = recipe === undefined ? join(directory, "recipe.yaml") : findRecipe(recipe);
-  const resolved = resolveRecipe(file);
-  const checkpoint = await latestCheckpoint(layoutOf(directory).checkpoints);
-  if (checkpoint === null) throw new TroupeError("bad_run", `${directory} has no checkpoint yet`);
-  return { resolved, checkpoint, origin: checkpoint.directory };
-}
-
-/** Loads the weights and lends the team to `use`. Untrained bases are made in a temporary folder. */
+/**
+ * Loads the weights and lends the team to `use`.
+ * @param given a run by name or folder, a checkpoint's folder, or a model directory
+ */
 export async function withTrainedTeam<Value>(
-  source: Source,
+  given: string,
+  choice: TeamChoice,
   use: (team: TrainedTeam) => Promise<Value>,
 ): Promise<Value> {
-  const { resolved, checkpoint, origin } = source;
-  const folder = await mkdtemp(join(tmpdir(), "troupe-models-"));
-  const engine = openEngine(resolved.recipe.engine);
+  const place = await findPlace(given, choice.runs);
+  const resolved = resolveRecipe(recipeFile(place, choice.recipe));
+  const { name, team } = chosenTeam(namedTeams(resolved.recipe, resolved.environment), choice.team ?? "team");
+  const scratch = await mkdtemp(join(tmpdir(), "troupe-models-"));
   try {
-    const policies = await openPolicies(engine, resolved.recipe, resolved.environment, folder);
-    if (checkpoint !== null) await restorePolicies(engine, checkpoint.directory, weightsOnly(checkpoint));
-    return await use({ resolved, engine, policies, origin });
+    const cast = await castOf(place, team, choice, scratch);
+    const engine = openEngine(resolved.recipe.engine);
+    try {
+      const open = await openCast(engine, resolved.environment, team, cast);
+      return await use({ resolved, name, engine, cast, ...open });
+    } finally {
+      await engine.close();
+    }
   } finally {
-    await engine.close();
-    await rm(folder, { recursive: true, force: true });
+    await rm(scratch, { recursive: true, force: true });
   }
 }
 
-/** Nothing is trained, so the optimizers stay on the disk. */
-function weightsOnly({ state }: Checkpoint): Checkpoint["state"]["policies"] {
-  const policies = Object.entries(state.policies);
-  return Object.fromEntries(policies.map(([name, { model }]) => [name, { model, optimizer: null }]));
+function recipeFile(place: Place, recipe: string | undefined): string {
+  if (recipe !== undefined) return findRecipe(recipe);
+  if (place.kind === "run") return layoutOf(place.run.directory).recipe;
+  const fix = "say with --recipe which recipe's team and environment it is for";
+  throw new TroupeError("bad_arguments", `${place.directory} is a model directory; ${fix}`);
 }
 
-function policyNames(file: string): readonly string[] {
-  const recipe = resolveRecipe(file).recipe;
-  return Object.keys(recipe.policies);
+function chosenTeam(teams: readonly NamedTeam[], wanted: string): NamedTeam {
+  const found = teams.find(({ name }) => name === wanted);
+  if (found !== undefined) return found;
+  const names = teams.map(({ name }) => name);
+  const hint = didYouMean(wanted, names) ?? `there is ${names.join(", ")}`;
+  throw new TroupeError("bad_arguments", `the recipe has no team ${wanted}; ${hint}`);
+}
+
+/** Every role's weights; all are found before any are loaded. */
+async function castOf(
+  place: Place,
+  team: Team,
+  { runs, policies = [] }: TeamChoice,
+  scratch: string,
+): Promise<Cast> {
+  const sources = parsePolicies(
+    policies,
+    team.roles.map((role) => role.name),
+  );
+  const cast: Record<string, Weights> = {};
+  for (const { name, policy } of team.roles) {
+    const source = sources.get(name);
+    cast[name] = await (source === undefined
+      ? defaultWeights(place, name, policy, scratch)
+      : weightsFor(name, source, runs, scratch));
+  }
+  return cast;
 }

@@ -24,8 +24,9 @@ const warmStart = { steps: 3, demonstrationsPerStep: 4, learningRate: 0.003 };
 const adapter = { rank: 2, alpha: 4 };
 const evaluation = { tasks: 3 };
 
+const role = (policy: string) => ({ policy, prompt: "", maxTokens: 8 });
+
 function perRole(changes: Partial<RecipeInput> = {}, policy: object = {}): Resolved {
-  const role = (name: string) => ({ policy: name, prompt: "", maxTokens: 8 });
   const nano = { model: { preset: "nano" }, ...policy };
   return tinyRecipe({
     team: {

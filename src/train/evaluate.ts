@@ -19,6 +19,8 @@ export interface EvaluationSetting {
   readonly tasks: number;
   readonly temperature: number;
   readonly topP: number;
+  /** Of sampling; tasks stay the same. Default: 0. */
+  readonly seed?: number | undefined;
   readonly onProgress?: (done: number) => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -35,13 +37,13 @@ const heldOutSeed = 0;
 
 /** Plays `tasks` held-out tasks once each. Throws `cancelled` where the signal aborts. */
 export async function evaluatePolicies(setting: EvaluationSetting): Promise<EvaluatedEpisodes> {
-  const root = rootKey(heldOutSeed);
+  const [root, drawn] = [rootKey(heldOutSeed), rootKey(setting.seed ?? heldOutSeed)];
   const rollout = rolloutSetting(setting);
   let done = 0;
   const play = async (index: number): Promise<Episode> => {
     const path = ["held-out", index];
     const task = setting.environment.task("heldOut", keyAt(root, ...path, "task"));
-    const episode = await growEpisode(rollout, root, { path, task });
+    const episode = await growEpisode(rollout, drawn, { path, task });
     done += 1;
     setting.onProgress?.(done);
     return episode;

@@ -34,7 +34,7 @@ export async function openPolicies(
 ): Promise<OpenPolicies> {
   const opened: Record<string, OpenPolicy> = {};
   for (const [name, policy] of Object.entries(recipe.policies)) {
-    const source = await sourceOf(policy, recipe, environment, models);
+    const source = await modelDirectory(policy.model, recipe, environment, models);
     const tokenizer = loadTokenizer(source);
     const info = await engine.createPolicy({ name, model: source, ...adapterOf(name, policy, recipe.seed) });
     opened[name] = { tokenizer, maxLength: info.maxLength, info, source };
@@ -91,8 +91,9 @@ export async function savePolicy(
   if (source !== undefined) await copyTextFiles(source, target);
 }
 
-async function sourceOf(
-  { model }: PolicyRecipe,
+/** The directory of a policy's model; a preset's is made in `models` where it is not there yet. */
+export async function modelDirectory(
+  model: PolicyRecipe["model"],
   recipe: Recipe,
   environment: Environment,
   models: string,

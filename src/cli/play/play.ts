@@ -10,7 +10,7 @@ import { buildTeam } from "../../teams/build.ts";
 import { namedTeams } from "../../train/teams.ts";
 import { wholeNumber } from "../numbers.ts";
 import { findRun, runsFolder } from "../runs.ts";
-import { sourceOfRun, withTrainedTeam } from "../trained-team.ts";
+import { withTrainedTeam } from "../trained-team.ts";
 import { askPerson } from "./ask.ts";
 import { playGames } from "./game.ts";
 import type { Actor } from "./others.ts";
@@ -43,9 +43,9 @@ export function playCommand(): Command {
 }
 
 async function playWithRun(given: string | undefined, options: PlayArguments, run: string): Promise<void> {
-  const source = await sourceOfRun(await findRun(run, options.runs), given);
-  await withTrainedTeam(source, async (trained) => {
-    const game = gameOfRecipe(source.resolved);
+  const place = await findRun(run, options.runs);
+  await withTrainedTeam(place, { runs: options.runs, recipe: given }, async (trained) => {
+    const game = { environment: trained.resolved.environment, team: trained.team };
     await play(game, trainedActor(game, trained), options);
   });
 }

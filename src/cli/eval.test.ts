@@ -1,0 +1,159 @@
+/** `troupe eval --policies` as a user types it, on runs of seconds. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Outcome } from "./testing/command.ts";
+import { troupe } from "./testing/command.ts";
+
+const roles = `name: roles
+environment: { name: plan-path, size: 3 }
+team:
+  roles: { scout: { policy: scout, prompt: "" }, planner: { policy: planner, prompt: "" } }
+  phases: [[scout], [planner]]
+  turns: 2
+policies: { scout: { model: { preset: nano } }, planner: { model: { preset: nano } } }
+algorithm: { name: at-grpo, samples: 2 }
+warmStart: { steps: 10, demonstrationsPerStep: 8, learningRate: 0.003 }
+train: { steps: 1, tasksPerStep: 2, learningRate: 0.001 }
+evaluation: { tasks: 4 }
+engine: { threads: 1 }
+`;
+
+const single = `extends: roles.yaml
+name: single
+team: { roles: { scout: null }, phases: [[planner]] }
+policies: { scout: null }
+`;
+
+const prompts = `extends: roles.yaml
+name: prompts
+policies: { scout: { model: { preset: nano } }, planner: { model: { preset: nano } } }
+warmStart: null
+train: { steps: 0 }
+`;
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-eval-"));
+  for (const [name, recipe] of Object.entries({ roles, single, prompts })) {
+    await writeFile(join(cwd, `${name}.yaml`), recipe);
+    expect(await troupe(["train", `${name}.yaml`], { cwd })).toMatchObject({ code: 0, stderr: "" });
+  }
+  await troupe(["train", "single.yaml", "environment.size=4", "train.steps=0", "--run", "larger"], { cwd });
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+const evaluate = (...args: readonly string[]): Promise<Outcome> => troupe(["eval", ...args], { cwd });
+
+async function playedBy(...args: readonly string[]): Promise<Record<string, string>> {
+  const { code, stdout, stderr } = await evaluate(...args, "--json");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const { roles: played } = JSON.parse(stdout) as { roles: Record<string, { weights: string }> };
+  return Object.fromEntries(Object.entries(played).map(([role, { weights }]) => [role, weights]));
+}
+
+describe("troupe eval --policies", () => {
+  it("swaps roles, and says which weights played each", async () => {
+    const { code, stdout } = await evaluate("roles", "--policies", "scout=roles:planner,planner=roles:scout");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^team +\d/m);
+    expect(stdout).toMatch(/^scout +roles:planner +after step 11 +.*step-11.planner$/m);
+    expect(stdout).toMatch(/^planner +roles:scout +after step 11 /m);
+  });
+
+  it.each([
+    [
+      "trained alone, played in the team",
+      ["roles", "--policies", "planner=single:planner"],
+      "roles:scout",
+      "single:planner",
+    ],
+    [
+      "a run alone means its role of this name",
+      ["roles", "--policies", "planner=single"],
+      "roles:scout",
+      "single:planner",
+    ],
+    [
+      "given one by one",
+      ["roles", "--policies", "planner=single", "--policies", "scout=prompts"],
+      "prompts:scout",
+      "single:planner",
+    ],
+    [
+      "an older checkpoint",
+      ["roles", "--policies", "planner=runs/roles/checkpoints/step-10:planner"],
+      "roles:scout",
+      "roles:planner",
+    ],
+    [
+      "a model directory",
+      ["roles", "--policies", "scout=runs/prompts/models/nano"],
+      "runs/prompts/models/nano",
+      "roles:planner",
+    ],
+    [
+      "a run of another team form in a recipe",
+      ["single", "--recipe", "roles.yaml"],
+      "single:planner",
+      "single:planner",
+    ],
+    ["a run in which nothing was trained", ["prompts"], "prompts:scout", "prompts:planner"],
+  ])("%s", async (_, args, scout, planner) => {
+    expect(await playedBy(...args)).toEqual({ scout, planner });
+  });
+
+  it("plays the same held-out tasks whatever the seed, and samples others", async () => {
+    const at = async (seed: string) => {
+      const { stdout } = await evaluate("roles", "--temperature", "1", "--seed", seed, "--json");
+      const { seconds: _, ...scores } = JSON.parse(stdout) as Record<string, unknown>;
+      return scores;
+    };
+    expect(await at("3")).toEqual(await at("3"));
+    expect(await at("3")).not.toEqual({ ...(await at("4")), seed: 3 });
+  });
+});
+
+describe("what eval refuses", () => {
+  const halfPair = "is half a pair; expected ROLE=RUN:NAME";
+  it.each([
+    ["half a pair", ["planner="], halfPair],
+    ["no source", ["planner"], halfPair],
+    ["no role", ["=single:planner"], halfPair],
+    ["nothing after the colon", ["planner=single:"], "`single:` is half a name; expected RUN:NAME"],
+    ["a role the team lacks", ["planer=single"], "the team has no role planer; did you mean `planner`?"],
+    ["a role twice", ["planner=single,planner=roles"], "the role planner is named twice"],
+    ["an unknown run", ["planner=singel:planner"], "there is no run singel in runs; did you mean `single`?"],
+    [
+      "an unknown role of the run",
+      ["planner=single:plannr"],
+      "single has no role and no policy plannr; did you mean `planner`?",
+    ],
+    ["a role of a model directory", ["planner=runs/prompts/models/nano:scout"], "leave `:scout` out"],
+    ["a folder that is nothing", ["planner=runs"], "neither a run (no recipe.yaml) nor a model directory"],
+  ])("%s", async (_, policies, message) => {
+    const { code, stdout, stderr } = await evaluate(
+      "roles",
+      ...policies.flatMap((text) => ["--policies", text]),
+    );
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(message);
+  });
+
+  it("a model that cannot read the boards it is to play", async () => {
+    const { code, stderr } = await evaluate("larger", "--policies", "planner=roles:planner");
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /tokenizer of roles:planner does not know \d+ of the \d+ words of plan-path: .*size=3/,
+    );
+  });
+
+  it("a run that has saved nothing yet", async () => {
+    await troupe(["train", "roles.yaml", "--run", "damaged"], { cwd });
+    await rm(join(cwd, "runs", "damaged", "checkpoints"), { recursive: true });
+    const { code, stderr } = await evaluate("roles", "--policies", "planner=damaged:planner");
+    expect(code).toBe(1);
+    expect(stderr).toContain("has no checkpoint yet");
+  });
+});

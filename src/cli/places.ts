@@ -1,0 +1,116 @@
+/** Where weights are, as a person says it: `RUN`, `RUN:NAME`, a checkpoint's folder, a model directory. */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { TroupeError } from "../errors.ts";
+import { didYouMean } from "../nearest.ts";
+import type { SavedRun, Weights } from "../train/evaluate-weights.ts";
+import {
+  adapterFile,
+  openSavedRun,
+  policyNamed,
+  weightsOfDirectory,
+  weightsOfPolicy,
+} from "../train/evaluate-weights.ts";
+import { findRun } from "./runs.ts";
+
+export type Place =
+  | { readonly kind: "run"; readonly run: SavedRun }
+  /** A model directory, or an adapter's. */
+  | { readonly kind: "model"; readonly directory: string };
+
+/** A model directory, a checkpoint of a run, or a run by its name or its folder. */
+export async function findPlace(given: string, runs: string): Promise<Place> {
+  const holds = (file: string) => existsSync(join(given, file));
+  if (holds("config.json") || holds(adapterFile)) return { kind: "model", directory: given };
+  const directory = holds("state.json") ? resolve(given, "..", "..") : await findRun(given, runs);
+  return { kind: "run", run: await openSavedRun(directory, holds("state.json") ? given : undefined) };
+}
+
+/**
+ * `planner=RUN2:planner,scout=RUN:scout`, more than once if need be, as a source for each role.
+ * @throws TroupeError `bad_arguments`: half a pair, a role named twice, or a role that the team lacks
+ */
+export function parsePolicies(
+  given: readonly string[],
+  roles: readonly string[],
+): ReadonlyMap<string, string> {
+  const sources = new Map<string, string>();
+  for (const pair of given.flatMap((text) => text.split(","))) {
+    const equals = pair.indexOf("=");
+    const [role, source] = [pair.slice(0, equals).trim(), pair.slice(equals + 1).trim()];
+    if (equals === -1 || role === "" || source === "") throw halfPair(pair);
+    if (!roles.includes(role)) {
+      const hint = didYouMean(role, roles) ?? `its roles are ${roles.join(", ")}`;
+      throw new TroupeError("bad_arguments", `--policies: the team has no role ${role}; ${hint}`);
+    }
+    if (sources.has(role))
+      throw new TroupeError("bad_arguments", `--policies: the role ${role} is named twice`);
+    sources.set(role, source);
+  }
+  return sources;
+}
+
+function halfPair(pair: string): TroupeError {
+  const expected = "expected ROLE=RUN:NAME, such as planner=plan-path:planner, and commas between them";
+  return new TroupeError("bad_arguments", `--policies: \`${pair.trim()}\` is half a pair; ${expected}`);
+}
+
+/**
+ * The weights that a source means for a role: `RUN:NAME` with a role or a policy of the run; `RUN` alone for its role of
+ * the same name, or for its only policy; a checkpoint's folder in the place of the run; a model directory.
+ */
+export async function weightsFor(
+  role: string,
+  source: string,
+  runs: string,
+  scratch: string,
+): Promise<Weights> {
+  const [given, name] = await split(source);
+  const place = await findPlace(given, runs);
+  if (place.kind === "run")
+    return weightsOfPolicy(
+      place.run,
+      name === null ? ownPolicy(place.run, role) : policyNamed(place.run, name),
+      scratch,
+    );
+  if (name === null) return weightsOfDirectory(place.directory);
+  const problem = `${given} is a model directory and has no roles or policies`;
+  throw new TroupeError("bad_arguments", `${problem}; leave \`:${name}\` out`);
+}
+
+/** A folder's name may hold colons. */
+async function split(source: string): Promise<readonly [string, string | null]> {
+  const colon = source.lastIndexOf(":");
+  if (colon === -1 || existsSync(source)) return [source, null];
+  if (colon > 0 && colon < source.length - 1) return [source.slice(0, colon), source.slice(colon + 1)];
+  throw new TroupeError("bad_arguments", `--policies: \`${source}\` is half a name; expected RUN:NAME`);
+}
+
+function ownPolicy(run: SavedRun, role: string): string {
+  const { recipe, name } = run;
+  const played = Object.hasOwn(recipe.team.roles, role) ? recipe.team.roles[role]?.policy : undefined;
+  const policies = Object.keys(recipe.policies);
+  const policy = played ?? (policies.length === 1 ? policies[0] : undefined);
+  if (policy !== undefined) return policy;
+  const roles = Object.keys(recipe.team.roles).join(", ");
+  const fix = `name a role or a policy of it, such as ${role}=${name}:${policies[0] ?? ""}`;
+  throw new TroupeError(
+    "bad_arguments",
+    `${name} has no role ${role} (its roles: ${roles}) and several policies; ${fix}`,
+  );
+}
+
+/**
+ * The weights that a role of a team plays with when a whole run, or one model, is to play it.
+ * @param policy what the role's policy is called in the recipe that is played
+ */
+export async function defaultWeights(
+  place: Place,
+  role: string,
+  policy: string,
+  scratch: string,
+): Promise<Weights> {
+  if (place.kind === "model") return weightsOfDirectory(place.directory);
+  const isKnown = Object.hasOwn(place.run.recipe.policies, policy);
+  return weightsOfPolicy(place.run, isKnown ? policy : ownPolicy(place.run, role), scratch);
+}

@@ -1,0 +1,274 @@
+/** Policies of finished runs, recombined, on the real engine: each way of sharing, in teams they were not trained in. */
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LocalEngine } from "../engines/local/local-engine.ts";
+import type { RecipeInput } from "../recipes/schema.ts";
+import type { RunResult } from "../runs/records.ts";
+import type { Scores } from "./evaluate.ts";
+import { evaluatePolicies } from "./evaluate.ts";
+import type { Cast } from "./evaluate-cast.ts";
+import { openCast } from "./evaluate-cast.ts";
+import type { Weights } from "./evaluate-weights.ts";
+import { openSavedRun, policyNamed, weightsOfDirectory, weightsOfPolicy } from "./evaluate-weights.ts";
+import type { Resolved } from "./session.ts";
+import { namedTeams } from "./teams.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { train } from "./train.ts";
+
+const nano = { model: { preset: "nano" } };
+const adapter = { rank: 2, alpha: 4 };
+const role = (policy: string, frozen = false) => ({ policy, prompt: "", maxTokens: 8, frozen });
+const warmStart = { steps: 12, demonstrationsPerStep: 8, learningRate: 0.003 };
+const brief = {
+  warmStart,
+  train: { steps: 2, tasksPerStep: 2, learningRate: 0.001 },
+  evaluation: { tasks: 12 },
+  checkpoint: { every: 12 },
+};
+
+function perRole(
+  policies: RecipeInput["policies"],
+  changes: Partial<RecipeInput> = {},
+): Partial<RecipeInput> {
+  const [scout = "", planner = ""] = Object.keys(policies);
+  const roles = { scout: role(scout), planner: role(planner) };
+  return { ...brief, policies, team: { roles, phases: [["scout"], ["planner"]], turns: 2 }, ...changes };
+}
+
+const alone = { roles: { planner: role("solo") }, phases: [["planner"]], turns: 2 };
+const recipes: Readonly<Record<string, Partial<RecipeInput>>> = {
+  shared: brief,
+  whole: perRole({ scout: nano, planner: nano }),
+  adapters: perRole({ scout: { ...nano, adapter }, planner: { ...nano, adapter } }),
+  bases: perRole(
+    { eyes: { ...nano, adapter }, legs: { ...nano, adapter } },
+    { warmStart: { ...warmStart, teach: "bases" } },
+  ),
+  single: { ...brief, policies: { solo: nano }, team: alone, algorithm: { name: "grpo", samples: 3 } },
+  sizes: perRole({ scout: nano, planner: { model: { preset: "tiny" } } }),
+  untrained: { ...brief, warmStart: undefined, train: { steps: 0, tasksPerStep: 1, learningRate: 1 } },
+  learning: perRole({ scout: nano, planner: nano }, { warmStart: undefined }),
+  frozen: perRole(
+    { scout: nano, planner: nano },
+    {
+      warmStart: undefined,
+      team: {
+        roles: { scout: role("scout", true), planner: role("planner") },
+        phases: [["scout"], ["planner"]],
+        turns: 2,
+      },
+    },
+  ),
+};
+
+let root = "";
+const results = new Map<string, RunResult>();
+/** Bytes that the engine held at the end. */
+const memory = new Map<string, number>();
+beforeAll(async () => {
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-cast-"));
+  for (const [name, changes] of Object.entries(recipes)) {
+    await using engine = closing(new LocalEngine({ threads: 1, precision: "float32" }));
+    const outcome = await train({
+      ...tinyRecipe(changes),
+      directory: path.join(root, name),
+      engine: engine.value,
+    });
+    if (outcome.status === "finished") results.set(name, outcome.result);
+    memory.set(name, engine.value.memoryBytes);
+  }
+});
+afterAll(() => fs.rm(root, { recursive: true }));
+
+function closing(value: LocalEngine): AsyncDisposable & { value: LocalEngine } {
+  return { value, [Symbol.asyncDispose]: () => value.close() };
+}
+
+async function weights(run: string, name: string): Promise<Weights> {
+  const saved = await openSavedRun(path.join(root, run));
+  return weightsOfPolicy(saved, policyNamed(saved, name), path.join(root, "scratch"));
+}
+
+interface Played {
+  readonly scores: Scores;
+  readonly policies: readonly string[];
+}
+
+async function play(
+  { recipe, environment }: Resolved,
+  cast: Cast,
+  options: { seed?: number; temperature?: number } = {},
+): Promise<Played> {
+  await using engine = closing(new LocalEngine({ threads: 1, precision: "float32" }));
+  const [own] = namedTeams(recipe, environment);
+  if (own === undefined) throw new Error("unreachable: a recipe has a team");
+  const open = await openCast(engine.value, environment, own.team, cast);
+  const setting = {
+    engine: engine.value,
+    environment,
+    ...open,
+    tasks: 12,
+    temperature: 0,
+    topP: 1,
+    ...options,
+  };
+  const { scores } = await evaluatePolicies(setting);
+  return { scores, policies: Object.keys(open.policies) };
+}
+
+async function ownCast(run: string): Promise<Cast> {
+  const { recipe } = tinyRecipe(recipes[run]);
+  const roles = Object.keys(recipe.team.roles);
+  return Object.fromEntries(
+    await Promise.all(roles.map(async (name) => [name, await weights(run, name)] as const)),
+  );
+}
+
+describe("a run's team, opened again", () => {
+  test.each(Object.keys(recipes))("%s: plays exactly as at the end of the run", async (run) => {
+    const after = results.get(run)?.table.find(({ team, moment }) => team === "team" && moment === "after");
+    const { scores } = await play(tinyRecipe(recipes[run]), await ownCast(run));
+    expect(after).toMatchObject(scores);
+  });
+
+  test("weights that roles share are loaded once", async () => {
+    expect((await play(tinyRecipe(recipes["shared"]), await ownCast("shared"))).policies).toEqual([
+      "shared:shared",
+    ]);
+    expect((await play(tinyRecipe(recipes["whole"]), await ownCast("whole"))).policies).toHaveLength(2);
+  });
+});
+
+test("a frozen policy costs no memory for training: no gradient, no moments", () => {
+  const size = results.get("frozen")?.policies["scout"]?.parameters ?? Number.NaN;
+  const more = (memory.get("learning") ?? 0) - (memory.get("frozen") ?? 0);
+  // Gradient and both moments in float32; sampled lengths differ, so caches differ a little too.
+  expect(more / (3 * 4 * size)).toBeGreaterThan(0.9);
+});
+
+describe("policies in other teams", () => {
+  const form = tinyRecipe(recipes["whole"]);
+
+  test("roles swapped", async () => {
+    const cast = { scout: await weights("whole", "planner"), planner: await weights("whole", "scout") };
+    const { scores, policies } = await play(form, cast);
+    expect(policies).toEqual(["whole:planner", "whole:scout"]);
+    const own = await play(form, await ownCast("whole"));
+    expect(scores.sampledTokens).not.toBe(own.scores.sampledTokens);
+  });
+
+  test("trained alone, played in the team; whole model beside adapters, sizes mixed", async () => {
+    for (const [scout, planner] of [
+      ["shared", "single"],
+      ["bases", "single"],
+      ["adapters", "bases"],
+      ["sizes", "sizes"],
+      ["untrained", "frozen"],
+    ] as const) {
+      const cast = { scout: await weights(scout, "scout"), planner: await weights(planner, "planner") };
+      const { scores } = await play(form, cast);
+      expect(scores.tasks).toBe(12);
+    }
+  });
+
+  test("sampling has a seed, the tasks have none", async () => {
+    const cast = await ownCast("shared");
+    const at = (seed: number) => play(tinyRecipe(recipes["shared"]), cast, { seed, temperature: 1 });
+    const [first, again, other] = [await at(1), await at(1), await at(2)];
+    expect(again.scores).toEqual(first.scores);
+    expect(other.scores).not.toEqual(first.scores);
+  });
+
+  test("an adapter's directory knows its base", async () => {
+    const { directory } = await weights("adapters", "scout");
+    const found = await weightsOfDirectory(directory);
+    expect(found.base).toBe(path.join(root, "adapters", "models", "nano"));
+    const cast = { scout: found, planner: await weights("adapters", "planner") };
+    expect((await play(form, cast)).scores).toEqual((await play(form, await ownCast("adapters"))).scores);
+    const lost = path.join(root, "lost");
+    await fs.mkdir(lost);
+    await fs.writeFile(path.join(lost, "adapter_config.json"), '{"base_model_name_or_path":"nowhere"}');
+    await expect(weightsOfDirectory(lost)).rejects.toThrow('names the base "nowhere"');
+  });
+});
+
+describe("which weights a name means", () => {
+  test("a role of the team, or a policy", async () => {
+    const run = await openSavedRun(path.join(root, "bases"));
+    expect([policyNamed(run, "scout"), policyNamed(run, "legs")]).toEqual(["eyes", "legs"]);
+    expect(() => policyNamed(run, "leg")).toThrow(
+      "bases has no role and no policy leg; did you mean `legs`?",
+    );
+    const roles = { scout: role("planner"), planner: role("scout") };
+    const crossed = {
+      ...run,
+      recipe: tinyRecipe(
+        perRole(
+          { scout: nano, planner: nano },
+          { team: { roles, phases: [["scout"], ["planner"]], turns: 1 } },
+        ),
+      ).recipe,
+    };
+    expect(() => policyNamed(crossed, "scout")).toThrow("plays with the policy planner");
+  });
+
+  test("a trained policy is in the newest checkpoint, a frozen one where it began", async () => {
+    expect(await weights("frozen", "planner")).toMatchObject({
+      directory: path.join(root, "frozen", "checkpoints", "step-2", "planner"),
+      step: 2,
+    });
+    const began = path.join(root, "frozen", "models", "nano");
+    expect(await weights("frozen", "scout")).toMatchObject({ directory: began, base: null, step: null });
+    expect(results.get("frozen")?.policies["scout"]?.directory).toBe(path.join("models", "nano"));
+    expect(await fs.readdir(path.join(root, "frozen", "checkpoints", "step-2"))).not.toContain("scout");
+  });
+
+  test("an older checkpoint, and a run that has none", async () => {
+    const at = path.join(root, "whole", "checkpoints", "step-12");
+    const older = await openSavedRun(path.join(root, "whole"), at);
+    expect(await weightsOfPolicy(older, "scout", root)).toMatchObject({
+      directory: path.join(at, "scout"),
+      step: 12,
+    });
+    for (const run of ["whole", "bases"]) {
+      const bare = path.join(root, `bare-${run}`);
+      await fs.mkdir(bare);
+      await fs.copyFile(path.join(root, run, "recipe.yaml"), path.join(bare, "recipe.yaml"));
+      const saved = await openSavedRun(bare);
+      await expect(weightsOfPolicy(saved, policyNamed(saved, "scout"), root)).rejects.toThrow(
+        "has no checkpoint yet",
+      );
+    }
+  });
+
+  test("an untrained model that was removed is made again, the same", async () => {
+    const copy = path.join(root, "copy");
+    await fs.cp(path.join(root, "untrained"), copy, { recursive: true });
+    await fs.rm(path.join(copy, "models"), { recursive: true });
+    const { directory } = await weightsOfPolicy(
+      await openSavedRun(copy),
+      "shared",
+      path.join(root, "scratch"),
+    );
+    const [made, first] = [directory, path.join(root, "untrained", "models", "nano")].map((folder) =>
+      fs.readFile(path.join(folder, "model.safetensors")),
+    );
+    expect(await made).toEqual(await first);
+  });
+
+  test("a recipe that is none", async () => {
+    const bad = path.join(root, "bad");
+    await fs.mkdir(bad);
+    await fs.writeFile(path.join(bad, "recipe.yaml"), "{{{");
+    await expect(openSavedRun(bad)).rejects.toThrow("is not what this Troupe writes");
+  });
+});
+
+test("weights that do not know the environment's words are refused, with the words and where they were trained", async () => {
+  const larger = tinyRecipe({ ...recipes["whole"], environment: { name: "plan-path", size: 5 } });
+  await expect(play(larger, await ownCast("whole"))).rejects.toThrow(
+    /tokenizer of whole:scout does not know \d+ of the \d+ words of plan-path: .*a5.* trained on plan-path size=4/,
+  );
+});

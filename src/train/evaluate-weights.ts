@@ -1,0 +1,166 @@
+/** Finds weights: those of a run's policy, trained or not, or those of a directory. Nothing is loaded here. */
+import fs from "node:fs/promises";
+import path from "node:path";
+import { parse } from "yaml";
+import { createEnvironment } from "../environments/registry.ts";
+import { TroupeError } from "../errors.ts";
+import { didYouMean } from "../nearest.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import { recipeSchema } from "../recipes/schema.ts";
+import { latestCheckpoint, readCheckpoint } from "../runs/checkpoints.ts";
+import type { Checkpoint } from "../runs/checkpoints.ts";
+import { layoutOf } from "../runs/layout.ts";
+import { readRecipeText } from "../runs/read.ts";
+import { readObject } from "../text/files.ts";
+import { basesOf, taughtModel } from "./bases.ts";
+import { modelDirectory } from "./policies.ts";
+import { trainedPolicies } from "./teams.ts";
+
+/** What a policy is made from. */
+export interface Weights {
+  /** For people: `plan-path:planner`, or the directory. */
+  readonly label: string;
+  /** A model directory, or the directory of an adapter. */
+  readonly directory: string;
+  /** The model directory below an adapter; null: no adapter. */
+  readonly base: string | null;
+  /** The run's step after which they were saved; null: as the policy began, or no run. */
+  readonly step: number | null;
+  /** The environment of the run, with its options; null: no run. */
+  readonly environment: Recipe["environment"] | null;
+}
+
+/** A run as far as its policies are concerned, finished or not. */
+export interface SavedRun {
+  readonly directory: string;
+  readonly name: string;
+  readonly recipe: Recipe;
+  readonly checkpoint: Checkpoint | null;
+}
+
+/**
+ * @param checkpoint one of the run's checkpoints; default: the newest
+ * @throws TroupeError `bad_run` where the folder or the checkpoint is damaged
+ */
+export async function openSavedRun(directory: string, checkpoint?: string): Promise<SavedRun> {
+  const recipe = recipeSchema.safeParse(parsed(await readRecipeText(directory)));
+  if (!recipe.success) {
+    const file = layoutOf(directory).recipe;
+    const [issue] = recipe.error.issues;
+    const problem = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "unexpected"}`;
+    throw new TroupeError("bad_run", `${file} is not what this Troupe writes (${problem})`);
+  }
+  const found = await (checkpoint === undefined
+    ? latestCheckpoint(layoutOf(directory).checkpoints)
+    : readCheckpoint(checkpoint));
+  return { directory, name: path.basename(directory), recipe: recipe.data, checkpoint: found };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The policy that a name means: that of the team's role of this name, or else the policy itself.
+ * @throws TroupeError `bad_arguments`: neither, or a role and a policy that are not the same
+ */
+export function policyNamed({ name: run, recipe }: SavedRun, name: string): string {
+  const { roles } = recipe.team;
+  const played = Object.hasOwn(roles, name) ? roles[name]?.policy : undefined;
+  const isPolicy = Object.hasOwn(recipe.policies, name);
+  if (played !== undefined && isPolicy && played !== name) {
+    const both = `in ${run}, the role ${name} plays with the policy ${played}, and there is another policy ${name}`;
+    throw new TroupeError("bad_arguments", `${both}; give the directory of the one you mean`);
+  }
+  if (played !== undefined || isPolicy) return played ?? name;
+  const known = { roles: Object.keys(roles), policies: Object.keys(recipe.policies) };
+  const hint =
+    didYouMean(name, [...known.roles, ...known.policies]) ??
+    `its roles are ${known.roles.join(", ")}, its policies ${known.policies.join(", ")}`;
+  throw new TroupeError("bad_arguments", `${run} has no role and no policy ${name}; ${hint}`);
+}
+
+/**
+ * Where the weights of a run's policy are: in the checkpoint, or, of one that is not trained, where it began.
+ * @param scratch folder for an untrained model that the run's folder has lost; it is made again, the same
+ * @throws TroupeError `bad_run` where there are none yet, or a folder is gone
+ */
+export async function weightsOfPolicy(run: SavedRun, policy: string, scratch: string): Promise<Weights> {
+  const { name, recipe, checkpoint } = run;
+  const label = `${name}:${policy}`;
+  const beginning = await beginningOf(run, policy, scratch);
+  const common = { label, environment: recipe.environment };
+  const saved = checkpoint?.state.policies[policy];
+  if (checkpoint === null || saved === undefined) {
+    return { ...common, directory: beginning, base: null, step: null };
+  }
+  const directory = path.join(checkpoint.directory, saved.model);
+  const base = recipe.policies[policy]?.adapter === undefined ? null : beginning;
+  return { ...common, directory, base, step: checkpoint.state.step };
+}
+
+/** The model directory that a policy began from; with a warm start of bases the taught one. */
+async function beginningOf(run: SavedRun, policy: string, scratch: string): Promise<string> {
+  const { recipe, directory, checkpoint } = run;
+  const { models } = layoutOf(directory);
+  const base = basesOf(recipe).get(policy);
+  if (checkpoint === null && (base !== undefined || trainedPolicies(recipe).has(policy))) {
+    const fix = "train it further, or wait until it makes one";
+    throw new TroupeError(
+      "bad_run",
+      `${directory} has no checkpoint yet, so nothing of ${policy} is saved; ${fix}`,
+    );
+  }
+  if (base !== undefined) {
+    const taught = taughtModel(models, base);
+    if (await exists(taught)) return taught;
+    return path.join(checkpoint?.directory ?? directory, checkpoint?.state.policies[base]?.model ?? base);
+  }
+  const settings = recipe.policies[policy];
+  if (settings === undefined) throw new TroupeError("internal", `${run.name} has no policy ${policy}`);
+  return beginningModel(run, settings, scratch);
+}
+
+async function beginningModel(
+  { directory, name, recipe }: SavedRun,
+  { model }: Recipe["policies"][string],
+  scratch: string,
+): Promise<string> {
+  if ("preset" in model) {
+    const made = path.join(layoutOf(directory).models, model.preset);
+    if (await exists(made)) return made;
+    const { name: environment, ...options } = recipe.environment;
+    return modelDirectory(model, recipe, createEnvironment(environment, options), path.join(scratch, name));
+  }
+  const place = path.resolve(model.path);
+  if (await exists(place)) return place;
+  const where = `${name} began from the model directory ${model.path}, which is not there`;
+  throw new TroupeError(
+    "bad_run",
+    `${where}; paths of recipes are seen from the working directory, so run this in the folder that ${name} was trained in`,
+  );
+}
+
+/**
+ * The weights of a model directory or of an adapter's; an adapter's base is where its adapter_config.json says.
+ * @throws TroupeError `bad_model` where the base is not there
+ */
+export async function weightsOfDirectory(directory: string): Promise<Weights> {
+  const common = { label: directory, directory, step: null, environment: null };
+  if (!(await exists(path.join(directory, adapterFile)))) return { ...common, base: null };
+  const base = readObject(directory, adapterFile)["base_model_name_or_path"];
+  if (typeof base === "string" && (await exists(path.join(base, "config.json")))) return { ...common, base };
+  const named = `names the base ${JSON.stringify(base)}, and there is no model directory of this name`;
+  const fix = "name the run and the policy, RUN:POLICY, or correct the file";
+  throw new TroupeError("bad_model", `${path.join(directory, adapterFile)} ${named}; ${fix}`);
+}
+
+export const adapterFile = "adapter_config.json";
+
+async function exists(place: string): Promise<boolean> {
+  return (await fs.stat(place).catch(() => null)) !== null;
+}
