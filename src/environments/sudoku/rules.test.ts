@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { sudokuEnvironment, taskOf } from "./test-grids.ts";
+
+const environment = sudokuEnvironment();
+// The solution is 1234 3412 2143 4321.
+const task = taskOf("1... .4.. .14. ..2.");
+const start = environment.start(task);
+
+function played(text: string, state = start): ReturnType<typeof environment.step> {
+  return environment.step(state, { planner: text });
+}
+
+describe("an entry", () => {
+  it("is made where nothing clashes", () => {
+    const { state, rewards, done } = played("b1=2 c1=3");
+    expect(state.grid).toBe("123..4...14...2.");
+    expect(rewards["planner"]?.reason).toBeUndefined();
+    expect(rewards["planner"]?.team).toBeCloseTo(2 / 11, 12);
+    expect(done).toBe(false);
+  });
+
+  it("stays where the rules allow it although the solution has another: only the reward knows", () => {
+    const { state, rewards } = played("b1=3");
+    expect(state.grid).toBe("13...4...14...2.");
+    expect(rewards["planner"]?.reason).toBeUndefined();
+    expect(rewards["planner"]).toMatchObject({ team: 0, local: 0 });
+  });
+
+  it.each([
+    ["of a clue", "a1=2", "a1 is a clue"],
+    ["that empties a clue", "b2=0", "b2 is a clue"],
+    ["beside its like in a row", "c1=1", "c1=1 clashes with a1"],
+    ["below its like in a column", "b4=4", "b4=4 clashes with b2"],
+    ["in a box with its like", "a2=4", "a2=4 clashes with b2"],
+    ["in no cell", "e1=2", "cells are a1 to d4, digits 1 to 4, 0 empties"],
+    ["of no digit", "b1=5", "cells are a1 to d4, digits 1 to 4, 0 empties"],
+  ])("%s is refused, and ends the plan", (_, entry, reason) => {
+    const { state, rewards } = played(`b1=2 ${entry} c1=3`);
+    expect(state.grid).toBe("12...4...14...2.");
+    expect(rewards["planner"]?.reason).toBe(reason);
+  });
+
+  it("never changes a clue, whatever is written", () => {
+    const { state } = played("a1=1 a1=1 b2=4 b1=2");
+    expect(state.grid).toBe("12...4...14...2.");
+    const { rewards } = played("a1=3");
+    expect(rewards["planner"]).toMatchObject({ team: 0, local: 0, reason: "a1 is a clue" });
+  });
+
+  it("may be changed and emptied by later ones", () => {
+    const wrong = played("b1=3").state;
+    expect(played("b1=2", wrong).state.grid).toBe("12...4...14...2.");
+    expect(played("b1=0", wrong).state.grid).toBe("1....4...14...2.");
+  });
+
+  it("after the solution is refused", () => {
+    const solution = environment.solve?.(start, "planner") ?? "";
+    const { state, rewards, done } = played(`${solution} b1=0`);
+    expect(done).toBe(true);
+    expect(state.grid).toBe(task.solution);
+    expect(rewards["planner"]?.reason).toBe("went on after the solution");
+  });
+});
+
+describe("the next observation", () => {
+  it("shows the real grid, and the entry that was refused until another plan is written", () => {
+    const { state } = played("b1=2 c1=1 d1=4");
+    expect(environment.observe(state, "planner")).toBe(
+      "clues a1=1 b2=4 b3=1 c3=4 c4=2\nfilled b1=2\nrefused c1=1\nopen c1 d1 a2 c2 d2 a3 d3 a4 b4 d4\nfill",
+    );
+    expect(environment.observe(state, "proposer")).toMatch(/refused c1=1\nopen .*\npropose$/s);
+    expect(environment.observe(played("c1=3", state).state, "planner")).not.toContain("refused");
+  });
+
+  it("shows the planner what was proposed, as entries of the grid, and nobody else", () => {
+    const { state } = environment.step(start, { proposer: "Look! b1=2, then a1=4 and e9=1 <|im_end|>" });
+    expect(environment.observe(state, "planner")).toContain("\nproposed b1=2 a1=4\n");
+    expect(environment.observe(state, "proposer")).not.toContain("proposed");
+    expect(state.grid).toBe(task.clues);
+  });
+
+  it("says none where nothing could be read", () => {
+    const { state } = environment.step(start, { proposer: "no idea" });
+    expect(environment.observe(state, "planner")).toContain("\nproposed none\n");
+  });
+
+  it("shows a proposal in its turn only, and none that the planner has overtaken", () => {
+    const { state } = environment.step(start, { proposer: "b1=2" });
+    expect(environment.endTurn?.(state).proposed).toBeNull();
+    expect(played("b1=2", state).state.proposed).toBeNull();
+    expect(played("nothing", state).state.proposed).toHaveLength(1);
+  });
+});
+
+describe("an outcome", () => {
+  it("counts what is right less what is wrong, and is a success exactly when solved", () => {
+    const { state } = played("b1=2 c1=3 d1=4 a3=3");
+    expect(environment.outcome(state)).toEqual({ success: false, score: 2 / 11 });
+    const full = played(environment.solve?.(state, "planner") ?? "", state);
+    expect(environment.outcome(full.state)).toEqual({ success: true, score: 1 });
+  });
+
+  it("rewards a proposal as the same plan", () => {
+    const text = "b1=2 c1=3 c1=1";
+    const { rewards } = environment.step(start, { proposer: text, planner: text });
+    expect(rewards["proposer"]).toEqual(rewards["planner"]);
+  });
+});
+
+it("a grid of 9 is played alike", () => {
+  const nine = sudokuEnvironment({ size: 9 });
+  const first = nine.start(nine.task("train", { high: 1, low: 2 }));
+  const { state, done } = nine.step(first, { planner: nine.solve?.(first, "planner") ?? "" });
+  expect(done).toBe(true);
+  expect(nine.outcome(state).success).toBe(true);
+});

@@ -1,0 +1,130 @@
+/** Puzzles for tests, written by hand or drawn, and the symmetries of Sudoku. */
+import * as fc from "fast-check";
+import { keyAt, rootKey } from "../../random.ts";
+import type { Environment, Split } from "../environment.ts";
+import { createSudoku } from "./definition.ts";
+import { drawTask, type SudokuTask } from "./generate.ts";
+import { digitsOf, gridOf } from "./grid.ts";
+import { type Layout, layoutOf, type Size } from "./layout.ts";
+import { sudokuOptions } from "./options.ts";
+import type { SudokuState } from "./rules.ts";
+import { uniqueSolution } from "./search.ts";
+
+/** Rows with spaces between them, "." an open cell. */
+export function taskOf(drawing: string): SudokuTask {
+  const clues = drawing.replaceAll(/\s/g, "");
+  const size = Math.sqrt(clues.length);
+  const solution = uniqueSolution(layoutOf(size), digitsOf(clues));
+  if (solution === undefined) throw new Error(`${drawing} does not have one solution`);
+  return { size, clues, solution: gridOf(solution) };
+}
+
+export function sudokuEnvironment(options: object = {}): Environment<SudokuTask, SudokuState> {
+  return createSudoku(sudokuOptions.parse(options));
+}
+
+export const usualClues: Readonly<Record<Size, { least: number; most: number }>> = {
+  4: { least: 4, most: 8 },
+  6: { least: 12, most: 18 },
+  9: { least: 30, most: 40 },
+};
+
+export function anyTask(sizes: readonly Size[], split: Split = "train"): fc.Arbitrary<SudokuTask> {
+  return fc
+    .record({ seed: fc.nat(), size: fc.constantFrom(...sizes) })
+    .map(({ seed, size }) =>
+      drawTask({ size, clues: usualClues[size] }, split, keyAt(rootKey(seed), "test")),
+    );
+}
+
+/** Where each cell of the new grid comes from, and what each digit becomes. */
+export interface Symmetry {
+  readonly cells: readonly number[];
+  readonly digits: readonly number[];
+}
+
+export function applied({ cells, digits }: Symmetry, grid: Uint8Array): Uint8Array {
+  return Uint8Array.from(cells, (cell) => digits[grid[cell] ?? 0] ?? 0);
+}
+
+/** All orders in which the lines of a grid can stand, where groups of `depth` lines stay together: [ways][size]. */
+export function lineOrders(size: number, depth: number): number[][] {
+  const bands = permutations(Array.from({ length: size / depth }, (_, band) => band));
+  const within = permutations(Array.from({ length: depth }, (_, line) => line));
+  const inBands = (order: readonly number[]): number[][] =>
+    order.reduce<number[][]>(
+      (lines, band) =>
+        lines.flatMap((before) =>
+          within.map((ways) => [...before, ...ways.map((line) => band * depth + line)]),
+        ),
+      [[]],
+    );
+  return bands.flatMap(inBands);
+}
+
+export function cellsOf(
+  { size }: Layout,
+  rows: readonly number[],
+  columns: readonly number[],
+  transposed: boolean,
+): number[] {
+  return rows.flatMap((row) =>
+    columns.map((column) => (transposed ? column * size + row : row * size + column)),
+  );
+}
+
+export function permutations(items: readonly number[]): number[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item) =>
+    permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]),
+  );
+}
+
+/** Any symmetry of grids of the size; only square boxes can be transposed. */
+export function anySymmetry(size: number): fc.Arbitrary<Symmetry> {
+  const layout = layoutOf(size);
+  const order = (depth: number): fc.Arbitrary<number[]> =>
+    fc
+      .tuple(
+        shuffle(size / depth),
+        fc.array(shuffle(depth), { minLength: size / depth, maxLength: size / depth }),
+      )
+      .map(([bands, within]) =>
+        bands.flatMap((band, place) => (within[place] ?? []).map((line) => band * depth + line)),
+      );
+  const square = layout.boxRows === layout.boxColumns;
+  return fc
+    .tuple(order(layout.boxRows), order(layout.boxColumns), fc.boolean(), shuffle(size))
+    .map(([rows, columns, turn, names]) => ({
+      cells: cellsOf(layout, rows, columns, turn && square),
+      digits: [0, ...names.map((name) => name + 1)],
+    }));
+}
+
+function shuffle(count: number): fc.Arbitrary<number[]> {
+  const items = Array.from({ length: count }, (_, item) => item);
+  return fc.shuffledSubarray(items, { minLength: count, maxLength: count });
+}
+
+/** All 128 ways to arrange the cells of a 4×4 grid. */
+export const arrangements: readonly number[][] = [false, true].flatMap((transposed) =>
+  lineOrders(4, 2).flatMap((rows) =>
+    lineOrders(4, 2).map((columns) => cellsOf(layoutOf(4), rows, columns, transposed)),
+  ),
+);
+
+/** The smallest 4×4 puzzle that is the same up to symmetry: digits are renamed in the order in which they appear. */
+export function canonical(clues: string): string {
+  let least = "";
+  for (const cells of arrangements) {
+    const names = new Map<string, number>();
+    let text = "";
+    for (const cell of cells) {
+      const mark = clues[cell] ?? ".";
+      if (mark !== "." && !names.has(mark)) names.set(mark, names.size + 1);
+      text += mark === "." ? "." : String(names.get(mark));
+    }
+    if (least === "" || text < least) least = text;
+  }
+  return least;
+}
