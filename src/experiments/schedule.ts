@@ -19,14 +19,16 @@ export async function runAll<Item>(plan: Plan<Item>): Promise<Map<Item, End>> {
   const running = new Set<Promise<void>>();
   const isReady = (item: Item) => plan.needs(item).every((need) => !waiting.has(need) && isOver(need));
   const isOver = (need: Item) => !plan.items.includes(need) || ended.get(need) === "done";
+  const finish = async (item: Item): Promise<void> => {
+    ended.set(item, await plan.run(item));
+  };
   for (;;) {
     while (running.size < plan.jobs && !plan.stop.aborted) {
       const next = [...waiting].find(isReady);
       if (next === undefined) break;
       waiting.delete(next);
-      const job = plan.run(next).then((end) => void ended.set(next, end));
-      const tracked: Promise<void> = job.finally(() => running.delete(tracked));
-      running.add(tracked);
+      const job: Promise<void> = finish(next).finally(() => running.delete(job));
+      running.add(job);
     }
     if (running.size === 0) return ended;
     await Promise.race(running);

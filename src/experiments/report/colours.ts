@@ -5,16 +5,15 @@ import type { ReportRecord } from "../records.ts";
 export const colours = 9;
 const greys = 4;
 
-/** The class of a row's colour, `c3` or `g0`. */
+/** The class of a row's colour, `c3` or `g0`. The points of one line are told apart, not those of all lines. */
 export function colourOf({ rows }: ReportRecord, row: string): string {
-  const kind = rows.find(({ name }) => name === row)?.kind;
-  const alike = rows.filter((each) => each.kind === kind);
+  const own = rows.find(({ name }) => name === row);
+  const alike = rows.filter(({ kind, point }) => kind === own?.kind && point?.of === own?.point?.of);
   const index = Math.max(
     0,
     alike.findIndex(({ name }) => name === row),
   );
-  if (kind === "evaluate") return `g${index % greys}`;
-  return `c${index % colours}`;
+  return own?.kind === "evaluate" ? `g${index % greys}` : colourAt(index);
 }
 
 export function colourAt(index: number): string {

@@ -1,4 +1,5 @@
 /** Learning curves of one column: a line per row, the mean over seeds, in a band from the lowest to the highest seed. */
+import type { ReportRecord } from "../records.ts";
 import { colourOf } from "./colours.ts";
 import type { Child, Markup } from "./markup.ts";
 import { element, path } from "./markup.ts";
@@ -12,9 +13,9 @@ const [left, right, top, bottom] = [34, 8, 8, 34];
 
 const y = (share: number): number => top + (height - top - bottom) * (1 - share);
 
-/** Null: nothing of the column was trained yet. */
-export function curveChart(summary: Summary, column: string): Markup | null {
-  const rows = summary.record.rows.map(({ name, title }) => ({
+/** Null: nothing of the rows in the column was trained yet. */
+export function curveChart(summary: Summary, column: string, shown: ReportRecord["rows"]): Markup | null {
+  const rows = shown.map(({ name, title }) => ({
     name,
     title,
     entry: entryAt(summary, name, column),

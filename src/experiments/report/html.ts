@@ -1,5 +1,5 @@
 /** The report as one HTML page that needs nothing else: charts are SVG in the page, there are no scripts. */
-import { showCount, showDuration } from "../../format.ts";
+import { showDuration, showLarge } from "../../format.ts";
 import { barChart } from "./bars.ts";
 import { colourAt, colourOf } from "./colours.ts";
 import { curveChart } from "./curves.ts";
@@ -7,6 +7,7 @@ import type { Child, Markup } from "./markup.ts";
 import { element, render } from "./markup.ts";
 import { pointChart } from "./points.ts";
 import { style } from "./style.ts";
+import type { ReportRecord } from "../records.ts";
 import type { Summary } from "./summary.ts";
 import { seriesOf, totalSeconds } from "./summary.ts";
 import { costTable, mainTable, publishedTable, seedTable } from "./tables.ts";
@@ -18,8 +19,8 @@ export function htmlOf(summary: Summary): string {
     problems(summary),
     results(summary),
     bars(summary),
-    curves(summary),
     series(summary),
+    curves(summary),
     published(summary),
     costs(summary),
     origin(summary),
@@ -42,7 +43,7 @@ function header({ record, counts }: Summary): Child {
     [`${counts.done} of ${record.cells.length}`, "cells done"],
     [showDuration(totalSeconds(record)), "of computing"],
     [
-      showCount(record.cells.reduce((sum, { numbers }) => sum + (numbers?.tokens.sampled ?? 0), 0)),
+      showLarge(record.cells.reduce((sum, { numbers }) => sum + (numbers?.tokens.sampled ?? 0), 0)),
       "tokens sampled in training",
     ],
   ];
@@ -66,7 +67,7 @@ function problems({ counts, problems: failed }: Summary): Child {
     "div",
     { class: "card alert" },
     element("b", {}, "Not complete: "),
-    `${counts.failed} cells failed, ${counts.missing} are missing.`,
+    text.incompleteText(counts),
     items.length === 0 ? null : element("ul", {}, items),
   );
 }
@@ -80,32 +81,13 @@ function results(summary: Summary): Child {
   );
 }
 
+/** Rows that are points of a line have a chart of their own. */
 function bars(summary: Summary): Child {
+  if (summary.record.rows.every(({ point }) => point !== undefined)) return null;
   const note =
     "Bars: mean over seeds. Whiskers: the 95 % interval of the table. Dots: the seeds. Grey: nothing is trained in the row.";
-  return section(
-    "Success",
-    note,
-    panels(summary, ({ name }) => barChart(summary, name)),
-  );
-}
-
-function curves(summary: Summary): Child {
-  const charts = summary.record.columns.map(({ name }) => curveChart(summary, name));
-  if (charts.every((chart) => chart === null)) return null;
-  const note =
-    "Held-out success during reinforcement: the mean over seeds, in a band from the lowest to the highest seed. Dashed: rows " +
-    "in which nothing is trained. Evaluations on the way may have fewer tasks than those at the end.";
-  return section(
-    "Learning curves",
-    note,
-    panels(summary, ({ name }) => curveChart(summary, name)),
-    element(
-      "div",
-      { class: "legend" },
-      summary.record.rows.map(({ name, title }) => chip(colourOf(summary.record, name), title)),
-    ),
-  );
+  const charts = summary.record.columns.map(({ name, title }) => card(title, barChart(summary, name)));
+  return section("Success", note, panels(charts));
 }
 
 function series(summary: Summary): Child {
@@ -113,13 +95,48 @@ function series(summary: Summary): Child {
   if (lines.length === 0) return null;
   const { columns } = summary.record;
   const charts = lines.map((each) => card(each.of, pointChart(summary, each)));
-  const legend = columns.map(({ title }, index) => chip(colourAt(index), title));
-  return section(
-    "Scaling",
-    "Mean over seeds with its 95 % interval.",
-    element("div", { class: "panels" }, charts),
-    columns.length < 2 ? null : element("div", { class: "legend" }, legend),
-  );
+  const chips = columns.map(({ title }, index) => chip(colourAt(index), title));
+  const note = "Mean over seeds with its 95 % interval.";
+  return section("Scaling", note, panels(charts), columns.length < 2 ? null : legend(chips));
+}
+
+function curves(summary: Summary): Child {
+  const groups = curveGroups(summary.record);
+  const charts = groups.flatMap((group) => groupCurves(summary, group));
+  if (charts.length === 0) return null;
+  const note =
+    "Held-out success during reinforcement: the mean over seeds, in a band from the lowest to the highest seed. Dashed: rows " +
+    "in which nothing is trained. Evaluations on the way may have fewer tasks than those at the end.";
+  const [first] = groups;
+  const shared = groups.length > 1 || first === undefined ? null : rowLegend(summary, first.rows);
+  return section("Learning curves", note, panels(charts), shared);
+}
+
+interface CurveGroup {
+  /** Empty: all rows. */
+  readonly of: string;
+  readonly rows: ReportRecord["rows"];
+}
+
+/** The points of each line together; without such, all rows. */
+function curveGroups(record: ReportRecord): CurveGroup[] {
+  const lines = seriesOf(record);
+  if (lines.length === 0) return [{ of: "", rows: record.rows }];
+  return lines.map(({ of }) => ({ of, rows: record.rows.filter(({ point }) => point?.of === of) }));
+}
+
+function groupCurves(summary: Summary, { of, rows }: CurveGroup): Markup[] {
+  const { columns } = summary.record;
+  return columns.flatMap(({ name, title }) => {
+    const chart = curveChart(summary, name, rows);
+    if (chart === null) return [];
+    if (of === "") return [card(title, chart)];
+    return [card(columns.length === 1 ? of : `${of}, ${title}`, chart, rowLegend(summary, rows))];
+  });
+}
+
+function rowLegend({ record }: Summary, rows: ReportRecord["rows"]): Markup {
+  return legend(rows.map(({ name, title }) => chip(colourOf(record, name), title)));
 }
 
 function published(summary: Summary): Child {
@@ -163,19 +180,16 @@ function section(title: string, note: string, ...children: readonly Child[]): Ma
   return element("section", {}, element("h2", {}, title), element("p", { class: "note" }, note), children);
 }
 
-function panels(
-  { record }: Summary,
-  chart: (column: { readonly name: string; readonly title: string }) => Markup | null,
-): Markup {
-  const cards = record.columns.map((column) => {
-    const drawn = chart(column);
-    return drawn === null ? null : card(column.title, drawn);
-  });
+function panels(cards: readonly Markup[]): Markup {
   return element("div", { class: "panels" }, cards);
 }
 
-function card(title: string, chart: Markup): Markup {
-  return element("div", { class: "card" }, element("h3", {}, title), chart);
+function card(title: string, ...children: readonly Child[]): Markup {
+  return element("div", { class: "card" }, element("h3", {}, title), children);
+}
+
+function legend(chips: readonly Markup[]): Markup {
+  return element("div", { class: "legend" }, chips);
 }
 
 function chip(colour: string, title: string): Markup {

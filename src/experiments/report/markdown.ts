@@ -60,7 +60,7 @@ function problemParts({ problems, counts }: Summary): string[] {
     ({ row, column, seed, problem = "" }) =>
       `${column}, ${row}, seed ${seed}: ${problem.replaceAll(/\s+/g, " ")}`,
   );
-  return [`**Not complete:** ${counts.failed} cells failed, ${counts.missing} are missing.`, list(lines)];
+  return [`**Not complete:** ${text.incompleteText(counts)}`, list(lines)];
 }
 
 function publishedParts({ record }: Summary): string[] {

@@ -26,8 +26,8 @@ export function element(name: string, attributes: Attributes, ...children: reado
 export function render(child: Child): string {
   if (child === null) return "";
   if (child instanceof Markup) return child.text;
-  if (Array.isArray(child)) return child.map((each) => render(each as Child)).join("");
-  return escaped(String(child));
+  if (typeof child === "string" || typeof child === "number") return escaped(String(child));
+  return child.map(render).join("");
 }
 
 function escaped(text: string): string {

@@ -26,16 +26,16 @@ main { max-width: 1120px; margin: 0 auto; }
 h1 { font-size: 1.9rem; line-height: 1.2; letter-spacing: -0.015em; margin: 0 0 0.5rem; }
 h2 { font-size: 1.15rem; letter-spacing: -0.005em; margin: 2.6rem 0 0.35rem; }
 h3 { font-size: 0.95rem; margin: 0 0 0.7rem; }
-p { margin: 0 0 0.7rem; max-width: 74ch; }
+p { margin: 0 0 0.7rem; max-width: 84ch; }
 .lead { font-size: 1.05rem; color: var(--soft); }
-.note { color: var(--soft); font-size: 0.87rem; }
+.note { color: var(--soft); font-size: 0.87rem; max-width: 100ch; }
 .facts { display: flex; flex-wrap: wrap; gap: 0.5rem 2.4rem; margin: 1.4rem 0 0; padding: 0; list-style: none; }
 .facts b { display: block; font-size: 1.35rem; font-weight: 650; font-variant-numeric: tabular-nums; line-height: 1.25; }
 .facts span { color: var(--soft); font-size: 0.85rem; }
 .card { background: var(--card); border: 1px solid var(--rule); border-radius: 10px; padding: 1.1rem 1.2rem; }
 .scroll { overflow-x: auto; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(290px, 1fr)); gap: 1rem; margin-top: 0.9rem; }
-.panels .card { max-width: 560px; }
+.panels .card { max-width: 460px; }
 .alert { background: var(--bad-card); border-color: var(--bad); margin-top: 1.4rem; }
 .alert ul { margin: 0.4rem 0 0; padding-left: 1.2rem; font-size: 0.87rem; }
 .alert li { overflow-wrap: anywhere; }
@@ -63,7 +63,8 @@ svg .grid { stroke: var(--rule); stroke-width: 1; }
 svg .tick { fill: var(--soft); font-size: 10.5px; }
 svg .label { fill: var(--ink); font-size: 12px; }
 svg .value { fill: var(--ink); font-size: 12px; font-variant-numeric: tabular-nums; }
-svg .best .label, svg .best .value { font-weight: 700; }
+svg .best .label, svg .best .value { font-weight: 650; }
+svg .flag { fill: var(--bad); font-size: 10.5px; font-weight: 400; white-space: pre; }
 svg .track { fill: var(--track); }
 svg .bar { fill: var(--own); }
 svg .whisker { stroke: var(--whisker); stroke-width: 1.3; }

@@ -19,7 +19,8 @@ export function mainTable(summary: Summary): Markup {
 
 /** The title of a row with its colour on the charts. */
 export function rowTitle(summary: Summary, row: string, title: string): Markup {
-  const chip = element("span", { class: `chip ${colourOf(summary.record, row)}` });
+  const isShown = summary.record.rows.some(({ name }) => name === row);
+  const chip = element("span", { class: isShown ? `chip ${colourOf(summary.record, row)}` : "chip" });
   return element("th", { scope: "row" }, chip, title);
 }
 
@@ -47,7 +48,7 @@ function mainCell(summary: Summary, entry: Entry | undefined): Markup {
 export function seedTable(summary: Summary): Markup {
   const { rows, columns, seeds } = summary.record;
   const body = columns.flatMap((column) =>
-    rows.map(({ name, title }) => {
+    rows.map(({ name, title }): [string, ...Child[]] => {
       const entry = entryAt(summary, name, column.name);
       const bySeed = new Map(entry?.seeds.map((seed, index) => [seed, entry.numbers[index]?.success]));
       const values = seeds.map((seed) => {
@@ -55,18 +56,18 @@ export function seedTable(summary: Summary): Markup {
         return right(value === undefined ? "–" : text.perCent(value));
       });
       const pooled = right(entry?.success ? text.pooledText(entry.success) : "");
-      return [element("td", {}, column.title), rowTitle(summary, name, title), ...values, pooled];
+      return [column.title, rowTitle(summary, name, title), ...values, pooled];
     }),
   );
-  return table(["", "", ...seeds.map((seed) => `seed ${seed}`), "all tasks together"], body, 2);
+  return table(["", "", ...seeds.map((seed) => `seed ${seed}`), "all tasks together"], grouped(body), 2);
 }
 
 export function costTable(summary: Summary): Markup {
-  const body = costsOf(summary.record).map((cost) => {
+  const body = costsOf(summary.record).map((cost): [string, ...Child[]] => {
     const [column = "", , ...numbers] = text.costCells(cost);
-    return [element("td", {}, column), rowTitle(summary, cost.row, cost.title), ...numbers.map(right)];
+    return [column, rowTitle(summary, cost.row, cost.title), ...numbers.map(right)];
   });
-  return table(text.costTitles, body, 2);
+  return table(text.costTitles, grouped(body), 2);
 }
 
 export function publishedTable(summary: Summary): Markup | null {
@@ -78,6 +79,14 @@ export function publishedTable(summary: Summary): Markup | null {
     ...columns.map((column) => element("td", {}, published.values[name]?.[column.name]?.toFixed(1) ?? "")),
   ]);
   return table(["", ...columns.map(({ title }) => title)], body);
+}
+
+/** The first cell of each row names its group; it is said once. */
+function grouped(rows: readonly (readonly [string, ...Child[]])[]): Child[][] {
+  return rows.map(([group, ...cells], index) => {
+    const isSaid = rows[index - 1]?.[0] === group;
+    return [element("td", { class: "label-cell" }, isSaid ? "" : group), ...cells];
+  });
 }
 
 function right(value: string): Markup {

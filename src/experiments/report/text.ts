@@ -30,9 +30,18 @@ export function incomplete({ seeds, failed, missing }: Entry): string {
   return `${seeds.length} of ${seeds.length + failed + missing} seeds`;
 }
 
+/** `1 cell failed, 2 are missing.` */
+export function incompleteText({ failed, missing }: Summary["counts"]): string {
+  return `${cells(failed)} failed, ${missing} ${missing === 1 ? "is" : "are"} missing.`;
+}
+
+export function cells(count: number): string {
+  return `${showCount(count)} ${count === 1 ? "cell" : "cells"}`;
+}
+
 /** `1,000`, or `500 to 1,000` where cells differ. */
-export function heldOutTasks({ cells }: ReportRecord): string {
-  const tasks = cells.flatMap(({ numbers }) => numbers?.tasks ?? []);
+export function heldOutTasks(record: ReportRecord): string {
+  const tasks = record.cells.flatMap(({ numbers }) => numbers?.tasks ?? []);
   if (tasks.length === 0) return "0";
   const [least, most] = [Math.min(...tasks), Math.max(...tasks)];
   return least === most ? showCount(most) : `${showCount(least)} to ${showCount(most)}`;
@@ -94,13 +103,13 @@ export const costLegend =
 /** What the whole took, in one line. */
 export function spentText(record: ReportRecord): string {
   const done = new Set(record.cells.flatMap(({ hash, status }) => (status === "done" ? hash : [])));
-  return `${showCount(done.size)} cells, ${showDuration(totalSeconds(record))} of computing in all`;
+  return `${cells(done.size)}, ${showDuration(totalSeconds(record))} of computing in all`;
 }
 
 export function sessionText(session: Session): string {
   const { date, version, commit, processor, cores, jobs, threads } = session;
   const build = commit === null ? version : `${version}, commit ${commit}`;
-  const at = `${jobs} ${jobs === 1 ? "cell" : "cells"} at once with ${threads} ${threads === 1 ? "thread" : "threads"} each`;
+  const at = `${cells(jobs)} at once with ${threads} ${threads === 1 ? "thread" : "threads"} each`;
   return `${date}: Troupe ${build}; ${processor}, ${cores} cores; ${at}`;
 }
 
