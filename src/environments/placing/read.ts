@@ -10,6 +10,9 @@ export interface ReadPlacements {
   readonly wellFormed: boolean;
 }
 
+/** A placement that is none: it names no place of the game. */
+export const outside = -1;
+
 /** The number of a placement; `label`: belongs to no placement and does no harm; undefined: another word. */
 export type Meaning = number | "label" | undefined;
 

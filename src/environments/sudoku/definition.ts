@@ -1,13 +1,13 @@
 /** Sudoku: a team fills a grid whose clues leave one solution (AT-GRPO, arXiv 2510.11062). */
-import { TroupeError } from "../../errors.ts";
 import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
-import { demonstrate } from "./demonstrations.ts";
+import { endTurn, outcomeOf, type Seat, seatOf, startState, stepState } from "../placing/rules.ts";
+import { demonstratePuzzle } from "./demonstrations.ts";
 import { drawTask, type SudokuTask } from "./generate.ts";
 import { layoutOf } from "./layout.ts";
-import { isSeat, notationWords, type Seat, writeObservation, writePlan } from "./notation.ts";
+import { longestPlan, notationWords, writeObservation, writePlan } from "./notation.ts";
 import { clueRange, type SudokuOptions, sudokuOptions } from "./options.ts";
 import { renderState } from "./render.ts";
-import { endTurn, longestPlan, outcomeOf, startState, stepState, type SudokuState } from "./rules.ts";
+import { sudokuRules, type SudokuState } from "./rules.ts";
 import { solvingPlan } from "./solver.ts";
 
 export const sudoku: EnvironmentDefinition<SudokuOptions> = {
@@ -25,13 +25,13 @@ export function createSudoku(options: SudokuOptions): Environment<SudokuTask, Su
     seats: seatDescriptions(options),
     words: notationWords(size),
     task: (split, key) => drawTask(puzzles, split, key),
-    start: startState,
+    start: (task) => startState(sudokuRules, task),
     observe: ({ task, grid, refused, proposed }, seat) =>
-      writeObservation(known(seat), { size, clues: task.clues, grid, refused, proposed }),
-    step: stepState,
+      writeObservation(seatOf(sudoku.name, seat), { size, clues: task.clues, grid, refused, proposed }),
+    step: (state, actions) => stepState(sudokuRules, state, actions),
     endTurn,
-    outcome: outcomeOf,
-    demonstrations: (key, seats) => demonstrate(options, key, seats),
+    outcome: (state) => outcomeOf(sudokuRules, state),
+    demonstrations: (key, seats) => demonstratePuzzle(options, key, seats),
     render: renderState,
     solve: ({ task, grid }) => writePlan(plan, size, solvingPlan(task, grid)),
   };
@@ -45,7 +45,7 @@ function seatDescriptions({ size, plan }: SudokuOptions): Record<Seat, SeatDescr
     `b1=2 says that 2 stands in b1. Clues cannot be changed; "filled" was entered before and may be wrong: b1=0 empties ` +
     `b1 again. An entry that clashes ends a plan; "refused" names the last one that did.`;
   const end = `End with one line that has only entries, like this: ${plan === "steps" ? "b1 b1=2 d1 d1=4" : "b1=2 d1=4"}`;
-  const maxTokens = longestPlan(size, plan === "steps" ? 2 : 1);
+  const maxTokens = longestPlan(plan, size);
   return {
     proposer: {
       purpose: "Proposes entries for the open cells.",
@@ -58,9 +58,4 @@ function seatDescriptions({ size, plan }: SudokuOptions): Record<Seat, SeatDescr
       maxTokens,
     },
   };
-}
-
-function known(seat: string): Seat {
-  if (isSeat(seat)) return seat;
-  throw new TroupeError("bad_arguments", `sudoku has no seat "${seat}"; it has proposer and planner`);
 }

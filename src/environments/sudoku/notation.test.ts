@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { entryOf, mostEntries, outside, readEntries, writePlan } from "./notation.ts";
+import { outside } from "../placing/read.ts";
+import { entryOf, mostEntries, readEntries, writePlan } from "./notation.ts";
 
 const anyEntries = fc.constantFrom(4, 6, 9).chain((size) =>
   fc.record({

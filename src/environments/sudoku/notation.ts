@@ -5,7 +5,8 @@
  * A filled cell is one word, "b1=2". The open cells come after the filled ones: a model that reads from left to right has
  * seen every digit of a cell's row, column and box when it comes to the cell.
  */
-import { type Meaning, readPlacements, type ReadPlacements } from "../placing/read.ts";
+import { type Meaning, outside, readPlacements, type ReadPlacements } from "../placing/read.ts";
+import type { Seat } from "../placing/rules.ts";
 import { type Layout, layoutOf } from "./layout.ts";
 
 /** `entries`: "b1=2 d1=4"; `steps`: each cell before what is entered there, "b1 b1=2 d1 d1=4". */
@@ -13,12 +14,7 @@ export const planNotations = ["entries", "steps"] as const;
 export type PlanNotation = (typeof planNotations)[number];
 
 /** The last word of an observation says what is to be written: roles that share a policy see which one they are. */
-const cues = { proposer: "propose", planner: "fill" } as const;
-export type Seat = keyof typeof cues;
-
-export function isSeat(seat: string): seat is Seat {
-  return Object.hasOwn(cues, seat);
-}
+const cues = { proposer: "propose", planner: "fill" } as const satisfies Record<Seat, string>;
 
 /** What an observation tells besides whom it is for. An entry is the number cell × (size + 1) + digit; digit 0 empties. */
 export interface Scene {
@@ -94,9 +90,6 @@ export function mostEntries(size: number): number {
   return 2 * size * size;
 }
 
-/** An entry that is none: no such cell, or no such digit. */
-export const outside = -1;
-
 /** Understands "b1=2", "b1 = 2", "b1: 2", "b1 2" and "(b1, 2)"; a cell alone is a label. */
 export function readEntries(text: string, size: number): ReadPlacements {
   const { numbers } = vocabularyOf(size);
@@ -135,4 +128,9 @@ function makeVocabulary({ size, names }: Layout): Vocabulary {
   const numbers = new Map<string, Meaning>(entries.map((word, entry) => [word, entry]));
   for (const name of names) numbers.set(name, "label");
   return { entries, numbers };
+}
+
+/** As many words as the longest plan has that a seat may need: every cell emptied and filled again. */
+export function longestPlan(notation: PlanNotation, size: number): number {
+  return (notation === "steps" ? 2 : 1) * mostEntries(size);
 }

@@ -1,9 +1,8 @@
 /** The options of Sudoku in a recipe. */
 import { z } from "zod";
+import { demonstrationShape } from "../placing/demonstrations.ts";
 import { type Size, sizes } from "./layout.ts";
 import { planNotations } from "./notation.ts";
-
-const share = z.number().min(0).max(1);
 
 /** The fewest clues that puzzles with one solution have and that a random draw finds; the clues of a common puzzle. */
 const cluesBySize: Readonly<Record<Size, { fewest: number; least: number; most: number }>> = {
@@ -40,21 +39,7 @@ export const sudokuOptions = z
           .enum(["random", "canonical"])
           .default("random")
           .describe("Of cells that are forced at once: any of them, or the first of the grid."),
-        proposer: share
-          .default(0.5)
-          .describe("Share of a team's examples that are the proposer's; the others are the planner's."),
-        breakOff: share
-          .default(0)
-          .describe(
-            "Probability that a demonstrated plan breaks off after an entry: above 0, demonstrations show good first entries and leave it to reinforcement to finish.",
-          ),
-        begun: share.default(0.5).describe("Share of the examples in which some cells are filled already."),
-        mistaken: share.default(0.1).describe("Share of the begun examples in which one entry is wrong."),
-        refused: share.default(0.15).describe("Share of the examples that tell of a refused entry."),
-        alone: share.default(0.25).describe("Share of a team's planner examples that show no proposal."),
-        wrongProposal: share
-          .default(0.2)
-          .describe("Share of the planner examples with a proposal that show a wrong one."),
+        ...demonstrationShape,
       })
       .prefault({})
       .describe("How the examples of a warm start are made."),

@@ -1,0 +1,91 @@
+/** How the examples of a warm start are made in games of placing: the shares of a recipe, and what they do to a plan. */
+import { z } from "zod";
+import type { Generator } from "../../random.ts";
+import { drawFloat, drawInt } from "../../random.ts";
+import type { Demonstration } from "../environment.ts";
+import type { Seat } from "./rules.ts";
+
+const share = z.number().min(0).max(1);
+
+/** Options under `demonstrations`, in every game of placing. */
+export const demonstrationShape = {
+  proposer: share
+    .default(0.5)
+    .describe("Share of a team's examples that are the proposer's; the others are the planner's."),
+  breakOff: share
+    .default(0)
+    .describe(
+      "Probability that a demonstrated plan breaks off after a placement: above 0, demonstrations show good first placements and leave it to reinforcement to finish.",
+    ),
+  begun: share.default(0.5).describe("Share of the examples in which something has been placed already."),
+  mistaken: share.default(0.1).describe("Share of the begun examples in which one placement is wrong."),
+  refused: share.default(0.15).describe("Share of the examples that tell of a refused placement."),
+  alone: share.default(0.25).describe("Share of a team's planner examples that show no proposal."),
+  wrongProposal: share
+    .default(0.2)
+    .describe("Share of the planner examples with a proposal that show a wrong one."),
+};
+
+export type DemonstrationShares = z.output<z.ZodObject<typeof demonstrationShape>>;
+
+/** What a game can show of one task. Everything random comes from the generator that made it. */
+export interface Lesson {
+  /** The task as it is given, or with a part of it placed, or with one placement wrong as well. */
+  position(kind: "given" | "begun" | "mistaken"): string;
+  /** Solves it from there. */
+  plan(grid: string): readonly number[];
+  /** A placement that the rules refuse there; null: none was found. */
+  refused(grid: string): number | null;
+  /** The placement with something else in its place. */
+  changed(placement: number): number;
+  observe(seat: Seat, seen: Seen): string;
+  write(plan: readonly number[]): string;
+}
+
+export interface Seen {
+  readonly grid: string;
+  readonly refused: number | null;
+  readonly proposed: readonly number[] | null;
+}
+
+/**
+ * One example: a proposer's or a planner's plan. Where both seats are asked for, most of the planner's examples show it a
+ * proposal, in a share of them a wrong one, so that it learns to look at what it reads, and a share none, so that it
+ * also learns to place alone.
+ */
+export function demonstrate(
+  shares: DemonstrationShares,
+  lesson: Lesson,
+  seats: readonly string[],
+  generator: Generator,
+): Demonstration {
+  const chance = (part: number): boolean => drawFloat(generator) < part;
+  const team = seats.includes("proposer") && seats.includes("planner");
+  const proposes = team ? chance(shares.proposer) : seats.includes("proposer");
+  const begun = chance(shares.begun) ? (chance(shares.mistaken) ? "mistaken" : "begun") : "given";
+  const grid = lesson.position(begun);
+  const plan = brokenOff(shares.breakOff, lesson.plan(grid), generator);
+  const refused = chance(shares.refused) ? lesson.refused(grid) : null;
+  const seat: Seat = proposes ? "proposer" : "planner";
+  const reads = team && !proposes && !chance(shares.alone);
+  const wrong = reads && chance(shares.wrongProposal);
+  const proposed = wrong ? spoiled(lesson, plan, generator) : plan;
+  const observation = lesson.observe(seat, { grid, refused, proposed: reads ? proposed : null });
+  return { seat, observation, action: lesson.write(plan) };
+}
+
+/** The plan, or its beginning: after each placement but the last it breaks off with the probability asked for. */
+function brokenOff(probability: number, plan: readonly number[], generator: Generator): readonly number[] {
+  let length = 1;
+  while (length < plan.length && drawFloat(generator) >= probability) length++;
+  return plan.slice(0, length);
+}
+
+/** The mistakes of real proposers: nothing, a placement left out, and most often a wrong one. */
+function spoiled(lesson: Lesson, plan: readonly number[], generator: Generator): readonly number[] {
+  const index = drawInt(generator, plan.length);
+  const kind = drawInt(generator, 5);
+  if (kind === 0) return [];
+  if (kind === 1) return plan.filter((_, position) => position !== index);
+  return plan.map((placement, position) => (position === index ? lesson.changed(placement) : placement));
+}

@@ -1,0 +1,117 @@
+/** The rules that games of placing share: what an action does to a state. A game says what it can place, and where. */
+import { TroupeError } from "../../errors.ts";
+import type { ActionReward, Json, Outcome, StepResult } from "../environment.ts";
+import { outside, type ReadPlacements } from "./read.ts";
+import { noReward, rewardOf } from "./rewards.ts";
+
+export type PlacingState<Task extends Json> = {
+  /** The same object in every state of an episode. */
+  readonly task: Task;
+  /** What stands where, as text; the game knows how. */
+  readonly grid: string;
+  /** The highest value (what stands right minus what stands wrong) that the episode has had. */
+  readonly best: number;
+  /** What the proposer proposed in this turn, placements of the game only; null: no proposer has acted. */
+  readonly proposed: readonly number[] | null;
+  /** The placement that ended the last plan; null: none did. */
+  readonly refused: number | null;
+};
+
+export interface PlacingGame<Task extends Json> {
+  readonly name: string;
+  begin(task: Task): string;
+  /** How much is to be placed: the value of a solution. */
+  whole(task: Task): number;
+  /** What stands right minus what stands wrong; what was given does not count. */
+  value(task: Task, grid: string): number;
+  isSolved(task: Task, grid: string): boolean;
+  read(task: Task, text: string): ReadPlacements;
+  place(task: Task, grid: string, placements: readonly number[]): Placed;
+}
+
+export interface Placed {
+  readonly grid: string;
+  /** Placements that changed something. */
+  readonly changes: number;
+  /** Why the plan ended before its end. */
+  readonly problem: string | undefined;
+  readonly refused: number | null;
+}
+
+export type Seat = "proposer" | "planner";
+
+export function seatOf(game: string, seat: string): Seat {
+  if (seat === "proposer" || seat === "planner") return seat;
+  throw new TroupeError("bad_arguments", `${game} has no seat "${seat}"; it has proposer and planner`);
+}
+
+export function startState<Task extends Json>(game: PlacingGame<Task>, task: Task): PlacingState<Task> {
+  return { task, grid: game.begin(task), best: 0, proposed: null, refused: null };
+}
+
+export function stepState<Task extends Json>(
+  game: PlacingGame<Task>,
+  state: PlacingState<Task>,
+  actions: Readonly<Record<string, string>>,
+): StepResult<PlacingState<Task>> {
+  const rewards: Record<string, ActionReward> = {};
+  let next = state;
+  for (const [name, text] of Object.entries(actions)) {
+    const seat = seatOf(game.name, name);
+    const played = game.isSolved(state.task, state.grid) ? finished : act(game, state, seat, text);
+    next = { ...next, ...played.change };
+    rewards[seat] = played.reward;
+  }
+  // A proposal is made for a grid: once that has changed, it is out of date.
+  if (next.grid !== state.grid) next = { ...next, proposed: null };
+  return { state: next, rewards, done: game.isSolved(next.task, next.grid) };
+}
+
+export function endTurn<Task extends Json>(state: PlacingState<Task>): PlacingState<Task> {
+  return state.proposed === null ? state : { ...state, proposed: null };
+}
+
+/** The score depends on the grid in the end and on nothing else: no way of getting there can raise it. */
+export function outcomeOf<Task extends Json>(
+  game: PlacingGame<Task>,
+  { task, grid }: PlacingState<Task>,
+): Outcome {
+  if (game.isSolved(task, grid)) return { success: true, score: 1 };
+  return { success: false, score: Math.max(0, game.value(task, grid)) / game.whole(task) };
+}
+
+interface Played {
+  readonly change: { grid?: string; best?: number; proposed?: readonly number[]; refused?: number | null };
+  readonly reward: ActionReward;
+}
+
+const finished: Played = { change: {}, reward: noReward("the episode is over") };
+
+/** A proposal is tried on a copy of the state: it earns what following it would earn. */
+function act<Task extends Json>(
+  game: PlacingGame<Task>,
+  state: PlacingState<Task>,
+  seat: Seat,
+  text: string,
+): Played {
+  const { task, best } = state;
+  const { items, wellFormed } = game.read(task, text);
+  const placed = game.place(task, state.grid, items);
+  const value = game.value(task, placed.grid);
+  const what = seat === "proposer" ? "proposal" : "plan";
+  const empty = items.length === 0 ? `no ${what} found` : undefined;
+  const around = wellFormed ? undefined : `more than a ${what} on its lines`;
+  const reward = rewardOf({
+    written: items.length,
+    carriedOut: placed.changes,
+    wellFormed,
+    before: game.value(task, state.grid),
+    after: value,
+    best,
+    whole: game.whole(task),
+    problem: empty ?? placed.problem ?? around,
+  });
+  if (seat === "proposer") return { change: { proposed: items.filter((item) => item !== outside) }, reward };
+  const { grid, refused } = placed;
+  return { change: { grid, refused, best: Math.max(best, value) }, reward };
+}
