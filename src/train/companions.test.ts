@@ -1,0 +1,184 @@
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { latestCheckpoint } from "../runs/checkpoints.ts";
+import { readEpisodes, readMetrics } from "../runs/read.ts";
+import type { RecipeInput } from "../recipes/schema.ts";
+import { HashEngine } from "./testing/hash-engine.ts";
+import { recordsOf } from "./testing/records-of.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { train } from "./train.ts";
+
+let root = "";
+beforeEach(async () => {
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-companions-"));
+});
+afterEach(() => fs.rm(root, { recursive: true }));
+
+const at = (name: string) => path.join(root, name);
+
+function recipeOf(algorithm: RecipeInput["algorithm"], changes: Partial<RecipeInput> = {}) {
+  return tinyRecipe({ algorithm, evaluation: { tasks: 2 }, checkpoint: { every: 2, keep: 1 }, ...changes });
+}
+
+/** Trains until the stage's step `until`, then stops; without it, to the end. Gives the engine, with its weights. */
+async function trainIn(
+  name: string,
+  resolved: ReturnType<typeof recipeOf>,
+  until = Infinity,
+): Promise<HashEngine> {
+  const vocabularySize = resolved.environment.words.length + 6;
+  const calls: string[] = [];
+  const engine = new HashEngine({
+    vocabularySize,
+    endToken: 2,
+    onCall: (verb, policy) => calls.push(`${verb} ${policy}`),
+  });
+  const stop = new AbortController();
+  await train({
+    ...resolved,
+    directory: at(name),
+    engine,
+    stop: stop.signal,
+    onEvent: (event) => event.type === "step" && event.metrics.step >= until && stop.abort(),
+  });
+  return Object.assign(engine, { calls });
+}
+
+const adaptive = { coefficient: 0.1, target: 0.5, horizon: 100 };
+const rows: Record<string, RecipeInput["algorithm"]> = {
+  "critics per role and adaptive KL in the reward": {
+    name: "ppo",
+    samples: 2,
+    kl: { where: "reward", ...adaptive },
+    criticEpochs: 2,
+    valueClip: 0.2,
+  },
+  "a central critic": { name: "maac", samples: 2 },
+  "adaptive KL in the loss and dynamic sampling": {
+    name: "grpo",
+    samples: 2,
+    dynamicSampling: true,
+    refills: 2,
+    kl: { where: "loss", ...adaptive },
+  },
+};
+
+test.each(Object.keys(rows))(
+  "%s: stopped after any step and gone on with, a run ends the same",
+  async (row) => {
+    const resolved = recipeOf(rows[row] as RecipeInput["algorithm"]);
+    const whole = await trainIn("whole", resolved);
+    let parts = whole;
+    for (let step = 1; step <= 7; step++) parts = await trainIn("parts", resolved, step);
+    await trainIn("parts", resolved);
+    const weights = ({ policies }: HashEngine) =>
+      [...policies].map(([name, { weights: value }]) => [name, value]);
+    expect(weights(parts)).toEqual(weights(whole));
+    expect(await recordsOf(at("parts"))).toEqual(await recordsOf(at("whole")));
+  },
+);
+
+test("the reference is the policy as it was when reinforcement began, and never changes", async () => {
+  const kl = { where: "loss", coefficient: 0.1 };
+  const resolved = recipeOf({ name: "grpo", samples: 2, kl });
+  const begun = await trainIn("run", resolved, 3);
+  const warm = begun.policies.get("shared")?.weights;
+  expect(begun.policies.has("reference-shared")).toBe(false);
+  const ended = await trainIn("run", resolved);
+  expect(ended.policies.get("reference-shared")?.weights).toBe(warm);
+  expect(ended.policies.get("shared")?.weights).not.toBe(warm);
+  const metrics = (await readMetrics(at("run"))).filter(({ stage }) => stage === "reinforcement");
+  // At the first step the policy is the reference, but the test's engine samples every token with the same probability.
+  for (const { policies } of metrics) {
+    expect(policies["shared"]?.referenceKl).toBeGreaterThan(0);
+    expect(policies["shared"]?.klCoefficient).toBe(0.1);
+  }
+});
+
+test("an adaptive coefficient follows the measured divergence, in metrics and checkpoints", async () => {
+  const resolved = recipeOf(
+    rows["critics per role and adaptive KL in the reward"] as RecipeInput["algorithm"],
+  );
+  await trainIn("run", resolved);
+  const metrics = (await readMetrics(at("run"))).flatMap(({ policies }) => policies["shared"] ?? []);
+  const coefficients = metrics.flatMap(({ klCoefficient }) => klCoefficient ?? []);
+  expect(coefficients[0]).toBe(0.1);
+  // The divergence is below the target all the time, by more than a fifth, and over more tokens than the horizon.
+  expect(coefficients.slice(1)).toEqual(coefficients.slice(0, -1).map((before) => before * 0.8));
+  const checkpoint = await latestCheckpoint(path.join(at("run"), "checkpoints"));
+  expect(checkpoint?.state.reinforcement?.klCoefficients["shared"]).toBe((coefficients.at(-1) ?? 0) * 0.8);
+});
+
+test("critics learn beside the policies: one per role that learns, or one for all", async () => {
+  const ppo = await trainIn("ppo", recipeOf({ name: "ppo", samples: 2 }));
+  expect([...ppo.policies.keys()]).toEqual(["shared", "critic-scout", "critic-planner"]);
+  const maac = await trainIn("maac", recipeOf({ name: "maac", samples: 2 }));
+  expect([...maac.policies.keys()]).toEqual(["shared", "critic"]);
+  for (const { critics, stage } of await readMetrics(at("ppo"))) {
+    if (stage === "warm-start") expect(critics).toBeUndefined();
+    else expect(Object.keys(critics ?? {})).toEqual(["critic-scout", "critic-planner"]);
+  }
+  const last = (await readMetrics(at("ppo"))).at(-1)?.critics?.["critic-planner"];
+  expect(last).toMatchObject({ optimizerSteps: 2, learningRate: 0.001 });
+  expect(last?.explainedVariance).toBeLessThan(1);
+  expect(await fs.readdir(at("ppo/checkpoints/step-7"))).toEqual(
+    expect.arrayContaining(["critic-planner", "critic-planner.optimizer", "critic-scout", "shared"]),
+  );
+});
+
+test("a critic has an optimizer of its own", async () => {
+  const algorithm = { name: "ppo", samples: 2, criticLearningRate: 0.5, criticEpochs: 3 };
+  await trainIn("run", recipeOf(algorithm));
+  const last = (await readMetrics(at("run"))).at(-1);
+  expect(last?.critics?.["critic-scout"]).toMatchObject({ optimizerSteps: 6, learningRate: 0.5 });
+  expect(last?.policies["shared"]).toMatchObject({ optimizerSteps: 2, learningRate: 0.001 });
+});
+
+test("dynamic sampling: what teaches nothing is dropped and replaced, and its tokens count", async () => {
+  const dynamic = { name: "grpo", samples: 2, dynamicSampling: true, refills: 50 };
+  await trainIn("run", recipeOf(dynamic));
+  const steps = (await readMetrics(at("run"))).flatMap(({ rollout }) => rollout ?? []);
+  expect(steps.some(({ dropped = 0 }) => dropped > 0)).toBe(true);
+  let soFar = 0;
+  for (const { episodes, dropped = 0, flatGroups, sampledTokens, sampledSoFar } of steps) {
+    expect(episodes - dropped).toBe(3);
+    expect(flatGroups).toBe(0);
+    soFar += sampledTokens;
+    expect(sampledSoFar).toBe(soFar);
+  }
+  const kept = (await readEpisodes(at("run"), 4)).filter((record) => record.kind === "episode");
+  expect(kept).toHaveLength(3);
+});
+
+test("a number of tokens is reached in every step, whatever the algorithm, and the result adds up", async () => {
+  const budget = { steps: 3, tasksPerStep: 2, tokensPerStep: 600, learningRate: 0.001 };
+  for (const name of ["grpo", "at-grpo"]) {
+    await trainIn(name, recipeOf({ name, samples: 4 }, { train: budget }));
+    const steps = (await readMetrics(at(name))).flatMap(({ rollout }) => rollout ?? []);
+    for (const { sampledTokens, waves } of steps) {
+      expect(sampledTokens).toBeGreaterThanOrEqual(600);
+      // One task of 4 samples × 2 turns × 2 roles has at most 8 tokens each; the last wave is a rounded-up number of them.
+      expect(sampledTokens).toBeLessThan(600 + 3 * 128);
+      expect(waves).toBeGreaterThan(1);
+    }
+    const outcome = await train({
+      ...recipeOf({ name, samples: 4 }, { train: budget }),
+      directory: at(name),
+      engine: new HashEngine({ vocabularySize: 9, endToken: 2 }),
+    });
+    if (outcome.status !== "finished") throw new Error("a finished run is shown");
+    const { tokens, policies } = outcome.result;
+    expect(tokens.sampledInTraining).toBe(steps.at(-1)?.sampledSoFar);
+    expect(tokens.sampled).toBeGreaterThan(tokens.sampledInTraining);
+    expect(policies["shared"]?.optimizerSteps).toBe(3 + 3);
+  }
+});
+
+test("without the weights that reinforcement began with, a run says what is missing", async () => {
+  const resolved = recipeOf({ name: "ppo", samples: 2 });
+  await trainIn("run", resolved, 5);
+  await fs.rm(at("run/beginning"), { recursive: true });
+  await expect(trainIn("run", resolved)).rejects.toThrow(/beginning is missing.*when reinforcement began/s);
+});
