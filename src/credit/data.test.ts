@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Action } from "../rollout/episode.ts";
 import type { CreditedAction } from "./algorithm.ts";
 import { algorithmFrom } from "./algorithms.ts";
 import { toData } from "./data.ts";
@@ -17,6 +18,8 @@ function credited(advantage: number, sketch: ActionSketch = {}): CreditedAction 
 }
 
 const three = { tokens: Int32Array.of(5, 6, 7), logprobs: Float32Array.of(-1, -1, -1) };
+
+const reference = ({ tokens }: Action) => new Float32Array(tokens.length).fill(-3);
 
 describe("toData", () => {
   it("shares one Datum among actions of the same policy and prompt", () => {
@@ -78,6 +81,49 @@ describe("toData", () => {
       new Float32Array(2).fill(1 / 2),
     ]);
     expect(counts).toEqual({ trained: 1, frozen: 1, unspread: 0, empty: 1, masked: 0, tokens: 2 });
+  });
+
+  it("sequence-sum: the sum over an action's tokens, the mean over actions", () => {
+    const { data } = toData([credited(1), credited(-2, three)], algorithmFrom("magrpo"));
+    const [short, long] = data[0]?.continuations ?? [];
+    expect(short?.advantages).toEqual(new Float32Array(2).fill(1 / 2));
+    expect(long?.advantages).toEqual(new Float32Array(3).fill(-2 / 2));
+  });
+
+  it("keeps each token's own advantage", () => {
+    const one = { ...credited(1), advantages: Float64Array.of(3, -1), advantage: 1 };
+    const { data } = toData([one], tokenMean);
+    expect(data[0]?.continuations[0]?.advantages).toEqual(Float32Array.of(1.5, -0.5));
+  });
+
+  it("leaves masked actions out of the data and of the mean", () => {
+    const masking = algorithmFrom("at-grpo", { truncated: "mask" });
+    const { data, counts } = toData([credited(1), credited(-2, { ...three, stopReason: "length" })], masking);
+    expect(data[0]?.continuations.map(({ advantages }) => advantages)).toEqual([
+      new Float32Array(2).fill(1 / 2),
+    ]);
+    expect(counts).toEqual({ trained: 1, frozen: 0, unspread: 0, empty: 0, masked: 1, tokens: 2 });
+  });
+
+  describe("with KL in the loss", () => {
+    const klOptions = { kl: { where: "loss", estimator: "k3", coefficient: 0.1 } };
+    const kl = algorithmFrom("grpo", klOptions);
+
+    it("gives the reference and β / divisor, to actions without advantage too", () => {
+      const { data, counts } = toData([credited(1), credited(0, three)], kl, { reference });
+      expect(kl.objective.loss).toMatchObject({ type: "ppo", kl: "k3" });
+      expect(data[0]?.continuations.map((one) => [one.reference, one.penalties])).toEqual([
+        [new Float32Array(2).fill(-3), new Float32Array(2).fill(0.1 / 5)],
+        [new Float32Array(3).fill(-3), new Float32Array(3).fill(0.1 / 5)],
+      ]);
+      expect(counts.trained).toBe(2);
+    });
+
+    it("uses the loop's β, and says when the reference is missing", () => {
+      const { data } = toData([credited(1)], kl, { reference, klCoefficient: () => 4 });
+      expect(data[0]?.continuations[0]?.penalties).toEqual(new Float32Array(2).fill(2));
+      expect(() => toData([credited(1)], kl)).toThrowError(/no reference log-probabilities .* role solver/);
+    });
   });
 
   it("trains actions that were cut off by length", () => {

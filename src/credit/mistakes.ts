@@ -53,9 +53,8 @@ function crossMistakes({ sampling }: Algorithm, team: TeamShape): readonly Algor
 }
 
 function treeMistakes({ sampling }: Algorithm, team: TeamShape): readonly AlgorithmMistake[] {
-  const size = jointActions(sampling, team);
-  if (size <= largestTree) return [];
-  const problem = `an episode would be a tree of up to ${size} joint actions; at most ${largestTree} are grown`;
+  if (jointActions(sampling, team) <= largestTree) return [];
+  const problem = `an episode could be a tree of more than ${largestTree} joint actions`;
   const goesOn = sampling.keep === "all" && sampling.branch.inner > 1;
   const fix = goesOn
     ? "use `handOver: best`, fewer samples or fewer turns"
@@ -63,7 +62,7 @@ function treeMistakes({ sampling }: Algorithm, team: TeamShape): readonly Algori
   return [{ path: ["algorithm"], problem, fix }];
 }
 
-/** Of a whole episode without an early end. */
+/** Of a whole episode without an early end; counting stops above the limit. */
 function jointActions({ branch, keep, joint }: Algorithm["sampling"], { phases, turns }: TeamShape): number {
   let [total, tips] = [0, 1];
   for (let turn = 0; turn < turns && total <= largestTree; turn++) {

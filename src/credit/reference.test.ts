@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Signals } from "./algorithm.ts";
 import { algorithmFrom, algorithms } from "./algorithms.ts";
 import { credit } from "./credit.ts";
-import { episodeFrom, type TreeSketch } from "./testing.ts";
+import { distance, episodeFrom, type TreeSketch } from "./testing.ts";
 
 interface Case {
   readonly algorithm: string;
@@ -68,14 +68,4 @@ describe.each(
 
 function only(candidates: readonly (Float64Array | undefined)[]): Float64Array {
   return candidates.find((one) => one !== undefined) ?? new Float64Array();
-}
-
-/** Largest difference, as a part of the number where that is above 1. */
-function distance(found: ArrayLike<number> | undefined, wanted: readonly number[]): number {
-  if (found?.length !== wanted.length) return Infinity;
-  return wanted.reduce(
-    (most, value, index) =>
-      Math.max(most, Math.abs((found[index] ?? Number.NaN) - value) / Math.max(1, Math.abs(value))),
-    0,
-  );
 }

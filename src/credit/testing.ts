@@ -122,13 +122,24 @@ export function episodeFrom(task: number, sketch: TreeSketch): SketchedEpisode {
   return { episode: { path: ["train", 0, task], task: {}, root, ends }, references, values };
 }
 
-function sketched(parent: string, { logprobs, reference: _, values: __, ...rest }: SketchedAction): Action {
-  const numbers = [...`${parent} ${rest.role}`].map((letter) => letter.codePointAt(0) ?? 0);
+function sketched(parent: string, sketch: SketchedAction): Action {
+  const { logprobs, role, turn, phase, sample, frozen, team, local } = sketch;
+  const numbers = new TextEncoder().encode(`${parent} ${role}`);
   return action({
-    ...rest,
-    policy: `policy-${rest.role}`,
+    ...{ role, turn, phase, sample, frozen, team, local },
+    policy: `policy-${role}`,
     prompt: Int32Array.from(numbers),
     tokens: Int32Array.from(logprobs, (_one, token) => token),
     logprobs: Float32Array.from(logprobs),
   });
+}
+
+/** Largest difference, as a part of the number where that is above 1; infinite where lengths differ. */
+export function distance(found: ArrayLike<number> | undefined, wanted: readonly number[]): number {
+  if (found?.length !== wanted.length) return Infinity;
+  return wanted.reduce(
+    (most, value, index) =>
+      Math.max(most, Math.abs((found[index] ?? Number.NaN) - value) / Math.max(1, Math.abs(value))),
+    0,
+  );
 }

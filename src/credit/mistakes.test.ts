@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import type { EngineCapabilities } from "../engines/engine.ts";
+import { localCapabilities } from "../engines/local/capabilities.ts";
+import { algorithmFrom } from "./algorithms.ts";
+import { algorithmMistakes, type TeamShape } from "./mistakes.ts";
+
+const oneByOne: TeamShape = { phases: [["scout"], ["planner"]], turns: 2, maxTokens: [16, 24] };
+const atOnce: TeamShape = { ...oneByOne, phases: [["scout", "planner"]] };
+
+const mistakes = (name: string, options: object, team = oneByOne, engine?: EngineCapabilities): string[] =>
+  algorithmMistakes(algorithmFrom(name, { ...options }), team, engine).map(
+    ({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`,
+  );
+
+describe("algorithmMistakes", () => {
+  it.each([
+    ["at-grpo", {}, oneByOne],
+    ["magrpo", { samples: 4 }, oneByOne],
+    ["magrpo", { samples: 4, joint: "cross" }, atOnce],
+    ["reinforce", { samples: 1 }, oneByOne],
+    ["reinforce", { samples: 1, baseline: "batch" }, oneByOne],
+    ["ppo", { samples: 1 }, oneByOne],
+    ["magrpo", { handOver: "best" }, { ...oneByOne, turns: 50 }],
+    ["grpo", { overlong: { length: 20, buffer: 4 } }, oneByOne],
+  ] as const)("accepts %s %j", (name, options, team) => {
+    expect(mistakes(name, options, team)).toEqual([]);
+  });
+
+  it.each([
+    [
+      "magrpo",
+      { samples: 2, joint: "cross" },
+      oneByOne,
+      "algorithm.joint: cross mode pairs the samples of roles that act at once, and no phase has two roles; use `joint: aligned`, which is the same for one role, or put the roles into one phase",
+    ],
+    [
+      "magrpo",
+      { turnWeights: [1.2, 0.8] },
+      { ...atOnce, turns: 3 },
+      "algorithm.turnWeights: 2 turn weights for a team of 3 turns; give 3 numbers, one per turn",
+    ],
+    [
+      "magrpo",
+      { samples: 8 },
+      { ...oneByOne, turns: 4 },
+      "algorithm: an episode could be a tree of more than 4096 joint actions; use `handOver: best`, fewer samples or fewer turns",
+    ],
+    [
+      "magrpo",
+      { samples: 65, joint: "cross", handOver: "best" },
+      { ...atOnce, turns: 1 },
+      "algorithm: an episode could be a tree of more than 4096 joint actions; use fewer samples, or `joint: aligned`",
+    ],
+    [
+      "grpo",
+      { overlong: { length: 100, buffer: 20 } },
+      oneByOne,
+      "algorithm.overlong: the penalty begins above 80 tokens, and no role writes more than 24; a length of at most 24",
+    ],
+  ] as const)("refuses %s %j", (name, options, team, message) => {
+    const found = mistakes(name, options, team);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toBe(message);
+  });
+
+  it("refuses what the engine cannot do, and names what it can", () => {
+    const poor = {
+      ...localCapabilities,
+      critic: false,
+      klInLoss: false,
+      sequenceRatio: false,
+      dualClip: false,
+    };
+    expect(mistakes("ppo", {}, oneByOne, poor)[0]).toMatch(/^algorithm.name: ppo needs a critic/);
+    expect(mistakes("grpo", { kl: { where: "loss" } }, oneByOne, poor)[0]).toMatch(/use `where: reward`$/);
+    expect(mistakes("gspo", {}, oneByOne, poor)[0]).toMatch(/use `name: grpo`/);
+    expect(mistakes("grpo", { dualClip: 3 }, oneByOne, poor)[0]).toMatch(/^algorithm.dualClip/);
+    const noLoss = { ...localCapabilities, losses: ["ppo"] as const };
+    expect(mistakes("rloo", {}, oneByOne, noLoss)[0]).toMatch(/no loss `importance_sampling`; it has ppo$/);
+  });
+
+  it("refuses a group of one where the group is the baseline", () => {
+    const alone = {
+      ...algorithmFrom("at-grpo"),
+      sampling: { branch: { root: 1, inner: 1 }, keep: "best" },
+    } as const;
+    expect(algorithmMistakes(alone, oneByOne)[0]?.fix).toBe("sample at least 2 actions per group");
+  });
+});

@@ -1,0 +1,260 @@
+/** What must hold for every row of a kind, whatever the rewards. */
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { CreditedAction } from "../algorithm.ts";
+import { algorithmFrom } from "../algorithms.ts";
+import { credit } from "../credit.ts";
+import { action, decision, distance, episodeFrom, trajectories, type TreeSketch } from "../testing.ts";
+
+const meanBaselined = ["at-grpo", "grpo", "dr-grpo", "mas-grpo", "gspo", "rloo", "magrpo", "marloo"] as const;
+const trees = new Set<string>(["at-grpo", "magrpo", "marloo", "maremax", "mareinforce"]);
+
+/** One decision, or lines of one action: each sample earns its reward, as team reward and as the episode's score. */
+function creditOf(name: string, rewards: readonly number[], options: object = {}): number[] {
+  const actions = rewards.map((team) => action({ team }));
+  const lines = rewards.map((score, index) => ({ actions: actions.slice(index, index + 1), score }));
+  const episode = trees.has(name) ? decision(0, actions) : trajectories(0, lines);
+  return credit([episode], algorithmFrom(name, { ...options })).map(({ advantage }) => advantage);
+}
+
+const rewardLists = fc.array(
+  fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100),
+  { minLength: 2, maxLength: 10 },
+);
+
+/** Standardising divides by 1e-6 at least, and so makes rounding errors of 1e-16 as large as 1e-10. */
+const rounding = 1e-8;
+
+describe.each(meanBaselined)("%s compares with the rest of the group:", (name) => {
+  it("advantages sum to zero", () => {
+    fc.assert(
+      fc.property(rewardLists, (rewards) => {
+        const sum = creditOf(name, rewards).reduce((total, value) => total + value, 0);
+        expect(sum).toBeCloseTo(0, 8);
+      }),
+    );
+  });
+
+  it("the same reward for all more changes nothing", () => {
+    fc.assert(
+      fc.property(rewardLists, fc.integer({ min: -3, max: 3 }), (rewards, shift) => {
+        expect(
+          distance(
+            creditOf(
+              name,
+              rewards.map((reward) => reward + shift),
+            ),
+            creditOf(name, rewards),
+          ),
+        ).toBeLessThan(rounding);
+      }),
+    );
+  });
+
+  it("to permute the samples permutes their advantages", () => {
+    fc.assert(
+      fc.property(rewardLists, fc.nat(), (rewards, by) => {
+        const at = by % rewards.length;
+        const rotate = <T>(items: readonly T[]): T[] => [...items.slice(at), ...items.slice(0, at)];
+        expect(distance(creditOf(name, rotate(rewards)), rotate(creditOf(name, rewards)))).toBeLessThan(
+          rounding,
+        );
+      }),
+    );
+  });
+
+  it("equal rewards give exactly 0", () => {
+    expect(creditOf(name, [0.1, 0.1, 0.1])).toEqual([0, 0, 0]);
+  });
+});
+
+describe("rows in terms of each other", () => {
+  it("MARLOO = MAGRPO · G / (G − 1)", () => {
+    fc.assert(
+      fc.property(rewardLists, (rewards) => {
+        const factor = rewards.length / (rewards.length - 1);
+        expect(
+          distance(
+            creditOf("marloo", rewards),
+            creditOf("magrpo", rewards).map((value) => value * factor),
+          ),
+        ).toBeLessThan(rounding);
+      }),
+    );
+  });
+
+  it("MAGRPO with one role = GRPO without the scale = Dr. GRPO, and MARLOO = RLOO", () => {
+    fc.assert(
+      fc.property(rewardLists, (rewards) => {
+        expect(
+          distance(creditOf("magrpo", rewards), creditOf("grpo", rewards, { standardise: false })),
+        ).toBeLessThan(rounding);
+        expect(distance(creditOf("magrpo", rewards), creditOf("dr-grpo", rewards))).toBeLessThan(rounding);
+        expect(distance(creditOf("marloo", rewards), creditOf("rloo", rewards))).toBeLessThan(rounding);
+      }),
+    );
+  });
+
+  it("cross with one role = aligned", () => {
+    fc.assert(
+      fc.property(rewardLists, (rewards) => {
+        expect(
+          distance(creditOf("magrpo", rewards, { joint: "cross" }), creditOf("magrpo", rewards)),
+        ).toBeLessThan(rounding);
+      }),
+    );
+  });
+
+  it("a one-turn tree = a one-turn line: the discount does nothing, and handing over neither", () => {
+    fc.assert(
+      fc.property(rewardLists, (rewards) => {
+        expect(
+          distance(creditOf("magrpo", rewards, { discount: 0.5 }), creditOf("magrpo", rewards)),
+        ).toBeLessThan(rounding);
+        expect(
+          distance(creditOf("magrpo", rewards, { handOver: "best" }), creditOf("magrpo", rewards)),
+        ).toBeLessThan(rounding);
+        expect(distance(creditOf("at-grpo", rewards), creditOf("grpo", rewards))).toBeLessThan(rounding);
+        expect(distance(creditOf("mareinforce", rewards), creditOf("reinforce", rewards))).toBeLessThan(
+          rounding,
+        );
+      }),
+    );
+  });
+
+  it("MAReMax reinforces nothing, and leaves the best alone", () => {
+    fc.assert(
+      fc.property(rewardLists, (rewards) => {
+        const given = creditOf("maremax", rewards);
+        expect(Math.max(...given)).toBe(0);
+        expect(given[rewards.indexOf(Math.max(...rewards))]).toBe(0);
+      }),
+    );
+  });
+
+  it("REINFORCE with the batch as baseline = MAGRPO, where the batch is one group", () => {
+    fc.assert(
+      fc.property(rewardLists, (rewards) => {
+        expect(
+          distance(creditOf("reinforce", rewards, { baseline: "batch" }), creditOf("magrpo", rewards)),
+        ).toBeLessThan(rounding);
+      }),
+    );
+  });
+});
+
+describe("a policy's batch is whitened", () => {
+  it("to mean 0 and variance 1, whatever the scale and the shift of the rewards", () => {
+    const row = { kl: { where: "none" } };
+    fc.assert(
+      fc.property(rewardLists, fc.double({ min: 0.1, max: 10, noNaN: true }), (rewards, scale) => {
+        fc.pre(new Set(rewards).size > 1);
+        const given = creditOf("reinforce-plus-plus", rewards, row);
+        const squares = given.reduce((total, value) => total + value ** 2, 0);
+        expect(given.reduce((total, value) => total + value, 0)).toBeCloseTo(0, 8);
+        expect(squares / given.length).toBeCloseTo(1, 8);
+        const other = rewards.map((reward) => 3 + scale * reward);
+        expect(distance(creditOf("reinforce-plus-plus", other, row), given)).toBeLessThan(rounding);
+      }),
+    );
+  });
+});
+
+/** Two roles at once, two samples each, two turns; a number is what both roles earn as team reward. */
+function joint(
+  turn: number,
+  [left, right]: readonly [number, number],
+  [forLeft, forRight]: readonly [number, number],
+  children: readonly TreeSketch[] = [],
+): TreeSketch {
+  const both = { turn, phase: 0, frozen: false, local: 0, logprobs: [-1, -1] };
+  const actions = [
+    { ...both, role: "left", sample: left, team: forLeft },
+    { ...both, role: "right", sample: right, team: forRight },
+  ];
+  return { actions, children, kept: true, ...(children.length === 0 ? { score: 0 } : {}) };
+}
+
+const byPlace = (credited: readonly CreditedAction[]): Record<string, number> =>
+  Object.fromEntries(
+    credited.map(({ node, action: { role }, advantage }) => [`${node.id} ${role}`, advantage]),
+  );
+
+describe("MAGRPO's tree by hand", () => {
+  const leaves = (first: number, second: number) => [
+    joint(1, [0, 0], [first, first]),
+    joint(1, [1, 1], [second, second]),
+  ];
+  const sketch = {
+    children: [joint(0, [0, 0], [0, 1], leaves(1, 0.5)), joint(0, [1, 1], [0.25, 0.25], leaves(0, 0.5))],
+  };
+  const { episode } = episodeFrom(0, sketch);
+
+  it("R = r + γ·mean(children), shared by the roles, minus the mean of the siblings", () => {
+    // .5 + .8·.75 = 1.1 and .25 + .8·.25 = .45: mean .775
+    const found = byPlace(credit([episode], algorithmFrom("magrpo", { discount: 0.8, samples: 2 })));
+    const expected = {
+      "0 left": 0.325,
+      "0 right": 0.325,
+      "1 left": -0.325,
+      "1 right": -0.325,
+      "0.0 left": 0.25,
+      "0.0 right": 0.25,
+      "0.1 left": -0.25,
+      "0.1 right": -0.25,
+      "1.0 left": -0.25,
+      "1.0 right": -0.25,
+      "1.1 left": 0.25,
+      "1.1 right": 0.25,
+    };
+    expect(Object.keys(found)).toEqual(Object.keys(expected).toSorted(byTree));
+    for (const [place, value] of Object.entries(expected)) expect(found[place]).toBeCloseTo(value, 14);
+  });
+
+  it("weighs each turn's advantages", () => {
+    const weights = { turnWeights: [1.2, 0.8], handOver: "best", samples: 2 };
+    const found = byPlace(credit([episode], algorithmFrom("magrpo", weights)));
+    expect(found["0 left"]).toBeCloseTo(1.2 * 0.125, 14);
+    expect(found["0.0 left"]).toBeCloseTo(0.8 * 0.25, 14);
+  });
+});
+
+/** Depth first, as credit lists them. */
+function byTree(a: string, b: string): number {
+  const [first = "", second = ""] = [a.split(" ")[0], b.split(" ")[0]];
+  return first === second ? 0 : first < second ? -1 : 1;
+}
+
+describe("cross mode by hand", () => {
+  // rewards by (left, right): 00 → 1, 01 → 0, 10 → .5, 11 → .5
+  const sketch = {
+    children: [
+      joint(0, [0, 0], [1, 1]),
+      joint(0, [0, 1], [0, 0]),
+      joint(0, [1, 0], [0.5, 0.5]),
+      joint(0, [1, 1], [0.5, 0.5]),
+    ],
+  };
+  const credited = credit(
+    [episodeFrom(0, sketch).episode],
+    algorithmFrom("magrpo", { joint: "cross", samples: 2 }),
+  );
+
+  it("gives each of the 2 + 2 completions one credit: the mean over the joint actions that contain it", () => {
+    const places = credited.map(({ node, action: { role, sample }, occurrences }) => [
+      role,
+      sample,
+      node.id,
+      occurrences.map((one) => one.node.id),
+    ]);
+    expect(places).toEqual([
+      ["left", 0, "0", ["0", "1"]],
+      ["right", 0, "0", ["0", "2"]],
+      ["right", 1, "1", ["1", "3"]],
+      ["left", 1, "2", ["2", "3"]],
+    ]);
+    // left: .5 and .5; right: .75 and .25
+    expect(credited.map((one) => one.return)).toEqual([0.5, 0.75, 0.25, 0.5]);
+    expect(credited.map(({ advantage }) => advantage)).toEqual([0, 0.25, -0.25, 0]);
+  });
+});

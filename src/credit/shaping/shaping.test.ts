@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { mixedScore } from "../score.ts";
+import { algorithmFrom } from "../algorithms.ts";
+import { credit } from "../credit.ts";
+import { action, trajectories } from "../testing.ts";
+import { marginShaping } from "./margin.ts";
+import { qualityShaping } from "./quality.ts";
+
+/** Rewards 0, 1, 1 of three roles one after the other, α = .5: MARTI's own numbers. */
+const chain = (shaped: (own: number, earlier: readonly number[]) => number): number[] =>
+  [0, 1, 1].map((own, index, all) => shaped(own, all.slice(0, index)));
+
+describe("reward shaping between roles", () => {
+  it("margin: R + α(R − Q)", () => {
+    expect(chain(marginShaping(0.5))).toEqual([0, 1.5, 1.25]);
+  });
+
+  it("quality: R + α(QR − (1 − Q)(1 − R))", () => {
+    expect(chain(qualityShaping(0.5))).toEqual([0, 1, 1.25]);
+  });
+
+  it("shapes the team reward of what came before in the episode, then adds α and the local reward", () => {
+    const roles = ["proposer", "critic", "editor"];
+    const actions = [0, 1, 1].map((team, phase) =>
+      action({ team, local: 0.2, role: roles[phase] ?? "", policy: "shared", phase }),
+    );
+    const options = { reward: "action", shaping: "margin", alpha: 2 };
+    const [first, second, third] = credit(
+      [trajectories(0, [{ actions, score: 1 }])],
+      algorithmFrom("reinforce", options),
+    );
+    expect([first?.return, second?.return, third?.return]).toEqual([
+      mixedScore(2)({ team: 0, local: 0.2, parts: {} }),
+      2 * 1.5 + 0.2,
+      2 * 1.25 + 0.2,
+    ]);
+  });
+
+  it("with outcome: adds β times the episode's score", () => {
+    const actions = [action({ team: 0 }), action({ team: 1, turn: 1 })];
+    const options = { reward: "action", shaping: "margin", outcomeWeight: 0.5 };
+    const credited = credit(
+      [trajectories(0, [{ actions, score: 0.4 }])],
+      algorithmFrom("reinforce", options),
+    );
+    expect(credited.map((one) => one.return)).toEqual([0.2, 1.7]);
+  });
+});

@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { algorithmFrom } from "./algorithms.ts";
+import { teaches } from "./teaches.ts";
+import { action, decision, trajectories } from "./testing.ts";
+
+const line = (score: number) => ({ actions: [action(), action({ turn: 1 })], score });
+
+describe("teaches", () => {
+  it("is whether trajectories of a task differ, under rows that compare them", () => {
+    const grpo = algorithmFrom("grpo", { dynamicSampling: true });
+    expect(grpo.selection).toEqual({ dropUniform: true, refills: 3, truncated: "train" });
+    expect(teaches(trajectories(0, [line(0.1), line(0.1), line(0.1)]), grpo)).toBe(false);
+    expect(teaches(trajectories(0, [line(0), line(0.1)]), grpo)).toBe(true);
+  });
+
+  it("is whether any group of a tree differs, frozen roles left out", () => {
+    const atGrpo = algorithmFrom("at-grpo");
+    expect(teaches(decision(0, [action({ team: 1 }), action({ team: 1 })]), atGrpo)).toBe(false);
+    expect(teaches(decision(0, [action({ team: 1 }), action({ team: 0 })]), atGrpo)).toBe(true);
+    const frozen = [action({ team: 1, frozen: true }), action({ team: 0, frozen: true })];
+    expect(teaches(decision(0, frozen), atGrpo)).toBe(false);
+  });
+
+  it("needs no reference where KL is in the reward", () => {
+    const kl = algorithmFrom("grpo", { kl: { where: "reward" } });
+    expect(teaches(trajectories(0, [line(0), line(1)]), kl)).toBe(true);
+  });
+});

@@ -1,0 +1,92 @@
+/** Roles that act at once: pairing their samples, and ending where enough was earned. */
+import { describe, expect, it } from "vitest";
+import { algorithmFrom } from "../credit/algorithms.ts";
+import { credit } from "../credit/credit.ts";
+import { rootKey } from "../random.ts";
+import type { Episode, EpisodeNode, SamplingScheme } from "./episode.ts";
+import { growEpisode } from "./grow.ts";
+import { numbersPolicy, pair, settingFor } from "./testing/numbers.ts";
+import { scriptedEngine, type Script } from "./testing/scripted-engine.ts";
+
+const policy = numbersPolicy();
+const atOnce = { ...pair, phases: [["first", "second"]] };
+
+/** first says 1, 2, …; second 3, 4, … */
+const counting: Script = (_, index, prompt) => `${index + (prompt.includes("first") ? 1 : 3)}`;
+
+function grow(scheme: SamplingScheme, changes: Partial<typeof pair> = {}, script = counting) {
+  const engine = scriptedEngine(policy.tokenizer, script);
+  const team = { ...atOnce, ...changes };
+  const setting = settingFor(policy, { engine, team, scheme, score: ({ team: earned }) => earned });
+  return {
+    engine,
+    growing: growEpisode(setting, rootKey(1), { task: {}, path: ["train", 0, 0] }),
+  };
+}
+
+const said = (node: EpisodeNode): string => node.actions.map(({ text }) => text).join("+");
+const children = ({ root }: Episode): string[] => root.children.map(said);
+
+describe("cross mode", () => {
+  const cross = { branch: { root: 2, inner: 2 }, keep: "all", joint: "cross" } as const;
+
+  it("plays each sample of one role with each of the other, and asks for G per role", async () => {
+    const { engine, growing } = grow(cross, { turns: 1 });
+    const episode = await growing;
+    expect(children(episode)).toEqual(["1+3", "1+4", "2+3", "2+4"]);
+    expect(engine.requests.map(({ count }) => count)).toEqual([2, 2]);
+    expect(episode.root.children.map(({ actions }) => actions.map(({ sample }) => sample))).toEqual([
+      [0, 0],
+      [0, 1],
+      [1, 0],
+      [1, 1],
+    ]);
+    expect(episode.ends.map(({ node }) => node.id)).toEqual(["0", "1", "2", "3"]);
+  });
+
+  it("grows G^N joint actions from each of them in the next turn, and credits 2G completions per state", async () => {
+    const { growing } = grow(cross);
+    const episode = await growing;
+    expect(episode.ends).toHaveLength(16);
+    expect(credit([episode], algorithmFrom("magrpo", { joint: "cross", samples: 2 }))).toHaveLength(
+      4 + 4 * 4,
+    );
+  });
+
+  it("with one role is aligned", async () => {
+    const [crossed, aligned] = await Promise.all(
+      [cross, { branch: cross.branch, keep: cross.keep }].map((scheme) => grow(scheme, pair).growing),
+    );
+    expect(crossed).toEqual(aligned);
+  });
+
+  it("hands over the best pair", async () => {
+    const { growing } = grow({ ...cross, keep: "best" });
+    const { root } = await growing;
+    expect(root.children.map(({ kept }) => kept)).toEqual([false, false, false, true]);
+  });
+});
+
+describe("stopAbove", () => {
+  const scheme = { branch: { root: 2, inner: 2 }, keep: "all" } as const;
+
+  // 1+3 and 2+4 earn .2 and .3 as means of their roles: .25 on average
+  it.each([
+    [0.24, 2],
+    [0.26, 4],
+  ])("%d: %d ends", async (stopAbove, count) => {
+    const { ends, root } = await grow({ ...scheme, stopAbove }).growing;
+    expect(ends).toHaveLength(count);
+    expect(root.children.every(({ kept, done }) => kept && done === (count === 2))).toBe(true);
+  });
+
+  it("is asked when a turn is over, not between its phases", async () => {
+    const { ends } = await grow({ ...scheme, stopAbove: 0 }, { phases: pair.phases }).growing;
+    expect(ends.map(({ node, turns }) => [node.id, turns])).toEqual([
+      ["0.0", 1],
+      ["0.1", 1],
+      ["1.0", 1],
+      ["1.1", 1],
+    ]);
+  });
+});
