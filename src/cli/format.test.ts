@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { showBytes, showDuration, showLarge, showNumber, showShare } from "./format.ts";
-import { tableLines, visibleLength } from "./table.ts";
+import { tableLines, visibleLength, wrapped } from "./table.ts";
 
 describe("numbers as people read them", () => {
   it.each([
@@ -47,5 +47,14 @@ describe("tableLines", () => {
         expect(new Set(lines.map(visibleLength)).size).toBe(1);
       }),
     );
+  });
+});
+
+describe("wrapped", () => {
+  it("breaks between words, and only where it must", () => {
+    expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
+    expect(wrapped("one two three", 6)).toEqual(["one", "two", "three"]);
+    expect(wrapped("incomprehensible words", 8)).toEqual(["incomprehensible", "words"]);
+    expect(wrapped("", 8)).toEqual([""]);
   });
 });

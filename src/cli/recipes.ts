@@ -1,18 +1,36 @@
-/** `troupe recipes`: the recipes that come with Troupe, and the JSON Schema of any recipe. */
-import { readFileSync } from "node:fs";
+/** `troupe recipes`: the recipes that come with Troupe, by environment, and the JSON Schema of any recipe. */
 import { Command } from "commander";
-import { parse } from "yaml";
+import { z } from "zod";
+import { environments } from "../environments/registry.ts";
+import { TroupeError } from "../errors.ts";
+import { loadTree } from "../recipes/load.ts";
+import { showPath } from "../recipes/origin.ts";
 import { recipeShape } from "../recipes/resolve.ts";
 import { shippedRecipes } from "../recipes/shipped.ts";
-import { showPath } from "../recipes/origin.ts";
+import { plainOf } from "../recipes/tree.ts";
 import { showShare } from "./format.ts";
-import { printJson, printLines } from "./print.ts";
-import { tableLines } from "./table.ts";
+import { commandName, printJson, printLines } from "./print.ts";
+import { tableLines, wrapped } from "./table.ts";
+
+/** The part of a recipe that the list shows; a recipe that is wrong elsewhere is listed all the same. */
+const shown = z.object({
+  description: z.string().default(""),
+  environment: z.object({ name: z.string() }),
+  algorithm: z.object({ name: z.string() }),
+  policies: z.record(z.string(), z.object({ adapter: z.object({}).optional() })),
+  train: z.object({ steps: z.number() }),
+  expected: z.object({ minutes: z.number().optional(), success: z.number().optional() }).default({}),
+});
 
 interface Listed {
   readonly name: string;
   readonly file: string;
+  readonly environment: string;
   readonly description: string;
+  /** null: nothing is reinforced. */
+  readonly algorithm: string | null;
+  readonly policies: string;
+  /** As measured on two cores; null: not measured. */
   readonly minutes: number | null;
   readonly success: number | null;
 }
@@ -24,33 +42,96 @@ export function recipesCommand(): Command {
     .option("--json", "print one JSON document")
     .action((options: { schema?: boolean; json?: boolean }) => {
       if (options.schema) return printJson(recipeShape());
-      const recipes = Object.entries(shippedRecipes()).map(([name, file]) => describe(name, file));
-      return options.json ? printJson(recipes) : printLines(table(recipes));
+      const files = Object.entries(shippedRecipes()).toSorted(([left], [right]) => (left < right ? -1 : 1));
+      const recipes = files.map(([name, file]) => describe(name, file));
+      return options.json
+        ? printJson(recipes)
+        : printLines(listLines(recipes, process.stdout.columns ?? 120));
     });
 }
 
-/** Read as plain YAML: a listing must not fail because one recipe is wrong. */
 function describe(name: string, file: string): Listed {
-  const recipe = parse(readFileSync(file, "utf8")) as {
-    description?: string;
-    expected?: { minutes?: number; success?: number };
+  const recipe = read(file);
+  const common = { name, file: showPath(file) };
+  if (recipe === undefined) {
+    const nothing = {
+      environment: "",
+      description: `cannot be read; \`${commandName()} train ${name} --dry-run\` says why`,
+    };
+    return { ...common, ...nothing, algorithm: null, policies: "", minutes: null, success: null };
+  }
+  const { description, environment, algorithm, policies, train, expected } = recipe;
+  return {
+    ...common,
+    environment: environment.name,
+    description,
+    algorithm: train.steps > 0 ? algorithm.name : null,
+    policies: sharing(Object.values(policies)),
+    minutes: expected.minutes ?? null,
+    success: expected.success ?? null,
   };
-  const { minutes = null, success = null } = recipe.expected ?? {};
-  return { name, file: showPath(file), description: recipe.description ?? "", minutes, success };
 }
 
-function table(recipes: readonly Listed[]): string[] {
-  const rows = recipes.map(({ name, description, minutes, success }) => [
-    name,
-    minutes === null ? "" : String(minutes),
-    success === null ? "" : showShare(success),
-    description,
-  ]);
+/** With what it extends; undefined: a listing must not fail because one recipe is wrong. */
+function read(file: string): z.output<typeof shown> | undefined {
+  try {
+    return shown.safeParse(plainOf(loadTree(file))).data;
+  } catch (error) {
+    if (error instanceof TroupeError) return undefined;
+    throw error;
+  }
+}
+
+function sharing(policies: readonly { readonly adapter?: object | undefined }[]): string {
+  const adapters = policies.filter(({ adapter }) => adapter !== undefined).length;
+  if (policies.length === 1) return adapters === 1 ? "1 adapter" : "1 model";
+  if (adapters === 0) return `${policies.length} models`;
+  return adapters === policies.length
+    ? `${adapters} adapters`
+    : `${adapters} adapters, ${policies.length - adapters} models`;
+}
+
+/** One table, in which each environment's recipes stand below its name. */
+function listLines(recipes: readonly Listed[], width: number): string[] {
   const columns = [
     { title: "recipe" },
+    { title: "algorithm" },
+    { title: "trains" },
     { title: "minutes", align: "right" as const },
     { title: "success", align: "right" as const },
-    { title: "what it trains" },
   ];
-  return [...tableLines(columns, rows), "", "minutes on two cores; success on held-out tasks after training"];
+  const groups = [...Map.groupBy(recipes, ({ environment }) => environment)];
+  const table = tableLines(
+    columns,
+    groups.flatMap(([, listed]) => listed.map(row)),
+  );
+  const room = Math.max(30, width - Math.max(...table.map((line) => line.length)) - 2);
+  const [titles = "", rule = "", ...rows] = table;
+  const lines = [`${titles.padEnd(rule.length)}  what it shows`, `${rule}  ${"─".repeat(13)}`];
+  for (const [environment, listed] of groups) {
+    lines.push("", ...wrapped(heading(environment), width));
+    for (const { description } of listed) {
+      const [first = "", ...more] = wrapped(description, room);
+      lines.push(`${(rows.shift() ?? "").padEnd(rule.length)}  ${first}`.trimEnd());
+      lines.push(...more.map((line) => `${" ".repeat(rule.length)}  ${line}`));
+    }
+  }
+  const legend = "minutes on two cores; success on held-out tasks after training; empty: not measured";
+  const next = `${commandName()} train RECIPE --dry-run: what it would take here`;
+  return [...lines, "", ...wrapped(legend, width), next];
+}
+
+function row({ name, algorithm, policies, minutes, success }: Listed): string[] {
+  return [
+    name,
+    algorithm ?? "none",
+    algorithm === null ? "" : policies,
+    minutes === null ? "" : String(minutes),
+    success === null ? "" : showShare(success),
+  ];
+}
+
+function heading(environment: string): string {
+  const summary = environments.find(({ name }) => name === environment)?.summary;
+  return summary === undefined ? `${environment || "unreadable"}:` : `${environment}: ${summary}`;
 }

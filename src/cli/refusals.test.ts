@@ -86,9 +86,16 @@ describe("what needs no run", () => {
 
   it("recipes lists what comes with Troupe, as a table and as JSON, and the schema", async () => {
     const table = await troupe(["recipes"], { cwd });
-    expect(table.stdout).toMatch(/^plan-path /m);
+    expect(table.stdout).toMatch(/^plan-path: A scout .*\nplan-path +at-grpo +1 model +\d+ +\d/m);
+    expect(table.stdout).toMatch(/^plan-path-prompt-only +none +[^ ]/m);
+    for (const line of table.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
     const listed = JSON.parse((await troupe(["recipes", "--json"], { cwd })).stdout) as { name: string }[];
-    expect(listed.map(({ name }) => name)).toContain("plan-path");
+    expect(listed.find(({ name }) => name === "plan-path-adapters")).toMatchObject({
+      environment: "plan-path",
+      algorithm: "at-grpo",
+      policies: "2 adapters",
+      success: null,
+    });
     const schema = JSON.parse((await troupe(["recipes", "--schema"], { cwd })).stdout) as {
       properties: object;
     };

@@ -30,3 +30,14 @@ function pad(text: string, width: number, align: Column["align"] = "left"): stri
 export function visibleLength(text: string): number {
   return Array.from(stripVTControlCharacters(text)).length;
 }
+
+/** Lines of whole words, each as long as fits; a word longer than that has a line of its own. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(/\s+/)) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}

@@ -11,6 +11,7 @@ import { oneLine, playerOf } from "../rollout/setting.ts";
 import type { Player, RolloutPolicy } from "../rollout/setting.ts";
 import { mean } from "../statistics.ts";
 import type { Role, Team } from "../teams/team.ts";
+import { basesOf, warmStartRecipe } from "./bases.ts";
 import { evaluationAfter } from "./evaluations.ts";
 import { examplesOf, tokensOf } from "./examples.ts";
 import type { Resolved } from "./session.ts";
@@ -94,10 +95,25 @@ const training = (size: PolicySize | undefined) =>
 function lessonWork(resolved: Resolved, teams: Teams, sizes: Sizes): Work {
   const { warmStart } = resolved.recipe;
   if (warmStart === undefined) return nothing;
-  const lessons = lessonsOf(resolved, teams, sizes);
+  const recipe = warmStartRecipe(resolved.recipe);
+  const known = { ...sizes, ...baseSizes(resolved.recipe, sizes) };
+  const named = recipe === resolved.recipe ? teams : namedTeams(recipe, resolved.environment);
+  const lessons = lessonsOf({ ...resolved, recipe }, named, known);
   const calls = Array.from({ length: measuredTasks }, (_, index) => keyAt(rootKey(0), "estimate", index));
-  const works = calls.flatMap((key) => examplesOf(lessons, key)).map((datum) => datumWork(datum, sizes));
+  const works = calls.flatMap((key) => examplesOf(lessons, key)).map((datum) => datumWork(datum, known));
   return repeat(add(works), (warmStart.steps * warmStart.demonstrationsPerStep) / measuredTasks);
+}
+
+/** The models that a warm start of bases trains, whole: those of their policies without the adapters. */
+function baseSizes(recipe: Resolved["recipe"], sizes: Sizes): Sizes {
+  const bases = [...basesOf(recipe)].flatMap(([policy, base]) => {
+    const size = sizes[policy];
+    if (size === undefined) return [];
+    const isAdapter = size.trainableParameters < size.parameters;
+    const parameters = size.parameters - (isAdapter ? size.trainableParameters : 0);
+    return [[base, { ...size, parameters, trainableParameters: parameters }] as const];
+  });
+  return Object.fromEntries(bases);
 }
 
 function datumWork(datum: Datum, sizes: Sizes): Work {
@@ -193,7 +209,9 @@ function bytesOf(recipe: Resolved["recipe"], sizes: Sizes): Estimate["bytes"] {
     weights += 12 * trainableParameters;
     checkpoint += 12 * trainableParameters;
   }
-  return { weights, checkpoint };
+  const warm = Object.values(baseSizes(recipe, sizes)).map(({ parameters }) => parameters);
+  const taught = warm.reduce((sum, parameters) => sum + parameters, 0);
+  return { weights: Math.max(weights, 16 * taught), checkpoint: Math.max(checkpoint, 12 * taught) };
 }
 
 function repeat(work: Work, times: number): Work {
