@@ -1,6 +1,8 @@
 /** The games whose rules are measured: each registered environment with its defaults. One line adds another. */
 import type { Json } from "../src/environments/environment.ts";
 import type { PathState } from "../src/environments/plan-path/rules.ts";
+import type { BlocksState } from "../src/environments/blocksworld/rules.ts";
+import type { SokobanState } from "../src/environments/sokoban/rules.ts";
 import type { SudokuState } from "../src/environments/sudoku/rules.ts";
 
 export interface Game {
@@ -20,6 +22,8 @@ export interface Game {
 export const games: readonly Game[] = [
   game<PathState>("plan-path", "planner", (_, after) => after.path.length - 1),
   game<SudokuState>("sudoku", "planner", (before, after) => differences(before.grid, after.grid)),
+  game<SokobanState>("sokoban", "planner", (_, after) => after.path.length - 1),
+  game<BlocksState>("blocksworld", "planner", (_, after) => after.moved.length),
 ];
 
 function game<State extends Json>(

@@ -9,6 +9,8 @@ export interface ReadList<T> {
 
 /** Only the end of a longer text is read: the last line with an item is what counts. */
 const longestText = 16_384;
+/** More are not read: no plan needs nearly as many. */
+const mostItems = 256;
 /** A block of a name that no block has. */
 export const nowhere = -2;
 
@@ -44,7 +46,10 @@ function readLastLine<T>(
   const line = lines[index];
   if (line === undefined) return { items: [], wellFormed: false };
   const ends = index === lines.length - 1 && text.length <= longestText;
-  return { items: Array.from(line.matchAll(item), read), wellFormed: ends && only.test(line) };
+  return {
+    items: [...line.matchAll(item)].slice(0, mostItems).map(read),
+    wellFormed: ends && only.test(line),
+  };
 }
 
 function blockNamed(name: string, blocks: number): number {

@@ -4,7 +4,7 @@ import type { BlocksState } from "./rules.ts";
 import { blockName, listTowers, type Towers } from "./tower.ts";
 
 /** How the blocks stand on the left, how they should on the right. */
-export function renderState({ goal, on, order }: BlocksState): string {
+export function renderState({ goal, on, order, moved }: BlocksState): string {
   const now = drawTowers(on);
   const wanted = drawTowers(goal);
   const width = Math.max(3, ...now.map((line) => line.length));
@@ -13,7 +13,8 @@ export function renderState({ goal, on, order }: BlocksState): string {
     return `${(left ?? "").padEnd(width)}      ${right ?? ""}`.trimEnd();
   }).toReversed();
   const proposal = order === null ? [] : [`proposed to move: ${writeOrder(order) || "nothing"}`];
-  return [...rows, `${"now".padEnd(width)}      goal`, ...proposal].join("\n");
+  const last = moved.length === 0 ? [] : [`the last plan moved: ${writeOrder(moved)}`];
+  return [...rows, `${"now".padEnd(width)}      goal`, ...proposal, ...last].join("\n");
 }
 
 /** The lowest line is the table. */

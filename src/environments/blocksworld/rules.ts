@@ -22,11 +22,13 @@ export type BlocksState = {
   readonly order: readonly number[] | null;
   /** The move that ended the last plan because it could not be made, among blocks that are there; null: none. */
   readonly failed: { readonly block: number; readonly to: number } | null;
+  /** The blocks that the last plan moved, for people. */
+  readonly moved: readonly number[];
 };
 
 export function startState({ goal, on }: BlocksTask): BlocksState {
   const atStart = movesBetween(on, goal);
-  return { goal, on, atStart, fewest: atStart, order: null, failed: null };
+  return { goal, on, atStart, fewest: atStart, order: null, failed: null, moved: [] };
 }
 
 export function stepState(
@@ -73,7 +75,8 @@ function plan(state: BlocksState, text: string): Turned {
   const fewest = Math.min(state.fewest, movesBetween(played.on, state.goal));
   const { failed } = played;
   const told = failed !== null && failed.block in state.on && failed.to >= -1 ? failed : null;
-  return { reward, change: { on: played.on, failed: told, fewest } };
+  const moved = items.slice(0, played.carriedOut).map(({ block }) => block);
+  return { reward, change: { on: played.on, failed: told, fewest, moved } };
 }
 
 /** The proposal is tried on a copy of the state: it earns what moving its blocks to their places would earn. */

@@ -10,9 +10,9 @@ const seats = ["proposer", "planner"];
 const environment = sokobanEnvironment();
 
 function drawn(options: object, asked: readonly string[] = seats, count = 300): Demonstration[] {
-  const { demonstrations } = sokobanEnvironment({ demonstrations: options });
+  const taught = sokobanEnvironment({ demonstrations: options });
   const keys = Array.from({ length: count }, (_, index) => childKey(rootKey(2), index));
-  return keys.flatMap((key) => demonstrations?.(key, asked) ?? []);
+  return keys.flatMap((key) => taught.demonstrations?.(key, asked) ?? []);
 }
 
 function of(seat: string, examples: readonly Demonstration[]): Demonstration[] {
@@ -115,8 +115,8 @@ describe("demonstrations", () => {
   });
 
   it("of several positions in one room begin with the same lines", () => {
-    const { demonstrations } = sokobanEnvironment({ demonstrations: { startsPerRoom: 8 } });
-    const examples = demonstrations?.(rootKey(4), seats) ?? [];
+    const taught = sokobanEnvironment({ demonstrations: { startsPerRoom: 8 } });
+    const examples = taught.demonstrations?.(rootKey(4), seats) ?? [];
     expect(examples).toHaveLength(8);
     const beginnings = examples.map(({ observation }) => observation.split("\n").slice(0, 2).join());
     expect(new Set(beginnings).size).toBe(1);

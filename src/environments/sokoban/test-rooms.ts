@@ -12,8 +12,8 @@ export function taskOf(drawing: string): SokobanTask {
   const rows = drawing.trim().split(/\s+/);
   const marks = rows.join("");
   const cellsWith = (wanted: string): number[] =>
-    [...marks].flatMap((mark, cell) => (wanted.includes(mark) ? [cell] : []));
-  const walls = [...marks].map((mark) => (mark === "#" ? "#" : ".")).join("");
+    Array.from(marks, (mark, cell) => (wanted.includes(mark) ? cell : -1)).filter((cell) => cell >= 0);
+  const walls = Array.from(marks, (mark) => (mark === "#" ? "#" : ".")).join("");
   const room = { size: rows.length, walls, goals: cellsWith(".*+") };
   return { room, at: cellsWith("@+")[0] ?? 0, boxes: cellsWith("$*") };
 }
