@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { childKey, rootKey } from "../../random.ts";
+import type { Demonstration } from "../environment.ts";
+import { splitOf } from "./generate.ts";
+import type { BlocksState } from "./rules.ts";
+import { blocksEnvironment, taskOf } from "./test-blocks.ts";
+
+const seats = ["proposer", "planner"];
+const environment = blocksEnvironment();
+
+function drawn(options: object, asked: readonly string[] = seats, count = 300): Demonstration[] {
+  const taught = blocksEnvironment({ demonstrations: options });
+  const keys = Array.from({ length: count }, (_, index) => childKey(rootKey(2), index));
+  return keys.flatMap((key) => taught.demonstrations?.(key, asked) ?? []);
+}
+
+function of(seat: string, examples: readonly Demonstration[]): Demonstration[] {
+  return examples.filter((example) => example.seat === seat);
+}
+
+/** The state that an observation shows. */
+function stateOf(observation: string): BlocksState {
+  const [, goal = "", now = ""] = /^goal table (.*)\nnow table (.*)$/m.exec(observation) ?? [];
+  const [wanted = "", standing = ""] = [goal, now].map((line) =>
+    line
+      .split(" table ")
+      .map((tower) => tower.replaceAll(" ", ""))
+      .join(" "),
+  );
+  return environment.start(taskOf(standing, wanted));
+}
+
+function orderShown({ observation }: Demonstration): string | undefined {
+  return /^proposer (.*)$/m.exec(observation)?.[1];
+}
+
+describe("demonstrations", () => {
+  it("are best plays from training tasks, also beside a wrong order", () => {
+    for (const { seat, observation, action } of drawn({ wrongProposal: 0.5, startsPerGoal: 4 })) {
+      const state = stateOf(observation);
+      expect(splitOf(state)).toBe("train");
+      expect(environment.step(state, { [seat]: action }).rewards[seat]).toMatchObject({ team: 1, local: 1 });
+    }
+  });
+
+  it("follow the order that is shown, where it is right", () => {
+    for (const example of of("planner", drawn({ alone: 0, wrongProposal: 0 }))) {
+      const moved = Array.from(example.action.matchAll(/move (\S)/g), ([, block]) => block).join(" ");
+      expect(moved).toBe(orderShown(example));
+    }
+  });
+
+  it("show an order, a wrong one or none in the shares asked for", () => {
+    const planner = of("planner", drawn({ proposer: 0, alone: 0.25, wrongProposal: 0.4 }, seats, 2000));
+    const alone = planner.filter((example) => orderShown(example) === undefined);
+    const wrong = planner.filter((example) => {
+      const shown = orderShown(example);
+      const { rewards } = environment.step(stateOf(example.observation), { proposer: shown ?? "" });
+      return shown !== undefined && rewards["proposer"]?.team !== 1;
+    });
+    // Binomial over 2000, standard error .01.
+    expect(alone.length / 2000).toBeGreaterThan(0.21);
+    expect(alone.length / 2000).toBeLessThan(0.29);
+    // .75 × .4 = .3 are random orders, of which a few happen to be right.
+    expect(wrong.length / 2000).toBeGreaterThan(0.24);
+    expect(wrong.length / 2000).toBeLessThan(0.33);
+  });
+
+  it("break off after a move as often as asked for, and are best moves until then", () => {
+    const examples = drawn({ breakOff: 0.5, wrongProposal: 0 }, seats, 1000);
+    for (const { seat, observation, action } of examples) {
+      const { reason, team } = environment.step(stateOf(observation), { [seat]: action }).rewards[seat] ?? {};
+      expect(reason).toBeUndefined();
+      expect(team).toBeGreaterThan(0);
+    }
+    const orders = of("proposer", examples).map(({ action }) => action.split(" ").length);
+    // One move: half of those with more to go; plans of one move are rare.
+    expect(orders.filter((length) => length === 1).length / orders.length).toBeCloseTo(0.5, 1);
+  });
+
+  it("tell of moves that cannot be made", () => {
+    const told = drawn({ failed: 1 }).filter(({ observation }) => observation.includes("failed"));
+    expect(told.length).toBeGreaterThan(100);
+    for (const { observation } of told) {
+      const [, block, to] = /failed (\S+) (\S+)/.exec(observation) ?? [];
+      const { state } = environment.step(stateOf(observation), { planner: `move ${block} ${to}` });
+      expect(state.moved).toEqual([]);
+    }
+    expect(drawn({ failed: 0 }).some(({ observation }) => observation.includes("failed"))).toBe(false);
+  });
+
+  it("of a planner alone show no order; of several starts they begin with the same goal", () => {
+    const examples = drawn({ startsPerGoal: 8 }, ["planner"], 1);
+    expect(examples).toHaveLength(8);
+    expect(examples.some((example) => orderShown(example) !== undefined)).toBe(false);
+    expect(new Set(examples.map(({ observation }) => observation.split("\n")[0])).size).toBe(1);
+    expect(drawn({}, seats, 5)).toEqual(drawn({}, seats, 5));
+  });
+});

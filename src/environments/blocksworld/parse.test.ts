@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import * as fc from "fast-check";
+import { nowhere, readMoves, readOrder } from "./parse.ts";
+import { table } from "./tower.ts";
+
+const two = [
+  { block: 2, to: table },
+  { block: 1, to: 0 },
+];
+
+describe("moves are read", () => {
+  it.each([
+    ["move c table move b a", true],
+    ["Move C to table, move B onto A.", true],
+    ['[{"move": ["c", "table"]}, {"move": ["b", "a"]}]', true],
+    ["First c has to go.\n\nmove c table move b a\n", true],
+    ["I move c table, then move b a", false],
+    ["move c table move b a\nthat is it", false],
+  ])("from %j, well-formed: %s", (text, wellFormed) => {
+    expect(readMoves(text, 3)).toEqual({ items: two, wellFormed });
+  });
+
+  it.each(["", "c table b a", "moved c", "no idea", "move", "move c"])("not from %j", (text) => {
+    expect(readMoves(text, 3)).toEqual({ items: [], wellFormed: false });
+  });
+
+  it("also of blocks that are not there", () => {
+    expect(readMoves("move d a move table b move a xy", 3).items).toEqual([
+      { block: nowhere, to: 0 },
+      { block: nowhere, to: 1 },
+      { block: 0, to: nowhere },
+    ]);
+  });
+
+  it("up to a number that no plan needs", () => {
+    expect(readMoves("move a b ".repeat(1000), 3).items).toHaveLength(256);
+  });
+});
+
+describe("an order is read", () => {
+  it.each([
+    ["c b a", true],
+    ["C, B, A", true],
+    ["they are\nc b a", true],
+    ["order: c b a", false],
+    ["c b a\nor so", false],
+  ])("from %j, well-formed: %s", (text, wellFormed) => {
+    expect(readOrder(text, 3)).toEqual({ items: [2, 1, 0], wellFormed });
+  });
+
+  it("not where there is no block", () => {
+    expect(readOrder("no idea", 3)).toEqual({ items: [], wellFormed: false });
+    expect(readOrder("a z", 3).items).toEqual([0, nowhere]);
+  });
+
+  it("from any text without a word of complaint, and soon", () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 200 }), (text) => {
+        expect(readOrder(text, 5).items.every((block) => block === nowhere || block < 5)).toBe(true);
+        expect(readMoves(text, 5).items.length).toBeLessThanOrEqual(256);
+      }),
+    );
+    // Spaces that two parts of a pattern could share would take for ever here.
+    expect(readOrder(`${"a  ".repeat(5000)}!`, 5).wellFormed).toBe(false);
+    expect(readMoves(`${"move  a  b  ".repeat(1300)}x`, 5).wellFormed).toBe(false);
+  });
+});
