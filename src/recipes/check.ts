@@ -1,12 +1,11 @@
 /** The combinations a schema cannot see: each refusal says why, and the nearest thing that works. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { EngineCapabilities } from "../engines/engine.ts";
 import type { Environment } from "../environments/environment.ts";
 import { teamMistakes } from "../teams/build.ts";
 import type { Catalog } from "./catalog.ts";
-import { hintAt } from "./mistakes.ts";
+import { checkAlgorithm } from "./check-algorithm.ts";
+import { checkModel } from "./check-models.ts";
 import type { Recipe, RecipeTeam } from "./schema.ts";
 import type { Path } from "./tree.ts";
 
@@ -42,7 +41,7 @@ export function checkRecipe(combination: Combination, catalog: Catalog): readonl
     ),
     ...checkNames(recipe),
     ...checkPolicies(recipe, teams, catalog),
-    ...checkCredit(combination),
+    ...checkAlgorithm(combination, catalog.engines[recipe.engine.type]),
     ...checkSchedules(combination),
     ...checkEngine(combination, catalog.engines[recipe.engine.type]),
   ];
@@ -71,15 +70,10 @@ function checkPolicies(
         fix: "remove it, or name it in a role's `policy`",
       });
     }
-    if ("path" in model) refusals.push(...checkModelPath([...path, "model", "path"], model.path));
-    else if (!catalog.presets.includes(model.preset)) {
-      const problem = `there is no preset \`${model.preset}\``;
-      const fix = `${hintAt(model.preset, catalog.presets)}Presets: ${catalog.presets.join(", ")}`;
-      refusals.push({ path: [...path, "model", "preset"], problem, fix });
-    }
+    refusals.push(...checkModel([...path, "model"], model, catalog));
   }
   if (recipe.train.steps > 0 && Object.values(recipe.team.roles).every((role) => role.frozen)) {
-    const fix = "take `frozen` from a role, or use `troupe eval`";
+    const fix = "take `frozen` from a role, or measure the team as it is with `train.steps: 0`";
     refusals.push({
       path: ["team", "roles"],
       problem: "every role is frozen, so nothing would be trained",
@@ -87,23 +81,6 @@ function checkPolicies(
     });
   }
   return refusals;
-}
-
-function checkModelPath(path: Path, directory: string): readonly Refusal[] {
-  const missing = ["config.json", "tokenizer.json"].find((file) => !existsSync(join(directory, file)));
-  if (missing === undefined) return [];
-  const what = existsSync(directory) ? `no ${missing} in ${directory}` : `${directory} does not exist`;
-  const fix = "give a model directory in the Hugging Face layout, or make one with `troupe init`";
-  return [{ path, problem: what, fix }];
-}
-
-/** A baseline that gives a lone action its own return back leaves it without credit. */
-function checkCredit({ recipe, algorithm }: Combination): readonly Refusal[] {
-  const { root, inner } = algorithm.sampling.branch;
-  const alone = Math.max(root, inner) === 1 && algorithm.baseline([1])[0] === 1;
-  if (!alone || recipe.train.steps === 0) return [];
-  const problem = `${algorithm.name} compares the actions of a group, and here each group has one: every advantage would be 0`;
-  return [{ path: ["algorithm"], problem, fix: "sample at least 2 actions per group" }];
 }
 
 function checkSchedules({ recipe, environment }: Combination): readonly Refusal[] {
@@ -133,21 +110,10 @@ function checkSchedules({ recipe, environment }: Combination): readonly Refusal[
   return refusals;
 }
 
-function checkEngine(
-  { recipe, algorithm }: Combination,
-  engine: EngineCapabilities | undefined,
-): readonly Refusal[] {
+function checkEngine({ recipe }: Combination, engine: EngineCapabilities | undefined): readonly Refusal[] {
   if (engine === undefined) return [];
   const type = `the engine \`${recipe.engine.type}\``;
   const refusals: Refusal[] = [];
-  const loss = algorithm.objective.loss.type;
-  if (!engine.losses.includes(loss)) {
-    refusals.push({
-      path: ["algorithm"],
-      problem: `${type} has no loss \`${loss}\``,
-      fix: `it has ${engine.losses.join(", ")}`,
-    });
-  }
   if (recipe.train.topK > 0 && !engine.topK) {
     refusals.push({
       path: ["train", "topK"],

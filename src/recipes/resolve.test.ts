@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -265,8 +265,17 @@ describe("impossible combinations", () => {
     ["policies.shared.model.preset=tny", "no preset `tny`; did you mean `tiny`? Presets: tiny, small"],
     ["policies.shared.model={preset: null, path: nowhere}", "nowhere does not exist"],
     ["policies.shared.model={preset: null, path: .}", "no config.json in ."],
+    [
+      "policies.shared.model={preset: null, path: tests/fixtures/models}",
+      "a model in it is tests/fixtures/models/llama",
+    ],
+    [
+      "policies.shared.model={preset: null, path: tests/fixtures/models/lora}",
+      "lora holds an adapter, and a policy begins from a whole model; give the model below it",
+    ],
     ["policies.shared.model={preset: null, path: tests/fixtures/models/qwen3}", "no tokenizer.json in tests"],
     ["algorithm={name: lonely}", "every advantage would be 0; sample at least 2 actions per group"],
+    ["algorithm={name: magrpo, joint: cross}", "no phase has two roles; use `joint: aligned`"],
     ["environment={name: puzzle}", "puzzle has no solver to demonstrate its tasks; remove warmStart"],
     ["train.minibatches=9", "9 minibatches cannot be made from 8 tasks"],
     ["warmStart.warmupSteps=10", "a warm-up of 10 steps never ends in 10"],
@@ -282,6 +291,35 @@ describe("impossible combinations", () => {
   ];
   it.each(cases)("%s", (override, expected) => {
     expect(refusal([override]).message).toContain(expected);
+  });
+
+  it("models that an algorithm makes itself", () => {
+    const mine = ["policies.critic={model: {preset: tiny}}", "team.roles.scout.policy=critic"];
+    expect(resolve(mine).recipe.policies["critic"]).toBeDefined();
+    expect(refusal([...mine, "algorithm={name: maac}"]).message).toContain(
+      "policies.critic: maac makes a model of a name like `critic` itself; call the policy something else",
+    );
+  });
+
+  it("a central critic of models with different tokenizers", () => {
+    mkdirSync(join(folder, "model"));
+    for (const name of ["config.json", "tokenizer.json"]) writeFileSync(join(folder, "model", name), "{}");
+    const other = `policies.other={model: {path: ${join(folder, "model")}}}`;
+    const mixed = [other, "team.roles.scout.policy=other"];
+    expect(resolve([...mixed, "algorithm={name: iac}"]).recipe.algorithm.name).toBe("iac");
+    expect(refusal([...mixed, "algorithm={name: maac}"]).message).toContain(
+      "different tokenizers; use models with the same",
+    );
+    expect(
+      resolve([...mixed, "team.roles.walker.policy=other", "policies.shared=null", "algorithm={name: maac}"]),
+    ).toBeDefined();
+  });
+
+  it("a team that is only measured needs nothing to train", () => {
+    const frozen = "team.roles={scout: {frozen: true}, walker: {frozen: true}}";
+    expect(refusal([frozen]).message).toContain("measure the team as it is with `train.steps: 0`");
+    const { recipe } = resolve([frozen, "train.steps=0", "warmStart=null", "algorithm={name: lonely}"]);
+    expect(recipe.train.steps).toBe(0);
   });
 
   it("an engine that cannot do what is asked", () => {

@@ -1,0 +1,50 @@
+/** Whether the algorithm can do anything with the team, the policies and the engine. */
+import { algorithmMistakes } from "../credit/mistakes.ts";
+import type { EngineCapabilities } from "../engines/engine.ts";
+import type { Combination, Refusal } from "./check.ts";
+import { vocabularyOf } from "./check-models.ts";
+
+/** Without reinforcement the algorithm is not used, and anything goes. */
+export function checkAlgorithm(
+  combination: Combination,
+  engine: EngineCapabilities | undefined,
+): readonly Refusal[] {
+  const { recipe, algorithm, environment } = combination;
+  if (recipe.train.steps === 0) return [];
+  const { roles, phases, turns } = recipe.team;
+  const maxTokens = Object.entries(roles)
+    .filter(([, { frozen }]) => !frozen)
+    .map(([name, role]) => role.maxTokens ?? environment.seats[role.seat ?? name]?.maxTokens ?? 0);
+  return [
+    ...algorithmMistakes(algorithm, { phases, turns, maxTokens }, engine),
+    ...checkReservedNames(combination),
+    ...checkCentralCritic(combination),
+  ];
+}
+
+/** References and critics stand beside the policies in the engine and in checkpoints. */
+function checkReservedNames({ recipe, algorithm }: Combination): readonly Refusal[] {
+  const reserved = [
+    ...(algorithm.critic === null ? [] : [/^critic($|-)/]),
+    ...(algorithm.kl === null ? [] : [/^reference-/]),
+  ];
+  return Object.keys(recipe.policies)
+    .filter((name) => reserved.some((pattern) => pattern.test(name)))
+    .map((name) => ({
+      path: ["policies", name],
+      problem: `${algorithm.name} makes a model of a name like \`${name}\` itself`,
+      fix: "call the policy something else",
+    }));
+}
+
+/** It reads the prompts of several roles one after the other, so their tokens must mean the same. */
+function checkCentralCritic({ recipe, algorithm }: Combination): readonly Refusal[] {
+  if (algorithm.critic?.scope !== "central") return [];
+  const models = Object.values(recipe.team.roles).flatMap(
+    ({ policy }) => recipe.policies[policy]?.model ?? [],
+  );
+  if (new Set(models.map(vocabularyOf)).size < 2) return [];
+  const problem = "a central critic reads all roles' prompts, and their models have different tokenizers";
+  const fix = "use models with the same tokenizer.json, or a critic per role (`ppo`, `iac`)";
+  return [{ path: ["algorithm"], problem, fix }];
+}
