@@ -34,7 +34,7 @@ export function createPlanPath(options: PathOptions): Environment<PathTask, Path
     task: (split, key) => drawTask(options, split, key),
     start: startState,
     observe: (state, seat) => writeObservation(notation, known(seat), state),
-    step: (state, actions) => stepState(state, actions, notation),
+    step: (state, actions) => stepState(state, actions, notation, options.scoutWalks),
     endTurn,
     outcome: outcomeOf,
     demonstrations: (key, seats) => demonstrate(options, key, seats),

@@ -20,6 +20,12 @@ export const pathOptions = z.strictObject({
     .enum(planNotations)
     .default("moves")
     .describe('How plans are demonstrated: "right down", or with the cells between, "c4 right d4 down d5".'),
+  scoutWalks: z
+    .boolean()
+    .optional()
+    .describe(
+      "The scout's route also moves the agent: for a scout that plays alone. Default: only plans do.",
+    ),
   demonstrations: z
     .strictObject({
       paths: z

@@ -148,3 +148,22 @@ it("remembers the wall that ended a plan until the next plan, and neither edges 
   expect(planned("down", bumped).state.bumped).toBeNull();
   expect(planned("up").state.bumped).toBeNull();
 });
+
+describe("a scout that walks", () => {
+  const alone = pathEnvironment({ scoutWalks: true });
+
+  it("reaches the goal by its own route, with the reward that the route has anyway", () => {
+    const { state, rewards, done } = alone.step(start, { scout: "a2 a3 b3 c3 c2 c1" });
+    expect(done).toBe(true);
+    expect(alone.outcome(state)).toEqual({ success: true, score: 1 });
+    expect(rewards).toEqual(scouted("a2 a3 b3 c3 c2 c1").rewards);
+  });
+
+  it("stands where its route ended, and goes on from there", () => {
+    const { state, done } = alone.step(start, { scout: "a2 b2" });
+    expect(done).toBe(false);
+    expect(alone.observe(state, "scout")).toContain("at a2");
+    expect(alone.observe(state, "scout")).toContain("bumped b2");
+    expect(alone.step(state, { scout: "a3 b3 c3 c2 c1" }).done).toBe(true);
+  });
+});

@@ -45,6 +45,7 @@ export function stepState(
   state: PathState,
   actions: Readonly<Record<string, string>>,
   notation: Notation,
+  scoutWalks = false,
 ): StepResult<PathState> {
   const over = state.at === state.board.goal;
   const rewards: Record<string, ActionReward> = {};
@@ -53,18 +54,22 @@ export function stepState(
     if (!isSeat(seat)) throw new TroupeError("bad_arguments", `plan-path has no seat "${seat}"`);
     if (over) rewards[seat] = noReward("the episode is over");
     else if (seat === "scout") {
-      rewards[seat] = tryRoute(state, text);
-      next = { ...next, route: routeOf(state.board, text) };
+      const tried = tryRoute(state, text);
+      rewards[seat] = tried.reward;
+      next = scoutWalks ? moved(next, tried) : { ...next, route: routeOf(state.board, text) };
     } else {
       const tried = carryOut(state, text, notation);
       rewards[seat] = tried.reward;
-      const { at, path, bumped } = tried;
-      next = { ...next, at, path, bumped, closest: Math.min(state.closest, tried.distance) };
+      next = moved(next, tried);
     }
   }
   // A route starts where it was proposed: once the agent has moved, it is out of date.
   if (next.at !== state.at) next = { ...next, route: null };
   return { state: next, rewards, done: next.at === next.board.goal };
+}
+
+function moved(state: PathState, { at, path, bumped, distance }: Judged): PathState {
+  return { ...state, at, path, bumped, closest: Math.min(state.closest, distance) };
 }
 
 export function endTurn(state: PathState): PathState {
@@ -93,11 +98,11 @@ function routeOf(board: Board, text: string): number[] {
 }
 
 /** The scout's route is tried on a copy of the state: it earns what following it would earn. */
-function tryRoute(state: PathState, text: string): ActionReward {
+function tryRoute(state: PathState, text: string): Judged {
   const { items, wellFormed } = readCells(text, state.board.size);
   const cells = items[0] === state.at ? items : [state.at, ...items];
   const moves = cells.slice(1).map((cell, index) => moveBetween(state.board.size, cells[index] ?? -1, cell));
-  return judge(state, moves, wellFormed, "route").reward;
+  return judge(state, moves, wellFormed, "route");
 }
 
 function carryOut(state: PathState, text: string, notation: Notation): Judged {
