@@ -90,6 +90,7 @@ ModelConfig model_config(const Argument& from) {
   config.qkv_bias = from["queryKeyValueBias"].flag();
   config.qk_norm = from["queryKeyNorm"].flag();
   config.tied_embeddings = from["tiedEmbeddings"].flag();
+  config.value_head = from["valueHead"].flag();
   config.inverse_frequencies = from["inverseFrequencies"].float_vector();
   return config;
 }
@@ -99,6 +100,7 @@ AdapterConfig adapter_config(const Argument& from) {
   config.rank = from["rank"].count();
   config.alpha = from["alpha"].real();
   config.targets = from["targetModules"].texts();
+  config.value_head = from["valueHead"].flag();
   return config;
 }
 
@@ -128,12 +130,58 @@ SampleRequest sample_request(const Argument& from) {
   return request;
 }
 
+namespace {
+
+LossKind loss_kind(const Argument& from) {
+  const std::string type = from.text();
+  if (type == "cross_entropy") return LossKind::cross_entropy;
+  if (type == "importance_sampling") return LossKind::importance_sampling;
+  if (type == "ppo") return LossKind::ppo;
+  if (type == "value") return LossKind::value;
+  from.refuse("cross_entropy, importance_sampling, ppo or value");
+}
+
+KlEstimator kl_estimator(const Argument& from) {
+  if (from.absent()) return KlEstimator::none;
+  const std::string name = from.text();
+  if (name == "k1") return KlEstimator::k1;
+  if (name == "k2") return KlEstimator::k2;
+  if (name == "k3") return KlEstimator::k3;
+  from.refuse("k1, k2 or k3");
+}
+
+bool is_sequence(const Argument& from) {
+  if (from.absent()) return false;
+  const std::string name = from.text();
+  if (name != "token" && name != "sequence") from.refuse("token or sequence");
+  return name == "sequence";
+}
+
+// Zero says that it is off, so it cannot be asked for.
+float optional_clip(const Argument& from) {
+  if (from.absent()) return 0;
+  const float clip = from.real();
+  if (clip <= 0) from.refuse("above 0");
+  return clip;
+}
+
+}  // namespace
+
 Loss loss(const Argument& from) {
-  std::string type = from["type"].text();
-  if (type == "cross_entropy") return {LossKind::cross_entropy, 0, 0};
-  if (type == "importance_sampling") return {LossKind::importance_sampling, 0, 0};
-  if (type == "ppo") return {LossKind::ppo, from["clipLow"].real(), from["clipHigh"].real()};
-  from["type"].refuse("cross_entropy, importance_sampling or ppo");
+  Loss loss;
+  loss.kind = loss_kind(from["type"]);
+  if (loss.kind == LossKind::ppo) {
+    loss.clip_low = from["clipLow"].real();
+    loss.clip_high = from["clipHigh"].real();
+    loss.dual_clip = optional_clip(from["dualClip"]);
+    loss.sequence_ratio = is_sequence(from["ratio"]);
+  }
+  if (loss.kind == LossKind::value) {
+    loss.value_clip = optional_clip(from["clip"]);
+  } else if (loss.kind != LossKind::cross_entropy) {
+    loss.kl = kl_estimator(from["kl"]);
+  }
+  return loss;
 }
 
 TensorKind tensor_kind(const Argument& from) {
@@ -196,7 +244,7 @@ class Numbers {  // of the continuations' tokens; absent gives empty vectors
 struct FlatBatch {
   std::vector<std::string> policies;
   Integers policy_of, prompt_lengths, counts, lengths, tokens;
-  Numbers weights, advantages, logprobs;
+  Numbers weights, advantages, logprobs, reference, penalties, targets, values;
 
   explicit FlatBatch(const Argument& from)
       : policies(from["policies"].texts()),
@@ -207,7 +255,11 @@ struct FlatBatch {
         tokens(pieces(from["tokens"])),
         weights(from["weights"]),
         advantages(from["advantages"]),
-        logprobs(from["logprobs"]) {}
+        logprobs(from["logprobs"]),
+        reference(from["reference"]),
+        penalties(from["penalties"]),
+        targets(from["targets"]),
+        values(from["values"]) {}
 
   static Integers pieces(const Argument& from) { return Integers(from.int32s(), from.name); }
 
@@ -224,12 +276,23 @@ struct FlatBatch {
 
   Continuation continuation() {
     int32_t length = lengths.take(1)[0];
-    return {tokens.take(length), weights.take(length), advantages.take(length), logprobs.take(length)};
+    Continuation continuation;
+    continuation.tokens = tokens.take(length);
+    continuation.weights = weights.take(length);
+    continuation.advantages = advantages.take(length);
+    continuation.logprobs = logprobs.take(length);
+    continuation.reference = reference.take(length);
+    continuation.penalties = penalties.take(length);
+    continuation.targets = targets.take(length);
+    continuation.values = values.take(length);
+    return continuation;
   }
 
   void finished() const {
     for (const Integers* array : {&policy_of, &prompt_lengths, &counts, &lengths, &tokens}) array->finished();
-    for (const Numbers* array : {&weights, &advantages, &logprobs}) array->finished();
+    for (const Numbers* array : {&weights, &advantages, &logprobs, &reference, &penalties, &targets, &values}) {
+      array->finished();
+    }
   }
 };
 

@@ -43,17 +43,18 @@ Napi::Value to_javascript(Napi::Env env, const std::vector<SampledSequence>& seq
 }
 
 Napi::Value to_javascript(Napi::Env env, const LossResult& from) {
-  std::vector<float> logprobs;
-  for (const std::vector<float>& continuation : from.logprobs) {
-    logprobs.insert(logprobs.end(), continuation.begin(), continuation.end());
+  std::vector<float> outputs;
+  for (const std::vector<float>& continuation : from.outputs) {
+    outputs.insert(outputs.end(), continuation.begin(), continuation.end());
   }
   Napi::Object result = Napi::Object::New(env);
   result.Set("loss", from.loss);
   result.Set("tokens", static_cast<double>(from.tokens));
   result.Set("entropy", from.entropy);
   result.Set("kl", from.kl);
+  result.Set("referenceKl", from.reference_kl);
   result.Set("clipped", static_cast<double>(from.clipped));
-  result.Set("logprobs", to_javascript(env, logprobs));
+  result.Set("outputs", to_javascript(env, outputs));
   return result;
 }
 

@@ -27,7 +27,7 @@ inline Napi::Value to_javascript(Napi::Env env, const StepResult& result) {
 Napi::Value to_javascript(Napi::Env env, const std::vector<TensorInfo>& tensors);
 // {tokens: Int32Array, logprobs: Float32Array, lengths: Int32Array, stopped: Uint8Array (1: by a stop token or string)}
 Napi::Value to_javascript(Napi::Env env, const std::vector<SampledSequence>& sequences);
-// {loss, tokens, entropy, kl, clipped, logprobs: Float32Array of all continuations}
+// {loss, tokens, entropy, kl, referenceKl, clipped, outputs: Float32Array of all continuations}
 Napi::Value to_javascript(Napi::Env env, const LossResult& result);
 
 }  // namespace troupe

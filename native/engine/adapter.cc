@@ -30,6 +30,9 @@ Adapter::Adapter(std::string name_, Model& model_, const AdapterConfig& config)
   }
   if (!std::isfinite(config.alpha)) refuse(name, "alpha is not a finite number");
   if (config.targets.empty()) refuse(name, "no target modules, expected at least one, such as \"q_proj\"");
+  if (model.value_head.present() && !config.value_head) {
+    refuse(name, "the model \"" + model.name + "\" is a critic, so the adapter must have a value head too");
+  }
   bool wanted[7] = {};
   const std::vector<Projection>& projections = model.shape.projections;
   for (const std::string& target : config.targets) wanted[&find_target(name, model, target) - projections.data()] = true;
@@ -39,6 +42,7 @@ Adapter::Adapter(std::string name_, Model& model_, const AdapterConfig& config)
   for (int layer = 0; layer < model.config.layers; layer++) {
     for (int site = 0; site < site_count; site++) add_site(layer, static_cast<Site>(site));
   }
+  if (config.value_head) value_head.add(parameters, "base_model.model.", model.config.hidden);
   parameters.allocate();
   a_packed_.resize(a_offset_.size());
   b_packed_.resize(b_offset_.size());

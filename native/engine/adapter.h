@@ -1,4 +1,5 @@
-// LoRA (Hu et al., 2021): y += (x·Aᵀ)·Bᵀ·alpha/rank for each target, A [rank, in], B [out, rank].
+// LoRA (Hu et al., 2021): y += (x·Aᵀ)·Bᵀ·alpha/rank for each target, A [rank, in], B [out, rank]. A critic's adapter has
+// a value head of its own as well.
 #pragma once
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ class Adapter {
   const std::string name;
   Model& model;
   Parameters parameters;
+  ValueHeadOffsets value_head;
 
  private:
   struct Matrices {

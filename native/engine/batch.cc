@@ -15,20 +15,15 @@ Span append(TrainingBatch& batch, const std::vector<int32_t>& tokens, size_t cou
   return span;
 }
 
-Target make_target(const Continuation& continuation, size_t i, LossKind loss, float* logprob) {
-  if (loss != LossKind::cross_entropy) {
-    return {continuation.tokens[i], continuation.advantages[i], continuation.logprobs[i], logprob};
-  }
-  return {continuation.tokens[i], continuation.weights.empty() ? 1.0f : continuation.weights[i], 0.0f, logprob};
-}
-
-void append(TrainingBatch& batch, const Piece& piece, LossKind loss) {
+void append(TrainingBatch& batch, const Piece& piece) {
   const Datum& datum = *piece.datum;
   AttentionGroup group;
   group.prompt = append(batch, datum.prompt, datum.prompt.size(), 0);
   group.first = static_cast<int>(batch.continuations.size());
   auto add_target = [&](size_t j, size_t i) {
-    batch.targets.push_back(make_target(datum.continuations[j], i, loss, piece.logprobs[j - piece.first].data() + i));
+    const size_t place = j - piece.first;
+    batch.targets.push_back({&datum.continuations[j], static_cast<int>(i), group.first + static_cast<int>(place),
+                             piece.outputs[place].data() + i});
   };
   const int first_target = static_cast<int>(batch.targets.size());
   for (size_t j = piece.first; j < piece.last; j++) add_target(j, 0);
@@ -60,7 +55,7 @@ std::vector<Piece> cut(const Piece& whole, size_t rows) {
     if (j > piece.first && used + more > rows) {
       piece.last = j;
       pieces.push_back(piece);
-      piece.logprobs += j - piece.first;
+      piece.outputs += j - piece.first;
       piece.first = j;
       used = whole.datum->prompt.size();
     }
@@ -105,11 +100,11 @@ std::vector<std::vector<Piece>> plan_chunks(const std::vector<Piece>& data, size
   return chunks;
 }
 
-void fill(TrainingBatch& batch, const std::vector<Piece>& chunk, LossKind loss) {
+void fill(TrainingBatch& batch, const std::vector<Piece>& chunk) {
   batch.clear();
   for (size_t i = 0; i < chunk.size(); i++) {
     const int row = batch.rows();
-    append(batch, chunk[i], loss);
+    append(batch, chunk[i]);
     if (i > 0 && chunk[i].policy == chunk[i - 1].policy) {
       batch.segments.back().end = batch.rows();
     } else {

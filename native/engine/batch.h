@@ -18,11 +18,14 @@ struct AttentionGroup {
   int first, last;
 };
 
+// One token of a continuation, as a term of the loss.
 struct Target {
-  int32_t token;
-  float weight;       // cross_entropy: the weight; otherwise the advantage
-  float old_logprob;  // 0 for cross_entropy
-  float* logprob;     // where the new one goes
+  const Continuation* continuation;
+  int index;     // of the token in it
+  int sequence;  // of the continuation in the batch
+  float* output; // where its new log-probability, or the value before it, goes
+
+  int32_t token() const { return continuation->tokens[index]; }
 };
 
 // The targets [first, last) of one kept row.
@@ -45,7 +48,7 @@ struct Piece {
   Policy policy;
   size_t datum_index;
   size_t first, last;
-  std::vector<float>* logprobs;  // of the continuation `first`
+  std::vector<float>* outputs;  // of the continuation `first`
 };
 
 // Rows that a piece takes.
@@ -54,6 +57,6 @@ size_t piece_rows(const Piece& piece);
 // Cuts data (already sorted by policy) into chunks of at most `rows` rows, or one sequence where that is longer.
 std::vector<std::vector<Piece>> plan_chunks(const std::vector<Piece>& data, size_t rows);
 
-void fill(TrainingBatch& batch, const std::vector<Piece>& chunk, LossKind loss);
+void fill(TrainingBatch& batch, const std::vector<Piece>& chunk);
 
 }  // namespace troupe

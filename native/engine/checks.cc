@@ -23,12 +23,27 @@ void check_values(const std::vector<float>& values, const char* field, size_t ex
 
 void check_loss_inputs(const Continuation& continuation, const Loss& loss, const std::string& where) {
   const size_t n = continuation.tokens.size();
-  if (loss.kind == LossKind::cross_entropy) {
-    if (!continuation.weights.empty()) check_values(continuation.weights, "weights", n, where);
+  auto check = [&](const std::vector<float>& values, const char* field) { check_values(values, field, n, where); };
+  if (!continuation.weights.empty()) check(continuation.weights, "weights");
+  if (loss.kind == LossKind::cross_entropy) return;
+  if (loss.kind == LossKind::value) {
+    check(continuation.targets, "targets");
+    if (loss.value_clip > 0) check(continuation.values, "values");
     return;
   }
-  check_values(continuation.advantages, "advantages", n, where);
-  check_values(continuation.logprobs, "logprobs", n, where);
+  check(continuation.advantages, "advantages");
+  check(continuation.logprobs, "logprobs");
+  const bool penalty = loss.kl != KlEstimator::none;
+  if (penalty || !continuation.reference.empty()) check(continuation.reference, "reference");
+  if (penalty) check(continuation.penalties, "penalties");
+}
+
+void check_head(const Policy& policy, const Loss& loss, const std::string& where) {
+  const bool value = loss.kind == LossKind::value;
+  if (policy.critic() == value) return;
+  const char* what = value ? " is not a critic, so it has no values for the loss `value`; make it with a value head"
+                           : " is a critic and has no log-probabilities; its loss is `value`";
+  throw EngineError("bad_arguments", where + what);
 }
 
 // `where` names the tokens in the message.
@@ -49,8 +64,10 @@ void check_length(size_t prompt, size_t more, int most, const std::string& where
 
 }  // namespace
 
-void validate(const Datum& datum, size_t index, const ModelConfig& config, const Loss* loss) {
+void validate(const Datum& datum, size_t index, const Policy& policy, const Loss* loss) {
+  const ModelConfig& config = policy.model->config;
   const std::string where = place(datum, index);
+  if (loss) check_head(policy, *loss, where);
   check_tokens(datum.prompt, config.vocab, where + ".prompt");
   if (datum.continuations.empty()) throw EngineError("bad_shape", where + " has no continuations, expected at least one");
   for (size_t j = 0; j < datum.continuations.size(); j++) {
@@ -63,14 +80,23 @@ void validate(const Datum& datum, size_t index, const ModelConfig& config, const
 }
 
 void check_loss(const Loss& loss) {
+  auto require = [](bool holds, const char* field, float value, const char* expected) {
+    if (holds) return;
+    throw EngineError("bad_arguments", std::string(field) + " is " + std::to_string(value) + ", expected " + expected);
+  };
   for (float bound : {loss.clip_low, loss.clip_high}) {
-    if (std::isfinite(bound) && bound >= 0) continue;
-    throw EngineError("bad_arguments", "a clip bound is " + std::to_string(bound) + ", expected at least 0");
+    require(std::isfinite(bound) && bound >= 0, "a clip bound", bound, "at least 0");
   }
+  const bool dual = loss.dual_clip == 0 || (std::isfinite(loss.dual_clip) && loss.dual_clip > 1);
+  require(dual, "the dual clip", loss.dual_clip, "above 1 (0 = off)");
+  const bool value = std::isfinite(loss.value_clip) && loss.value_clip >= 0;
+  require(value, "the clip of values", loss.value_clip, "above 0 (0 = off)");
 }
 
-void validate(const SampleRequest& request, const Model& model) {
+void validate(const SampleRequest& request, const Policy& policy) {
+  const Model& model = *policy.model;
   const std::string where = "sampling from \"" + request.policy + "\"";
+  if (policy.critic()) throw EngineError("bad_arguments", where + ": it is a critic, which has values and no tokens");
   auto require = [&](bool holds, const char* field, double value, const char* expected) {
     if (holds) return;
     throw EngineError("bad_arguments", where + ": " + field + " is " + std::to_string(value) + ", expected " + expected);

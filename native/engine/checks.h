@@ -1,12 +1,12 @@
 // What a call is given is checked before anything is computed. EngineErrors say what, where and what was expected.
 #pragma once
-#include "model.h"
+#include "policy.h"
 
 namespace troupe {
 
 // Throws bad_shape, bad_token, too_long or bad_arguments. `loss` null: only tokens are looked at.
-void validate(const Datum& datum, size_t index, const ModelConfig& config, const Loss* loss);
-void validate(const SampleRequest& request, const Model& model);
+void validate(const Datum& datum, size_t index, const Policy& policy, const Loss* loss);
+void validate(const SampleRequest& request, const Policy& policy);
 void check_loss(const Loss& loss);
 
 }  // namespace troupe

@@ -156,14 +156,14 @@ void Engine::set_token_bytes(const std::string& model, std::vector<std::string> 
 LossResult Engine::forward(const std::vector<Datum>& data, const std::atomic<bool>& cancel) {
   std::vector<Policy> policies;
   for (const Datum& datum : data) policies.push_back(state_->find(datum.policy));
-  for (size_t i = 0; i < data.size(); i++) validate(data[i], i, policies[i].model->config, nullptr);
+  for (size_t i = 0; i < data.size(); i++) validate(data[i], i, policies[i], nullptr);
   return state_->trainer.forward(data, policies, cancel);
 }
 
 LossResult Engine::forward_backward(const std::vector<Datum>& data, const Loss& loss, const std::atomic<bool>& cancel) {
   std::vector<Policy> policies;
   for (const Datum& datum : data) policies.push_back(state_->find(datum.policy));
-  for (size_t i = 0; i < data.size(); i++) validate(data[i], i, policies[i].model->config, &loss);
+  for (size_t i = 0; i < data.size(); i++) validate(data[i], i, policies[i], &loss);
   check_loss(loss);
   return state_->trainer.forward_backward(data, policies, loss, cancel);
 }
@@ -180,7 +180,7 @@ void Engine::submit(SampleRequest request, std::shared_ptr<std::atomic<bool>> ca
                     SampleFailed failed) {
   auto job = std::make_shared<SampleJob>();
   job->policy = state_->find(request.policy);
-  validate(request, *job->policy.model);
+  validate(request, job->policy);
   job->results.resize(request.count);
   job->unfinished = request.count;
   for (const std::string& stop : request.stop_strings) job->longest_stop = std::max(job->longest_stop, stop.size());

@@ -27,6 +27,7 @@ struct ModelConfig {
   int vocab = 0, hidden = 0, intermediate = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, max_positions = 0;
   float rms_epsilon = 1e-6f;
   bool qkv_bias = false, qk_norm = false, tied_embeddings = false;
+  bool value_head = false;  // a critic: hidden → 1 in the place of hidden → vocabulary
   std::vector<float> inverse_frequencies;  // [head_dim/2]; rope scaling is already in them
 };
 
@@ -42,6 +43,7 @@ struct AdapterConfig {
   int rank = 8;
   float alpha = 16;
   std::vector<std::string> targets;  // q_proj k_proj v_proj o_proj gate_proj up_proj down_proj
+  bool value_head = false;           // a critic: its own head beside the matrices, trained with them
 };
 
 // --- training data ------------------------------------------------------------------------------------------------
@@ -49,9 +51,13 @@ struct AdapterConfig {
 // that one copy. Loss terms are the continuation's tokens (the first is predicted by the prompt's last position).
 struct Continuation {
   std::vector<int32_t> tokens;
-  std::vector<float> weights;    // cross_entropy: weight of each token's −log p  (empty: ones)
+  std::vector<float> weights;    // cross_entropy: weight of each token's −log p; value: of each token (empty: ones)
   std::vector<float> advantages; // importance_sampling, ppo
   std::vector<float> logprobs;   // importance_sampling, ppo: of the tokens as sampled
+  std::vector<float> reference;  // importance_sampling, ppo: under a reference policy (empty: none)
+  std::vector<float> penalties;  // with Loss::kl: coefficient of each token's divergence from the reference
+  std::vector<float> targets;    // value
+  std::vector<float> values;     // value with a clip: as the critic gave them when the tokens were sampled
 };
 struct Datum {
   std::string policy;
@@ -60,10 +66,15 @@ struct Datum {
 };
 
 // All losses are SUMS over tokens (the Tinker protocol's convention).
-enum class LossKind : uint8_t { cross_entropy, importance_sampling, ppo };
+enum class LossKind : uint8_t { cross_entropy, importance_sampling, ppo, value };
+enum class KlEstimator : uint8_t { none, k1, k2, k3 };
 struct Loss {
   LossKind kind = LossKind::cross_entropy;
   float clip_low = 0.2f, clip_high = 0.2f;  // ppo: ratio kept within [1 − clip_low, 1 + clip_high]
+  float dual_clip = 0;                      // ppo: the bound for negative advantages, above 1; 0 = off
+  bool sequence_ratio = false;              // ppo: one ratio for all tokens of a continuation
+  KlEstimator kl = KlEstimator::none;       // importance_sampling, ppo: of the penalty added
+  float value_clip = 0;                     // value: how far from the old value counts; 0 = off
 };
 
 struct LossResult {
@@ -71,8 +82,10 @@ struct LossResult {
   int64_t tokens = 0;          // loss terms
   double entropy = 0;          // sum over tokens of the full distribution's entropy, nats
   double kl = 0;               // sum of (ratio − 1 − log ratio), the k3 estimate of KL(old ‖ new); 0 for cross_entropy
-  int64_t clipped = 0;         // ppo: tokens whose gradient the clip removed
-  std::vector<std::vector<float>> logprobs;  // [all continuations, in order of data][token]
+  double reference_kl = 0;     // sum of k3 to the references, where there are any
+  int64_t clipped = 0;         // ppo, value: tokens whose gradient the clip removed
+  // [all continuations, in order of data][token]: the new log-probabilities; of a critic, the values before the tokens.
+  std::vector<std::vector<float>> outputs;
 };
 
 struct AdamParameters {
@@ -125,7 +138,8 @@ class Engine {
   // Bytes of each vocabulary entry, for stop strings.
   void set_token_bytes(const std::string& model, std::vector<std::string> bytes);
 
-  // Log-probabilities of the continuations' tokens; no gradient. `cancel` is looked at between chunks.
+  // Log-probabilities of the continuations' tokens, or a critic's values before them; no gradient. `cancel` is looked
+  // at between chunks.
   LossResult forward(const std::vector<Datum>&, const std::atomic<bool>& cancel);
   // Adds to the gradients of the policies named. A cancelled or failed call leaves the gradients as they were before it
   // or zero, and says so in the error. Data may mix adapters of one base, and several bases. A loss that is not finite

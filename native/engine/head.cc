@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "losses.h"
 #include "rows.h"
 
 namespace troupe {
@@ -13,72 +12,17 @@ int logit_rows(const ModelConfig& config) {
   return std::max(64, floats / config.vocab);
 }
 
-LossHead::RowSums LossHead::evaluate_row(const Kernels& kernels, const TrainingBatch& batch, const LossRow& row,
-                                         const float* logits, int vocab, const Loss* loss, float& log_sum_exp) {
-  const LogitSummary summary = kernels.summarize_logits(logits, vocab);
-  log_sum_exp = summary.log_sum_exp;
-  RowSums sums{0, summary.entropy * (row.last - row.first), 0, 0, 0, std::isfinite(summary.log_sum_exp)};
-  for (int i = row.first; i < row.last; i++) {
-    const Target& target = batch.targets[i];
-    *target.logprob = logits[target.token] - summary.log_sum_exp;
-    if (!loss) continue;
-    const TokenLoss token = token_loss(*loss, target, *target.logprob);
-    slopes_[i] = token.slope;
-    sums.loss += token.loss;
-    sums.kl += token.kl;
-    sums.slope += token.slope;
-    sums.clipped += token.clipped;
-  }
-  sums.finite = sums.finite && std::isfinite(sums.loss) && std::isfinite(sums.slope);
-  return sums;
+void RowSums::add(const TokenLoss& token) {
+  loss += token.loss;
+  kl += token.kl;
+  reference_kl += token.reference_kl;
+  slope += token.slope;
+  clipped += token.clipped;
 }
 
-// Log-probabilities and losses of `rows` loss rows from `first`; with `gradient` the logits become their gradient.
-void LossHead::evaluate(const Machine& machine, const TrainingBatch& batch, int first, int rows, int vocab,
-                        const Loss* loss, bool gradient) {
-  parallel_rows(machine.pool, rows, row_grain(vocab), [&](int begin, int end, int) {
-    for (int i = begin; i < end; i++) {
-      const LossRow& row = batch.loss_rows[first + i];
-      float* logits = logits_.data() + static_cast<size_t>(i) * vocab;
-      float log_sum_exp = 0;
-      const RowSums sums = evaluate_row(machine.kernels, batch, row, logits, vocab, loss, log_sum_exp);
-      sums_[first + i] = sums;
-      if (!gradient || !sums.finite) continue;
-      // dL/dlogits = Σ_j slope_j·(softmax − onehot_j): one softmax however many targets share the row.
-      machine.kernels.softmax_scaled(logits, log_sum_exp, sums.slope, logits, vocab);
-      for (int t = row.first; t < row.last; t++) logits[batch.targets[t].token] -= slopes_[t];
-    }
-  });
-}
-
-void LossHead::backward_chunk(const Machine& machine, Model& model, const TrainingBatch& batch, int first, int rows) {
-  const int hidden = model.config.hidden, vocab = model.config.vocab;
-  const size_t offset = static_cast<size_t>(first) * hidden;
-  machine.multiply(logits_.data(), vocab, rows, model.backward_head(), d_normed_.data() + offset, hidden, false);
-  for (const Segment& segment : batch.kept_segments) {
-    const int begin = std::max(segment.begin, first), end = std::min(segment.end, first + rows);
-    if (segment.adapter || begin >= end) continue;
-    machine.weight_gradient(logits_.data() + static_cast<size_t>(begin - first) * vocab, vocab,
-                            normed_.data() + static_cast<size_t>(begin) * hidden, hidden, end - begin, vocab, hidden,
-                            model.parameters.gradient() + model.head);
-  }
-}
-
-void LossHead::backward_norm(const Machine& machine, Model& model, const TrainingBatch& batch, const float* stream,
-                             float* d_stream) {
-  bool own = false;
-  for (const Segment& segment : batch.kept_segments) own = own || !segment.adapter;
-  std::memset(d_stream, 0, static_cast<size_t>(batch.kept_rows()) * model.config.hidden * sizeof(float));
-  norm_rows_backward(machine,
-                     {d_normed_.data(), stream, model.parameters.weights() + model.final_norm, inverse_rms_.data(),
-                      d_stream, own ? model.parameters.gradient() + model.final_norm : nullptr, model.config.hidden},
-                     batch.kept_segments, thread_sums_);
-}
-
-// In order of rows, so that sums repeat whatever thread computed them.
-void LossHead::add_up(const TrainingBatch& batch, const Model& model, LossResult& result) const {
-  for (size_t i = 0; i < sums_.size(); i++) {
-    if (!sums_[i].finite) {
+void add_up(const std::vector<RowSums>& sums, const TrainingBatch& batch, const Model& model, LossResult& result) {
+  for (size_t i = 0; i < sums.size(); i++) {
+    if (!sums[i].finite || !std::isfinite(sums[i].loss) || !std::isfinite(sums[i].slope)) {
       std::string policy = model.name;
       for (const Segment& segment : batch.kept_segments) {
         if (segment.adapter && static_cast<int>(i) >= segment.begin && static_cast<int>(i) < segment.end) {
@@ -90,12 +34,91 @@ void LossHead::add_up(const TrainingBatch& batch, const Model& model, LossResult
                                          "] is not finite; its weights have diverged, or its inputs are extreme. "
                                          "Lower the learning rate and go back to the last checkpoint");
     }
-    result.loss += sums_[i].loss;
-    result.entropy += sums_[i].entropy;
-    result.kl += sums_[i].kl;
-    result.clipped += sums_[i].clipped;
+    result.loss += sums[i].loss;
+    result.entropy += sums[i].entropy;
+    result.kl += sums[i].kl;
+    result.reference_kl += sums[i].reference_kl;
+    result.clipped += sums[i].clipped;
   }
   result.tokens += static_cast<int64_t>(batch.targets.size());
+}
+
+void backward_final_norm(const Machine& machine, Model& model, const TrainingBatch& batch, const FinalNorm& norm,
+                         float* d_stream, AlignedBuffer<float>& thread_sums) {
+  bool own = false;
+  for (const Segment& segment : batch.kept_segments) own = own || !segment.adapter;
+  std::memset(d_stream, 0, static_cast<size_t>(batch.kept_rows()) * model.config.hidden * sizeof(float));
+  norm_rows_backward(machine,
+                     {norm.d_normed, norm.stream, model.parameters.weights() + model.final_norm, norm.inverse_rms,
+                      d_stream, own ? model.parameters.gradient() + model.final_norm : nullptr, model.config.hidden},
+                     batch.kept_segments, thread_sums);
+}
+
+void LossHead::multiply(const Machine& machine, Model& model, Chunk chunk) {
+  const int hidden = model.config.hidden, vocab = model.config.vocab;
+  machine.multiply(normed_.data() + static_cast<size_t>(chunk.first) * hidden, hidden, chunk.rows,
+                   model.forward_head(), logits_.data(), vocab, false);
+}
+
+// Log-probabilities of the row's targets.
+void LossHead::summarize_row(const Kernels& kernels, const TrainingBatch& batch, int row, const float* logits,
+                             int vocab) {
+  const LossRow& targets = batch.loss_rows[row];
+  const LogitSummary summary = kernels.summarize_logits(logits, vocab);
+  log_sum_exps_[row] = summary.log_sum_exp;
+  sums_[row].entropy = summary.entropy * (targets.last - targets.first);
+  sums_[row].finite = std::isfinite(summary.log_sum_exp);
+  for (int i = targets.first; i < targets.last; i++) {
+    *batch.targets[i].output = logits[batch.targets[i].token()] - summary.log_sum_exp;
+  }
+}
+
+// Losses of the row's targets; the logits become their gradient:
+// dL/dlogits = Σ_j slope_j·(softmax − onehot_j), one softmax however many targets share the row.
+void LossHead::differentiate_row(const Kernels& kernels, const TrainingBatch& batch, int row, float* logits, int vocab,
+                                 const Loss& loss) {
+  const LossRow& targets = batch.loss_rows[row];
+  RowSums& sums = sums_[row];
+  for (int i = targets.first; i < targets.last; i++) {
+    const Target& target = batch.targets[i];
+    const SequenceRatio* sequence = sequences_.empty() ? nullptr : &sequences_[target.sequence];
+    const TokenLoss token = policy_loss(loss, target, *target.output, sequence);
+    slopes_[i] = token.slope;
+    sums.add(token);
+  }
+  if (!sums.finite || !std::isfinite(sums.slope)) return;
+  kernels.softmax_scaled(logits, log_sum_exps_[row], sums.slope, logits, vocab);
+  for (int i = targets.first; i < targets.last; i++) logits[batch.targets[i].token()] -= slopes_[i];
+}
+
+// body(row, its logits)
+template <typename Body>
+void LossHead::each_row(const Machine& machine, Chunk chunk, int vocab, Body body) {
+  parallel_rows(machine.pool, chunk.rows, row_grain(vocab), [&](int begin, int end, int) {
+    for (int i = begin; i < end; i++) body(chunk.first + i, logits_.data() + static_cast<size_t>(i) * vocab);
+  });
+}
+
+// The ratios of whole continuations, once all log-probabilities are known.
+void LossHead::find_sequences(const TrainingBatch& batch, const Loss& loss) {
+  sequences_.resize(batch.continuations.size());
+  for (const Target& target : batch.targets) {
+    if (target.index > 0) continue;
+    sequences_[target.sequence] = sequence_ratio(loss, *target.continuation, target.output);
+  }
+}
+
+void LossHead::backward_chunk(const Machine& machine, Model& model, const TrainingBatch& batch, Chunk chunk) {
+  const int hidden = model.config.hidden, vocab = model.config.vocab;
+  const size_t offset = static_cast<size_t>(chunk.first) * hidden;
+  machine.multiply(logits_.data(), vocab, chunk.rows, model.backward_head(), d_normed_.data() + offset, hidden, false);
+  for (const Segment& segment : batch.kept_segments) {
+    const int begin = std::max(segment.begin, chunk.first), end = std::min(segment.end, chunk.first + chunk.rows);
+    if (segment.adapter || begin >= end) continue;
+    machine.weight_gradient(logits_.data() + static_cast<size_t>(begin - chunk.first) * vocab, vocab,
+                            normed_.data() + static_cast<size_t>(begin) * hidden, hidden, end - begin, vocab, hidden,
+                            model.parameters.gradient() + model.head);
+  }
 }
 
 void LossHead::run(const Machine& machine, Model& model, const TrainingBatch& batch, const float* stream,
@@ -104,22 +127,41 @@ void LossHead::run(const Machine& machine, Model& model, const TrainingBatch& ba
   const int rows = static_cast<int>(batch.loss_rows.size());
   const int most = std::min(rows, logit_rows(model.config));
   sums_.assign(rows, {});
+  sequences_.clear();
+  log_sum_exps_.resize(rows);
   slopes_.resize(batch.targets.size());
   normed_.resize(static_cast<size_t>(rows) * hidden);
   inverse_rms_.resize(rows);
   norm_rows(machine, stream, model.parameters.weights() + model.final_norm, normed_.data(), inverse_rms_.data(), rows,
             hidden, model.config.rms_epsilon);
   logits_.resize(static_cast<size_t>(most) * vocab);
-  if (d_stream) d_normed_.resize(static_cast<size_t>(rows) * hidden);
-  for (int first = 0; first < rows; first += most) {
-    const int count = std::min(most, rows - first);
-    machine.multiply(normed_.data() + static_cast<size_t>(first) * hidden, hidden, count, model.forward_head(),
-                     logits_.data(), vocab, false);
-    evaluate(machine, batch, first, count, vocab, loss, d_stream != nullptr);
-    if (d_stream) backward_chunk(machine, model, batch, first, count);
+  if (loss) d_normed_.resize(static_cast<size_t>(rows) * hidden);
+  auto each_chunk = [&](auto body) {
+    for (int first = 0; first < rows; first += most) body(Chunk{first, std::min(most, rows - first)});
+  };
+  // A ratio of whole continuations needs all log-probabilities before the first gradient: two passes over the rows.
+  const bool twice = loss && loss->sequence_ratio;
+  each_chunk([&](Chunk chunk) {
+    multiply(machine, model, chunk);
+    each_row(machine, chunk, vocab, [&](int row, float* logits) {
+      summarize_row(machine.kernels, batch, row, logits, vocab);
+      if (loss && !twice) differentiate_row(machine.kernels, batch, row, logits, vocab, *loss);
+    });
+    if (loss && !twice) backward_chunk(machine, model, batch, chunk);
+  });
+  if (twice) {
+    find_sequences(batch, *loss);
+    each_chunk([&](Chunk chunk) {
+      if (most < rows) multiply(machine, model, chunk);  // otherwise the logits are still there
+      each_row(machine, chunk, vocab, [&](int row, float* logits) {
+        differentiate_row(machine.kernels, batch, row, logits, vocab, *loss);
+      });
+      backward_chunk(machine, model, batch, chunk);
+    });
   }
-  add_up(batch, model, result);
-  if (d_stream) backward_norm(machine, model, batch, stream, d_stream);
+  add_up(sums_, batch, model, result);
+  if (!loss) return;
+  backward_final_norm(machine, model, batch, {stream, d_normed_.data(), inverse_rms_.data()}, d_stream, thread_sums_);
 }
 
 size_t LossHead::bytes() const {

@@ -1,9 +1,29 @@
 // From the last layer's output to log-probabilities, losses and back, a chunk of rows at a time so that rows ×
 // vocabulary stays small.
 #pragma once
-#include "batch.h"
+#include "losses.h"
 
 namespace troupe {
+
+// What one loss row's targets add to the result.
+struct RowSums {
+  double loss = 0, entropy = 0, kl = 0, reference_kl = 0;
+  float slope = 0;
+  int clipped = 0;
+  bool finite = true;
+  void add(const TokenLoss& token);
+};
+
+// In order of rows, so that sums repeat whatever thread computed them. Throws bad_model when one is not finite.
+void add_up(const std::vector<RowSums>& sums, const TrainingBatch& batch, const Model& model, LossResult& result);
+
+struct FinalNorm {
+  const float *stream, *d_normed, *inverse_rms;
+};
+
+// Writes the gradient of the last layer's output [kept rows × hidden] and adds that of the final norm's weights.
+void backward_final_norm(const Machine& machine, Model& model, const TrainingBatch& batch, const FinalNorm& norm,
+                         float* d_stream, AlignedBuffer<float>& thread_sums);
 
 // How many rows of logits are held at once.
 int logit_rows(const ModelConfig& config);
@@ -18,24 +38,22 @@ class LossHead {
   size_t bytes() const;
 
  private:
-  struct RowSums {
-    double loss, entropy, kl;
-    float slope;  // sum over the row's targets
-    int clipped;
-    bool finite;
+  struct Chunk {
+    int first, rows;  // of the loss rows; their logits are in logits_
   };
-  void evaluate(const Machine& machine, const TrainingBatch& batch, int first, int rows, int vocab, const Loss* loss,
-                bool gradient);
-  RowSums evaluate_row(const Kernels& kernels, const TrainingBatch& batch, const LossRow& row, const float* logits,
-                       int vocab, const Loss* loss, float& log_sum_exp);
-  void backward_chunk(const Machine& machine, Model& model, const TrainingBatch& batch, int first, int rows);
-  void backward_norm(const Machine& machine, Model& model, const TrainingBatch& batch, const float* stream,
-                     float* d_stream);
-  void add_up(const TrainingBatch& batch, const Model& model, LossResult& result) const;
-
+  void multiply(const Machine& machine, Model& model, Chunk chunk);
+  void summarize_row(const Kernels& kernels, const TrainingBatch& batch, int row, const float* logits, int vocab);
+  void differentiate_row(const Kernels& kernels, const TrainingBatch& batch, int row, float* logits, int vocab,
+                         const Loss& loss);
+  template <typename Body>
+  void each_row(const Machine& machine, Chunk chunk, int vocab, Body body);
+  void find_sequences(const TrainingBatch& batch, const Loss& loss);
+  void backward_chunk(const Machine& machine, Model& model, const TrainingBatch& batch, Chunk chunk);
   AlignedBuffer<float> inverse_rms_, normed_, d_normed_, logits_, thread_sums_;
   std::vector<RowSums> sums_;
-  std::vector<float> slopes_;  // of the targets
+  std::vector<float> log_sum_exps_;       // of the rows
+  std::vector<float> slopes_;             // of the targets
+  std::vector<SequenceRatio> sequences_;  // of the continuations; empty where tokens have ratios of their own
 };
 
 }  // namespace troupe

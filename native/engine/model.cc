@@ -55,6 +55,11 @@ void validate(const ModelConfig& config) {
           static_cast<double>(config.inverse_frequencies.size()), std::to_string(config.head_dim / 2) + " (head_dim / 2)");
 }
 
+void ValueHeadOffsets::add(Parameters& parameters, const std::string& prefix, int hidden) {
+  weight = parameters.add(prefix + "score.weight", {1, hidden});
+  bias = parameters.add(prefix + "score.bias", {1});
+}
+
 void RopeTable::ensure(int positions, const std::vector<float>& inverse_frequencies) {
   if (positions <= positions_) return;
   const int wanted = std::max(positions, std::max(256, 2 * positions_));
@@ -77,7 +82,11 @@ Model::Model(std::string name_, const ModelConfig& config_)
   embedding = parameters.add("model.embed_tokens.weight", {config.vocab, config.hidden});
   for (int layer = 0; layer < config.layers; layer++) add_layer(layer);
   final_norm = parameters.add("model.norm.weight", {config.hidden});
-  head = config.tied_embeddings ? embedding : parameters.add("lm_head.weight", {config.vocab, config.hidden});
+  if (config.value_head) {
+    value_head.add(parameters, "", config.hidden);
+  } else {
+    head = config.tied_embeddings ? embedding : parameters.add("lm_head.weight", {config.vocab, config.hidden});
+  }
   parameters.allocate();
 }
 
@@ -125,7 +134,7 @@ void Model::pack(PackedWeights& to, bool transpose, const Machine& machine) {
                    shape.output[site], shape.input[site], transpose);
     }
   }
-  machine.pack(to.head, weights + head, config.vocab, config.hidden, transpose);
+  if (head >= 0) machine.pack(to.head, weights + head, config.vocab, config.hidden, transpose);
   to.version = parameters.version;
 }
 

@@ -35,6 +35,13 @@ struct LayerOffsets {
   ptrdiff_t qkv_bias = -1, q_norm = -1, k_norm = -1, input_norm = -1, post_norm = -1;
 };
 
+// A critic's head in its Parameters: value = weight·x + bias, named as transformers' token classifiers name theirs.
+struct ValueHeadOffsets {
+  ptrdiff_t weight = -1, bias = -1;
+  bool present() const { return weight >= 0; }
+  void add(Parameters& parameters, const std::string& prefix, int hidden);
+};
+
 // cos and sin of every position asked for so far, [positions × head_dim / 2].
 class RopeTable {
  public:
@@ -70,7 +77,8 @@ class Model {
   const Shape shape;
   Parameters parameters;
   std::vector<LayerOffsets> layers;
-  ptrdiff_t embedding = 0, final_norm = 0, head = 0;  // head = embedding when tied
+  ptrdiff_t embedding = 0, final_norm = 0, head = -1;  // head = embedding when tied, -1 of a critic
+  ValueHeadOffsets value_head;
   RopeTable rope;
   std::vector<std::string> token_bytes;  // empty until set
 

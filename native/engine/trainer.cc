@@ -14,15 +14,18 @@ size_t chunk_rows(const Model& model, bool backward) {
   return std::clamp<size_t>(floats / Activations::floats_per_row(model), 256, most);
 }
 
-// One piece for each datum, those of one policy together and those of one model next to each other, in the order in
-// which policies first appear.
+// Policies that can be computed together: of one model, and all critics or none.
+bool together(const Policy& a, const Policy& b) { return a.model == b.model && a.critic() == b.critic(); }
+
+// One piece for each datum, those of one policy together and those that can be computed together next to each other, in
+// the order in which policies first appear.
 std::vector<Piece> sort_by_policy(const std::vector<Datum>& data, const std::vector<Policy>& policies,
                                   LossResult& result) {
   std::vector<size_t> first_output(data.size());
   for (size_t i = 0; i < data.size(); i++) {
-    first_output[i] = result.logprobs.size();
+    first_output[i] = result.outputs.size();
     for (const Continuation& continuation : data[i].continuations) {
-      result.logprobs.emplace_back(continuation.tokens.size());
+      result.outputs.emplace_back(continuation.tokens.size());
     }
   }
   auto rank = [&](auto same) {
@@ -33,12 +36,12 @@ std::vector<Piece> sort_by_policy(const std::vector<Datum>& data, const std::vec
     }
     return first;
   };
-  const auto model_rank = rank([](const Policy& a, const Policy& b) { return a.model == b.model; });
+  const auto model_rank = rank(together);
   const auto policy_rank = rank([](const Policy& a, const Policy& b) { return a == b; });
   std::vector<Piece> pieces;
   for (size_t i = 0; i < data.size(); i++) {
-    std::vector<float>* logprobs = result.logprobs.data() + first_output[i];
-    pieces.push_back({&data[i], policies[i], i, 0, data[i].continuations.size(), logprobs});
+    std::vector<float>* outputs = result.outputs.data() + first_output[i];
+    pieces.push_back({&data[i], policies[i], i, 0, data[i].continuations.size(), outputs});
   }
   std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
     return std::pair(model_rank[a.datum_index], policy_rank[a.datum_index]) <
@@ -61,14 +64,18 @@ void Trainer::run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossR
   for (const Piece& piece : chunk) {
     if (piece.policy.adapter) piece.policy.adapter->pack(machine_);
   }
-  fill(batch_, chunk, loss ? loss->kind : LossKind::cross_entropy);
+  fill(batch_, chunk);
   activations_.prepare(model, batch_, backward);
   GroupAttention attention(machine_, model, batch_.groups, batch_.continuations, batch_.rows());
   forward_layers(machine_, model, batch_, activations_,
                  [&](int, LayerActivations& layer) { attention.forward(layer, backward); });
   if (backward) scratch_.reserve_stream(model, batch_);
   float* d_stream = backward ? scratch_.d_stream.data() : nullptr;
-  head_.run(machine_, model, batch_, activations_.output(), loss, d_stream, result);
+  if (chunk.front().policy.critic()) {
+    value_head_.run(machine_, model, batch_, activations_.output(), loss, d_stream, result);
+  } else {
+    head_.run(machine_, model, batch_, activations_.output(), loss, d_stream, result);
+  }
   if (!backward) return;
   backward_layers(machine_, model, batch_, activations_, scratch_,
                   [&](int, LayerActivations& layer, const float* d_attended, float* d_qkv) {
@@ -81,11 +88,11 @@ LossResult Trainer::run(const std::vector<Datum>& data, const std::vector<Policy
   LossResult result;
   const std::vector<Piece> pieces = sort_by_policy(data, policies, result);
   for (size_t begin = 0; begin < pieces.size();) {
-    const Model* model = pieces[begin].policy.model;
+    const Policy& first = pieces[begin].policy;
     size_t end = begin;
-    while (end < pieces.size() && pieces[end].policy.model == model) end++;
+    while (end < pieces.size() && together(pieces[end].policy, first)) end++;
     const std::vector<Piece> of_model(pieces.begin() + begin, pieces.begin() + end);
-    for (const std::vector<Piece>& chunk : plan_chunks(of_model, chunk_rows(*model, loss != nullptr))) {
+    for (const std::vector<Piece>& chunk : plan_chunks(of_model, chunk_rows(*first.model, loss != nullptr))) {
       if (cancel.load()) throw EngineError("cancelled", std::string(loss ? "forward_backward" : "forward") + " cancelled");
       run_chunk(chunk, loss, result);
     }
@@ -113,6 +120,8 @@ LossResult Trainer::forward_backward(const std::vector<Datum>& data, const std::
   }
 }
 
-size_t Trainer::bytes() const { return activations_.bytes() + scratch_.bytes() + head_.bytes(); }
+size_t Trainer::bytes() const { 
+  return activations_.bytes() + scratch_.bytes() + head_.bytes() + value_head_.bytes();
+}
 
 }  // namespace troupe

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "attention.h"
-#include "head.h"
+#include "value_head.h"
 
 namespace troupe {
 
@@ -28,6 +28,7 @@ class Trainer {
   Activations activations_;
   BackwardScratch scratch_;
   LossHead head_;
+  ValueHead value_head_;
 };
 
 }  // namespace troupe

@@ -12,8 +12,8 @@ void add_policies(Engine& engine) {
   other.qk_norm = true;
   engine.add_model("m", tiny_config());
   engine.add_model("other", other);
-  engine.add_adapter("a", "m", {4, 8, every_target});
-  engine.add_adapter("b", "m", {2, 3, {"q_proj", "down_proj"}});
+  engine.add_adapter("a", "m", {4, 8, every_target, false});
+  engine.add_adapter("b", "m", {2, 3, {"q_proj", "down_proj"}, false});
   for (const char* policy : {"m", "other", "a", "b"}) fill_random(engine, policy, 5);
 }
 
@@ -32,8 +32,8 @@ void check_together(Report& report) {
   for (const Datum& datum : data) {
     const LossResult one = apart.forward_backward({datum}, {}, never);
     loss += one.loss;
-    for (const std::vector<float>& logprobs : one.logprobs) {
-      report.check(all.logprobs[at++] == logprobs, "a mixed batch gives each datum the bits it has alone");
+    for (const std::vector<float>& logprobs : one.outputs) {
+      report.check(all.outputs[at++] == logprobs, "a mixed batch gives each datum the bits it has alone");
     }
   }
   report.check(std::fabs(all.loss - loss) < 1e-5 * std::fabs(loss), "mixed batch: loss", all.loss, loss);
@@ -48,13 +48,13 @@ void check_meaning(Report& report) {
   Engine engine(1, Precision::float32);
   engine.add_model("m", tiny_config());
   engine.add_model("merged", tiny_config());
-  engine.add_adapter("a", "m", {4, 8, {"gate_proj"}});
+  engine.add_adapter("a", "m", {4, 8, {"gate_proj"}, false});
   for (const char* policy : {"m", "merged"}) fill_random(engine, policy, 5);
   Random random(3);
   Datum datum = random_datum(random, "m", 23, 7, {5});
-  const Floats base = engine.forward({datum}, never).logprobs[0];
+  const Floats base = engine.forward({datum}, never).outputs[0];
   datum.policy = "a";
-  report.check(engine.forward({datum}, never).logprobs[0] == base, "a new adapter changes nothing");
+  report.check(engine.forward({datum}, never).outputs[0] == base, "a new adapter changes nothing");
   fill_random(engine, "a", 6);
   for (int layer = 0; layer < 2; layer++) {
     const std::string mlp = "model.layers." + std::to_string(layer) + ".mlp.gate_proj.";
@@ -68,9 +68,9 @@ void check_meaning(Report& report) {
     }
     engine.write_tensor("merged", TensorKind::weight, mlp + "weight", w.data(), w.size());
   }
-  const Floats adapted = engine.forward({datum}, never).logprobs[0];
+  const Floats adapted = engine.forward({datum}, never).outputs[0];
   datum.policy = "merged";
-  near(report, "an adapter equals its merged weights", adapted, engine.forward({datum}, never).logprobs[0], 1e-5);
+  near(report, "an adapter equals its merged weights", adapted, engine.forward({datum}, never).outputs[0], 1e-5);
   report.check(adapted != base, "a filled adapter changes something");
 }
 

@@ -103,6 +103,10 @@ inline Datum random_datum(Random& random, const std::string& policy, int vocab, 
     continuation.weights = random.floats(length);
     continuation.advantages = random.floats(length);
     for (int i = 0; i < length; i++) continuation.logprobs.push_back(static_cast<float>(-3 + random.uniform() * 0.4));
+    for (int i = 0; i < length; i++) continuation.reference.push_back(static_cast<float>(-3 + random.uniform() * 0.4));
+    continuation.penalties = random.floats(length, 0.5);
+    continuation.targets = random.floats(length);
+    continuation.values = random.floats(length);
     datum.continuations.push_back(std::move(continuation));
   }
   return datum;
@@ -127,6 +131,8 @@ inline void fails(Report& report, const std::string& what, const std::string& co
 }
 
 void check_gradients(Report&);
+void check_losses(Report&);
+void check_critics(Report&);
 void check_training(Report&);
 void check_adapters(Report&);
 void check_sampling(Report&);

@@ -12,12 +12,18 @@ constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 std::unique_ptr<Engine> make() {
   auto engine = std::make_unique<Engine>(2, Precision::float32);
   engine->add_model("m", tiny_config());
-  engine->add_adapter("a", "m", {2, 4, {"q_proj"}});
+  engine->add_adapter("a", "m", {2, 4, {"q_proj"}, false});
   for (const char* policy : {"m", "a"}) fill_random(*engine, policy, 3);
   return engine;
 }
 
-Datum good(const std::string& policy = "m") { return {policy, {1, 2, 3}, {{{4, 5}, {}, {1, 1}, {-1, -1}}}}; }
+Datum good(const std::string& policy = "m") {
+  Continuation continuation;
+  continuation.tokens = {4, 5};
+  continuation.advantages = {1, 1};
+  continuation.logprobs = {-1, -1};
+  return {policy, {1, 2, 3}, {continuation}};
+}
 
 void check_configurations(Report& report) {
   Engine engine(1, Precision::float32);
@@ -56,10 +62,10 @@ void check_policies(Report& report) {
   fails(report, "unknown policy", "bad_arguments", "\"m\", \"a\"", [&] { engine->tensors("x"); });
   fails(report, "policy twice", "bad_arguments", "already", [&] { engine->add_model("a", tiny_config()); });
   fails(report, "no such model", "bad_arguments", "no model \"x\"", [&] { engine->add_adapter("c", "x", {}); });
-  fails(report, "no targets", "bad_arguments", "target", [&] { engine->add_adapter("c", "m", {2, 4, {}}); });
+  fails(report, "no targets", "bad_arguments", "target", [&] { engine->add_adapter("c", "m", {2, 4, {}, false}); });
   fails(report, "unknown target", "bad_arguments", "q_proj, k_proj",
-        [&] { engine->add_adapter("c", "m", {2, 4, {"lm_head"}}); });
-  fails(report, "rank 0", "bad_arguments", "rank is 0", [&] { engine->add_adapter("c", "m", {0, 4, {"q_proj"}}); });
+        [&] { engine->add_adapter("c", "m", {2, 4, {"lm_head"}, false}); });
+  fails(report, "rank 0", "bad_arguments", "rank is 0", [&] { engine->add_adapter("c", "m", {0, 4, {"q_proj"}, false}); });
   fails(report, "base in use", "bad_arguments", "\"a\"", [&] { engine->remove("m"); });
   fails(report, "unknown tensor", "bad_arguments", "no tensor \"w\"",
         [&] { engine->read_tensor("m", TensorKind::weight, "w", value.data(), 1); });

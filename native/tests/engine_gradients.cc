@@ -4,23 +4,36 @@
 namespace troupe::test {
 namespace {
 
-// The sum of one loss over all tokens, in double precision from the engine's log-probabilities.
+double penalty_of(const Loss& loss, double d) {
+  if (loss.kl == KlEstimator::k1) return d;
+  if (loss.kl == KlEstimator::k2) return d * d / 2;
+  return loss.kl == KlEstimator::k3 ? std::exp(-d) - 1 + d : 0;
+}
+
+// The terms of one continuation, without clips, from its new log-probabilities or values.
+double terms_of(const Continuation& continuation, const Floats& outputs, const Loss& loss) {
+  const size_t tokens = outputs.size();
+  double total = 0, mean = 0;
+  for (size_t i = 0; i < tokens; i++) mean += (double(outputs[i]) - continuation.logprobs[i]) / tokens;
+  for (size_t i = 0; i < tokens; i++) {
+    const double output = outputs[i], weight = continuation.weights[i];
+    const double log_ratio = loss.sequence_ratio ? mean : output - continuation.logprobs[i];
+    if (loss.kind == LossKind::cross_entropy) total -= weight * output;
+    if (loss.kind == LossKind::value) total += weight * std::pow(output - continuation.targets[i], 2) / 2;
+    if (loss.kind == LossKind::importance_sampling || loss.kind == LossKind::ppo) {
+      total -= std::exp(log_ratio) * continuation.advantages[i];
+      total += continuation.penalties[i] * penalty_of(loss, output - continuation.reference[i]);
+    }
+  }
+  return total;
+}
+
 double loss_of(Engine& engine, const std::vector<Datum>& data, const Loss& loss) {
   const LossResult result = engine.forward(data, never);
   double total = 0;
   size_t at = 0;
   for (const Datum& datum : data) {
-    for (const Continuation& continuation : datum.continuations) {
-      for (size_t i = 0; i < continuation.tokens.size(); i++) {
-        const double logprob = result.logprobs[at][i];
-        const double ratio = std::exp(logprob - continuation.logprobs[i]), advantage = continuation.advantages[i];
-        const double bounded = std::fmin(std::fmax(ratio, 1 - loss.clip_low), 1 + loss.clip_high);
-        if (loss.kind == LossKind::cross_entropy) total -= continuation.weights[i] * logprob;
-        if (loss.kind == LossKind::importance_sampling) total -= ratio * advantage;
-        if (loss.kind == LossKind::ppo) total -= std::fmin(ratio * advantage, bounded * advantage);
-      }
-      at++;
-    }
+    for (const Continuation& continuation : datum.continuations) total += terms_of(continuation, result.outputs[at++], loss);
   }
   return total;
 }
@@ -59,51 +72,94 @@ void check_tensor(Engine& engine, const std::string& policy, const TensorInfo& i
   engine.write_tensor(policy, TensorKind::weight, info.name, weights.data(), weights.size());
 }
 
-Loss loss_kind(int index) {
+struct Case {
+  const char* name;
   Loss loss;
-  loss.kind = static_cast<LossKind>(index);
-  // So wide that no token of the test crosses a bound within a step; the clip itself is checked by hand elsewhere.
-  loss.clip_low = 0.9f;
-  loss.clip_high = 50;
-  return loss;
+};
+
+// Clips so wide that no token of the tests meets them: they are checked by hand elsewhere.
+std::vector<Case> losses_of_policies() {
+  const auto make = [](LossKind kind, KlEstimator kl, bool sequence) {
+    Loss loss;
+    loss.kind = kind;
+    loss.clip_low = 0.9f;
+    loss.clip_high = loss.dual_clip = 50;
+    loss.kl = kl;
+    loss.sequence_ratio = sequence;
+    return loss;
+  };
+  return {{"cross entropy", make(LossKind::cross_entropy, KlEstimator::none, false)},
+          {"importance sampling", make(LossKind::importance_sampling, KlEstimator::none, false)},
+          {"importance sampling, k1", make(LossKind::importance_sampling, KlEstimator::k1, false)},
+          {"ppo", make(LossKind::ppo, KlEstimator::none, false)},
+          {"ppo, k2", make(LossKind::ppo, KlEstimator::k2, false)},
+          {"ppo, k3", make(LossKind::ppo, KlEstimator::k3, false)},
+          {"ppo, one ratio", make(LossKind::ppo, KlEstimator::none, true)},
+          {"ppo, one ratio, k3", make(LossKind::ppo, KlEstimator::k3, true)}};
+}
+
+void check_all(Engine& engine, const char* policy, const std::vector<Datum>& data, const Loss& loss,
+               const std::string& what, Report& report) {
+  for (const TensorInfo& info : engine.tensors(policy)) check_tensor(engine, policy, info, data, loss, what, report);
+}
+
+void check_policies(const Variant& variant, const Case& each, Report& report) {
+  Engine engine(2, Precision::float32);
+  engine.add_model("m", variant.config);
+  fill_random(engine, "m", 7);
+  Random random(11);
+  const std::vector<Datum> data{random_datum(random, "m", variant.config.vocab, 5, {4, 1, 6}),
+                                random_datum(random, "m", variant.config.vocab, 1, {7})};
+  engine.forward_backward(data, each.loss, never);
+  check_all(engine, "m", data, each.loss, std::string(variant.name) + ", " + each.name, report);
+}
+
+void check_critics(const Variant& variant, Report& report) {
+  Engine engine(2, Precision::float32);
+  ModelConfig config = variant.config;
+  config.value_head = true;
+  engine.add_model("c", config);
+  engine.add_model("m", variant.config);
+  AdapterConfig adapter{2, 4, {"q_proj", "down_proj"}, true};
+  engine.add_adapter("a", "m", adapter);
+  for (const char* policy : {"c", "m", "a"}) fill_random(engine, policy, 9);
+  Random random(12);
+  const std::vector<Datum> data{random_datum(random, "a", config.vocab, 4, {5, 2}),
+                                random_datum(random, "c", config.vocab, 5, {4, 1, 6}),
+                                random_datum(random, "a", config.vocab, 1, {3})};
+  Loss loss;
+  loss.kind = LossKind::value;
+  engine.forward_backward(data, loss, never);
+  check_all(engine, "c", data, loss, std::string(variant.name) + ", critic", report);
+  check_all(engine, "a", data, loss, std::string(variant.name) + ", critic's adapter", report);
+  for (float g : read_all(engine, "m", TensorKind::gradient)) report.check(g == 0, "a critic's base stays frozen", g);
+}
+
+void check_adapters(const Variant& variant, Report& report) {
+  Engine engine(2, Precision::float32);
+  engine.add_model("m", variant.config);
+  engine.add_adapter("a", "m", {3, 6, {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}, false});
+  engine.add_adapter("b", "m", {2, 2, {"v_proj", "up_proj"}, false});
+  for (const char* policy : {"m", "a", "b"}) fill_random(engine, policy, 5);
+  Random random(13);
+  const std::vector<Datum> data{random_datum(random, "b", variant.config.vocab, 3, {4}),
+                                random_datum(random, "a", variant.config.vocab, 5, {4, 1, 6})};
+  engine.forward_backward(data, {}, never);
+  for (const char* policy : {"a", "b"}) {
+    check_all(engine, policy, data, {}, std::string(variant.name) + ", adapter", report);
+  }
+  for (float g : read_all(engine, "m", TensorKind::gradient)) {
+    if (g != 0) return report.check(false, "the base stays frozen", g);
+  }
 }
 
 }  // namespace
 
 void check_gradients(Report& report) {
   for (const Variant& variant : variants()) {
-    for (int kind = 0; kind < 3; kind++) {
-      Engine engine(2, Precision::float32);
-      engine.add_model("m", variant.config);
-      fill_random(engine, "m", 7 + kind);
-      Random random(11);
-      const std::vector<Datum> data{random_datum(random, "m", variant.config.vocab, 5, {4, 1, 6}),
-                                    random_datum(random, "m", variant.config.vocab, 1, {7})};
-      engine.forward_backward(data, loss_kind(kind), never);
-      const std::string what = std::string(variant.name) + ", loss " + std::to_string(kind);
-      for (const TensorInfo& info : engine.tensors("m")) {
-        check_tensor(engine, "m", info, data, loss_kind(kind), what, report);
-      }
-    }
-  }
-  for (const Variant& variant : variants()) {
-    Engine engine(2, Precision::float32);
-    engine.add_model("m", variant.config);
-    engine.add_adapter("a", "m", {3, 6, {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}});
-    engine.add_adapter("b", "m", {2, 2, {"v_proj", "up_proj"}});
-    for (const char* policy : {"m", "a", "b"}) fill_random(engine, policy, 5);
-    Random random(13);
-    const std::vector<Datum> data{random_datum(random, "b", variant.config.vocab, 3, {4}),
-                                  random_datum(random, "a", variant.config.vocab, 5, {4, 1, 6})};
-    engine.forward_backward(data, loss_kind(0), never);
-    for (const char* policy : {"a", "b"}) {
-      for (const TensorInfo& info : engine.tensors(policy)) {
-        check_tensor(engine, policy, info, data, loss_kind(0), std::string(variant.name) + ", adapter", report);
-      }
-    }
-    for (float g : read_all(engine, "m", TensorKind::gradient)) {
-      if (g != 0) return report.check(false, "the base stays frozen", g);
-    }
+    for (const Case& each : losses_of_policies()) check_policies(variant, each, report);
+    check_critics(variant, report);
+    check_adapters(variant, report);
   }
 }
 

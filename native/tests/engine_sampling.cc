@@ -107,12 +107,13 @@ void check_cache(Report& report, Precision precision) {
       run(engine);
       Datum datum{policy, request.prompt, {}};
       for (const SampledSequence& sequence : answer->samples) {
-        datum.continuations.push_back({sequence.tokens, {}, {}, {}});
+        datum.continuations.emplace_back();
+        datum.continuations.back().tokens = sequence.tokens;
         report.check(sequence.tokens.size() == 40 && sequence.reason == StopReason::length, "forty tokens");
       }
       const LossResult full = engine.forward({datum}, never);
       for (size_t i = 0; i < answer->samples.size(); i++) {
-        report.check(answer->samples[i].logprobs == full.logprobs[i],
+        report.check(answer->samples[i].logprobs == full.outputs[i],
                      std::string(variant.name) + ": cached log-probabilities");
       }
     }

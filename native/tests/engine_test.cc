@@ -6,6 +6,8 @@ int main() {
   using namespace troupe::test;
   Report report{"engine"};
   check_gradients(report);
+  check_losses(report);
+  check_critics(report);
   check_training(report);
   check_adapters(report);
   check_choice(report);

@@ -20,7 +20,7 @@ void check_same(Report& report, const std::string& what, const LossResult& a, co
   report.check(std::fabs(a.entropy - b.entropy) <= tolerance * b.entropy, what + ": entropy", a.entropy, b.entropy);
   report.check(std::fabs(a.kl - b.kl) <= tolerance * std::fabs(b.kl), what + ": kl", a.kl, b.kl);
   report.check(a.tokens == b.tokens && a.clipped == b.clipped, what + ": counts");
-  for (size_t i = 0; i < a.logprobs.size(); i++) near(report, what + ": logprobs", a.logprobs[i], b.logprobs[i], tolerance);
+  for (size_t i = 0; i < a.outputs.size(); i++) near(report, what + ": logprobs", a.outputs[i], b.outputs[i], tolerance);
 }
 
 void check_shared_prompts(Report& report) {
@@ -70,7 +70,7 @@ void check_loss_sums(Report& report) {
   Random random(8);
   std::vector<Datum> data{random_datum(random, "m", 23, 6, {4})};
   Continuation& continuation = data[0].continuations[0];
-  const Floats logprobs = engine.forward(data, never).logprobs[0];
+  const Floats logprobs = engine.forward(data, never).outputs[0];
   // Ratios 1.5, 1.5, 0.5, 0.5 with advantages of both signs; bounds 0.8 and 1.3.
   const double ratios[] = {1.5, 1.5, 0.5, 0.5};
   continuation.advantages = {2, -2, 3, -3};
@@ -104,7 +104,7 @@ void check_uniform(Report& report) {
   const std::vector<Datum> data{random_datum(random, "m", 23, 3, {5})};
   const LossResult result = engine.forward(data, never);
   const double nats = std::log(23.0);
-  for (float logprob : result.logprobs[0]) report.check(std::fabs(logprob + nats) < 1e-6, "uniform log-probability");
+  for (float logprob : result.outputs[0]) report.check(std::fabs(logprob + nats) < 1e-6, "uniform log-probability");
   report.check(std::fabs(result.entropy - 5 * nats) < 1e-5, "uniform entropy", result.entropy, 5 * nats);
 }
 
