@@ -17,7 +17,6 @@ export const adapterStem = "adapter_model";
 const otherArithmetic = ["use_dora", "use_rslora", "use_qalora", "use_bdlora", "lora_bias", "fan_in_fan_out"];
 /** Settings that give some layers another rank or more weights; each must be empty. */
 const otherShapes = [
-  "modules_to_save",
   "rank_pattern",
   "alpha_pattern",
   "layers_to_transform",
@@ -27,8 +26,8 @@ const otherShapes = [
   "target_parameters",
 ];
 
-/** The directory must hold an adapter of the same rank, alpha and targets: another one is `bad_model`. */
-export function checkAdapterConfig(directory: string, expected: AdapterOptions): void {
+/** The directory must hold an adapter of the same rank, alpha, targets and head: another one is `bad_model`. */
+export function checkAdapterConfig(directory: string, expected: AdapterOptions, valueHead: boolean): void {
   const values = readObject(directory, adapterMarker);
   const config = new ConfigReader(join(directory, adapterMarker), values);
   if (config.value("peft_type") !== "LORA") config.refuse("peft_type", '"LORA"');
@@ -39,6 +38,15 @@ export function checkAdapterConfig(directory: string, expected: AdapterOptions):
   if (config.positive("lora_alpha") !== expected.alpha)
     config.refuse("lora_alpha", `${expected.alpha}, the policy's alpha`);
   checkTargets(config, expected.targetModules);
+  checkHead(config, valueHead);
+}
+
+/** What is trained whole beside the matrices: a critic's head. PEFT lists `classifier` with it, which no model here has. */
+function checkHead(config: ConfigReader, valueHead: boolean): void {
+  const listed = config.value("modules_to_save") ?? [];
+  const modules = Array.isArray(listed) ? listed.filter((name) => name !== "classifier") : [listed];
+  const fits = valueHead ? modules.length === 1 && modules[0] === "score" : modules.length === 0;
+  if (!fits) config.refuse("modules_to_save", valueHead ? '"score", a critic\'s head' : "nothing");
 }
 
 function checkTargets(config: ConfigReader, expected: readonly string[]): void {
@@ -62,11 +70,12 @@ export async function writeAdapterFiles(
   folder: string,
   model: string,
   options: AdapterOptions,
+  valueHead: boolean,
   tensors: readonly TensorToWrite[],
 ): Promise<void> {
   const config: JsonObject = {
     peft_type: "LORA",
-    task_type: "CAUSAL_LM",
+    task_type: valueHead ? "TOKEN_CLS" : "CAUSAL_LM",
     base_model_name_or_path: model,
     r: options.rank,
     lora_alpha: options.alpha,
@@ -76,7 +85,7 @@ export async function writeAdapterFiles(
     fan_in_fan_out: false,
     inference_mode: true,
     init_lora_weights: true,
-    modules_to_save: null,
+    modules_to_save: valueHead ? ["score"] : null,
     use_dora: false,
     use_rslora: false,
   };
@@ -85,7 +94,7 @@ export async function writeAdapterFiles(
 }
 
 /**
- * A fresh adapter: B is zero, A uniform within ±1/√(inputs), as PEFT does (Kaiming uniform with a = √5). Every matrix
+ * A fresh adapter: B and a critic's head are zero, A uniform within ±1/√(inputs), as PEFT does (Kaiming uniform with a = √5). Every matrix
  * has its own key, so its values do not depend on which other modules are targets.
  */
 export function initialAdapterTensor(tensor: TensorInfo, seed: number): Float32Array {

@@ -1,24 +1,47 @@
 /** Training data as a few flat arrays, checked: one call into the engine whatever the number of sequences. */
 import { types } from "node:util";
 import { TroupeError } from "../../errors.ts";
-import type { Continuation, Datum, Loss } from "../engine.ts";
+import type { Continuation, Datum, KlTerm, Loss } from "../engine.ts";
 import type { FlatBatch } from "./native.ts";
 
-type NumberField = "weights" | "advantages" | "logprobs";
+type NumberField = "weights" | "advantages" | "logprobs" | "reference" | "penalties" | "targets" | "values";
 
-/** What a loss reads beside the tokens; a field that may be absent counts as ones. */
-const fieldsOf: Readonly<Partial<Record<Loss["type"], readonly { name: NumberField; optional: boolean }[]>>> =
-  {
-    cross_entropy: [{ name: "weights", optional: true }],
-    importance_sampling: [
-      { name: "advantages", optional: false },
-      { name: "logprobs", optional: false },
-    ],
-    ppo: [
-      { name: "advantages", optional: false },
-      { name: "logprobs", optional: false },
-    ],
-  };
+interface Field {
+  readonly name: NumberField;
+  /** `ones`: where it is absent it counts as ones. `all or none`: where no continuation has it, it is left out. */
+  readonly presence: "required" | "ones" | "all or none";
+  /** For the message where it is missing. */
+  readonly reason: string;
+}
+
+/** What a loss reads beside the tokens. */
+function fieldsOf(loss: Loss): readonly Field[] {
+  const needed = (name: NumberField, who = `the loss ${loss.type}`): Field => ({
+    name,
+    presence: "required",
+    reason: `${who} needs it`,
+  });
+  const weights: Field = { name: "weights", presence: "ones", reason: "it is given" };
+  switch (loss.type) {
+    case "cross_entropy":
+      return [weights];
+    case "importance_sampling":
+    case "ppo":
+      return [needed("advantages"), needed("logprobs"), ...referenceFields(loss, needed)];
+    case "value":
+      return [weights, needed("targets"), ...(loss.clip === undefined ? [] : [needed("values", "`clip`")])];
+    default: {
+      const type = JSON.stringify((loss as { type: unknown }).type);
+      const known = "cross_entropy, importance_sampling, ppo, value";
+      throw new TroupeError("bad_arguments", `The loss ${type} is not one of ${known}.`);
+    }
+  }
+}
+
+function referenceFields(loss: KlTerm, needed: (name: NumberField, who: string) => Field): readonly Field[] {
+  if (loss.kl !== undefined) return [needed("reference", "`kl`"), needed("penalties", "`kl`")];
+  return [{ name: "reference", presence: "all or none", reason: "another continuation has one" }];
+}
 
 /** `loss` absent: for log-probabilities alone. Wrong types: `bad_arguments`; wrong lengths: `bad_shape`. */
 export function flatten(data: readonly Datum[], loss?: Loss): FlatBatch {
@@ -45,17 +68,6 @@ export function flatten(data: readonly Datum[], loss?: Loss): FlatBatch {
   };
 }
 
-/** Cuts a flat array into one for each continuation of the data. */
-export function perContinuation(data: readonly Datum[], flat: Float32Array): Float32Array[] {
-  let at = 0;
-  return data.flatMap((datum) =>
-    datum.continuations.map(({ tokens }) => {
-      at += tokens.length;
-      return flat.slice(at - tokens.length, at);
-    }),
-  );
-}
-
 /** Refuses what is not an Int32Array, naming it. */
 export function checkTokens(tokens: unknown, where: string): void {
   if (!types.isInt32Array(tokens))
@@ -69,39 +81,27 @@ function checkDatum(datum: Datum, index: number): void {
 }
 
 function numbersFor(loss: Loss, data: readonly Datum[]): Partial<Record<NumberField, Float32Array>> {
-  const fields = fieldsOf[loss.type];
-  if (fields === undefined) {
-    const known = Object.keys(fieldsOf).join(", ");
-    throw new TroupeError("bad_arguments", `The loss ${JSON.stringify(loss.type)} is not one of ${known}.`);
-  }
-  return Object.fromEntries(
-    fields.map((field) => [field.name, numbersOf(data, field.name, field.optional, loss)]),
-  );
+  const given = (name: NumberField): boolean =>
+    data.some(({ continuations }) => continuations.some((continuation) => continuation[name] !== undefined));
+  const fields = fieldsOf(loss).filter(({ name, presence }) => presence !== "all or none" || given(name));
+  return Object.fromEntries(fields.map((field) => [field.name, numbersOf(data, field)]));
 }
 
-function numbersOf(data: readonly Datum[], name: NumberField, optional: boolean, loss: Loss): Float32Array {
+function numbersOf(data: readonly Datum[], field: Field): Float32Array {
   const arrays = data.flatMap((datum, i) =>
     datum.continuations.map((continuation, j) => {
-      if (continuation[name] === undefined && optional)
+      if (continuation[field.name] === undefined && field.presence === "ones")
         return new Float32Array(continuation.tokens.length).fill(1);
-      return checkedNumbers(continuation, name, `data[${i}].continuations[${j}].${name}`, loss);
+      return checkedNumbers(continuation, field, `data[${i}].continuations[${j}].${field.name}`);
     }),
   );
   return concatenate(Float32Array, arrays);
 }
 
-function checkedNumbers(
-  continuation: Continuation,
-  name: NumberField,
-  where: string,
-  loss: Loss,
-): Float32Array {
+function checkedNumbers(continuation: Continuation, { name, reason }: Field, where: string): Float32Array {
   const values: unknown = continuation[name];
   if (!types.isFloat32Array(values)) {
-    throw new TroupeError(
-      "bad_arguments",
-      `${where} must be a Float32Array; the loss ${loss.type} needs it.`,
-    );
+    throw new TroupeError("bad_arguments", `${where} must be a Float32Array; ${reason}.`);
   }
   const { length } = continuation.tokens;
   if (values.length !== length) {

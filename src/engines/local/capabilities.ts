@@ -4,12 +4,12 @@ import type { EngineCapabilities } from "../engine.ts";
 export const localCapabilities: EngineCapabilities = {
   wholeModel: true,
   adapters: true,
-  losses: ["cross_entropy", "importance_sampling", "ppo"],
+  losses: ["cross_entropy", "importance_sampling", "ppo", "value"],
   topK: true,
   stopStrings: true,
-  critic: false,
-  klInLoss: false,
-  sequenceRatio: false,
-  dualClip: false,
+  critic: true,
+  klInLoss: true,
+  sequenceRatio: true,
+  dualClip: true,
   deterministic: true,
 };

@@ -17,13 +17,14 @@ import type {
 } from "../engine.ts";
 import { adapterMarker, adapterStem, checkAdapterConfig, checkAdapterOptions } from "./adapter-directory.ts";
 import { initialAdapterTensor, writeAdapterFiles } from "./adapter-directory.ts";
-import { flatten, perContinuation } from "./batch.ts";
+import { flatten } from "./batch.ts";
 import type { WeightFormat } from "./float-formats.ts";
 import { localCapabilities } from "./capabilities.ts";
 import { Jobs, type StartJob } from "./jobs.ts";
+import { lossResult } from "./loss-result.ts";
 import { checkMemory } from "./memory.ts";
-import { describeModel, modelTensors, openModelWeights, parametersOf } from "./model-directory.ts";
-import { writeModelFiles, type ModelDescription } from "./model-directory.ts";
+import { asCritic, checkHead, describeModel, modelTensors, openModelWeights } from "./model-directory.ts";
+import { parametersOf, writeModelFiles, type ModelDescription } from "./model-directory.ts";
 import { startNativeEngine, type FlatBatch, type NativeLossResult } from "./native.ts";
 import type { Precision, TensorInfo, TensorKind } from "./native.ts";
 import { openOptimizerFile, writeOptimizerFile } from "./optimizer-state.ts";
@@ -57,6 +58,7 @@ interface Policy {
   readonly name: PolicyName;
   readonly model: LoadedModel;
   readonly adapter?: AdapterOptions;
+  readonly critic: boolean;
   /** The trainable ones. */
   readonly tensors: readonly TensorInfo[];
 }
@@ -151,17 +153,18 @@ export class LocalEngine implements Engine {
 
   /**
    * A directory that holds an earlier save is replaced; any other that is not empty is refused (`bad_arguments`).
-   * `format` is of a whole model's weights; adapters are always F32.
+   * `format` is of a whole model's weights; adapters are always F32. Critics are saved as transformers and PEFT save
+   * token classifiers of one label: the head is `score.weight` [1, hidden] and `score.bias` [1].
    */
   save(name: PolicyName, directory: string, options: { readonly format?: WeightFormat } = {}): Promise<void> {
     return this.#jobs.exclusively(async () => {
-      const { adapter, model, tensors } = this.#policy(name);
+      const { adapter, critic, model, tensors } = this.#policy(name);
       const list = tensors.map((tensor) => this.#toWrite(name, "weight", tensor));
       const marker = adapter === undefined ? "config.json" : adapterMarker;
       await replaceDirectory(directory, marker, (folder) =>
         adapter === undefined
           ? writeModelFiles(folder, model.description, list, options.format ?? "F32")
-          : writeAdapterFiles(folder, model.directory, adapter, list),
+          : writeAdapterFiles(folder, model.directory, adapter, critic, list),
       );
     });
   }
@@ -237,37 +240,49 @@ export class LocalEngine implements Engine {
   ): Promise<LossResult> {
     return this.#jobs.inTurn(async () => {
       const batch = flatten(data, loss);
-      for (const name of batch.policies) this.#policy(name);
+      const critics = new Set(batch.policies.filter((name) => this.#policy(name).critic));
       const result = await this.#run(start(batch), options.signal);
-      return { ...result, logprobs: perContinuation(data, result.logprobs) };
+      return lossResult(data, batch, result, critics);
     });
   }
 
-  async #wholeModel({ name, model: directory }: PolicyOptions): Promise<Policy> {
-    const model = await this.#loadModel(name, directory);
-    return { name, model, tensors: model.tensors };
+  async #wholeModel({ name, model: directory, valueHead = false }: PolicyOptions): Promise<Policy> {
+    const stored = await describeModel(directory);
+    checkHead(directory, stored, valueHead);
+    const model = await this.#loadModel(name, directory, stored, valueHead ? asCritic(stored) : stored);
+    return { name, model, critic: valueHead, tensors: model.tensors };
   }
 
-  async #adapter({ name, model: directory }: PolicyOptions, adapter: AdapterOptions): Promise<Policy> {
-    const model = await this.#base(directory);
+  async #adapter(options: PolicyOptions, adapter: AdapterOptions): Promise<Policy> {
+    const { name, valueHead = false } = options;
+    const model = await this.#base(options.model);
     try {
-      const tensors = await this.#run((native, job) => native.addAdapter(job, name, model.name, adapter));
+      checkHead(options.model, model.description, valueHead);
+      const tensors = await this.#run((native, job) =>
+        native.addAdapter(job, name, model.name, { ...adapter, valueHead }),
+      );
       await this.#orRemove(name, async () => {
         for (const tensor of tensors) {
-          const values = initialAdapterTensor(tensor, adapter.seed);
+          const values = await this.#startOf(model, tensor, adapter.seed);
           await this.#run((native, job) => native.writeTensor(job, name, "weight", tensor.name, values));
         }
       });
-      return { name, model, adapter, tensors };
+      return { name, model, adapter, critic: valueHead, tensors };
     } catch (error) {
       await this.#releaseBase(model);
       throw error;
     }
   }
 
+  /** A critic's adapter on a critic begins with its head. */
+  #startOf(base: LoadedModel, tensor: TensorInfo, seed: number): Promise<Float32Array> | Float32Array {
+    const head = base.tensors.find(({ name }) => tensor.name === `base_model.model.${name}`);
+    return head === undefined ? initialAdapterTensor(tensor, seed) : this.#read(base.name, "weight", head);
+  }
+
   async #base(directory: string): Promise<LoadedModel> {
     const place = await realpath(directory).catch(() => directory);
-    const base = this.#bases.get(place) ?? (await this.#loadModel(`model ${place}`, directory));
+    const base = this.#bases.get(place) ?? (await this.#loadBase(place, directory));
     this.#bases.set(place, base);
     base.users++;
     return base;
@@ -280,16 +295,27 @@ export class LocalEngine implements Engine {
     await this.#run((native, job) => native.remove(job, base.name));
   }
 
-  async #loadModel(name: string, directory: string): Promise<LoadedModel> {
-    const description = await describeModel(directory);
+  async #loadBase(place: string, directory: string): Promise<LoadedModel> {
+    const stored = await describeModel(directory);
+    return this.#loadModel(`model ${place}`, directory, stored, stored);
+  }
+
+  /** `stored` is what the directory holds, `description` the model to make of it: another head is left at zero. */
+  async #loadModel(
+    name: string,
+    directory: string,
+    stored: ModelDescription,
+    description: ModelDescription,
+  ): Promise<LoadedModel> {
     const { shape } = description;
-    const weights = await openModelWeights(directory, shape);
+    const weights = await openModelWeights(directory, stored.shape);
     checkMemory(
       `The weights of ${directory}`,
       parametersOf(modelTensors(shape)) * Float32Array.BYTES_PER_ELEMENT,
     );
     const tensors = await this.#run((native, job) => native.addModel(job, name, shape));
-    await this.#orRemove(name, () => this.#fill(name, tensors, weights));
+    const present = tensors.filter((tensor) => weights.has(tensor.name));
+    await this.#orRemove(name, () => this.#fill(name, present, weights));
     return { name, directory, description, tensors, users: 0 };
   }
 
@@ -325,7 +351,7 @@ async function openPolicyWeights(policy: Policy, directory: string): Promise<Wei
     checkSameShape(directory, shape, policy.model.description.shape);
     return openModelWeights(directory, shape);
   }
-  checkAdapterConfig(directory, policy.adapter);
+  checkAdapterConfig(directory, policy.adapter, policy.critic);
   const weights = await openWeights(directory, adapterStem);
   checkWeights(directory, weights, policy.tensors, () => false);
   return weights;

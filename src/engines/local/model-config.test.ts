@@ -39,6 +39,7 @@ test("what Llama's config leaves out has transformers' defaults", () => {
     queryKeyValueBias: false,
     queryKeyNorm: false,
     tiedEmbeddings: false,
+    valueHead: false,
     // 10000^(−2i/8)
     inverseFrequencies: Float32Array.of(1, 0.1, 0.01, 0.001),
   });

@@ -2,7 +2,7 @@
  * config.json of the Hugging Face layout as the shape of a model this engine computes. A setting that would change the
  * arithmetic in a way the engine does not know is refused by name, never ignored.
  */
-import type { JsonObject } from "../../text/files.ts";
+import { isObject, type JsonObject } from "../../text/files.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { readInverseFrequencies } from "./rope.ts";
 
@@ -21,12 +21,15 @@ export interface ModelShape {
   readonly queryKeyValueBias: boolean;
   readonly queryKeyNorm: boolean;
   readonly tiedEmbeddings: boolean;
+  /** A critic: one number per position in the place of the vocabulary's scores. */
+  readonly valueHead: boolean;
   /** Rotary frequencies, [headSize / 2]; scaling for long contexts is in them. */
   readonly inverseFrequencies: Float32Array;
 }
 
 interface Architecture {
-  readonly name: string;
+  /** What `ForCausalLM`, or of a critic `ForTokenClassification`, is appended to. */
+  readonly family: string;
   readonly modelType: string;
   readonly queryKeyValueBias: boolean;
   readonly queryKeyNorm: boolean;
@@ -37,17 +40,17 @@ interface Architecture {
 }
 
 const architectures: readonly Architecture[] = [
-  { name: "LlamaForCausalLM", modelType: "llama", queryKeyValueBias: false, queryKeyNorm: false },
-  { name: "MistralForCausalLM", modelType: "mistral", queryKeyValueBias: false, queryKeyNorm: false },
+  { family: "Llama", modelType: "llama", queryKeyValueBias: false, queryKeyNorm: false },
+  { family: "Mistral", modelType: "mistral", queryKeyValueBias: false, queryKeyNorm: false },
   {
-    name: "Qwen2ForCausalLM",
+    family: "Qwen2",
     modelType: "qwen2",
     queryKeyValueBias: true,
     queryKeyNorm: false,
     slidingWindowIsOptional: true,
   },
   {
-    name: "Qwen3ForCausalLM",
+    family: "Qwen3",
     modelType: "qwen3",
     queryKeyValueBias: false,
     queryKeyNorm: true,
@@ -56,10 +59,14 @@ const architectures: readonly Architecture[] = [
   },
 ];
 
+const languageModel = "ForCausalLM";
+const tokenClassifier = "ForTokenClassification";
+
 /** `file` is for messages. Unknown architectures and settings: `bad_model`. */
 export function readModelShape(file: string, values: JsonObject): ModelShape {
   const config = new ConfigReader(file, values);
-  const architecture = architectureOf(config);
+  const { architecture, valueHead } = architectureOf(config);
+  if (valueHead) requireOneLabel(config);
   refuseUnknownArithmetic(config, architecture);
   const hiddenSize = config.count("hidden_size");
   const heads = config.count("num_attention_heads");
@@ -81,20 +88,43 @@ export function readModelShape(file: string, values: JsonObject): ModelShape {
     queryKeyValueBias: architecture.queryKeyValueBias,
     queryKeyNorm: architecture.queryKeyNorm,
     tiedEmbeddings: config.flag("tie_word_embeddings"),
+    valueHead,
     inverseFrequencies: readInverseFrequencies(config, headSize),
   };
 }
 
-function architectureOf(config: ConfigReader): Architecture {
+/** The settings of a critic on the trunk that `config` describes, as transformers names a token classifier's. */
+export function criticConfig(config: JsonObject): JsonObject {
+  const { architecture } = architectureOf(new ConfigReader("config.json", config));
+  return {
+    ...config,
+    architectures: [`${architecture.family}${tokenClassifier}`],
+    id2label: { "0": "value" },
+    label2id: { value: 0 },
+    classifier_dropout: 0,
+  };
+}
+
+function architectureOf(config: ConfigReader): { architecture: Architecture; valueHead: boolean } {
   const listed = config.value("architectures");
   const name: unknown = Array.isArray(listed) ? listed[0] : undefined;
   const type = config.value("model_type");
-  const found = architectures.find((known) =>
-    name === undefined ? known.modelType === type : known.name === name,
-  );
-  if (found !== undefined) return found;
+  for (const architecture of architectures) {
+    const { family, modelType } = architecture;
+    if (name === undefined ? modelType === type : name === family + languageModel)
+      return { architecture, valueHead: false };
+    if (name === family + tokenClassifier) return { architecture, valueHead: true };
+  }
   const setting = name === undefined ? "model_type" : "architectures";
-  return config.refuse(setting, `one of ${architectures.map((known) => known.name).join(", ")}`);
+  const known = architectures.map(({ family }) => family + languageModel).join(", ");
+  return config.refuse(setting, `one of ${known}, or a critic's (…${tokenClassifier})`);
+}
+
+/** A token classifier of one label gives one number per position: a value. */
+function requireOneLabel(config: ConfigReader): void {
+  const labels = config.value("id2label");
+  if (!isObject(labels) || Object.keys(labels).length !== 1)
+    config.refuse("id2label", "one label, as a critic has");
 }
 
 function refuseUnknownArithmetic(config: ConfigReader, architecture: Architecture): void {

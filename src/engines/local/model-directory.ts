@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TroupeError } from "../../errors.ts";
 import { readObject, type JsonObject } from "../../text/files.ts";
-import { readModelShape, type ModelShape } from "./model-config.ts";
+import { criticConfig, readModelShape, type ModelShape } from "./model-config.ts";
 import type { TensorInfo } from "./native.ts";
 import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
 import type { WeightFormat } from "./float-formats.ts";
@@ -42,6 +42,22 @@ export async function describeModel(directory: string): Promise<ModelDescription
   const config = readObject(directory, "config.json");
   const shape = readModelShape(join(directory, "config.json"), config);
   return { config, shape, companions: await readCompanions(directory) };
+}
+
+/** A critic on the model's trunk; a critic already is one. */
+export function asCritic(model: ModelDescription): ModelDescription {
+  if (model.shape.valueHead) return model;
+  return { ...model, config: criticConfig(model.config), shape: { ...model.shape, valueHead: true } };
+}
+
+/** A critic's directory has no scores for the vocabulary: it is `bad_model` for a policy. */
+export function checkHead(directory: string, { shape }: ModelDescription, valueHead: boolean): void {
+  if (valueHead || !shape.valueHead) return;
+  const fix = "Give the policy a value head, or another model";
+  throw new TroupeError(
+    "bad_model",
+    `${directory} holds a critic, which gives values and no tokens. ${fix}.`,
+  );
 }
 
 export async function readCompanions(directory: string): Promise<Map<string, Uint8Array>> {
@@ -85,13 +101,22 @@ export function modelTensors(shape: ModelShape): TensorInfo[] {
   const layers = Array.from({ length: shape.layers }, (_, layer) =>
     layerTensors(shape, `model.layers.${layer}.`),
   );
-  const head = shape.tiedEmbeddings ? [] : [{ name: "lm_head.weight", shape: embedding }];
   return [
     { name: "model.embed_tokens.weight", shape: embedding },
     ...layers.flat(),
     { name: "model.norm.weight", shape: [shape.hiddenSize] },
-    ...head,
+    ...headTensors(shape),
   ];
+}
+
+function headTensors({ valueHead, tiedEmbeddings, vocabularySize, hiddenSize }: ModelShape): TensorInfo[] {
+  if (valueHead) {
+    return [
+      { name: "score.weight", shape: [1, hiddenSize] },
+      { name: "score.bias", shape: [1] },
+    ];
+  }
+  return tiedEmbeddings ? [] : [{ name: "lm_head.weight", shape: [vocabularySize, hiddenSize] }];
 }
 
 function layerTensors(model: ModelShape, prefix: string): TensorInfo[] {

@@ -16,6 +16,7 @@ const shape = {
   queryKeyValueBias: false,
   queryKeyNorm: false,
   tiedEmbeddings: true,
+  valueHead: false,
   inverseFrequencies: Float32Array.of(1, 0.1, 0.01, 0.001),
 };
 const request = {
@@ -39,9 +40,17 @@ const batch = {
   tokens: Int32Array.of(1, 2, 3, 4, 5),
   advantages: Float32Array.of(1, 1, 1),
   logprobs: Float32Array.of(-1, -1, -1),
+  reference: Float32Array.of(-1, -2, -1),
+  penalties: Float32Array.of(0.1, 0, 0.1),
+};
+const values = {
+  ...batch,
+  policies: ["c"],
+  targets: Float32Array.of(0, 1, 0),
+  values: Float32Array.of(0, 0, 1),
 };
 const adam = { learningRate: 1e-3, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 };
-const adapter = { rank: 2, alpha: 2, targetModules: ["q_proj"] };
+const adapter = { rank: 2, alpha: 2, targetModules: ["q_proj"], valueHead: true };
 const weight = "model.norm.weight";
 
 /** Every method with arguments that it takes. */
@@ -59,7 +68,10 @@ const calls: Readonly<Record<string, readonly unknown[]>> = {
   ],
   sample: [request],
   forward: [batch],
-  forwardBackward: [batch, { type: "ppo", clipLow: 0.2, clipHigh: 0.2 }],
+  forwardBackward: [
+    batch,
+    { type: "ppo", clipLow: 0.2, clipHigh: 0.2, dualClip: 3, ratio: "sequence", kl: "k3" },
+  ],
   optimizerStep: ["p", adam],
   zeroGradients: ["p"],
 };
@@ -100,12 +112,18 @@ const known = new Set(["bad_arguments", "bad_shape", "bad_token", "too_long", "n
 
 type Method = (job: number, ...given: readonly unknown[]) => Promise<unknown>;
 
-test.each(Object.entries(calls))("%s takes garbage as an error with a code", async (name, given) => {
+const allCalls: readonly (readonly [string, readonly unknown[]])[] = [
+  ...Object.entries(calls),
+  ["forwardBackward", [values, { type: "value", clip: 0.2 }]],
+];
+
+test.each(allCalls)("%s takes garbage as an error with a code", async (name, given) => {
   const engine = startNativeEngine(1, "float32");
   const method = ((...all) =>
     (engine as unknown as Record<string, Method>)[name]?.call(engine, ...all)) as Method;
   let job = 0;
   await engine.addModel(++job, "p", shape);
+  await engine.addModel(++job, "c", { ...shape, valueHead: true });
   const codes = new Set<string>();
   const property = fc.asyncProperty(spoiled(given), async (spoiledArguments) => {
     try {

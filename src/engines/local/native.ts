@@ -25,6 +25,10 @@ export interface FlatBatch {
   readonly weights?: Float32Array;
   readonly advantages?: Float32Array;
   readonly logprobs?: Float32Array;
+  readonly reference?: Float32Array;
+  readonly penalties?: Float32Array;
+  readonly targets?: Float32Array;
+  readonly values?: Float32Array;
 }
 
 export interface NativeSampleRequest {
@@ -52,8 +56,10 @@ export interface NativeLossResult {
   readonly tokens: number;
   readonly entropy: number;
   readonly kl: number;
+  readonly referenceKl: number;
   readonly clipped: number;
-  readonly logprobs: Float32Array;
+  /** Of all continuations: log-probabilities, or a critic's values. */
+  readonly outputs: Float32Array;
 }
 
 /** Jobs take effect in the order of the calls. `job` is a number that `cancel` knows the job by, used once, from 1. */
@@ -68,7 +74,12 @@ export interface NativeEngine {
     job: number,
     name: string,
     model: string,
-    adapter: { readonly rank: number; readonly alpha: number; readonly targetModules: readonly string[] },
+    adapter: {
+      readonly rank: number;
+      readonly alpha: number;
+      readonly targetModules: readonly string[];
+      readonly valueHead: boolean;
+    },
   ): Promise<TensorInfo[]>;
   remove(job: number, policy: string): Promise<void>;
   readTensor(job: number, policy: string, kind: TensorKind, name: string): Promise<Float32Array>;

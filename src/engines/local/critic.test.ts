@@ -1,0 +1,319 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Continuation, Datum, Loss, PolicyOptions } from "../engine.ts";
+import type { LocalEngine } from "./local-engine.ts";
+import { openSafetensors, readTensor } from "./safetensors.ts";
+import {
+  adam,
+  failure,
+  ids,
+  makeModel,
+  someDatum,
+  temporaryFolder,
+  testEngine,
+  tinyPreset,
+  vocabularySize,
+} from "./test-model.ts";
+
+const folder = temporaryFolder();
+const adapter = { rank: 3, alpha: 6, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
+const at = (...parts: string[]): string => join(folder, ...parts);
+let model = "";
+let untied = "";
+
+beforeAll(async () => {
+  model = await makeModel(folder, "model");
+  untied = await makeModel(folder, "untied", { preset: { ...tinyPreset, tiedEmbeddings: false } });
+});
+
+/** Two continuations of one prompt with targets, and old values of zero. */
+function valued(policy: string): Datum {
+  const { prompt, continuations } = someDatum(policy);
+  return { policy, prompt, continuations: continuations.map(withTargets) };
+}
+
+function withTargets({ tokens }: Continuation): Continuation {
+  return {
+    tokens,
+    targets: Float32Array.from(tokens, (_, t) => 0.5 + t),
+    values: new Float32Array(tokens.length),
+  };
+}
+
+/** The datum with other arrays in its second continuation. */
+function change(datum: Datum, more: object): Datum {
+  const continuations = datum.continuations.map((each, i) => (i === 0 ? each : { ...each, ...more }));
+  return { ...datum, continuations };
+}
+
+async function learn(engine: LocalEngine, policy: string, steps: number): Promise<number[]> {
+  const losses: number[] = [];
+  for (let step = 0; step < steps; step++) {
+    losses.push((await engine.forwardBackward([valued(policy)], { type: "value", clip: 5 })).loss);
+    await engine.optimStep(policy, adam);
+  }
+  return losses;
+}
+
+describe("a critic", () => {
+  test("starts at zero everywhere and learns its targets", async () => {
+    const engine = testEngine();
+    const info = await engine.createPolicy({ name: "c", model, valueHead: true });
+    const start = await engine.forward([valued("c")]);
+    expect(start.values).toEqual([new Float32Array(3), new Float32Array(2)]);
+    expect(start.logprobs).toEqual([new Float32Array(0), new Float32Array(0)]);
+    expect([start.entropy, start.kl, start.tokens]).toEqual([0, 0, 5]);
+    expect(await engine.readTensor("c", "weight", "score.weight")).toEqual(new Float32Array(32));
+    const losses = await learn(engine, "c", 60);
+    expect(losses[0]).toBeCloseTo(0.5 * (0.25 + 2.25 + 6.25 + 0.25 + 2.25), 5);
+    expect(losses.at(-1)).toBeLessThan(0.05);
+    const policy = await engine.createPolicy({ name: "p", model });
+    expect(info.parameters - policy.parameters).toBe(33);
+  });
+
+  test("has one value for one state, whatever follows it", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "c", model, valueHead: true });
+    await learn(engine, "c", 3);
+    const { values = [] } = await engine.forward([
+      { policy: "c", prompt: ids(4, 7), continuations: [{ tokens: ids(6, 9, 2) }, { tokens: ids(6, 3, 8) }] },
+      { policy: "c", prompt: ids(4, 7, 6), continuations: [{ tokens: ids(1) }] },
+    ]);
+    expect(values[0]?.slice(0, 2)).toEqual(values[1]?.slice(0, 2));
+    expect(values[0]?.[2]).not.toBe(values[1]?.[2]);
+    expect(values[2]?.[0]).toBeCloseTo(values[0]?.[1] as number, 5);
+  });
+
+  test("of a model with a head of its own leaves that head out", async () => {
+    const engine = testEngine();
+    const tied = await engine.createPolicy({ name: "t", model, valueHead: true });
+    const info = await engine.createPolicy({ name: "c", model: untied, valueHead: true });
+    expect(info.parameters).toBe(tied.parameters);
+    await learn(engine, "c", 1);
+    await engine.save("c", at("from-untied"));
+    expect(
+      (await openSafetensors(at("from-untied", "model.safetensors"))).tensors.has("lm_head.weight"),
+    ).toBe(false);
+    await engine.createPolicy({ name: "again", model: at("from-untied"), valueHead: true });
+    expect((await engine.forward([valued("again")])).values).toEqual(
+      (await engine.forward([valued("c")])).values,
+    );
+  });
+
+  test("beside policies of its base, in one call, has the bits it has alone", async () => {
+    const engine = testEngine();
+    const names = ["whole", "critic", "agent", "judge"];
+    await engine.createPolicy({ name: "whole", model });
+    await engine.createPolicy({ name: "critic", model, valueHead: true });
+    await engine.createPolicy({ name: "agent", model, adapter });
+    await engine.createPolicy({ name: "judge", model, adapter, valueHead: true });
+    for (const critic of ["critic", "judge"]) await learn(engine, critic, 3);
+    const token = fc.nat(vocabularySize - 1);
+    const tokens = (most: number): fc.Arbitrary<Int32Array> =>
+      fc.array(token, { minLength: 1, maxLength: most }).map((list) => Int32Array.from(list));
+    const datum = fc.record({
+      policy: fc.constantFrom(...names),
+      prompt: tokens(9),
+      continuations: fc.array(
+        tokens(5).map((list) => ({ tokens: list })),
+        { minLength: 1, maxLength: 3 },
+      ),
+    });
+    const property = fc.asyncProperty(fc.array(datum, { minLength: 1, maxLength: 6 }), async (data) => {
+      const together = await engine.forward(data);
+      const apart = await Promise.all(data.map((each) => engine.forward([each])));
+      expect(together.logprobs).toEqual(apart.flatMap((each) => each.logprobs));
+      const values = apart.flatMap((each) => each.values ?? each.logprobs.map(() => new Float32Array(0)));
+      expect(together.values ?? values).toEqual(values);
+      expect("values" in together).toBe(data.some(({ policy }) => ["critic", "judge"].includes(policy)));
+    });
+    await fc.assert(property, { numRuns: 40 });
+  });
+});
+
+describe.each<[string, Partial<PolicyOptions>]>([
+  ["a whole critic", {}],
+  ["a critic's adapter", { adapter }],
+])("%s", (name, options) => {
+  const create = (engine: LocalEngine, policy: string): Promise<unknown> =>
+    engine.createPolicy({ name: policy, model, valueHead: true, ...options });
+
+  test("is saved, loaded and resumed bit for bit", async () => {
+    const straight = testEngine();
+    await create(straight, "c");
+    await learn(straight, "c", 3);
+    await straight.save("c", at(`saved ${name}`));
+    await straight.saveOptimizer("c", at(`saved ${name}.optimizer`));
+    const resumed = testEngine();
+    await create(resumed, "c");
+    await resumed.load("c", at(`saved ${name}`));
+    await resumed.loadOptimizer("c", at(`saved ${name}.optimizer`));
+    expect((await resumed.forward([valued("c")])).values).toEqual(
+      (await straight.forward([valued("c")])).values,
+    );
+    expect(await learn(resumed, "c", 3)).toEqual(await learn(straight, "c", 3));
+    expect((await resumed.forward([valued("c")])).values).toEqual(
+      (await straight.forward([valued("c")])).values,
+    );
+  });
+
+  test("does not load a policy's weights, nor a policy its", async () => {
+    const engine = testEngine();
+    await create(engine, "c");
+    await engine.createPolicy({ name: "p", model, ...options });
+    await engine.save("c", at(`head ${name}`));
+    await engine.save("p", at(`no head ${name}`));
+    const setting = "adapter" in options ? "modules_to_save" : "valueHead";
+    expect(await failure("bad_model", () => engine.load("c", at(`no head ${name}`)))).toContain(setting);
+    expect(await failure("bad_model", () => engine.load("p", at(`head ${name}`)))).toContain(setting);
+  });
+});
+
+describe("a critic's directory", () => {
+  test("names a token classifier of one label, and says so where a policy is wanted", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "c", model, valueHead: true });
+    await engine.save("c", at("critic"));
+    const config = JSON.parse(readFileSync(at("critic", "config.json"), "utf8")) as Record<string, unknown>;
+    expect(config).toMatchObject({ id2label: { "0": "value" }, label2id: { value: 0 } });
+    expect(config["architectures"]).toEqual([expect.stringMatching(/ForTokenClassification$/)]);
+    for (const options of [{}, { adapter }]) {
+      const message = await failure("bad_model", () =>
+        engine.createPolicy({ name: "p", model: at("critic"), ...options }),
+      );
+      expect(message).toContain("holds a critic");
+    }
+    await engine.createPolicy({ name: "p", model, adapter });
+  });
+
+  test("is a base for adapters that begin with its head", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "c", model, valueHead: true });
+    await learn(engine, "c", 5);
+    await engine.save("c", at("base critic"));
+    await engine.createPolicy({ name: "a", model: at("base critic"), valueHead: true, adapter });
+    const { values } = await engine.forward([valued("c")]);
+    expect((await engine.forward([valued("a")])).values).toEqual(values);
+    await learn(engine, "a", 1);
+    expect((await engine.forward([valued("a")])).values).not.toEqual(values);
+    const stored = await openSafetensors(at("base critic", "model.safetensors"));
+    expect(await engine.readTensor("c", "weight", "score.bias")).toEqual(
+      await readTensor(stored, "score.bias"),
+    );
+  });
+
+  test("with several labels is refused", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "c", model, valueHead: true });
+    await engine.save("c", at("labels"));
+    const file = at("labels", "config.json");
+    const config = JSON.parse(readFileSync(file, "utf8")) as object;
+    writeFileSync(file, JSON.stringify({ ...config, id2label: { "0": "no", "1": "yes" } }));
+    expect(
+      await failure("bad_model", () =>
+        engine.createPolicy({ name: "d", model: at("labels"), valueHead: true }),
+      ),
+    ).toContain("id2label");
+  });
+});
+
+describe("what cannot be done with losses is refused by a typed error", () => {
+  const engine = testEngine();
+  beforeAll(async () => {
+    await engine.createPolicy({ name: "p", model });
+    await engine.createPolicy({ name: "c", model, valueHead: true });
+  });
+  const train = (datum: Datum, loss: object) => () => engine.forwardBackward([datum], loss as Loss);
+  const ppo = { type: "ppo", clipLow: 0.2, clipHigh: 0.2 };
+  const referred = (more: object): Datum => {
+    const datum = someDatum("p");
+    const continuations = datum.continuations.map((each) => ({
+      ...each,
+      reference: new Float32Array(each.tokens.length).fill(-2),
+      penalties: new Float32Array(each.tokens.length).fill(0.1),
+    }));
+    return change({ ...datum, continuations }, more);
+  };
+  const request = { policy: "c", prompt: ids(4), count: 1, maxTokens: 1, temperature: 1, seed: 1 };
+
+  test.each([
+    ["sampling a critic", "bad_arguments", () => engine.sample(request), "it is a critic"],
+    ["a value loss on a policy", "bad_arguments", train(valued("p"), { type: "value" }), "is not a critic"],
+    ["a policy's loss on a critic", "bad_arguments", train(someDatum("c"), ppo), "is a critic"],
+    [
+      "no targets",
+      "bad_arguments",
+      train(change(valued("c"), { targets: undefined }), { type: "value" }),
+      "[1].targets must",
+    ],
+    [
+      "few targets",
+      "bad_shape",
+      train(change(valued("c"), { targets: Float32Array.of(1) }), { type: "value" }),
+      "1 values for 2 tokens",
+    ],
+    [
+      "no old values",
+      "bad_arguments",
+      train(change(valued("c"), { values: undefined }), { type: "value", clip: 1 }),
+      "`clip` needs it",
+    ],
+    [
+      "a clip of values of 0",
+      "bad_arguments",
+      train(valued("c"), { type: "value", clip: 0 }),
+      "clip must be above 0",
+    ],
+    [
+      "targets that are no numbers",
+      "bad_arguments",
+      train(change(valued("c"), { targets: Float32Array.of(1, Number.NaN) }), { type: "value" }),
+      "targets[1] is not a finite number",
+    ],
+    [
+      "no reference",
+      "bad_arguments",
+      train(referred({ reference: undefined }), { ...ppo, kl: "k3" }),
+      "[1].reference must be a Float32Array; `kl` needs it",
+    ],
+    [
+      "no penalties",
+      "bad_arguments",
+      train(referred({ penalties: undefined }), { ...ppo, kl: "k1" }),
+      "[1].penalties must",
+    ],
+    [
+      "a reference for some",
+      "bad_arguments",
+      train(referred({ reference: undefined }), ppo),
+      "another continuation has one",
+    ],
+    ["an unknown estimator", "bad_arguments", train(referred({}), { ...ppo, kl: "k4" }), "k1, k2 or k3"],
+    [
+      "an unknown ratio",
+      "bad_arguments",
+      train(someDatum("p"), { ...ppo, ratio: "word" }),
+      "token or sequence",
+    ],
+    ["a dual clip of 1", "bad_arguments", train(someDatum("p"), { ...ppo, dualClip: 1 }), "above 1"],
+    [
+      "an unknown loss",
+      "bad_arguments",
+      train(someDatum("p"), { type: "dpo" }),
+      "cross_entropy, importance_sampling, ppo, value",
+    ],
+  ] as const)("%s", async (_, code, work, fragment) => {
+    expect(await failure(code, work)).toContain(fragment);
+  });
+
+  test("a reference without `kl` is measured alone", async () => {
+    const plain = await engine.forwardBackward([someDatum("p")], ppo as Loss);
+    const measured = await engine.forwardBackward([referred({})], ppo as Loss);
+    expect(plain).not.toHaveProperty("referenceKl");
+    expect(measured).toEqual({ ...plain, referenceKl: expect.any(Number) });
+    expect(measured.referenceKl).toBeGreaterThan(0);
+    await engine.zeroGradients("p");
+  });
+});
