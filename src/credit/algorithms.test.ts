@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { algorithmFrom, algorithms } from "./algorithms.ts";
 
 describe("algorithmFrom", () => {
@@ -74,9 +75,18 @@ describe("docs/algorithms.md", () => {
     expect(references.map(([reference]) => reference)).toEqual(right);
   });
 
+  it("shows a right recipe line for every row", () => {
+    const lines = page.match(/^algorithm: .*$/gm) ?? [];
+    const made = lines.map((line) => {
+      const { name, ...options } = (parse(line) as { algorithm: { name: string } }).algorithm;
+      return algorithmFrom(name, options).name;
+    });
+    expect(new Set(made)).toEqual(new Set(Object.keys(algorithms)));
+  });
+
   it("has every row of the table and every option", () => {
     const rows = Object.entries(algorithms);
     const words = rows.flatMap(([name, row]) => [name, ...Object.keys(row.options.shape)]);
-    expect(words.filter((word) => !page.includes(`\`${word}\``))).toEqual([]);
+    expect(words.filter((word) => !new RegExp(`\`${word}[\`:]`).test(page))).toEqual([]);
   });
 });

@@ -61,7 +61,7 @@ describe.each(
         (one) => one.episode.path[2] === episode && one.node.id === node && one.action.role === role,
       );
       expect(distance(found?.advantages, advantages)).toBeLessThan(tolerance);
-      if (targets) expect(distance(found?.valueTargets, targets)).toBeLessThan(tolerance);
+      expect(distance(found?.valueTargets ?? [], targets ?? [])).toBeLessThan(tolerance);
     }
   });
 });

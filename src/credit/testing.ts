@@ -126,7 +126,13 @@ function sketched(parent: string, sketch: SketchedAction): Action {
   const { logprobs, role, turn, phase, sample, frozen, team, local } = sketch;
   const numbers = new TextEncoder().encode(`${parent} ${role}`);
   return action({
-    ...{ role, turn, phase, sample, frozen, team, local },
+    role,
+    turn,
+    phase,
+    sample,
+    frozen,
+    team,
+    local,
     policy: `policy-${role}`,
     prompt: Int32Array.from(numbers),
     tokens: Int32Array.from(logprobs, (_one, token) => token),

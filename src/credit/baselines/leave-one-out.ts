@@ -1,5 +1,5 @@
 /**
- * b_i = mean of the others' returns (RLOO, arXiv 2402.14740, sec. 3.3; MARLOO in CoMLRL): R_i − b_i is G/(G − 1) times
+ * b_i = mean of the others' returns (RLOO, arXiv 2402.14740; MARLOO in CoMLRL): R_i − b_i is G/(G − 1) times
  * the difference from the group's mean. A return without others is its own baseline: no comparison, no credit.
  */
 export function leaveOneOutBaseline(returns: readonly number[]): readonly number[] {

@@ -4,7 +4,7 @@ import type { KlTerm, Signals } from "../algorithm.ts";
 import { klEstimate } from "./estimate.ts";
 
 /**
- * β·k_t for each token of the action: what KL in the reward costs (REINFORCE++, arXiv 2501.03262, eq. 4; RLHF as in
+ * β·k_t for each token of the action: what KL in the reward costs (REINFORCE++, arXiv 2501.03262v9, eq. 9; RLHF as in
  * arXiv 2203.02155, eq. 2). log π is that of the policy that sampled. Throws `internal` without reference log-probs.
  */
 export function klCharges(action: Action, kl: KlTerm, signals: Signals): Float64Array {

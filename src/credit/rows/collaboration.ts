@@ -59,7 +59,7 @@ const options = (least: number) =>
     });
 
 function collaboration(name: string, summary: string, baseline: Baseline, least: number): AlgorithmRow {
-  const source = `${name}, arXiv 2508.04652, eq. 1 and algorithm 1; variants and tree of CoMLRL v1.3.2`;
+  const source = `${name}, arXiv 2508.04652, algorithm 1; tree and variants: CoMLRL v1.3.2`;
   return row(source, summary, options(least), (chosen) => {
     const kl = option.klTerm(chosen.kl);
     const { samples, joint, handOver, discount = 1, terminationThreshold: stopAbove } = chosen;

@@ -88,7 +88,7 @@ export const reinforce = row(
 );
 
 export const reinforcePlusPlus = row(
-  "REINFORCE++, arXiv 2501.03262, eq. 3 to 5; per action as in MAPPA",
+  "REINFORCE++, arXiv 2501.03262v9, eq. 8 to 10; per action as in MAPPA",
   "each action's own reward, KL to the reference charged per token, whitened over the policy's whole batch",
   z
     .strictObject({

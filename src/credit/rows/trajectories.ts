@@ -85,7 +85,7 @@ export const gspo = row(
 );
 
 export const rloo = row(
-  "RLOO, arXiv 2402.14740, sec. 3.3",
+  "RLOO, arXiv 2402.14740, the RLOO estimator",
   "N whole trajectories per task, each compared with the mean of the others",
   z.strictObject({ samples: option.samples(2), aggregation: option.aggregation("sequence-sum"), ...shared }),
   (options) => {
@@ -96,7 +96,7 @@ export const rloo = row(
 );
 
 export const masGrpo = row(
-  "MAS-GRPO, the trajectory-level baseline of AT-GRPO, arXiv 2510.11062, sec. 3",
+  "MAS-GRPO, the trajectory-level baseline of AT-GRPO, arXiv 2510.11062",
   "N whole trajectories of the team per task, compared role by role",
   z
     .strictObject({

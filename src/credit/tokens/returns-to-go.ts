@@ -3,7 +3,7 @@ import { klCharges } from "../kl/charges.ts";
 
 /**
  * A_t = A − β·Σ_{t′ ≥ t} k_{t′}: the action's credit arrives at its last token, KL to the reference is charged at every
- * token, and each token gets what is still to come, without discount (REINFORCE++, arXiv 2501.03262, eq. 3 and 4; γ = 1
+ * token, and each token gets what is still to come, without discount (REINFORCE++, arXiv 2501.03262v9, eq. 8 and 9; γ = 1
  * within an action, as in MARTI).
  */
 export const returnsToGo: TokenCredit = {

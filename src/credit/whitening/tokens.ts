@@ -4,7 +4,7 @@ import type { Whitening } from "../algorithm.ts";
 const leastVariance = 1e-8;
 
 /**
- * Â_t = (A_t − mean) / std over all tokens of the policy's whole batch, once (REINFORCE++, arXiv 2501.03262, eq. 5). The
+ * Â_t = (A_t − mean) / std over all tokens of the policy's whole batch, once (REINFORCE++, arXiv 2501.03262v9, eq. 10). The
  * variance divides by n and is at least 1e-8. Equal advantages become exactly 0. Deviation: MARTI whitens twice, the
  * first time within one data-parallel rank.
  */
