@@ -1,5 +1,6 @@
 /** The games whose rules are measured: each registered environment with its defaults. One line adds another. */
 import type { Json } from "../src/environments/environment.ts";
+import type { QueensState } from "../src/environments/eight-queens/rules.ts";
 import type { PathState } from "../src/environments/plan-path/rules.ts";
 import type { BlocksState } from "../src/environments/blocksworld/rules.ts";
 import type { SokobanState } from "../src/environments/sokoban/rules.ts";
@@ -22,6 +23,7 @@ export interface Game {
 export const games: readonly Game[] = [
   game<PathState>("plan-path", "planner", (_, after) => after.path.length - 1),
   game<SudokuState>("sudoku", "planner", (before, after) => differences(before.grid, after.grid)),
+  game<QueensState>("eight-queens", "planner", (before, after) => differences(before.grid, after.grid)),
   game<SokobanState>("sokoban", "planner", (_, after) => after.path.length - 1),
   game<BlocksState>("blocksworld", "planner", (_, after) => after.moved.length),
 ];
@@ -39,7 +41,7 @@ function game<State extends Json>(
   };
 }
 
-/** Characters in which two texts of one length differ: cells that were filled, changed or emptied. */
+/** Characters in which two texts of one length differ: cells or rows that were filled, changed or emptied. */
 function differences(before: string, after: string): number {
   return Array.from(before).filter((mark, cell) => mark !== after[cell]).length;
 }

@@ -3,6 +3,7 @@ import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import type { Environment, EnvironmentDefinition } from "./environment.ts";
 import { blocksworld } from "./blocksworld/definition.ts";
+import { eightQueens } from "./eight-queens/definition.ts";
 import { planPath } from "./plan-path/definition.ts";
 import { sudoku } from "./sudoku/definition.ts";
 import { sokoban } from "./sokoban/definition.ts";
@@ -11,6 +12,7 @@ import { sokoban } from "./sokoban/definition.ts";
 export const environments: readonly EnvironmentDefinition<unknown>[] = [
   planPath,
   sudoku,
+  eightQueens,
   sokoban,
   blocksworld,
 ];

@@ -1,0 +1,49 @@
+/** Draws boards with a few queens of a solution given, to be completed. */
+import { TroupeError } from "../../errors.ts";
+import type { Key } from "../../random.ts";
+import { childKey, drawInt, generatorOf, shuffled } from "../../random.ts";
+import type { Split } from "../environment.ts";
+import { boardOf, columnsOf } from "./board.ts";
+import { canonicalBoard, solutionsOf } from "./solutions.ts";
+
+export type QueensTask = {
+  readonly size: number;
+  /** One character for each row: a column's letter, or "." (`board.ts`). */
+  readonly given: string;
+};
+
+export interface BoardOptions {
+  readonly size: number;
+  /** Queens that stand already: each number from least to most is equally likely. */
+  readonly given: { readonly least: number; readonly most: number };
+}
+
+const mostDraws = 2000;
+
+/** @throws TroupeError `bad_recipe` where the options leave practically no board of the split. */
+export function drawTask({ size, given }: BoardOptions, split: Split, key: Key): QueensTask {
+  const generator = generatorOf(childKey(key, split));
+  const solutions = solutionsOf(size);
+  const rows = Array.from({ length: size }, (_, row) => row);
+  for (let draw = 0; draw < mostDraws; draw++) {
+    const queens = given.least + drawInt(generator, given.most - given.least + 1);
+    const solution = columnsOf(solutions[drawInt(generator, solutions.length)] ?? "");
+    const kept = new Set(shuffled(generator, rows).slice(0, queens));
+    const board = boardOf(solution.map((column, row) => (kept.has(row) ? column : -1)));
+    if (splitOf(board) === split) return { size, given: board };
+  }
+  const asked = `size ${size}, ${given.least} to ${given.most} given`;
+  throw new TroupeError(
+    "bad_recipe",
+    `eight-queens: no ${split === "train" ? "training" : "held-out"} board in ${mostDraws} draws (${asked}); give more queens, or use a larger board`,
+  );
+}
+
+/** A quarter of all boards is held out; a board and what turning and mirroring make of it are in one split. */
+export function splitOf(given: string): Split {
+  let hash = 0x811c9dc5;
+  for (const mark of canonicalBoard(given)) hash = Math.imul(hash ^ (mark.codePointAt(0) ?? 0), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) & 3) === 0 ? "heldOut" : "train";
+}

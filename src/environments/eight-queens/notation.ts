@@ -1,0 +1,129 @@
+/**
+ * How boards and plans are written for a model: words with single spaces or line ends between them, so that a word-level
+ * tokenizer gives one token for each. Everything about the wording is in this file.
+ *
+ * "c4" is a queen in column c of row 4, "r4" is row 4, and "x4" takes its queen off.
+ */
+import { type Meaning, outside, readPlacements, type ReadPlacements } from "../placing/read.ts";
+import type { Seat } from "../placing/rules.ts";
+import { columnsOf, letterOf, placementOf, rowOf } from "./board.ts";
+
+/** Letters name the columns, and r and x are taken. */
+export const largestSize = 10;
+
+/** `queens`: "c4 a5"; `steps`: each row before its queen, "r4 c4 r5 a5". */
+export const planNotations = ["queens", "steps"] as const;
+export type PlanNotation = (typeof planNotations)[number];
+
+/** The last word of an observation says what is to be written: roles that share a policy see which one they are. */
+const cues = { proposer: "propose", planner: "place" } as const satisfies Record<Seat, string>;
+
+/** What an observation tells besides whom it is for. Boards are text, placements numbers (`board.ts`). */
+export interface Scene {
+  readonly given: string;
+  readonly grid: string;
+  readonly refused: number | null;
+  readonly proposed: readonly number[] | null;
+}
+
+export function writeObservation(seat: Seat, { given, grid, refused, proposed }: Scene): string {
+  const size = given.length;
+  const own = Array.from(grid, (mark, row) => (given[row] === "." ? mark : ".")).join("");
+  const open = Array.from(grid, (mark, row) => (mark === "." ? rowName(row) : "")).filter(
+    (row) => row !== "",
+  );
+  const lines = [`queens ${queensOn(given) || "none"}`];
+  if (queensOn(own) !== "") lines.push(`placed ${queensOn(own)}`);
+  if (refused !== null) lines.push(`refused ${wordOf(size, refused)}`);
+  if (seat === "planner" && proposed !== null)
+    lines.push(`proposed ${writePlan("queens", size, proposed) || "none"}`);
+  return [...lines, `open ${open.join(" ") || "none"}`, cues[seat]].join("\n");
+}
+
+export function writePlan(notation: PlanNotation, size: number, placements: readonly number[]): string {
+  const words = placements.map((placement) => {
+    const word = wordOf(size, placement);
+    return notation === "steps" ? `${rowName(rowOf(size, placement))} ${word}` : word;
+  });
+  return words.join(" ");
+}
+
+/** Every word that can occur, in a fixed order. */
+export function notationWords(size: number): string[] {
+  const rows = Array.from({ length: size }, (_, row) => rowName(row));
+  const marks = ["queens", "placed", "refused", "proposed", "open", "none", ...Object.values(cues)];
+  return [...marks, ...rows, ...vocabularyOf(size).words];
+}
+
+/** What is read of a text at most: as many placements as would take every queen off and place it again. */
+export function mostPlacements(size: number): number {
+  return 2 * size;
+}
+
+/** As many words as the longest plan has that a seat may need. */
+export function longestPlan(notation: PlanNotation, size: number): number {
+  return (notation === "steps" ? 2 : 1) * mostPlacements(size);
+}
+
+/** Understands "c4 a5", and a list of all rows' columns in numbers: "[0, 4, 7, 5, 2, 6, 1, 3]", from 0 or from 1. */
+export function readQueens(text: string, size: number): ReadPlacements {
+  const { numbers } = vocabularyOf(size);
+  const meaning = (word: string): Meaning => numbers.get(word) ?? (square.test(word) ? outside : undefined);
+  const end = text.slice(-longestText);
+  return readPlacements(withColumnList(end, size), mostPlacements(size), meaning);
+}
+
+/** Somewhat more than is read of a text, so that a longer one is still known to be longer. */
+const longestText = 17_000;
+const square = /^[a-z]\d{1,9}$/;
+const numberList = /(?:\d{1,3}[ ,]{1,3}){3,30}\d{1,3}(?=[\s\])}.]*$)/;
+
+/** The text with the list of numbers that ends it, if there is one for all rows, as squares. */
+function withColumnList(text: string, size: number): string {
+  const found = numberList.exec(text.slice(-400));
+  const columns = found?.[0].split(/[ ,]+/).map(Number) ?? [];
+  if (found === null || columns.length !== size) return text;
+  const first = columns.includes(0) ? 0 : 1;
+  const words = columns.map((column, row) => `${letterOf(column - first)}${row + 1}`);
+  const at = Math.max(0, text.length - 400) + found.index;
+  return `${text.slice(0, at)}${words.join(" ")}${text.slice(at + found[0].length)}`;
+}
+
+function queensOn(board: string): string {
+  const size = board.length;
+  const words = columnsOf(board).map((column, row) =>
+    column < 0 ? "" : wordOf(size, placementOf(size, row, column)),
+  );
+  return words.filter((word) => word !== "").join(" ");
+}
+
+function rowName(row: number): string {
+  return `r${row + 1}`;
+}
+
+function wordOf(size: number, placement: number): string {
+  return vocabularyOf(size).words[placement] ?? "";
+}
+
+interface Vocabulary {
+  /** By number: [size × (size + 1)]. */
+  readonly words: readonly string[];
+  /** What a word means: a placement's number, or a row, which is a label. */
+  readonly numbers: ReadonlyMap<string, Meaning>;
+}
+
+const vocabularies = new Map<number, Vocabulary>();
+
+function vocabularyOf(size: number): Vocabulary {
+  const known = vocabularies.get(size);
+  if (known !== undefined) return known;
+  const rows = Array.from({ length: size }, (_, row) => row);
+  const words = rows.flatMap((row) =>
+    [-1, ...rows].map((column) => `${column < 0 ? "x" : letterOf(column)}${row + 1}`),
+  );
+  const numbers = new Map<string, Meaning>(words.map((word, placement) => [word, placement]));
+  for (const row of rows) numbers.set(rowName(row), "label");
+  const made = { words, numbers };
+  vocabularies.set(size, made);
+  return made;
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { rootKey } from "../../random.ts";
+import { queensOptions } from "./options.ts";
+import { queensEnvironment } from "./test-boards.ts";
+
+const environment = queensEnvironment();
+// Completed by a1 f2 h3 c4 g5 d6 b7 e8 among others.
+const start = environment.start({ size: 8, given: "a......." });
+
+function played(text: string, state = start): ReturnType<typeof environment.step> {
+  return environment.step(state, { planner: text });
+}
+
+describe("a queen", () => {
+  it("is placed where none attacks it, in the row's only place", () => {
+    expect(played("f2 h3").state.grid).toBe("afh.....");
+    expect(played("f2 h2").state.grid).toBe("ah......");
+    expect(played("f2 x2 f2").state.grid).toBe("af......");
+  });
+
+  it.each([
+    ["in a column with another", "a5", "a5 is attacked from a1"],
+    ["on a diagonal with another", "c3", "c3 is attacked from a1"],
+    ["beside one that was placed before", "g3", "g3 is attacked from f2"],
+    ["in the row of a given one", "b1", "the queen of row 1 is given"],
+    ["given, taken off", "x1", "the queen of row 1 is given"],
+    ["off the board", "j2", "squares are a1 to h8; x1 takes row 1's queen off"],
+  ])("%s is refused, and ends the plan", (_, square, reason) => {
+    const { state, rewards } = played(`f2 ${square} h3`);
+    expect(state.grid).toBe("af......");
+    expect(rewards["planner"]?.reason).toBe(reason);
+  });
+
+  it("is paid for as long as a solution is left", () => {
+    expect(played("f2").rewards["planner"]?.team).toBeCloseTo(1 / 7, 12);
+    // d2 is not attacked; no solution has queens on a1 and d2.
+    expect(played("d2").state.grid).toBe("ad......");
+    expect(played("d2").rewards["planner"]).toMatchObject({ team: 0, local: 0 });
+    expect(environment.outcome(played("f2 h3").state)).toEqual({ success: false, score: 2 / 7 });
+  });
+
+  it("after the last one is refused", () => {
+    const { done, rewards, state } = played("f2 h3 c4 g5 d6 b7 e8 x8");
+    expect(done).toBe(true);
+    expect(rewards["planner"]?.reason).toBe("went on after the solution");
+    expect(environment.outcome(state)).toEqual({ success: true, score: 1 });
+  });
+});
+
+describe("what is written", () => {
+  it.each([
+    ["squares", "f2 h3 c4 g5 d6 b7 e8"],
+    ["the given queen as well", "A1, F2, H3, C4, G5, D6, B7, E8"],
+    ["rows first", "r2 f2 r3 h3 r4 c4 r5 g5 r6 d6 r7 b7 r8 e8"],
+    ["a list of columns from 0, as the original has it", "[0, 5, 7, 2, 6, 3, 1, 4]"],
+    ["a list of columns from 1", "My answer:\n1 6 8 3 7 4 2 5"],
+  ])("solves as %s", (_, text) => {
+    const { done, rewards } = played(text);
+    expect(done).toBe(true);
+    expect(rewards["planner"]?.reason).toBeUndefined();
+  });
+
+  it("that is no list for all rows is no plan", () => {
+    expect(played("[0, 5, 7]").rewards["planner"]?.reason).toBe("no plan found");
+  });
+});
+
+it("observations show given, placed, refused and proposed queens and the open rows", () => {
+  const { state } = played("f2 a5");
+  const proposed = environment.step(state, { proposer: "h3 c4" }).state;
+  expect(environment.observe(proposed, "planner")).toBe(
+    "queens a1\nplaced f2\nrefused a5\nproposed h3 c4\nopen r3 r4 r5 r6 r7 r8\nplace",
+  );
+  expect(environment.observe(proposed, "proposer")).toBe(
+    "queens a1\nplaced f2\nrefused a5\nopen r3 r4 r5 r6 r7 r8\npropose",
+  );
+});
+
+it("a board is drawn with its queens", () => {
+  const { state } = environment.step(played("f2").state, { proposer: "h3" });
+  expect(environment.render(state).split("\n").slice(0, 4)).toEqual([
+    "   a b c d e f g h",
+    " 1 ♛ · · · · · · ·",
+    " 2 · · · · · ♕ · ·",
+    " 3 · · · · · · · +",
+  ]);
+});
+
+it("demonstrations lead to a solution, and first take off what prevents one", () => {
+  const teacher = queensEnvironment({ demonstrations: { begun: 1, mistaken: 1, refused: 0 } });
+  const corrected = Array.from({ length: 100 }, (_, seed) =>
+    teacher.demonstrations?.(rootKey(seed), ["planner"]),
+  )
+    .flatMap((examples) => examples ?? [])
+    .filter(({ action }) => action.startsWith("x"));
+  expect(corrected.length).toBeGreaterThan(60);
+  for (const { observation, action } of corrected) {
+    const [queens = "", placed = ""] = observation.split("\n");
+    const given = Array.from(
+      { length: 8 },
+      (_, row) => new RegExp(`([a-h])${row + 1}\\b`).exec(queens)?.[1] ?? ".",
+    );
+    const task = { size: 8, given: given.join("") };
+    const begun = teacher.step(teacher.start(task), { planner: placed.replace("placed ", "") }).state;
+    expect(teacher.step(begun, { planner: action }).done).toBe(true);
+  }
+});
+
+describe("options", () => {
+  it.each([{ size: 5 }, { size: 11 }, { given: { least: 5 } }, { given: { most: 8 } }, { queens: 8 }])(
+    "%j are refused",
+    (options) => {
+      expect(queensOptions.safeParse(options).success).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,68 @@
+/** The rules of Eight Queens: where a queen may stand, and what a board is worth. */
+import { outside } from "../placing/read.ts";
+import type { Placed, PlacingGame, PlacingState } from "../placing/rules.ts";
+import { attacker, boardOf, columnOf, columnsOf, letterOf, rowOf } from "./board.ts";
+import type { QueensTask } from "./generate.ts";
+import { readQueens } from "./notation.ts";
+import { nearestCompletion } from "./solutions.ts";
+
+export type QueensState = PlacingState<QueensTask>;
+
+export const queensRules: PlacingGame<QueensTask> = {
+  name: "eight-queens",
+  begin: ({ given }) => given,
+  whole: ({ given }) => openRows(given),
+  // Queens that stand in the way of every solution are wrong, however peacefully they stand.
+  value: (task, grid) => nearestCompletion(task, grid).value,
+  // Queens that attack each other are never placed together.
+  isSolved: (_, grid) => openRows(grid) === 0,
+  read: ({ size }, text) => readQueens(text, size),
+  place,
+};
+
+function openRows(board: string): number {
+  let open = 0;
+  for (const mark of board) if (mark === ".") open++;
+  return open;
+}
+
+/** Places one after the other until one is refused, which ends the plan: refusals are not to be guessed by. */
+function place(task: QueensTask, grid: string, placements: readonly number[]): Placed {
+  const columns = columnsOf(grid);
+  let open = openRows(grid);
+  let changes = 0;
+  const ended = (problem: string | undefined, refused: number | null): Placed => ({
+    grid: boardOf(columns),
+    changes,
+    problem,
+    refused,
+  });
+  for (const placement of placements) {
+    if (open === 0) return ended("went on after the solution", null);
+    const problem = refusal(task, columns, placement);
+    if (problem !== undefined) return ended(problem, placement === outside ? null : placement);
+    const [row, column] = [rowOf(task.size, placement), columnOf(task.size, placement)];
+    const old = columns[row] ?? -1;
+    if (old === column) continue;
+    open += (column < 0 ? 1 : 0) - (old < 0 ? 1 : 0);
+    columns[row] = column;
+    changes++;
+  }
+  return ended(undefined, null);
+}
+
+/** Why a queen cannot be placed or taken off; undefined where it can. */
+function refusal(
+  { size, given }: QueensTask,
+  columns: readonly number[],
+  placement: number,
+): string | undefined {
+  if (placement === outside)
+    return `squares are a1 to ${letterOf(size - 1)}${size}; x1 takes row 1's queen off`;
+  const [row, column] = [rowOf(size, placement), columnOf(size, placement)];
+  if (given[row] !== ".") return columns[row] === column ? undefined : `the queen of row ${row + 1} is given`;
+  if (column < 0) return undefined;
+  const other = attacker(columns, row, column);
+  if (other === undefined) return undefined;
+  return `${letterOf(column)}${row + 1} is attacked from ${letterOf(columns[other] ?? 0)}${other + 1}`;
+}

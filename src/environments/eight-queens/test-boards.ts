@@ -1,0 +1,18 @@
+/** Boards for tests. */
+import * as fc from "fast-check";
+import { keyAt, rootKey } from "../../random.ts";
+import type { Environment } from "../environment.ts";
+import { createEightQueens } from "./definition.ts";
+import { drawTask, type QueensTask } from "./generate.ts";
+import { queensOptions } from "./options.ts";
+import type { QueensState } from "./rules.ts";
+
+export function queensEnvironment(options: object = {}): Environment<QueensTask, QueensState> {
+  return createEightQueens(queensOptions.parse(options));
+}
+
+export const usual = { size: 8, given: { least: 1, most: 4 } } as const;
+
+export const anyTask: fc.Arbitrary<QueensTask> = fc
+  .nat()
+  .map((seed) => drawTask(usual, "train", keyAt(rootKey(seed), "test")));
