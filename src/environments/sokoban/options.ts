@@ -50,7 +50,8 @@ export const sokobanOptions = z
       .describe("How the examples of a warm start are made."),
   })
   .refine(({ size, boxes }) => (size - 2) ** (2 * (boxes + 1)) <= mostPositions, {
-    message: `these rooms have more positions than the exact solver takes, (size - 2)^(2 boxes + 2) up to ${mostPositions}; use a smaller size or fewer boxes`,
+    path: ["boxes"],
+    message: `fewer boxes or a smaller size: the exact solver takes (size - 2)^(2 boxes + 2) up to ${mostPositions}`,
   });
 
 export type SokobanOptions = z.output<typeof sokobanOptions>;

@@ -1,0 +1,12 @@
+/** The conformance kit on other numbers of blocks and teams than the defaults. */
+import { describe, expect, it } from "vitest";
+import { conformanceChecks, type ConformanceOptions } from "../conformance.ts";
+import { blocksworld } from "./definition.ts";
+
+describe.each<ConformanceOptions>([
+  { options: { blocks: 3, demonstrations: { startsPerGoal: 4, breakOff: 0.5 } } },
+  { options: { blocks: 6, longestOf: 2 }, tasks: 60 },
+  { options: { blocks: 4 }, seats: ["planner"], turns: 1 },
+])("blocksworld with %j", (options) => {
+  it.each(conformanceChecks(blocksworld, options))("$name", ({ run }) => expect(run).not.toThrow());
+});
