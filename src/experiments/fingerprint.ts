@@ -1,5 +1,6 @@
 /** A short name for what a cell computes: the same fingerprint, the same result. */
 import { createHash } from "node:crypto";
+import type { TrainingInput } from "./definition.ts";
 
 /** Twelve hexadecimal digits; the order of a mapping's keys does not matter. */
 export function fingerprint(value: unknown): string {
@@ -16,14 +17,44 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
 }
 
-/** Keys of a recipe that change no number: names, texts, how often it is saved, how many threads share the work. */
-const silent = ["name", "description", "expected", "checkpoint", "seed", "engine"] as const;
+type Mapping = Readonly<Record<string, unknown>>;
 
-/** @param recipe as it was written, all layers merged, without defaults: a key added later changes no fingerprint. */
-export function recipeFingerprint(recipe: Readonly<Record<string, unknown>>, and: object): string {
-  const kept = Object.fromEntries(
-    Object.entries(recipe).filter(([key]) => !(silent as readonly string[]).includes(key)),
-  );
-  const engine = recipe["engine"] as { precision?: unknown } | undefined;
-  return fingerprint({ recipe: kept, precision: engine?.precision ?? "auto", ...and });
+/**
+ * Of a training. What changes none of its numbers is left out: names, texts, how often it is saved, how many threads share
+ * the work; of a warm start the reinforcement that others go on with; of what goes on from another the warm start, which
+ * the other's fingerprint stands for.
+ *
+ * @param recipe as it was written, all layers merged, without defaults: a key added to Troupe later changes no fingerprint
+ * @param from fingerprint of the training that this one begins with
+ */
+export function trainingFingerprint(
+  recipe: Mapping,
+  { team = "team", policies }: TrainingInput,
+  seed: number,
+  from: string | undefined,
+): string {
+  const { environment, algorithm, warmStart, train, evaluation, engine } = recipe;
+  const isWarmStart = at(train, "steps") === 0;
+  const isPlain = team === "team" && policies === undefined && from === undefined;
+  const { compare, every, tasksDuring, ...measured } = mapping(evaluation);
+  return fingerprint({
+    environment,
+    team: team === "team" ? recipe["team"] : at(compare, team),
+    policies: recipe["policies"],
+    sharing: policies,
+    warmStart: from ?? warmStart,
+    reinforcement: isWarmStart ? undefined : { algorithm, train, every, tasksDuring },
+    measured: isPlain ? { ...measured, compare } : measured,
+    precision: at(engine, "precision"),
+    seed,
+  });
+}
+
+function mapping(value: unknown): Mapping {
+  return typeof value === "object" && value !== null ? (value as Mapping) : {};
+}
+
+function at(value: unknown, key: string): unknown {
+  const found = mapping(value);
+  return Object.hasOwn(found, key) ? found[key] : undefined;
 }

@@ -5,7 +5,7 @@ import { originAt, showKey } from "../recipes/tree.ts";
 import type { CellRecipe } from "./cell-recipe.ts";
 import { cellRecipe } from "./cell-recipe.ts";
 import type { EvaluationInput } from "./definition.ts";
-import { fingerprint, recipeFingerprint } from "./fingerprint.ts";
+import { fingerprint, trainingFingerprint } from "./fingerprint.ts";
 import type { Experiment } from "./load.ts";
 import { refused, trainingsOf } from "./load.ts";
 
@@ -81,10 +81,10 @@ class Grower {
   }
 
   private training(place: Place): TrainingCell {
-    const { from: before, team, policies } = trainingsOf(this.experiment.definition)[place.row] ?? {};
-    const from = before === undefined ? null : this.training({ ...place, row: before });
+    const training = trainingsOf(this.experiment.definition)[place.row] ?? {};
+    const from = training.from === undefined ? null : this.training({ ...place, row: training.from });
     const { recipe, plain } = this.recipe(place.row, place.column);
-    const hash = recipeFingerprint(plain, { seed: place.seed, team, policies, from: from?.hash });
+    const hash = trainingFingerprint(plain, training, place.seed, from?.hash);
     const name = nameOf(place);
     return this.once({
       ...place,
