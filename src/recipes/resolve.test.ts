@@ -167,6 +167,7 @@ describe("mistakes in values", () => {
     ["policies.shared.model={preset: null, path: 3}", "policies.shared.model.path: expected text, found 3"],
     ["team.roles.2nd={policy: shared}", "`2nd` is not a name: letters, digits and dashes"],
     ["team.phases=[[]]", "team.phases.0: expected a list of at least 1, each item text, found an empty list"],
+    ["engine.threads=100000", "engine.threads: expected a whole number from 0 to 256, found 100000"],
     ["train.learningRate=.nan", "expected a number, above 0, found NaN"],
     ["environment.name=gird", "there is no environment `gird`; did you mean `grid`? Known: grid, puzzle"],
     ["algorithm.name=ATGRPO", "did you mean `at-grpo`?"],

@@ -146,7 +146,7 @@ export const recipeSchema = z.strictObject({
   engine: z
     .strictObject({
       type: z.enum(["local"]).default("local").describe("local: in this process, on the processor."),
-      threads: z.int().min(0).default(0).describe("0: as many as the processor has."),
+      threads: z.int().min(0).max(256).default(0).describe("0: as many as the processor has."),
       precision: z
         .enum(["auto", "float32", "bfloat16"])
         .default("auto")
