@@ -47,6 +47,25 @@ describe("algorithmFrom", () => {
       "algorithm gspo: there is no option alpha; known: samples, standardise, clipLow, clipHigh, dualClip, kl, truncated, dynamicSampling, refills, overlong",
     ],
     [
+      "a discount where nothing reaches back",
+      "magrpo",
+      { handOver: "best", discount: 0.9 },
+      "algorithm magrpo: discount: no discount unless `handOver: all`: with best or random each turn earns its own reward",
+    ],
+    [
+      "shaping of what is not made of rewards",
+      "reinforce",
+      { shaping: "margin", outcomeWeight: 1 },
+      "algorithm reinforce: shaping: none unless `reward: action` or `reward: turns`: the episode's score is not made of single rewards; " +
+        "outcomeWeight: 0 unless `reward: action` or `reward: turns`: the episode's score is not made of single rewards",
+    ],
+    [
+      "a buffer longer than the length",
+      "grpo",
+      { overlong: { length: 4, buffer: 8 } },
+      "algorithm grpo: overlong.buffer: at most `length`",
+    ],
+    [
       "a group of one",
       "at-grpo",
       { samples: 1 },

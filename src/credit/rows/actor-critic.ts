@@ -65,15 +65,7 @@ export const ppo = row(
       ...option.shaping,
       ...option.outcomeWeight,
     })
-    .refine(
-      ({ reward, shaping, outcomeWeight }) =>
-        reward === "action" || (shaping === "none" && outcomeWeight === 0),
-      {
-        path: ["reward"],
-        message:
-          "`shaping` and `outcomeWeight` change the rewards of single actions, and `reward: outcome` does not use them; take `reward: action`",
-      },
-    ),
+    .superRefine(option.shapesRewards("action")),
   (options) => {
     const kl = option.klTerm(options.kl);
     return {

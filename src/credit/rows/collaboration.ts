@@ -54,8 +54,7 @@ const options = (least: number) =>
     })
     .refine(({ handOver, discount }) => handOver === "all" || discount === undefined, {
       path: ["discount"],
-      message:
-        "returns reach back through the tree only with `handOver: all`; with best or random each turn earns its own reward",
+      message: "no discount unless `handOver: all`: with best or random each turn earns its own reward",
     });
 
 function collaboration(name: string, summary: string, baseline: Baseline, least: number): AlgorithmRow {

@@ -127,7 +127,7 @@ export const overlong = {
     })
     .refine(({ length, buffer }) => buffer <= length, {
       path: ["buffer"],
-      message: "the buffer is longer than `length`",
+      message: "at most `length`",
     })
     .optional()
     .describe("Soft penalty on long actions (DAPO). Absent: none."),
@@ -152,6 +152,29 @@ export const outcomeWeight = {
     .default(0)
     .describe("Adds this times the episode's score to each return that is not the score itself (MARTI's β)."),
 };
+
+/**
+ * A refinement: shaping is of single rewards, and the score of a whole episode is not made of them.
+ * @param rewards The values of `reward` that are.
+ */
+export function shapesRewards(...rewards: readonly string[]) {
+  const words = rewards.map((reward) => `\`reward: ${reward}\``).join(" or ");
+  return (
+    options: { readonly reward: string; readonly shaping: string; readonly outcomeWeight?: number },
+    context: z.RefinementCtx,
+  ): void => {
+    if (rewards.includes(options.reward)) return;
+    const refuse = (key: "shaping" | "outcomeWeight", off: string) =>
+      context.addIssue({
+        code: "custom",
+        path: [key],
+        input: options[key],
+        message: `${off} unless ${words}: the episode's score is not made of single rewards`,
+      });
+    if (options.shaping !== "none") refuse("shaping", "none");
+    if ((options.outcomeWeight ?? 0) !== 0) refuse("outcomeWeight", "0");
+  };
+}
 
 export function shapingOf(options: {
   readonly shaping: "none" | "margin" | "quality";

@@ -34,16 +34,6 @@ const rewardOptions = (standard: Reward) => ({
   ...option.outcomeWeight,
 });
 
-/** Shaping is of single rewards: the score of the whole episode is not made of them. */
-const usesShaping = (options: { reward: Reward; shaping: string; outcomeWeight: number }): boolean =>
-  options.reward !== "outcome" || (options.shaping === "none" && options.outcomeWeight === 0);
-
-const unusedShaping = {
-  path: ["reward"],
-  message:
-    "`shaping` and `outcomeWeight` change the rewards of single actions, and `reward: outcome` does not use them; take `reward: turns`",
-};
-
 function returnsFor(options: { reward: Reward; discount: number; outcomeWeight: number }): Return {
   if (options.reward === "outcome") return outcomeReturn;
   const own = options.reward === "action" ? immediateReturn : turnsReturn(options.discount);
@@ -66,7 +56,7 @@ export const reinforce = row(
       ...option.truncated,
       ...option.overlong,
     })
-    .refine(usesShaping, unusedShaping),
+    .superRefine(option.shapesRewards("action", "turns")),
   (options) => {
     const kl = option.klTerm(options.kl);
     const isBatch = options.baseline === "batch";
@@ -100,7 +90,7 @@ export const reinforcePlusPlus = row(
       ...option.truncated,
       ...option.overlong,
     })
-    .refine(usesShaping, unusedShaping),
+    .superRefine(option.shapesRewards("action", "turns")),
   (options) => {
     const kl = option.klTerm(options.kl);
     return {

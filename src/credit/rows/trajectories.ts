@@ -115,11 +115,7 @@ export const masGrpo = row(
       ...shared,
       ...option.shaping,
     })
-    .refine(({ reward, shaping }) => reward === "rewards" || shaping === "none", {
-      path: ["reward"],
-      message:
-        "`shaping` changes the rewards of single actions, and `reward: outcome` does not use them; take `reward: rewards`",
-    }),
+    .superRefine(option.shapesRewards("rewards")),
   (options) => {
     const columns = trajectories(options);
     return {
