@@ -21,7 +21,7 @@ export type BlocksState = {
   /** The blocks that the proposer named in this turn, none that are not there; null: no proposer has acted. */
   readonly order: readonly number[] | null;
   /** The move that ended the last plan because it could not be made, among blocks that are there; null: none. */
-  readonly failed: { readonly block: number; readonly to: number } | null;
+  readonly failed: Move | null;
   /** The blocks that the last plan moved, for people. */
   readonly moved: readonly number[];
 };

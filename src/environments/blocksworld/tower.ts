@@ -6,11 +6,11 @@ export const table = -1;
 /** For each block (numbered from 0) the block beneath it, or `table`. */
 export type Towers = readonly number[];
 
-/** A move of the topmost block of a tower. */
-export interface Move {
+/** A move of the topmost block of a tower. A type and not an interface, because only types are Json. */
+export type Move = {
   readonly block: number;
   readonly to: number;
-}
+};
 
 /** Letters name the blocks. */
 export function blockName(block: number): string {

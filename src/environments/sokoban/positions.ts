@@ -54,10 +54,11 @@ export function decode(count: number, index: number, boxes: Int16Array): number 
   return index % count;
 }
 
-/** Positions waiting to be expanded, nearest first; shared, because the search never yields. */
+/** Positions waiting to be expanded, nearest first, and their number; shared, because the search never yields. */
 let queue = new Int32Array(0);
+let waiting = 0;
 
-/** Some of the positions that were reached, drawn by their number in the order of their distance. */
+/** The positions that can be solved, nearest first. `reached` is overwritten by the next search: use it at once. */
 export function reachedPositions(room: Room): {
   readonly positions: Positions;
   readonly reached: Int32Array;
@@ -66,8 +67,6 @@ export function reachedPositions(room: Room): {
   searched.set(room, positions);
   return { positions, reached: queue.subarray(0, waiting) };
 }
-
-let waiting = 0;
 
 function searchBack(room: Room): Positions {
   const floor = floorOf(room);

@@ -11,6 +11,7 @@ import { dead, movesLeft } from "./positions.ts";
 import { isSolved, onGoals } from "./pushing.ts";
 import { noReward, rewardOf } from "./rewards.ts";
 import type { Room } from "./room.ts";
+import type { Push } from "./solver.ts";
 
 export type Seat = "proposer" | "planner";
 
@@ -24,7 +25,7 @@ export type SokobanState = {
   /** The most boxes on goals when a plan had ended in a room that could be solved. */
   readonly most: number;
   /** What the proposer proposed from here in this turn, boxes of the room only; null: no proposer has acted. */
-  readonly proposal: readonly { readonly box: number; readonly move: number }[] | null;
+  readonly proposal: readonly Push[] | null;
   /** The cell that could not be entered when the last plan ended; null: none. */
   readonly bumped: number | null;
   /** The cells of the last plan that was carried out, for people. */

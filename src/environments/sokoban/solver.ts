@@ -10,11 +10,11 @@ export interface Step extends Moved {
   readonly move: number;
 }
 
-/** A push: the cell of the box and the direction. */
-export interface Push {
+/** A push: the cell of the box and the direction. A type and not an interface, because only types are Json. */
+export type Push = {
   readonly box: number;
   readonly move: number;
-}
+};
 
 /** Of several shortest solutions the first in the order up, down, left, right; none where the position is dead. */
 export function canonicalSolution(room: Room, from: Position): Step[] {
