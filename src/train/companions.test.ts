@@ -46,6 +46,10 @@ async function trainIn(
   return Object.assign(engine, { calls });
 }
 
+function weightsOf({ policies }: HashEngine): (readonly [string, number])[] {
+  return [...policies].map(([name, { weights }]) => [name, weights]);
+}
+
 const adaptive = { coefficient: 0.1, target: 0.5, horizon: 100 };
 const rows: Record<string, RecipeInput["algorithm"]> = {
   "critics per role and adaptive KL in the reward": {
@@ -73,9 +77,7 @@ test.each(Object.keys(rows))(
     let parts = whole;
     for (let step = 1; step <= 7; step++) parts = await trainIn("parts", resolved, step);
     await trainIn("parts", resolved);
-    const weights = ({ policies }: HashEngine) =>
-      [...policies].map(([name, { weights: value }]) => [name, value]);
-    expect(weights(parts)).toEqual(weights(whole));
+    expect(weightsOf(parts)).toEqual(weightsOf(whole));
     expect(await recordsOf(at("parts"))).toEqual(await recordsOf(at("whole")));
   },
 );

@@ -1,0 +1,48 @@
+/**
+ * The smallest task with everything that algorithms tell apart: two seats act at once, for two turns, and must each write
+ * the number they see. A number is right for both; the team earns the share of seats that wrote it.
+ */
+import type { ActionReward, Environment } from "../../src/environments/environment.ts";
+import { drawInt, generatorOf } from "../../src/random.ts";
+
+const numbers = ["zero", "one", "two", "three"];
+
+type Task = { readonly shown: readonly number[] };
+type State = Task & { readonly turn: number; readonly right: number };
+
+export const echo: Environment<Task, State> = {
+  name: "echo",
+  seats: {
+    left: { purpose: "writes the number", prompt: "", maxTokens: 2 },
+    right: { purpose: "writes the number", prompt: "", maxTokens: 2 },
+  },
+  words: ["write", "left", "right", ...numbers],
+  task: (_split, key) => {
+    const generator = generatorOf(key);
+    return { shown: [drawInt(generator, numbers.length), drawInt(generator, numbers.length)] };
+  },
+  start: ({ shown }) => ({ shown, turn: 0, right: 0 }),
+  observe: (state, seat) => `${seat} write ${wanted(state)}`,
+  step(state, actions) {
+    const seats = Object.entries(actions);
+    const right = seats.filter(([, text]) => isRight(state, text)).length / seats.length;
+    const rewards = Object.fromEntries(seats.map(([seat, text]) => [seat, reward(state, text, right)]));
+    const next = { ...state, turn: state.turn + 1, right: state.right + right };
+    return { state: next, rewards, done: next.turn === state.shown.length };
+  },
+  outcome: ({ right, shown }) => ({ success: right === shown.length, score: right / shown.length }),
+  render: (state) => `${wanted(state)} ${state.right}`,
+};
+
+function wanted({ shown, turn }: State): string {
+  return numbers[shown[turn] ?? 0] as string;
+}
+
+function isRight(state: State, text: string): boolean {
+  return text.trim().split(/\s+/)[0] === wanted(state);
+}
+
+function reward(state: State, text: string, team: number): ActionReward {
+  const local = isRight(state, text) ? 1 : 0;
+  return { team, local, parts: { right: local } };
+}
