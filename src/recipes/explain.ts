@@ -101,7 +101,7 @@ function wrongValue(issue: Issue, path: Path, shape: JsonSchema | undefined, tre
     return { origin, key: showKey(path), problem: `missing; expected ${expected}` };
   }
   const value = plainOf(found);
-  const fix = hint(value, shape);
+  const fix = issue.code === "custom" ? undefined : hint(value, shape);
   const problem = `expected ${expected}, found ${show(value)}`;
   return { origin, key: showKey(path), problem, ...(fix === undefined ? {} : { fix }) };
 }
