@@ -31,7 +31,7 @@ export const queensOptions = z
   })
   .refine(({ size, given }) => given.least <= given.most && given.most < size, {
     path: ["given"],
-    message: "least is at most most, and most is less than size",
+    message: "least not above most, and most below size",
   });
 
 export type QueensOptions = z.output<typeof queensOptions>;

@@ -75,7 +75,7 @@ describe("a demonstration", () => {
   });
 
   it("comes in the shares asked for", () => {
-    const all = examples({ proposer: 0.25, alone: 0.5, begun: 0.5, refused: 0 }, 1000);
+    const all = examples({ proposer: 0.25, alone: 0.5, mistaken: 0, refused: 0 }, 1000);
     const planners = all.filter(({ seat }) => seat === "planner");
     const alone = planners.filter((example) => lineOf(example, "proposed") === undefined);
     const shares = [planners.length / all.length, alone.length / planners.length];

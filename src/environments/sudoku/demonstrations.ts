@@ -36,7 +36,7 @@ function lessonOf(options: SudokuOptions, task: SudokuTask, generator: Generator
       return gridOf(kind === "begun" ? begun : withMistake(task, begun, generator));
     },
     plan: (grid) => solvingPlan(task, grid, order),
-    refused: (grid) => clashingEntry(size, grid, generator),
+    refused: (grid) => clashingEntry(task, grid, generator),
     changed(entry) {
       const steps = 1 + drawInt(generator, size - 1);
       return entryOf(size, cellOf(size, entry), ((digitOf(size, entry) - 1 + steps + size) % size) + 1);
@@ -68,13 +68,16 @@ function withMistake({ size, solution }: SudokuTask, digits: Uint8Array, generat
   return changed;
 }
 
-/** Some digit of an open cell that is not free there; null where the draw finds one that is. */
-function clashingEntry(size: number, grid: string, generator: Generator): number | null {
+/** An entry of an open cell that clashes: one of the solution if there is any, else a wrong one. */
+function clashingEntry({ size, solution }: SudokuTask, grid: string, generator: Generator): number | null {
   const candidates = candidateSets(layoutOf(size), digitsOf(grid));
-  const open = Array.from(candidates.keys()).filter((cell) => grid[cell] === ".");
-  const cell = open[drawInt(generator, Math.max(1, open.length))];
-  const digit = 1 + drawInt(generator, size);
-  return cell === undefined || isCandidate(candidates, cell, digit) ? null : entryOf(size, cell, digit);
+  const clashing = allEntries(size).filter(
+    ([cell, digit]) => grid[cell] === "." && !isCandidate(candidates, cell, digit),
+  );
+  const right = clashing.filter(([cell, digit]) => String(digit) === solution[cell]);
+  const choice = right.length > 0 ? right : clashing;
+  const [cell, digit] = choice[drawInt(generator, Math.max(1, choice.length))] ?? [-1, 0];
+  return cell < 0 ? null : entryOf(size, cell, digit);
 }
 
 function allEntries(size: number): (readonly [cell: number, digit: number])[] {

@@ -29,6 +29,6 @@ describe("options", () => {
 
   it("say what is wrong with the clues", () => {
     const { error } = sudokuOptions.safeParse({ clues: { least: 3 } });
-    expect(error?.issues[0]?.message).toBe("a puzzle of size 4 has 4 to 15 clues, and least is at most most");
+    expect(error?.issues[0]?.message).toBe("least and most from 4 to 15 for size 4, least not above most");
   });
 });

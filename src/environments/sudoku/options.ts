@@ -48,7 +48,7 @@ export const sudokuOptions = z
     const { least, most } = clueRange(size, clues);
     const { fewest } = cluesBySize[size];
     const highest = size * size - 1;
-    const message = `a puzzle of size ${size} has ${fewest} to ${highest} clues, and least is at most most`;
+    const message = `least and most from ${fewest} to ${highest} for size ${size}, least not above most`;
     if (least < fewest || most > highest || least > most)
       context.addIssue({ code: "custom", path: ["clues"], message });
   });
