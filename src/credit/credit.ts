@@ -21,7 +21,8 @@ export function credit(
   algorithm: Algorithm,
   signals: Signals = {},
 ): CreditedAction[] {
-  const judged = judge(episodes, algorithm, rewardsOf(algorithm, signals));
+  const placed = episodes.flatMap(placedActions);
+  const judged = judge(placed, algorithm, rewardsOf(algorithm, forEveryOccurrence(placed, signals)));
   const trained = judged.filter(({ action }) => !action.frozen);
   const spread = algorithm.tokenCredit.spread(trained, { kl: algorithm.kl, signals });
   const byAction = new Map(whitened(trained, spread, algorithm).map((one, index) => [trained[index], one]));
@@ -29,20 +30,26 @@ export function credit(
 }
 
 /** Each completion with its return, and its place among those it is compared with. */
-function judge(episodes: readonly Episode[], algorithm: Algorithm, rewards: Rewards): JudgedAction[] {
+function judge(placed: readonly PlacedAction[], algorithm: Algorithm, rewards: Rewards): JudgedAction[] {
   const { grouping, returns } = algorithm;
-  const returned = episodes.flatMap(placedActions).map((placed) => ({
-    ...placed,
-    group: grouping.key(placed),
-    return: returns(placed, rewards),
-  }));
+  const returned = placed.map((one) => ({ ...one, group: grouping.key(one), return: returns(one, rewards) }));
   const trained = returned.filter(({ action }) => !action.frozen);
   const advantages = new Map<PlacedAction, number>();
   for (const group of Map.groupBy(trained, (placed) => placed.group).values()) {
     const byUnit = unitAdvantages(group, algorithm);
-    for (const placed of group) advantages.set(placed, byUnit.get(grouping.unit(placed)) ?? 0);
+    for (const one of group) advantages.set(one, byUnit.get(grouping.unit(one)) ?? 0);
   }
-  return returned.map((placed) => ({ ...placed, advantage: advantages.get(placed) ?? 0 }));
+  return returned.map((one) => ({ ...one, advantage: advantages.get(one) ?? 0 }));
+}
+
+/** Signals are measured once per completion; in cross mode the joint actions it is part of ask for them, too. */
+function forEveryOccurrence(placed: readonly PlacedAction[], signals: Signals): Signals {
+  const { reference } = signals;
+  if (reference === undefined) return signals;
+  const measured = new Map(
+    placed.flatMap(({ action, occurrences }) => occurrences.map((one) => [one.action, action] as const)),
+  );
+  return { ...signals, reference: (action) => reference(measured.get(action) ?? action) };
 }
 
 /** A = (R − b) / F over the group's units. */

@@ -1,9 +1,11 @@
 /** Every row against numbers of an independent implementation: tests/fixtures/credit/make.py. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import type { Action } from "../rollout/episode.ts";
 import type { Signals } from "./algorithm.ts";
 import { algorithmFrom, algorithms } from "./algorithms.ts";
 import { credit } from "./credit.ts";
+import { placedActions } from "./placed-actions.ts";
 import { distance, episodeFrom, type TreeSketch } from "./testing.ts";
 
 interface Case {
@@ -36,9 +38,18 @@ describe.each(
 )("case %s", (_, { algorithm, options, episodes, expected }) => {
   const sketched = episodes.map((sketch, task) => episodeFrom(task, sketch));
   const row = algorithmFrom(algorithm, options);
+  // As in the loop: measured once per completion, for the action that stands for it.
+  const measured = new Set(
+    sketched.flatMap(({ episode }) => placedActions(episode)).map(({ action }) => action),
+  );
+  const given = (action: Action, of: "references" | "values"): Float32Array | undefined =>
+    sketched
+      .map((one) => one[of].get(action))
+      .filter((numbers) => numbers !== undefined && measured.has(action))
+      .map((numbers) => Float32Array.from(numbers ?? []))[0];
   const signals: Signals = {
-    reference: (action) => Float32Array.from(only(sketched.map(({ references }) => references.get(action)))),
-    values: (action) => Float32Array.from(only(sketched.map(({ values }) => values.get(action)))),
+    reference: (action) => given(action, "references"),
+    values: (action) => given(action, "values"),
   };
   const credited = credit(
     sketched.map(({ episode }) => episode),
@@ -65,7 +76,3 @@ describe.each(
     }
   });
 });
-
-function only(candidates: readonly (Float64Array | undefined)[]): Float64Array {
-  return candidates.find((one) => one !== undefined) ?? new Float64Array();
-}

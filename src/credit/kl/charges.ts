@@ -8,6 +8,7 @@ import { klEstimate } from "./estimate.ts";
  * arXiv 2203.02155, eq. 2). log π is that of the policy that sampled. Throws `internal` without reference log-probs.
  */
 export function klCharges(action: Action, kl: KlTerm, signals: Signals): Float64Array {
+  if (action.tokens.length === 0) return new Float64Array(0);
   const reference = signals.reference?.(action);
   if (reference === undefined) {
     throw new TroupeError(

@@ -45,6 +45,11 @@ describe("KL charged to the reward", () => {
     expect([...klCharges(one, term, { reference, klCoefficient: () => 2 })]).toEqual([1, -2]);
   });
 
+  it("is nothing for an action without tokens, of which nothing is measured", () => {
+    const empty = action({ tokens: new Int32Array(), logprobs: new Float32Array() });
+    expect([...klCharges(empty, term, {})]).toEqual([]);
+  });
+
   it("needs the reference's log-probabilities", () => {
     expect(() => klCharges(one, term, {})).toThrowError(/role solver/);
   });
