@@ -1,6 +1,7 @@
 /**
- * `kill -9` at any moment and the same command again: real processes, the real engine, a whole model and an adapter.
- * The run must end with the same bytes as one that nobody disturbed, the clock's excepted.
+ * `kill -9` at any moment and the same command again: real processes, the real engine, a whole model and an adapter, with
+ * and without critics and references. The run must end with the same bytes as one that nobody disturbed, the clock's
+ * excepted.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -32,12 +33,18 @@ async function folder(name: string): Promise<string> {
 }
 
 /** One process that kills itself at a change to the disk; 0: it does not. */
-async function trainIn(name: string, killAt: number): Promise<{ stdout: string; signal: string | null }> {
+async function trainIn(
+  name: string,
+  killAt: number,
+  algorithm?: object,
+): Promise<{ stdout: string; signal: string | null }> {
   const cwd = await folder(name);
-  const { stdout, stderr, signal, status } = spawnSync(process.execPath, [script, String(killAt)], {
-    cwd,
-    encoding: "utf8",
-  });
+  const options = algorithm === undefined ? [] : [JSON.stringify(algorithm)];
+  const { stdout, stderr, signal, status } = spawnSync(
+    process.execPath,
+    [script, String(killAt), ...options],
+    { cwd, encoding: "utf8" },
+  );
   if (signal === null && status !== 0) throw new Error(stderr);
   return { stdout, signal };
 }
@@ -96,4 +103,24 @@ test("killed while the first and the second checkpoint after the start are being
   }
   await trainIn("checkpoint", 0);
   expect(await recordsOf(path.join(cwd, "run"))).toEqual(undisturbed);
+});
+
+const adaptive = { coefficient: 0.1, target: 0.02, horizon: 200 };
+test.each([
+  { name: "ppo", samples: 2, kl: { where: "reward", ...adaptive }, criticEpochs: 2, valueClip: 0.5 },
+  { name: "grpo", samples: 3, kl: { where: "loss", ...adaptive }, dynamicSampling: true, refills: 2 },
+])("$name: critics, references, their coefficients and refilled steps come back", async (algorithm) => {
+  const [whole, parts] = [`whole-${algorithm.name}`, `parts-${algorithm.name}`];
+  const { stdout } = await trainIn(whole, 0, algorithm);
+  const { changes: all } = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as { changes: number };
+  const generator = generatorOf(keyAt(rootKey(17), "kills", algorithm.name));
+  // Half of the kills fall early after a start, when little was written since the last checkpoint.
+  const killAt = () => 1 + drawInt(generator, drawInt(generator, 2) === 0 ? 90 : Math.floor(all / 2));
+  let kills = 0;
+  while (kills < 6 && (await trainIn(parts, killAt(), algorithm)).signal === "SIGKILL") kills += 1;
+  expect(kills).toBeGreaterThan(2);
+  await trainIn(parts, 0, algorithm);
+  const records = await recordsOf(path.join(root, whole, "run"));
+  expect(Object.keys(records)).toContain("beginning/whole/model.safetensors");
+  expect(await recordsOf(path.join(root, parts, "run"))).toEqual(records);
 });

@@ -42,7 +42,7 @@ export async function openCompanions(
     await (saved === undefined ? keepBeginning(session, layout) : requireBeginning(layout));
   }
   if (algorithm.kl !== null) await openReferences(engine, recipe, opened, trained, layout.beginning);
-  await openCritics(engine, recipe, opened, critics, layout.beginning);
+  await openCritics(session, opened, critics, layout.beginning);
   if (checkpoint !== null && saved !== undefined)
     await restorePolicies(engine, checkpoint.directory, saved.critics);
   const { klCoefficients = {}, sampledTokens = 0 } = saved ?? {};

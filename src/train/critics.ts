@@ -1,12 +1,13 @@
 /**
  * Critics: models with a value head that judge states for an algorithm that asks for them (`Algorithm.critic`). One per
  * trained role, or a central one that sees the prompts of all roles of a phase. A critic begins with the weights that its
- * policy has when reinforcement begins, under a head that is zero; that of an adapter begins with the adapter's base.
+ * policy has when reinforcement begins, under a head that is zero; that of an adapter is a new adapter on the same base, so
+ * that it begins with the base.
  */
 import path from "node:path";
 import type { CreditedAction, CriticTerm, Signals } from "../credit/algorithm.ts";
 import { criticData, criticLoss, criticName, valueQueries } from "../credit/critics/queries.ts";
-import type { Engine } from "../engines/engine.ts";
+import { keyAt, seedOf } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { settleAll } from "../rollout/settle.ts";
@@ -35,19 +36,27 @@ export function criticsOf({ team }: Pick<Recipe, "team">, term: CriticTerm | nul
   return [...critics.values()];
 }
 
-/** Makes the critics in the engine. @param beginning as in `openReferences` */
+/**
+ * Makes the critics in the engine: of a whole model a whole model, of an adapter an adapter on the same base.
+ * @param beginning as in `openReferences`
+ */
 export async function openCritics(
-  engine: Engine,
-  recipe: Recipe,
+  { engine, recipe, root }: Pick<Session, "engine" | "recipe" | "root">,
   opened: OpenPolicies,
   critics: readonly Critic[],
   beginning: string,
 ): Promise<void> {
   for (const { name, policy } of critics) {
-    const isAdapter = recipe.policies[policy]?.adapter !== undefined;
     const saved = path.join(beginning, policy);
-    const model = isAdapter ? (opened[policy]?.source ?? saved) : saved;
-    await engine.createPolicy({ name, model, valueHead: true });
+    const adapter = recipe.policies[policy]?.adapter;
+    const from =
+      adapter === undefined
+        ? { model: saved }
+        : {
+            model: opened[policy]?.source ?? saved,
+            adapter: { ...adapter, seed: seedOf(keyAt(root, "adapter", name)) },
+          };
+    await engine.createPolicy({ name, ...from, valueHead: true });
   }
 }
 

@@ -1,9 +1,13 @@
-/** A process that trains a recipe of a second in the folder `run` and may be killed on the way. */
+/**
+ * A process that trains a recipe of a second or two in the folder `run` and may be killed on the way. Arguments: at which
+ * change to the disk (0: none), and an algorithm with its options as JSON.
+ */
 import { LocalEngine } from "../../src/engines/local/local-engine.ts";
 import { tinyRecipe } from "../../src/train/testing/tiny-recipe.ts";
 import { train } from "../../src/train/train.ts";
 import { changeCount, killAtChange } from "./killed-at-write.ts";
 
+const [, , killAt = "0", algorithm = '{"name": "at-grpo", "samples": 3}'] = process.argv;
 const role = { prompt: "", maxTokens: 16 };
 const resolved = tinyRecipe({
   environment: { name: "plan-path", size: 5 },
@@ -16,13 +20,14 @@ const resolved = tinyRecipe({
     adapter: { model: { preset: "nano" }, adapter: { rank: 4 } },
     whole: { model: { preset: "nano" } },
   },
+  algorithm: JSON.parse(algorithm) as { name: string },
   warmStart: { steps: 4, demonstrationsPerStep: 16, learningRate: 0.003 },
   train: { steps: 6, tasksPerStep: 8, learningRate: 0.001, minibatches: 2, epochs: 2 },
   evaluation: { tasks: 20, every: 3, tasksDuring: 10 },
   checkpoint: { every: 2, keep: 2 },
 });
 
-await killAtChange(Number(process.argv[2] ?? "0"));
+await killAtChange(Number(killAt));
 const engine = new LocalEngine({ threads: 2 });
 const outcome = await train({
   ...resolved,
