@@ -35,7 +35,7 @@ function judge(placed: readonly PlacedAction[], algorithm: Algorithm, rewards: R
   const returned = placed.map((one) => ({ ...one, group: grouping.key(one), return: returns(one, rewards) }));
   const trained = returned.filter(({ action }) => !action.frozen);
   const advantages = new Map<PlacedAction, number>();
-  for (const group of Map.groupBy(trained, (placed) => placed.group).values()) {
+  for (const group of Map.groupBy(trained, (one) => one.group).values()) {
     const byUnit = unitAdvantages(group, algorithm);
     for (const one of group) advantages.set(one, byUnit.get(grouping.unit(one)) ?? 0);
   }
