@@ -8,7 +8,7 @@ import { loadExperiment } from "../experiments/load.ts";
 import { readReport } from "../experiments/records.ts";
 import type { ReportFiles } from "../experiments/report/write.ts";
 import { reportFiles, writeReport } from "../experiments/report/write.ts";
-import { cells } from "../experiments/report/text.ts";
+import { showCells } from "../experiments/report/text.ts";
 import { findExperiment, shippedExperiments } from "../experiments/shipped.ts";
 import { didYouMean } from "../nearest.ts";
 import { showPath } from "../recipes/origin.ts";
@@ -111,11 +111,11 @@ async function runAndReport(undertaking: Undertaking, options: ExperimentArgumen
     process.stdout.write(`${JSON.stringify({ type: "report", files, cells: report.cells.length })}\n`);
   else printLines(["", reportLine(files)]);
   if (stopping.stop.aborted) {
-    reporter.note(`stopped with ${cells(open.length)} left; the same command again goes on`);
+    reporter.note(`stopped with ${showCells(open.length)} left; the same command again goes on`);
     process.exitCode = exitCodes.interrupted;
   } else if (failed > 0) {
     reporter.note(
-      `${cells(failed)} failed, ${open.length - failed} could not begin; the same command again tries them once more`,
+      `${showCells(failed)} failed, ${open.length - failed} could not begin; the same command again tries them once more`,
     );
     process.exitCode = exitCodes.failure;
   }

@@ -2,6 +2,7 @@
 import { styleText } from "node:util";
 import type { ExperimentEvent } from "../../experiments/experiment.ts";
 import type { Cell } from "../../experiments/grid.ts";
+import { showCells } from "../../experiments/report/text.ts";
 import type { CellNumbers } from "../../experiments/records.ts";
 import { showDuration, showShare } from "../format.ts";
 import { evaluationLine, stageNames } from "../progress/lines.ts";
@@ -35,8 +36,8 @@ function plannedLine({ cells, done, share }: Extract<ExperimentEvent, { type: "p
   const { jobs, threads } = share;
   const how = `${jobs} at once with ${threads} ${threads === 1 ? "thread" : "threads"} each`;
   return cells === done
-    ? `${cells} cells, all done`
-    : `${cells} cells, ${done} done, ${cells - done} to do, ${how}`;
+    ? `${showCells(cells)}, all done`
+    : `${showCells(cells)}, ${done} done, ${cells - done} to do, ${how}`;
 }
 
 function progressLines(

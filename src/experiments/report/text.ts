@@ -32,10 +32,10 @@ export function incomplete({ seeds, failed, missing }: Entry): string {
 
 /** `1 cell failed, 2 are missing.` */
 export function incompleteText({ failed, missing }: Summary["counts"]): string {
-  return `${cells(failed)} failed, ${missing} ${missing === 1 ? "is" : "are"} missing.`;
+  return `${showCells(failed)} failed, ${missing} ${missing === 1 ? "is" : "are"} missing.`;
 }
 
-export function cells(count: number): string {
+export function showCells(count: number): string {
   return `${showCount(count)} ${count === 1 ? "cell" : "cells"}`;
 }
 
@@ -103,13 +103,13 @@ export const costLegend =
 /** What the whole took, in one line. */
 export function spentText(record: ReportRecord): string {
   const done = new Set(record.cells.flatMap(({ hash, status }) => (status === "done" ? hash : [])));
-  return `${cells(done.size)}, ${showDuration(totalSeconds(record))} of computing in all`;
+  return `${showCells(done.size)}, ${showDuration(totalSeconds(record))} of computing in all`;
 }
 
 export function sessionText(session: Session): string {
   const { date, version, commit, processor, cores, jobs, threads } = session;
   const build = commit === null ? version : `${version}, commit ${commit}`;
-  const at = `${cells(jobs)} at once with ${threads} ${threads === 1 ? "thread" : "threads"} each`;
+  const at = `${showCells(jobs)} at once with ${threads} ${threads === 1 ? "thread" : "threads"} each`;
   return `${date}: Troupe ${build}; ${processor}, ${cores} cores; ${at}`;
 }
 

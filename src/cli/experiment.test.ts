@@ -1,0 +1,220 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ReportRecord } from "../experiments/records.ts";
+import { reportSchema } from "../experiments/records.ts";
+import { readEvaluations, readResult } from "../runs/read.ts";
+import type { Outcome } from "./testing/command.ts";
+import { troupe } from "./testing/command.ts";
+
+const miniature = fileURLToPath(new URL("../experiments/fixtures/miniature.yaml", import.meta.url));
+const program = fileURLToPath(new URL("../../bin/troupe.js", import.meta.url));
+
+/** Many processes that share two cores with other tests. */
+const patience = 240_000;
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-experiment-"));
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+function run(runs: string, ...args: string[]): Promise<Outcome> {
+  return troupe(["experiment", miniature, "--runs", runs, ...args], { cwd });
+}
+
+async function reportOf(runs: string): Promise<ReportRecord> {
+  return reportSchema.parse(JSON.parse(await readFile(join(cwd, runs, "miniature.json"), "utf8")));
+}
+
+/** Everything but the clock. */
+function comparable({ cells }: ReportRecord) {
+  return cells.map(({ row, seed, hash, status, numbers }) => ({
+    row,
+    seed,
+    hash,
+    status,
+    ...numbers,
+    seconds: 0,
+  }));
+}
+
+async function folderOf(runs: string, cell: string): Promise<string> {
+  const name = (await readdir(join(cwd, runs))).find((each) => each.startsWith(`boards-${cell}-`));
+  return join(cwd, runs, name ?? "there is none");
+}
+
+describe("troupe experiment", () => {
+  it(
+    "runs every cell; the report has the runs' own numbers; the same command again runs nothing",
+    async () => {
+      const { code, stdout, stderr } = await run("whole");
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toContain("8 cells, 0 done, 8 to do");
+      expect(stdout).toMatch(/boards, swapped, seed 2: done, \d+\.\d % of 30 tasks/);
+      const report = await reportOf("whole");
+      expect(report.cells.every(({ status }) => status === "done")).toBe(true);
+
+      const directory = await folderOf("whole", "team-per-role-seed-1");
+      const result = await readResult(directory);
+      const cell = report.cells.find(({ row, seed }) => row === "team-per-role" && seed === 1);
+      const after = result.table.find(({ moment }) => moment === "after");
+      expect(cell?.numbers).toMatchObject({
+        tasks: 30,
+        successes: after?.successes,
+        success: after?.success,
+        steps: 6,
+        updates: 6,
+        tokens: { trained: result.tokens.trained },
+        seconds: result.seconds.total,
+      });
+      expect(cell?.numbers?.curve.map(({ step }) => step)).toEqual([0, 2, 4, 6]);
+      const before = (await readEvaluations(directory))[0];
+      expect(cell?.numbers?.curve[0]).toEqual({
+        step: 0,
+        sampledTokens: 0,
+        success: before?.success,
+        tasks: 30,
+      });
+
+      // A row that begins with the warm start is, before its first step, what the warm start was.
+      const warm = await readResult(await folderOf("whole", "warm-start-seed-1"));
+      expect(before?.success).toBe(warm.table.find(({ team }) => team === "team")?.success);
+      const single = report.cells.find(({ row, seed }) => row === "single-agent" && seed === 1);
+      expect(single?.numbers?.success).toBe(warm.table.find(({ team }) => team === "single-agent")?.success);
+
+      const again = await run("whole");
+      expect(again.code).toBe(0);
+      expect(again.stdout).toContain("8 cells, all done");
+      expect(await reportOf("whole")).toEqual(report);
+    },
+    patience,
+  );
+
+  it(
+    "goes on after kill -9 and ends with the same numbers",
+    async () => {
+      const args = [program, "experiment", miniature, "--runs", "killed"];
+      const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
+      let said = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+        if (/, seed \d: team at step 2/.test(said)) child.kill("SIGKILL");
+      });
+      const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+      expect({ code, signal }).toEqual({ code: null, signal: "SIGKILL" });
+      const { code: second, stdout } = await run("killed");
+      expect(second).toBe(0);
+      expect(stdout).toMatch(/8 cells, [1-7] done/);
+      expect(stdout).toContain(": goes on after step ");
+      expect(comparable(await reportOf("killed"))).toEqual(comparable(await reportOf("whole")));
+    },
+    patience,
+  );
+
+  it(
+    "Ctrl-C stops it and says how to go on",
+    async () => {
+      const args = ["experiment", miniature, "--runs", "stopped", "--seeds", "1", "--json"];
+      let pressed = false;
+      const { code, stdout, stderr } = await troupe(args, {
+        cwd,
+        watch: (text, interrupt) => {
+          if (pressed || !text.includes("cell-started")) return;
+          pressed = true;
+          interrupt();
+        },
+      });
+      expect(code).toBe(130);
+      expect(stderr).toContain("the same command again goes on");
+      const events = stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as { type: string; end?: string });
+      expect(events.map(({ type }) => type)).toContain("report");
+      expect(events.filter(({ type }) => type === "cell-started")).toHaveLength(1);
+    },
+    patience,
+  );
+
+  it(
+    "a cell that fails is told and marked; the others are done, and those that need it are not begun",
+    async () => {
+      // A run whose records somebody damaged.
+      const plan = await run("broken", "--dry-run", "--json");
+      const { cells } = JSON.parse(plan.stdout) as { cells: { row: string; seed: number; folder: string }[] };
+      const folder = cells.find(({ row, seed }) => row === "team-per-role" && seed === 1)?.folder ?? "";
+      await mkdir(join(cwd, folder), { recursive: true });
+      await writeFile(join(cwd, folder, "metrics.jsonl"), "no JSON\nat all\n");
+      const { code, stdout } = await run("broken", "--seeds", "1", "--jobs", "1");
+      expect(code).toBe(1);
+      expect(stdout).toMatch(
+        /boards, team-per-role, seed 1: failed: .*metrics\.jsonl:1 is not a JSON object/,
+      );
+      expect(stdout).toContain(
+        "1 cell failed, 1 could not begin; the same command again tries them once more",
+      );
+      const report = await reportOf("broken");
+      expect(report.cells.map(({ row, status }) => [row, status])).toEqual([
+        ["single-agent", "done"],
+        ["single-agent-grpo", "done"],
+        ["team-per-role", "failed"],
+        ["swapped", "missing"],
+        ["warm-start", "done"],
+      ]);
+      expect(report.cells[3]?.problem).toBe("needs boards-team-per-role-seed-1, which failed");
+      expect(await readFile(join(cwd, "broken", "miniature.md"), "utf8")).toContain("**Not complete:**");
+      expect(report.command).toMatch(/^troupe experiment .*miniature\.yaml --seeds 1 --jobs 1$/);
+    },
+    patience,
+  );
+
+  it(
+    "adds a seed to a report whose runs are gone, and needs nothing but its JSON for the old ones",
+    async () => {
+      const args = ["--from", join("whole", "miniature.json"), "--rows", "single-agent", "--seeds", "3"];
+      const { code, stdout } = await run("more", ...args);
+      expect(code).toBe(0);
+      expect(stdout).toContain("1 cell, 0 done, 1 to do");
+      const report = await reportOf("more");
+      expect(report.seeds).toEqual([1, 2, 3]);
+      const [old, added] = [await reportOf("whole"), report.cells.filter(({ seed }) => seed === 3)];
+      const kept = report.cells.filter(({ seed }) => seed !== 3);
+      expect(comparable({ ...report, cells: kept })).toEqual(comparable(old));
+      expect(added.map(({ row, status }) => [row, status])).toEqual([
+        ["single-agent", "done"],
+        ["single-agent-grpo", "missing"],
+        ["team-per-role", "missing"],
+        ["swapped", "missing"],
+        ["warm-start", "done"],
+      ]);
+    },
+    patience,
+  );
+
+  it("makes the pages again from the JSON, lists what there is, and refuses what is not there", async () => {
+    const again = await troupe(["experiment", join("whole", "miniature.json"), "--report", "pages"], { cwd });
+    expect(again.code).toBe(0);
+    const [before, after] = await Promise.all(
+      ["whole", "pages"].map((folder) => readFile(join(cwd, folder, "miniature.html"), "utf8")),
+    );
+    expect(after).toBe(before);
+    const list = await troupe(["experiment"], { cwd });
+    expect(list.stdout).toContain("at-grpo-table");
+    const wrong = await troupe(["experiment", "at-grpo-tabel"], { cwd });
+    expect(wrong).toMatchObject({
+      code: 2,
+      stderr: "error: there is no experiment at-grpo-tabel; did you mean `at-grpo-table`?\n",
+    });
+    const row = await run("whole", "--rows", "swaped");
+    expect(row).toMatchObject({
+      code: 2,
+      stderr: "error: the experiment has no row swaped; did you mean `swapped`?\n",
+    });
+    expect((await run("whole", "--seeds", "1,x")).stderr).toContain("Expected a whole number");
+  });
+});

@@ -1,0 +1,198 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { TroupeError } from "../errors.ts";
+import type { Cell, EvaluationCell, TrainingCell } from "./grid.ts";
+import { expand, needsOf } from "./grid.ts";
+import type { Experiment } from "./load.ts";
+import { loadExperiment } from "./load.ts";
+import { shippedExperiments } from "./shipped.ts";
+
+const fixtures = join(import.meta.dirname, "fixtures");
+const small = join(fixtures, "small.yaml");
+
+const folder = mkdtempSync(join(tmpdir(), "troupe-definition-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function load(text: string): Experiment {
+  const file = join(folder, "given.yaml");
+  writeFileSync(file, text);
+  return loadExperiment(file);
+}
+
+/** A file with one column and the rows given. */
+function withRows(rows: string, more = ""): string {
+  return `name: given\nseeds: [1]\ncolumns: { boards: { recipe: ${small} } }\n${more}rows:\n${rows}`;
+}
+
+function refusal(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    expect(error).toBeInstanceOf(TroupeError);
+    expect((error as TroupeError).code).toBe("bad_recipe");
+    return (error as TroupeError).message;
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("what a file may say", () => {
+  it.each([
+    ["name: x\nsedes: [1]", "unknown key; did you mean `seeds`? Keys of an experiment: name, title"],
+    [withRows("  a: { train: { form: b } }"), "rows.a.train.form: unknown key; did you mean `from`?"],
+    [withRows("  a: { train: { from: b } }"), "given.yaml:5:23: rows.a.train.from: there is no training `b`"],
+    [withRows("  a: { title: A }"), "rows.a: expected either `train` or `evaluate`"],
+    [withRows("  a: { evaluate: { run: a } }"), "rows.a.evaluate.run: there is no training `a`; Known: none"],
+    [withRows("  a: { train: { from: b } }\n  b: { train: { from: a } }"), "begins with itself: a → b → a"],
+    [withRows("  a: { train: {} }", "shared: { a: {} }\n"), "rows.a: a shared training has the same name"],
+    [withRows("  a: { train: {} }", "baseline: b\n"), "baseline: there is no row `b`"],
+    [withRows("  a: { train: { policies: none } }"), "expected one of shared, per-role"],
+    ["name: x\nseeds: []\ncolumns: {}\nrows: {}", "seeds: expected a list of at least 1"],
+    ["just text", "an experiment is a mapping of keys to values"],
+    ["a: [", "not valid YAML"],
+  ])("%j is refused", (text, expected) => {
+    expect(refusal(() => load(text))).toContain(expected);
+  });
+
+  it.each([
+    ["  a: { train: { changes: { train: { stepz: 1 } } } }", "a on boards: ", "train.stepz: unknown key"],
+    ["  a: { train: { team: singel-agent } }", "rows.a.train.team: ", "did you mean `single-agent`?"],
+    [
+      "  a: { train: {} }\n  b: { evaluate: { run: a, team: x } }",
+      "rows.b.evaluate.team: ",
+      "Teams of a: team, single-agent",
+    ],
+    [
+      "  a: { train: {} }\n  b: { evaluate: { run: a, policies: { x: a } } }",
+      "policies.x: there is no role `x`",
+      "scout",
+    ],
+    [
+      "  a: { train: {} }\n  b: { evaluate: { run: a, policies: { scout: a/x } } }",
+      "there is no role `x`",
+      "planner",
+    ],
+  ])("%j is refused when it is spread out", (rows, ...expected) => {
+    const message = refusal(() => expand(load(withRows(rows)), [1]));
+    for (const part of expected) expect(message).toContain(part);
+  });
+
+  it("names a recipe that is not there", () => {
+    const text = "name: x\nseeds: [1]\ncolumns: { a: { recipe: nothing } }\nrows: { b: { train: {} } }";
+    expect(refusal(() => expand(load(text), [1]))).toContain("columns.a.recipe: there is no recipe nothing");
+  });
+
+  it.each(Object.entries(shippedExperiments()))(
+    "%s comes with Troupe and can be spread out",
+    (name, file) => {
+      const experiment = loadExperiment(file);
+      expect(experiment.definition.name).toBe(name);
+      expect(expand(experiment, experiment.definition.seeds).cells.length).toBeGreaterThan(10);
+    },
+  );
+});
+
+describe("the grid", () => {
+  const miniature = loadExperiment(join(fixtures, "miniature.yaml"));
+  const grid = expand(miniature, [1, 2]);
+  const at = (row: string, seed = 1) =>
+    grid.places.find((place) => place.row === row && place.seed === seed)?.cell as Cell;
+
+  it("has a place for each row, column and seed, and the warm start of each seed once", () => {
+    expect(grid.places).toHaveLength(8);
+    expect(grid.cells.filter(({ row }) => row === "warm-start").map(({ seed }) => seed)).toEqual([1, 2]);
+    expect(grid.cells).toHaveLength(10);
+  });
+
+  it("lists every cell after those that it needs", () => {
+    for (const [index, cell] of grid.cells.entries())
+      for (const need of needsOf(cell)) expect(grid.cells.indexOf(need)).toBeLessThan(index);
+    expect(needsOf(at("swapped"))).toEqual([at("team-per-role"), at("team-per-role"), at("team-per-role")]);
+    expect(needsOf(at("single-agent")).map(({ row }) => row)).toEqual(["warm-start"]);
+  });
+
+  it("makes each training's recipe: team, policies, algorithm, seed; nothing of the warm start twice", () => {
+    const single = (at("single-agent-grpo", 2) as TrainingCell).recipe;
+    expect(Object.keys(single.team.roles)).toEqual(["planner"]);
+    expect(single).toMatchObject({
+      name: "boards-single-agent-grpo-seed-2",
+      seed: 2,
+      algorithm: { name: "grpo" },
+      evaluation: { compare: {} },
+    });
+    expect(single.warmStart).toBeUndefined();
+    const perRole = (at("team-per-role") as TrainingCell).recipe;
+    expect(Object.entries(perRole.team.roles).map(([role, { policy }]) => [role, policy])).toEqual([
+      ["scout", "scout"],
+      ["planner", "planner"],
+    ]);
+    expect(Object.keys(perRole.policies)).toEqual(["scout", "planner"]);
+    const { from } = at("team-per-role") as TrainingCell;
+    expect(from?.recipe).toMatchObject({ train: { steps: 0 }, warmStart: { steps: 40 } });
+    expect(Object.keys(from?.recipe.evaluation.compare ?? {})).toEqual(["single-agent", "scout-alone"]);
+  });
+
+  it("knows whose policy a role plays with", () => {
+    const { run, policies } = at("swapped") as EvaluationCell;
+    expect(run).toBe(at("team-per-role"));
+    expect(Object.entries(policies).map(([role, source]) => [role, source.cell.row, source.role])).toEqual([
+      ["scout", "team-per-role", "planner"],
+      ["planner", "team-per-role", "scout"],
+    ]);
+  });
+
+  it("computes once what two rows have in common", () => {
+    const rows =
+      "  a: { train: {} }\n  b: { title: B, train: { changes: { checkpoint: { every: 3 }, engine: { threads: 1 } } } }";
+    const { cells, places } = expand(load(withRows(rows)), [1]);
+    expect(cells).toHaveLength(1);
+    expect(places.map(({ row, cell }) => [row, cell.row])).toEqual([
+      ["a", "a"],
+      ["b", "a"],
+    ]);
+  });
+});
+
+describe("a cell's fingerprint", () => {
+  const rows = (change: string) =>
+    withRows(
+      `  a: { train: { from: warm, changes: ${change} } }`,
+      "shared: { warm: { changes: { train: { steps: 0 } } } }\n",
+    );
+  const hashes = (text: string) =>
+    Object.fromEntries(expand(load(text), [1]).cells.map(({ row, hash }) => [row, hash]));
+  const plain = hashes(rows("{}"));
+
+  it("is that of the training alone", () => {
+    expect(hashes(rows("{ train: { steps: 7 } }"))["a"]).not.toBe(plain["a"]);
+    expect(hashes(rows("{ algorithm: { samples: 5 } }"))["a"]).not.toBe(plain["a"]);
+    expect(hashes(rows("{ evaluation: { every: 3 } }"))["a"]).not.toBe(plain["a"]);
+    for (const silent of [
+      "name: other",
+      "description: x",
+      "checkpoint: { every: 9 }",
+      "warmStart: { steps: 1 }",
+    ])
+      expect(hashes(rows(`{ ${silent} }`))).toEqual(plain);
+  });
+
+  it("changes with the training that it begins with, and with the seed", () => {
+    const longer = rows("{}").replace(
+      `recipe: ${small}`,
+      `recipe: ${small}, changes: { warmStart: { steps: 41 } }`,
+    );
+    expect(hashes(longer)["warm"]).not.toBe(plain["warm"]);
+    expect(hashes(longer)["a"]).not.toBe(plain["a"]);
+    const [, second] = expand(load(rows("{}")), [2]).cells;
+    expect(second?.hash).not.toBe(plain["a"]);
+  });
+
+  it("of a warm start does not change with the reinforcement that follows it", () => {
+    const column =
+      "changes: { train: { tasksPerStep: 5, minibatches: 2 }, evaluation: { every: 1 }, algorithm: { samples: 2 } }";
+    const other = hashes(rows("{}").replace(`recipe: ${small}`, `recipe: ${small}, ${column}`));
+    expect(other["warm"]).toBe(plain["warm"]);
+    expect(other["a"]).not.toBe(plain["a"]);
+  });
+});

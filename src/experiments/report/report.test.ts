@@ -1,0 +1,174 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { CellNumbers, CellRecord, ReportRecord } from "../records.ts";
+import { readReport } from "../records.ts";
+import { htmlOf } from "./html.ts";
+import { markdownOf } from "./markdown.ts";
+import { curveOf, entryAt, entryOf, summarize, totalSeconds } from "./summary.ts";
+import { writeReport } from "./write.ts";
+
+function numbers(successes: number, given: Partial<CellNumbers> = {}): CellNumbers {
+  const tasks = 100;
+  const curve = [
+    { step: 0, sampledTokens: 0, success: 0.1, tasks: 20 },
+    { step: 5, sampledTokens: 50, success: successes / tasks, tasks },
+  ];
+  const tokens = { sampled: 1000, trained: 500 };
+  const base = { tasks, successes, success: successes / tasks, score: 0.5, turns: 2 };
+  return { ...base, curve, steps: 5, updates: 10, tokens, seconds: 60, parameters: 7, ...given };
+}
+
+function cell(
+  row: string,
+  seed: number,
+  successes: number | null,
+  given: Partial<CellRecord> = {},
+): CellRecord {
+  const place = { row, column: "boards", seed, hash: `${row}${seed}` };
+  if (successes === null) return { ...place, status: "missing", ...given };
+  return { ...place, status: "done", session: 0, numbers: numbers(successes), ...given };
+}
+
+const record: ReportRecord = {
+  schema_version: 1,
+  experiment: "given",
+  title: "Teams & <agents>",
+  description: "Two rows.",
+  notes: "A first paragraph.\n\nA second.",
+  command: "troupe experiment given",
+  seeds: [1, 2, 3],
+  columns: [{ name: "boards", title: "Boards" }],
+  rows: [
+    { name: "alone", title: "Alone", kind: "evaluate" },
+    { name: "team", title: "Team | trained", kind: "train" },
+    { name: "broken", title: "Broken", kind: "train" },
+  ],
+  shared: [{ name: "warm-start", title: "warm-start" }],
+  baseline: "alone",
+  published: { source: "A paper", values: { team: { boards: 96 } } },
+  cells: [
+    cell("alone", 1, 20),
+    cell("alone", 2, 30),
+    cell("alone", 3, 40),
+    cell("team", 1, 90),
+    cell("team", 2, 95),
+    cell("team", 3, 100),
+    cell("broken", 1, 50),
+    cell("broken", 2, null, { status: "failed", problem: "it went\n<wrong>" }),
+    cell("broken", 3, null),
+    cell("warm-start", 1, 20, { hash: "alone1" }),
+  ],
+  sessions: [
+    {
+      date: "2026-11-21",
+      command: "troupe experiment given",
+      version: "0.1.0",
+      commit: "abc1234",
+      processor: "A kind",
+      cores: 2,
+      jobs: 2,
+      threads: 1,
+    },
+  ],
+};
+const summary = summarize(record);
+
+describe("the summary", () => {
+  it("by hand: mean, t interval over seeds, pooled interval over tasks", () => {
+    const { success, isBest } = entryAt(summary, "team", "boards") ?? { success: null, isBest: false };
+    expect(isBest).toBe(true);
+    expect(success?.mean).toBeCloseTo(0.95, 12);
+    // Deviation 0.05, of the mean 0.0288675, times t = 4.30265; cut at 1.
+    expect(success?.interval.low).toBeCloseTo(0.825793, 6);
+    expect(success?.interval.high).toBe(1);
+    // Wilson of 285 of 300: centre 0.956402, spread 0.025480, both divided by 1.012805.
+    expect(success?.pooled.low).toBeCloseTo(0.91915, 5);
+    expect(success?.pooled.high).toBeCloseTo(0.96947, 5);
+  });
+
+  it("of one seed: Wilson's interval over its tasks; what failed and what is missing is counted", () => {
+    const entry = entryAt(summary, "broken", "boards");
+    expect(entry).toMatchObject({ failed: 1, missing: 1, isBest: false, success: { over: "tasks" } });
+    expect(entry?.success?.interval.low).toBeCloseTo(0.40383, 5);
+    expect(summary.counts).toEqual({ done: 8, failed: 1, missing: 1 });
+  });
+
+  it("a learning curve has the steps that all seeds have, from the lowest to the highest seed", () => {
+    expect(curveOf(entryOf(record, "team", "boards"))).toEqual([
+      { step: 0, mean: expect.closeTo(0.1, 12) as number, low: 0.1, high: 0.1 },
+      { step: 5, mean: expect.closeTo(0.95, 12) as number, low: 0.9, high: 1 },
+    ]);
+    const shorter = { ...numbers(90), curve: numbers(90).curve.slice(0, 1) };
+    expect(curveOf({ numbers: [numbers(80), shorter] }).map(({ step }) => step)).toEqual([0]);
+  });
+
+  it("counts a cell that two places have in common once", () => {
+    expect(totalSeconds(record)).toBe(7 * 60);
+  });
+});
+
+describe("the pages", () => {
+  const markdown = markdownOf(summary, "given.html");
+  const html = htmlOf(summary);
+
+  it("Markdown: the table with the best in bold, differences, failures; nothing breaks a table", () => {
+    expect(markdown).toContain("| Team \\| trained | **95.0** (82.6 to 100.0) +65.0           |");
+    expect(markdown).toContain("| Alone           | 30.0 (5.2 to 54.8)                       |");
+    expect(markdown).toContain("50.0 (40.4 to 59.6) +20.0 _1 of 3 seeds_");
+    expect(markdown).toContain("**Not complete:** 1 cell failed, 1 is missing.");
+    expect(markdown).toContain("- boards, broken, seed 2: it went <wrong>");
+    expect(markdown).toContain(
+      "| Boards | Team \\| trained | 3    | 5     | 10      | 1.0 k          | 500            | 1:00 min |",
+    );
+    expect(markdown).toContain(
+      "Troupe 0.1.0, commit abc1234; A kind, 2 cores; 2 cells at once with 1 thread each",
+    );
+  });
+
+  it("HTML: everything in the page, everything escaped, no script, nothing fetched", () => {
+    expect(html).toContain("<title>Teams &amp; &lt;agents&gt;</title>");
+    expect(html).toContain("it went\n&lt;wrong&gt;");
+    expect(html).not.toMatch(/<wrong>|<script|src=|href=|url\(|@import|NaN|undefined|Infinity/);
+    expect(html.match(/<svg/g)).toHaveLength(2);
+    expect(html).toContain("prefers-color-scheme: dark");
+    for (const name of ["main", "table", "svg", "g", "text", "details", "body", "html"])
+      expect(html.match(new RegExp(`<${name}[ >]`, "g"))?.length).toBe(
+        html.match(new RegExp(`</${name}>`, "g"))?.length,
+      );
+  });
+
+  it("a bar is as long as its mean: 95 % of the track", () => {
+    const track = /class="track" x="1" y="\d+" width="338"/;
+    expect(html).toMatch(track);
+    expect(html).toContain(`<rect class="bar" x="1" y="66" width="${(0.95 * 338).toFixed(1)}" height="14"`);
+  });
+
+  it("are made again from the JSON alone, byte for byte; another file is refused", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "troupe-report-"));
+    const files = await writeReport(record, folder);
+    const read = readReport(files.json);
+    expect(read).toEqual(record);
+    const again = await writeReport(read, join(folder, "again"));
+    expect(readReport(again.json)).toEqual(record);
+    for (const key of ["markdown", "html"] as const)
+      expect(await readFile(again[key], "utf8")).toBe(await readFile(files[key], "utf8"));
+    await writeFile(files.json, '{"schema_version":1}');
+    expect(() => readReport(files.json)).toThrow(/is not the JSON of an experiment's report at /);
+    await rm(folder, { recursive: true });
+  });
+
+  it("of an experiment in which nothing is done yet say so", () => {
+    const cells = record.cells.map(({ row, column, seed, hash }) => ({
+      row,
+      column,
+      seed,
+      hash,
+      status: "missing" as const,
+    }));
+    const empty = summarize({ ...record, cells, sessions: [] });
+    expect(markdownOf(empty, "x.html")).toContain("_missing_");
+    expect(htmlOf(empty)).not.toMatch(/NaN|undefined|Infinity/);
+  });
+});
