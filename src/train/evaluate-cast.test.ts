@@ -3,9 +3,11 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { initModel } from "../engines/local/init.ts";
 import { LocalEngine } from "../engines/local/local-engine.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { RunResult } from "../runs/records.ts";
+import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import type { Scores } from "./evaluate.ts";
 import { evaluatePolicies } from "./evaluate.ts";
 import type { Cast } from "./evaluate-cast.ts";
@@ -69,18 +71,17 @@ const results = new Map<string, RunResult>();
 const memory = new Map<string, number>();
 beforeAll(async () => {
   root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-cast-"));
-  for (const [name, changes] of Object.entries(recipes)) {
-    await using engine = closing(new LocalEngine({ threads: 1, precision: "float32" }));
-    const outcome = await train({
-      ...tinyRecipe(changes),
-      directory: path.join(root, name),
-      engine: engine.value,
-    });
-    if (outcome.status === "finished") results.set(name, outcome.result);
-    memory.set(name, engine.value.memoryBytes);
-  }
+  for (const [name, changes] of Object.entries(recipes)) await trainRun(name, changes);
 });
 afterAll(() => fs.rm(root, { recursive: true }));
+
+async function trainRun(name: string, changes: Partial<RecipeInput>): Promise<void> {
+  await using engine = closing(new LocalEngine({ threads: 1, precision: "float32" }));
+  const directory = path.join(root, name);
+  const outcome = await train({ ...tinyRecipe(changes), directory, engine: engine.value });
+  if (outcome.status === "finished") results.set(name, outcome.result);
+  memory.set(name, engine.value.memoryBytes);
+}
 
 function closing(value: LocalEngine): AsyncDisposable & { value: LocalEngine } {
   return { value, [Symbol.asyncDispose]: () => value.close() };
@@ -118,8 +119,10 @@ async function play(
   return { scores, policies: Object.keys(open.policies) };
 }
 
-async function ownCast(run: string): Promise<Cast> {
-  const { recipe } = tinyRecipe(recipes[run]);
+const ownCast = (run: string): Promise<Cast> => castOf(run, recipes[run]);
+
+async function castOf(run: string, changes: Partial<RecipeInput> | undefined): Promise<Cast> {
+  const { recipe } = tinyRecipe(changes);
   const roles = Object.keys(recipe.team.roles);
   return Object.fromEntries(
     await Promise.all(roles.map(async (name) => [name, await weights(run, name)] as const)),
@@ -146,6 +149,19 @@ test("a frozen policy costs no memory for training: no gradient, no moments", ()
   const more = (memory.get("learning") ?? 0) - (memory.get("frozen") ?? 0);
   // Gradient and both moments in float32; sampled lengths differ, so caches differ a little too.
   expect(more / (3 * 4 * size)).toBeGreaterThan(0.9);
+});
+
+test("models with different tokenizers train side by side and play together", async () => {
+  const [words, model] = [path.join(root, "reversed"), path.join(root, "mine")];
+  writeWordTokenizer(words, tinyRecipe().environment.words.toReversed());
+  await initModel({ directory: model, preset: "nano", tokenizer: words, seed: 5 });
+  const changes = perRole({ scout: { model: { path: model } }, planner: nano });
+  await trainRun("mixed", changes);
+  const after = results.get("mixed")?.table.find(({ moment }) => moment === "after");
+  const own = await castOf("mixed", changes);
+  expect(after).toMatchObject((await play(tinyRecipe(changes), own)).scores);
+  const cast = { scout: await weights("whole", "scout"), planner: await weights("mixed", "scout") };
+  expect((await play(tinyRecipe(changes), cast)).scores.tasks).toBe(12);
 });
 
 describe("policies in other teams", () => {

@@ -1,0 +1,203 @@
+/** Who is trained on what: each policy on what its own roles were shown and wrote, and on nothing else. */
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Datum, Loss, LossResult } from "../engines/engine.ts";
+import { keyAt, rootKey } from "../random.ts";
+import type { RecipeInput } from "../recipes/schema.ts";
+import { loadTokenizer } from "../text/tokenizer.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
+import { writeWordTokenizer } from "../text/word-tokenizer.ts";
+import { examplesOf } from "./examples.ts";
+import { learningPolicies, namedTeams, taughtPolicies, trainedPolicies } from "./teams.ts";
+import { HashEngine } from "./testing/hash-engine.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { train } from "./train.ts";
+import { lessonsOf } from "./warm-start.ts";
+
+let root = "";
+let tokenizer: Tokenizer;
+beforeAll(async () => {
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-sharing-"));
+  writeWordTokenizer(path.join(root, "words"), tinyRecipe().environment.words);
+  tokenizer = loadTokenizer(path.join(root, "words"));
+});
+afterAll(() => fs.rm(root, { recursive: true }));
+
+interface Lesson {
+  readonly policy: string;
+  readonly loss: Loss["type"];
+  /** The last word of the observation, which tells a scout's from a planner's. */
+  readonly cue: string;
+  readonly written: string;
+}
+
+/** Writes down what it is trained on. */
+class Witness extends HashEngine {
+  readonly lessons: Lesson[] = [];
+
+  override forwardBackward(data: readonly Datum[], loss: Loss, options?: object): Promise<LossResult> {
+    this.lessons.push(...data.flatMap((datum) => lessonsIn(datum, loss.type)));
+    return super.forwardBackward(data, loss, options);
+  }
+}
+
+function lessonsIn({ policy, prompt, continuations }: Datum, loss: Loss["type"]): Lesson[] {
+  return continuations.map(({ tokens, weights }) => {
+    const first = weights === undefined ? 0 : weights.findIndex((weight) => weight !== 0);
+    const seen = tokenizer.decode([...prompt, ...tokens.subarray(0, first)]);
+    return {
+      policy,
+      loss,
+      cue: seen.split(/\s+/).at(-1) ?? "",
+      written: tokenizer.decode(tokens.subarray(first)),
+    };
+  });
+}
+
+const nano = { model: { preset: "nano" } };
+const role = (policy: string, frozen = false) => ({ policy, prompt: "", maxTokens: 8, frozen });
+const team = (scout: ReturnType<typeof role>, planner: ReturnType<typeof role>) => ({
+  roles: { scout, planner },
+  phases: [["scout"], ["planner"]],
+  turns: 2,
+});
+const perRole = {
+  team: team(role("first"), role("second")),
+  policies: { first: nano, second: nano },
+  evaluation: { tasks: 2 },
+};
+
+async function lessonsOfRun(name: string, changes: Partial<RecipeInput>): Promise<readonly Lesson[]> {
+  const resolved = tinyRecipe(changes);
+  const engine = new Witness({ vocabularySize: resolved.environment.words.length + 6, endToken: 2 });
+  await train({ ...resolved, engine, directory: path.join(root, name) });
+  return engine.lessons;
+}
+
+/** The cues that each policy was trained on, by loss. */
+function cues(lessons: readonly Lesson[]): Record<string, string[]> {
+  const grouped = Map.groupBy(lessons, ({ policy, loss }) => `${policy} ${loss}`);
+  return Object.fromEntries(
+    [...grouped].map(([key, of]) => [key, [...new Set(of.map(({ cue }) => cue))].toSorted()]),
+  );
+}
+
+describe("what a policy is trained on, in both stages", () => {
+  test("a policy for each role: its own role's examples and actions alone", async () => {
+    const lessons = await lessonsOfRun("per-role", perRole);
+    expect(cues(lessons)).toEqual({
+      "first cross_entropy": ["route"],
+      "second cross_entropy": ["plan"],
+      "first ppo": ["route"],
+      "second ppo": ["plan"],
+    });
+    // A scout's example is a list of cells, a planner's has moves in it.
+    const taught = lessons.filter(({ loss }) => loss === "cross_entropy");
+    for (const { cue, written } of taught) expect(/up|down|left|right/.test(written)).toBe(cue === "plan");
+  });
+
+  test("a shared policy: everybody's", async () => {
+    expect(cues(await lessonsOfRun("shared", { evaluation: { tasks: 2 } }))).toEqual({
+      "shared cross_entropy": ["plan", "route"],
+      "shared ppo": ["plan", "route"],
+    });
+  });
+
+  test("a warm start of bases: everybody's first, then each its own", async () => {
+    const warmStart = { steps: 2, demonstrationsPerStep: 4, learningRate: 0.003, teach: "bases" as const };
+    expect(cues(await lessonsOfRun("bases", { ...perRole, warmStart }))).toEqual({
+      "nano cross_entropy": ["plan", "route"],
+      "first ppo": ["route"],
+      "second ppo": ["plan"],
+    });
+  });
+
+  test("a frozen role's actions train nobody, not even a policy that it shares with a role that learns", async () => {
+    const frozen = { ...perRole, team: team(role("first", true), role("second")), warmStart: undefined };
+    expect(cues(await lessonsOfRun("frozen", frozen))).toEqual({ "second ppo": ["plan"] });
+    const both = { ...frozen, team: team(role("one", true), role("one")), policies: { one: nano } };
+    expect(cues(await lessonsOfRun("half", both))).toEqual({ "one ppo": ["plan"] });
+  });
+
+  test("a single agent is a team of one", async () => {
+    const alone = {
+      team: { roles: { planner: role("solo") }, phases: [["planner"]], turns: 2 },
+      policies: { solo: nano },
+      algorithm: { name: "grpo", samples: 3 },
+      evaluation: { tasks: 2 },
+    };
+    const lessons = await lessonsOfRun("alone", alone);
+    expect(new Set(lessons.map(({ policy, cue }) => `${policy} ${cue}`))).toEqual(new Set(["solo plan"]));
+  });
+});
+
+function named(changes: Partial<RecipeInput>): Record<string, string[]> {
+  const { recipe } = tinyRecipe(changes);
+  return {
+    taught: [...taughtPolicies(recipe)],
+    learning: [...learningPolicies(recipe)],
+    trained: [...trainedPolicies(recipe)].toSorted(),
+  };
+}
+
+describe("which policies change", () => {
+  const own = { model: { path: "somewhere" } };
+  const frozenScout = { ...perRole, team: team(role("first", true), role("second")) };
+
+  test("a frozen preset is taught, and learns nothing more", () => {
+    const expected = { taught: ["first", "second"], learning: ["second"], trained: ["first", "second"] };
+    expect(named(frozenScout)).toEqual(expected);
+  });
+
+  test("a frozen model of the user's own is left alone, also where a compared team plays with it", () => {
+    const compare = { other: { roles: { planner: role("first") }, phases: [["planner"]], turns: 1 } };
+    const policies = { first: own, second: nano };
+    const changes = { ...frozenScout, policies, evaluation: { tasks: 2, compare } };
+    expect(named(changes)).toEqual({ taught: ["second"], learning: ["second"], trained: ["second"] });
+  });
+
+  test("a compared team's own policy is taught; of policies it shares, it adds nothing", () => {
+    const compare = { other: team(role("first"), role("third")) };
+    const policies = { first: nano, second: nano, third: nano };
+    const changes = { ...perRole, policies, evaluation: { tasks: 2, compare } };
+    expect(named(changes)["taught"]).toEqual(["first", "second", "third"]);
+    const { recipe, environment } = tinyRecipe(changes);
+    const teams = namedTeams(recipe, environment);
+    const policy = { tokenizer, maxLength: 512 };
+    const lessons = lessonsOf({ recipe, environment }, teams, {
+      first: policy,
+      second: policy,
+      third: policy,
+    });
+    const roles = lessons.teams.map((each) =>
+      each.roles.filter(lessons.isTaught).map(({ policy: name }) => name),
+    );
+    expect(roles).toEqual([["first", "second"], ["third"]]);
+  });
+
+  test("nothing changes where there is neither warm start nor reinforcement", () => {
+    const train0 = { steps: 0, tasksPerStep: 1, learningRate: 1 };
+    expect(named({ warmStart: undefined, train: train0 })["trained"]).toEqual([]);
+  });
+});
+
+test("a planner beside a frozen scout of the user's own is taught to read routes all the same", () => {
+  const { recipe, environment } = tinyRecipe({
+    ...perRole,
+    team: team(role("first", true), role("second")),
+    policies: { first: { model: { path: "somewhere" } }, second: nano },
+  });
+  const policy = { tokenizer, maxLength: 512 };
+  const policies = { first: policy, second: policy };
+  const lessons = lessonsOf({ recipe, environment }, namedTeams(recipe, environment), policies);
+  const data = Array.from({ length: 20 }, (_, index) => examplesOf(lessons, keyAt(rootKey(1), index))).flat();
+  expect(new Set(data.map((datum) => datum.policy))).toEqual(new Set(["second"]));
+  const prompts = data.flatMap(({ prompt, continuations }) =>
+    continuations.map(({ tokens }) => tokenizer.decode([...prompt, ...tokens])),
+  );
+  const reading = prompts.filter((prompt) => prompt.includes("scout"));
+  expect(reading.length).toBeGreaterThan(0.3 * prompts.length);
+  expect(reading.length).toBeLessThan(prompts.length);
+});
