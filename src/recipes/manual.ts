@@ -32,16 +32,54 @@ function manual(): string {
       `### Options of the environment \`${name}\`\n\n${summary}`,
       optionTable(options),
     ]),
-    ...Object.entries(algorithms).map(([name, { summary, source, options }]) => [
-      `### Options of the algorithm \`${name}\`\n\n${source}: ${summary}.`,
-      optionTable(options),
-    ]),
+    ["### Algorithms", algorithmTable(algorithms)],
+    ["### Options of algorithms", algorithmOptions(algorithms)],
   ];
   return sections.map(([title, table]) => `${title}\n\n${table}\n`).join("\n");
 }
 
 function optionTable(options: unknown): string {
   return options instanceof ZodType ? keyTable(jsonSchemaOf(options)) : "Its own check; see its source.";
+}
+
+type Algorithms = typeof builtInCatalog.algorithms;
+
+function algorithmTable(algorithms: Algorithms): string {
+  const rows = Object.entries(algorithms).map(
+    ([name, { summary, source }]) => `| \`${name}\` | ${summary} | ${source} |`,
+  );
+  return ["| name | what it does | source |", "|---|---|---|", ...rows].join("\n");
+}
+
+/** One table for all of them: an option that several rows share stands in it once, with the defaults that differ. */
+function algorithmOptions(algorithms: Algorithms): string {
+  const all = Object.entries(algorithms).flatMap(([name, { options }]) =>
+    rowsOf(jsonSchemaOf(options), "").map((row) => ({ name, row })),
+  );
+  const shared = Map.groupBy(all, ({ row: [key, value, , meaning] }) => [key, value, meaning].join("|"));
+  const byKey = [...shared.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  const rows = byKey.map((members) => {
+    const [key, value, , meaning] = members[0]?.row ?? [];
+    const names = members.map(({ name }) => name);
+    const of = names.length === Object.keys(algorithms).length ? "all" : names.join(", ");
+    return `| ${[key, value, defaultsOf(members), of, meaning].join(" | ")} |`;
+  });
+  return ["| key | value | default | of | meaning |", "|---|---|---|---|---|", ...rows].join("\n");
+}
+
+type Shared = readonly { readonly name: string; readonly row: Row }[];
+
+/** Without the closing quote: `kl` stands before `kl.where`. */
+function keyOf(members: Shared): string {
+  return members[0]?.row[0].slice(1, -1) ?? "";
+}
+
+/** "`8`", or "`0.2`; gspo: `0.0003`": the commonest default, then the others with their rows. */
+function defaultsOf(members: Shared): string {
+  const byDefault = [...Map.groupBy(members, ({ row }) => row[2])];
+  const [commonest, ...others] = byDefault.toSorted(([, a], [, b]) => b.length - a.length);
+  const exceptions = others.map(([value, rows]) => `${rows.map(({ name }) => name).join(", ")}: ${value}`);
+  return [commonest?.[0] ?? "", ...exceptions].join("; ");
 }
 
 function keyTable(schema: JsonSchema): string {

@@ -85,7 +85,7 @@ export const gspo = row(
 );
 
 export const rloo = row(
-  "RLOO, arXiv 2402.14740, the RLOO estimator",
+  "RLOO, arXiv 2402.14740",
   "N whole trajectories per task, each compared with the mean of the others",
   z.strictObject({ samples: option.samples(2), aggregation: option.aggregation("sequence-sum"), ...shared }),
   (options) => {
