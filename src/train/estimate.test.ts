@@ -2,6 +2,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { RecipeInput } from "../recipes/schema.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
@@ -38,6 +39,45 @@ test("samples follow from the algorithm, the team and the schedule", () => {
   expect(grpo.sampling.samples).toBe(3 * 4 * 12);
   const twice = tinyRecipe({ train: { steps: 4, tasksPerStep: 3, learningRate: 1, epochs: 2 } });
   expect(estimated(twice).training.samples).toBe(2 * atGrpo.sampling.samples);
+});
+
+const atOnce = (algorithm: RecipeInput["algorithm"]) =>
+  tinyRecipe({
+    algorithm,
+    team: {
+      roles: { scout: { policy: "shared", prompt: "" }, planner: { policy: "shared", prompt: "" } },
+      phases: [["scout", "planner"]],
+      turns: 2,
+    },
+  });
+
+test("in cross mode the tree grows by every pair, and each completion is sampled once", () => {
+  // 3 × 3 pairs after the first turn, from each of which both roles sample 3 again; 3 tasks × 4 steps.
+  const cross = estimated(atOnce({ name: "magrpo", samples: 3, joint: "cross" }));
+  expect(cross.sampling.samples).toBe((3 * 2 + 9 * 3 * 2) * 12);
+  const aligned = estimated(atOnce({ name: "magrpo", samples: 3 }));
+  expect(aligned.sampling.samples).toBe((3 * 2 + 3 * 3 * 2) * 12);
+});
+
+test("references are read once, critics once and then trained on in their own epochs", () => {
+  const plain = estimated(atOnce({ name: "ppo", samples: 2, critic: "role" }));
+  // Both take the tokens of training: 6 per parameter and token there, 2 + 6 for a critic, 2 for a reference.
+  expect(plain.judging.flops).toBeCloseTo((plain.training.flops * 8) / 6, 3);
+  const twice = estimated(atOnce({ name: "ppo", samples: 2, criticEpochs: 2, kl: { where: "reward" } }));
+  expect(twice.judging.flops).toBeCloseTo((plain.training.flops * (2 + 12 + 2)) / 6, 3);
+  expect(estimated(tinyRecipe()).judging.flops).toBe(0);
+  // A value per prompt needs one token of an action, and a central critic reads what both roles read.
+  const central = estimated(atOnce({ name: "maac", samples: 2 })).judging;
+  expect(central.actionTokens).toBe(central.samples);
+  expect(central.promptTokens).toBeCloseTo(plain.judging.promptTokens, 6);
+  // One policy of 1,000 parameters, two critics, a reference.
+  expect(twice.bytes).toEqual({ weights: 16_000 + 2 * 16_000 + 4000, checkpoint: 3 * 12_000 });
+});
+
+test("a number of tokens per step decides how many tasks are played", () => {
+  const one = estimated(tinyRecipe()).sampling.actionTokens / 12;
+  const train = { steps: 4, tasksPerStep: 3, learningRate: 1, tokensPerStep: Math.ceil(10.5 * one) };
+  expect(estimated(tinyRecipe({ train })).sampling.actionTokens).toBeCloseTo(4 * 11 * one, 3);
 });
 
 test("arithmetic is 2 per parameter and token forward, 6 in training, 4 for an adapter", () => {

@@ -14,6 +14,7 @@ const parts = [
   { key: "warmStart", title: "warm start", rate: "supervised" },
   { key: "sampling", title: "sampling", rate: "sampled" },
   { key: "training", title: "training", rate: "grouped" },
+  { key: "judging", title: "references, critics", rate: "grouped" },
   { key: "evaluation", title: "evaluation", rate: "sampled" },
 ] as const;
 
@@ -24,7 +25,7 @@ interface Part extends Work {
 
 export async function dryRun(resolved: ResolvedRecipe, json: boolean): Promise<void> {
   const calibration = await calibrate(resolved, namedTeams(resolved.recipe, resolved.environment));
-  const timed = parts.map((part) => timedPart(part, calibration));
+  const timed = parts.map((part) => timedPart(part, calibration)).filter(isShown);
   const seconds = timed.reduce((sum, part) => sum + part.seconds, 0);
   if (json) return printJson({ recipe: resolved.recipe, seconds, parts: timed, ...calibration });
   printLines([
@@ -38,9 +39,21 @@ export async function dryRun(resolved: ResolvedRecipe, json: boolean): Promise<v
 }
 
 function timedPart({ key, title, rate }: (typeof parts)[number], calibration: Calibration): Part {
-  const work = calibration.estimate[key];
-  const tokens = work.promptTokens + work.actionTokens;
-  return { title, ...work, seconds: tokens / calibration.tokensPerSecond[rate] };
+  const { [key]: work, training } = calibration.estimate;
+  const tokens = tokensOf(work);
+  // What judges reads forward for the most part: its arithmetic is taken to go at training's pace.
+  const share = key === "judging" ? work.flops / tokens / (training.flops / tokensOf(training)) : 1;
+  const seconds = tokens === 0 ? 0 : (share * tokens) / calibration.tokensPerSecond[rate];
+  return { title, ...work, seconds };
+}
+
+function tokensOf({ promptTokens, actionTokens }: Work): number {
+  return promptTokens + actionTokens;
+}
+
+/** Most recipes have neither references nor critics. */
+function isShown({ title, samples }: Part): boolean {
+  return samples > 0 || title !== "references, critics";
 }
 
 function policyLine({ name, parameters, trainable }: Calibration["policies"][number]): string {

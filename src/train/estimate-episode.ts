@@ -1,0 +1,122 @@
+/** What one episode of a team takes, at full length: sampling it, training on it, judging it. */
+import type { CriticTerm } from "../credit/algorithm.ts";
+import type { Environment } from "../environments/environment.ts";
+import { keyAt, rootKey } from "../random.ts";
+import type { SamplingScheme } from "../rollout/episode.ts";
+import { promptHistory } from "../rollout/prompts.ts";
+import { playerOf } from "../rollout/setting.ts";
+import type { Player as SeatedRole } from "../rollout/setting.ts";
+import { mean } from "../statistics.ts";
+import type { Role, Team } from "../teams/team.ts";
+import { add, forward, repeat, training, workOf } from "./estimate-work.ts";
+import type { Sizes, Work } from "./estimate-work.ts";
+
+/** Tasks by which lengths are measured. */
+export const measuredTasks = 16;
+
+interface RoleLength {
+  readonly role: Role;
+  readonly prompt: number;
+  readonly action: number;
+}
+
+/** A team with the lengths of its roles' prompts and actions. */
+export interface Player {
+  readonly team: Team;
+  readonly lengths: readonly RoleLength[];
+}
+
+/** What is sampled alike at several nodes of an episode: `count` actions of each role. */
+export interface Expansion {
+  readonly roles: readonly RoleLength[];
+  readonly count: number;
+  readonly nodes: number;
+  /** Tokens of the prompts of all roles of the phase, frozen ones too. */
+  readonly prompts: number;
+}
+
+/** One episode at full length: every node of every line that goes on is expanded. */
+export function expansionsOf(
+  { team, lengths }: Player,
+  { branch, keep, joint }: SamplingScheme,
+): Expansion[] {
+  const expansions: Expansion[] = [];
+  let nodes = 1;
+  for (let depth = 0; depth < team.turns * team.phases.length; depth++) {
+    const count = depth === 0 ? branch.root : branch.inner;
+    const phase = team.phases[depth % team.phases.length] ?? [];
+    const roles = lengths.filter((length) => phase.includes(length.role.name));
+    const prompts = roles.reduce((sum, { prompt }) => sum + prompt, 0);
+    expansions.push({ roles, count, nodes, prompts });
+    if (keep === "all") nodes *= joint === "cross" ? count ** roles.length : count;
+  }
+  return expansions;
+}
+
+export function learningOnly(expansions: readonly Expansion[]): Expansion[] {
+  return expansions.map((each) => ({ ...each, roles: each.roles.filter(({ role }) => !role.frozen) }));
+}
+
+export function samplingWork(expansions: readonly Expansion[], sizes: Sizes): Work {
+  return roleWork(expansions, (policy) => forward(sizes[policy]));
+}
+
+export function trainingWork(expansions: readonly Expansion[], sizes: Sizes): Work {
+  return roleWork(expansions, (policy) => training(sizes[policy]));
+}
+
+/** @param rate operations per token */
+function roleWork(expansions: readonly Expansion[], rate: (policy: string) => number): Work {
+  return add(
+    expansions.flatMap(({ roles, count, nodes }) =>
+      roles.map(({ role, prompt, action }) =>
+        repeat(workOf(count, prompt, count * action, rate(role.policy)), nodes),
+      ),
+    ),
+  );
+}
+
+/** Values once, then the critic's own epochs. A central critic reads the prompts of all roles of the phase once. */
+export function criticWork(
+  expansions: readonly Expansion[],
+  { scope, at, epochs }: CriticTerm,
+  sizes: Sizes,
+): Work {
+  const works = expansions.flatMap(({ roles, count, nodes, prompts }) =>
+    roles.map(({ role, prompt, action }) => {
+      const read = scope === "role" ? prompt : prompts / roles.length;
+      const size = sizes[role.policy];
+      const rate = forward(size) + epochs * training(size);
+      return repeat(workOf(count, read, count * (at === "prompt" ? 1 : action), rate), nodes);
+    }),
+  );
+  return add(works);
+}
+
+/** Tokens of each role's prompt at the start of a few tasks, and of a solver's action there. */
+export function lengthsOf(environment: Environment, team: Team, policies: Sizes): RoleLength[] {
+  return team.roles.map((role) => {
+    const player = playerOf({ environment, team, policies }, role.name);
+    const measured = Array.from({ length: measuredTasks }, (_, index) =>
+      lengthAtStart(environment, player, index),
+    );
+    return {
+      role,
+      prompt: mean(measured.map(({ prompt }) => prompt)),
+      action: mean(measured.map(({ action }) => action)),
+    };
+  });
+}
+
+function lengthAtStart(
+  environment: Environment,
+  player: SeatedRole,
+  index: number,
+): { prompt: number; action: number } {
+  const { role, tokenizer } = player;
+  const state = environment.start(environment.task("train", keyAt(rootKey(0), "estimate", index)));
+  const prompt = promptHistory(player, new Map(), environment.observe(state, role.seat), 0).tokens.length;
+  const solved = environment.solve?.(state, role.seat);
+  const action = solved === undefined ? role.maxTokens : tokenizer.encode(solved).length + 1;
+  return { prompt, action: Math.min(action, role.maxTokens) };
+}
