@@ -87,6 +87,11 @@ describe("troupe experiment", () => {
       const single = report.cells.find(({ row, seed }) => row === "single-agent" && seed === 1);
       expect(single?.numbers?.success).toBe(warm.table.find(({ team }) => team === "single-agent")?.success);
 
+      const list = await troupe(["runs", "--runs", "whole", "--json"], { cwd });
+      const runs = JSON.parse(list.stdout) as { status: string }[];
+      expect(runs.map(({ status }) => status)).toEqual(runs.map(() => "finished"));
+      expect((await troupe(["runs", "--runs", "."], { cwd })).stdout).toContain("no runs in .");
+
       const again = await run("whole");
       expect(again.code).toBe(0);
       expect(again.stdout).toContain("8 cells, all done");

@@ -1,8 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { TroupeError } from "../errors.ts";
+import type { JsonSchema } from "../recipes/shape.ts";
+import { jsonSchemaOf } from "../recipes/shape.ts";
+import { definitionSchema } from "./definition.ts";
 import type { Cell, EvaluationCell, TrainingCell } from "./grid.ts";
 import { expand, needsOf } from "./grid.ts";
 import type { Experiment } from "./load.ts";
@@ -30,14 +33,28 @@ function refusal(work: () => unknown): string {
   try {
     work();
   } catch (error) {
-    expect(error).toBeInstanceOf(TroupeError);
-    expect((error as TroupeError).code).toBe("bad_recipe");
-    return (error as TroupeError).message;
+    if (error instanceof TroupeError && error.code === "bad_recipe") return error.message;
+    throw error;
   }
   throw new Error("nothing was refused");
 }
 
+/** Every key that a file may have, at any depth. */
+function keysIn(schema: JsonSchema): string[] {
+  const below = typeof schema.additionalProperties === "object" ? [schema.additionalProperties] : [];
+  const own = Object.entries(schema.properties ?? {});
+  return [...own.flatMap(([key, inner]) => [key, ...keysIn(inner)]), ...below.flatMap(keysIn)];
+}
+
 describe("what a file may say", () => {
+  it("is in the manual, every key", () => {
+    const page = readFileSync(join(fixtures, "..", "..", "..", "docs", "experiments.md"), "utf8");
+    const missing = keysIn(jsonSchemaOf(definitionSchema)).filter(
+      (key) => !new RegExp(String.raw`[\x60.]${key}[\x60.]`).test(page),
+    );
+    expect(missing).toEqual([]);
+  });
+
   it.each([
     ["name: x\nsedes: [1]", "unknown key; did you mean `seeds`? Keys of an experiment: name, title"],
     [withRows("  a: { train: { form: b } }"), "rows.a.train.form: unknown key; did you mean `from`?"],
@@ -154,44 +171,48 @@ describe("the grid", () => {
   });
 });
 
+/** A row that begins with a warm start and changes something. */
+function warmed(change: string): string {
+  const shared = "shared: { warm: { changes: { train: { steps: 0 } } } }\n";
+  return withRows(`  a: { train: { from: warm, changes: ${change} } }`, shared);
+}
+
+/** By row. */
+function hashes(text: string): Record<string, string> {
+  return Object.fromEntries(expand(load(text), [1]).cells.map(({ row, hash }) => [row, hash]));
+}
+
 describe("a cell's fingerprint", () => {
-  const rows = (change: string) =>
-    withRows(
-      `  a: { train: { from: warm, changes: ${change} } }`,
-      "shared: { warm: { changes: { train: { steps: 0 } } } }\n",
-    );
-  const hashes = (text: string) =>
-    Object.fromEntries(expand(load(text), [1]).cells.map(({ row, hash }) => [row, hash]));
-  const plain = hashes(rows("{}"));
+  const plain = hashes(warmed("{}"));
 
   it("is that of the training alone", () => {
-    expect(hashes(rows("{ train: { steps: 7 } }"))["a"]).not.toBe(plain["a"]);
-    expect(hashes(rows("{ algorithm: { samples: 5 } }"))["a"]).not.toBe(plain["a"]);
-    expect(hashes(rows("{ evaluation: { every: 3 } }"))["a"]).not.toBe(plain["a"]);
+    expect(hashes(warmed("{ train: { steps: 7 } }"))["a"]).not.toBe(plain["a"]);
+    expect(hashes(warmed("{ algorithm: { samples: 5 } }"))["a"]).not.toBe(plain["a"]);
+    expect(hashes(warmed("{ evaluation: { every: 3 } }"))["a"]).not.toBe(plain["a"]);
     for (const silent of [
       "name: other",
       "description: x",
       "checkpoint: { every: 9 }",
       "warmStart: { steps: 1 }",
     ])
-      expect(hashes(rows(`{ ${silent} }`))).toEqual(plain);
+      expect(hashes(warmed(`{ ${silent} }`))).toEqual(plain);
   });
 
   it("changes with the training that it begins with, and with the seed", () => {
-    const longer = rows("{}").replace(
+    const longer = warmed("{}").replace(
       `recipe: ${small}`,
       `recipe: ${small}, changes: { warmStart: { steps: 41 } }`,
     );
     expect(hashes(longer)["warm"]).not.toBe(plain["warm"]);
     expect(hashes(longer)["a"]).not.toBe(plain["a"]);
-    const [, second] = expand(load(rows("{}")), [2]).cells;
+    const [, second] = expand(load(warmed("{}")), [2]).cells;
     expect(second?.hash).not.toBe(plain["a"]);
   });
 
   it("of a warm start does not change with the reinforcement that follows it", () => {
     const column =
       "changes: { train: { tasksPerStep: 5, minibatches: 2 }, evaluation: { every: 1 }, algorithm: { samples: 2 } }";
-    const other = hashes(rows("{}").replace(`recipe: ${small}`, `recipe: ${small}, ${column}`));
+    const other = hashes(warmed("{}").replace(`recipe: ${small}`, `recipe: ${small}, ${column}`));
     expect(other["warm"]).toBe(plain["warm"]);
     expect(other["a"]).not.toBe(plain["a"]);
   });

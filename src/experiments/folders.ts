@@ -12,13 +12,23 @@ export interface Folders {
   of(cell: Cell): string;
 }
 
+/** Evaluations of recombined policies are no runs, and stay out of the list of runs. */
+const evaluations = ".evaluations";
+
 export function foldersIn(root: string): Folders {
-  const found = new Map<string, string>();
-  for (const name of existsSync(root) ? readdirSync(root).toSorted() : []) {
+  const found = new Map([...cellsIn(root), ...cellsIn(join(root, evaluations))]);
+  const own = ({ kind, name, hash }: Cell) =>
+    join(root, ...(kind === "evaluate" ? [evaluations] : []), `${name}-${hash}`);
+  return { root, of: (cell) => found.get(cell.hash) ?? own(cell) };
+}
+
+/** Folders of cells by fingerprint. */
+function cellsIn(folder: string): (readonly [string, string])[] {
+  const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
+  return names.flatMap((name) => {
     const hash = /-([0-9a-f]{12})$/.exec(name)?.[1];
-    if (hash !== undefined && !found.has(hash)) found.set(hash, name);
-  }
-  return { root, of: (cell) => join(root, found.get(cell.hash) ?? `${cell.name}-${cell.hash}`) };
+    return hash === undefined ? [] : [[hash, join(folder, name)] as const];
+  });
 }
 
 /** What an evaluation of recombined policies leaves behind. */

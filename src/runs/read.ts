@@ -22,12 +22,30 @@ export interface RunSummary {
   readonly problem?: string;
 }
 
-/** The runs below a folder, by name. A folder that does not exist has none; damaged runs are listed as such. */
+/**
+ * The runs below a folder, by name. A folder that does not exist has none; damaged runs are listed as such, folders of
+ * further runs, such as those of experiments, are not.
+ */
 export async function listRuns(root: string): Promise<RunSummary[]> {
   const entries = await fs.readdir(root, { withFileTypes: true }).catch(() => []);
   const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
-  const names = folders.map((entry) => entry.name).toSorted();
+  const own = await Promise.all(
+    folders.map(async ({ name }) => ((await holdsRuns(path.join(root, name))) ? [] : [name])),
+  );
+  const names = own.flat().toSorted();
   return Promise.all(names.map((name) => summarizeRun(path.join(root, name))));
+}
+
+async function isRun(folder: string): Promise<boolean> {
+  return (await fs.stat(layoutOf(folder).recipe).catch(() => null)) !== null;
+}
+
+/** No run itself, but with runs in it. */
+async function holdsRuns(directory: string): Promise<boolean> {
+  if (await isRun(directory)) return false;
+  const inner = await fs.readdir(directory).catch(() => []);
+  const found = await Promise.all(inner.map((name) => isRun(path.join(directory, name))));
+  return found.includes(true);
 }
 
 export async function summarizeRun(directory: string): Promise<RunSummary> {

@@ -65,9 +65,12 @@ function barOf(summary: Summary, entry: Entry | undefined, title: string, y: num
   );
 }
 
+function flag(words: string): Markup {
+  return element("tspan", { class: "flag" }, words);
+}
+
 /** `2/3 seeds  97.1` where one is not done. */
 function valueText(success: Success | null, note: string): Child {
-  const flag = (words: string) => element("tspan", { class: "flag" }, words);
   if (success === null) return flag(note);
   const mean = text.perCent(success.mean);
   return note === "" ? mean : [flag(`${note.replace(" of ", "/")}  `), mean];
