@@ -182,3 +182,13 @@ test("without the weights that reinforcement began with, a run says what is miss
   await fs.rm(at("run/beginning"), { recursive: true });
   await expect(trainIn("run", resolved)).rejects.toThrow(/beginning is missing.*when reinforcement began/s);
 });
+
+test("prompts of several roles that do not fit a central critic are refused with what to do", async () => {
+  const role = { policy: "shared", prompt: "board ".repeat(2500), maxTokens: 8 };
+  const together = { scout: { ...role, seat: "scout" }, planner: { ...role, seat: "planner" } };
+  const team = { roles: together, phases: [["scout", "planner"]], turns: 1 };
+  const fits = recipeOf({ name: "iac", samples: 2 }, { team, warmStart: undefined });
+  await trainIn("fits", fits);
+  const central = recipeOf({ name: "maac", samples: 2 }, { team, warmStart: undefined });
+  await expect(trainIn("long", central)).rejects.toThrow(/central critic takes at most 4096.*per role/s);
+});

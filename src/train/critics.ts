@@ -7,6 +7,8 @@
 import path from "node:path";
 import type { CreditedAction, CriticTerm, Signals } from "../credit/algorithm.ts";
 import { criticData, criticLoss, criticName, valueQueries } from "../credit/critics/queries.ts";
+import type { Datum } from "../engines/engine.ts";
+import { TroupeError } from "../errors.ts";
 import { keyAt, seedOf } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Episode } from "../rollout/episode.ts";
@@ -62,13 +64,27 @@ export async function openCritics(
 
 /** The values that credit asks for. */
 export async function criticValues(
-  { engine, algorithm, cancel }: Session,
+  { engine, algorithm, policies, trained, cancel }: Session,
   episodes: readonly Episode[],
 ): Promise<NonNullable<Signals["values"]>> {
   const { data, read } = valueQueries(episodes, algorithm);
+  checkLengths(data, Math.min(...[...trained].map((name) => policies[name]?.maxLength ?? Infinity)));
   if (data.length === 0) return read([]);
   const { values = [] } = await engine.forward(data, cancel === undefined ? {} : { signal: cancel });
   return read(values);
+}
+
+/** What one role reads and writes fits its model; what a central critic reads of several roles may not. */
+function checkLengths(data: readonly Datum[], limit: number): void {
+  for (const { prompt, continuations } of data) {
+    const length = prompt.length + Math.max(...continuations.map(({ tokens }) => tokens.length));
+    if (length <= limit) continue;
+    throw new TroupeError(
+      "too_long",
+      `The prompts of the roles that act at once, one after the other, have ${length} tokens with an action, and the central ` +
+        `critic takes at most ${limit}. Use a critic per role (ppo, iac), shorter prompts or a model with a longer context.`,
+    );
+  }
 }
 
 /** Trains each critic towards the targets that credit gave, side by side. */

@@ -76,8 +76,8 @@ test("references are read once, critics once and then trained on in their own ep
 
 test("a number of tokens per step decides how many tasks are played", () => {
   const one = estimated(tinyRecipe()).sampling.actionTokens / 12;
-  const train = { steps: 4, tasksPerStep: 3, learningRate: 1, tokensPerStep: Math.ceil(10.5 * one) };
-  expect(estimated(tinyRecipe({ train })).sampling.actionTokens).toBeCloseTo(4 * 11 * one, 3);
+  const budget = { steps: 4, tasksPerStep: 3, learningRate: 1, tokensPerStep: Math.ceil(10.5 * one) };
+  expect(estimated(tinyRecipe({ train: budget })).sampling.actionTokens).toBeCloseTo(4 * 11 * one, 3);
 });
 
 test("arithmetic is 2 per parameter and token forward, 6 in training, 4 for an adapter", () => {
