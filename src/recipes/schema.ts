@@ -88,8 +88,8 @@ const train = z.strictObject({
   tokensPerStep: count
     .optional()
     .describe(
-      "Tokens sampled in a step at least: after tasksPerStep tasks, further ones are played until all roles together " +
-        "have written so many. Compares algorithms at equal samples; in place of the refills of dynamic sampling.",
+      "Tokens that all roles together sample in a step, on average over the steps so far: after tasksPerStep tasks, further " +
+        "ones are played until there are so many. Compares algorithms at equal samples; in place of the refills of dynamic sampling.",
     ),
   minibatches: count.default(1).describe("Optimizer steps made from one step's actions."),
   epochs: count.default(1).describe("Times a step's actions are trained on."),

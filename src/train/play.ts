@@ -18,14 +18,20 @@ export interface PlayedStep {
   readonly sampledTokens: number;
 }
 
-export async function playStep(session: Session, stageStep: number): Promise<PlayedStep> {
+/** @param sampledBefore tokens sampled in the steps before this one of the stage */
+export async function playStep(
+  session: Session,
+  stageStep: number,
+  sampledBefore: number,
+): Promise<PlayedStep> {
   const { dropUniform } = session.algorithm.selection;
+  const plan = planOf(session, stageStep, sampledBefore);
   const episodes: Episode[] = [];
   const kept: Episode[] = [];
   let [waves, tokens] = [0, 0];
   for (;;) {
     const played: Played = { waves, tasks: episodes.length, kept: kept.length, tokens };
-    const tasks = nextWave(planOf(session), played);
+    const tasks = nextWave(plan, played);
     if (tasks === 0) return { episodes, kept, waves, sampledTokens: tokens };
     const wave = await playWave(session, stageStep, episodes.length, tasks);
     waves += 1;
@@ -35,10 +41,12 @@ export async function playStep(session: Session, stageStep: number): Promise<Pla
   }
 }
 
-function planOf({ recipe, algorithm }: Session): WavePlan {
+/** Whole tasks overshoot; what one step sampled too much, the next ones sample less, so that runs end up level. */
+function planOf({ recipe, algorithm }: Session, stageStep: number, sampledBefore: number): WavePlan {
   const { tasksPerStep, tokensPerStep } = recipe.train;
   const { dropUniform, refills } = algorithm.selection;
-  return { tasksPerStep, tokensPerStep, refills: dropUniform ? refills : 0 };
+  const tokens = tokensPerStep === undefined ? undefined : stageStep * tokensPerStep - sampledBefore;
+  return { tasksPerStep, tokens, refills: dropUniform ? refills : 0 };
 }
 
 /** Tasks are numbered through a step, so that a task is the same whichever wave it falls into. */

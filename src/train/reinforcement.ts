@@ -35,7 +35,7 @@ export async function reinforcementStep(
   stageStep: number,
 ): Promise<ReinforcementRecord> {
   session.emit({ type: "phase", phase: "sampling" });
-  const sampling = await timed(() => playStep(session, stageStep));
+  const sampling = await timed(() => playStep(session, stageStep, companions.carried.sampledTokens));
   session.emit({ type: "phase", phase: "training" });
   const training = await timed(() => learn(session, companions, stageStep, sampling.value));
   const { credited, carried, policies, critics } = training.value;

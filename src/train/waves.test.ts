@@ -37,21 +37,21 @@ test("dropped tasks are replaced, as often as allowed", () => {
 
 test("later waves are sized by the tokens per task so far", () => {
   // 3 tasks of 10 tokens; 70 missing are 7 tasks.
-  expect(play({ tasksPerStep: 3, tokensPerStep: 100, refills: 0 }, [10])).toMatchObject({
+  expect(play({ tasksPerStep: 3, tokens: 100, refills: 0 }, [10])).toMatchObject({
     waves: [3, 7],
     played: { tokens: 100 },
   });
   // One wave holds enough.
-  expect(play({ tasksPerStep: 12, tokensPerStep: 100, refills: 0 }, [10]).waves).toEqual([12]);
+  expect(play({ tasksPerStep: 12, tokens: 100, refills: 0 }, [10]).waves).toEqual([12]);
 });
 
 test("a step ends with the tokens asked for, and waves grow no faster than is sound", () => {
   const lengths = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 30 });
   const counts = fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 20_000 }));
   fc.assert(
-    fc.property(lengths, counts, ([...tokens], [tasksPerStep, tokensPerStep]) => {
-      const { played, waves } = play({ tasksPerStep, tokensPerStep, refills: 0 }, tokens);
-      expect(played.tokens).toBeGreaterThanOrEqual(tokensPerStep);
+    fc.property(lengths, counts, ([...lengthsOf], [tasksPerStep, wanted]) => {
+      const { played, waves } = play({ tasksPerStep, tokens: wanted, refills: 0 }, lengthsOf);
+      expect(played.tokens).toBeGreaterThanOrEqual(wanted);
       // A wave never more than quadruples what was played, whatever the first tasks looked like.
       expect(played.tasks).toBeLessThanOrEqual(
         Math.max(tasksPerStep, 5 * (played.tasks - (waves.at(-1) ?? 0))),

@@ -5,9 +5,9 @@
 
 export interface WavePlan {
   readonly tasksPerStep: number;
-  /** Tokens a step samples at least; absent: as many as its tasks take. */
-  readonly tokensPerStep?: number | undefined;
-  /** Further waves that may replace dropped tasks. With tokensPerStep, the tokens decide instead. */
+  /** Tokens the step samples at least; absent: as many as its tasks take. */
+  readonly tokens?: number | undefined;
+  /** Further waves that may replace dropped tasks. With `tokens`, those decide instead. */
   readonly refills: number;
 }
 
@@ -26,7 +26,7 @@ const growth = 4;
 /** Tasks of the next wave; 0: the step is whole. The same play gives the same answer. */
 export function nextWave(plan: WavePlan, played: Played): number {
   if (played.waves === 0) return plan.tasksPerStep;
-  if (plan.tokensPerStep !== undefined) return tasksFor(plan.tokensPerStep - played.tokens, played);
+  if (plan.tokens !== undefined) return tasksFor(plan.tokens - played.tokens, played);
   return played.waves > plan.refills ? 0 : Math.max(0, plan.tasksPerStep - played.kept);
 }
 
