@@ -34,12 +34,13 @@ export function columnOf(size: number, placement: number): number {
   return (placement % (size + 1)) - 1;
 }
 
-/** The row of a queen that attacks the square from another row; undefined: there is none. */
-export function attacker(columns: readonly number[], row: number, column: number): number | undefined {
+/** The rows of the queens that attack the square from other rows. */
+export function attackers(columns: readonly number[], row: number, column: number): number[] {
+  const rows: number[] = [];
   for (let other = 0; other < columns.length; other++) {
     const at = columns[other] ?? -1;
     if (at < 0 || other === row) continue;
-    if (at === column || Math.abs(at - column) === Math.abs(other - row)) return other;
+    if (at === column || Math.abs(at - column) === Math.abs(other - row)) rows.push(other);
   }
-  return undefined;
+  return rows;
 }

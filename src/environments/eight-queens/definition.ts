@@ -41,7 +41,7 @@ function seatDescriptions({ size, plan }: QueensOptions): Record<Seat, SeatDescr
     `The board has ${size} rows and ${size} columns; in the end each row holds one queen, and no queen may stand in the ` +
     `column or on a diagonal of another. A square is a column letter and a row number: a1 is the top left one. c4 places ` +
     `a queen in column c of row 4, or moves the one that you placed there; x4 takes it off. The first queens are given and ` +
-    `stay. A queen that is attacked is refused, which ends a plan; "refused" names the last one.`;
+    `stay. A queen that is attacked is refused, which ends a plan and takes off the queens you placed that attack it; "refused" names the last one.`;
   const end = `End with one line that has only squares, like this: ${plan === "steps" ? "r4 c4 r5 a5" : "c4 a5"}`;
   const maxTokens = longestPlan(plan, size);
   return {

@@ -3,7 +3,7 @@ import type { Generator, Key } from "../../random.ts";
 import { childKey, drawInt, generatorOf, shuffled } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
 import { demonstrate, type Lesson } from "../placing/demonstrations.ts";
-import { attacker, boardOf, columnOf, columnsOf, letterOf, placementOf, rowOf } from "./board.ts";
+import { attackers, boardOf, columnOf, columnsOf, placementOf, rowOf } from "./board.ts";
 import { drawTask, type QueensTask } from "./generate.ts";
 import { writeObservation, writePlan } from "./notation.ts";
 import type { QueensOptions } from "./options.ts";
@@ -48,7 +48,11 @@ function lessonOf(options: QueensOptions, task: QueensTask, generator: Generator
       const right = Array.from(grid, (mark, row) => (mark === solution[row] ? mark : ".")).join("");
       return solvingPlan(task, grid, anyCompletion(task, right, generator));
     },
-    refused: (grid) => attackedSquare(task, grid, generator),
+    refused(grid) {
+      const open = squares(grid);
+      const square = open[drawInt(generator, Math.max(1, open.length))];
+      return square === undefined ? null : placementOf(size, ...square);
+    },
     changed(placement) {
       const steps = 1 + drawInt(generator, size - 1);
       const column = (columnOf(size, placement) + steps + size) % size;
@@ -75,23 +79,11 @@ function begunPosition(task: QueensTask, generator: Generator): string {
 /** A queen more, that nothing attacks and that leaves no solution; the same board where there is no such square. */
 function withMistake(task: QueensTask, grid: string, generator: Generator): string {
   const completions = completionsOf(task);
-  const free = squares(grid).filter(([row, column]) => attacker(columnsOf(grid), row, column) === undefined);
+  const free = squares(grid).filter(([row, column]) => attackers(columnsOf(grid), row, column).length === 0);
   const mistakes = free
     .map(([row, column]) => withQueen(grid, row, column))
     .filter((board) => !completions.some((solution) => contains(solution, board)));
   return mistakes[drawInt(generator, Math.max(1, mistakes.length))] ?? grid;
-}
-
-/** An attacked square of an open row: one of a solution that the right queens leave if there is any, else any. */
-function attackedSquare(task: QueensTask, grid: string, generator: Generator): number | null {
-  const { solution } = nearestCompletion(task, grid);
-  const attacked = squares(grid).filter(
-    ([row, column]) => attacker(columnsOf(grid), row, column) !== undefined,
-  );
-  const right = attacked.filter(([row, column]) => letterOf(column) === solution[row]);
-  const choice = right.length > 0 ? right : attacked;
-  const square = choice[drawInt(generator, Math.max(1, choice.length))];
-  return square === undefined ? null : placementOf(grid.length, ...square);
 }
 
 /** The squares of the open rows. */

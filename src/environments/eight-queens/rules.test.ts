@@ -21,7 +21,6 @@ describe("a queen", () => {
   it.each([
     ["in a column with another", "a5", "a5 is attacked from a1"],
     ["on a diagonal with another", "c3", "c3 is attacked from a1"],
-    ["beside one that was placed before", "g3", "g3 is attacked from f2"],
     ["in the row of a given one", "b1", "the queen of row 1 is given"],
     ["given, taken off", "x1", "the queen of row 1 is given"],
     ["off the board", "j2", "squares are a1 to h8; x1 takes row 1's queen off"],
@@ -29,6 +28,14 @@ describe("a queen", () => {
     const { state, rewards } = played(`f2 ${square} h3`);
     expect(state.grid).toBe("af......");
     expect(rewards["planner"]?.reason).toBe(reason);
+  });
+
+  it("that placed queens alone attack takes them off: one of them is wrong", () => {
+    const { state, rewards } = played("f2 h3 g4 c5");
+    expect(state.grid).toBe("af......");
+    expect(rewards["planner"]?.reason).toBe("g4 is attacked from h3, taken off too");
+    // a5 is attacked from the given queen: nothing else is in doubt.
+    expect(played("f2 h3 a5").state.grid).toBe("afh.....");
   });
 
   it("is paid for as long as a solution is left", () => {

@@ -1,7 +1,7 @@
 /** The rules of Eight Queens: where a queen may stand, and what a board is worth. */
 import { outside } from "../placing/read.ts";
 import type { Placed, PlacingGame, PlacingState } from "../placing/rules.ts";
-import { attacker, boardOf, columnOf, columnsOf, letterOf, rowOf } from "./board.ts";
+import { attackers, boardOf, columnOf, columnsOf, letterOf, rowOf } from "./board.ts";
 import type { QueensTask } from "./generate.ts";
 import { readQueens } from "./notation.ts";
 import { nearestCompletion } from "./solutions.ts";
@@ -26,7 +26,10 @@ function openRows(board: string): number {
   return open;
 }
 
-/** Places one after the other until one is refused, which ends the plan: refusals are not to be guessed by. */
+/**
+ * Places one after the other until one is refused, which ends the plan: refusals are not to be guessed by. Where placed
+ * queens alone attack it, one of them is wrong, and they are taken off too: a team is not stuck with a mistake.
+ */
 function place(task: QueensTask, grid: string, placements: readonly number[]): Placed {
   const columns = columnsOf(grid);
   let open = openRows(grid);
@@ -39,11 +42,13 @@ function place(task: QueensTask, grid: string, placements: readonly number[]): P
   });
   for (const placement of placements) {
     if (open === 0) return ended("went on after the solution", null);
-    const problem = refusal(task, columns, placement);
-    if (problem !== undefined) return ended(problem, placement === outside ? null : placement);
+    if (placement === outside) return ended(outsideProblem(task.size), null);
     const [row, column] = [rowOf(task.size, placement), columnOf(task.size, placement)];
     const old = columns[row] ?? -1;
     if (old === column) continue;
+    const refusal = refusalOf(task, columns, row, column);
+    for (const wrong of refusal?.takenOff ?? []) columns[wrong] = -1;
+    if (refusal !== undefined) return ended(refusal.problem, placement);
     open += (column < 0 ? 1 : 0) - (old < 0 ? 1 : 0);
     columns[row] = column;
     changes++;
@@ -51,18 +56,30 @@ function place(task: QueensTask, grid: string, placements: readonly number[]): P
   return ended(undefined, null);
 }
 
+function outsideProblem(size: number): string {
+  return `squares are a1 to ${letterOf(size - 1)}${size}; x1 takes row 1's queen off`;
+}
+
+interface Refusal {
+  readonly problem: string;
+  /** Rows. */
+  readonly takenOff: readonly number[];
+}
+
 /** Why a queen cannot be placed or taken off; undefined where it can. */
-function refusal(
-  { size, given }: QueensTask,
+function refusalOf(
+  { given }: QueensTask,
   columns: readonly number[],
-  placement: number,
-): string | undefined {
-  if (placement === outside)
-    return `squares are a1 to ${letterOf(size - 1)}${size}; x1 takes row 1's queen off`;
-  const [row, column] = [rowOf(size, placement), columnOf(size, placement)];
-  if (given[row] !== ".") return columns[row] === column ? undefined : `the queen of row ${row + 1} is given`;
+  row: number,
+  column: number,
+): Refusal | undefined {
+  if (given[row] !== ".") return { problem: `the queen of row ${row + 1} is given`, takenOff: [] };
   if (column < 0) return undefined;
-  const other = attacker(columns, row, column);
-  if (other === undefined) return undefined;
-  return `${letterOf(column)}${row + 1} is attacked from ${letterOf(columns[other] ?? 0)}${other + 1}`;
+  const attacking = attackers(columns, row, column);
+  if (attacking.length === 0) return undefined;
+  const nameOf = (other: number): string => `${letterOf(columns[other] ?? 0)}${other + 1}`;
+  const what = `${letterOf(column)}${row + 1} is attacked from`;
+  const fixed = attacking.find((other) => given[other] !== ".");
+  if (fixed !== undefined) return { problem: `${what} ${nameOf(fixed)}`, takenOff: [] };
+  return { problem: `${what} ${attacking.map(nameOf).join(" ")}, taken off too`, takenOff: attacking };
 }

@@ -1,5 +1,5 @@
 /** All full boards without two queens that attack each other: 4, 40, 92, 352 and 724 of sizes 6 to 10. */
-import { attacker, boardOf, columnsOf } from "./board.ts";
+import { attackers, boardOf, columnsOf } from "./board.ts";
 
 const known = new Map<number, readonly string[]>();
 
@@ -14,7 +14,7 @@ export function solutionsOf(size: number): readonly string[] {
 function fill(columns: readonly number[], size: number): number[][] {
   if (columns.length === size) return [[...columns]];
   return Array.from({ length: size }, (_, column) => column)
-    .filter((column) => attacker(columns, columns.length, column) === undefined)
+    .filter((column) => attackers(columns, columns.length, column).length === 0)
     .flatMap((column) => fill([...columns, column], size));
 }
 

@@ -19,9 +19,7 @@ export const demonstrationShape = {
     ),
   begun: share.default(0.5).describe("Share of the examples in which something has been placed already."),
   mistaken: share.default(0.1).describe("Share of the begun examples in which one placement is wrong."),
-  refused: share
-    .default(0.15)
-    .describe("Share of the examples that tell of a refused placement; all those with a wrong placement do."),
+  refused: share.default(0.15).describe("Share of the examples that tell of a refused placement."),
   alone: share.default(0.25).describe("Share of a team's planner examples that show no proposal."),
   wrongProposal: share
     .default(0.2)
@@ -36,7 +34,7 @@ export interface Lesson {
   position(kind: "given" | "begun" | "mistaken"): string;
   /** Solves it from there. */
   plan(grid: string): readonly number[];
-  /** A placement that the rules refuse there, a right one if something wrong stands in its way; null: none was found. */
+  /** A placement that may have been refused, where nothing stands now; null: there is none. */
   refused(grid: string): number | null;
   /** The placement with something else in its place. */
   changed(placement: number): number;
@@ -67,8 +65,7 @@ export function demonstrate(
   const begun = chance(shares.begun) ? (chance(shares.mistaken) ? "mistaken" : "begun") : "given";
   const grid = lesson.position(begun);
   const plan = brokenOff(shares.breakOff, lesson.plan(grid), generator);
-  // In play a mistake is noticed when it stands in the way of what is right.
-  const refused = begun === "mistaken" || chance(shares.refused) ? lesson.refused(grid) : null;
+  const refused = chance(shares.refused) ? lesson.refused(grid) : null;
   const seat: Seat = proposes ? "proposer" : "planner";
   const reads = team && !proposes && !chance(shares.alone);
   const wrong = reads && chance(shares.wrongProposal);

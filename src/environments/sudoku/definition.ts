@@ -43,7 +43,7 @@ function seatDescriptions({ size, plan }: SudokuOptions): Record<Seat, SeatDescr
     `The grid has ${size} rows, ${size} columns and boxes of ${boxRows} rows and ${boxColumns} columns; each holds the digits ` +
     `1 to ${size} once. A cell is a column letter and a row number: a1 is the top left cell, b1 is to the right of it. ` +
     `b1=2 says that 2 stands in b1. Clues cannot be changed; "filled" was entered before and may be wrong: b1=0 empties ` +
-    `b1 again. An entry that clashes ends a plan; "refused" names the last one that did.`;
+    `b1 again. An entry that clashes ends a plan, and takes the entries it clashes with off; "refused" names the last one that did.`;
   const end = `End with one line that has only entries, like this: ${plan === "steps" ? "b1 b1=2 d1 d1=4" : "b1=2 d1=4"}`;
   const maxTokens = longestPlan(plan, size);
   return {

@@ -36,7 +36,11 @@ function lessonOf(options: SudokuOptions, task: SudokuTask, generator: Generator
       return gridOf(kind === "begun" ? begun : withMistake(task, begun, generator));
     },
     plan: (grid) => solvingPlan(task, grid, order),
-    refused: (grid) => clashingEntry(task, grid, generator),
+    refused(grid) {
+      const cells = Array.from(grid, (_, cell) => cell).filter((cell) => grid[cell] === ".");
+      const cell = cells[drawInt(generator, Math.max(1, cells.length))];
+      return cell === undefined ? null : entryOf(size, cell, 1 + drawInt(generator, size));
+    },
     changed(entry) {
       const steps = 1 + drawInt(generator, size - 1);
       return entryOf(size, cellOf(size, entry), ((digitOf(size, entry) - 1 + steps + size) % size) + 1);
@@ -66,18 +70,6 @@ function withMistake({ size, solution }: SudokuTask, digits: Uint8Array, generat
   const changed = digits.slice();
   if (cell >= 0) changed[cell] = digit;
   return changed;
-}
-
-/** An entry of an open cell that clashes: one of the solution if there is any, else a wrong one. */
-function clashingEntry({ size, solution }: SudokuTask, grid: string, generator: Generator): number | null {
-  const candidates = candidateSets(layoutOf(size), digitsOf(grid));
-  const clashing = allEntries(size).filter(
-    ([cell, digit]) => grid[cell] === "." && !isCandidate(candidates, cell, digit),
-  );
-  const right = clashing.filter(([cell, digit]) => String(digit) === solution[cell]);
-  const choice = right.length > 0 ? right : clashing;
-  const [cell, digit] = choice[drawInt(generator, Math.max(1, choice.length))] ?? [-1, 0];
-  return cell < 0 ? null : entryOf(size, cell, digit);
 }
 
 function allEntries(size: number): (readonly [cell: number, digit: number])[] {

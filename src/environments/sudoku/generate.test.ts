@@ -29,9 +29,9 @@ it("every number of clues is as likely as another", () => {
     const count = clues.replaceAll(".", "").length;
     counts.set(count, (counts.get(count) ?? 0) + 1);
   }
-  expect([...counts.keys()].toSorted((a, b) => a - b)).toEqual([4, 5, 6, 7, 8]);
-  // 400 each, with a standard error of 18.
-  for (const count of counts.values()) expect(Math.abs(count - 400)).toBeLessThan(90);
+  expect([...counts.keys()].toSorted((a, b) => a - b)).toEqual([5, 6, 7, 8]);
+  // 500 each, with a standard error of 19.
+  for (const count of counts.values()) expect(Math.abs(count - 500)).toBeLessThan(90);
 });
 
 it("solutions are counted as a plain search over all fillings of a small grid counts them", () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { clueRange, sudokuOptions } from "./options.ts";
 
-it("the defaults are grids of 4 with 4 to 8 clues", () => {
+it("the defaults are grids of 4 with 5 to 8 clues", () => {
   const options = sudokuOptions.parse({});
   expect(options).toMatchObject({ size: 4, plan: "entries" });
-  expect(clueRange(4, options.clues)).toEqual({ least: 4, most: 8 });
+  expect(clueRange(4, options.clues)).toEqual({ least: 5, most: 8 });
 });
 
 it("clues have defaults that fit the size, and what is given", () => {

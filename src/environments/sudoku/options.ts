@@ -4,9 +4,12 @@ import { demonstrationShape } from "../placing/demonstrations.ts";
 import { type Size, sizes } from "./layout.ts";
 import { planNotations } from "./notation.ts";
 
-/** The fewest clues that puzzles with one solution have and that a random draw finds; the clues of a common puzzle. */
+/**
+ * The fewest clues that puzzles with one solution have and that a random draw finds; the clues of a common puzzle. Of 4×4
+ * puzzles with four clues there are 13 but for symmetry, too few to hold some out: they are no default.
+ */
 const cluesBySize: Readonly<Record<Size, { fewest: number; least: number; most: number }>> = {
-  4: { fewest: 4, least: 4, most: 8 },
+  4: { fewest: 4, least: 5, most: 8 },
   6: { fewest: 9, least: 12, most: 18 },
   9: { fewest: 24, least: 30, most: 40 },
 };
@@ -19,7 +22,7 @@ export const sudokuOptions = z
       .describe("Rows, columns and digits: 4 (boxes of 2×2), 6 (2 rows × 3 columns) or 9 (3×3)."),
     clues: z
       .strictObject({
-        least: z.int().optional().describe("Fewest; default 4, 12 or 30 by the size."),
+        least: z.int().optional().describe("Fewest; default 5, 12 or 30 by the size."),
         most: z.int().optional().describe("Most; default 8, 18 or 40 by the size."),
       })
       .prefault({})

@@ -40,6 +40,17 @@ describe("an entry", () => {
     expect(rewards["planner"]?.reason).toBe(reason);
   });
 
+  it("that clashes with entries alone takes them off: one of the two is wrong", () => {
+    const wrong = played("b1=3 c2=1").state;
+    expect(wrong.grid).toBe("13...41..14...2.");
+    const { state, rewards } = played("d1=4 c1=3 d2=2", wrong);
+    expect(state.grid).toBe("1..4.41..14...2.");
+    expect(rewards["planner"]?.reason).toBe("c1=3 clashes with b1, taken off too");
+    expect(environment.observe(state, "planner")).toContain("\nrefused c1=3\nopen b1 c1 ");
+    // c1=1 clashes with an entry (c2) and with a clue (a1): there is no doubt which of them is wrong.
+    expect(played("c1=1", wrong).state.grid).toBe(wrong.grid);
+  });
+
   it("never changes a clue, whatever is written", () => {
     const { state } = played("a1=1 a1=1 b2=4 b1=2");
     expect(state.grid).toBe("12...4...14...2.");

@@ -34,7 +34,10 @@ function valueOf({ clues, solution }: SudokuTask, grid: string): number {
   return value;
 }
 
-/** Enters one after the other until one is refused, which ends the plan: refusals are not to be guessed by. */
+/**
+ * Enters one after the other until one is refused, which ends the plan: refusals are not to be guessed by. Where it
+ * clashes with entries alone, one of them is wrong, and they are taken off too: a team is not stuck with a mistake.
+ */
 function enter(task: SudokuTask, grid: string, entries: readonly number[]): Placed {
   const { size, solution } = task;
   const digits = digitsOf(grid);
@@ -48,11 +51,13 @@ function enter(task: SudokuTask, grid: string, entries: readonly number[]): Plac
   });
   for (const entry of entries) {
     if (open === 0 && gridOf(digits) === solution) return ended("went on after the solution", null);
-    const problem = refusal(task, digits, entry);
-    if (problem !== undefined) return ended(problem, entry === outside ? null : entry);
-    const cell = cellOf(size, entry);
-    const [old, digit] = [digits[cell] ?? 0, digitOf(size, entry)];
+    if (entry === outside) return ended(outsideProblem(size), null);
+    const [cell, digit] = [cellOf(size, entry), digitOf(size, entry)];
+    const old = digits[cell] ?? 0;
     if (old === digit) continue;
+    const refusal = refusalOf(task, digits, cell, digit);
+    for (const wrong of refusal?.takenOff ?? []) digits[wrong] = 0;
+    if (refusal !== undefined) return ended(refusal.problem, entry);
     open += (digit === 0 ? 1 : 0) - (old === 0 ? 1 : 0);
     digits[cell] = digit;
     changes++;
@@ -60,16 +65,30 @@ function enter(task: SudokuTask, grid: string, entries: readonly number[]): Plac
   return ended(undefined, null);
 }
 
-/** Why an entry cannot be made; undefined where it can. */
-function refusal({ size, clues }: SudokuTask, digits: Uint8Array, entry: number): string | undefined {
+function outsideProblem(size: number): string {
+  return `cells are a1 to ${layoutOf(size).names.at(-1)}, digits 1 to ${size}, 0 empties`;
+}
+
+interface Refusal {
+  readonly problem: string;
+  readonly takenOff: readonly number[];
+}
+
+/** Why the digit cannot stand in the cell; undefined where it can. */
+function refusalOf(
+  { size, clues }: SudokuTask,
+  digits: Uint8Array,
+  cell: number,
+  digit: number,
+): Refusal | undefined {
   const { names, peers } = layoutOf(size);
-  if (entry === outside) return `cells are a1 to ${names.at(-1)}, digits 1 to ${size}, 0 empties`;
-  const cell = cellOf(size, entry);
-  const digit = digitOf(size, entry);
-  if (clues[cell] !== ".") return digits[cell] === digit ? undefined : `${names[cell]} is a clue`;
+  if (clues[cell] !== ".") return { problem: `${names[cell]} is a clue`, takenOff: [] };
   if (digit === 0) return undefined;
-  for (const peer of peers[cell] ?? []) {
-    if (digits[peer] === digit) return `${names[cell]}=${digit} clashes with ${names[peer]}`;
-  }
-  return undefined;
+  const clashing = (peers[cell] ?? []).filter((peer) => digits[peer] === digit);
+  if (clashing.length === 0) return undefined;
+  const clue = clashing.find((peer) => clues[peer] !== ".");
+  const what = `${names[cell]}=${digit} clashes with`;
+  if (clue !== undefined) return { problem: `${what} ${names[clue]}`, takenOff: [] };
+  const taken = clashing.map((peer) => names[peer]).join(" ");
+  return { problem: `${what} ${taken}, taken off too`, takenOff: clashing };
 }

@@ -24,7 +24,7 @@ export function sudokuEnvironment(options: object = {}): Environment<SudokuTask,
 }
 
 export const usualClues: Readonly<Record<Size, { least: number; most: number }>> = {
-  4: { least: 4, most: 8 },
+  4: { least: 5, most: 8 },
   6: { least: 12, most: 18 },
   9: { least: 30, most: 40 },
 };
