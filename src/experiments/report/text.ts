@@ -97,8 +97,9 @@ export function costCells(cost: Cost): readonly string[] {
 }
 
 export const costLegend =
-  "Per run, the mean over seeds. Updates: optimizer steps of a policy. Tokens sampled in training; those of evaluations " +
-  "are not counted. Tokens trained are those of all policies together. Time includes evaluations.";
+  "Per run, the mean over seeds. Updates: optimizer steps of a policy; where no action of a batch was better or worse than " +
+  "those it is compared with, none is made. Tokens sampled in training; those of evaluations are not counted. Tokens " +
+  "trained are those of all policies together. Time includes evaluations.";
 
 /** What the whole took, in one line. */
 export function spentText(record: ReportRecord): string {
