@@ -1,6 +1,6 @@
 /** Whether the models that a recipe's policies begin from are there. */
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Catalog } from "./catalog.ts";
 import type { Refusal } from "./check.ts";
 import { hintAt } from "./mistakes.ts";
@@ -45,7 +45,8 @@ function baseOf(directory: string): string {
 /** Of a run or a checkpoint, what was probably meant: a policy's directory, of the newest checkpoint. */
 function modelBelow(directory: string): string | undefined {
   const patterns = ["*/config.json", "checkpoints/step-*/*/config.json"];
-  const models = patterns.flatMap((pattern) => globSync(pattern, { cwd: directory })).map(dirname);
+  const found = patterns.flatMap((pattern) => globSync(pattern, { cwd: directory })).map(dirname);
+  const models = found.filter((model) => !/^critic($|-)/.test(basename(model)));
   const [newest] = models.toSorted((a, b) => stepOf(b) - stepOf(a) || a.localeCompare(b));
   return newest === undefined ? undefined : join(directory, newest);
 }

@@ -268,7 +268,7 @@ describe("impossible combinations", () => {
     ["policies.shared.model={preset: null, path: .}", "no config.json in ."],
     [
       "policies.shared.model={preset: null, path: tests/fixtures/models}",
-      "a model in it is tests/fixtures/models/llama",
+      "no config.json in tests/fixtures/models; a model in it is tests/fixtures/models/",
     ],
     [
       "policies.shared.model={preset: null, path: tests/fixtures/models/lora}",
