@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { distancesTo, isFree, unreachable } from "./board.ts";
-import { cellNames, moveBetween, neighbourTable } from "./cells.ts";
+import { cellNames, moveBetween, neighbourTable } from "../grid/cells.ts";
 import { anyTask, taskOf } from "./test-boards.ts";
 
 describe("cells", () => {

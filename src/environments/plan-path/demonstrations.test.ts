@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { childKey, rootKey } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
-import { cellsByName } from "./cells.ts";
+import { cellsByName } from "../grid/cells.ts";
 import type { PathState } from "./rules.ts";
 import { pathEnvironment } from "./test-boards.ts";
 

@@ -3,7 +3,7 @@ import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
 import { type Board, isFree } from "./board.ts";
-import { neighbourTable } from "./cells.ts";
+import { neighbourTable } from "../grid/cells.ts";
 import { drawTask, drawTasksOn, type PathTask } from "./generate.ts";
 import { type Scene, writeObservation, writePlan, writeRoute } from "./notation.ts";
 import type { PathOptions } from "./options.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { childKey, rootKey } from "../../random.ts";
 import type { ActionReward } from "../environment.ts";
 import { distancesTo } from "./board.ts";
-import { cellNames, moveWords, neighbourTable } from "./cells.ts";
+import { cellNames, moveWords, neighbourTable } from "../grid/cells.ts";
 import type { PathTask } from "./generate.ts";
 import type { PathState } from "./rules.ts";
 import { anyMoves, anyTask, pathEnvironment, taskOf } from "./test-boards.ts";

@@ -8,7 +8,7 @@ import {
   writePlan,
   writeRoute,
 } from "./notation.ts";
-import { readCells, readMoves } from "./parse.ts";
+import { readCells, readMoves } from "../grid/read.ts";
 import { canonicalPath } from "./solver.ts";
 import { anyTask, taskOf } from "./test-boards.ts";
 

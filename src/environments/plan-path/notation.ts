@@ -3,7 +3,7 @@
  * word-level tokenizer gives one token for each. Everything about the wording is in this file.
  */
 import { type Board, isFree } from "./board.ts";
-import { cellNames, moveWords } from "./cells.ts";
+import { cellNames, moveWords } from "../grid/cells.ts";
 
 /** `list`: the walls by name; `grid`: rows of "." and "#"; `named-grid`: rows of names, "#" at walls. */
 export const boardNotations = ["list", "grid", "named-grid"] as const;

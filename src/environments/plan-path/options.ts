@@ -1,6 +1,6 @@
 /** The options of Plan-Path in a recipe; the defaults are the paper's boards. */
 import { z } from "zod";
-import { largestSize } from "./cells.ts";
+import { largestSize } from "../grid/cells.ts";
 import { boardNotations, planNotations } from "./notation.ts";
 
 const share = z.number().min(0).max(1);

@@ -2,10 +2,10 @@
 import { TroupeError } from "../../errors.ts";
 import type { ActionReward, Outcome, StepResult } from "../environment.ts";
 import { type Board, distancesTo, isFree } from "./board.ts";
-import { cellNames, moveBetween, moveWords, neighbourTable } from "./cells.ts";
+import { cellNames, moveBetween, moveWords, neighbourTable } from "../grid/cells.ts";
 import type { PathTask } from "./generate.ts";
 import type { Notation } from "./notation.ts";
-import { readCells, readMoves } from "./parse.ts";
+import { readCells, readMoves } from "../grid/read.ts";
 import { noReward, rewardOf } from "./rewards.ts";
 
 export type Seat = "scout" | "planner";

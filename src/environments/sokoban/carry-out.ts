@@ -1,5 +1,5 @@
 /** Carries out a plan or a proposal, until the room is solved or until the first move that is not possible. */
-import { cellNames, moveWords, neighbourTable } from "../plan-path/cells.ts";
+import { cellNames, moveWords, neighbourTable } from "../grid/cells.ts";
 import { isSolved, moveOnce, type Position } from "./pushing.ts";
 import type { Room } from "./room.ts";
 import type { Push } from "./solver.ts";

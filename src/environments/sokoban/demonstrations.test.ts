@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { childKey, rootKey } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
-import { cellsByName } from "../plan-path/cells.ts";
+import { cellsByName } from "../grid/cells.ts";
 import { movesLeft } from "./positions.ts";
 import type { SokobanState } from "./rules.ts";
 import { sokobanEnvironment } from "./test-rooms.ts";

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ActionReward } from "../environment.ts";
-import { moveWords } from "../plan-path/cells.ts";
+import { moveWords } from "../grid/cells.ts";
 import { writeProposal } from "./notation.ts";
 import { movesLeft } from "./positions.ts";
 import { moveOnce, onGoals, type Position } from "./pushing.ts";

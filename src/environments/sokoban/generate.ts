@@ -7,7 +7,7 @@ import { TroupeError } from "../../errors.ts";
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
 import type { Split } from "../environment.ts";
-import { neighbourTable } from "../plan-path/cells.ts";
+import { neighbourTable } from "../grid/cells.ts";
 import { decode, reachedPositions } from "./positions.ts";
 import type { Room } from "./room.ts";
 import { splitOf } from "./split.ts";

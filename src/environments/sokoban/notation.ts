@@ -2,7 +2,7 @@
  * How rooms, proposals and plans are written for a model: words with single spaces or line ends between them, so that a
  * word-level tokenizer gives one token for each. Everything about the wording is in this file.
  */
-import { cellNames, moveWords, neighbourTable } from "../plan-path/cells.ts";
+import { cellNames, moveWords, neighbourTable } from "../grid/cells.ts";
 import type { Position } from "./pushing.ts";
 import { isWall, type Room } from "./room.ts";
 import type { Push, Step } from "./solver.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cellsByName } from "../plan-path/cells.ts";
+import { cellsByName } from "../grid/cells.ts";
 import { writeProposal } from "./notation.ts";
 import { readPushes } from "./parse.ts";
 

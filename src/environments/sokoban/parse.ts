@@ -1,5 +1,5 @@
 /** Reads the pushes that a proposer wrote. Total: it never throws, and reads a bounded part of a text. */
-import { cellsByName, moveWords } from "../plan-path/cells.ts";
+import { cellsByName, moveWords } from "../grid/cells.ts";
 import type { Push } from "./solver.ts";
 
 export interface ReadPushes {

@@ -1,5 +1,5 @@
 /** One move of the player: a step, or a push if a box stands in the way. Cells, not places. */
-import { cellNames, moveWords, neighbourTable } from "../plan-path/cells.ts";
+import { cellNames, moveWords, neighbourTable } from "../grid/cells.ts";
 import { isWall, type Room } from "./room.ts";
 
 export interface Position {

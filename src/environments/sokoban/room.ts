@@ -1,5 +1,5 @@
 /** A room: walls and goals. Its floor is numbered once, so that searches work on small arrays. */
-import { neighbourTable } from "../plan-path/cells.ts";
+import { neighbourTable } from "../grid/cells.ts";
 
 /** A type and not an interface, because only types are assignable to Json. */
 export type Room = {

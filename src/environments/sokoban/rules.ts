@@ -1,7 +1,7 @@
 /** The rules of Sokoban: what an action does to a state. */
 import { TroupeError } from "../../errors.ts";
 import type { ActionReward, Outcome, StepResult } from "../environment.ts";
-import { readMoves } from "../plan-path/parse.ts";
+import { readMoves } from "../grid/read.ts";
 import { carryOut, followPushes, type Played } from "./carry-out.ts";
 import type { SokobanTask } from "./generate.ts";
 import { longestSolution } from "./generate.ts";

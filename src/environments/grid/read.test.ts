@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cellNames, moveWords } from "./cells.ts";
-import { readCells, readMoves } from "./parse.ts";
+import { readCells, readMoves } from "./read.ts";
 
 function moves(text: string): string {
   return readMoves(text, 10, false)
