@@ -1,12 +1,12 @@
 /** Blocksworld: a team stacks blocks as a goal says (named in the repository of AT-GRPO, arXiv 2510.11062). */
-import { TroupeError } from "../../errors.ts";
 import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
+import { type Seat, seatOf } from "../planning/seats.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { type BlocksTask, drawTask, longestPlan } from "./generate.ts";
 import { notationWords, writeObservation, writeOrder, writePlan } from "./notation.ts";
 import { blocksOptions, type BlocksworldOptions } from "./options.ts";
 import { renderState } from "./render.ts";
-import { type BlocksState, endTurn, isSeat, outcomeOf, type Seat, startState, stepState } from "./rules.ts";
+import { type BlocksState, endTurn, outcomeOf, startState, stepState } from "./rules.ts";
 import { canonicalPlan } from "./solver.ts";
 
 export const blocksworld: EnvironmentDefinition<BlocksworldOptions> = {
@@ -23,7 +23,7 @@ export function createBlocksworld(options: BlocksworldOptions): Environment<Bloc
     words: notationWords(options.blocks),
     task: (split, key) => drawTask(options, split, key),
     start: startState,
-    observe: (state, seat) => writeObservation(known(seat), state),
+    observe: (state, seat) => writeObservation(seatOf(blocksworld.name, seat), state),
     step: stepState,
     endTurn,
     outcome: outcomeOf,
@@ -31,7 +31,9 @@ export function createBlocksworld(options: BlocksworldOptions): Environment<Bloc
     render: renderState,
     solve(state, seat) {
       const plan = canonicalPlan(state.on, state.goal);
-      return known(seat) === "proposer" ? writeOrder(plan.map(({ block }) => block)) : writePlan(plan);
+      return seatOf(blocksworld.name, seat) === "proposer"
+        ? writeOrder(plan.map(({ block }) => block))
+        : writePlan(plan);
     },
   };
 }
@@ -57,9 +59,4 @@ function seatDescriptions({ blocks }: BlocksworldOptions): Record<Seat, SeatDesc
       maxTokens: 3 * longestPlan(blocks),
     },
   };
-}
-
-function known(seat: string): Seat {
-  if (isSeat(seat)) return seat;
-  throw new TroupeError("bad_arguments", `blocksworld has no seat "${seat}"; it has proposer and planner`);
 }

@@ -2,6 +2,7 @@
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf, shuffled } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
+import { brokenOff, drawSeat } from "../planning/demonstrations.ts";
 import { type BlocksTask, drawStarts, drawTask } from "./generate.ts";
 import { type Scene, writeObservation, writeOrder, writePlan } from "./notation.ts";
 import type { BlocksworldOptions } from "./options.ts";
@@ -30,12 +31,12 @@ function demonstrateTask(
   seats: readonly string[],
   generator: Generator,
 ): Demonstration {
-  const team = seats.includes("proposer") && seats.includes("planner");
-  const proposes = team ? drawFloat(generator) < options.demonstrations.proposer : seats.includes("proposer");
+  const { proposer, breakOff } = options.demonstrations;
+  const { seat, team } = drawSeat(seats, proposer, generator);
   const best = randomPlan(task.on, task.goal, generator);
   const scene = { ...task, failed: failedBefore(options, task, generator), order: null };
-  const shown = brokenOff(options, best, generator);
-  if (proposes) return example("proposer", scene, writeOrder(blocksOf(shown)));
+  const shown = brokenOff(breakOff, best, generator);
+  if (seat === "proposer") return example("proposer", scene, writeOrder(blocksOf(shown)));
   const order = team ? seenOrder(options, task, best, generator) : null;
   return example("planner", { ...scene, order }, writePlan(shown));
 }
@@ -46,17 +47,6 @@ function example(seat: "proposer" | "planner", scene: Scene, action: string): De
 
 function blocksOf(moves: readonly Move[]): number[] {
   return moves.map(({ block }) => block);
-}
-
-/** A beginning: after each move but the last it breaks off with the probability asked for. */
-function brokenOff(
-  { demonstrations }: BlocksworldOptions,
-  moves: readonly Move[],
-  generator: Generator,
-): readonly Move[] {
-  let kept = 1;
-  while (kept < moves.length && drawFloat(generator) >= demonstrations.breakOff) kept++;
-  return moves.slice(0, kept);
 }
 
 /** As if a plan had just ended at a move that cannot be made. */
@@ -77,10 +67,10 @@ function seenOrder(
   best: readonly Move[],
   generator: Generator,
 ): readonly number[] | null {
-  const { alone, wrongProposal } = options.demonstrations;
+  const { alone, wrongProposal, breakOff } = options.demonstrations;
   const chance = drawFloat(generator);
   if (chance < alone) return null;
-  if (chance >= alone + (1 - alone) * wrongProposal) return blocksOf(brokenOff(options, best, generator));
+  if (chance >= alone + (1 - alone) * wrongProposal) return blocksOf(brokenOff(breakOff, best, generator));
   const blocks = shuffled(generator, [...on.keys()]);
   return blocks.slice(0, drawInt(generator, blocks.length + 1));
 }

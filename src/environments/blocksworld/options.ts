@@ -1,8 +1,7 @@
 /** The options of Blocksworld in a recipe. */
 import { z } from "zod";
+import { aloneShare, proposerShare, share, wrongProposalShare } from "../planning/demonstrations.ts";
 import { mostBlocks } from "./space.ts";
-
-const share = z.number().min(0).max(1);
 
 export const blocksOptions = z.strictObject({
   blocks: z.int().min(3).max(mostBlocks).default(5).describe("Blocks on the table."),
@@ -20,9 +19,7 @@ export const blocksOptions = z.strictObject({
         .min(1)
         .default(1)
         .describe("Starts demonstrated for one goal; an engine computes a shared prompt once."),
-      proposer: share
-        .default(0.5)
-        .describe("Share of a team's examples that are the proposer's; the others are the planner's."),
+      proposer: proposerShare,
       breakOff: share
         .default(0)
         .describe(
@@ -31,10 +28,8 @@ export const blocksOptions = z.strictObject({
       failed: share
         .default(0.1)
         .describe("Share of the examples that tell of a move that could not be made."),
-      alone: share.default(0.25).describe("Share of a team's planner examples that show no proposal."),
-      wrongProposal: share
-        .default(0.1)
-        .describe("Share of the planner examples with a proposal that show a wrong one."),
+      alone: aloneShare,
+      wrongProposal: wrongProposalShare(0.1),
     })
     .prefault({})
     .describe("How the examples of a warm start are made."),

@@ -1,14 +1,7 @@
 /** Reads what a model wrote. Total: it never throws, and reads a bounded part of a text. */
+import { type ReadList, readLastLine } from "../planning/last-line.ts";
 import { type Move, table } from "./tower.ts";
 
-export interface ReadList<T> {
-  readonly items: readonly T[];
-  /** The text ends with the items, alone on their line. Text on earlier lines does no harm. */
-  readonly wellFormed: boolean;
-}
-
-/** Only the end of a longer text is read: the last line with an item is what counts. */
-const longestText = 16_384;
 /** More are not read: no plan needs nearly as many. */
 const mostItems = 256;
 /** A block of a name that no block has. */
@@ -21,35 +14,21 @@ const onlyBlocks = /^\s*(?:[a-z]\b[\s,;]*)*$/i;
 
 /** "move a b move c table", also as {"move": ["a", "b"]} or "move a to b". */
 export function readMoves(text: string, blocks: number): ReadList<Move> {
-  return readLastLine(text, move, onlyMoves, ([, name = "", to = ""]) => ({
+  const read = ([, name = "", to = ""]: RegExpExecArray): Move => ({
     block: blockNamed(name, blocks),
     to: to.toLowerCase() === "table" ? table : blockNamed(to, blocks),
-  }));
+  });
+  return firstOf(readLastLine(text, { item: move, only: onlyMoves, read }));
 }
 
 /** "c b a" */
 export function readOrder(text: string, blocks: number): ReadList<number> {
-  return readLastLine(text, block, onlyBlocks, ([name]) => blockNamed(name, blocks));
+  const read = ([name]: RegExpExecArray): number => blockNamed(name, blocks);
+  return firstOf(readLastLine(text, { item: block, only: onlyBlocks, read }));
 }
 
-function readLastLine<T>(
-  text: string,
-  item: RegExp,
-  only: RegExp,
-  read: (match: RegExpExecArray) => T,
-): ReadList<T> {
-  const lines = text
-    .slice(-longestText)
-    .split("\n")
-    .filter((line) => line.trim() !== "");
-  const index = lines.findLastIndex((line) => line.search(item) >= 0);
-  const line = lines[index];
-  if (line === undefined) return { items: [], wellFormed: false };
-  const ends = index === lines.length - 1 && text.length <= longestText;
-  return {
-    items: [...line.matchAll(item)].slice(0, mostItems).map(read),
-    wellFormed: ends && only.test(line),
-  };
+function firstOf<T>({ items, wellFormed }: ReadList<T>): ReadList<T> {
+  return { items: items.slice(0, mostItems), wellFormed };
 }
 
 function blockNamed(name: string, blocks: number): number {

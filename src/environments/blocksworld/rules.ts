@@ -1,14 +1,12 @@
 /** The rules of Blocksworld: what an action does to a state. */
-import { TroupeError } from "../../errors.ts";
 import type { ActionReward, Outcome, StepResult } from "../environment.ts";
 import type { BlocksTask } from "./generate.ts";
 import { longestPlan } from "./generate.ts";
 import { readMoves, readOrder } from "./parse.ts";
-import { noReward, rewardOf } from "./rewards.ts";
+import { noReward, rewardOf } from "../planning/distance-rewards.ts";
+import { seatOf } from "../planning/seats.ts";
 import { movesBetween } from "./space.ts";
 import { afterMove, type Move, placeFor, problemOf, sameTowers, type Towers } from "./tower.ts";
-
-export type Seat = "proposer" | "planner";
 
 export type BlocksState = {
   readonly goal: Towers;
@@ -38,10 +36,10 @@ export function stepState(
   const over = sameTowers(state.on, state.goal);
   const rewards: Record<string, ActionReward> = {};
   let next = state;
-  for (const [seat, text] of Object.entries(actions)) {
-    if (!isSeat(seat)) throw new TroupeError("bad_arguments", `blocksworld has no seat "${seat}"`);
+  for (const [name, text] of Object.entries(actions)) {
+    const seat = seatOf("blocksworld", name);
     const played = over ? undefined : seat === "planner" ? plan(state, text) : propose(state, text);
-    rewards[seat] = played?.reward ?? noReward("the episode is over");
+    rewards[seat] = played?.reward ?? noReward("progress", "the episode is over");
     next = { ...next, ...played?.change };
   }
   // A proposal is for the towers it was made for: once a block was moved, it is out of date.
@@ -57,10 +55,6 @@ export function endTurn(state: BlocksState): BlocksState {
 export function outcomeOf({ goal, on, atStart }: BlocksState): Outcome {
   const left = movesBetween(on, goal);
   return { success: left === 0, score: left === 0 ? 1 : Math.max(0, atStart - left) / atStart };
-}
-
-export function isSeat(seat: string): seat is Seat {
-  return seat === "proposer" || seat === "planner";
 }
 
 interface Turned {
@@ -119,13 +113,13 @@ function carryOut(
 function judge(state: BlocksState, what: string, played: Played, wellFormed: boolean): ActionReward {
   const empty = played.written === 0 ? `no ${what} found` : undefined;
   const around = wellFormed ? undefined : `more than a ${what} on its line`;
-  return rewardOf({
+  return rewardOf("progress", {
     written: played.written,
     carriedOut: played.carriedOut,
     wellFormed,
     before: movesBetween(state.on, state.goal),
     after: movesBetween(played.on, state.goal),
-    fewest: state.fewest,
+    closest: state.fewest,
     atStart: state.atStart,
     problem: empty ?? played.problem ?? around,
   });

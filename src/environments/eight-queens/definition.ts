@@ -1,6 +1,7 @@
 /** Eight Queens: a team completes a board so that no queen attacks another (named by AT-GRPO's repository, PettingLLMs). */
 import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
-import { endTurn, outcomeOf, type Seat, seatOf, startState, stepState } from "../placing/rules.ts";
+import { endTurn, outcomeOf, startState, stepState } from "../placing/rules.ts";
+import { type Seat, seatOf } from "../planning/seats.ts";
 import { demonstrateBoard, solvingPlan } from "./demonstrations.ts";
 import { drawTask, type QueensTask } from "./generate.ts";
 import { longestPlan, notationWords, writeObservation, writePlan } from "./notation.ts";

@@ -5,7 +5,7 @@
  * "c4" is a queen in column c of row 4, "r4" is row 4, and "x4" takes its queen off.
  */
 import { type Meaning, outside, readPlacements, type ReadPlacements } from "../placing/read.ts";
-import type { Seat } from "../placing/rules.ts";
+import type { Seat } from "../planning/seats.ts";
 import { columnsOf, letterOf, placementOf, rowOf } from "./board.ts";
 
 /** Letters name the columns, and r and x are taken. */

@@ -1,17 +1,21 @@
 /** How the examples of a warm start are made in games of placing: the shares of a recipe, and what they do to a plan. */
-import { z } from "zod";
+import type { z } from "zod";
 import type { Generator } from "../../random.ts";
 import { drawFloat, drawInt } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
-import type { Seat } from "./rules.ts";
-
-const share = z.number().min(0).max(1);
+import {
+  aloneShare,
+  brokenOff,
+  drawSeat,
+  proposerShare,
+  share,
+  wrongProposalShare,
+} from "../planning/demonstrations.ts";
+import type { Seat } from "../planning/seats.ts";
 
 /** Options under `demonstrations`, in every game of placing. */
 export const demonstrationShape = {
-  proposer: share
-    .default(0.5)
-    .describe("Share of a team's examples that are the proposer's; the others are the planner's."),
+  proposer: proposerShare,
   breakOff: share
     .default(0)
     .describe(
@@ -20,10 +24,8 @@ export const demonstrationShape = {
   begun: share.default(0.5).describe("Share of the examples in which something has been placed already."),
   mistaken: share.default(0.1).describe("Share of the begun examples in which one placement is wrong."),
   refused: share.default(0.15).describe("Share of the examples that tell of a refused placement."),
-  alone: share.default(0.25).describe("Share of a team's planner examples that show no proposal."),
-  wrongProposal: share
-    .default(0.2)
-    .describe("Share of the planner examples with a proposal that show a wrong one."),
+  alone: aloneShare,
+  wrongProposal: wrongProposalShare(0.2),
 };
 
 export type DemonstrationShares = z.output<z.ZodObject<typeof demonstrationShape>>;
@@ -60,25 +62,16 @@ export function demonstrate(
   generator: Generator,
 ): Demonstration {
   const chance = (part: number): boolean => drawFloat(generator) < part;
-  const team = seats.includes("proposer") && seats.includes("planner");
-  const proposes = team ? chance(shares.proposer) : seats.includes("proposer");
+  const { seat, team } = drawSeat(seats, shares.proposer, generator);
   const begun = chance(shares.begun) ? (chance(shares.mistaken) ? "mistaken" : "begun") : "given";
   const grid = lesson.position(begun);
   const plan = brokenOff(shares.breakOff, lesson.plan(grid), generator);
   const refused = chance(shares.refused) ? lesson.refused(grid) : null;
-  const seat: Seat = proposes ? "proposer" : "planner";
-  const reads = team && !proposes && !chance(shares.alone);
+  const reads = team && seat === "planner" && !chance(shares.alone);
   const wrong = reads && chance(shares.wrongProposal);
   const proposed = wrong ? spoiled(lesson, plan, generator) : plan;
   const observation = lesson.observe(seat, { grid, refused, proposed: reads ? proposed : null });
   return { seat, observation, action: lesson.write(plan) };
-}
-
-/** The plan, or its beginning: after each placement but the last it breaks off with the probability asked for. */
-function brokenOff(probability: number, plan: readonly number[], generator: Generator): readonly number[] {
-  let length = 1;
-  while (length < plan.length && drawFloat(generator) >= probability) length++;
-  return plan.slice(0, length);
 }
 
 /** The mistakes of real proposers: nothing, a placement left out, and most often a wrong one. */

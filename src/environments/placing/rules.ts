@@ -1,6 +1,6 @@
 /** The rules that games of placing share: what an action does to a state. A game says what it can place, and where. */
-import { TroupeError } from "../../errors.ts";
 import type { ActionReward, Json, Outcome, StepResult } from "../environment.ts";
+import { type Seat, seatOf } from "../planning/seats.ts";
 import { outside, type ReadPlacements } from "./read.ts";
 import { noReward, rewardOf } from "./rewards.ts";
 
@@ -36,13 +36,6 @@ export interface Placed {
   /** Why the plan ended before its end. */
   readonly problem: string | undefined;
   readonly refused: number | null;
-}
-
-export type Seat = "proposer" | "planner";
-
-export function seatOf(game: string, seat: string): Seat {
-  if (seat === "proposer" || seat === "planner") return seat;
-  throw new TroupeError("bad_arguments", `${game} has no seat "${seat}"; it has proposer and planner`);
 }
 
 export function startState<Task extends Json>(game: PlacingGame<Task>, task: Task): PlacingState<Task> {

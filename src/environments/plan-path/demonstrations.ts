@@ -4,6 +4,7 @@ import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
 import { type Board, isFree } from "./board.ts";
 import { neighbourTable } from "../grid/cells.ts";
+import { brokenOff } from "../planning/demonstrations.ts";
 import { drawTask, drawTasksOn, type PathTask } from "./generate.ts";
 import { type Scene, writeObservation, writePlan, writeRoute } from "./notation.ts";
 import type { PathOptions } from "./options.ts";
@@ -81,9 +82,8 @@ function demonstratedPath(options: PathOptions, task: PathTask, generator: Gener
     paths === "canonical"
       ? canonicalPath(task.board, task.start)
       : randomPath(task.board, task.start, generator);
-  let moves = 1;
-  while (moves < whole.length - 1 && drawFloat(generator) >= breakOff) moves++;
-  return whole.slice(0, moves + 1);
+  const [from, ...reached] = whole;
+  return from === undefined ? [] : [from, ...brokenOff(breakOff, reached, generator)];
 }
 
 function seenRoute(

@@ -6,7 +6,7 @@ import { cellNames, moveBetween, moveWords, neighbourTable } from "../grid/cells
 import type { PathTask } from "./generate.ts";
 import type { Notation } from "./notation.ts";
 import { readCells, readMoves } from "../grid/read.ts";
-import { noReward, rewardOf } from "./rewards.ts";
+import { noReward, rewardOf } from "../planning/distance-rewards.ts";
 
 export type Seat = "scout" | "planner";
 
@@ -52,7 +52,7 @@ export function stepState(
   let next = state;
   for (const [seat, text] of Object.entries(actions)) {
     if (!isSeat(seat)) throw new TroupeError("bad_arguments", `plan-path has no seat "${seat}"`);
-    if (over) rewards[seat] = noReward("the episode is over");
+    if (over) rewards[seat] = noReward("path", "the episode is over");
     else if (seat === "scout") {
       const tried = tryRoute(state, text);
       rewards[seat] = tried.reward;
@@ -124,7 +124,7 @@ function judge(state: PathState, moves: readonly number[], wellFormed: boolean, 
   const distance = distanceAt(state.board, at);
   const empty = moves.length === 0 ? `no ${what} found` : undefined;
   const around = wellFormed ? undefined : `more than a ${what} on its line`;
-  const reward = rewardOf({
+  const reward = rewardOf("path", {
     written: moves.length,
     carriedOut: walked.path.length - 1,
     wellFormed,

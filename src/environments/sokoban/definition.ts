@@ -1,12 +1,12 @@
 /** Sokoban: a team pushes boxes onto goals (AT-GRPO, arXiv 2510.11062). */
-import { TroupeError } from "../../errors.ts";
 import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
+import { type Seat, seatOf } from "../planning/seats.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { drawTask, longestSolution, type SokobanTask } from "./generate.ts";
 import { notationWords, writeObservation, writePlan, writeProposal } from "./notation.ts";
 import { type SokobanOptions, sokobanOptions } from "./options.ts";
 import { renderState } from "./render.ts";
-import { endTurn, isSeat, outcomeOf, type Seat, type SokobanState, startState, stepState } from "./rules.ts";
+import { endTurn, outcomeOf, type SokobanState, startState, stepState } from "./rules.ts";
 import { canonicalSolution, pushesOf } from "./solver.ts";
 
 export const sokoban: EnvironmentDefinition<SokobanOptions> = {
@@ -23,7 +23,7 @@ export function createSokoban(options: SokobanOptions): Environment<SokobanTask,
     words: notationWords(options, options.size),
     task: (split, key) => drawTask(options, split, key),
     start: startState,
-    observe: (state, seat) => writeObservation(options, known(seat), state),
+    observe: (state, seat) => writeObservation(options, seatOf(sokoban.name, seat), state),
     step: (state, actions) => stepState(state, actions, options),
     endTurn,
     outcome: outcomeOf,
@@ -32,7 +32,7 @@ export function createSokoban(options: SokobanOptions): Environment<SokobanTask,
     solve(state, seat) {
       const { room, at } = state;
       const steps = canonicalSolution(room, state);
-      return known(seat) === "proposer"
+      return seatOf(sokoban.name, seat) === "proposer"
         ? writeProposal(room.size, pushesOf(steps))
         : writePlan(options, room.size, at, steps);
     },
@@ -65,9 +65,4 @@ function seatDescriptions({ size, plan }: SokobanOptions): Record<Seat, SeatDesc
       maxTokens: plan === "steps" ? 3 * longest + 1 : longest,
     },
   };
-}
-
-function known(seat: string): Seat {
-  if (isSeat(seat)) return seat;
-  throw new TroupeError("bad_arguments", `sokoban has no seat "${seat}"; it has proposer and planner`);
 }

@@ -2,6 +2,7 @@
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
+import { brokenOff, drawSeat } from "../planning/demonstrations.ts";
 import { drawStarts, drawTask, type SokobanTask } from "./generate.ts";
 import { type Scene, writeObservation, writePlan, writeProposal } from "./notation.ts";
 import type { SokobanOptions } from "./options.ts";
@@ -27,13 +28,14 @@ function demonstrateTask(
   seats: readonly string[],
   generator: Generator,
 ): Demonstration {
-  const team = seats.includes("proposer") && seats.includes("planner");
-  const proposes = team ? drawFloat(generator) < options.demonstrations.proposer : seats.includes("proposer");
+  const { proposer, breakOff } = options.demonstrations;
+  const { seat, team } = drawSeat(seats, proposer, generator);
   const scene = { ...task, bumped: bumpedBefore(options, task, generator), proposal: null };
   const best = randomSolution(task.room, task, generator);
-  if (proposes) return proposerExample(options, scene, brokenOff(options, pushesOf(best), generator));
+  if (seat === "proposer")
+    return proposerExample(options, scene, brokenOff(breakOff, pushesOf(best), generator));
   const proposal = team ? seenProposal(options, task, pushesOf(best), generator) : null;
-  return plannerExample(options, { ...scene, proposal }, brokenOff(options, best, generator));
+  return plannerExample(options, { ...scene, proposal }, brokenOff(breakOff, best, generator));
 }
 
 function proposerExample(options: SokobanOptions, scene: Scene, pushes: readonly Push[]): Demonstration {
@@ -44,17 +46,6 @@ function proposerExample(options: SokobanOptions, scene: Scene, pushes: readonly
 function plannerExample(options: SokobanOptions, scene: Scene, steps: readonly Step[]): Demonstration {
   const observation = writeObservation(options, "planner", scene);
   return { seat: "planner", observation, action: writePlan(options, scene.room.size, scene.at, steps) };
-}
-
-/** A beginning: after each item but the last it breaks off with the probability asked for. */
-function brokenOff<T>(
-  { demonstrations }: SokobanOptions,
-  items: readonly T[],
-  generator: Generator,
-): readonly T[] {
-  let kept = 1;
-  while (kept < items.length && drawFloat(generator) >= demonstrations.breakOff) kept++;
-  return items.slice(0, kept);
 }
 
 /** As if a plan had just ended at a cell beside the player. Null where nothing is in the way, and in other examples. */
@@ -77,11 +68,11 @@ function seenProposal(
   best: readonly Push[],
   generator: Generator,
 ): readonly Push[] | null {
-  const { alone, wrongProposal } = options.demonstrations;
+  const { alone, wrongProposal, breakOff } = options.demonstrations;
   const chance = drawFloat(generator);
   if (chance < alone) return null;
   const wrong = chance < alone + (1 - alone) * wrongProposal;
-  return wrong ? spoiledProposal(task, best, generator) : brokenOff(options, best, generator);
+  return wrong ? spoiledProposal(task, best, generator) : brokenOff(breakOff, best, generator);
 }
 
 /** The mistakes of real proposers: nothing, a push left out, a wrong direction, pushes from somewhere else. */

@@ -1,9 +1,8 @@
 /** The options of Sokoban in a recipe; the defaults are the paper's rooms. */
 import { z } from "zod";
+import { aloneShare, proposerShare, share, wrongProposalShare } from "../planning/demonstrations.ts";
 import { mostPositions } from "./positions.ts";
 import { planNotations, roomNotations } from "./notation.ts";
-
-const share = z.number().min(0).max(1);
 
 export const sokobanOptions = z
   .strictObject({
@@ -30,9 +29,7 @@ export const sokobanOptions = z
           .min(1)
           .default(1)
           .describe("Positions demonstrated in one room; an engine computes a shared prompt once."),
-        proposer: share
-          .default(0.5)
-          .describe("Share of a team's examples that are the proposer's; the others are the planner's."),
+        proposer: proposerShare,
         breakOff: share
           .default(0)
           .describe(
@@ -41,10 +38,8 @@ export const sokobanOptions = z
         bumped: share
           .default(0.25)
           .describe("Share of the examples that tell of a cell beside the player that could not be entered."),
-        alone: share.default(0.25).describe("Share of a team's planner examples that show no proposal."),
-        wrongProposal: share
-          .default(0.1)
-          .describe("Share of the planner examples with a proposal that show a wrong one."),
+        alone: aloneShare,
+        wrongProposal: wrongProposalShare(0.1),
       })
       .prefault({})
       .describe("How the examples of a warm start are made."),

@@ -20,19 +20,19 @@ describe("pushes are read", () => {
     ["c4 right then d4 down", false],
     ["c4 right d4 down\nthat is it", false],
   ])("from %j, well-formed: %s", (text, wellFormed) => {
-    expect(readPushes(text, 6)).toEqual({ pushes: twoPushes, wellFormed });
+    expect(readPushes(text, 6)).toEqual({ items: twoPushes, wellFormed });
   });
 
   it.each(["", "right down", "c4 d4 d5", "c4right", "no idea", "c04 right"])("not from %j", (text) => {
-    expect(readPushes(text, 6)).toEqual({ pushes: [], wellFormed: false });
+    expect(readPushes(text, 6)).toEqual({ items: [], wellFormed: false });
   });
 
   it("also of cells outside the room, as a box that is nowhere", () => {
-    expect(readPushes("z9 up", 6).pushes).toEqual([{ box: -1, move: 0 }]);
+    expect(readPushes("z9 up", 6).items).toEqual([{ box: -1, move: 0 }]);
   });
 
   it("from the last line that has any", () => {
-    expect(readPushes("c4 up\nc4 right d4 down", 6).pushes).toEqual(twoPushes);
+    expect(readPushes("c4 up\nc4 right d4 down", 6).items).toEqual(twoPushes);
   });
 
   it("as they were written", () => {
@@ -44,7 +44,7 @@ describe("pushes are read", () => {
       fc.property(anyPushes, (pushes) => {
         const inside = pushes.filter(({ box, move }) => box + ([-6, 6, -1, 1][move] ?? 0) >= 0);
         fc.pre(inside.length > 0);
-        expect(readPushes(writeProposal(6, inside), 6)).toEqual({ pushes: inside, wellFormed: true });
+        expect(readPushes(writeProposal(6, inside), 6)).toEqual({ items: inside, wellFormed: true });
       }),
     );
   });
@@ -52,7 +52,7 @@ describe("pushes are read", () => {
   it("from any text without a word of complaint", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), (text) => {
-        expect(readPushes(text, 6).pushes.every(({ move }) => move >= 0)).toBe(true);
+        expect(readPushes(text, 6).items.every(({ move }) => move >= 0)).toBe(true);
       }),
     );
   });

@@ -1,7 +1,7 @@
 /** The rules of Sokoban: what an action does to a state. */
-import { TroupeError } from "../../errors.ts";
 import type { ActionReward, Outcome, StepResult } from "../environment.ts";
 import { readMoves } from "../grid/read.ts";
+import { type Seat, seatOf } from "../planning/seats.ts";
 import { carryOut, followPushes, type Played } from "./carry-out.ts";
 import type { SokobanTask } from "./generate.ts";
 import { longestSolution } from "./generate.ts";
@@ -12,8 +12,6 @@ import { isSolved, onGoals } from "./pushing.ts";
 import { noReward, rewardOf } from "./rewards.ts";
 import type { Room } from "./room.ts";
 import type { Push } from "./solver.ts";
-
-export type Seat = "proposer" | "planner";
 
 export type SokobanState = {
   /** The same object in every state of an episode, so that its solutions are searched once. */
@@ -44,8 +42,8 @@ export function stepState(
   const over = isOver(state);
   const rewards: Record<string, ActionReward> = {};
   let next = state;
-  for (const [seat, text] of Object.entries(actions)) {
-    if (!isSeat(seat)) throw new TroupeError("bad_arguments", `sokoban has no seat "${seat}"`);
+  for (const [name, text] of Object.entries(actions)) {
+    const seat = seatOf("sokoban", name);
     const played = over ? undefined : seat === "planner" ? plan(state, text, notation) : propose(state, text);
     rewards[seat] = played?.reward ?? noReward(seat, "the episode is over");
     next = { ...next, ...played?.change };
@@ -64,10 +62,6 @@ export function outcomeOf({ room, at, boxes }: SokobanState): Outcome {
   if (isSolved(room, boxes)) return { success: true, score: 1 };
   const lost = movesLeft(room, at, boxes) === dead;
   return { success: false, score: lost ? 0 : onGoals(room, boxes) / boxes.length };
-}
-
-export function isSeat(seat: string): seat is Seat {
-  return seat === "proposer" || seat === "planner";
 }
 
 /** Solved, or dead: then nothing that anybody does can change the outcome. */
@@ -91,7 +85,7 @@ function plan(state: SokobanState, text: string, { plan: planNotation }: Notatio
 
 /** The proposal is tried on a copy of the state: it earns what following it by the shortest ways would earn. */
 function propose(state: SokobanState, text: string): Turned {
-  const { pushes, wellFormed } = readPushes(text, state.room.size);
+  const { items: pushes, wellFormed } = readPushes(text, state.room.size);
   const { reward } = judge(state, "proposer", followPushes(state.room, state, pushes), wellFormed);
   // No longer than a solution may be: a longer list would only fill the planner's prompt.
   const known = pushes.filter(({ box }) => box >= 0).slice(0, longestSolution(state.room.size));

@@ -1,6 +1,7 @@
 /** Sudoku: a team fills a grid whose clues leave one solution (AT-GRPO, arXiv 2510.11062). */
 import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
-import { endTurn, outcomeOf, type Seat, seatOf, startState, stepState } from "../placing/rules.ts";
+import { endTurn, outcomeOf, startState, stepState } from "../placing/rules.ts";
+import { type Seat, seatOf } from "../planning/seats.ts";
 import { demonstratePuzzle } from "./demonstrations.ts";
 import { drawTask, type SudokuTask } from "./generate.ts";
 import { layoutOf } from "./layout.ts";

@@ -6,7 +6,7 @@
  * seen every digit of a cell's row, column and box when it comes to the cell.
  */
 import { type Meaning, outside, readPlacements, type ReadPlacements } from "../placing/read.ts";
-import type { Seat } from "../placing/rules.ts";
+import type { Seat } from "../planning/seats.ts";
 import { type Layout, layoutOf } from "./layout.ts";
 
 /** `entries`: "b1=2 d1=4"; `steps`: each cell before what is entered there, "b1 b1=2 d1 d1=4". */

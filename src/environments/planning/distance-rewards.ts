@@ -1,15 +1,16 @@
 /**
- * The rewards of Plan-Path as in the appendix of AT-GRPO (arXiv 2510.11062, C.1), on true path lengths:
+ * The rewards of games whose goal is some number of moves away: Plan-Path's, as in the appendix of AT-GRPO (arXiv
+ * 2510.11062, C.1), on true path lengths, and Blocksworld's, which the paper does not have, on the same lines.
  *
  *   team  = 1 at the goal, else max(0, closest so far − distance now) / distance at the start
  *   local = .1 format + .1 legality + .8 max(0, distance before − distance after) / max(moves, distance before)
  *
  * "Closest so far" counts where the plans of an episode ended, so that going to and fro earns nothing and an episode
- * that never reaches the goal earns less than 1 in all. A shortest path earns 1 + 1; nothing else does.
+ * that never reaches the goal earns less than 1 in all. A shortest plan earns 1 + 1; nothing else does.
  */
 import type { ActionReward } from "../environment.ts";
 
-/** What an action tried, and what became of it. Distances are true path lengths to the goal, in moves. */
+/** What an action tried, and what became of it. Distances are the fewest moves to the goal. */
 export interface Attempt {
   /** Moves written, those that were not carried out included: a detour is one however it ended. */
   readonly written: number;
@@ -24,31 +25,34 @@ export interface Attempt {
   readonly problem: string | undefined;
 }
 
-export function rewardOf(attempt: Attempt): ActionReward {
-  const parts = localParts(attempt);
+/** The name of the local reward's third term. */
+export type Term = "path" | "progress";
+
+export function rewardOf(term: Term, attempt: Attempt): ActionReward {
+  const { format, legality, approach } = localParts(attempt);
   const reward = {
     team: teamReward(attempt),
-    local: parts.format + parts.legality + parts.path,
-    parts,
+    local: format + legality + approach,
+    parts: { format, legality, [term]: approach },
   };
   return attempt.problem === undefined ? reward : { ...reward, reason: attempt.problem };
 }
 
 /** Nothing is to be earned where there is nothing left to do. */
-export function noReward(reason: string): ActionReward {
-  return { team: 0, local: 0, parts: { format: 0, legality: 0, path: 0 }, reason };
+export function noReward(term: Term, reason: string): ActionReward {
+  return { team: 0, local: 0, parts: { format: 0, legality: 0, [term]: 0 }, reason };
 }
 
 function teamReward({ after, closest, atStart }: Attempt): number {
   return after === 0 ? 1 : Math.max(0, closest - after) / atStart;
 }
 
-function localParts(attempt: Attempt): { format: number; legality: number; path: number } {
+function localParts(attempt: Attempt): { format: number; legality: number; approach: number } {
   const { written, carriedOut, wellFormed, before, after } = attempt;
-  if (written === 0) return { format: 0, legality: 0, path: 0 };
+  if (written === 0) return { format: 0, legality: 0, approach: 0 };
   return {
     format: wellFormed ? 0.1 : 0,
     legality: 0.1 * (carriedOut / written),
-    path: 0.8 * (Math.max(0, before - after) / Math.max(written, before)),
+    approach: 0.8 * (Math.max(0, before - after) / Math.max(written, before)),
   };
 }

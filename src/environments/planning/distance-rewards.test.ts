@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Attempt, rewardOf } from "./rewards.ts";
+import { type Attempt, rewardOf } from "./distance-rewards.ts";
 
 /** A shortest path of 4 moves from a start at distance 4. */
 const shortest: Attempt = {
@@ -34,7 +34,7 @@ describe("rewardOf", () => {
       [0.1, 0.1, 0.8 / 3],
     ],
   ])("of %s", (_, change, team, [format, legality, path]) => {
-    const reward = rewardOf({ ...shortest, ...change });
+    const reward = rewardOf("path", { ...shortest, ...change });
     expect(reward.team).toBe(team);
     // Sums and quotients of doubles.
     expect(reward.parts["format"]).toBeCloseTo(format, 12);
@@ -44,7 +44,7 @@ describe("rewardOf", () => {
   });
 
   it("gives the reason, and none where nothing is wrong", () => {
-    expect(rewardOf({ ...shortest, problem: "bumped" }).reason).toBe("bumped");
-    expect("reason" in rewardOf(shortest)).toBe(false);
+    expect(rewardOf("path", { ...shortest, problem: "bumped" }).reason).toBe("bumped");
+    expect("reason" in rewardOf("path", shortest)).toBe(false);
   });
 });

@@ -1,0 +1,39 @@
+/** What the examples of a warm start have in common, whatever their plans are made of: shares, seats, beginnings. */
+import { z } from "zod";
+import type { Generator } from "../../random.ts";
+import { drawFloat } from "../../random.ts";
+import type { Seat } from "./seats.ts";
+
+export const share = z.number().min(0).max(1);
+
+export const proposerShare = share
+  .default(0.5)
+  .describe("Share of a team's examples that are the proposer's; the others are the planner's.");
+
+export const aloneShare = share
+  .default(0.25)
+  .describe("Share of a team's planner examples that show no proposal.");
+
+export function wrongProposalShare(usual: number): z.ZodDefault<typeof share> {
+  return share
+    .default(usual)
+    .describe("Share of the planner examples with a proposal that show a wrong one.");
+}
+
+/** Whom an example is for. Where both seats are asked for, it is drawn; where one is, nothing is drawn. */
+export function drawSeat(
+  seats: readonly string[],
+  proposer: number,
+  generator: Generator,
+): { readonly seat: Seat; readonly team: boolean } {
+  const team = seats.includes("proposer") && seats.includes("planner");
+  const proposes = team ? drawFloat(generator) < proposer : seats.includes("proposer");
+  return { seat: proposes ? "proposer" : "planner", team };
+}
+
+/** A beginning: after each item but the last it breaks off with the probability asked for. */
+export function brokenOff<T>(probability: number, items: readonly T[], generator: Generator): readonly T[] {
+  let kept = 1;
+  while (kept < items.length && drawFloat(generator) >= probability) kept++;
+  return items.slice(0, kept);
+}
