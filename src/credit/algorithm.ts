@@ -184,6 +184,8 @@ export interface CreditedAction extends PlacedAction {
   readonly group: string;
   /** Actions with the same key stay in one minibatch. */
   readonly together: string;
+  /** What it counts for in the means of the loss, see `shareOf`. */
+  readonly share: number;
   readonly return: number;
   /** One per token. A frozen role's are 0. */
   readonly advantages: Float64Array;

@@ -60,6 +60,37 @@ describe("algorithmFrom", () => {
         "outcomeWeight: 0 unless `reward: action` or `reward: turns`: the episode's score is not made of single rewards",
     ],
     [
+      "α and γ where one number is the return",
+      "mas-grpo",
+      { alpha: 0.5, discount: 0.9 },
+      "algorithm mas-grpo: alpha: 1 unless `reward: rewards`: the episode's score is not made of single rewards; " +
+        "discount: 1 unless `reward: rewards`: other returns are one number, and no time passes in it",
+    ],
+    [
+      "γ of an action's own reward",
+      "reinforce-plus-plus",
+      { discount: 0.9 },
+      "algorithm reinforce-plus-plus: discount: 1 unless `reward: turns`: other returns are one number, and no time passes in it",
+    ],
+    [
+      "options of a KL that is not computed",
+      "grpo",
+      { kl: { coefficient: 0.04 } },
+      "algorithm grpo: kl.where: `none`, and the other options of `kl` do nothing: give `reward` or `loss`, or leave them out",
+    ],
+    [
+      "k1 in the loss, given or by default",
+      "ppo",
+      { kl: { where: "loss" } },
+      "algorithm ppo: kl.estimator: k1 in the loss has a gradient without the reference in it: use k2 or k3, or `where: reward`",
+    ],
+    [
+      "a target for a β of 0",
+      "grpo",
+      { kl: { where: "reward", coefficient: 0, target: 0.1 } },
+      "algorithm grpo: kl.coefficient: above 0 where there is a target: β is multiplied, and 0 stays 0",
+    ],
+    [
       "a buffer longer than the length",
       "grpo",
       { overlong: { length: 4, buffer: 8 } },
@@ -76,6 +107,15 @@ describe("algorithmFrom", () => {
       expect.objectContaining({ code: "bad_recipe", message }),
     );
   });
+});
+
+describe("KL that is off", () => {
+  it.each([{}, { where: "none" }, { where: "reward", coefficient: 0 }, { coefficient: 0 }])(
+    "is off with %j",
+    (kl) => {
+      expect(algorithmFrom("reinforce", { kl }).kl).toBeNull();
+    },
+  );
 });
 
 describe("docs/algorithms.md", () => {

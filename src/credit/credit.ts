@@ -11,6 +11,7 @@ import type {
 } from "./algorithm.ts";
 import { placedActions } from "./placed-actions.ts";
 import { rewardsOf } from "./rewards.ts";
+import { shareOf } from "./shares.ts";
 
 /**
  * Every completion of every node once, siblings that were not kept included, in the order of the trees. A frozen role's
@@ -87,7 +88,7 @@ function whitened(
 function creditedAction(
   judged: JudgedAction,
   tokens: TokenAdvantages | undefined,
-  { grouping, turnWeights }: Algorithm,
+  { grouping, sampling, turnWeights }: Algorithm,
 ): CreditedAction {
   const { action } = judged;
   const weight = turnWeights?.[action.turn] ?? 1;
@@ -97,6 +98,7 @@ function creditedAction(
   return {
     ...judged,
     together: grouping.together?.(judged) ?? judged.group,
+    share: shareOf(judged, sampling),
     advantages,
     advantage: meanOf(advantages) ?? weight * judged.advantage,
     ...(tokens?.valueTargets === undefined ? {} : { valueTargets: tokens.valueTargets }),

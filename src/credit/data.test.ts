@@ -13,7 +13,7 @@ function credited(advantage: number, sketch: ActionSketch = {}): CreditedAction 
   const node = episode.root.children[0] ?? episode.root;
   const placed = { node, action: node.actions[0] ?? action() };
   const advantages = new Float64Array(placed.action.tokens.length).fill(advantage);
-  const rest = { group: "", together: "", return: 0, advantage, advantages };
+  const rest = { group: "", together: "", share: 1, return: 0, advantage, advantages };
   return { episode, ...placed, occurrences: [placed], ...rest };
 }
 
@@ -88,6 +88,18 @@ describe("toData", () => {
     const [short, long] = data[0]?.continuations ?? [];
     expect(short?.advantages).toEqual(new Float32Array(2).fill(1 / 2));
     expect(long?.advantages).toEqual(new Float32Array(3).fill(-2 / 2));
+  });
+
+  it.each([
+    ["token-mean", 2 + 3 / 4, [1, 1 / 4]],
+    ["sequence-mean", 1 + 1 / 4, [1 / 2, 1 / 4 / 3]],
+    ["sequence-sum", 1 + 1 / 4, [1, 1 / 4]],
+  ] as const)("%s: counts an action for its share", (aggregation, total, parts) => {
+    const shared = [credited(1), { ...credited(1, three), share: 1 / 4 }];
+    const { data } = toData(shared, algorithmFrom("magrpo", { aggregation }));
+    expect(data[0]?.continuations.map(({ advantages }) => advantages?.[0])).toEqual(
+      parts.map((part) => Math.fround(part / total)),
+    );
   });
 
   it("keeps each token's own advantage", () => {

@@ -67,19 +67,19 @@ type Divisor = (credited: CreditedAction) => number;
 
 /**
  * token-mean: the policy's tokens. sequence-mean: the action's tokens times the policy's actions. sequence-sum: the
- * policy's actions.
+ * policy's actions. Each action, with its tokens, counts for its share.
  */
 function divisors(counted: readonly CreditedAction[], { objective }: Algorithm): Divisor {
   const byPolicy = Map.groupBy(counted, ({ action }) => action.policy);
   const { aggregation } = objective;
   const totals = new Map(
     [...byPolicy].map(([policy, members]) => {
-      const tokens = sum(members.map(({ action }) => action.tokens.length));
-      return [policy, aggregation === "token-mean" ? tokens : members.length];
+      const sizes = members.map(({ action }) => (aggregation === "token-mean" ? action.tokens.length : 1));
+      return [policy, sum(members.map(({ share }, index) => share * (sizes[index] ?? 0)))];
     }),
   );
-  return ({ action }) =>
-    (totals.get(action.policy) ?? 1) * (aggregation === "sequence-mean" ? action.tokens.length : 1);
+  return ({ action, share }) =>
+    ((totals.get(action.policy) ?? 1) * (aggregation === "sequence-mean" ? action.tokens.length : 1)) / share;
 }
 
 function continuation(

@@ -52,6 +52,12 @@ describe("algorithmMistakes", () => {
       "algorithm: an episode could be a tree of more than 4096 joint actions; use fewer samples, or `joint: aligned`",
     ],
     [
+      "mareinforce",
+      { samples: 1, dynamicSampling: true },
+      oneByOne,
+      "algorithm.dynamicSampling: mareinforce has no baseline, so a task whose returns are all the same teaches, too; remove it, or take a row that compares: magrpo",
+    ],
+    [
       "grpo",
       { overlong: { length: 100, buffer: 20 } },
       oneByOne,

@@ -28,6 +28,7 @@ export function algorithmMistakes(
 ): readonly AlgorithmMistake[] {
   return [
     ...groupMistakes(algorithm),
+    ...dropMistakes(algorithm),
     ...crossMistakes(algorithm, team),
     ...treeMistakes(algorithm, team),
     ...turnMistakes(algorithm, team),
@@ -43,6 +44,14 @@ function groupMistakes({ name, sampling, baseline, grouping }: Algorithm): reado
   if (!isAlone || grouping.spans === "batch") return [];
   const problem = `${name} compares the actions of a group, and here each group has one: every advantage would be 0`;
   return [{ path: ["algorithm"], problem, fix: "sample at least 2 actions per group" }];
+}
+
+/** Dynamic sampling drops what teaches nothing; without a baseline equal returns teach as well as others. */
+function dropMistakes({ name, selection, baseline }: Algorithm): readonly AlgorithmMistake[] {
+  if (!selection.dropUniform || baseline([1, 1])[0] !== 0) return [];
+  const problem = `${name} has no baseline, so a task whose returns are all the same teaches, too`;
+  const fix = "remove it, or take a row that compares: magrpo";
+  return [{ path: ["algorithm", "dynamicSampling"], problem, fix }];
 }
 
 function crossMistakes({ sampling }: Algorithm, team: TeamShape): readonly AlgorithmMistake[] {

@@ -19,7 +19,7 @@ export interface RolloutSetting {
   /** By policy name. */
   readonly policies: Readonly<Record<string, RolloutPolicy>>;
   readonly scheme: SamplingScheme;
-  /** What `keep: best` compares, per action (an algorithm's `score`); summed over a phase's roles that are not frozen. */
+  /** What `keep: best` compares, per action (an algorithm's `score`); the mean over a phase's roles that are not frozen. */
   readonly score: (reward: ActionReward) => number;
   readonly sampling: Pick<SamplingOptions, "temperature" | "topK" | "topP">;
   readonly signal?: AbortSignal;

@@ -47,22 +47,24 @@ export const clip = (low = 0.2, high = 0.2) => ({
     .describe("PPO: where A < 0, the term is bounded by this times A. Absent: off. Usual: 3."),
 });
 
-/** `kl` with the row's own default for where it counts. */
+const standardKl = { coefficient: 0.01, horizon: 10000 } as const;
+
+/** `kl` with the row's own defaults. What would do nothing is refused. */
 export const klOption = (
-  where: "none" | "reward" | "loss",
-  estimator: "k1" | "k2" | "k3",
+  where: KlOptions["where"],
+  estimator: KlOptions["estimator"],
 ): { kl: z.ZodType<KlOptions> } => ({
   kl: z
     .strictObject({
       where: z
         .enum(["none", "reward", "loss"])
         .default(where)
-        .describe("What KL to the frozen start of each policy is added to; none: it is not computed."),
+        .describe("What KL to the reference is added to; none: it is not computed."),
       estimator: z
         .enum(["k1", "k2", "k3"])
         .default(estimator)
-        .describe("With d = log π − log π_ref: k1 = d, k2 = d²/2, k3 = e^−d − 1 + d."),
-      coefficient: z.number().min(0).default(0.01).describe("β, at the start."),
+        .describe("With d = log π − log π_ref: k1 = d, in the reward only; k2 = d²/2; k3 = e^−d − 1 + d."),
+      coefficient: z.number().min(0).default(standardKl.coefficient).describe("β, at the start."),
       target: z
         .number()
         .gt(0)
@@ -71,12 +73,44 @@ export const klOption = (
       horizon: z
         .int()
         .min(1)
-        .default(10000)
+        .default(standardKl.horizon)
         .describe("With a target: tokens in which β changes by a fifth at most."),
     })
+    .superRefine((options, context) => {
+      const found = klMistake(options, estimator);
+      if (found !== undefined) context.addIssue({ code: "custom", input: options, ...found });
+    })
     .prefault({})
-    .describe("KL to a reference: the policies as they were when the run began."),
+    .describe("KL to a reference: the policies as they were when reinforcement began."),
 });
+
+/** @param standard the row's own estimator */
+function klMistake(
+  { where, estimator, coefficient, target, horizon }: KlOptions,
+  standard: KlOptions["estimator"],
+): { path: string[]; message: string } | undefined {
+  const isPlain =
+    estimator === standard &&
+    target === undefined &&
+    horizon === standardKl.horizon &&
+    (coefficient === 0 || coefficient === standardKl.coefficient);
+  if (where === "none" && !isPlain) {
+    const message =
+      "`none`, and the other options of `kl` do nothing: give `reward` or `loss`, or leave them out";
+    return { path: ["where"], message };
+  }
+  if (where === "loss" && estimator === "k1") {
+    // ∇k1 = ∇log π, whatever the reference is; its mean over the policy's own samples is 0.
+    const message =
+      "k1 in the loss has a gradient without the reference in it: use k2 or k3, or `where: reward`";
+    return { path: ["estimator"], message };
+  }
+  if (coefficient > 0 || target === undefined) return undefined;
+  return {
+    path: ["coefficient"],
+    message: "above 0 where there is a target: β is multiplied, and 0 stays 0",
+  };
+}
 
 interface KlOptions {
   readonly where: "none" | "reward" | "loss";
@@ -154,26 +188,36 @@ export const outcomeWeight = {
 };
 
 /**
- * A refinement: shaping is of single rewards, and the score of a whole episode is not made of them.
- * @param rewards The values of `reward` that are.
+ * A refinement: options that do nothing unless the return is one of some kinds.
+ * @param rewards The values of `reward` under which they do something.
+ * @param off What each option is where it does nothing.
  */
-export function shapesRewards(...rewards: readonly string[]) {
+export function onlyFor(
+  rewards: readonly string[],
+  off: Readonly<Record<string, string | number>>,
+  why: string,
+) {
   const words = rewards.map((reward) => `\`reward: ${reward}\``).join(" or ");
-  return (
-    options: { readonly reward: string; readonly shaping: string; readonly outcomeWeight?: number },
-    context: z.RefinementCtx,
-  ): void => {
+  return (options: { readonly reward: string }, context: z.RefinementCtx): void => {
     if (rewards.includes(options.reward)) return;
-    const refuse = (key: "shaping" | "outcomeWeight", off: string) =>
-      context.addIssue({
-        code: "custom",
-        path: [key],
-        input: options[key],
-        message: `${off} unless ${words}: the episode's score is not made of single rewards`,
-      });
-    if (options.shaping !== "none") refuse("shaping", "none");
-    if ((options.outcomeWeight ?? 0) !== 0) refuse("outcomeWeight", "0");
+    const given = new Map(Object.entries(options));
+    for (const [key, value] of Object.entries(off)) {
+      if ((given.get(key) ?? value) === value) continue;
+      const message = `${value} unless ${words}: ${why}`;
+      context.addIssue({ code: "custom", path: [key], input: given.get(key), message });
+    }
   };
+}
+
+/** α, shaping and the outcome's weight are of single rewards; the score of a whole episode is not made of them. */
+export function shapesRewards(...rewards: readonly string[]) {
+  const off = { alpha: 1, shaping: "none", outcomeWeight: 0 };
+  return onlyFor(rewards, off, "the episode's score is not made of single rewards");
+}
+
+/** γ lies between the rewards of a sum; a return of one number has none. */
+export function discounts(...rewards: readonly string[]) {
+  return onlyFor(rewards, { discount: 1 }, "other returns are one number, and no time passes in it");
 }
 
 export function shapingOf(options: {

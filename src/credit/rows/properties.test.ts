@@ -1,6 +1,7 @@
 /** What must hold for every row of a kind, whatever the rewards. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Episode } from "../../rollout/episode.ts";
 import type { CreditedAction } from "../algorithm.ts";
 import { algorithmFrom } from "../algorithms.ts";
 import { credit } from "../credit.ts";
@@ -180,6 +181,11 @@ const byPlace = (credited: readonly CreditedAction[]): Record<string, number> =>
     credited.map(({ node, action: { role }, advantage }) => [`${node.id} ${role}`, advantage]),
   );
 
+const shares = (episode: Episode, options: object) =>
+  credit([episode], algorithmFrom("magrpo", { samples: 2, ...options })).map(
+    ({ node, share }) => [node.id, share] as const,
+  );
+
 describe("MAGRPO's tree by hand", () => {
   const leaves = (first: number, second: number) => [
     joint(1, [0, 0], [first, first]),
@@ -209,6 +215,21 @@ describe("MAGRPO's tree by hand", () => {
     };
     expect(Object.keys(found)).toEqual(Object.keys(expected).toSorted(byTree));
     for (const [place, value] of Object.entries(expected)) expect(found[place]).toBeCloseTo(value, 14);
+  });
+
+  it("counts a turn as much as the one before, which has half as many actions", () => {
+    const whole = shares(episode, {});
+    expect(new Map(whole)).toEqual(
+      new Map([
+        ["0", 1],
+        ["0.0", 1 / 2],
+        ["0.1", 1 / 2],
+        ["1", 1],
+        ["1.0", 1 / 2],
+        ["1.1", 1 / 2],
+      ]),
+    );
+    expect(new Set(shares(episode, { handOver: "best" }).map(([, share]) => share))).toEqual(new Set([1]));
   });
 
   it("weighs each turn's advantages", () => {

@@ -56,7 +56,8 @@ export const reinforce = row(
       ...option.truncated,
       ...option.overlong,
     })
-    .superRefine(option.shapesRewards("action", "turns")),
+    .superRefine(option.shapesRewards("action", "turns"))
+    .superRefine(option.discounts("turns")),
   (options) => {
     const kl = option.klTerm(options.kl);
     const isBatch = options.baseline === "batch";
@@ -90,7 +91,8 @@ export const reinforcePlusPlus = row(
       ...option.truncated,
       ...option.overlong,
     })
-    .superRefine(option.shapesRewards("action", "turns")),
+    .superRefine(option.shapesRewards("action", "turns"))
+    .superRefine(option.discounts("turns")),
   (options) => {
     const kl = option.klTerm(options.kl);
     return {

@@ -115,7 +115,8 @@ export const masGrpo = row(
       ...shared,
       ...option.shaping,
     })
-    .superRefine(option.shapesRewards("rewards")),
+    .superRefine(option.shapesRewards("rewards"))
+    .superRefine(option.discounts("rewards")),
   (options) => {
     const columns = trajectories(options);
     return {
