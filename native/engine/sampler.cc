@@ -11,9 +11,14 @@ namespace {
 constexpr size_t cache_limit = size_t{1} << 30;  // bytes of keys and values in use
 constexpr size_t prefill_rows = 1024;            // prompt tokens computed together
 
-// Sequences of one model decoded together: enough rows for full products on every thread; more would only push each
-// other's keys and values out of the caches.
-size_t active_limit(int threads) { return std::clamp<size_t>(64 * threads, 128, 1024); }
+// Sequences decoded together. A step reads the model's weights once and each sequence's keys and values. Weights that
+// stay in the processor's cache cost nothing to read again, so a small model takes few sequences at a time, whose keys
+// and values then stay there too; a large one takes many, which share the reading of its weights.
+size_t most_active(const Model& model, int threads) {
+  constexpr size_t cached_parameters = size_t{1} << 21;
+  const size_t times = 1 + model.parameters.size() / cached_parameters;
+  return 8 * threads * std::min<size_t>(times, 8);
+}
 
 Adapter* adapter_of(const std::unique_ptr<Sequence>& sequence) { return sequence->job->policy.adapter; }
 
@@ -38,8 +43,7 @@ void sort_by_prompt(std::vector<std::shared_ptr<SampleJob>>& jobs) {
 
 }  // namespace
 
-Sampler::Sampler(const Machine& machine)
-    : most_active_(active_limit(machine.pool.threads())), pool_(cache_limit), decoder_(machine) {}
+Sampler::Sampler(const Machine& machine) : threads_(machine.pool.threads()), pool_(cache_limit), decoder_(machine) {}
 
 void Sampler::submit(std::shared_ptr<SampleJob> job) { waiting_.push_back(std::move(job)); }
 
@@ -80,6 +84,7 @@ Sampler::Lane& Sampler::lane(Model* model) {
   }
   lanes_.push_back(std::make_unique<Lane>());
   lanes_.back()->model = model;
+  lanes_.back()->most_active = most_active(*model, threads_);
   return *lanes_.back();
 }
 
@@ -94,7 +99,7 @@ void Sampler::advance(Lane& lane) {
   std::vector<std::shared_ptr<SampleJob>> starting;
   try {
     admit_ready(lane);
-    while (lane.ready.empty() && lane.active.size() < most_active_) {
+    while (lane.ready.empty() && lane.active.size() < lane.most_active) {
       starting = take_waiting(lane);
       if (starting.empty()) break;
       start(lane, starting);
@@ -113,7 +118,7 @@ void Sampler::advance(Lane& lane) {
 
 // One sequence goes on whatever it takes: else a long one could never run.
 void Sampler::admit_ready(Lane& lane) {
-  while (!lane.ready.empty() && lane.active.size() < most_active_) {
+  while (!lane.ready.empty() && lane.active.size() < lane.most_active) {
     Sequence& sequence = *lane.ready.front();
     const int capacity = sequence.job->own_capacity();
     const ModelConfig& config = lane.model->config;
@@ -143,7 +148,7 @@ std::vector<std::shared_ptr<SampleJob>> Sampler::take_waiting(const Lane& lane) 
     const size_t more = KvCache::bytes(config, static_cast<int>(prompt)) +
                         KvCache::bytes(config, job.own_capacity()) * job.request.count;
     const bool first = jobs.empty() && lane.active.empty();
-    const bool room = sequences < most_active_ && rows + prompt <= prefill_rows && pool_.fits(bytes + more);
+    const bool room = sequences < lane.most_active && rows + prompt <= prefill_rows && pool_.fits(bytes + more);
     if (!first && !room && !(jobs.empty() && pool_.fits(bytes + more))) break;
     rows += prompt;
     bytes += more;

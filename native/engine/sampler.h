@@ -27,6 +27,7 @@ class Sampler {
   // The sequences of one model and its adapters.
   struct Lane {
     Model* model;
+    size_t most_active;
     Sequences active;                             // sorted by adapter
     std::deque<std::unique_ptr<Sequence>> ready;  // first token chosen, waiting for a place among the active
   };
@@ -44,7 +45,7 @@ class Sampler {
   void drop_ended(Lane& lane);
   void report();
 
-  const size_t most_active_;
+  const int threads_;
   CachePool pool_;
   Decoder decoder_;
   std::deque<std::shared_ptr<SampleJob>> waiting_;
