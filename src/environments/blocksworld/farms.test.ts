@@ -1,7 +1,7 @@
 /** Searches for ways to be paid without doing the work. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ActionReward } from "../environment.ts";
+import { total } from "../conformance/total.ts";
 import type { BlocksTask } from "./generate.ts";
 import type { BlocksState } from "./rules.ts";
 import { movesBetween } from "./space.ts";
@@ -10,10 +10,6 @@ import { anyPlan, anyTask, blocksEnvironment, taskOf } from "./test-blocks.ts";
 const environment = blocksEnvironment();
 /** Rounding of sums of doubles. */
 const tolerance = 1e-9;
-
-function total(reward: ActionReward | undefined): number {
-  return (reward?.team ?? 0) + (reward?.local ?? 0);
-}
 
 function left({ on, goal }: BlocksState): number {
   return movesBetween(on, goal);

@@ -1,6 +1,6 @@
 /** Checks of the solver: what it earns is the bound that training is measured against. */
 import { generatorOf } from "../../random.ts";
-import type { ActionReward, Json } from "../environment.ts";
+import type { Json } from "../environment.ts";
 import {
   checkKey,
   demand,
@@ -12,6 +12,7 @@ import {
   solverPlay,
   taskOf,
 } from "./play.ts";
+import { total } from "./total.ts";
 import { demandWords, wordsOf } from "./tasks.ts";
 
 const tolerance = 1e-9;
@@ -32,9 +33,9 @@ export function solverIsBest(setting: Setting): void {
       for (const seat of seats.filter((name) => name in actions)) {
         const best = actions[seat] ?? "";
         const random = Array.from({ length: 10 }, () => randomWords(generator, environment.words));
-        const earned = total(setting, before, seat, best);
+        const earned = earnedBy(setting, before, seat, best);
         for (const rival of [...random, ...variants(best)]) {
-          const other = total(setting, before, seat, rival);
+          const other = earnedBy(setting, before, seat, rival);
           demand(
             other <= earned + tolerance,
             () => `${seat} earns ${other} with ${show(rival)}, the solver ${earned} with ${show(best)}`,
@@ -80,8 +81,6 @@ function variants(action: string): string[] {
   ];
 }
 
-/** Team and local reward as AT-GRPO adds them, α = 1. */
-function total({ environment }: Setting, state: Json, seat: string, action: string): number {
-  const reward: ActionReward | undefined = environment.step(state, { [seat]: action }).rewards[seat];
-  return (reward?.team ?? 0) + (reward?.local ?? 0);
+function earnedBy({ environment }: Setting, state: Json, seat: string, action: string): number {
+  return total(environment.step(state, { [seat]: action }).rewards[seat]);
 }

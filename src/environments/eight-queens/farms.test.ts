@@ -1,7 +1,8 @@
 /** Searches for ways to be paid without doing the work. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ActionReward } from "../environment.ts";
+import { total } from "../conformance/total.ts";
+import { type Played, playAll } from "../placing/test-play.ts";
 import { placementOf } from "./board.ts";
 import type { QueensTask } from "./generate.ts";
 import { writePlan } from "./notation.ts";
@@ -30,32 +31,20 @@ const anyEpisode = (most: number): fc.Arbitrary<{ task: QueensTask; plans: (read
     fc.array(anyPlan(task), { minLength: 1, maxLength: most }).map((plans) => ({ task, plans })),
   );
 
-function total(reward: ActionReward | undefined): number {
-  return (reward?.team ?? 0) + (reward?.local ?? 0);
-}
-
-/** Plays the plans one after another until the board is full; sums team and local rewards. */
-function playAll(
-  task: QueensTask,
-  plans: readonly (readonly number[])[],
-): { state: QueensState; done: boolean; earned: number; team: number } {
-  let state = environment.start(task);
-  let [earned, team] = [0, 0];
-  for (const plan of plans) {
-    const result = environment.step(state, { planner: writePlan("queens", 8, plan) });
-    state = environment.endTurn?.(result.state) ?? result.state;
-    earned += total(result.rewards["planner"]);
-    team += result.rewards["planner"]?.team ?? 0;
-    if (result.done) return { state, done: true, earned, team };
-  }
-  return { state, done: false, earned, team };
+/** Plays the plans one after another until the task is solved. */
+function played(task: QueensTask, plans: readonly (readonly number[])[]): Played<QueensState> {
+  return playAll(
+    environment,
+    task,
+    plans.map((plan) => writePlan("queens", 8, plan)),
+  );
 }
 
 describe("one action", () => {
   it("earns at most what the solver's earns, in any state of any episode, and 2 at the start", () => {
     fc.assert(
       fc.property(anyEpisode(4), ({ task, plans }) => {
-        const { state, done } = playAll(task, plans.slice(0, -1));
+        const { state, done } = played(task, plans.slice(0, -1));
         fc.pre(!done);
         const best = environment.step(state, { planner: environment.solve?.(state, "planner") ?? "" });
         const other = environment.step(state, { planner: writePlan("queens", 8, plans.at(-1) ?? []) });
@@ -77,7 +66,7 @@ describe("a whole episode", () => {
   it("that does not solve earns less in all than the solver's one action, however long it is", () => {
     fc.assert(
       fc.property(anyEpisode(10), ({ task, plans }) => {
-        const { done, earned, team, state } = playAll(task, plans);
+        const { done, earned, team, state } = played(task, plans);
         fc.pre(!done);
         expect(team).toBeLessThan(1);
         expect(earned).toBeLessThan(2);
@@ -90,11 +79,11 @@ describe("a whole episode", () => {
   it("gains nothing by going round: what was placed and taken off earns nothing when it is placed again", () => {
     fc.assert(
       fc.property(anyEpisode(3), fc.integer({ min: 1, max: 4 }), ({ task, plans }, times) => {
-        const once = playAll(task, plans);
+        const once = played(task, plans);
         fc.pre(!once.done);
         const rows = Array.from(task.given, (_, row) => row).filter((row) => task.given[row] === ".");
         const round = [...plans, rows.map((row) => placementOf(8, row, -1))];
-        const farmed = playAll(task, Array.from({ length: times + 1 }, () => round).flat());
+        const farmed = played(task, Array.from({ length: times + 1 }, () => round).flat());
         expect(farmed.earned).toBeCloseTo(once.earned, 9);
       }),
       { numRuns: 300 },

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { childKey, rootKey } from "../../random.ts";
-import type { ActionReward } from "../environment.ts";
+import { total } from "../conformance/total.ts";
 import { distancesTo } from "./board.ts";
 import { cellNames, moveWords, neighbourTable } from "../grid/cells.ts";
 import type { PathTask } from "./generate.ts";
@@ -15,10 +15,6 @@ const tolerance = 1e-9;
 
 function earned(state: PathState, plan: string): number {
   return total(environment.step(state, { planner: plan }).rewards["planner"]);
-}
-
-function total(reward: ActionReward | undefined): number {
-  return (reward?.team ?? 0) + (reward?.local ?? 0);
 }
 
 function distance({ board, at }: PathState): number {

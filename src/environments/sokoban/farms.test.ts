@@ -1,7 +1,7 @@
 /** Searches for ways to be paid without doing the work. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ActionReward } from "../environment.ts";
+import { total } from "../conformance/total.ts";
 import { moveWords } from "../grid/cells.ts";
 import { writeProposal } from "./notation.ts";
 import { movesLeft } from "./positions.ts";
@@ -12,10 +12,6 @@ import { anyMoves, anyTask, sokobanEnvironment, taskOf } from "./test-rooms.ts";
 const environment = sokobanEnvironment();
 /** Rounding of sums of doubles. */
 const tolerance = 1e-9;
-
-function total(reward: ActionReward | undefined): number {
-  return (reward?.team ?? 0) + (reward?.local ?? 0);
-}
 
 function planned(state: SokobanState, plan: readonly string[]): ReturnType<typeof environment.step> {
   return environment.step(state, { planner: plan.join(" ") });

@@ -2,7 +2,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { childKey, rootKey } from "../../random.ts";
-import type { ActionReward } from "../environment.ts";
+import { total } from "../conformance/total.ts";
+import { type Played, playAll } from "../placing/test-play.ts";
 import type { SudokuTask } from "./generate.ts";
 import { digitsOf } from "./grid.ts";
 import { layoutOf } from "./layout.ts";
@@ -29,37 +30,20 @@ const anyEpisode = (most: number): fc.Arbitrary<{ task: SudokuTask; plans: (read
     fc.array(anyPlan(task), { minLength: 1, maxLength: most }).map((plans) => ({ task, plans })),
   );
 
-function total(reward: ActionReward | undefined): number {
-  return (reward?.team ?? 0) + (reward?.local ?? 0);
-}
-
-interface Played {
-  readonly state: SudokuState;
-  readonly done: boolean;
-  /** Team and local rewards, summed over the episode. */
-  readonly earned: number;
-  readonly team: number;
-}
-
-/** Plays the plans one after another until the grid is solved. */
-function playAll(task: SudokuTask, plans: readonly (readonly number[])[]): Played {
-  let state = environment.start(task);
-  let [earned, team] = [0, 0];
-  for (const plan of plans) {
-    const result = environment.step(state, { planner: writePlan("entries", task.size, plan) });
-    state = environment.endTurn?.(result.state) ?? result.state;
-    earned += total(result.rewards["planner"]);
-    team += result.rewards["planner"]?.team ?? 0;
-    if (result.done) return { state, done: true, earned, team };
-  }
-  return { state, done: false, earned, team };
+/** Plays the plans one after another until the task is solved. */
+function played(task: SudokuTask, plans: readonly (readonly number[])[]): Played<SudokuState> {
+  return playAll(
+    environment,
+    task,
+    plans.map((plan) => writePlan("entries", task.size, plan)),
+  );
 }
 
 describe("one action", () => {
   it("earns at most what the solver's earns, in any state of any episode", () => {
     fc.assert(
       fc.property(anyEpisode(4), ({ task, plans }) => {
-        const { state, done } = playAll(task, plans.slice(0, -1));
+        const { state, done } = played(task, plans.slice(0, -1));
         fc.pre(!done);
         const best = environment.step(state, { planner: environment.solve?.(state, "planner") ?? "" });
         const other = environment.step(state, {
@@ -101,7 +85,7 @@ describe("a whole episode", () => {
   it("that does not solve earns less in all than the solver's one action, however long it is", () => {
     fc.assert(
       fc.property(anyEpisode(12), ({ task, plans }) => {
-        const { done, earned, team, state } = playAll(task, plans);
+        const { done, earned, team, state } = played(task, plans);
         fc.pre(!done);
         expect(team).toBeLessThan(1);
         expect(earned).toBeLessThan(2);
@@ -114,12 +98,12 @@ describe("a whole episode", () => {
   it("gains nothing by going round: what was placed and emptied earns nothing when it is placed again", () => {
     fc.assert(
       fc.property(anyEpisode(3), fc.integer({ min: 1, max: 4 }), ({ task, plans }, times) => {
-        const once = playAll(task, plans);
+        const once = played(task, plans);
         fc.pre(!once.done);
         const cells = openCells(task.clues);
         const emptied = cells.map((cell) => entryOf(task.size, cell, 0));
         const round = [...plans, emptied];
-        const farmed = playAll(task, Array.from({ length: times + 1 }, () => round).flat());
+        const farmed = played(task, Array.from({ length: times + 1 }, () => round).flat());
         expect(farmed.earned).toBeCloseTo(once.earned, 9);
       }),
       { numRuns: 500 },
@@ -129,9 +113,9 @@ describe("a whole episode", () => {
   it("has the score of the grid in the end, however it came about", () => {
     fc.assert(
       fc.property(anyEpisode(4), ({ task, plans }) => {
-        const { state } = playAll(task, plans);
+        const { state } = played(task, plans);
         const entered = openCells(task.clues).filter((cell) => state.grid[cell] !== ".");
-        const single = playAll(
+        const single = played(
           task,
           entered.map((cell) => [entryOf(task.size, cell, Number(state.grid[cell]))]),
         );
