@@ -44,8 +44,15 @@ function withExtended(tree: MappingTree, file: string, below: readonly string[])
   const own = new Map(tree.entries);
   own.delete("extends");
   const base = loadLayer(extendedFile(value.value, dirname(file)), below, value.origin);
-  const merged = mergeTrees(base, { ...tree, entries: own }) as MappingTree;
+  const merged = mergeTrees(unmeasured(base), { ...tree, entries: own }) as MappingTree;
   return { ...merged, origin: tree.origin };
+}
+
+/** What one recipe took and gave says nothing about another. */
+function unmeasured(base: MappingTree): MappingTree {
+  const entries = new Map(base.entries);
+  entries.delete("expected");
+  return { ...base, entries };
 }
 
 function extendedFile(given: string, folder: string): string {

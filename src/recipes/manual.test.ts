@@ -32,7 +32,7 @@ describe("the recipes that come with Troupe", () => {
   const shipped = Object.entries(shippedRecipes());
   it.each(shipped)("%s can be run", (name, file) => {
     const { recipe } = resolveRecipe(file);
-    expect(recipe.name).toBe(name);
+    expect(recipe.name).toBe(name.replace("/", "-"));
     expect(recipe.description).not.toBe("");
     expect(file).toBe(join(import.meta.dirname, "..", "..", "recipes", `${name}.yaml`));
   });

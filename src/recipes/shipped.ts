@@ -1,6 +1,6 @@
 /** The recipes that come with Troupe, and finding one by its file or its name. */
-import { existsSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, join, sep } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 
@@ -9,11 +9,20 @@ const packageRoot = join(import.meta.dirname, "..", "..");
 
 export const shippedFolder = join(packageRoot, "recipes");
 
-/** Files of the recipes that come with Troupe, by name. */
+/**
+ * Files of the recipes that come with Troupe, by name: their path without the ending, such as `plan-path`, or
+ * `scaling/k-2` for those of a table, which have a folder.
+ */
 export function shippedRecipes(): Readonly<Record<string, string>> {
-  const names = existsSync(shippedFolder) ? readdirSync(shippedFolder) : [];
-  const files = names.filter((name) => name.endsWith(".yaml")).toSorted();
-  return Object.fromEntries(files.map((name) => [basename(name, ".yaml"), join(shippedFolder, name)]));
+  const paths = existsSync(shippedFolder) ? readdirSync(shippedFolder, { recursive: true }).map(String) : [];
+  const files = paths.filter((path) => path.endsWith(".yaml")).toSorted(byNumbers);
+  return Object.fromEntries(files.map((path) => [nameOf(path), join(shippedFolder, path)]));
+}
+
+const byNumbers = new Intl.Collator("en", { numeric: true }).compare;
+
+function nameOf(path: string): string {
+  return path.replace(/\.ya?ml$/, "").replaceAll(sep, "/");
 }
 
 /**
@@ -21,14 +30,23 @@ export function shippedRecipes(): Readonly<Record<string, string>> {
  * @throws TroupeError `bad_arguments` when there is neither
  */
 export function findRecipe(given: string): string {
-  if (existsSync(given)) return given;
+  const place = statSync(given, { throwIfNoEntry: false });
+  if (place?.isDirectory() === false) return given;
   const shipped = shippedRecipes();
-  const name = basename(given).replace(/\.ya?ml$/, "");
+  const name = nameOf(given).replace(/^recipes\//, "");
   const found = Object.hasOwn(shipped, name) ? shipped[name] : undefined;
   if (found !== undefined && (given === name || given === join("recipes", `${name}.yaml`))) return found;
-  const names = Object.keys(shipped);
-  const hint = given.includes("=")
-    ? "the recipe comes first, then its overrides"
-    : (didYouMean(name, names) ?? `recipes that come with Troupe: ${names.join(", ")}`);
-  throw new TroupeError("bad_arguments", `there is no recipe ${given}; ${hint}`);
+  const problem = place === undefined ? `there is no recipe ${given}` : `${given} is a folder, not a recipe`;
+  throw new TroupeError("bad_arguments", `${problem}; ${hint(given, name, Object.keys(shipped))}`);
+}
+
+function hint(given: string, name: string, names: readonly string[]): string {
+  if (given.includes("=")) return "the recipe comes first, then its overrides";
+  const inside = names.filter((each) => each.startsWith(`${name}/`));
+  if (inside.length > 0) return `its recipes are ${inside.join(", ")}`;
+  const [only, another] = names.filter((each) => basename(each) === name);
+  if (only !== undefined && another === undefined) return `did you mean \`${only}\`?`;
+  const main = names.filter((each) => !each.includes("/"));
+  const all = `recipes that come with Troupe: ${main.join(", ")}; \`troupe recipes\` lists more`;
+  return didYouMean(name, names) ?? all;
 }

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { resolveRecipe } from "../recipes/resolve.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import { shippedRecipes } from "../recipes/shipped.ts";
+import type { TrainingCell } from "./grid.ts";
+import { expand } from "./grid.ts";
+import { loadExperiment } from "./load.ts";
+import { shippedExperiments } from "./shipped.ts";
+
+/** The trained rows of an experiment; of rows that compute the same, the first. */
+function trainedRows(file: string): TrainingCell[] {
+  const { cells, places } = expand(loadExperiment(file), [1]);
+  const rows = new Set(places.map(({ row }) => row));
+  return cells.filter((cell) => cell.kind === "train" && rows.has(cell.row)) as TrainingCell[];
+}
+
+/** `EXPERIMENT/COLUMN-ROW`, or `EXPERIMENT/ROW` where there is one column. */
+function recipeOf(experiment: string, { column, row }: TrainingCell): string {
+  const { columns } = loadExperiment(shippedExperiments()[experiment] ?? "").definition;
+  return `${experiment}/${Object.keys(columns).length === 1 ? row : `${column}-${row}`}`;
+}
+
+/** What reinforcement computes: without texts, the way it begins, and the teams measured before it. */
+function reinforcement({
+  environment,
+  team,
+  policies,
+  algorithm,
+  train,
+  evaluation,
+  engine,
+}: Recipe): object {
+  const { compare: _, ...measured } = evaluation;
+  return { environment, team, policies, algorithm, train, measured, engine };
+}
+
+const rows = Object.entries(shippedExperiments()).flatMap(([experiment, file]) =>
+  trainedRows(file).map((cell) => ({ name: recipeOf(experiment, cell), cell })),
+);
+
+describe("a row of a shipped experiment as a recipe", () => {
+  it.each(rows)("$name trains as the row does", ({ name, cell }) => {
+    const { recipe } = resolveRecipe(shippedRecipes()[name] ?? name);
+    expect(reinforcement(recipe)).toEqual(reinforcement(cell.recipe));
+  });
+
+  it.each(rows)("$name has the warm start that the row begins with", ({ name, cell }) => {
+    const { recipe } = resolveRecipe(shippedRecipes()[name] ?? name);
+    const several = Object.keys(recipe.policies).length > 1;
+    expect(recipe.warmStart).toEqual({
+      ...cell.from?.recipe.warmStart,
+      teach: several ? "bases" : "policies",
+    });
+    const before = cell.from?.recipe.policies["shared"];
+    for (const policy of Object.values(recipe.policies)) expect(policy).toEqual(before);
+  });
+
+  it("is all that the experiments' folders hold", () => {
+    const folders = Object.keys(shippedExperiments()).map((name) => `${name}/`);
+    const there = Object.keys(shippedRecipes()).filter((name) =>
+      folders.some((each) => name.startsWith(each)),
+    );
+    expect(there.toSorted()).toEqual(rows.map(({ name }) => name).toSorted());
+  });
+});
