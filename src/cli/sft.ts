@@ -1,10 +1,11 @@
 /** `troupe sft RECIPE`: the warm start alone; writes a model directory for each policy it teaches. */
-import { cp, mkdir, readdir, readFile } from "node:fs/promises";
+import { cp, readdir, readFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Command } from "commander";
 import { TroupeError } from "../errors.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
+import { makeDirectory } from "../runs/durable.ts";
 import { layoutOf } from "../runs/layout.ts";
 import type { RunResult } from "../runs/records.ts";
 import { basesOf } from "../train/bases.ts";
@@ -87,7 +88,7 @@ async function copyModels(
 /** Nothing is written over: a directory that is there already must hold the same files. */
 async function copyModel(from: string, to: string): Promise<void> {
   if (!existsSync(to)) {
-    await mkdir(dirname(to), { recursive: true });
+    await makeDirectory(dirname(to));
     return cp(from, to, { recursive: true });
   }
   for (const name of await readdir(from)) {

@@ -3,10 +3,9 @@
  * It can be killed at any moment; the same call goes on.
  */
 import { existsSync } from "node:fs";
-import fs from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { writeFileDurably, writing } from "../runs/durable.ts";
+import { makeDirectory, writeFileDurably } from "../runs/durable.ts";
 import { isLocked } from "../runs/lock.ts";
 import type { TrainEvent } from "../train/events.ts";
 import type { Launch } from "./child.ts";
@@ -212,7 +211,7 @@ async function inChild(cell: Cell, { undertaking, launch, stop, emit }: Runner):
 
 async function keepEvaluation(directory: string, printed: string): Promise<void> {
   const evaluation = parseEvaluation(printed, "what `troupe eval` printed");
-  await writing(directory, () => fs.mkdir(directory, { recursive: true }));
+  await makeDirectory(directory);
   await writeFileDurably(
     path.normalize(evaluationFile(directory)),
     `${JSON.stringify(evaluation, null, 2)}\n`,

@@ -4,7 +4,7 @@ import path from "node:path";
 import { TroupeError } from "../errors.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { recipeToYaml } from "../recipes/write.ts";
-import { writeFileDurably, writing } from "../runs/durable.ts";
+import { makeDirectory, writeFileDurably } from "../runs/durable.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readResult } from "../runs/read.ts";
 import { isUnbegun } from "../runs/run.ts";
@@ -20,7 +20,7 @@ async function trainArguments(cell: TrainingCell, folders: Folders, threads: num
   const directory = folders.of(cell);
   const { recipe: file } = layoutOf(directory);
   if (!(await isBegun(directory))) {
-    await writing(directory, () => fs.mkdir(directory, { recursive: true }));
+    await makeDirectory(directory);
     await writeFileDurably(file, recipeToYaml(await startRecipe(cell, folders, threads)));
   }
   return ["train", file, "--run", path.basename(directory), "--runs", path.dirname(directory), "--json"];

@@ -41,6 +41,36 @@ export async function writeDirectoryDurably(
   });
 }
 
+/**
+ * Makes the folder and those above it that are missing, one by one: Node's own `recursive` tries for ever where a folder
+ * is neither there nor can be made, as below /proc.
+ */
+export async function makeDirectory(directory: string): Promise<void> {
+  await writing(directory, async () => {
+    for (const missing of await missingFolders(path.resolve(directory))) await makeOne(missing);
+  });
+}
+
+/** From the topmost down. A file in the way is among them: making the folder is refused then. */
+async function missingFolders(directory: string): Promise<string[]> {
+  const found = await fs.stat(directory).catch(() => null);
+  const parent = path.dirname(directory);
+  if (found?.isDirectory() === true || parent === directory) return [];
+  return [...(await missingFolders(parent)), directory];
+}
+
+/** Another process may make the same folder at the same time. */
+async function makeOne(directory: string): Promise<void> {
+  try {
+    await fs.mkdir(directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT")
+      throw refused(directory, "no folder can be made there. Choose another folder", error);
+    if (code !== "EEXIST" || !(await fs.stat(directory)).isDirectory()) throw error;
+  }
+}
+
 /** Takes the folder's name away first, so that a half-deleted folder is never taken for a whole one. */
 export async function removeDirectory(directory: string): Promise<void> {
   const temporary = temporaryBeside(directory);
@@ -101,10 +131,11 @@ export async function writing<T>(target: string, write: () => Promise<T>): Promi
   } catch (error) {
     const remedy = remedies[(error as NodeJS.ErrnoException).code ?? ""];
     if (remedy === undefined) throw error;
-    throw new TroupeError(
-      "bad_run",
-      `Cannot write ${target}: ${remedy}, then give the same command again; a run goes on from its last checkpoint.`,
-      { cause: error },
-    );
+    throw refused(target, remedy, error);
   }
+}
+
+function refused(target: string, remedy: string, cause: unknown): TroupeError {
+  const advice = "then give the same command again; a run goes on from its last checkpoint";
+  return new TroupeError("bad_run", `Cannot write ${target}: ${remedy}, ${advice}.`, { cause });
 }

@@ -176,6 +176,23 @@ test("a file in the way of the folder is said, not crashed at", async () => {
 });
 
 test.runIf(process.platform === "linux")(
+  "a folder that cannot be made is said, not tried for ever",
+  async () => {
+    await expect(openRun("/proc/troupe/runs/tiny", recipe)).rejects.toMatchObject({
+      code: "bad_run",
+      message: expect.stringContaining("Cannot write /proc/troupe: no folder can be made there") as string,
+    });
+  },
+);
+
+test("missing folders above the run's are made, also by two processes at once", async () => {
+  const deep = path.join(directory, "a", "b");
+  const runs = await Promise.all(["one", "two"].map((name) => openRun(path.join(deep, name), recipe)));
+  for (const run of runs) await run.close();
+  expect((await fs.readdir(deep)).toSorted()).toEqual(["one", "two"]);
+});
+
+test.runIf(process.platform === "linux")(
   "a full disk stops the run with a message and harms nothing",
   async () => {
     await using run = await openRun(directory, recipe);

@@ -7,7 +7,7 @@ import path from "node:path";
 import { TroupeError } from "../errors.ts";
 import { checkpointSteps, latestCheckpoint, pruneCheckpoints, writeCheckpoint } from "./checkpoints.ts";
 import type { Checkpoint } from "./checkpoints.ts";
-import { removeTemporaries, syncPath, temporaryPrefix, writeFileDurably, writing } from "./durable.ts";
+import { makeDirectory, removeTemporaries, syncPath, temporaryPrefix, writeFileDurably } from "./durable.ts";
 import { appendLine, cutLines } from "./json-lines.ts";
 import { episodesFile, layoutOf, stepOfEpisodesFile } from "./layout.ts";
 import type { RunLayout } from "./layout.ts";
@@ -59,7 +59,7 @@ export interface Run extends AsyncDisposable {
  */
 export async function openRun(directory: string, recipe: string): Promise<Run> {
   const layout = layoutOf(directory);
-  await writing(directory, () => fs.mkdir(directory, { recursive: true }));
+  await makeDirectory(directory);
   const lock = await acquireLock(directory);
   try {
     await settleRecipe(layout, recipe);
@@ -99,7 +99,7 @@ function makeRun(
     },
     recordCheckpoint: async (state, keep, fill) => {
       await syncRecords(layout);
-      await writing(layout.checkpoints, () => fs.mkdir(layout.checkpoints, { recursive: true }));
+      await makeDirectory(layout.checkpoints);
       const written = await writeCheckpoint(layout.checkpoints, state, fill);
       await pruneCheckpoints(layout.checkpoints, keep);
       return written;
@@ -197,7 +197,7 @@ async function writeEpisodes(
   records: readonly (EpisodeRecord | ActionRecord)[],
 ): Promise<void> {
   if (records.length === 0) return;
-  await writing(layout.episodes, () => fs.mkdir(layout.episodes, { recursive: true }));
+  await makeDirectory(layout.episodes);
   const lines = records.map((record) => `${JSON.stringify(record)}\n`);
   await writeFileDurably(episodesFile(layout, step), lines.join(""));
 }

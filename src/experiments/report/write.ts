@@ -1,7 +1,6 @@
 /** The three files of a report, each replaced in one step. */
-import fs from "node:fs/promises";
 import { join } from "node:path";
-import { writeFileDurably, writing } from "../../runs/durable.ts";
+import { makeDirectory, writeFileDurably } from "../../runs/durable.ts";
 import type { ReportRecord } from "../records.ts";
 import { htmlOf } from "./html.ts";
 import { markdownOf } from "./markdown.ts";
@@ -22,7 +21,7 @@ export function reportFiles(folder: string, experiment: string): ReportFiles {
 export async function writeReport(record: ReportRecord, folder: string): Promise<ReportFiles> {
   const files = reportFiles(folder, record.experiment);
   const summary = summarize(record);
-  await writing(folder, () => fs.mkdir(folder, { recursive: true }));
+  await makeDirectory(folder);
   await writeFileDurably(files.json, `${JSON.stringify(record, null, 2)}\n`);
   await writeFileDurably(files.markdown, markdownOf(summary, `${record.experiment}.html`));
   await writeFileDurably(files.html, htmlOf(summary));
