@@ -7,6 +7,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import type { Datum, Engine, Loss, LossResult, PolicyInfo, PolicyOptions } from "../../engines/engine.ts";
 import type { SampleRequest, SampledSequence } from "../../engines/engine.ts";
+import { localCapabilities } from "../../engines/local/capabilities.ts";
 import { TroupeError } from "../../errors.ts";
 import { childKey, drawInt, generatorOf, keyAt, rootKey, seedOf } from "../../random.ts";
 
@@ -29,18 +30,7 @@ export interface HashEngineOptions {
 }
 
 export class HashEngine implements Engine {
-  readonly capabilities: Engine["capabilities"] = {
-    wholeModel: true,
-    adapters: true,
-    losses: ["cross_entropy", "importance_sampling", "ppo", "value"],
-    topK: true,
-    stopStrings: true,
-    critic: true,
-    klInLoss: true,
-    sequenceRatio: true,
-    dualClip: true,
-    deterministic: true,
-  };
+  readonly capabilities = localCapabilities;
   readonly description = "hash engine";
   readonly policies = new Map<string, HashPolicy>();
   readonly #options: HashEngineOptions;

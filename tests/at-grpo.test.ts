@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { CreditedAction } from "../credit/algorithm.ts";
-import { algorithmFrom } from "../credit/algorithms.ts";
-import { credit } from "../credit/credit.ts";
-import { rootKey } from "../random.ts";
-import { growEpisode } from "./grow.ts";
-import { numbersPolicy, settingFor } from "./testing/numbers.ts";
-import { scriptedEngine, type Script } from "./testing/scripted-engine.ts";
+import type { CreditedAction } from "../src/credit/algorithm.ts";
+import { algorithmFrom } from "../src/credit/algorithms.ts";
+import { credit } from "../src/credit/credit.ts";
+import { rootKey } from "../src/random.ts";
+import { growEpisode } from "../src/rollout/grow.ts";
+import { numbersPolicy, settingFor } from "../src/rollout/testing/numbers.ts";
+import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-engine.ts";
 
 const advantages = (credited: readonly CreditedAction[]): number[] =>
   credited.map(({ advantage }) => advantage);

@@ -1,12 +1,12 @@
 /** Roles that act at once: pairing their samples, and ending where enough was earned. */
 import { describe, expect, it } from "vitest";
-import { algorithmFrom } from "../credit/algorithms.ts";
-import { credit } from "../credit/credit.ts";
-import { rootKey } from "../random.ts";
-import type { Episode, EpisodeNode, SamplingScheme } from "./episode.ts";
-import { growEpisode } from "./grow.ts";
-import { numbersPolicy, pair, settingFor } from "./testing/numbers.ts";
-import { scriptedEngine, type Script } from "./testing/scripted-engine.ts";
+import { algorithmFrom } from "../src/credit/algorithms.ts";
+import { credit } from "../src/credit/credit.ts";
+import { rootKey } from "../src/random.ts";
+import type { Episode, EpisodeNode, SamplingScheme } from "../src/rollout/episode.ts";
+import { growEpisode } from "../src/rollout/grow.ts";
+import { numbersPolicy, pair, settingFor } from "../src/rollout/testing/numbers.ts";
+import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-engine.ts";
 
 const policy = numbersPolicy();
 const atOnce = { ...pair, phases: [["first", "second"]] };
