@@ -1,8 +1,10 @@
 /** `troupe recipes`: the recipes that come with Troupe, by environment, and the JSON Schema of any recipe. */
+import { posix } from "node:path";
 import { Command } from "commander";
 import { z } from "zod";
 import { environments } from "../environments/registry.ts";
 import { TroupeError } from "../errors.ts";
+import { shippedExperiments } from "../experiments/shipped.ts";
 import { loadTree } from "../recipes/load.ts";
 import { showPath } from "../recipes/origin.ts";
 import { recipeShape } from "../recipes/resolve.ts";
@@ -42,8 +44,7 @@ export function recipesCommand(): Command {
     .option("--json", "print one JSON document")
     .action((options: { schema?: boolean; json?: boolean }) => {
       if (options.schema) return printJson(recipeShape());
-      const files = Object.entries(shippedRecipes()).toSorted(([left], [right]) => (left < right ? -1 : 1));
-      const recipes = files.map(([name, file]) => describe(name, file));
+      const recipes = Object.entries(shippedRecipes()).map(([name, file]) => describe(name, file));
       return options.json
         ? printJson(recipes)
         : printLines(listLines(recipes, process.stdout.columns ?? 120));
@@ -91,8 +92,45 @@ function sharing(policies: readonly { readonly adapter?: object | undefined }[])
     : `${adapters} adapters, ${policies.length - adapters} models`;
 }
 
-/** One table, in which each environment's recipes stand below its name. */
+/** One table in which each environment's recipes stand below its name, and one for each folder of recipes. */
 function listLines(recipes: readonly Listed[], width: number): string[] {
+  const { ".": main = [], ...folders } = Object.groupBy(recipes, ({ name }) => posix.dirname(name));
+  const legend = "minutes on two cores; success on held-out tasks after training; empty: not measured";
+  const next = `${commandName()} train RECIPE --dry-run: what it would take here`;
+  return [
+    ...mainLines(main, width),
+    ...Object.entries(folders).flatMap(([folder, listed = []]) => [
+      "",
+      "",
+      ...folderLines(folder, listed, width),
+    ]),
+    "",
+    ...wrapped(legend, width),
+    next,
+  ];
+}
+
+function mainLines(recipes: readonly Listed[], width: number): string[] {
+  const groups = [...Map.groupBy(recipes, ({ environment }) => environment)];
+  const { head, rows } = described(
+    groups.flatMap(([, listed]) => listed),
+    width,
+  );
+  const below = groups.flatMap(([environment, listed]) => [
+    "",
+    ...wrapped(heading(environment), width),
+    ...rows.splice(0, listed.length).flat(),
+  ]);
+  return [...head, ...below];
+}
+
+function folderLines(folder: string, recipes: readonly Listed[], width: number): string[] {
+  const { head, rows } = described(recipes, width);
+  return [...wrapped(folderHeading(folder), width), "", ...head, ...rows.flat()];
+}
+
+/** A table whose last column is text that is wrapped: its head, and the lines of each recipe. */
+function described(recipes: readonly Listed[], width: number): { head: string[]; rows: string[][] } {
   const columns = [
     { title: "recipe" },
     { title: "algorithm" },
@@ -100,25 +138,14 @@ function listLines(recipes: readonly Listed[], width: number): string[] {
     { title: "minutes", align: "right" as const },
     { title: "success", align: "right" as const },
   ];
-  const groups = [...Map.groupBy(recipes, ({ environment }) => environment)];
-  const table = tableLines(
-    columns,
-    groups.flatMap(([, listed]) => listed.map(row)),
-  );
-  const room = Math.max(30, width - Math.max(...table.map((line) => line.length)) - 2);
-  const [titles = "", rule = "", ...rows] = table;
-  const lines = [`${titles.padEnd(rule.length)}  what it shows`, `${rule}  ${"─".repeat(13)}`];
-  for (const [environment, listed] of groups) {
-    lines.push("", ...wrapped(heading(environment), width));
-    for (const { description } of listed) {
-      const [first = "", ...more] = wrapped(description, room);
-      lines.push(`${(rows.shift() ?? "").padEnd(rule.length)}  ${first}`.trimEnd());
-      lines.push(...more.map((line) => `${" ".repeat(rule.length)}  ${line}`));
-    }
-  }
-  const legend = "minutes on two cores; success on held-out tasks after training; empty: not measured";
-  const next = `${commandName()} train RECIPE --dry-run: what it would take here`;
-  return [...lines, "", ...wrapped(legend, width), next];
+  const [titles = "", rule = "", ...lines] = tableLines(columns, recipes.map(row));
+  const room = Math.max(30, width - rule.length - 2);
+  const rows = recipes.map(({ description }, index) => {
+    const [first = "", ...more] = wrapped(description, room);
+    const line = `${(lines[index] ?? "").padEnd(rule.length)}  ${first}`.trimEnd();
+    return [line, ...more.map((text) => `${" ".repeat(rule.length)}  ${text}`)];
+  });
+  return { head: [`${titles.padEnd(rule.length)}  what it shows`, `${rule}  ${"─".repeat(13)}`], rows };
 }
 
 function row({ name, algorithm, policies, minutes, success }: Listed): string[] {
@@ -134,4 +161,12 @@ function row({ name, algorithm, policies, minutes, success }: Listed): string[] 
 function heading(environment: string): string {
   const summary = environments.find(({ name }) => name === environment)?.summary;
   return summary === undefined ? `${environment || "unreadable"}:` : `${environment}: ${summary}`;
+}
+
+/** A folder of recipes is called like the experiment whose rows they are. */
+function folderHeading(folder: string): string {
+  if (folder === "algorithms") return "algorithms: one recipe each, on small boards of Plan-Path";
+  const file = shippedExperiments()[folder];
+  if (file === undefined) return `${folder}:`;
+  return `${folder}: rows of an experiment; \`${commandName()} experiment ${folder}\` compares them, over several seeds`;
 }

@@ -27,6 +27,13 @@ describe("what is refused: exit code 2, one clear message, no stack, nothing wri
       ["train", "plan-paht"],
       ["there is no recipe plan-paht; did you mean `plan-path`?"],
     ],
+    ["a recipe without its folder", ["train", "k-2"], ["no recipe k-2; did you mean `scaling/k-2`?"]],
+    ["a folder of recipes", ["train", "scaling"], ["its recipes are scaling/k-2, scaling/k-4"]],
+    [
+      "a folder of one's own",
+      ["train", "."],
+      [". is a folder, not a recipe; recipes that come with Troupe: "],
+    ],
     ["overrides first", ["train", "train.steps=3", "plan-path"], ["the recipe comes first"]],
     [
       "a wrong override, given either way",
@@ -88,6 +95,10 @@ describe("what needs no run", () => {
     const table = await troupe(["recipes"], { cwd });
     expect(table.stdout).toMatch(/^plan-path: A scout .*\nplan-path +at-grpo +1 model +\d+ +\d/m);
     expect(table.stdout).toMatch(/^plan-path-prompt-only +none +[^ ]/m);
+    expect(table.stdout).toMatch(
+      /^scaling: .*`troupe experiment scaling`.*\n\nrecipe .*\n─.*\nscaling\/k-2 +at-grpo/m,
+    );
+    expect(table.stdout.indexOf("plan-path: ")).toBeLessThan(table.stdout.indexOf("scaling: "));
     for (const line of table.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
     const listed = JSON.parse((await troupe(["recipes", "--json"], { cwd })).stdout) as { name: string }[];
     expect(listed.find(({ name }) => name === "plan-path-adapters")).toMatchObject({

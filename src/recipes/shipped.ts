@@ -15,8 +15,9 @@ export const shippedFolder = join(packageRoot, "recipes");
  */
 export function shippedRecipes(): Readonly<Record<string, string>> {
   const paths = existsSync(shippedFolder) ? readdirSync(shippedFolder, { recursive: true }).map(String) : [];
-  const files = paths.filter((path) => path.endsWith(".yaml")).toSorted(byNumbers);
-  return Object.fromEntries(files.map((path) => [nameOf(path), join(shippedFolder, path)]));
+  const files = paths.filter((path) => path.endsWith(".yaml"));
+  const named = files.map((path): [string, string] => [nameOf(path), join(shippedFolder, path)]);
+  return Object.fromEntries(named.toSorted(([left], [right]) => byNumbers(left, right)));
 }
 
 const byNumbers = new Intl.Collator("en", { numeric: true }).compare;
