@@ -1,9 +1,8 @@
 /** The options of Plan-Path in a recipe; the defaults are the paper's boards. */
 import { z } from "zod";
 import { largestSize } from "../grid/cells.ts";
+import { share } from "../planning/demonstrations.ts";
 import { boardNotations, planNotations } from "./notation.ts";
-
-const share = z.number().min(0).max(1);
 
 export const pathOptions = z.strictObject({
   size: z.int().min(3).max(largestSize).default(10).describe("Rows and columns of a board."),
