@@ -76,6 +76,20 @@ describe("GRPO", () => {
   });
 });
 
+describe("MAS-GRPO with `reward: rewards`", () => {
+  it("gives each role γ^t times its own rewards, t counted from the first turn", () => {
+    const actions = [
+      action({ role: "a", team: 1 }),
+      action({ role: "b", local: 3 }),
+      action({ role: "a", team: 0.5, local: 0.25, turn: 2 }),
+    ];
+    const options = { reward: "rewards", discount: 0.5, alpha: 2 };
+    const credited = credit([trajectories(0, [{ actions, score: 1 }])], algorithmFrom("mas-grpo", options));
+    // a: 2·1 + .25·(2·.5 + .25); b: 3
+    expect(credited.map((one) => one.return)).toEqual([2.3125, 3, 2.3125]);
+  });
+});
+
 describe("REINFORCE", () => {
   it("credits each action with the episode's score itself", () => {
     const episode = trajectories(0, [

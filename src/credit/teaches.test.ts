@@ -21,6 +21,14 @@ describe("teaches", () => {
     expect(teaches(decision(0, frozen), atGrpo)).toBe(false);
   });
 
+  it("counts a penalty that parts equal scores", () => {
+    const overlong = { length: 2, buffer: 1 };
+    const short = { tokens: Int32Array.of(1), logprobs: Float32Array.of(-1) };
+    const lines = [line(1), { actions: [action(short), action(short)], score: 1 }];
+    expect(teaches(trajectories(0, lines), algorithmFrom("grpo", { overlong }))).toBe(true);
+    expect(teaches(trajectories(0, lines), algorithmFrom("grpo"))).toBe(false);
+  });
+
   it("needs no reference where KL is in the reward", () => {
     const kl = algorithmFrom("grpo", { kl: { where: "reward" } });
     expect(teaches(trajectories(0, [line(0), line(1)]), kl)).toBe(true);

@@ -290,6 +290,19 @@ describe("properties", () => {
     const chosen = new Set(episodes.map(({ root: node }) => node.children.findIndex((child) => child.kept)));
     expect(chosen).toEqual(new Set([0, 1, 2]));
   });
+
+  it("`random` draws anew at every state, and the same again", async () => {
+    const scheme = { branch: { root: 3, inner: 3 }, keep: "random" } as const;
+    const team = { ...pair, turns: 6 };
+    const [episode, again] = [
+      await grow(constant("2"), { scheme, team }),
+      await grow(constant("2"), { scheme, team }),
+    ];
+    const choices = lineOf(episode.ends[0]?.node).map(({ id }) => id.split(".").at(-1));
+    expect(choices).toHaveLength(12);
+    expect(new Set(choices)).toEqual(new Set(["0", "1", "2"]));
+    expect(again.ends[0]?.node.id).toBe(episode.ends[0]?.node.id);
+  });
 });
 
 const zero = { team: 0, local: 0, parts: {} };
