@@ -14,6 +14,8 @@ describe("what is published", () => {
       "bin/troupe.js",
       "native/build.mjs",
       "recipes/plan-path.yaml",
+      "recipes/algorithms/grpo.yaml",
+      "experiments/at-grpo-table.yaml",
       "docs/recipes.md",
       "LICENSE",
     ]) {

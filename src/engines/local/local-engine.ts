@@ -15,7 +15,7 @@ import type {
   SampledSequence,
   SampleRequest,
 } from "../engine.ts";
-import { adapterMarker, adapterStem, checkAdapterConfig, checkAdapterOptions } from "./adapter-directory.ts";
+import { adapterMarker, checkAdapterOptions } from "./adapter-directory.ts";
 import { initialAdapterTensor, writeAdapterFiles } from "./adapter-directory.ts";
 import { flatten } from "./batch.ts";
 import type { WeightFormat } from "./float-formats.ts";
@@ -28,39 +28,19 @@ import { parametersOf, writeModelFiles, type ModelDescription } from "./model-di
 import { startNativeEngine, type FlatBatch, type NativeLossResult } from "./native.ts";
 import type { Precision, TensorInfo, TensorKind } from "./native.ts";
 import { openOptimizerFile, writeOptimizerFile } from "./optimizer-state.ts";
+import { type LoadedModel, openPolicyWeights, type Policy, policyInfo } from "./policy.ts";
 import { replaceDirectory } from "./replace-directory.ts";
 import { readTensor } from "./safetensors.ts";
 import type { TensorToWrite } from "./safetensors-write.ts";
 import { nativeRequest, sampledSequences } from "./samples.ts";
-import { checkSameShape } from "./same-shape.ts";
 import { vocabularyBytes } from "./vocabulary-bytes.ts";
-import { checkWeights, openWeights, readWeights, type Weights } from "./weights.ts";
+import { readWeights, type Weights } from "./weights.ts";
 
 export interface LocalEngineOptions {
   /** Absent or 0: one for each processor. Results repeat bit for bit for the same number. */
   readonly threads?: number;
   /** How matrix products are taken. bfloat16 (the default) is float32 where the processor has no units for it. */
   readonly precision?: Precision;
-}
-
-/** A model in the engine's memory: a policy of its own, or the base that adapters share. */
-interface LoadedModel {
-  readonly name: string;
-  readonly directory: string;
-  readonly description: ModelDescription;
-  readonly tensors: readonly TensorInfo[];
-  users: number;
-  /** Present once the engine knows the vocabulary's bytes. */
-  tokenBytes?: Promise<void>;
-}
-
-interface Policy {
-  readonly name: PolicyName;
-  readonly model: LoadedModel;
-  readonly adapter?: AdapterOptions;
-  readonly critic: boolean;
-  /** The trainable ones. */
-  readonly tensors: readonly TensorInfo[];
 }
 
 /** @throws TroupeError `no_engine` from the constructor when the compiled addon is missing. */
@@ -342,29 +322,4 @@ export class LocalEngine implements Engine {
     });
     return model.tokenBytes;
   }
-}
-
-/** Opens the weights that `load` is given, whole model or adapter, once they are known to fit the policy. */
-async function openPolicyWeights(policy: Policy, directory: string): Promise<Weights> {
-  if (policy.adapter === undefined) {
-    const { shape } = await describeModel(directory);
-    checkSameShape(directory, shape, policy.model.description.shape);
-    return openModelWeights(directory, shape);
-  }
-  checkAdapterConfig(directory, policy.adapter, policy.critic);
-  const weights = await openWeights(directory, adapterStem);
-  checkWeights(directory, weights, policy.tensors, () => false);
-  return weights;
-}
-
-function policyInfo(policy: Policy): PolicyInfo {
-  const trainableParameters = parametersOf(policy.tensors);
-  const frozen = policy.adapter === undefined ? 0 : parametersOf(policy.model.tensors);
-  return {
-    name: policy.name,
-    parameters: trainableParameters + frozen,
-    trainableParameters,
-    maxLength: policy.model.description.shape.maxLength,
-    vocabularySize: policy.model.description.shape.vocabularySize,
-  };
 }

@@ -1,0 +1,52 @@
+/** What the local engine knows of a policy, beside its weights in the native engine's memory. */
+import type { AdapterOptions, PolicyInfo, PolicyName } from "../engine.ts";
+import { adapterStem, checkAdapterConfig } from "./adapter-directory.ts";
+import { describeModel, type ModelDescription, openModelWeights, parametersOf } from "./model-directory.ts";
+import type { TensorInfo } from "./native.ts";
+import { checkSameShape } from "./same-shape.ts";
+import { checkWeights, openWeights, type Weights } from "./weights.ts";
+
+/** A model in the engine's memory: a policy of its own, or the base that adapters share. */
+export interface LoadedModel {
+  readonly name: string;
+  readonly directory: string;
+  readonly description: ModelDescription;
+  readonly tensors: readonly TensorInfo[];
+  users: number;
+  /** Present once the engine knows the vocabulary's bytes. */
+  tokenBytes?: Promise<void>;
+}
+
+export interface Policy {
+  readonly name: PolicyName;
+  readonly model: LoadedModel;
+  readonly adapter?: AdapterOptions;
+  readonly critic: boolean;
+  /** The trainable ones. */
+  readonly tensors: readonly TensorInfo[];
+}
+
+/** Opens the weights that `load` is given, whole model or adapter, once they are known to fit the policy. */
+export async function openPolicyWeights(policy: Policy, directory: string): Promise<Weights> {
+  if (policy.adapter === undefined) {
+    const { shape } = await describeModel(directory);
+    checkSameShape(directory, shape, policy.model.description.shape);
+    return openModelWeights(directory, shape);
+  }
+  checkAdapterConfig(directory, policy.adapter, policy.critic);
+  const weights = await openWeights(directory, adapterStem);
+  checkWeights(directory, weights, policy.tensors, () => false);
+  return weights;
+}
+
+export function policyInfo(policy: Policy): PolicyInfo {
+  const trainableParameters = parametersOf(policy.tensors);
+  const frozen = policy.adapter === undefined ? 0 : parametersOf(policy.model.tensors);
+  return {
+    name: policy.name,
+    parameters: trainableParameters + frozen,
+    trainableParameters,
+    maxLength: policy.model.description.shape.maxLength,
+    vocabularySize: policy.model.description.shape.vocabularySize,
+  };
+}
