@@ -70,8 +70,8 @@ export function shuffled<T>(generator: Generator, items: readonly T[]): T[] {
   return result;
 }
 
-/** The 32-bit finaliser of MurmurHash3 (Appleby): every input bit changes every output bit half of the time. */
-function mix32(word: number): number {
+/** The 32-bit finaliser of MurmurHash3 (Appleby): every input bit changes every output bit half of the time. Signed. */
+export function mix32(word: number): number {
   let hash = word | 0;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

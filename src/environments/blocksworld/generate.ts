@@ -1,8 +1,9 @@
 /** Draws tasks: each way in which the blocks can stand is equally likely as the start and as the goal. */
 import { TroupeError } from "../../errors.ts";
 import type { Generator, Key } from "../../random.ts";
-import { childKey, drawInt, generatorOf } from "../../random.ts";
+import { childKey, drawInt, generatorOf, mix32 } from "../../random.ts";
 import type { Split } from "../environment.ts";
+import { splitOfHash } from "../held-out.ts";
 import { movesBetween, spaceOf } from "./space.ts";
 import { table, type Towers } from "./tower.ts";
 
@@ -74,7 +75,7 @@ export function splitOf({ goal, on }: BlocksTask): Split {
     );
   }
   const sum = colours.reduce((total, colour) => (total + mix(colour, 7)) >>> 0, 0);
-  return (mix(sum, 1) & 3) === 0 ? "heldOut" : "train";
+  return splitOfHash(mix(sum, 1));
 }
 
 /** What stands on each block; `table` where nothing does. */
@@ -82,10 +83,7 @@ function aboveOf(on: Towers): number[] {
   return on.map((_, block) => on.indexOf(block));
 }
 
-/** The 32-bit finaliser of MurmurHash3 (Appleby) over two words. */
+/** Unsigned. */
 function mix(one: number, other: number): number {
-  let hash = Math.imul(one ^ 0x9e3779b9, 0x85ebca6b) + other;
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
+  return mix32(Math.imul(one ^ 0x9e3779b9, 0x85ebca6b) + other) >>> 0;
 }

@@ -1,8 +1,9 @@
 /** Draws boards with a few queens of a solution given, to be completed. */
 import { TroupeError } from "../../errors.ts";
 import type { Key } from "../../random.ts";
-import { childKey, drawInt, generatorOf, shuffled } from "../../random.ts";
+import { childKey, drawInt, generatorOf, mix32, shuffled } from "../../random.ts";
 import type { Split } from "../environment.ts";
+import { splitOfHash } from "../held-out.ts";
 import { boardOf, columnsOf } from "./board.ts";
 import { canonicalBoard, solutionsOf } from "./solutions.ts";
 
@@ -43,7 +44,5 @@ export function drawTask({ size, given }: BoardOptions, split: Split, key: Key):
 export function splitOf(given: string): Split {
   let hash = 0x811c9dc5;
   for (const mark of canonicalBoard(given)) hash = Math.imul(hash ^ (mark.codePointAt(0) ?? 0), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 16)) & 3) === 0 ? "heldOut" : "train";
+  return splitOfHash(mix32(hash));
 }

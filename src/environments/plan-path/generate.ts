@@ -4,8 +4,9 @@
  */
 import { TroupeError } from "../../errors.ts";
 import type { Generator, Key } from "../../random.ts";
-import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
+import { childKey, drawFloat, drawInt, generatorOf, mix32 } from "../../random.ts";
 import type { Split } from "../environment.ts";
+import { splitOfHash } from "../held-out.ts";
 import type { Board } from "./board.ts";
 import { blockedCells, searchFrom } from "./board.ts";
 
@@ -89,9 +90,7 @@ function splitOfCells(blocked: Uint8Array, goal: number): Split {
   for (let cell = 0; cell < blocked.length; cell++) {
     hash = Math.imul(hash ^ (blocked[cell] ?? 0) ^ (hash >>> 15), 0x01000193);
   }
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 16)) & 3) === 0 ? "heldOut" : "train";
+  return splitOfHash(mix32(hash));
 }
 
 function drawWalls(generator: Generator, options: BoardOptions, blocked: Uint8Array): void {

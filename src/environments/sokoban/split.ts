@@ -3,7 +3,9 @@
  * purpose: an episode moves them, and no state of a training episode may be a held-out task. Rooms that are the same but
  * for turning, mirroring or shifting are the same room.
  */
+import { mix32 } from "../../random.ts";
 import type { Split } from "../environment.ts";
+import { splitOfHash } from "../held-out.ts";
 import { isWall, type Room } from "./room.ts";
 
 /** A quarter of all rooms is held out. */
@@ -11,7 +13,7 @@ export function splitOf(room: Room): Split {
   let least = 0xffffffff;
   const cells = croppedFloor(room);
   for (let symmetry = 0; symmetry < 8; symmetry++) least = Math.min(least, hashSeen(cells, symmetry));
-  return (mix(least) & 3) === 0 ? "heldOut" : "train";
+  return splitOfHash(mix(least));
 }
 
 interface Cropped {
@@ -53,10 +55,7 @@ function hashSeen({ height, width, cells }: Cropped, symmetry: number): number {
   return sum;
 }
 
-/** The 32-bit finaliser of MurmurHash3 (Appleby), behind a multiplication that tells small numbers apart. */
+/** Behind a multiplication that tells small numbers apart. Unsigned. */
 function mix(word: number): number {
-  let hash = Math.imul(word + 1, 0x9e3779b1);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
+  return mix32(Math.imul(word + 1, 0x9e3779b1)) >>> 0;
 }

@@ -7,12 +7,14 @@
  * in any order. Every symmetry carries the colours along with the cells, so that equivalent puzzles have equal hashes
  * without any canonical form; puzzles that are not equivalent may share a hash by chance and then share a split.
  */
+import { mix32 } from "../../random.ts";
 import type { Split } from "../environment.ts";
+import { splitOfHash } from "../held-out.ts";
 import type { Layout } from "./layout.ts";
 
 /** A quarter of all classes of puzzles is held out. `clues` [size²], 0: open. */
 export function splitOf(layout: Layout, clues: Uint8Array): Split {
-  return (classHash(layout, clues) & 3) === 0 ? "heldOut" : "train";
+  return splitOfHash(classHash(layout, clues));
 }
 
 /** As many as there are steps from a cell to any other and back. */
@@ -28,12 +30,14 @@ export function classHash(layout: Layout, clues: Uint8Array): number {
     );
     colours = colours.map((colour, cell) => {
       // Rows and columns change places when a grid is transposed.
-      const lines = mix(rows?.[rowOf[cell] ?? 0] ?? 0) + mix(columns?.[columnOf[cell] ?? 0] ?? 0);
+      const lines = mix32(rows?.[rowOf[cell] ?? 0] ?? 0) + mix32(columns?.[columnOf[cell] ?? 0] ?? 0);
       const digit = clues[cell] === 0 ? 0 : (digits?.[clues[cell] ?? 0] ?? 0);
-      return mix(colour + mix(lines + 1) + mix((boxes?.[boxOf[cell] ?? 0] ?? 0) + 2) + mix(digit + 3));
+      return mix32(
+        colour + mix32(lines + 1) + mix32((boxes?.[boxOf[cell] ?? 0] ?? 0) + 2) + mix32(digit + 3),
+      );
     });
   }
-  return mix(colours.reduce((sum, colour) => (sum + mix(colour)) | 0, 0)) >>> 0;
+  return mix32(colours.reduce((sum, colour) => (sum + mix32(colour)) | 0, 0)) >>> 0;
 }
 
 /** The sum of the colours in each group. */
@@ -41,15 +45,7 @@ function groupColours(colours: Int32Array, groups: Uint8Array, count: number): I
   const sums = new Int32Array(count);
   for (let cell = 0; cell < colours.length; cell++) {
     const group = groups[cell] ?? 0;
-    sums[group] = (sums[group] ?? 0) + mix(colours[cell] ?? 0);
+    sums[group] = (sums[group] ?? 0) + mix32(colours[cell] ?? 0);
   }
   return sums;
-}
-
-/** The 32-bit finaliser of MurmurHash3 (Appleby). */
-function mix(word: number): number {
-  let hash = word | 0;
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return hash ^ (hash >>> 16);
 }
