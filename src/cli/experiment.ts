@@ -166,5 +166,5 @@ function nameList(text: string): readonly string[] {
 }
 
 function seedList(text: string): readonly number[] {
-  return nameList(text).map(wholeNumber(0));
+  return text.split(",").map((seed) => wholeNumber(0)(seed.trim()));
 }

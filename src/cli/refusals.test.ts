@@ -34,6 +34,27 @@ describe("what is refused: exit code 2, one clear message, no stack, nothing wri
       ["train", "."],
       [". is a folder, not a recipe; recipes that come with Troupe: "],
     ],
+    [
+      "an experiment as a recipe",
+      ["train", join(import.meta.dirname, "..", "..", "experiments", "scaling.yaml")],
+      [/scaling\.yaml:2:1: this is an experiment, not a recipe; `troupe experiment` takes it/],
+    ],
+    ["a report that is not there", ["experiment", "no.json"], ["the report no.json: there is no such file"]],
+    [
+      "seeds that are none",
+      ["experiment", "scaling", "--seeds", ""],
+      ["Expected a whole number, at least 0."],
+    ],
+    [
+      "a group of one",
+      ["train", "plan-path", "algorithm.samples=1"],
+      [/a whole number, at least 2, found 1; a group of one has nothing to compare.*`name: reinforce`/],
+    ],
+    [
+      "a tree that nobody could play",
+      ["train", "plan-path", "algorithm={name: magrpo, samples: 8}"],
+      [/algorithm\.samples: with 8 samples .* 4096 joint actions; use at most 2 samples, `handOver: best`/],
+    ],
     ["overrides first", ["train", "train.steps=3", "plan-path"], ["the recipe comes first"]],
     [
       "a wrong override, given either way",

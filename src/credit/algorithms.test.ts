@@ -76,13 +76,19 @@ describe("algorithmFrom", () => {
       "options of a KL that is not computed",
       "grpo",
       { kl: { coefficient: 0.04 } },
-      "algorithm grpo: kl.where: `none`, and the other options of `kl` do nothing: give `reward` or `loss`, or leave them out",
+      "algorithm grpo: kl.coefficient: nothing here unless `kl` has `where: reward` or `where: loss`",
+    ],
+    [
+      "a horizon without a target",
+      "grpo",
+      { kl: { where: "loss", horizon: 100 } },
+      "algorithm grpo: kl.horizon: nothing here unless `kl` has a `target`: β stays as it is",
     ],
     [
       "k1 in the loss, given or by default",
       "ppo",
       { kl: { where: "loss" } },
-      "algorithm ppo: kl.estimator: k1 in the loss has a gradient without the reference in it: use k2 or k3, or `where: reward`",
+      "algorithm ppo: kl.estimator: k2 or k3 with `where: loss`: the gradient of k1 has no reference in it, and holds nothing",
     ],
     [
       "a target for a β of 0",

@@ -43,13 +43,13 @@ describe("algorithmMistakes", () => {
       "magrpo",
       { samples: 8 },
       { ...oneByOne, turns: 4 },
-      "algorithm: an episode could be a tree of more than 4096 joint actions; use `handOver: best`, fewer samples or fewer turns",
+      "algorithm.samples: with 8 samples an episode could be a tree of more than 4096 joint actions; use at most 2 samples, `handOver: best` or fewer turns",
     ],
     [
       "magrpo",
       { samples: 65, joint: "cross", handOver: "best" },
       { ...atOnce, turns: 1 },
-      "algorithm: an episode could be a tree of more than 4096 joint actions; use fewer samples, or `joint: aligned`",
+      "algorithm.samples: with 65 samples an episode could be a tree of more than 4096 joint actions; use at most 64 samples, or `joint: aligned`",
     ],
     [
       "mareinforce",

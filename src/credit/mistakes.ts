@@ -63,12 +63,26 @@ function crossMistakes({ sampling }: Algorithm, team: TeamShape): readonly Algor
 
 function treeMistakes({ sampling }: Algorithm, team: TeamShape): readonly AlgorithmMistake[] {
   if (jointActions(sampling, team) <= largestTree) return [];
-  const problem = `an episode could be a tree of more than ${largestTree} joint actions`;
+  const problem = `with ${sampling.branch.root} samples an episode could be a tree of more than ${largestTree} joint actions`;
   const goesOn = sampling.keep === "all" && sampling.branch.inner > 1;
+  const most = mostSamples(sampling, team);
+  const fewer = most < 2 ? "" : `at most ${most} samples, `;
   const fix = goesOn
-    ? "use `handOver: best`, fewer samples or fewer turns"
-    : "use fewer samples, or `joint: aligned`";
-  return [{ path: ["algorithm"], problem, fix }];
+    ? `use ${fewer}\`handOver: best\` or fewer turns`
+    : `use ${fewer || "fewer samples, "}or \`joint: aligned\``;
+  return [{ path: ["algorithm", "samples"], problem, fix }];
+}
+
+/** As many as the largest tree has room for. */
+function mostSamples(sampling: Algorithm["sampling"], team: TeamShape): number {
+  const { root, inner } = sampling.branch;
+  const fits = (count: number): boolean => {
+    const branch = { root: count, inner: Math.min(inner, count) };
+    return jointActions({ ...sampling, branch }, team) <= largestTree;
+  };
+  let count = root;
+  while (count > 1 && !fits(count)) count--;
+  return count;
 }
 
 /** Of a whole episode without an early end; counting stops above the limit. */

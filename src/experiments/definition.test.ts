@@ -68,6 +68,11 @@ describe("what a file may say", () => {
     ["name: x\nseeds: []\ncolumns: {}\nrows: {}", "seeds: expected a list of at least 1"],
     ["just text", "an experiment is a mapping of keys to values"],
     ["a: [", "not valid YAML"],
+    [
+      "name: x\ntitle: a: b",
+      "given.yaml:2:8: not valid YAML: Nested mappings are not allowed in compact mappings; text with a colon in it needs quotes",
+    ],
+    ["extends: plan-path\nname: x", "this is a recipe, not an experiment; `troupe train` takes it"],
   ])("%j is refused", (text, expected) => {
     expect(refusal(() => load(text))).toContain(expected);
   });
@@ -75,6 +80,10 @@ describe("what a file may say", () => {
   it.each([
     ["  a: { train: { changes: { train: { stepz: 1 } } } }", "a on boards: ", "train.stepz: unknown key"],
     ["  a: { train: { team: singel-agent } }", "rows.a.train.team: ", "did you mean `single-agent`?"],
+    [
+      "  a: { train: {} }\n  b: { train: { from: a, changes: { policies: { shared: { model: { preset: small } } } } } }",
+      "rows.b.train.from: the policy shared is the preset small, and a has none such to begin with",
+    ],
     [
       "  a: { train: {} }\n  b: { evaluate: { run: a, team: x } }",
       "rows.b.evaluate.team: ",

@@ -7,7 +7,7 @@ import { cellRecipe } from "./cell-recipe.ts";
 import type { EvaluationInput } from "./definition.ts";
 import { fingerprint, trainingFingerprint } from "./fingerprint.ts";
 import type { Experiment } from "./load.ts";
-import { refused, trainingsOf } from "./load.ts";
+import { pathOfTraining, refused, trainingsOf } from "./load.ts";
 
 interface Place {
   /** Row, or shared training. */
@@ -84,6 +84,7 @@ class Grower {
     const training = trainingsOf(this.experiment.definition)[place.row] ?? {};
     const from = training.from === undefined ? null : this.training({ ...place, row: training.from });
     const { recipe, plain } = this.recipe(place.row, place.column);
+    if (from !== null) this.checkModels(place.row, recipe, from);
     const hash = trainingFingerprint(plain, training, place.seed, from?.hash);
     const name = nameOf(place);
     return this.once({
@@ -130,6 +131,17 @@ class Grower {
     return made;
   }
 
+  /** A policy begins as one of the training before: another model would be named, and not trained. */
+  private checkModels(row: string, { policies }: CellRecipe["recipe"], from: TrainingCell): void {
+    const before = Object.values(from.recipe.policies).map(({ model }) => JSON.stringify(model));
+    const other = Object.entries(policies).find(([, { model }]) => !before.includes(JSON.stringify(model)));
+    if (other === undefined) return;
+    const [name, { model }] = other;
+    const problem = `the policy ${name} is ${showModel(model)}, and ${from.row} has none such to begin with`;
+    const fix = `give ${from.row} the same model, or begin with a training that has it`;
+    throw this.refuse([...pathOfTraining(this.experiment.definition, row), "from"], problem, fix);
+  }
+
   private checkTeam(row: string, run: TrainingCell, team: string, roles: readonly string[]): void {
     const known = ["team", ...Object.keys(run.recipe.evaluation.compare)];
     if (!known.includes(team)) {
@@ -153,6 +165,10 @@ class Grower {
   private refuse(path: readonly string[], problem: string, fix: string): TroupeError {
     return refused([{ origin: originAt(this.experiment.tree, path), key: showKey(path), problem, fix }]);
   }
+}
+
+function showModel(model: CellRecipe["recipe"]["policies"][string]["model"]): string {
+  return "preset" in model ? `the preset ${model.preset}` : `a model of ${model.path}`;
 }
 
 function rolesOf({ recipe }: TrainingCell, team: string): string[] {

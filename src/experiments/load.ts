@@ -27,6 +27,10 @@ export function loadExperiment(file: string): Experiment {
     const problem = "an experiment is a mapping of keys to values";
     throw refused([{ origin: tree.origin, key: "", problem }]);
   }
+  if (tree.entries.has("environment") || tree.entries.has("extends")) {
+    const problem = "this is a recipe, not an experiment";
+    throw refused([{ origin: tree.origin, key: "", problem, fix: "`troupe train` takes it" }]);
+  }
   const parsed = definitionSchema.safeParse(plainOf(tree));
   if (!parsed.success) throw refused(explain(parsed.error.issues, tree, jsonSchemaOf(definitionSchema)));
   const mistakes = checkReferences(parsed.data, tree);

@@ -93,7 +93,13 @@ export function readReport(file: string): ReportRecord {
   try {
     value = JSON.parse(readFileSync(file, "utf8"));
   } catch (cause) {
-    throw new TroupeError("bad_run", `cannot read ${showPath(file)}: ${(cause as Error).message}`, { cause });
+    const missing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+    const problem = missing ? "there is no such file" : (cause as Error).message;
+    throw new TroupeError(
+      missing ? "bad_arguments" : "bad_run",
+      `cannot read the report ${showPath(file)}: ${problem}`,
+      { cause },
+    );
   }
   const parsed = reportSchema.safeParse(value);
   if (parsed.success) return parsed.data;

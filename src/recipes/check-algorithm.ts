@@ -19,7 +19,19 @@ export function checkAlgorithm(
     ...algorithmMistakes(algorithm, { phases, turns, maxTokens }, engine),
     ...checkReservedNames(combination),
     ...checkCentralCritic(combination),
+    ...checkTokens(combination),
   ];
+}
+
+/** A budget below what every step samples would do nothing: each action has a token at least. */
+function checkTokens({ recipe, algorithm }: Combination): readonly Refusal[] {
+  const { tokensPerStep, tasksPerStep } = recipe.train;
+  const { root } = algorithm.sampling.branch;
+  const least = tasksPerStep * root * (recipe.team.phases[0]?.length ?? 0);
+  if (tokensPerStep === undefined || tokensPerStep > least) return [];
+  const problem = `${tokensPerStep} tokens are always reached: ${tasksPerStep} tasks begin with ${least} actions of a token or more`;
+  const fix = "give more, or play fewer tasks first, with a smaller train.tasksPerStep";
+  return [{ path: ["train", "tokensPerStep"], problem, fix }];
 }
 
 /** References and critics stand beside the policies in the engine and in checkpoints. */
@@ -46,5 +58,6 @@ function checkCentralCritic({ recipe, algorithm }: Combination): readonly Refusa
   if (new Set(models.map(vocabularyOf)).size < 2) return [];
   const problem = "a central critic reads all roles' prompts, and their models have different tokenizers";
   const fix = "use models with the same tokenizer.json, or a critic per role (`ppo`, `iac`)";
-  return [{ path: ["algorithm"], problem, fix }];
+  const option = Object.hasOwn(recipe.algorithm, "critic") ? "critic" : "name";
+  return [{ path: ["algorithm", option], problem, fix }];
 }

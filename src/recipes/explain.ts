@@ -101,7 +101,8 @@ function wrongValue(issue: Issue, path: Path, shape: JsonSchema | undefined, tre
     return { origin, key: showKey(path), problem: `missing; expected ${expected}` };
   }
   const value = plainOf(found);
-  const fix = issue.code === "custom" ? undefined : hint(value, shape);
+  const reason = issue.code === "too_small" ? shape?.$comment : undefined;
+  const fix = issue.code === "custom" ? undefined : (reason ?? hint(value, shape));
   const problem = `expected ${expected}, found ${show(value)}`;
   return { origin, key: showKey(path), problem, ...(fix === undefined ? {} : { fix }) };
 }

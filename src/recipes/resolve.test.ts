@@ -127,6 +127,13 @@ describe("extends", () => {
     expect(resolve([], "named.yaml").recipe.environment).toMatchObject({ name: "grid", size: 5 });
     rmSync(join(folder, "plan-path"));
   });
+
+  it("takes over everything but what was measured", () => {
+    write("measured.yaml", "extends: right.yaml\nname: measured\nexpected: { minutes: 3, success: 0.5 }\n");
+    write("unmeasured.yaml", "extends: measured.yaml\nname: unmeasured\nexpected: { minutes: 4 }\n");
+    expect(resolve([], "measured.yaml").recipe.expected).toEqual({ minutes: 3, success: 0.5 });
+    expect(resolve([], "unmeasured.yaml").recipe.expected).toEqual({ minutes: 4 });
+  });
 });
 
 describe("mistakes in values", () => {
@@ -141,7 +148,7 @@ describe("mistakes in values", () => {
       "wrong.yaml:4:9: environment.size: expected a whole number from 2 to 50, found 1",
     );
     expect(message).toContain(
-      "wrong.yaml:5:3: environment.colour: unknown key; Keys of `environment`: size, walls",
+      "wrong.yaml:5:3: environment.colour: unknown key; Keys of `environment`: name, size, walls",
     );
     expect(message).toContain(
       'wrong.yaml:11:10: team.turns: expected a whole number, at least 1, found "three"',
@@ -171,7 +178,15 @@ describe("mistakes in values", () => {
     ["train.learningRate=.nan", "expected a number, above 0, found NaN"],
     ["environment.name=gird", "there is no environment `gird`; did you mean `grid`? Known: grid, puzzle"],
     ["algorithm.name=ATGRPO", "did you mean `at-grpo`?"],
-    ["algorithm.samples=1", "algorithm.samples: expected a whole number, at least 2, found 1"],
+    [
+      "algorithm.samples=1",
+      "algorithm.samples: expected a whole number, at least 2, found 1; a group of one has nothing to compare",
+    ],
+    [
+      "algorithm={nmae: grpo}",
+      "algorithm.nmae: unknown key; did you mean `name`? Keys of `algorithm`: name, samples",
+    ],
+    ["train.tokensPerStep=10", "train.tokensPerStep: 10 tokens are always reached"],
     ["algorithm.sample=3", "algorithm.sample: unknown key; did you mean `samples`?"],
     ["constructor.name=3", "constructor: unknown key"],
     ["__proto__.seed=3", "__proto__: unknown key"],

@@ -47,6 +47,7 @@ export function resolveRecipe(
 
 /** As `resolveRecipe`, of layers that are merged already. */
 export function resolveTree(tree: MappingTree, catalog: Catalog = builtInCatalog): ResolvedRecipe {
+  refuseExperiment(tree);
   const plain = plainOf(tree) as Record<string, unknown>;
   const parsed = recipeSchema.safeParse(plain);
   const stray = strayNulls(tree, wholeShape(plain, catalog));
@@ -71,6 +72,12 @@ export function resolveTree(tree: MappingTree, catalog: Catalog = builtInCatalog
   );
   if (mistakes.length > 0) throw new RecipeError(mistakes);
   return { ...resolved, originOf: (path) => describeOrigin(tree, path) };
+}
+
+function refuseExperiment({ origin, entries }: MappingTree): void {
+  if (!entries.has("rows") || !entries.has("columns")) return;
+  const problem = "this is an experiment, not a recipe";
+  throw new RecipeError([{ origin, key: "", problem, fix: "`troupe experiment` takes it" }]);
 }
 
 /** A mapping whose only key was misread is not also told that it lacks one. */
@@ -105,7 +112,11 @@ function optionsShape(
   const known = typeof name === "string" && Object.hasOwn(definitions, name);
   const options = known ? definitions[name]?.options : undefined;
   if (!(options instanceof ZodType)) return {};
-  const shape = jsonSchemaOf(options);
+  return named(jsonSchemaOf(options));
+}
+
+/** Beside an environment's or an algorithm's own options stands its name. */
+function named(shape: JsonSchema): JsonSchema {
   return { ...shape, properties: { name: { type: "string" }, ...shape.properties } };
 }
 
@@ -174,7 +185,7 @@ function explainOptions(
 ): readonly Mistake[] {
   if (error instanceof ZodError) {
     const { options } = definition;
-    const shape = options instanceof ZodType ? jsonSchemaOf(options) : {};
+    const shape = options instanceof ZodType ? named(jsonSchemaOf(options)) : {};
     return explain(error.issues, tree, shape, [key]);
   }
   if (!(error instanceof Error)) throw error;

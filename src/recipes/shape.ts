@@ -11,6 +11,8 @@ export interface JsonSchema {
   readonly title?: string;
   readonly type?: string;
   readonly description?: string;
+  /** Why the bounds are as they are, and what to do instead; for whoever went past them. */
+  readonly $comment?: string;
   readonly default?: unknown;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];

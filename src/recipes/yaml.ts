@@ -31,6 +31,7 @@ export function parseYaml(text: string, locate: Locate): Tree {
         origin: place(error.pos[0]),
         key: "",
         problem: `not valid YAML: ${printable(error.message)}`,
+        ...(error.code === "BLOCK_AS_IMPLICIT_KEY" ? { fix: "text with a colon in it needs quotes" } : {}),
       })),
     );
   }

@@ -1,5 +1,6 @@
 /** `troupe experiment --dry-run`: what there is to do. Nothing is run and nothing is written. */
 import type { Undertaking } from "../../experiments/experiment.ts";
+import { showCells } from "../../experiments/report/text.ts";
 import { memoryOf } from "../../experiments/jobs.ts";
 import { showPath } from "../../recipes/origin.ts";
 import { showBytes } from "../format.ts";
@@ -30,7 +31,7 @@ export function printPlan({ wanted, todo, share, folders }: Undertaking, json: b
   printLines([
     ...tableLines(columns, rows),
     "",
-    `${cells.length} cells, ${todo.length} to do; ${share.jobs} at once with ${share.threads} ` +
+    `${showCells(cells.length)}, ${todo.length} to do; ${share.jobs} at once with ${share.threads} ` +
       `${share.threads === 1 ? "thread" : "threads"} each, about ${showBytes(memory)} of memory. Nothing was written.`,
   ]);
 }

@@ -10,7 +10,13 @@ export const samples = (least: number): z.ZodDefault<z.ZodInt> =>
     .int()
     .min(least)
     .default(8)
-    .describe("Actions (or trajectories) sampled for comparison: the papers' K, N, G.");
+    .meta({
+      description: "Actions (or trajectories) sampled for comparison: the papers' K, N, G.",
+      ...(least < 2 ? {} : { $comment: loneSample }),
+    });
+
+const loneSample =
+  "a group of one has nothing to compare, every advantage would be 0: sample 2 or more, or take `name: reinforce`, which compares with nothing or with the batch";
 
 export const alpha = z.number().min(0).default(1).describe("Weight of the team's reward: α·team + local.");
 
@@ -89,20 +95,23 @@ function klMistake(
   { where, estimator, coefficient, target, horizon }: KlOptions,
   standard: KlOptions["estimator"],
 ): { path: string[]; message: string } | undefined {
-  const isPlain =
-    estimator === standard &&
-    target === undefined &&
-    horizon === standardKl.horizon &&
-    (coefficient === 0 || coefficient === standardKl.coefficient);
-  if (where === "none" && !isPlain) {
-    const message =
-      "`none`, and the other options of `kl` do nothing: give `reward` or `loss`, or leave them out";
-    return { path: ["where"], message };
+  const [idle] = Object.entries({
+    target: target !== undefined,
+    horizon: horizon !== standardKl.horizon,
+    estimator: estimator !== standard,
+    coefficient: coefficient !== 0 && coefficient !== standardKl.coefficient,
+  }).filter(([, isGiven]) => isGiven);
+  if (where === "none" && idle !== undefined) {
+    const message = "nothing here unless `kl` has `where: reward` or `where: loss`";
+    return { path: [idle[0]], message };
+  }
+  if (target === undefined && horizon !== standardKl.horizon) {
+    return { path: ["horizon"], message: "nothing here unless `kl` has a `target`: β stays as it is" };
   }
   if (where === "loss" && estimator === "k1") {
     // ∇k1 = ∇log π, whatever the reference is; its mean over the policy's own samples is 0.
     const message =
-      "k1 in the loss has a gradient without the reference in it: use k2 or k3, or `where: reward`";
+      "k2 or k3 with `where: loss`: the gradient of k1 has no reference in it, and holds nothing";
     return { path: ["estimator"], message };
   }
   if (coefficient > 0 || target === undefined) return undefined;
