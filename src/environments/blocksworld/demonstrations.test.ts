@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { childKey, rootKey } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
+import { drawExamples, ofSeat } from "../planning/test-examples.ts";
 import { splitOf } from "./generate.ts";
 import type { BlocksState } from "./rules.ts";
 import { blocksEnvironment, taskOf } from "./test-blocks.ts";
@@ -9,13 +9,7 @@ const seats = ["proposer", "planner"];
 const environment = blocksEnvironment();
 
 function drawn(options: object, asked: readonly string[] = seats, count = 300): Demonstration[] {
-  const taught = blocksEnvironment({ demonstrations: options });
-  const keys = Array.from({ length: count }, (_, index) => childKey(rootKey(2), index));
-  return keys.flatMap((key) => taught.demonstrations?.(key, asked) ?? []);
-}
-
-function of(seat: string, examples: readonly Demonstration[]): Demonstration[] {
-  return examples.filter((example) => example.seat === seat);
+  return drawExamples(blocksEnvironment({ demonstrations: options }), asked, count);
 }
 
 /** The state that an observation shows. */
@@ -44,14 +38,14 @@ describe("demonstrations", () => {
   });
 
   it("follow the order that is shown, where it is right", () => {
-    for (const example of of("planner", drawn({ alone: 0, wrongProposal: 0 }))) {
+    for (const example of ofSeat("planner", drawn({ alone: 0, wrongProposal: 0 }))) {
       const moved = Array.from(example.action.matchAll(/move (\S)/g), ([, block]) => block).join(" ");
       expect(moved).toBe(orderShown(example));
     }
   });
 
   it("show an order, a wrong one or none in the shares asked for", () => {
-    const planner = of("planner", drawn({ proposer: 0, alone: 0.25, wrongProposal: 0.4 }, seats, 2000));
+    const planner = ofSeat("planner", drawn({ proposer: 0, alone: 0.25, wrongProposal: 0.4 }, seats, 2000));
     const alone = planner.filter((example) => orderShown(example) === undefined);
     const wrong = planner.filter((example) => {
       const shown = orderShown(example);
@@ -73,7 +67,7 @@ describe("demonstrations", () => {
       expect(reason).toBeUndefined();
       expect(team).toBeGreaterThan(0);
     }
-    const orders = of("proposer", examples).map(({ action }) => action.split(" ").length);
+    const orders = ofSeat("proposer", examples).map(({ action }) => action.split(" ").length);
     // One move: half of those with more to go; plans of one move are rare.
     expect(orders.filter((length) => length === 1).length / orders.length).toBeCloseTo(0.5, 1);
   });

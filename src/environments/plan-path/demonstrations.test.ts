@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { childKey, rootKey } from "../../random.ts";
+import { rootKey } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
+import { drawExamples, ofSeat } from "../planning/test-examples.ts";
 import { cellsByName } from "../grid/cells.ts";
 import type { PathState } from "./rules.ts";
 import { pathEnvironment } from "./test-boards.ts";
@@ -8,13 +9,7 @@ import { pathEnvironment } from "./test-boards.ts";
 const seats = ["scout", "planner"];
 
 function drawn(options: object, asked: readonly string[] = seats, count = 300): Demonstration[] {
-  const environment = pathEnvironment({ demonstrations: options });
-  const keys = Array.from({ length: count }, (_, index) => childKey(rootKey(2), index));
-  return keys.flatMap((key) => environment.demonstrations?.(key, asked) ?? []);
-}
-
-function of(seat: string, examples: readonly Demonstration[]): Demonstration[] {
-  return examples.filter((example) => example.seat === seat);
+  return drawExamples(pathEnvironment({ demonstrations: options }), asked, count);
 }
 
 function cellNamed(name: string): number {
@@ -46,7 +41,7 @@ describe("demonstrations", () => {
   });
 
   it("follow the route that is shown, where it is right", () => {
-    for (const { observation, action } of of("planner", drawn({ alone: 0, wrongRoute: 0 }))) {
+    for (const { observation, action } of ofSeat("planner", drawn({ alone: 0, wrongRoute: 0 }))) {
       const route = /scout (.*)/.exec(observation)?.[1]?.split(" ") ?? [];
       const cells = route.map((name) => cellsByName(10).get(name) ?? 0);
       const moves = cells.slice(1).map((cell, index) => cell - (cells[index] ?? 0));
@@ -61,7 +56,7 @@ describe("demonstrations", () => {
   });
 
   it("show a route, a wrong route or none in the shares asked for", () => {
-    const planner = of("planner", drawn({ scout: 0, alone: 0.25, wrongRoute: 0.4 }, seats, 2000));
+    const planner = ofSeat("planner", drawn({ scout: 0, alone: 0.25, wrongRoute: 0.4 }, seats, 2000));
     const alone = planner.filter(({ observation }) => !observation.includes("scout"));
     const environment = pathEnvironment();
     const wrong = planner.filter(({ observation }) => {
@@ -79,7 +74,7 @@ describe("demonstrations", () => {
 
   it("are the scout's in the share asked for", () => {
     // Binomial over 2000 with p = .3, standard error .01.
-    const share = of("scout", drawn({ scout: 0.3 }, seats, 2000)).length / 2000;
+    const share = ofSeat("scout", drawn({ scout: 0.3 }, seats, 2000)).length / 2000;
     expect(share).toBeGreaterThan(0.26);
     expect(share).toBeLessThan(0.34);
   });
@@ -102,7 +97,7 @@ describe("demonstrations", () => {
 
   it("break off after a move as often as asked for, and are best moves until then", () => {
     const environment = pathEnvironment();
-    const scouts = of("scout", drawn({ breakOff: 0.5, scout: 1 }, seats, 2000));
+    const scouts = ofSeat("scout", drawn({ breakOff: 0.5, scout: 1 }, seats, 2000));
     const lengths = scouts.map(({ action }) => action.split(" ").length - 1);
     const earned = scouts.map(({ observation, action }) =>
       environment.step(stateOf(observation), { scout: action }),
@@ -131,7 +126,7 @@ describe("demonstrations", () => {
   it("are the same for a key, and canonical where that is asked for", () => {
     expect(drawn({}, seats, 5)).toEqual(drawn({}, seats, 5));
     const environment = pathEnvironment();
-    for (const { observation, action } of of("scout", drawn({ paths: "canonical" }, seats, 50))) {
+    for (const { observation, action } of ofSeat("scout", drawn({ paths: "canonical" }, seats, 50))) {
       expect(action).toBe(environment.solve?.(stateOf(observation), "scout"));
     }
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { childKey, rootKey } from "../../random.ts";
+import { rootKey } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
+import { drawExamples, ofSeat } from "../planning/test-examples.ts";
 import { cellsByName } from "../grid/cells.ts";
 import { movesLeft } from "./positions.ts";
 import type { SokobanState } from "./rules.ts";
@@ -10,13 +11,7 @@ const seats = ["proposer", "planner"];
 const environment = sokobanEnvironment();
 
 function drawn(options: object, asked: readonly string[] = seats, count = 300): Demonstration[] {
-  const taught = sokobanEnvironment({ demonstrations: options });
-  const keys = Array.from({ length: count }, (_, index) => childKey(rootKey(2), index));
-  return keys.flatMap((key) => taught.demonstrations?.(key, asked) ?? []);
-}
-
-function of(seat: string, examples: readonly Demonstration[]): Demonstration[] {
-  return examples.filter((example) => example.seat === seat);
+  return drawExamples(sokobanEnvironment({ demonstrations: options }), asked, count);
 }
 
 /** The state that an observation shows. */
@@ -52,7 +47,7 @@ describe("demonstrations", () => {
   });
 
   it("follow the proposal that is shown, where it is right", () => {
-    for (const example of of("planner", drawn({ alone: 0, wrongProposal: 0 }))) {
+    for (const example of ofSeat("planner", drawn({ alone: 0, wrongProposal: 0 }))) {
       const state = stateOf(example.observation);
       const after = environment.step(state, { planner: example.action }).state;
       const pushed = (routeShown(example) ?? "").split(" ").at(-1) ?? "";
@@ -61,7 +56,7 @@ describe("demonstrations", () => {
   });
 
   it("show a proposal, a wrong one or none in the shares asked for", () => {
-    const planner = of("planner", drawn({ proposer: 0, alone: 0.25, wrongProposal: 0.4 }, seats, 2000));
+    const planner = ofSeat("planner", drawn({ proposer: 0, alone: 0.25, wrongProposal: 0.4 }, seats, 2000));
     const alone = planner.filter((example) => routeShown(example) === undefined);
     const wrong = planner.filter((example) => {
       const shown = routeShown(example);
@@ -78,7 +73,7 @@ describe("demonstrations", () => {
 
   it("are the proposer's in the share asked for", () => {
     // Binomial over 2000 with p = .3, standard error .01.
-    const share = of("proposer", drawn({ proposer: 0.3 }, seats, 2000)).length / 2000;
+    const share = ofSeat("proposer", drawn({ proposer: 0.3 }, seats, 2000)).length / 2000;
     expect(share).toBeGreaterThan(0.26);
     expect(share).toBeLessThan(0.34);
   });
@@ -95,7 +90,7 @@ describe("demonstrations", () => {
   });
 
   it("break off after a move as often as asked for, and bring every room nearer until then", () => {
-    const planner = of("planner", drawn({ breakOff: 0.5, proposer: 0 }, ["planner"], 1000));
+    const planner = ofSeat("planner", drawn({ breakOff: 0.5, proposer: 0 }, ["planner"], 1000));
     const moves = planner.map(({ action }) => action.split(" ").length);
     for (const { observation, action } of planner) {
       const state = stateOf(observation);

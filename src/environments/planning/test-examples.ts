@@ -1,0 +1,17 @@
+/** Demonstrations drawn for tests. */
+import { childKey, rootKey } from "../../random.ts";
+import type { Demonstration, Environment, Json } from "../environment.ts";
+
+/** Those of `count` calls, for the seats asked for. */
+export function drawExamples<Task extends Json, State extends Json>(
+  environment: Environment<Task, State>,
+  seats: readonly string[],
+  count: number,
+): Demonstration[] {
+  const keys = Array.from({ length: count }, (_, index) => childKey(rootKey(2), index));
+  return keys.flatMap((key) => environment.demonstrations?.(key, seats) ?? []);
+}
+
+export function ofSeat(seat: string, examples: readonly Demonstration[]): Demonstration[] {
+  return examples.filter((example) => example.seat === seat);
+}
