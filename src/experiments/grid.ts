@@ -1,6 +1,7 @@
 /** An experiment's file spread out: the cells, what each needs done before it, and their places in the table. */
 import { TroupeError } from "../errors.ts";
 import { hintAt } from "../recipes/mistakes.ts";
+import type { Path } from "../recipes/tree.ts";
 import { originAt, showKey } from "../recipes/tree.ts";
 import type { CellRecipe } from "./cell-recipe.ts";
 import { cellRecipe } from "./cell-recipe.ts";
@@ -162,7 +163,7 @@ class Grower {
     return this.refuse(["rows", row, "evaluate", "policies", key], `there is no role \`${role}\``, fix);
   }
 
-  private refuse(path: readonly string[], problem: string, fix: string): TroupeError {
+  private refuse(path: Path, problem: string, fix: string): TroupeError {
     return refused([{ origin: originAt(this.experiment.tree, path), key: showKey(path), problem, fix }]);
   }
 }
