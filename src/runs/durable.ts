@@ -33,7 +33,7 @@ export async function writeDirectoryDurably(
 ): Promise<void> {
   const temporary = temporaryBeside(directory);
   await writing(directory, async () => {
-    await fs.mkdir(temporary, { recursive: true });
+    await makeDirectory(temporary);
     await fill(temporary);
     await syncTree(temporary);
     await fs.rename(temporary, directory);
