@@ -82,9 +82,14 @@ test.each(Object.keys(rows))(
   },
 );
 
-test("the reference is the policy as it was when reinforcement began, and never changes", async () => {
+const preset = { preset: "nano" } as const;
+
+test.each([
+  ["a whole model", { model: preset }],
+  ["an adapter", { model: preset, adapter: { rank: 4, alpha: 8 } }],
+])("the reference of %s is it as it was when reinforcement began, and never changes", async (_, shared) => {
   const kl = { where: "loss", coefficient: 0.1 };
-  const resolved = recipeOf({ name: "grpo", samples: 2, kl });
+  const resolved = recipeOf({ name: "grpo", samples: 2, kl }, { policies: { shared } });
   const begun = await trainIn("run", resolved, 3);
   const warm = begun.policies.get("shared")?.weights;
   expect(begun.policies.has("reference-shared")).toBe(false);

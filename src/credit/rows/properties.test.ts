@@ -232,6 +232,17 @@ describe("MAGRPO's tree by hand", () => {
     expect(new Set(shares(episode, { handOver: "best" }).map(([, share]) => share))).toEqual(new Set([1]));
   });
 
+  it("leaves a frozen role's rewards out of what the joint action earned", () => {
+    const withFrozen = ({ actions = [], ...rest }: TreeSketch): TreeSketch => ({
+      ...rest,
+      actions: actions.map((one) => ({ ...one, frozen: one.role === "right" })),
+    });
+    const sketches = [joint(0, [0, 0], [0.25, 0.5]), joint(0, [1, 1], [0.75, 0])].map(withFrozen);
+    const one = episodeFrom(0, { children: sketches }).episode;
+    const found = byPlace(credit([one], algorithmFrom("magrpo", { samples: 2 })));
+    expect(found).toEqual({ "0 left": -0.25, "0 right": 0, "1 left": 0.25, "1 right": 0 });
+  });
+
   it("weighs each turn's advantages", () => {
     const weights = { turnWeights: [1.2, 0.8], handOver: "best", samples: 2 };
     const found = byPlace(credit([episode], algorithmFrom("magrpo", weights)));
