@@ -8,9 +8,10 @@ import { rootKey } from "../random.ts";
 import { minibatchesOf } from "./minibatches.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
 
+const line = (score: number) => ({ actions: [action({ role: "a" }), action({ role: "b" })], score });
+
 /** Two trajectories of two roles with one policy, of each task; MAS-GRPO compares them role by role. */
 function creditedTasks(tasks: number): CreditedAction[] {
-  const line = (score: number) => ({ actions: [action({ role: "a" }), action({ role: "b" })], score });
   const episodes = Array.from({ length: tasks }, (_, task) => trajectories(task, [line(0), line(1)]));
   return credit(episodes, algorithmFrom("mas-grpo"));
 }

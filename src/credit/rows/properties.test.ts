@@ -176,6 +176,12 @@ function joint(
   return { actions, children, kept: true, ...(children.length === 0 ? { score: 0 } : {}) };
 }
 
+/** The same with `right` frozen. */
+const withFrozen = ({ actions = [], ...rest }: TreeSketch): TreeSketch => ({
+  ...rest,
+  actions: actions.map((one) => ({ ...one, frozen: one.role === "right" })),
+});
+
 const byPlace = (credited: readonly CreditedAction[]): Record<string, number> =>
   Object.fromEntries(
     credited.map(({ node, action: { role }, advantage }) => [`${node.id} ${role}`, advantage]),
@@ -233,10 +239,6 @@ describe("MAGRPO's tree by hand", () => {
   });
 
   it("leaves a frozen role's rewards out of what the joint action earned", () => {
-    const withFrozen = ({ actions = [], ...rest }: TreeSketch): TreeSketch => ({
-      ...rest,
-      actions: actions.map((one) => ({ ...one, frozen: one.role === "right" })),
-    });
     const sketches = [joint(0, [0, 0], [0.25, 0.5]), joint(0, [1, 1], [0.75, 0])].map(withFrozen);
     const one = episodeFrom(0, { children: sketches }).episode;
     const found = byPlace(credit([one], algorithmFrom("magrpo", { samples: 2 })));
