@@ -15,7 +15,7 @@ constexpr size_t prefill_rows = 1024;            // prompt tokens computed toget
 // stay in the processor's cache cost nothing to read again, so a small model takes few sequences at a time, whose keys
 // and values then stay there too; a large one takes many, which share the reading of its weights.
 size_t most_active(const Model& model, int threads) {
-  constexpr size_t cached_parameters = size_t{1} << 21;
+  constexpr size_t cached_parameters = size_t{1} << 22;
   const size_t times = 1 + model.parameters.size() / cached_parameters;
   return 8 * threads * std::min<size_t>(times, 8);
 }
