@@ -190,6 +190,8 @@ export interface Engine {
   readonly capabilities: EngineCapabilities;
   /** One line for people: processor, threads, precision. */
   readonly description: string;
+  /** What the bits of a result depend on beside the calls, by name. Two engines that agree in all of it give the same. */
+  readonly arithmetic: Readonly<Record<string, string>>;
 
   /** Makes a policy from a model directory. Refuses a name in use. */
   createPolicy(options: PolicyOptions): Promise<PolicyInfo>;

@@ -7,6 +7,8 @@ export interface RunLayout {
   readonly metrics: string;
   readonly timings: string;
   readonly evaluations: string;
+  /** What computed the run, from which step on. */
+  readonly engines: string;
   readonly result: string;
   readonly episodes: string;
   readonly checkpoints: string;
@@ -24,6 +26,7 @@ export function layoutOf(directory: string): RunLayout {
     metrics: at("metrics.jsonl"),
     timings: at("timings.jsonl"),
     evaluations: at("evaluations.jsonl"),
+    engines: at("engines.jsonl"),
     result: at("result.json"),
     episodes: at("episodes"),
     checkpoints: at("checkpoints"),

@@ -7,8 +7,23 @@ import { checkpointSteps } from "./checkpoints.ts";
 import { readLines } from "./json-lines.ts";
 import { episodesFile, layoutOf, stepOfEpisodesFile } from "./layout.ts";
 import { isLocked } from "./lock.ts";
-import { evaluationSchema, resultSchema, schemaVersion, stepMetricsSchema, timingSchema } from "./records.ts";
-import type { ActionRecord, EpisodeRecord, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
+import {
+  engineRecordSchema,
+  evaluationSchema,
+  resultSchema,
+  schemaVersion,
+  stepMetricsSchema,
+  timingSchema,
+} from "./records.ts";
+import type {
+  ActionRecord,
+  EngineRecord,
+  EpisodeRecord,
+  Evaluation,
+  RunResult,
+  StepMetrics,
+  Timing,
+} from "./records.ts";
 
 export interface RunSummary {
   readonly name: string;
@@ -89,6 +104,11 @@ export function readTimings(directory: string): Promise<Timing[]> {
 
 export function readEvaluations(directory: string): Promise<Evaluation[]> {
   return readRecords(layoutOf(directory).evaluations, evaluationSchema);
+}
+
+/** What computed the run; empty for one that was begun before this was recorded. */
+export function readEngines(directory: string): Promise<EngineRecord[]> {
+  return readRecords(layoutOf(directory).engines, engineRecordSchema);
 }
 
 /** Throws `bad_run` where the run is not finished. */

@@ -135,6 +135,17 @@ export const evaluationSchema = z.object({
 });
 export type Evaluation = z.output<typeof evaluationSchema>;
 
+/** One line of engines.jsonl: what computed the steps after this one, up to the next line's. */
+export const engineRecordSchema = z.object({
+  ...header,
+  step: z.int().min(0),
+  /** For people. */
+  engine: z.string(),
+  /** What bits depend on, by name: the kernels, the number of threads, … */
+  arithmetic: z.record(z.string(), z.string()),
+});
+export type EngineRecord = z.output<typeof engineRecordSchema>;
+
 /** result.json: the table as numbers. */
 export const resultSchema = z.object({
   ...header,

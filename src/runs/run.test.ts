@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { checkpointSteps, readCheckpoint } from "./checkpoints.ts";
-import { listRuns, readEvaluations, readMetrics, readResult } from "./read.ts";
+import { listRuns, readEngines, readEvaluations, readMetrics, readResult } from "./read.ts";
 import { openRun } from "./run.ts";
 import type { Run } from "./run.ts";
 import type { CheckpointState, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
@@ -100,6 +100,47 @@ test("a run goes on from its last checkpoint; what was recorded after it is cut 
     "step-00002.jsonl",
   ]);
   expect(await fs.readdir(path.join(directory, "checkpoints"))).toEqual(["step-2"]);
+});
+
+const engineOf = (threads: string) => ({
+  engine: `engine of ${threads}`,
+  arithmetic: { kernels: "scalar", threads },
+});
+
+test("what computes is noted where it changes, and tells what computed before", async () => {
+  {
+    await using run = await openRun(directory, recipe);
+    expect(await run.recordEngine(engineOf("1"))).toBeNull();
+    await recordStep(run, 1);
+    await checkpoint(run, 1);
+  }
+  const first = { schema_version: 1, step: 0, ...engineOf("1") };
+  for (const before of [null, null]) {
+    await using run = await openRun(directory, recipe);
+    expect(await run.recordEngine(engineOf("1"))).toBe(before);
+  }
+  expect(await readEngines(directory)).toEqual([first]);
+  {
+    await using run = await openRun(directory, recipe);
+    expect(await run.recordEngine(engineOf("2"))).toEqual(first);
+    await recordStep(run, 2);
+    await checkpoint(run, 2);
+  }
+  expect(await readEngines(directory)).toEqual([first, { ...first, step: 1, ...engineOf("2") }]);
+  // Going back to step 1 undoes what was computed after it; that another engine took over there stays.
+  await fs.rm(path.join(directory, "checkpoints", "step-2"), { recursive: true });
+  await using run = await openRun(directory, recipe);
+  expect(await run.recordEngine(engineOf("1"))).toMatchObject({ step: 1, ...engineOf("2") });
+});
+
+test("a run that recorded nothing yet forgets what would have computed it", async () => {
+  {
+    await using run = await openRun(directory, recipe);
+    await run.recordEngine(engineOf("1"));
+  }
+  await using run = await openRun(directory, "name: tiny\nseed: 2\n");
+  expect(await run.recordEngine(engineOf("2"))).toBeNull();
+  expect(await readEngines(directory)).toMatchObject([engineOf("2")]);
 });
 
 test("without a checkpoint the run begins anew", async () => {

@@ -4,6 +4,7 @@
  */
 import fs from "node:fs/promises";
 import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { TroupeError } from "../errors.ts";
 import { checkpointSteps, latestCheckpoint, pruneCheckpoints, writeCheckpoint } from "./checkpoints.ts";
 import type { Checkpoint } from "./checkpoints.ts";
@@ -12,10 +13,12 @@ import { appendLine, cutLines } from "./json-lines.ts";
 import { episodesFile, layoutOf, stepOfEpisodesFile } from "./layout.ts";
 import type { RunLayout } from "./layout.ts";
 import { acquireLock, lockPrefix } from "./lock.ts";
-import { readEvaluations, readResult, readTimings } from "./read.ts";
+import { readEngines, readEvaluations, readResult, readTimings } from "./read.ts";
+import { schemaVersion } from "./records.ts";
 import type {
   ActionRecord,
   CheckpointState,
+  EngineRecord,
   EpisodeRecord,
   Evaluation,
   RunResult,
@@ -46,6 +49,11 @@ export interface Run extends AsyncDisposable {
     fill: (directory: string) => Promise<void>,
   ): Promise<Checkpoint>;
   recordResult(result: RunResult): Promise<void>;
+  /**
+   * Notes what computes from here on where that is news. Call it once, before any step.
+   * @returns what computed the steps before, where it was something else
+   */
+  recordEngine(engine: Pick<EngineRecord, "engine" | "arithmetic">): Promise<EngineRecord | null>;
   /** Gives the lock back. */
   close(): Promise<void>;
 }
@@ -64,6 +72,7 @@ export async function openRun(directory: string, recipe: string): Promise<Run> {
   try {
     await settleRecipe(layout, recipe);
     await clearTemporaries(layout);
+    if (await isUnbegun(directory)) await fs.rm(layout.engines, { force: true });
     const checkpoint = await latestCheckpoint(layout.checkpoints);
     const result = await finishedResult(layout);
     if (result === null) await rewind(layout, checkpoint?.state.step ?? 0);
@@ -107,6 +116,13 @@ function makeRun(
     recordResult: async (value) => {
       await syncRecords(layout);
       await writeFileDurably(layout.result, `${JSON.stringify(value, null, 2)}\n`);
+    },
+    recordEngine: async (engine) => {
+      const before = (await readEngines(layout.directory)).at(-1) ?? null;
+      if (before !== null && isDeepStrictEqual(before.arithmetic, engine.arithmetic)) return null;
+      const step = checkpoint?.state.step ?? 0;
+      await appendLine(layout.engines, { schema_version: schemaVersion, step, ...engine });
+      return before;
     },
   };
 }
@@ -171,6 +187,7 @@ async function rewind(layout: RunLayout, step: number): Promise<void> {
   await requireSteps(layout, step, metrics.length);
   await cutLines(layout.timings, upToStep);
   await cutLines(layout.evaluations, upToStep);
+  await cutLines(layout.engines, upToStep);
   const names = await fs.readdir(layout.episodes).catch(() => []);
   for (const name of names.filter((entry) => (stepOfEpisodesFile(entry) ?? 0) > step)) {
     await fs.rm(path.join(layout.episodes, name));
@@ -204,7 +221,7 @@ async function writeEpisodes(
 
 /** A checkpoint must never be on the disk before the records of its steps are. */
 async function syncRecords(layout: RunLayout): Promise<void> {
-  for (const file of [layout.metrics, layout.timings, layout.evaluations]) {
+  for (const file of [layout.metrics, layout.timings, layout.evaluations, layout.engines]) {
     if (await fs.stat(file).catch(() => null)) await syncPath(file);
   }
   await syncPath(layout.directory);

@@ -43,6 +43,13 @@ export type TrainEvent =
     }
   /** The run goes on after this step, counted over both stages. */
   | { readonly type: "resumed"; readonly step: number; readonly stage: Stage; readonly stageStep: number }
+  /** The steps up to this one were computed otherwise: from here on bits may differ from those of a run in one piece. */
+  | {
+      readonly type: "engine-changed";
+      readonly step: number;
+      /** What bits depend on, by name, where it differs. */
+      readonly changes: readonly { readonly name: string; readonly before: string; readonly now: string }[];
+    }
   | { readonly type: "stage-started"; readonly stage: Stage; readonly steps: number; readonly done: number }
   /** What is being done now, for a live panel. */
   | { readonly type: "phase"; readonly phase: "sampling" | "training" | "saving" }

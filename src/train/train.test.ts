@@ -34,9 +34,12 @@ const twoPolicies = (frozen: { scout?: boolean; planner?: boolean } = {}): Parti
   evaluation: { tasks: 2 },
 });
 
+function hashEngineOptions({ environment }: Resolved): HashEngineOptions {
+  return { vocabularySize: environment.words.length + 6, endToken: 2 };
+}
+
 function hashEngine(resolved: Resolved, onCall?: HashEngineOptions["onCall"]): HashEngine {
-  const vocabularySize = resolved.environment.words.length + 6;
-  return new HashEngine({ vocabularySize, endToken: 2, ...(onCall === undefined ? {} : { onCall }) });
+  return new HashEngine({ ...hashEngineOptions(resolved), ...(onCall === undefined ? {} : { onCall }) });
 }
 
 interface Trained {
@@ -188,6 +191,39 @@ test.each(["sample", "forwardBackward", "optimStep"] as const)(
     expect(await recordsOf("parts")).toEqual(await recordsOf("whole"));
   },
 );
+
+test("gone on with on another engine, a run says so, keeps it in its folder and is the same in all else", async () => {
+  await trainOnce("whole", tinyRecipe());
+  const engineWith = (threads: string, build: string): HashEngine =>
+    new HashEngine({ ...hashEngineOptions(tinyRecipe()), arithmetic: { kernels: "scalar", threads, build } });
+  const stop = new AbortController();
+  const onEvent = (event: TrainEvent) => event.type === "checkpoint" && stop.abort();
+  await trainOnce("parts", tinyRecipe(), { stop: stop.signal, onEvent, engine: engineWith("1", "old") });
+  const { events, status } = await trainOnce("parts", tinyRecipe(), { engine: engineWith("2", "new") });
+  expect(status).toBe("finished");
+  const [step, changes] = [
+    2,
+    [
+      { name: "threads", before: "1", now: "2" },
+      { name: "build", before: "old", now: "new" },
+    ],
+  ];
+  expect(events.filter(({ type }) => type === "engine-changed")).toEqual([
+    { type: "engine-changed", step, changes },
+  ]);
+  const { "engines.jsonl": engines, ...parts } = await recordsOf("parts");
+  const { "engines.jsonl": _, ...whole } = await recordsOf("whole");
+  expect(parts).toEqual(whole);
+  expect(
+    (engines ?? "")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown),
+  ).toMatchObject([
+    { step: 0, arithmetic: { threads: "1", build: "old" } },
+    { step: 2, arithmetic: { threads: "2", build: "new" } },
+  ]);
+});
 
 test("an engine that fails leaves a run that can go on", async () => {
   await trainOnce("whole", tinyRecipe());

@@ -16,6 +16,7 @@ import type { Run } from "../runs/run.ts";
 import { companionState, openCompanions } from "./companions.ts";
 import type { Companions } from "./companions.ts";
 import { episodeRecords, sampleEpisode } from "./episode-records.ts";
+import { noteEngine } from "./engine-change.ts";
 import { evaluateAfter } from "./evaluations.ts";
 import type { Listener, Stage } from "./events.ts";
 import { basesOf, settleBases, taughtRecipe, warmStartRecipe } from "./bases.ts";
@@ -105,6 +106,7 @@ async function begin(options: TrainOptions, run: Run): Promise<Course> {
     companions: null,
   };
   announce(course);
+  await noteEngine(course);
   if (run.checkpoint !== null) await resume(course, run.checkpoint);
   if (warmSteps > 0 && step === warmSteps) await leaveWarmStart(course);
   return course;

@@ -5,7 +5,7 @@ import type { Cell } from "../../experiments/grid.ts";
 import { showCells } from "../../experiments/report/text.ts";
 import type { CellNumbers } from "../../experiments/records.ts";
 import { showDuration, showShare } from "../format.ts";
-import { evaluationLine, stageNames } from "../progress/lines.ts";
+import { engineChangedLine, evaluationLine, stageNames } from "../progress/lines.ts";
 import type { ProgressState } from "../progress/state.ts";
 import { secondsLeft as secondsLeftOfRun } from "../progress/state.ts";
 import type { ExperimentState } from "./state.ts";
@@ -46,6 +46,7 @@ function progressLines(
 ): string[] {
   if (event.type === "resumed")
     return [`${showCell(cell)}: goes on after ${stageNames[event.stage]} ${event.stageStep}`];
+  if (event.type === "engine-changed") return [`${showCell(cell)}: ${engineChangedLine(event.changes)}`];
   if (event.type !== "evaluation") return [];
   const run = state.running.find((each) => each.cell === cell)?.run;
   return [`${showCell(cell)}: ${evaluationLine(event.evaluation, run?.steps["warm-start"] ?? 0)}`];

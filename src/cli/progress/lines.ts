@@ -1,6 +1,6 @@
 /** What a run says in ordinary lines: one per step and evaluation, a few sample episodes. */
 import type { Evaluation, StepMetrics, Timing } from "../../runs/records.ts";
-import type { SampleEpisode, Stage } from "../../train/events.ts";
+import type { SampleEpisode, Stage, TrainEvent } from "../../train/events.ts";
 import { showCount, showDuration, showLarge, showNumber, showShare } from "../format.ts";
 import { tokensPerSecond } from "./state.ts";
 
@@ -54,6 +54,17 @@ export function evaluationLine(evaluation: Evaluation, warmSteps: number): strin
   const { team, moment, step, tasks } = evaluation;
   const when = moment === "during" ? `${moments.during} ${step - warmSteps}` : moments[moment];
   return `${team} ${when}: ${showInterval(evaluation)} of ${showCount(tasks)} tasks`;
+}
+
+/** `warning: another engine computes the run from here on (threads 1 before, 2 now): …` */
+export function engineChangedLine(
+  changes: Extract<TrainEvent, { type: "engine-changed" }>["changes"],
+): string {
+  const parts = changes.map(({ name, before, now }) => `${name} ${before} before, ${now} now`);
+  return (
+    `warning: another engine computes the run from here on (${parts.join("; ")}): ` +
+    "numbers may differ in their last bits from those of a run that was not interrupted"
+  );
 }
 
 /** `31.4 % (27.5 to 35.6)` */

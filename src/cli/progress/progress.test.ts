@@ -5,7 +5,7 @@ import type { Evaluation, StepMetrics, Timing } from "../../runs/records.ts";
 import type { TrainEvent } from "../../train/events.ts";
 import { visibleLength } from "../table.ts";
 import { resultTable } from "./final.ts";
-import { sampleLines, stepLine } from "./lines.ts";
+import { engineChangedLine, sampleLines, stepLine } from "./lines.ts";
 import { panelLines, sparkline } from "./panel.ts";
 import type { ProgressState } from "./state.ts";
 import { advance, noProgress, secondsLeft } from "./state.ts";
@@ -58,6 +58,19 @@ describe("a step in one line", () => {
     expect(stepLine(metrics(12), timing, 40, 75)).toBe(
       "step 12/40  success 75.0 %  scout 0.25 + 0.50  planner 1.00 + 0.50  entropy 1.50  KL 0.00200  " +
         "500 tokens/s  1:15 min left",
+    );
+  });
+});
+
+describe("another engine", () => {
+  it("is told in one line, with what changed", () => {
+    const changes = [
+      { name: "kernels", before: "avx2", now: "avx512-bf16" },
+      { name: "threads", before: "1", now: "2" },
+    ];
+    expect(engineChangedLine(changes)).toBe(
+      "warning: another engine computes the run from here on (kernels avx2 before, avx512-bf16 now; threads 1 before, " +
+        "2 now): numbers may differ in their last bits from those of a run that was not interrupted",
     );
   });
 });

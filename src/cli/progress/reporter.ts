@@ -1,7 +1,7 @@
 /** Shows a run while it goes on: a live panel on a terminal, one line per step elsewhere, or events as JSON lines. */
 import type { Listener, TrainEvent } from "../../train/events.ts";
 import { LiveRegion } from "../live.ts";
-import { evaluationLine, sampleLines, stageNames, stepLine } from "./lines.ts";
+import { engineChangedLine, evaluationLine, sampleLines, stageNames, stepLine } from "./lines.ts";
 import { panelLines } from "./panel.ts";
 import type { ProgressState } from "./state.ts";
 import { advance, noProgress, secondsLeft } from "./state.ts";
@@ -89,6 +89,8 @@ function linesOf(event: TrainEvent, state: ProgressState): string[] {
       return [`run ${event.run}: ${event.engine}`, ...event.policies.map(policyLine)];
     case "resumed":
       return [`going on after ${stageNames[event.stage]} ${event.stageStep}`];
+    case "engine-changed":
+      return [engineChangedLine(event.changes)];
     case "evaluation":
       return [evaluationLine(event.evaluation, state.steps["warm-start"])];
     case "sample-episodes":

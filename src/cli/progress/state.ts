@@ -59,6 +59,7 @@ export function advance(state: ProgressState, event: TrainEvent): ProgressState 
     case "finished":
       return { ...state, phase: "finished", result: event.result };
     case "resumed":
+    case "engine-changed":
     case "sample-episodes":
     case "checkpoint":
     case "interrupted":

@@ -25,7 +25,7 @@ import { lossResult } from "./loss-result.ts";
 import { checkMemory } from "./memory.ts";
 import { asCritic, checkHead, describeModel, modelTensors, openModelWeights } from "./model-directory.ts";
 import { parametersOf, writeModelFiles, type ModelDescription } from "./model-directory.ts";
-import { startNativeEngine, type FlatBatch, type NativeLossResult } from "./native.ts";
+import { nativeBuild, startNativeEngine, type FlatBatch, type NativeLossResult } from "./native.ts";
 import type { Precision, TensorInfo, TensorKind } from "./native.ts";
 import { openOptimizerFile, writeOptimizerFile } from "./optimizer-state.ts";
 import { type LoadedModel, openPolicyWeights, type Policy, policyInfo } from "./policy.ts";
@@ -47,6 +47,7 @@ export interface LocalEngineOptions {
 export class LocalEngine implements Engine {
   readonly capabilities = localCapabilities;
   readonly description: string;
+  readonly arithmetic: Readonly<Record<string, string>>;
   readonly threads: number;
   readonly #jobs: Jobs;
   readonly #policies = new Map<PolicyName, Policy>();
@@ -57,6 +58,7 @@ export class LocalEngine implements Engine {
     const native = startNativeEngine(options.threads ?? 0, options.precision ?? "bfloat16");
     const { kernels, threads, precision } = native.description();
     this.description = `local engine (${kernels}, ${threads} ${threads === 1 ? "thread" : "threads"}, ${precision})`;
+    this.arithmetic = { kernels, threads: String(threads), precision, build: nativeBuild() };
     this.threads = threads;
     this.#jobs = new Jobs(native);
   }

@@ -1,4 +1,6 @@
 /** The compiled engine as JavaScript sees it, and its errors as the project's own. */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { TroupeError, type ErrorCode } from "../../errors.ts";
@@ -104,6 +106,11 @@ export interface NativeEngine {
 
 interface Addon {
   readonly NativeEngine: new (threads: number, precision: Precision) => NativeEngine;
+}
+
+/** Which compiled addon this is: another compiler, or other sources, may round differently. */
+export function nativeBuild(file: string = addonFile): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 12);
 }
 
 const addonFile = fileURLToPath(new URL("../../../native/build/troupe.node", import.meta.url));

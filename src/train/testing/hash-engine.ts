@@ -23,6 +23,8 @@ interface HashPolicy {
 export interface HashEngineOptions {
   readonly vocabularySize: number;
   readonly endToken: number;
+  /** What it claims to compute with; nothing depends on it. */
+  readonly arithmetic?: Readonly<Record<string, string>>;
   readonly onCall?: (
     verb: "sample" | "forward" | "forwardBackward" | "optimStep" | "save",
     policy: string,
@@ -32,11 +34,13 @@ export interface HashEngineOptions {
 export class HashEngine implements Engine {
   readonly capabilities = localCapabilities;
   readonly description = "hash engine";
+  readonly arithmetic: Readonly<Record<string, string>>;
   readonly policies = new Map<string, HashPolicy>();
   readonly #options: HashEngineOptions;
 
   constructor(options: HashEngineOptions) {
     this.#options = options;
+    this.arithmetic = options.arithmetic ?? {};
   }
 
   /** From a directory that `save` wrote, the weights are those; from any other they are 1. */
