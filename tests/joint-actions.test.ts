@@ -80,6 +80,21 @@ describe("stopAbove", () => {
     expect(root.children.every(({ kept, done }) => kept && done === (count === 2))).toBe(true);
   });
 
+  it.each([
+    ["a turn that it made the last", { turns: 2 }, "all", 2],
+    ["all samples of it, where one went on", { turns: 2 }, "best", 2],
+    ["nothing in a turn that was the last anyway", { turns: 1 }, "all", 1],
+  ] as const)("with earlyEndWeight weighs %s", async (_, changes, handOver, weight) => {
+    const given = { samples: 2, handOver, terminationThreshold: 0.24 };
+    const weighed = algorithmFrom("magrpo", { ...given, earlyEndWeight: 2 });
+    const episode = await grow(weighed.sampling, changes).growing;
+    const plain = credit([episode], algorithmFrom("magrpo", given)).map(({ advantage }) => advantage);
+    expect(plain).toHaveLength(4);
+    expect(plain).not.toContain(0);
+    const found = credit([episode], weighed).map(({ advantage }) => advantage);
+    expect(found).toEqual(plain.map((advantage) => weight * advantage));
+  });
+
   it("is asked when a turn is over, not between its phases", async () => {
     const { ends } = await grow({ ...scheme, stopAbove: 0 }, { phases: pair.phases }).growing;
     expect(ends.map(({ node, turns }) => [node.id, turns])).toEqual([

@@ -158,6 +158,8 @@ export interface Algorithm {
   readonly whitening: Whitening | null;
   /** What the advantages of turn t are multiplied by; one number per turn of the team. null: 1. */
   readonly turnWeights: readonly number[] | null;
+  /** What the advantages of a turn that the sampler's `stopAbove` made the last are multiplied by, too. */
+  readonly earlyEndWeight: number;
   readonly objective: Objective;
   readonly kl: KlTerm | null;
   readonly critic: CriticTerm | null;

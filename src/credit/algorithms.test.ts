@@ -97,6 +97,12 @@ describe("algorithmFrom", () => {
       "algorithm grpo: kl.coefficient: above 0 where there is a target: β is multiplied, and 0 stays 0",
     ],
     [
+      "an estimator of KL that is off",
+      "rloo",
+      { kl: { where: "reward", coefficient: 0, estimator: "k1" } },
+      "algorithm rloo: kl.estimator: nothing here where `kl` has the coefficient 0: it is off",
+    ],
+    [
       "a buffer longer than the length",
       "grpo",
       { overlong: { length: 4, buffer: 8 } },

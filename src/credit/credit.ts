@@ -12,6 +12,7 @@ import type {
 import { placedActions } from "./placed-actions.ts";
 import { rewardsOf } from "./rewards.ts";
 import { shareOf } from "./shares.ts";
+import { turnWeight } from "./turn-weights.ts";
 
 /**
  * Every completion of every node once, siblings that were not kept included, in the order of the trees. A frozen role's
@@ -88,17 +89,17 @@ function whitened(
 function creditedAction(
   judged: JudgedAction,
   tokens: TokenAdvantages | undefined,
-  { grouping, sampling, turnWeights }: Algorithm,
+  algorithm: Algorithm,
 ): CreditedAction {
   const { action } = judged;
-  const weight = turnWeights?.[action.turn] ?? 1;
+  const weight = turnWeight(judged, algorithm);
   const advantages = (tokens?.advantages ?? new Float64Array(action.tokens.length)).map(
     (one) => weight * one,
   );
   return {
     ...judged,
-    together: grouping.together?.(judged) ?? judged.group,
-    share: shareOf(judged, sampling),
+    together: algorithm.grouping.together?.(judged) ?? judged.group,
+    share: shareOf(judged, algorithm.sampling),
     advantages,
     advantage: meanOf(advantages) ?? weight * judged.advantage,
     ...(tokens?.valueTargets === undefined ? {} : { valueTargets: tokens.valueTargets }),

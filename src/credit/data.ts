@@ -3,6 +3,7 @@ import type { Continuation, Datum } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import type { Algorithm, CreditedAction, Signals } from "./algorithm.ts";
 import { klCoefficient } from "./kl/charges.ts";
+import { trains } from "./trains.ts";
 
 export interface TrainingData {
   /** In the order in which their prompts first occur. The engine's sum over tokens is the algorithm's loss. */
@@ -37,7 +38,7 @@ export function toData(
 ): TrainingData {
   const live = credited.filter(({ action }) => !action.frozen);
   const written = live.filter(({ action }) => action.tokens.length > 0);
-  const counted = written.filter(({ action }) => !isMasked(action.stopReason, algorithm));
+  const counted = live.filter(({ action }) => trains(action, algorithm));
   const trained = counted.filter(
     ({ advantages }) => algorithm.kl?.where === "loss" || advantages.some((one) => one !== 0),
   );
@@ -57,10 +58,6 @@ export function toData(
     tokens: sum(trained.map(({ action }) => action.tokens.length)),
   };
   return { data, counts };
-}
-
-function isMasked(stopReason: "stop" | "length", { selection }: Algorithm): boolean {
-  return selection.truncated === "mask" && stopReason === "length";
 }
 
 type Divisor = (credited: CreditedAction) => number;

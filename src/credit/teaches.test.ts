@@ -4,6 +4,11 @@ import { teaches } from "./teaches.ts";
 import { action, decision, trajectories } from "./testing.ts";
 
 const line = (score: number) => ({ actions: [action(), action({ turn: 1 })], score });
+const cut = (team: number) => action({ team, stopReason: "length" });
+const earning = (...rewards: number[]) => ({
+  actions: rewards.map((team, turn) => action({ team, turn })),
+  score: 0,
+});
 
 describe("teaches", () => {
   it("is whether trajectories of a task differ, under rows that compare them", () => {
@@ -27,6 +32,20 @@ describe("teaches", () => {
     const lines = [line(1), { actions: [action(short), action(short)], score: 1 }];
     expect(teaches(trajectories(0, lines), algorithmFrom("grpo", { overlong }))).toBe(true);
     expect(teaches(trajectories(0, lines), algorithmFrom("grpo"))).toBe(false);
+  });
+
+  it("is not where all that differ are masked, and train nothing", () => {
+    const masks = algorithmFrom("at-grpo", { truncated: "mask" });
+    expect(teaches(decision(0, [cut(0), cut(1)]), masks)).toBe(false);
+    expect(teaches(decision(0, [cut(0), cut(1)]), algorithmFrom("at-grpo"))).toBe(true);
+    expect(teaches(decision(0, [cut(0), cut(0), action({ team: 1 })]), masks)).toBe(true);
+  });
+
+  it("is not where returns differ by the order of a sum alone", () => {
+    const sums = algorithmFrom("mas-grpo", { reward: "rewards" });
+    const lines = [earning(0.1, 0.2, 0.3), earning(0.3, 0.2, 0.1)];
+    expect(0.1 + 0.2 + 0.3).not.toBe(0.3 + 0.2 + 0.1);
+    expect(teaches(trajectories(0, lines), sums)).toBe(false);
   });
 
   it("needs no reference where KL is in the reward", () => {

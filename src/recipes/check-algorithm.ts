@@ -1,14 +1,12 @@
 /** Whether the algorithm can do anything with the team, the policies and the engine. */
+import { idleOptions } from "../credit/idle.ts";
 import { algorithmMistakes } from "../credit/mistakes.ts";
-import type { EngineCapabilities } from "../engines/engine.ts";
+import type { Catalog } from "./catalog.ts";
 import type { Combination, Refusal } from "./check.ts";
 import { vocabularyOf } from "./check-models.ts";
 
 /** Without reinforcement the algorithm is not used, and anything goes. */
-export function checkAlgorithm(
-  combination: Combination,
-  engine: EngineCapabilities | undefined,
-): readonly Refusal[] {
+export function checkAlgorithm(combination: Combination, catalog: Catalog): readonly Refusal[] {
   const { recipe, algorithm, environment } = combination;
   if (recipe.train.steps === 0) return [];
   const { roles, phases, turns } = recipe.team;
@@ -16,11 +14,20 @@ export function checkAlgorithm(
     .filter(([, { frozen }]) => !frozen)
     .map(([name, role]) => role.maxTokens ?? environment.seats[role.seat ?? name]?.maxTokens ?? 0);
   return [
-    ...algorithmMistakes(algorithm, { phases, turns, maxTokens }, engine),
+    ...algorithmMistakes(algorithm, { phases, turns, maxTokens }, catalog.engines[recipe.engine.type]),
+    ...checkIdleOptions(combination, catalog),
     ...checkReservedNames(combination),
     ...checkCentralCritic(combination),
     ...checkTokens(combination),
   ];
+}
+
+function checkIdleOptions({ recipe, algorithm }: Combination, catalog: Catalog): readonly Refusal[] {
+  const { name, ...options } = recipe.algorithm;
+  const row = catalog.algorithms[name];
+  return row === undefined
+    ? []
+    : idleOptions(row, { algorithm, options, team: recipe.team, train: recipe.train });
 }
 
 /** A budget below what every step samples would do nothing: each action has a token at least. */

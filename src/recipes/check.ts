@@ -41,7 +41,7 @@ export function checkRecipe(combination: Combination, catalog: Catalog): readonl
     ),
     ...checkNames(recipe),
     ...checkPolicies(recipe, teams, catalog),
-    ...checkAlgorithm(combination, catalog.engines[recipe.engine.type]),
+    ...checkAlgorithm(combination, catalog),
     ...checkSchedules(combination),
     ...checkEngine(combination, catalog.engines[recipe.engine.type]),
   ];
@@ -105,7 +105,11 @@ function checkSchedules({ recipe, environment }: Combination): readonly Refusal[
   for (const [name, schedule] of Object.entries({ train, warmStart })) {
     if (schedule === undefined || schedule.steps === 0 || schedule.warmupSteps < schedule.steps) continue;
     const problem = `a warm-up of ${schedule.warmupSteps} steps never ends in ${schedule.steps}`;
-    refusals.push({ path: [name, "warmupSteps"], problem, fix: `make it smaller than ${name}.steps` });
+    refusals.push({
+      path: [name, "warmupSteps"],
+      problem,
+      fix: `make it smaller, as with \`${name}.warmupSteps=0\``,
+    });
   }
   return refusals;
 }

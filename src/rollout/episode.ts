@@ -43,6 +43,8 @@ export interface EpisodeNode {
   readonly children: readonly EpisodeNode[];
   /** Whether the sampler went on from here (or the episode ended here): false for the siblings that were not kept. */
   readonly kept: boolean;
+  /** `stopAbove` ended the episode here, with turns to spare. Absent: it did not. */
+  readonly endedEarly?: boolean;
 }
 
 export interface Episode {

@@ -21,11 +21,12 @@ export interface EpisodeStart {
   readonly path: readonly (string | number)[];
 }
 
-/** A node while its tree grows: children and `kept` are filled in, then nothing changes any more. */
+/** A node while its tree grows: children, `kept` and how it ended are filled in, then nothing changes any more. */
 interface GrowingNode extends EpisodeNode {
   children: readonly EpisodeNode[];
   kept: boolean;
   done: boolean;
+  endedEarly?: boolean;
 }
 
 /** A node to go on from, with what the roles remember there. */
@@ -75,7 +76,7 @@ async function growFrom(setting: RolloutSetting, key: Key, tip: Tip): Promise<Ep
   const kept = choose(setting, key, node).map((index) => children[index] as Tip);
   for (const child of kept) {
     child.node.kept = true;
-    child.node.done ||= isLast;
+    if (isLast && !child.node.done) child.node.done = child.node.endedEarly = true;
   }
   const grown = await settleAll(kept.map((child) => growFrom(setting, key, child)));
   return grown.flat();

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import type { CreditedAction } from "../credit/algorithm.ts";
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
-import { action, trajectories } from "../credit/testing.ts";
+import { toData } from "../credit/data.ts";
+import { action, episodeFrom, trajectories, type TreeSketch } from "../credit/testing.ts";
 import { rootKey } from "../random.ts";
 import { minibatchesOf } from "./minibatches.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
@@ -42,6 +43,35 @@ test("every epoch has every action once, tasks whole, in parts of nearly equal s
     }),
     { numRuns: 30 },
   );
+});
+
+/** Two joint actions at each state of two turns, one role; the second is better. */
+function tree(turn = 0): TreeSketch["children"] {
+  return [0, 1].map((sample) => ({
+    actions: [
+      { role: "solver", turn, phase: 0, sample, frozen: false, team: sample, local: 0, logprobs: [-1] },
+    ],
+    children: turn === 1 ? [] : tree(turn + 1),
+  }));
+}
+
+test("a tree stays whole, so that its turns weigh the same in every minibatch", () => {
+  const magrpo = algorithmFrom("magrpo", { samples: 2, handOver: "all" });
+  const episodes = Array.from({ length: 6 }, (_, task) => episodeFrom(task, { children: tree() }).episode);
+  const credited = credit(episodes, magrpo);
+  const turnOf = new Map(credited.map((one) => [one.action.tokens, one.action.turn]));
+  const batches = [1, 2, 3].flatMap((step) =>
+    minibatchesOf(sessionOf(1, 3), "policy-solver", step, credited),
+  );
+  for (const batch of batches) {
+    const trained = toData(batch, magrpo).data.flatMap(({ continuations }) => continuations);
+    const weights = [0, 1].map((turn) =>
+      trained
+        .filter(({ tokens }) => turnOf.get(tokens) === turn)
+        .reduce((sum, { advantages = [] }) => sum + Math.abs(advantages[0] ?? 0), 0),
+    );
+    expect(weights.map((weight) => weight.toFixed(6))).toEqual(["0.250000", "0.250000"]);
+  }
 });
 
 test("epochs, steps and policies are shuffled each in its own way, and the same again", () => {

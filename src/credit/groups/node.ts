@@ -1,5 +1,5 @@
 import type { Grouping } from "../algorithm.ts";
-import { episodeKey } from "./task.ts";
+import { episodeKey, taskGrouping } from "./task.ts";
 
 /**
  * g = (task, role, turn) and the node: the K actions one role sampled from one state (AT-GRPO, g = hash(e, i, t)).
@@ -11,3 +11,9 @@ export const nodeGrouping: Grouping = {
     JSON.stringify([episodeKey(episode), node.parent?.id, action.turn, action.role]),
   unit: ({ node }) => node.id,
 };
+
+/**
+ * The same groups of a tree that goes on from every joint action; the tree stays in one minibatch. Its turns weigh the
+ * same (`shareOf`) only where all of them are there: apart, the many groups of late turns would fill minibatches alone.
+ */
+export const treeGrouping: Grouping = { ...nodeGrouping, together: taskGrouping.key };

@@ -5,7 +5,7 @@ import { leaveOneOutBaseline } from "../baselines/leave-one-out.ts";
 import { maxBaseline } from "../baselines/max.ts";
 import { meanBaseline } from "../baselines/mean.ts";
 import { noBaseline } from "../baselines/none.ts";
-import { nodeGrouping } from "../groups/node.ts";
+import { nodeGrouping, treeGrouping } from "../groups/node.ts";
 import { policyGradient } from "../objectives/policy-gradient.ts";
 import { withKl } from "../objectives/with-kl.ts";
 import { jointReturn, treeReturn } from "../returns/joint.ts";
@@ -46,6 +46,13 @@ const options = (least: number) =>
         .min(1)
         .optional()
         .describe("What the gradient of each turn is multiplied by; one number per turn. Absent: 1."),
+      earlyEndWeight: z
+        .number()
+        .min(0)
+        .optional()
+        .describe(
+          "What the gradient of a turn is multiplied by, besides, that `terminationThreshold` made the last. Absent: 1. MAGRPO's first code: 2.",
+        ),
       aggregation: option.aggregation("sequence-sum"),
       ...option.klOption("none", "k3"),
       ...option.truncated,
@@ -73,10 +80,11 @@ function collaboration(name: string, summary: string, baseline: Baseline, least:
       score: mixedScore(chosen.alpha),
       overlong: option.overlongTerm(chosen.overlong),
       returns: handOver === "all" ? treeReturn(discount) : jointReturn,
-      grouping: nodeGrouping,
+      grouping: handOver === "all" ? treeGrouping : nodeGrouping,
       baseline,
       scale: noScale,
       turnWeights: chosen.turnWeights ?? null,
+      earlyEndWeight: chosen.earlyEndWeight ?? 1,
       objective: withKl(policyGradient(chosen.aggregation), kl),
       kl,
       selection: option.selection(chosen),

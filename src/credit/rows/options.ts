@@ -105,6 +105,9 @@ function klMistake(
     const message = "nothing here unless `kl` has `where: reward` or `where: loss`";
     return { path: [idle[0]], message };
   }
+  if (coefficient === 0 && target === undefined && estimator !== standard) {
+    return { path: ["estimator"], message: "nothing here where `kl` has the coefficient 0: it is off" };
+  }
   if (target === undefined && horizon !== standardKl.horizon) {
     return { path: ["horizon"], message: "nothing here unless `kl` has a `target`: β stays as it is" };
   }

@@ -31,6 +31,7 @@ export const plain = {
   tokenCredit: spreadEvenly,
   whitening: null,
   turnWeights: null,
+  earlyEndWeight: 1,
   kl: null,
   critic: null,
   selection: { dropUniform: false, refills: 0, truncated: "train" },

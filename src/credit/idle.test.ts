@@ -1,0 +1,202 @@
+import { describe, expect, it } from "vitest";
+import { algorithmFrom, algorithms } from "./algorithms.ts";
+import { idleOptions, type OptionSetting } from "./idle.ts";
+
+const twoTurns = { phases: [["scout"], ["planner"]], turns: 2 };
+const oneTurn = { ...twoTurns, turns: 1 };
+const atOnce = { phases: [["scout", "planner"]], turns: 1 };
+const alone = { phases: [["planner"]], turns: 1 };
+const oneUpdate = { minibatches: 1, epochs: 1 };
+const twoUpdates = { minibatches: 2, epochs: 1 };
+
+type Place = Partial<Pick<OptionSetting, "team" | "train">>;
+
+/** The idle options, as a recipe's refusals say them. */
+function idle(name: string, given: Readonly<Record<string, unknown>>, place: Place): string[] {
+  const row = algorithms[name];
+  if (row === undefined) throw new Error(`no row ${name}`);
+  const options = { ...row.options.parse(given) };
+  const algorithm = algorithmFrom(name, given);
+  const found = idleOptions(row, { algorithm, options, team: twoTurns, train: twoUpdates, ...place });
+  return found.map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
+}
+
+/** Row, option, what is given, where it does nothing, the refusal; and a change with which it does something. */
+const cases: readonly {
+  readonly row: string;
+  readonly option: string;
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly place?: Place;
+  readonly says: RegExp;
+  readonly works: { readonly given?: Readonly<Record<string, unknown>>; readonly place?: Place };
+}[] = [
+  {
+    row: "at-grpo",
+    option: "refills",
+    given: { refills: 5 },
+    says: /only dynamic sampling samples again; add `dynamicSampling: true`, or remove it/,
+    works: { given: { refills: 5, dynamicSampling: true } },
+  },
+  {
+    row: "magrpo",
+    option: "refills",
+    given: { refills: 5, dynamicSampling: true },
+    place: { train: { ...twoUpdates, tokensPerStep: 1000 } },
+    says: /train\.tokensPerStep already says/,
+    works: { place: {} },
+  },
+  {
+    row: "mas-grpo",
+    option: "shapingWeight",
+    given: { reward: "rewards", shapingWeight: 1 },
+    says: /there is none; add `shaping: margin` or/,
+    works: { given: { reward: "rewards", shaping: "margin", shapingWeight: 1 } },
+  },
+  {
+    row: "at-grpo",
+    option: "shapingWeight",
+    given: { shaping: "quality", shapingWeight: 0 },
+    says: /weight 0 leaves every reward/,
+    works: { given: { shaping: "quality", shapingWeight: 0.1 } },
+  },
+  {
+    row: "reinforce-plus-plus",
+    option: "shaping",
+    given: { shaping: "margin" },
+    place: { team: atOnce },
+    says: /compares with the actions before, and an episode here is one phase of one turn/,
+    works: { place: { team: oneTurn } },
+  },
+  ...["clipLow", "clipHigh", "dualClip"].map((option) => ({
+    row: option === "dualClip" ? "ppo" : "gspo",
+    option,
+    given: { [option]: option === "dualClip" ? 3 : 0.1 },
+    place: { train: oneUpdate },
+    says: /a step makes one update, .*; set train\.minibatches or train\.epochs to 2 or more/,
+    works: { place: { train: { minibatches: 1, epochs: 2 } } },
+  })),
+  {
+    row: "ppo",
+    option: "valueClip",
+    given: { valueClip: 0.2 },
+    place: { train: { minibatches: 1, epochs: 4 } },
+    says: /one update of the critic.*; set algorithm\.criticEpochs or train\.minibatches/,
+    works: { given: { valueClip: 0.2, criticEpochs: 2 } },
+  },
+  {
+    row: "ppo",
+    option: "critic",
+    given: { critic: "central" },
+    place: { team: { ...alone, turns: 3 } },
+    says: /the team has one role; use `critic: role`/,
+    works: { place: { team: oneTurn } },
+  },
+  ...[
+    { row: "ppo", given: {} },
+    { row: "iac", given: {} },
+    { row: "mas-grpo", given: { reward: "rewards" } },
+    { row: "reinforce", given: { reward: "turns" } },
+    { row: "magrpo", given: {} },
+  ].map(({ row, given }) => ({
+    row,
+    option: "discount",
+    given: { ...given, discount: 0.9 },
+    place: { team: oneTurn },
+    says: /it counts turns, and the team has one turn; remove it, or set team\.turns to 2 or more/,
+    works: { place: { team: twoTurns } },
+  })),
+  {
+    row: "iac",
+    option: "lambda",
+    given: { lambda: 0.9 },
+    place: { team: oneTurn },
+    says: /reaches over the actions of an episode, and the team has one turn/,
+    works: { place: { team: twoTurns } },
+  },
+  {
+    row: "maac",
+    option: "lambda",
+    given: { lambda: 0.9 },
+    place: { team: atOnce },
+    says: /reaches over the actions of an episode, and an episode here is one phase of one turn/,
+    works: { place: { team: oneTurn } },
+  },
+  {
+    row: "at-grpo",
+    option: "keep",
+    given: { keep: "first" },
+    place: { team: atOnce },
+    says: /what the next phase is played from/,
+    works: { place: { team: oneTurn } },
+  },
+  {
+    row: "magrpo",
+    option: "handOver",
+    given: { handOver: "best" },
+    place: { team: atOnce },
+    says: /what the next phase is played from/,
+    works: { place: { team: twoTurns } },
+  },
+  {
+    row: "mareinforce",
+    option: "handOver",
+    given: { handOver: "random", samples: 1 },
+    says: /one joint action to go on from/,
+    works: { given: { handOver: "random", samples: 2 } },
+  },
+  {
+    row: "mareinforce",
+    option: "joint",
+    given: { joint: "cross", samples: 1 },
+    place: { team: atOnce },
+    says: /however they are paired/,
+    works: { given: { joint: "cross", samples: 2 } },
+  },
+  {
+    row: "marloo",
+    option: "terminationThreshold",
+    given: { terminationThreshold: 1 },
+    place: { team: oneTurn },
+    says: /ends an episode before its last turn, and the team has one turn/,
+    works: { place: { team: twoTurns } },
+  },
+  {
+    row: "maremax",
+    option: "earlyEndWeight",
+    given: { earlyEndWeight: 2 },
+    says: /only a `terminationThreshold` ends an episode early; add one, or remove it/,
+    works: { given: { earlyEndWeight: 2, terminationThreshold: 1 } },
+  },
+];
+
+/** Do something wherever their row can be run, or are refused elsewhere: the schema, `algorithmMistakes`. */
+const active =
+  "samples alpha reward baseline standardise whiten aggregation kl truncated dynamicSampling overlong outcomeWeight turnWeights criticLearningRate criticEpochs".split(
+    " ",
+  );
+
+describe("idleOptions", () => {
+  it.each(cases)("refuses $row $given", ({ row, option, given, place = {}, says, works }) => {
+    const found = idle(row, given, place);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(new RegExp(`^algorithm\\.${option}: `));
+    expect(found[0]).toMatch(says);
+    expect(idle(row, works.given ?? given, works.place ?? place)).toEqual([]);
+  });
+
+  it("has judged every option of every row", () => {
+    const all = Object.values(algorithms).flatMap((row) => Object.keys(row.options.shape));
+    const judged = [...active, ...cases.map(({ option }) => option)];
+    expect(new Set(all)).toEqual(new Set(judged));
+  });
+
+  it.each(Object.keys(algorithms))("leaves the defaults of %s alone, written out or not", (name) => {
+    const place = { team: alone, train: { ...oneUpdate, tokensPerStep: 1000 } };
+    const defaults = algorithms[name]?.options.parse({});
+    expect(idle(name, { ...defaults }, place)).toEqual([]);
+  });
+
+  it("takes a discount of 1 where γ acts nowhere", () => {
+    expect(idle("magrpo", { discount: 1 }, { team: oneTurn })).toEqual([]);
+  });
+});
