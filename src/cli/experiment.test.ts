@@ -122,6 +122,26 @@ describe("troupe experiment", () => {
   );
 
   it(
+    "two at once in one folder of runs share the work, and both end with the same numbers",
+    async () => {
+      const args = ["--seeds", "1", "--rows", "team-per-role"];
+      const [one, other] = await Promise.all(
+        ["one", "other"].map((report) => run("together", ...args, "--report", report)),
+      );
+      expect([one?.code, other?.code]).toEqual([0, 0]);
+      const reports = await Promise.all(
+        ["one", "other"].map(async (folder) =>
+          reportSchema.parse(JSON.parse(await readFile(join(cwd, folder, "miniature.json"), "utf8"))),
+        ),
+      );
+      const [mine, theirs] = reports.map(({ cells }) => cells.map(({ row, numbers }) => ({ row, numbers })));
+      expect(mine).toEqual(theirs);
+      expect(mine?.find(({ row }) => row === "team-per-role")?.numbers?.steps).toBe(6);
+    },
+    patience,
+  );
+
+  it(
     "Ctrl-C stops it and says how to go on",
     async () => {
       const args = ["experiment", miniature, "--runs", "stopped", "--seeds", "1", "--json"];
@@ -221,5 +241,29 @@ describe("troupe experiment", () => {
       stderr: "error: the experiment has no row swaped; did you mean `swapped`?\n",
     });
     expect((await run("whole", "--seeds", "1,x")).stderr).toContain("Expected a whole number");
+    expect((await run("whole", "--seeds", "1,1")).stderr).toContain("The seed 1 stands there twice.");
+  });
+
+  it("finds out before anything is run that the report, or the runs, cannot be written", async () => {
+    await writeFile(join(cwd, "a-file"), "");
+    const report = await run("unwritten", "--report", "a-file");
+    expect(report).toMatchObject({ code: 1, stdout: "" });
+    expect(report.stderr).toContain("Cannot write a-file: a file is in the way where a folder is needed");
+    const runs = await run("a-file", "--report", "pages");
+    expect(runs).toMatchObject({
+      code: 2,
+      stderr: "error: the runs of an experiment need a folder, and a-file is a file\n",
+    });
+    expect(await readdir(cwd)).not.toContain("unwritten");
+  });
+
+  it("--json prints where the report is, also where nothing is run", async () => {
+    const { stdout } = await run("empty", "--only-report", "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ type: "report", files: { json: "empty/miniature.json" } });
+    const again = await troupe(["experiment", "empty/miniature.json", "--json"], { cwd });
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      type: "report",
+      files: { html: "empty/miniature.html" },
+    });
   });
 });

@@ -5,6 +5,7 @@ import { TroupeError } from "../errors.ts";
 import type { ExperimentOptions, Undertaking } from "../experiments/experiment.ts";
 import { plan, run, writeCurrent } from "../experiments/experiment.ts";
 import { loadExperiment } from "../experiments/load.ts";
+import type { ReportRecord } from "../experiments/records.ts";
 import { readReport } from "../experiments/records.ts";
 import type { ReportFiles } from "../experiments/report/write.ts";
 import { reportFiles, writeReport } from "../experiments/report/write.ts";
@@ -13,7 +14,7 @@ import { findExperiment, shippedExperiments } from "../experiments/shipped.ts";
 import { didYouMean } from "../nearest.ts";
 import { showPath } from "../recipes/origin.ts";
 import { exitCodes } from "./exit.ts";
-import { printPlan } from "./experiment/plan.ts";
+import { memoryWarning, printPlan } from "./experiment/plan.ts";
 import { makeReporter } from "./experiment/reporter.ts";
 import { wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";
@@ -65,8 +66,13 @@ async function undertake(given: string, options: ExperimentArguments): Promise<v
   const undertaking = await plan(checkedOptions(given, options));
   if (options.dryRun) return printPlan(undertaking, options.json === true);
   if (!options.onlyReport) return runAndReport(undertaking, options);
-  await writeCurrent(undertaking);
-  printLines([reportLine(filesOf(undertaking))]);
+  const report = await writeCurrent(undertaking);
+  printReport(filesOf(undertaking), report, options);
+}
+
+function printReport(files: ReportFiles, { cells }: ReportRecord, { json }: ExperimentArguments): void {
+  if (json) process.stdout.write(`${JSON.stringify({ type: "report", files, cells: cells.length })}\n`);
+  else printLines([`report: ${[files.html, files.markdown, files.json].map(showPath).join(", ")}`]);
 }
 
 function checkedOptions(given: string, options: ExperimentArguments): ExperimentOptions {
@@ -100,16 +106,15 @@ function commandLine(given: string, { seeds, rows, columns, jobs }: ExperimentAr
 async function runAndReport(undertaking: Undertaking, options: ExperimentArguments): Promise<void> {
   const mode = options.json ? "json" : process.stdout.isTTY ? "live" : "lines";
   const reporter = makeReporter(mode, process.stdout, undertaking);
+  memoryWarning(undertaking).forEach(reporter.note);
   using stopping = listenForStop(reporter.note);
   const { ended, report } = await run(undertaking, launch(), stopping.stop, reporter.listen).finally(
     reporter.close,
   );
   const open = undertaking.todo.filter((cell) => ended.get(cell) !== "done");
   const failed = open.filter((cell) => ended.get(cell) === "failed").length;
-  const files = filesOf(undertaking);
-  if (options.json)
-    process.stdout.write(`${JSON.stringify({ type: "report", files, cells: report.cells.length })}\n`);
-  else printLines(["", reportLine(files)]);
+  if (!options.json) printLines([""]);
+  printReport(filesOf(undertaking), report, options);
   if (stopping.stop.aborted) {
     reporter.note(`stopped with ${showCells(open.length)} left; the same command again goes on`);
     process.exitCode = exitCodes.interrupted;
@@ -131,14 +136,10 @@ function filesOf({ options }: Undertaking): ReportFiles {
   return reportFiles(options.report, options.experiment.definition.name);
 }
 
-function reportLine({ html, markdown, json }: ReportFiles): string {
-  return `report: ${[html, markdown, json].map(showPath).join(", ")}`;
-}
-
 /** The pages again, from the numbers alone. */
 async function remake(file: string, options: ExperimentArguments): Promise<void> {
-  const files = await writeReport(readReport(file), options.report ?? dirname(file));
-  printLines([reportLine(files)]);
+  const report = readReport(file);
+  printReport(await writeReport(report, options.report ?? dirname(file)), report, options);
 }
 
 function list(json: boolean): void {
@@ -166,5 +167,8 @@ function nameList(text: string): readonly string[] {
 }
 
 function seedList(text: string): readonly number[] {
-  return text.split(",").map((seed) => wholeNumber(0)(seed.trim()));
+  const seeds = text.split(",").map((seed) => wholeNumber(0)(seed.trim()));
+  const twice = seeds.find((seed, index) => seeds.indexOf(seed) !== index);
+  if (twice === undefined) return seeds;
+  throw new InvalidArgumentError(`The seed ${twice} stands there twice.`);
 }

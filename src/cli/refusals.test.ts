@@ -121,6 +121,17 @@ describe("what needs no run", () => {
     );
     expect(table.stdout.indexOf("plan-path: ")).toBeLessThan(table.stdout.indexOf("scaling: "));
     for (const line of table.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
+    const folder = await troupe(["recipes", "scaling"], { cwd });
+    expect(folder.stdout).toMatch(/^scaling: rows of an experiment; .*scaling\/k-2 .*K = 2 instead of 8/s);
+    expect(folder.stdout).not.toContain("plan-path-single");
+    const one = await troupe(["recipes", "plan-path-single"], { cwd });
+    expect(one.stdout).toMatch(/^plan-path-single: One agent .*\nplan-path; grpo trains 1 model\n/);
+    expect(one.stdout).toContain("\nextends: plan-path.yaml\n");
+    const wrong = await troupe(["recipes", "k-2"], { cwd });
+    expect(wrong).toMatchObject({
+      code: 2,
+      stderr: "error: there is no recipe k-2; did you mean `scaling/k-2`?\n",
+    });
     const listed = JSON.parse((await troupe(["recipes", "--json"], { cwd })).stdout) as { name: string }[];
     expect(listed.find(({ name }) => name === "plan-path-adapters")).toMatchObject({
       environment: "plan-path",

@@ -66,6 +66,10 @@ describe("what a file may say", () => {
     [withRows("  a: { train: {} }", "baseline: b\n"), "baseline: there is no row `b`"],
     [withRows("  a: { train: { policies: none } }"), "expected one of shared, per-role"],
     ["name: x\nseeds: []\ncolumns: {}\nrows: {}", "seeds: expected a list of at least 1"],
+    [
+      withRows("  a: { train: {} }").replace("[1]", "[1, 2, 1]"),
+      "given.yaml:2:15: seeds.2: the seed 1 stands here twice",
+    ],
     ["just text", "an experiment is a mapping of keys to values"],
     ["a: [", "not valid YAML"],
     [

@@ -131,6 +131,8 @@ export async function run(
   emit: (event: ExperimentEvent) => void,
 ): Promise<{ readonly ended: ReadonlyMap<Cell, End>; readonly report: ReportRecord }> {
   const { todo, share, wanted } = undertaking;
+  // A report that cannot be written is found out now, and not after the first cell.
+  await writeCurrent(undertaking);
   emit({ type: "planned", cells: wanted.length, done: wanted.length - todo.length, share });
   const runner = { undertaking, launch, stop, emit };
   const ended = await runAll({
@@ -159,32 +161,39 @@ interface Runner {
 }
 
 async function runCell(cell: Cell, runner: Runner): Promise<End> {
-  const { emit, undertaking } = runner;
+  const { emit, undertaking, stop } = runner;
   const start = performance.now();
   await untilFree(cell, runner);
-  if (runner.stop.aborted) return "interrupted";
-  emit({ type: "cell-started", cell });
-  let end: End;
-  try {
-    end = await inChild(cell, runner);
-  } catch (error) {
-    undertaking.ledger.fail(cell, (error as Error).message);
-    end = "failed";
+  if (stop.aborted) return "interrupted";
+  let end = await startedCell(cell, runner);
+  // Another experiment began the same cell in the same moment: what it makes of it counts here too.
+  while (end === "failed" && (await isLocked(undertaking.folders.of(cell)))) {
+    await untilFree(cell, runner);
+    end = stop.aborted ? "interrupted" : await startedCell(cell, runner);
   }
-  const numbers = end === "done" ? await undertaking.ledger.read(cell) : null;
+  const numbers = end === "done" ? await undertaking.ledger.readOwn(cell) : null;
   if (end === "done" && numbers === null) end = "failed";
   const problem = undertaking.ledger.problemOf(cell);
-  const seconds = (performance.now() - start) / 1000;
   emit({
     type: "cell-ended",
     cell,
     end,
-    seconds,
+    seconds: (performance.now() - start) / 1000,
     ...(problem === undefined ? {} : { problem }),
     ...(numbers === null ? {} : { numbers }),
   });
   if (end !== "interrupted") await inTurn(() => writeCurrent(undertaking));
   return end;
+}
+
+async function startedCell(cell: Cell, runner: Runner): Promise<End> {
+  runner.emit({ type: "cell-started", cell });
+  try {
+    return await inChild(cell, runner);
+  } catch (error) {
+    runner.undertaking.ledger.fail(cell, (error as Error).message);
+    return "failed";
+  }
 }
 
 /** Trainings of an experiment that was killed a moment ago end with their step; another experiment's go on. */

@@ -2,8 +2,9 @@
  * Where cells are. A cell's folder ends in its fingerprint, so that a cell whose recipe was changed gets another folder,
  * and experiments that have a cell in common, such as a warm start, find each other's.
  */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { TroupeError } from "../errors.ts";
 import { layoutOf } from "../runs/layout.ts";
 import type { Cell } from "./grid.ts";
 
@@ -24,11 +25,18 @@ export function foldersIn(root: string): Folders {
 
 /** Folders of cells by fingerprint. */
 function cellsIn(folder: string): (readonly [string, string])[] {
-  const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
+  const names = namesIn(folder).toSorted();
   return names.flatMap((name) => {
     const hash = /-([0-9a-f]{12})$/.exec(name)?.[1];
     return hash === undefined ? [] : [[hash, join(folder, name)] as const];
   });
+}
+
+function namesIn(folder: string): string[] {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found === undefined) return [];
+  if (found.isDirectory()) return readdirSync(folder);
+  throw new TroupeError("bad_arguments", `the runs of an experiment need a folder, and ${folder} is a file`);
 }
 
 /** What an evaluation of recombined policies leaves behind. */

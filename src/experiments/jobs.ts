@@ -24,8 +24,13 @@ export function shareOf(cells: readonly Cell[], asked: number | undefined): Shar
   return { jobs, threads: Math.max(1, Math.floor(cores / jobs)) };
 }
 
+/** What the cells take that run at once, in bytes: as many of the largest. */
+export function memoryAtOnce(cells: readonly Cell[], jobs: number): number {
+  return Math.min(jobs, cells.length) * Math.max(0, ...cells.map(memoryOf));
+}
+
 /** Roughly: weights, gradients and both moments in float32, a copy in bfloat16, and what stands around them. */
-export function memoryOf(cell: Cell): number {
+function memoryOf(cell: Cell): number {
   const { recipe } = cell.kind === "train" ? cell : cell.run;
   const parameters = Object.values(recipe.policies).map(({ model }) => parametersOf(model));
   return aroundWeights + 18 * parameters.reduce((sum, each) => sum + each, 0);

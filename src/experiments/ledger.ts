@@ -15,7 +15,8 @@ export class Ledger {
   private readonly folders: Folders;
   private readonly session: Session;
   private readonly previous: ReportRecord | null;
-  private readonly known = new Map<string, { numbers: CellNumbers; session: Session }>();
+  /** Session null: the cell was found done, and no report says when. */
+  private readonly known = new Map<string, { numbers: CellNumbers; session: Session | null }>();
   private readonly problems = new Map<string, string>();
 
   constructor(
@@ -35,19 +36,23 @@ export class Ledger {
   /** Reads every cell that is done, on the disk or in the earlier report. */
   async readAll(): Promise<void> {
     for (const record of this.previous?.cells ?? []) {
-      const session = this.previous?.sessions[record.session ?? -1];
-      if (record.numbers !== undefined && session !== undefined)
-        this.known.set(record.hash, { numbers: record.numbers, session });
+      const session = this.previous?.sessions[record.session ?? -1] ?? null;
+      if (record.numbers !== undefined) this.known.set(record.hash, { numbers: record.numbers, session });
     }
     for (const cell of this.grid.cells) await this.read(cell);
   }
 
+  /** Takes up the numbers of a cell that this session has run. */
+  async readOwn(cell: Cell): Promise<CellNumbers | null> {
+    return this.read(cell, this.session);
+  }
+
   /** Takes up the numbers of a cell whose files are complete. */
-  async read(cell: Cell): Promise<CellNumbers | null> {
+  async read(cell: Cell, made: Session | null = null): Promise<CellNumbers | null> {
     if (!this.isOnDisk(cell)) return null;
     try {
       const numbers = await numbersOf(cell, this.folders);
-      const session = this.known.get(cell.hash)?.session ?? this.session;
+      const session = this.known.get(cell.hash)?.session ?? made;
       this.known.set(cell.hash, { numbers, session });
       this.problems.delete(cell.hash);
       return numbers;
@@ -114,8 +119,10 @@ export class Ledger {
   private recordOf({ row, column, seed, cell }: Grid["places"][number], sessions: Session[]): CellRecord {
     const place = { row, column, seed, hash: cell.hash };
     const found = this.known.get(cell.hash);
-    if (found !== undefined)
-      return { ...place, status: "done", numbers: found.numbers, session: indexIn(sessions, found.session) };
+    if (found !== undefined) {
+      const session = found.session === null ? {} : { session: indexIn(sessions, found.session) };
+      return { ...place, status: "done", numbers: found.numbers, ...session };
+    }
     const problem = this.problems.get(cell.hash);
     if (problem !== undefined) return { ...place, status: "failed", problem };
     const failed = needsOf(cell).find((need) => this.problems.has(need.hash));

@@ -73,43 +73,80 @@ export function pathOfTraining({ shared }: Definition, name: string): Path {
   return Object.hasOwn(shared, name) ? ["shared", name] : ["rows", name, "train"];
 }
 
+/** Says that a name is not among those that are known; nothing where it is. */
+type Refer = (path: Path, name: string, known: readonly string[], what: string) => Mistake[];
+
 function checkReferences(definition: Definition, tree: MappingTree): Mistake[] {
-  const { shared, rows, columns, baseline } = definition;
-  const trainings = Object.keys(trainingsOf(definition));
-  const checks: Mistake[] = [];
-  const refer = (path: Path, name: string, known: readonly string[], what: string): void => {
-    if (known.includes(name)) return;
+  const refer: Refer = (path, name, known, what) => {
+    if (known.includes(name)) return [];
     const fix = `${hintAt(name, known)}Known: ${known.length === 0 ? "none" : known.join(", ")}`;
-    checks.push({
-      origin: originAt(tree, path),
-      key: showKey(path),
-      problem: `there is no ${what} \`${name}\``,
-      fix,
-    });
+    const problem = `there is no ${what} \`${name}\``;
+    return [{ origin: originAt(tree, path), key: showKey(path), problem, fix }];
   };
-  for (const [name, { train, evaluate }] of Object.entries(rows)) {
-    if (Object.hasOwn(shared, name)) checks.push(sameName(tree, name));
-    if ((train === undefined) === (evaluate === undefined)) checks.push(oneOfBoth(tree, name));
-    if (evaluate === undefined) continue;
-    refer(["rows", name, "evaluate", "run"], evaluate.run, trainings, "training");
-    for (const [role, source] of Object.entries(evaluate.policies)) {
-      refer(["rows", name, "evaluate", "policies", role], source.split("/")[0] ?? "", trainings, "training");
-    }
-  }
-  for (const [name, { from }] of Object.entries(trainingsOf(definition))) {
-    if (from !== undefined) refer([...pathOfTraining(definition, name), "from"], from, trainings, "training");
-  }
-  if (baseline !== undefined) refer(["baseline"], baseline, Object.keys(rows), "row");
-  for (const [row, values] of Object.entries(definition.published?.values ?? {})) {
-    refer(["published", "values", row], row, Object.keys(rows), "row");
-    for (const column of Object.keys(values))
-      refer(["published", "values", row, column], column, Object.keys(columns), "column");
-  }
-  for (const [key, part] of Object.entries({ rows, columns })) {
-    if (Object.keys(part).length === 0)
-      checks.push({ origin: originAt(tree, [key]), key, problem: "is empty, so there is nothing to do" });
-  }
-  return [...checks, ...circles(definition, tree)];
+  return [
+    ...seedsTwice(definition, tree),
+    ...checkRows(definition, tree, refer),
+    ...checkBeginnings(definition, refer),
+    ...checkNumbersBeside(definition, refer),
+    ...emptyParts(definition, tree),
+    ...circles(definition, tree),
+  ];
+}
+
+function seedsTwice({ seeds }: Definition, tree: MappingTree): Mistake[] {
+  return seeds.flatMap((seed, index) => {
+    if (seeds.indexOf(seed) === index) return [];
+    const path = ["seeds", index];
+    const problem = `the seed ${seed} stands here twice, and would give the same numbers twice`;
+    return [{ origin: originAt(tree, path), key: showKey(path), problem, fix: "take another seed" }];
+  });
+}
+
+function checkRows(definition: Definition, tree: MappingTree, refer: Refer): Mistake[] {
+  const trainings = Object.keys(trainingsOf(definition));
+  return Object.entries(definition.rows).flatMap(([name, { train, evaluate }]) => {
+    const path = ["rows", name, "evaluate"];
+    const sources = Object.entries(evaluate?.policies ?? {});
+    return [
+      ...(Object.hasOwn(definition.shared, name) ? [sameName(tree, name)] : []),
+      ...((train === undefined) === (evaluate === undefined) ? [oneOfBoth(tree, name)] : []),
+      ...(evaluate === undefined ? [] : refer([...path, "run"], evaluate.run, trainings, "training")),
+      ...sources.flatMap(([role, source]) =>
+        refer([...path, "policies", role], source.split("/")[0] ?? "", trainings, "training"),
+      ),
+    ];
+  });
+}
+
+function checkBeginnings(definition: Definition, refer: Refer): Mistake[] {
+  const trainings = trainingsOf(definition);
+  return Object.entries(trainings).flatMap(([name, { from }]) =>
+    from === undefined
+      ? []
+      : refer([...pathOfTraining(definition, name), "from"], from, Object.keys(trainings), "training"),
+  );
+}
+
+/** The baseline's and the published numbers' rows and columns. */
+function checkNumbersBeside({ rows, columns, baseline, published }: Definition, refer: Refer): Mistake[] {
+  const values = Object.entries(published?.values ?? {});
+  return [
+    ...(baseline === undefined ? [] : refer(["baseline"], baseline, Object.keys(rows), "row")),
+    ...values.flatMap(([row, byColumn]) => [
+      ...refer(["published", "values", row], row, Object.keys(rows), "row"),
+      ...Object.keys(byColumn).flatMap((column) =>
+        refer(["published", "values", row, column], column, Object.keys(columns), "column"),
+      ),
+    ]),
+  ];
+}
+
+function emptyParts({ rows, columns }: Definition, tree: MappingTree): Mistake[] {
+  return Object.entries({ rows, columns }).flatMap(([key, part]) =>
+    Object.keys(part).length > 0
+      ? []
+      : [{ origin: originAt(tree, [key]), key, problem: "is empty, so there is nothing to do" }],
+  );
 }
 
 function sameName(tree: MappingTree, name: string): Mistake {

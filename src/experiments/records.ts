@@ -42,7 +42,7 @@ const cell = z.object({
   status: z.enum(["done", "failed", "missing"]),
   problem: z.string().optional(),
   numbers: numbers.optional(),
-  /** Index into `sessions`. */
+  /** Index into `sessions`; none where the cell was found done and no earlier report said when. */
   session: z.int().optional(),
 });
 export type CellRecord = z.output<typeof cell>;

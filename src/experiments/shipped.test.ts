@@ -52,8 +52,8 @@ describe("a row of a shipped experiment as a recipe", () => {
       ...cell.from?.recipe.warmStart,
       teach: parted ? "bases" : "policies",
     });
-    for (const [name, policy] of Object.entries(recipe.policies))
-      expect(policy).toEqual(before[name] ?? before["shared"]);
+    for (const [role, policy] of Object.entries(recipe.policies))
+      expect(policy).toEqual(before[role] ?? before["shared"]);
   });
 
   it("is all that the experiments' folders hold", () => {

@@ -41,9 +41,22 @@ function explainIssue(issue: Issue, context: Context): readonly Mistake[] {
       const problem = `\`${shorten(String(path.at(-1)), 40)}\` is not ${issue.issues[0]?.message ?? "a name"}`;
       return [{ origin: keyOriginAt(context.tree, path), key: showKey(path), problem }];
     }
-    default:
-      return [wrongValue(issue, path, shape, context.tree)];
+    default: {
+      const mistake = wrongValue(issue, path, shape, context.tree);
+      const fix = mistake.fix ?? otherName(inner, path, context);
+      return [{ ...mistake, ...(fix === undefined ? {} : { fix }) }];
+    }
   }
+}
+
+/** What is missing under a name that nearly is another's: `team.roles.scot` beside `scout`. */
+function otherName(inner: Path, path: Path, { schema, tree }: Context): string | undefined {
+  const name = path.at(-2);
+  const isNamedFreely = inner.length > 1 && keysOf(schemaAt(schema, inner.slice(0, -2))).length === 0;
+  if (typeof name !== "string" || !isNamedFreely || treeAt(tree, path) !== undefined) return undefined;
+  const others = givenKeys(treeAt(tree, path.slice(0, -2))).filter((other) => other !== name);
+  const nearest = nearestName(name, others);
+  return nearest === undefined ? undefined : `or did you mean \`${nearest}\` by \`${name}\`?`;
 }
 
 /** The branch of a union that the first of the given keys belongs to, or what the whole union expects. */

@@ -294,6 +294,7 @@ describe("impossible combinations", () => {
     ["algorithm={name: magrpo, joint: cross}", "no phase has two roles; use `joint: aligned`"],
     ["environment={name: puzzle}", "puzzle has no solver to demonstrate its tasks; remove warmStart"],
     ["train.minibatches=9", "9 minibatches cannot be made from 8 tasks"],
+    ["team.roles.scot.frozen=true", "policy: missing; expected text; or did you mean `scout` by `scot`?"],
     ["warmStart.warmupSteps=10", "a warm-up of 10 steps never ends in 10"],
     ["team.roles={scout: {frozen: true}, walker: {frozen: true}}", "every role is frozen"],
     [

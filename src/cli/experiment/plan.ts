@@ -1,7 +1,7 @@
 /** `troupe experiment --dry-run`: what there is to do. Nothing is run and nothing is written. */
 import type { Undertaking } from "../../experiments/experiment.ts";
 import { showCells } from "../../experiments/report/text.ts";
-import { memoryOf } from "../../experiments/jobs.ts";
+import { memoryAtOnce } from "../../experiments/jobs.ts";
 import { showPath } from "../../recipes/origin.ts";
 import { showBytes } from "../format.ts";
 import { printJson, printLines } from "../print.ts";
@@ -17,7 +17,7 @@ export function printPlan({ wanted, todo, share, folders }: Undertaking, json: b
     status: todo.includes(cell) ? "to do" : "done",
     folder: showPath(folders.of(cell)),
   }));
-  const memory = share.jobs * Math.max(0, ...todo.map(memoryOf));
+  const memory = memoryAtOnce(todo, share.jobs);
   if (json) return printJson({ cells, ...share, memory });
   const columns = ["column", "row", "seed", "does", "status", "folder"].map((title) => ({ title }));
   const rows = cells.map(({ column, row, seed, does, status, folder }) => [
@@ -33,5 +33,17 @@ export function printPlan({ wanted, todo, share, folders }: Undertaking, json: b
     "",
     `${showCells(cells.length)}, ${todo.length} to do; ${share.jobs} at once with ${share.threads} ` +
       `${share.threads === 1 ? "thread" : "threads"} each, about ${showBytes(memory)} of memory. Nothing was written.`,
+    ...memoryWarning({ todo, share }),
   ]);
+}
+
+/** One line where the cells asked for at once would not fit in the memory that is free; otherwise none. */
+export function memoryWarning({ todo, share }: Pick<Undertaking, "todo" | "share">): string[] {
+  const memory = memoryAtOnce(todo, share.jobs);
+  const free = process.availableMemory();
+  if (memory <= free) return [];
+  const size = `about ${showBytes(memory)} of memory, and ${showBytes(free)} are free`;
+  return [
+    `warning: ${share.jobs} cells at once take ${size}; where the system ends some, use a smaller --jobs`,
+  ];
 }

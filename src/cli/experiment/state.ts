@@ -23,7 +23,7 @@ export function advance(state: ExperimentState, event: ExperimentEvent): Experim
     case "planned":
       return { ...state, cells: event.cells, done: event.done, jobs: event.share.jobs };
     case "cell-waiting":
-      return state;
+      return { ...state, running: state.running.filter(({ cell }) => cell !== event.cell) };
     case "cell-started":
       return { ...state, running: [...state.running, { cell: event.cell, run: noProgress }] };
     case "cell-progress":

@@ -1,5 +1,6 @@
 /** One column as bars: the mean of each row, its 95 % interval, and a dot for each seed. */
 import { colourOf } from "./colours.ts";
+import type { ReportRecord } from "../records.ts";
 import type { Child, Markup } from "./markup.ts";
 import { element } from "./markup.ts";
 import type { Entry, Success, Summary } from "./summary.ts";
@@ -14,13 +15,17 @@ const foot = 22;
 
 const at = (share: number): number => 1 + (width - 2) * share;
 
-export function barChart(summary: Summary, column: string): Markup {
+export function barChart(summary: Summary, column: ReportRecord["columns"][number]): Markup {
   const { rows } = summary.record;
+  const entries = rows.map(({ name, title }) => ({ title, entry: entryAt(summary, name, column.name) }));
   const height = top + rows.length * rowHeight + foot;
-  const bars = rows.map(({ name, title }, index) =>
-    barOf(summary, entryAt(summary, name, column), title, top + index * rowHeight),
+  const bars = entries.map(({ title, entry }, index) =>
+    barOf(summary, entry, title, top + index * rowHeight),
   );
-  const label = `Success of each row on ${column}`;
+  const said = entries.map(({ title, entry }) =>
+    entry?.success ? tooltip(title, entry.success) : `${title}: none`,
+  );
+  const label = `Success on ${column.title}. ${said.join(". ")}.`;
   return element(
     "svg",
     { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
@@ -54,7 +59,7 @@ function barOf(summary: Summary, entry: Entry | undefined, title: string, y: num
     "g",
     { class: `row ${colourOf(summary.record, entry?.row ?? "")}${entry?.isBest ? " best" : ""}` },
     element("title", {}, success === null ? `${title}: ${note}` : tooltip(title, success)),
-    element("text", { class: "label", x: 1, y: labelY }, title),
+    element("text", { class: "label", x: 1, y: labelY }, cut(title, note === "" ? 46 : 34)),
     element(
       "text",
       { class: "value", x: width - 1, y: labelY, "text-anchor": "end" },
@@ -63,6 +68,11 @@ function barOf(summary: Summary, entry: Entry | undefined, title: string, y: num
     element("rect", { class: "track", x: at(0), y: barY, width: at(1) - at(0), height: barHeight, rx: 3 }),
     success === null ? null : measured(success, barY),
   );
+}
+
+/** Long titles would run into the number: what is cut off stands in the table and in the legend. */
+function cut(title: string, letters: number): string {
+  return title.length <= letters ? title : `${title.slice(0, letters - 1).trimEnd()}…`;
 }
 
 function flag(words: string): Markup {

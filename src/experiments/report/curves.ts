@@ -1,63 +1,71 @@
 /** Learning curves of one column: a line per row, the mean over seeds, in a band from the lowest to the highest seed. */
 import type { ReportRecord } from "../records.ts";
+import type { Place } from "./axes.ts";
+import { axes, height, labelRange, left, width, y } from "./axes.ts";
 import { colourOf } from "./colours.ts";
-import type { Child, Markup } from "./markup.ts";
+import { mark } from "./marks.ts";
+import type { Markup } from "./markup.ts";
 import { element, path } from "./markup.ts";
 import type { CurvePoint, Summary } from "./summary.ts";
 import { curveOf, entryAt } from "./summary.ts";
 import * as text from "./text.ts";
 
-const width = 340;
-const height = 230;
-const [left, right, top, bottom] = [34, 8, 8, 34];
+/** Lines end here; behind it stands how high. */
+const right = width - 32;
 
-const y = (share: number): number => top + (height - top - bottom) * (1 - share);
+interface Curve {
+  readonly title: string;
+  readonly colour: string;
+  /** Empty: nothing is trained in the row, or no seed is done. */
+  readonly points: readonly CurvePoint[];
+  /** Success at the end. */
+  readonly share: number;
+}
 
 /** Null: nothing of the rows in the column was trained yet. */
-export function curveChart(summary: Summary, column: string, shown: ReportRecord["rows"]): Markup | null {
-  const rows = shown.map(({ name, title }) => ({
-    name,
-    title,
-    entry: entryAt(summary, name, column),
-  }));
-  const curves = rows.map((row) => ({ ...row, points: row.entry === undefined ? [] : curveOf(row.entry) }));
-  const last = Math.max(0, ...curves.flatMap(({ points }) => points.map(({ step }) => step)));
-  if (last === 0) return null;
-  const x = (step: number): number => left + ((width - left - right) * step) / last;
-  const flat = curves.filter(({ points, entry }) => points.length === 0 && entry?.success);
+export function curveChart(
+  summary: Summary,
+  column: ReportRecord["columns"][number],
+  rows: ReportRecord["rows"],
+): Markup | null {
+  const curves = rows.flatMap((row) => curveOfRow(summary, column.name, row));
   const drawn = curves.filter(({ points }) => points.length > 0);
-  const label = `Held-out success during training on ${column}`;
+  const last = Math.max(0, ...drawn.map(({ points }) => points.at(-1)?.step ?? 0));
+  if (last === 0) return null;
+  const x = (step: number): number => left + ((right - left) * step) / last;
+  const steps = ticks(last).map((step): Place => ({ x: x(step), label: step }));
   return element(
     "svg",
-    { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
-    axes(last, x),
-    flat.map(({ name, title, entry }) =>
-      level(colourOf(summary.record, name), title, entry?.success?.mean ?? 0),
-    ),
-    drawn.map(({ name, points }) => band(colourOf(summary.record, name), points, x)),
-    drawn.map(({ name, title, points }) => line(colourOf(summary.record, name), title, points, x)),
+    { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": spoken(column.title, curves) },
+    axes("step of reinforcement", steps, right),
+    curves.filter(({ points }) => points.length === 0).map(level),
+    drawn.map((curve) => band(curve, x)),
+    drawn.map((curve) => line(curve, x)),
+    endLabels(curves),
   );
 }
 
-function axes(last: number, x: (step: number) => number): Child {
-  const shares = [0, 0.25, 0.5, 0.75, 1].map((share) => [
-    element("line", { class: "grid", x1: left, x2: width - right, y1: y(share), y2: y(share) }),
-    element("text", { class: "tick", x: left - 6, y: y(share) + 4, "text-anchor": "end" }, 100 * share),
-  ]);
-  const steps = ticks(last).map((step) =>
-    element(
-      "text",
-      { class: "tick", x: x(step), y: height - bottom + 16, "text-anchor": step === last ? "end" : "middle" },
-      step,
-    ),
-  );
-  const middle = (left + width - right) / 2;
-  const title = element(
-    "text",
-    { class: "tick", x: middle, y: height - 3, "text-anchor": "middle" },
-    "step of reinforcement",
-  );
-  return [shares, steps, title];
+function curveOfRow(
+  summary: Summary,
+  column: string,
+  { name, title }: ReportRecord["rows"][number],
+): Curve[] {
+  const entry = entryAt(summary, name, column);
+  if (entry === undefined || entry.success === null) return [];
+  const points = curveOf(entry);
+  const share = points.at(-1)?.mean ?? entry.success.mean;
+  return [{ title, colour: colourOf(summary.record, name), points, share }];
+}
+
+/** What the chart shows, in words. */
+function spoken(column: string, curves: readonly Curve[]): string {
+  const each = curves.map(({ title, points, share }) => {
+    const [first] = points;
+    const end = `${text.perCent(share)} %`;
+    if (first === undefined) return `${title}: ${end}, not trained`;
+    return `${title}: from ${text.perCent(first.mean)} to ${end}`;
+  });
+  return `Held-out success on ${column} during reinforcement. ${each.join("; ")}.`;
 }
 
 /** Round numbers from 0 to the last step, about five. */
@@ -68,43 +76,82 @@ function ticks(last: number): number[] {
   return Array.from({ length: Math.floor(last / step) + 1 }, (_, index) => index * step);
 }
 
-function level(colour: string, title: string, share: number): Markup {
+function level({ colour, title, share }: Curve): Markup {
   return element(
     "g",
     { class: colour },
     element("title", {}, `${title}: ${text.perCent(share)} %, not trained in this row`),
-    element("line", { class: "level", x1: left, x2: width - right, y1: y(share), y2: y(share) }),
+    element("line", { class: "level", x1: left, x2: right, y1: y(share), y2: y(share) }),
   );
 }
 
-function band(colour: string, points: readonly CurvePoint[], x: (step: number) => number): Markup {
+function band({ colour, points }: Curve, x: (step: number) => number): Markup {
   const upper = points.map(({ step, high }) => [x(step), y(high)] as const);
   const lower = points.toReversed().map(({ step, low }) => [x(step), y(low)] as const);
   return element("path", { class: `band ${colour}`, d: `${path([...upper, ...lower])} Z` });
 }
 
-function line(
-  colour: string,
-  title: string,
-  points: readonly CurvePoint[],
-  x: (step: number) => number,
-): Markup {
-  const dots = points.map(({ step, mean, low, high }) =>
-    element(
-      "circle",
-      { class: "dot", cx: x(step), cy: y(mean), r: 2.2 },
-      element(
-        "title",
-        {},
-        `${title}, step ${step}: ${text.perCent(mean)} % (seeds ${text.showRange({ low, high })})`,
-      ),
-    ),
-  );
+function line({ colour, title, points }: Curve, x: (step: number) => number): Markup {
+  const marks = points.map(({ step, mean, low, high }) => {
+    const tip = `${title}, step ${step}: ${text.perCent(mean)} % (seeds ${text.showRange({ low, high })})`;
+    return mark(colour, x(step), y(mean), 2.4, element("title", {}, tip));
+  });
   const d = path(points.map(({ step, mean }) => [x(step), y(mean)] as const));
   return element(
     "g",
     { class: colour },
     element("path", { class: "line", d }, element("title", {}, title)),
-    dots,
+    marks,
   );
+}
+
+function endLabels(curves: readonly Curve[]): Markup[] {
+  const heights = spread(
+    curves.map(({ share }) => y(share)),
+    labelRange,
+    labelHeight,
+  );
+  return curves.map(({ colour, share }, index) =>
+    element(
+      "text",
+      { class: `end ${colour}`, x: right + 5, y: (heights[index] ?? 0) + 3.5 },
+      text.perCent(share),
+    ),
+  );
+}
+
+const labelHeight = 11;
+
+/**
+ * Moves places apart until each has `room`, as little as the order and the range allow: those that touch become a block
+ * around their middle.
+ */
+export function spread(
+  wanted: readonly number[],
+  [low, high]: readonly [number, number],
+  room: number,
+): number[] {
+  const order = wanted.map((_, index) => index).toSorted((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0));
+  const blocks: { members: number[]; start: number }[] = [];
+  const startOf = (members: readonly number[]): number => {
+    const middle = members.reduce((sum, index) => sum + (wanted[index] ?? 0), 0) / members.length;
+    const length = (members.length - 1) * room;
+    return Math.max(low, Math.min(high - length, middle - length / 2));
+  };
+  for (const index of order) {
+    let block = { members: [index], start: startOf([index]) };
+    for (let before = blocks.at(-1); before !== undefined; before = blocks.at(-1)) {
+      if (before.start + before.members.length * room <= block.start) break;
+      blocks.pop();
+      const members = [...before.members, ...block.members];
+      block = { members, start: startOf(members) };
+    }
+    blocks.push(block);
+  }
+  const placed = new Map(
+    blocks.flatMap(({ members, start }) =>
+      members.map((index, place): [number, number] => [index, start + place * room]),
+    ),
+  );
+  return wanted.map((each, index) => placed.get(index) ?? each);
 }

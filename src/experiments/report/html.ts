@@ -5,6 +5,7 @@ import { colourAt, colourOf } from "./colours.ts";
 import { curveChart } from "./curves.ts";
 import type { Child, Markup } from "./markup.ts";
 import { element, render } from "./markup.ts";
+import { sample } from "./marks.ts";
 import { pointChart } from "./points.ts";
 import { style } from "./style.ts";
 import type { ReportRecord } from "../records.ts";
@@ -86,7 +87,9 @@ function bars(summary: Summary): Child {
   if (summary.record.rows.every(({ point }) => point !== undefined)) return null;
   const note =
     "Bars: mean over seeds. Whiskers: the 95 % interval of the table. Dots: the seeds. Grey: nothing is trained in the row.";
-  const charts = summary.record.columns.map(({ name, title }) => card(title, barChart(summary, name)));
+  const charts = summary.record.columns.map(({ name, title }) =>
+    card(title, barChart(summary, { name, title })),
+  );
   return section("Success", note, panels(charts));
 }
 
@@ -95,9 +98,9 @@ function series(summary: Summary): Child {
   if (lines.length === 0) return null;
   const { columns } = summary.record;
   const charts = lines.map((each) => card(each.of, pointChart(summary, each)));
-  const chips = columns.map(({ title }, index) => chip(colourAt(index), title));
+  const entries = columns.map(({ title }, index) => entry(colourAt(index), title));
   const note = "Mean over seeds with its 95 % interval.";
-  return section("Scaling", note, panels(charts), columns.length < 2 ? null : legend(chips));
+  return section("Scaling", note, panels(charts), columns.length < 2 ? null : legend(entries));
 }
 
 function curves(summary: Summary): Child {
@@ -106,7 +109,7 @@ function curves(summary: Summary): Child {
   if (charts.length === 0) return null;
   const note =
     "Held-out success during reinforcement: the mean over seeds, in a band from the lowest to the highest seed. Dashed: rows " +
-    "in which nothing is trained. Evaluations on the way may have fewer tasks than those at the end.";
+    "in which nothing is trained. At the right the success at the end, in per cent. Evaluations on the way may have another number of tasks.";
   const [first] = groups;
   const shared = groups.length > 1 || first === undefined ? null : rowLegend(summary, first.rows);
   return section("Learning curves", note, panels(charts), shared);
@@ -128,7 +131,7 @@ function curveGroups(record: ReportRecord): CurveGroup[] {
 function groupCurves(summary: Summary, { of, rows }: CurveGroup): Markup[] {
   const { columns } = summary.record;
   return columns.flatMap(({ name, title }) => {
-    const chart = curveChart(summary, name, rows);
+    const chart = curveChart(summary, { name, title }, rows);
     if (chart === null) return [];
     if (of === "") return [card(title, chart)];
     return [card(columns.length === 1 ? of : `${of}, ${title}`, chart, rowLegend(summary, rows))];
@@ -136,7 +139,7 @@ function groupCurves(summary: Summary, { of, rows }: CurveGroup): Markup[] {
 }
 
 function rowLegend({ record }: Summary, rows: ReportRecord["rows"]): Markup {
-  return legend(rows.map(({ name, title }) => chip(colourOf(record, name), title)));
+  return legend(rows.map(({ name, title }) => entry(colourOf(record, name), title)));
 }
 
 function published(summary: Summary): Child {
@@ -171,7 +174,7 @@ function origin({ record }: Summary): Child {
       "div",
       { class: "card" },
       element("pre", {}, record.command),
-      record.sessions.map((session) => element("p", { class: "note" }, text.sessionText(session))),
+      text.sessionTexts(record).map((each) => element("p", { class: "note" }, each)),
     ),
   );
 }
@@ -188,12 +191,12 @@ function card(title: string, ...children: readonly Child[]): Markup {
   return element("div", { class: "card" }, element("h3", {}, title), children);
 }
 
-function legend(chips: readonly Markup[]): Markup {
-  return element("div", { class: "legend" }, chips);
+function legend(entries: readonly Markup[]): Markup {
+  return element("div", { class: "legend" }, entries);
 }
 
-function chip(colour: string, title: string): Markup {
-  return element("span", {}, element("span", { class: `chip ${colour}` }), title);
+function entry(colour: string, title: string): Markup {
+  return element("span", {}, sample(colour), title);
 }
 
 function details(title: string, ...children: readonly Child[]): Markup {

@@ -23,7 +23,7 @@ export function markdownOf(summary: Summary, page: string): string {
     `${text.costLegend} ${text.spentText(record)}.`,
     "## How it was made",
     "```\n" + record.command + "\n```",
-    list(record.sessions.map(text.sessionText)),
+    list(text.sessionTexts(record)),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }

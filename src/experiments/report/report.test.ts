@@ -1,9 +1,11 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { array, assert, double, property } from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CellNumbers, CellRecord, ReportRecord } from "../records.ts";
 import { readReport } from "../records.ts";
+import { spread } from "./curves.ts";
 import { htmlOf } from "./html.ts";
 import { markdownOf } from "./markdown.ts";
 import { curveOf, entryAt, entryOf, summarize, totalSeconds } from "./summary.ts";
@@ -75,6 +77,12 @@ const record: ReportRecord = {
 };
 const summary = summarize(record);
 
+/** One cell was found done, and no report says when it was made. */
+const unsigned: ReportRecord = {
+  ...record,
+  cells: [{ ...cell("alone", 1, 20), session: undefined }, ...record.cells.slice(1)],
+};
+
 describe("the summary", () => {
   it("by hand: mean, t interval over seeds, pooled interval over tasks", () => {
     const { success, isBest } = entryAt(summary, "team", "boards") ?? { success: null, isBest: false };
@@ -109,6 +117,30 @@ describe("the summary", () => {
   });
 });
 
+describe("labels beside lines", () => {
+  it("by hand: those that touch become a block around their middle; others stay", () => {
+    expect(spread([50, 52, 100], [0, 200], 10)).toEqual([46, 56, 100]);
+    expect(spread([52, 50, 58], [0, 200], 10)).toEqual([160 / 3, 160 / 3 - 10, 160 / 3 + 10]);
+    expect(spread([1, 0], [0, 200], 10)).toEqual([10, 0]);
+    expect(spread([199, 200], [0, 200], 10)).toEqual([190, 200]);
+  });
+
+  it("are apart, in order and within the range, whatever was wanted", () => {
+    const places = array(double({ min: 0, max: 200, noNaN: true }), { minLength: 2, maxLength: 15 });
+    assert(
+      property(places, (wanted) => {
+        const placed = spread(wanted, [0, 200], 10);
+        const pairs = wanted.map((place, index) => [place, placed[index] ?? NaN] as const);
+        const inOrder = pairs.toSorted(([left], [right]) => left - right).map(([, place]) => place);
+        const gaps = inOrder.slice(1).map((place, index) => place - (inOrder[index] ?? NaN));
+        expect(Math.min(...gaps)).toBeGreaterThan(10 - 1e-9);
+        expect(Math.min(...placed)).toBeGreaterThan(-1e-9);
+        expect(Math.max(...placed)).toBeLessThan(200 + 1e-9);
+      }),
+    );
+  });
+});
+
 describe("the pages", () => {
   const markdown = markdownOf(summary, "given.html");
   const html = htmlOf(summary);
@@ -122,8 +154,11 @@ describe("the pages", () => {
     expect(markdown).toContain(
       "| Boards | Team \\| trained | 3    | 5     | 10      | 1.0 k          | 500            | 1:00 min |",
     );
+    expect(markdownOf(summarize(unsigned), "x.html")).toContain(
+      "1 cell found done in the runs' folder, made before",
+    );
     expect(markdown).toContain(
-      "Troupe 0.1.0, commit abc1234; A kind, 2 cores; 2 cells at once with 1 thread each",
+      "2026-11-21, troupe experiment given: Troupe 0.1.0, commit abc1234; A kind, 2 cores; 2 cells at once with 1 thread each",
     );
   });
 
@@ -131,12 +166,20 @@ describe("the pages", () => {
     expect(html).toContain("<title>Teams &amp; &lt;agents&gt;</title>");
     expect(html).toContain("it went\n&lt;wrong&gt;");
     expect(html).not.toMatch(/<wrong>|<script|src=|href=|url\(|@import|NaN|undefined|Infinity/);
-    expect(html.match(/<svg/g)).toHaveLength(2);
+    expect(html.match(/<svg [^>]*role="img"/g)).toHaveLength(2);
     expect(html).toContain("prefers-color-scheme: dark");
     for (const name of ["main", "table", "svg", "g", "text", "details", "body", "html"])
       expect(html.match(new RegExp(`<${name}[ >]`, "g"))?.length).toBe(
         html.match(new RegExp(`</${name}>`, "g"))?.length,
       );
+  });
+
+  it("charts say in words what they show, and figures stand at the ends of lines", () => {
+    expect(html).toContain(
+      'aria-label="Success on Boards. Alone: 30.0 %, 95 % interval over seeds 5.2 to 54.8; seeds 20.0, 30.0, 40.0. ',
+    );
+    expect(html).toContain("Team | trained: from 10.0 to 95.0 %; Broken: from 10.0 to 50.0 %.");
+    expect(html).toMatch(/<text class="end c0" x="313" y="[\d.]+">95\.0<\/text>/);
   });
 
   it("a bar is as long as its mean: 95 % of the track", () => {
@@ -168,6 +211,7 @@ describe("the pages", () => {
       status: "missing" as const,
     }));
     const empty = summarize({ ...record, cells, sessions: [] });
+    expect(htmlOf(empty)).toContain("Alone: none. ");
     expect(markdownOf(empty, "x.html")).toContain("_missing_");
     expect(htmlOf(empty)).not.toMatch(/NaN|undefined|Infinity/);
   });

@@ -4,11 +4,11 @@ export const style = `
   color-scheme: light dark;
   --page: #f7f7f5; --card: #ffffff; --ink: #1c1d20; --soft: #62656c; --rule: #e4e4e0; --track: #efefec;
   --good: #1a7f4b; --bad: #b3261e; --bad-card: #fdf0ef; --whisker: #1c1d20;
-  --c0: #e8833a; --c1: #8b5fbf; --c2: #2f7ed8; --c3: #159a80; --c4: #d6487e;
+  --c0: #d9701e; --c1: #8b5fbf; --c2: #2f7ed8; --c3: #159a80; --c4: #d6487e;
   --c5: #8a9a1c; --c6: #1aa3c4; --c7: #a5673f; --c8: #5b6bd6;
   --g0: #a4a7ae; --g1: #7d8189; --g2: #bfc1c6; --g3: #64676e;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root {
     --page: #131417; --card: #1c1e22; --ink: #ececea; --soft: #9ea2aa; --rule: #31343a; --track: #282b30;
     --good: #5cc98f; --bad: #ff8a80; --bad-card: #331d1c; --whisker: #f2f2f0;
@@ -54,7 +54,7 @@ td.right, th.right { text-align: right; padding-right: 0; padding-left: 0.9rem; 
 .flag { color: var(--bad); font-size: 0.82rem; margin-left: 0.4em; white-space: nowrap; }
 .chip { display: inline-block; width: 0.72em; height: 0.72em; border-radius: 3px; background: var(--own); margin-right: 0.55em; }
 .legend { display: flex; flex-wrap: wrap; gap: 0.25rem 1.3rem; margin: 0.8rem 0 0; font-size: 0.85rem; color: var(--soft); }
-.legend span { white-space: nowrap; }
+.legend .sample { display: inline-block; width: 2em; height: 0.72em; margin-right: 0.5em; }
 details { margin-top: 0.9rem; }
 summary { cursor: pointer; color: var(--soft); font-size: 0.9rem; }
 pre { margin: 0.6rem 0; font: 0.85rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -73,9 +73,30 @@ svg .line { fill: none; stroke: var(--own); stroke-width: 2.2; stroke-linejoin: 
 svg .dot { fill: var(--own); stroke: var(--card); stroke-width: 0.8; }
 svg .band { fill: var(--own); opacity: 0.16; }
 svg .level { stroke: var(--own); stroke-width: 1.5; stroke-dasharray: 5 4; }
+svg .g1 .level, svg.g1 .level { stroke-dasharray: 1.5 3; } svg .g2 .level, svg.g2 .level { stroke-dasharray: 9 3; }
+svg .g3 .level, svg.g3 .level { stroke-dasharray: 7 3 1.5 3; }
+svg .end[class*=" g"] { --own: var(--soft); }
+svg .end { fill: var(--own, var(--ink)); font-size: 10.5px; font-weight: 600; font-variant-numeric: tabular-nums; }
 .c0 { --own: var(--c0); } .c1 { --own: var(--c1); } .c2 { --own: var(--c2); } .c3 { --own: var(--c3); }
 .c4 { --own: var(--c4); } .c5 { --own: var(--c5); } .c6 { --own: var(--c6); } .c7 { --own: var(--c7); }
 .c8 { --own: var(--c8); }
 .g0 { --own: var(--g0); } .g1 { --own: var(--g1); } .g2 { --own: var(--g2); } .g3 { --own: var(--g3); }
-@media print { body { padding: 0; background: none; } .card { break-inside: avoid; } }
+@media (max-width: 640px) {
+  body { padding: 1.5rem 0.8rem 2.5rem; }
+  h1 { font-size: 1.5rem; }
+  .card { padding: 0.8rem 0.8rem; }
+  th[scope="row"] { white-space: normal; min-width: 7.5em; }
+  .range { display: block; margin-left: 0; }
+  .up, .down { margin-left: 0; }
+}
+@media print {
+  body { padding: 0; font-size: 12px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  main { max-width: none; }
+  .card, .legend, tr { break-inside: avoid; }
+  h2, h3, .note { break-after: avoid; }
+  .scroll { overflow: visible; }
+  .panels { grid-template-columns: repeat(3, 1fr); }
+  details::details-content { content-visibility: visible; }
+  summary { list-style: none; }
+}
 `;

@@ -107,11 +107,18 @@ export function spentText(record: ReportRecord): string {
   return `${showCells(done.size)}, ${showDuration(totalSeconds(record))} of computing in all`;
 }
 
-export function sessionText(session: Session): string {
-  const { date, version, commit, processor, cores, jobs, threads } = session;
+function sessionText(session: Session): string {
+  const { date, command, version, commit, processor, cores, jobs, threads } = session;
   const build = commit === null ? version : `${version}, commit ${commit}`;
   const at = `${showCells(jobs)} at once with ${threads} ${threads === 1 ? "thread" : "threads"} each`;
-  return `${date}: Troupe ${build}; ${processor}, ${cores} cores; ${at}`;
+  return `${date}, ${command}: Troupe ${build}; ${processor}, ${cores} cores; ${at}`;
+}
+
+/** One line for each session, and one for cells of which no report says when they were made. */
+export function sessionTexts({ sessions, cells }: ReportRecord): string[] {
+  const found = cells.filter(({ status, session }) => status === "done" && session === undefined).length;
+  const line = `${showCells(found)} found done in the runs' folder, made before`;
+  return [...sessions.map(sessionText), ...(found === 0 ? [] : [line])];
 }
 
 /** Text with blank lines, as paragraphs. */

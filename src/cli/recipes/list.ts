@@ -1,0 +1,93 @@
+/** Recipes as tables: those of each environment together, and a table for each folder. */
+import { posix } from "node:path";
+import { environments } from "../../environments/registry.ts";
+import { shippedExperiments } from "../../experiments/shipped.ts";
+import { showShare } from "../format.ts";
+import { commandName } from "../print.ts";
+import { tableLines, wrapped } from "../table.ts";
+import type { Listed } from "./listed.ts";
+
+/** One table in which each environment's recipes stand below its name, and one for each folder of recipes. */
+export function listLines(recipes: readonly Listed[], width: number): string[] {
+  const { ".": main = [], ...folders } = Object.groupBy(recipes, ({ name }) => posix.dirname(name));
+  const legend = "minutes on two cores; success on held-out tasks after training; empty: not measured";
+  const command = commandName();
+  return [
+    ...mainLines(main, width),
+    ...Object.entries(folders).flatMap(([folder, listed = []]) => [
+      "",
+      "",
+      ...folderLines(folder, listed, width),
+    ]),
+    "",
+    ...wrapped(legend, width),
+    "",
+    `${command} recipes NAME           shows a recipe's file, or lists a folder`,
+    `${command} train NAME --dry-run   what it would take here`,
+    `${command} train NAME             trains it; plan-path is the one to begin with`,
+  ];
+}
+
+function mainLines(recipes: readonly Listed[], width: number): string[] {
+  const order = environments.map(({ name }) => name);
+  const groups = [...Map.groupBy(recipes, ({ environment }) => environment)].toSorted(
+    ([left], [right]) => order.indexOf(left) - order.indexOf(right),
+  );
+  const { head, rows } = described(
+    groups.flatMap(([, listed]) => listed),
+    width,
+  );
+  const below = groups.flatMap(([environment, listed]) => [
+    "",
+    ...wrapped(heading(environment), width),
+    ...rows.splice(0, listed.length).flat(),
+  ]);
+  return [...head, ...below];
+}
+
+export function folderLines(folder: string, recipes: readonly Listed[], width: number): string[] {
+  const { head, rows } = described(recipes, width);
+  return [...wrapped(folderHeading(folder), width), "", ...head, ...rows.flat()];
+}
+
+/** A table whose last column is text that is wrapped: its head, and the lines of each recipe. */
+function described(recipes: readonly Listed[], width: number): { head: string[]; rows: string[][] } {
+  const columns = [
+    { title: "recipe" },
+    { title: "algorithm" },
+    { title: "trains" },
+    { title: "minutes", align: "right" as const },
+    { title: "success", align: "right" as const },
+  ];
+  const [titles = "", rule = "", ...lines] = tableLines(columns, recipes.map(row));
+  const room = Math.max(30, width - rule.length - 2);
+  const rows = recipes.map(({ description }, index) => {
+    const [first = "", ...more] = wrapped(description, room);
+    const line = `${(lines[index] ?? "").padEnd(rule.length)}  ${first}`.trimEnd();
+    return [line, ...more.map((text) => `${" ".repeat(rule.length)}  ${text}`)];
+  });
+  return { head: [`${titles.padEnd(rule.length)}  what it shows`, `${rule}  ${"─".repeat(13)}`], rows };
+}
+
+function row({ name, algorithm, policies, minutes, success }: Listed): string[] {
+  return [
+    name,
+    algorithm ?? "none",
+    algorithm === null ? "" : policies,
+    minutes === null ? "" : String(minutes),
+    success === null ? "" : showShare(success),
+  ];
+}
+
+function heading(environment: string): string {
+  const summary = environments.find(({ name }) => name === environment)?.summary;
+  return summary === undefined ? `${environment || "unreadable"}:` : `${environment}: ${summary}`;
+}
+
+/** A folder of recipes is called like the experiment whose rows they are. */
+function folderHeading(folder: string): string {
+  if (folder === "algorithms") return "algorithms: one recipe each, on small boards of Plan-Path";
+  const file = shippedExperiments()[folder];
+  if (file === undefined) return `${folder}:`;
+  return `${folder}: rows of an experiment; \`${commandName()} experiment ${folder}\` compares them, over several seeds`;
+}

@@ -1,0 +1,31 @@
+/** One recipe: what it shows, its file as it is written, and what to do with it. */
+import { showShare } from "../format.ts";
+import { commandName } from "../print.ts";
+import { wrapped } from "../table.ts";
+import type { Listed } from "./listed.ts";
+
+/** @param text the recipe's file */
+export function recipeLines(recipe: Listed, text: string, width: number): string[] {
+  const { name, file, description, environment, algorithm, policies } = recipe;
+  const trained = algorithm === null ? "nothing is reinforced" : `${algorithm} trains ${policies}`;
+  const command = commandName();
+  return [
+    ...wrapped(`${name}: ${description}`, width),
+    `${environment || "unreadable"}; ${trained}${measured(recipe)}`,
+    "",
+    `${file}:`,
+    "",
+    ...text.trimEnd().split("\n"),
+    "",
+    `${command} train ${name} --dry-run   every value, and what it would take here`,
+    `${command} train ${name}             trains it`,
+  ];
+}
+
+function measured({ minutes, success }: Listed): string {
+  const facts = [
+    ...(minutes === null ? [] : [`${minutes} minutes on two cores`]),
+    ...(success === null ? [] : [`${showShare(success)} of held-out tasks`]),
+  ];
+  return facts.length === 0 ? "" : `; measured: ${facts.join(", ")}`;
+}

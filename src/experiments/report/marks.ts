@@ -1,0 +1,45 @@
+/** What tells rows apart without colour: a shape for each row that trains, and how rows look in a legend. */
+import type { Markup } from "./markup.ts";
+import { element, path } from "./markup.ts";
+
+/** Corners around a middle, for a mark as large as a circle of radius 1. Null: the circle. */
+const shapes: readonly (readonly (readonly [number, number])[] | null)[] = [
+  null,
+  [
+    [-0.9, -0.9],
+    [0.9, -0.9],
+    [0.9, 0.9],
+    [-0.9, 0.9],
+  ],
+  [
+    [0, -1.25],
+    [1.15, 0.85],
+    [-1.15, 0.85],
+  ],
+  [
+    [0, -1.35],
+    [1.35, 0],
+    [0, 1.35],
+    [-1.35, 0],
+  ],
+];
+
+/** @param colour the class of a row, `c3`: its number chooses the shape */
+export function mark(colour: string, x: number, y: number, radius: number, ...inside: Markup[]): Markup {
+  const corners = shapes[Number(colour.slice(1)) % shapes.length];
+  if (corners === null || corners === undefined)
+    return element("circle", { class: "dot", cx: x, cy: y, r: radius }, ...inside);
+  const d = `${path(corners.map(([right, down]) => [x + radius * right, y + radius * down]))} Z`;
+  return element("path", { class: "dot", d }, ...inside);
+}
+
+/** A short piece of a row's line, for a legend; dashed where nothing is trained. */
+export function sample(colour: string): Markup {
+  const isLevel = colour.startsWith("g");
+  return element(
+    "svg",
+    { class: `sample ${colour}`, viewBox: "0 0 28 10", "aria-hidden": "true" },
+    element("line", { class: isLevel ? "level" : "line", x1: 1, x2: 27, y1: 5, y2: 5 }),
+    isLevel ? null : mark(colour, 14, 5, 3.2),
+  );
+}
