@@ -157,6 +157,18 @@ describe("what looks at runs", () => {
     expect(withRun.stdout).toMatch(/you: a1\n.*\nplanner: /s);
     expect((await run(["play", "plan-path"])).code).toBe(0);
   });
+
+  it("play tells the rules to who asks, and plays a recipe with changes", async () => {
+    const asked = await run(["play", "plan-path", "environment.size=4"], { input: "h\nq\n" });
+    expect(asked).toMatchObject({ code: 0, stderr: "" });
+    expect(asked.stdout).toMatch(/The board has 4 rows .* like this: c4 d4 d5\n/);
+    expect(asked.stdout).not.toContain("→ team");
+    const wrong = await run(["play", "sokoban", "environment.boxes=9"]);
+    expect(wrong).toMatchObject({ code: 2, stdout: "" });
+    expect(wrong.stderr).toContain("environment.boxes: expected at most 3 in rooms of size 6, found 9");
+    const both = await run(["play", "plan-path", "seed=2", "--run", "small"]);
+    expect(both.stderr).toContain("no changes with --run");
+  });
 });
 
 describe("models", () => {

@@ -19,7 +19,9 @@ export interface Session extends Game {
 export async function playGames(session: Session): Promise<void> {
   const { person, role, environment } = session;
   person.tell(`You are the ${role.name}: ${environment.seats[role.seat]?.purpose ?? ""}`);
-  person.tell("Write your action in one line. ? shows what the solver would write, q ends the game.\n");
+  person.tell(
+    "Write your action in one line. h tells the rules, ? what the solver would write; q ends the game.\n",
+  );
   let game = 0;
   while (await playGame(session, game)) {
     game++;
@@ -69,9 +71,17 @@ async function personActs(session: Session, position: Position): Promise<Written
   for (;;) {
     const line = await person.ask(`${role.name}> `);
     if (line === null || line.trim() === "q") return null;
-    if (line.trim() !== "?") return { role, text: line };
-    person.tell(environment.solve?.(position.state, role.seat) ?? "there is no solver to ask");
+    const told = answerTo(session, position, line.trim());
+    if (told === undefined) return { role, text: line };
+    person.tell(told);
   }
+}
+
+/** To a person who asks instead of acting; undefined: the line is an action. */
+function answerTo({ environment, role }: Session, { state }: Position, line: string): string | undefined {
+  if (line === "?") return environment.solve?.(state, role.seat) ?? "there is no solver to ask";
+  if (line !== "h" && line !== "help") return undefined;
+  return environment.seats[role.seat]?.prompt || "there is nothing to tell";
 }
 
 /** `planner: right down  → team 1.00, local 0.90 (format 0.10, …)` */

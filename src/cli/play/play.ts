@@ -28,16 +28,20 @@ export function playCommand(): Command {
   return new Command("play")
     .description("take a role yourself; the others are played by a run's policies or by the solver")
     .argument("[recipe-or-environment]", "whose team and rules (default: the run's own recipe)")
+    .argument("[key.path=value...]", "changes to the recipe, `environment.size=6`")
     .option("--role <role>", "the role you play (default: the first to act)")
     .option("--run <run>", "the run whose policies play the other roles (default: the solver plays them)")
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--seed <number>", "of the tasks", wholeNumber(0), 1)
-    .action(async (given: string | undefined, options: PlayArguments) => {
-      if (options.run !== undefined) return playWithRun(given, options, options.run);
+    .action(async (given: string | undefined, overrides: string[], options: PlayArguments) => {
+      if (options.run !== undefined) {
+        if (overrides.length === 0) return playWithRun(given, options, options.run);
+        throw new TroupeError("bad_arguments", "a run plays its recipe as it is: no changes with --run");
+      }
       if (given === undefined) {
         throw new TroupeError("bad_arguments", "name a recipe or an environment, or a run with --run");
       }
-      const game = gameOf(given);
+      const game = gameOf(given, overrides);
       await play(game, solverActor(game), options);
     });
 }
@@ -56,13 +60,13 @@ async function play(game: Game, others: Actor, { role, seed }: PlayArguments): P
 }
 
 /** A recipe by file or name, or an environment with its own defaults and a role in each seat. */
-function gameOf(given: string): Game {
+function gameOf(given: string, overrides: readonly string[]): Game {
   const definition = environments.find(({ name }) => name === given);
   try {
-    return gameOfRecipe(resolveRecipe(findRecipe(given)));
+    return gameOfRecipe(resolveRecipe(findRecipe(given), overrides));
   } catch (error) {
     const isUnknown = error instanceof TroupeError && error.code === "bad_arguments";
-    if (!isUnknown || definition === undefined) throw error;
+    if (!isUnknown || definition === undefined || overrides.length > 0) throw error;
   }
   const environment = definition.create(definition.options.parse({}));
   const seats = Object.keys(environment.seats);

@@ -1,24 +1,24 @@
 /** The options of Blocksworld in a recipe. */
 import { z } from "zod";
-import { aloneShare, proposerShare, share, wrongProposalShare } from "../planning/demonstrations.ts";
+import {
+  aloneShare,
+  drawnAtOnce,
+  proposerShare,
+  share,
+  wrongProposalShare,
+} from "../planning/demonstrations.ts";
 import { mostBlocks } from "./space.ts";
 
 export const blocksOptions = z.strictObject({
   blocks: z.int().min(3).max(mostBlocks).default(5).describe("Blocks on the table."),
-  longestOf: z
-    .int()
-    .min(1)
-    .default(1)
-    .describe(
-      "A training episode gets the task with the longest plan among this many draws; demonstrations and held-out tasks stay as they are drawn.",
-    ),
+  longestOf: drawnAtOnce.describe(
+    "A training episode gets the task with the longest plan among this many draws; demonstrations and held-out tasks stay as they are drawn.",
+  ),
   demonstrations: z
     .strictObject({
-      startsPerGoal: z
-        .int()
-        .min(1)
-        .default(1)
-        .describe("Starts demonstrated for one goal; an engine computes a shared prompt once."),
+      startsPerGoal: drawnAtOnce.describe(
+        "Starts demonstrated for one goal; an engine computes a shared prompt once.",
+      ),
       proposer: proposerShare,
       breakOff: share
         .default(0)

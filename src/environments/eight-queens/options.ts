@@ -1,6 +1,7 @@
 /** The options of Eight Queens in a recipe. */
 import { z } from "zod";
 import { demonstrationShape } from "../placing/demonstrations.ts";
+import { drawnAtOnce } from "../planning/demonstrations.ts";
 import { largestSize, planNotations } from "./notation.ts";
 
 export const queensOptions = z
@@ -19,19 +20,19 @@ export const queensOptions = z
       .describe('How plans are demonstrated: "c4 a5", or each row first, "r4 c4 r5 a5".'),
     demonstrations: z
       .strictObject({
-        positionsPerBoard: z
-          .int()
-          .min(1)
-          .default(1)
-          .describe("Positions demonstrated of one board; an engine computes their shared beginning once."),
+        positionsPerBoard: drawnAtOnce.describe(
+          "Positions demonstrated of one board; an engine computes their shared beginning once.",
+        ),
         ...demonstrationShape,
       })
       .prefault({})
       .describe("How the examples of a warm start are made."),
   })
-  .refine(({ size, given }) => given.least <= given.most && given.most < size, {
-    path: ["given"],
-    message: "least not above most, and most below size",
+  .superRefine(({ size, given: { least, most } }, context) => {
+    const refuse = (key: "least" | "most", message: string): void =>
+      context.addIssue({ code: "custom", path: ["given", key], message });
+    if (most >= size) refuse("most", `less than size, which is ${size}`);
+    else if (least > most && most > 0) refuse("least", `at most given.most, which is ${most}`);
   });
 
 export type QueensOptions = z.output<typeof queensOptions>;

@@ -12,6 +12,7 @@ it.each([
   { obstacles: 0.51 },
   { obstacle: 0.2 },
   { notation: "table" },
+  { longestOf: 1e9 },
 ])("%j are refused", (options) => {
   expect(pathOptions.safeParse(options).success).toBe(false);
 });

@@ -1,19 +1,15 @@
 /** The options of Plan-Path in a recipe; the defaults are the paper's boards. */
 import { z } from "zod";
 import { largestSize } from "../grid/cells.ts";
-import { share } from "../planning/demonstrations.ts";
+import { drawnAtOnce, share } from "../planning/demonstrations.ts";
 import { boardNotations, planNotations } from "./notation.ts";
 
 export const pathOptions = z.strictObject({
   size: z.int().min(3).max(largestSize).default(10).describe("Rows and columns of a board."),
   obstacles: z.number().min(0).max(0.5).default(0.22).describe("Probability that a cell is blocked."),
-  longestOf: z
-    .int()
-    .min(1)
-    .default(1)
-    .describe(
-      "A training episode gets the task with the longest way among this many draws; demonstrations and held-out boards stay as they are drawn.",
-    ),
+  longestOf: drawnAtOnce.describe(
+    "A training episode gets the task with the longest way among this many draws; demonstrations and held-out boards stay as they are drawn.",
+  ),
   notation: z.enum(boardNotations).default("list").describe("How the board is written for a model."),
   plan: z
     .enum(planNotations)
@@ -31,13 +27,9 @@ export const pathOptions = z.strictObject({
         .enum(["random", "canonical"])
         .default("random")
         .describe("random: each shortest path is equally likely; canonical: up before down, left, right."),
-      tasksPerBoard: z
-        .int()
-        .min(1)
-        .default(1)
-        .describe(
-          "Starts and goals demonstrated on one board's walls; an engine computes a shared prompt once.",
-        ),
+      tasksPerBoard: drawnAtOnce.describe(
+        "Starts and goals demonstrated on one board's walls; an engine computes a shared prompt once.",
+      ),
       scout: share
         .default(0.5)
         .describe("Share of a team's examples that are the scout's; the others are the planner's."),

@@ -6,6 +6,9 @@ import type { Seat } from "./seats.ts";
 
 export const share = z.number().min(0).max(1);
 
+/** Of tasks or examples that one draw makes. A number without bound would keep a draw busy for hours. */
+export const drawnAtOnce = z.int().min(1).max(1000).default(1);
+
 export const proposerShare = share
   .default(0.5)
   .describe("Share of a team's examples that are the proposer's; the others are the planner's.");

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { rootKey } from "../../random.ts";
 import { clueRange, sudokuOptions } from "./options.ts";
+import { sudokuEnvironment } from "./test-grids.ts";
 
 it("the defaults are grids of 4 with 5 to 8 clues", () => {
   const options = sudokuOptions.parse({});
@@ -18,7 +20,9 @@ describe("options", () => {
     { size: 5 },
     { size: 16 },
     { clues: { least: 3 } },
-    { clues: { most: 16 } },
+    { clues: { most: 15 } },
+    { clues: { most: 3 } },
+    { clues: { least: 15 } },
     { clues: { least: 8, most: 6 } },
     { size: 9, clues: { least: 20 } },
     { clue: 5 },
@@ -27,8 +31,28 @@ describe("options", () => {
     expect(sudokuOptions.safeParse(options).success).toBe(false);
   });
 
-  it("say what is wrong with the clues", () => {
-    const { error } = sudokuOptions.safeParse({ clues: { least: 3 } });
-    expect(error?.issues[0]?.message).toBe("least and most from 4 to 15 for size 4, least not above most");
+  it.each([
+    [{ least: 3 }, "clues.least: from 4 to 14 for size 4"],
+    [{ most: 16 }, "clues.most: from 4 to 14 for size 4"],
+    [{ least: 9, most: 6 }, "clues.least: at most clues.most, which is 6"],
+    [{ least: 99, most: 6 }, "clues.least: from 4 to 14 for size 4"],
+  ])("say once what is wrong with clues of %j", (clues, says) => {
+    const issues = sudokuOptions.safeParse({ clues }).error?.issues ?? [];
+    expect(issues.map(({ path, message }) => `${path.join(".")}: ${message}`)).toEqual([says]);
+  });
+
+  it("have puzzles in both splits at their ends", () => {
+    for (const [size, least, most] of [
+      [4, 4, 14],
+      [6, 9, 35],
+      [9, 24, 80],
+    ] as const) {
+      for (const clues of [least, most]) {
+        const { task } = sudokuEnvironment({ size, clues: { least: clues, most: clues } });
+        for (const split of ["train", "heldOut"] as const) {
+          expect(task(split, rootKey(clues)).clues.replaceAll(".", "")).toHaveLength(clues);
+        }
+      }
+    }
   });
 });

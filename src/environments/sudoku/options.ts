@@ -1,18 +1,21 @@
 /** The options of Sudoku in a recipe. */
 import { z } from "zod";
 import { demonstrationShape } from "../placing/demonstrations.ts";
+import { drawnAtOnce } from "../planning/demonstrations.ts";
 import { type Size, sizes } from "./layout.ts";
 import { planNotations } from "./notation.ts";
 
 /**
- * The fewest clues that puzzles with one solution have and that a random draw finds; the clues of a common puzzle. Of 4×4
- * puzzles with four clues there are 13 but for symmetry, too few to hold some out: they are no default.
+ * The fewest clues that puzzles with one solution have and that a random draw finds; the clues of a common puzzle; the
+ * highest number with puzzles in both splits. Of 4×4 puzzles with four clues there are 13 but for symmetry, too few to
+ * hold some out fairly: they are no default.
  */
-const cluesBySize: Readonly<Record<Size, { fewest: number; least: number; most: number }>> = {
-  4: { fewest: 4, least: 5, most: 8 },
-  6: { fewest: 9, least: 12, most: 18 },
-  9: { fewest: 24, least: 30, most: 40 },
-};
+const cluesBySize: Readonly<Record<Size, { fewest: number; least: number; most: number; highest: number }>> =
+  {
+    4: { fewest: 4, least: 5, most: 8, highest: 14 },
+    6: { fewest: 9, least: 12, most: 18, highest: 35 },
+    9: { fewest: 24, least: 30, most: 40, highest: 80 },
+  };
 
 export const sudokuOptions = z
   .strictObject({
@@ -33,11 +36,9 @@ export const sudokuOptions = z
       .describe('How plans are demonstrated: "b1=2 d1=4", or each cell first, "b1 b1=2 d1 d1=4".'),
     demonstrations: z
       .strictObject({
-        positionsPerPuzzle: z
-          .int()
-          .min(1)
-          .default(1)
-          .describe("Positions demonstrated of one puzzle; an engine computes their shared clues once."),
+        positionsPerPuzzle: drawnAtOnce.describe(
+          "Positions demonstrated of one puzzle; an engine computes their shared clues once.",
+        ),
         order: z
           .enum(["random", "canonical"])
           .default("random")
@@ -48,12 +49,13 @@ export const sudokuOptions = z
       .describe("How the examples of a warm start are made."),
   })
   .superRefine(({ size, clues }, context) => {
-    const { least, most } = clueRange(size, clues);
-    const { fewest } = cluesBySize[size];
-    const highest = size * size - 1;
-    const message = `least and most from ${fewest} to ${highest} for size ${size}, least not above most`;
-    if (least < fewest || most > highest || least > most)
-      context.addIssue({ code: "custom", path: ["clues"], message });
+    const { fewest, highest } = cluesBySize[size];
+    const refuse = (key: "least" | "most", message: string): void =>
+      context.addIssue({ code: "custom", path: ["clues", key], message });
+    const { least = fewest, most = highest } = clues;
+    if (least < fewest || least > highest) refuse("least", `from ${fewest} to ${highest} for size ${size}`);
+    if (most < fewest || most > highest) refuse("most", `from ${fewest} to ${highest} for size ${size}`);
+    else if (least > most && least <= highest) refuse("least", `at most clues.most, which is ${most}`);
   });
 
 export type SudokuOptions = z.output<typeof sudokuOptions>;
