@@ -23,9 +23,15 @@ export function wilsonInterval(successes: number, trials: number, z = 1.95996398
   };
 }
 
+export function sum(values: Iterable<number>): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}
+
 /** 0 where there are no values. */
 export function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+  return values.length === 0 ? 0 : sum(values) / values.length;
 }
 
 /** Of the values as a population (divided by n); 0 where there are none. */

@@ -1,6 +1,7 @@
 /** Turns credited actions into what an engine trains on. */
 import type { Continuation, Datum } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
+import { sum } from "../statistics.ts";
 import type { Algorithm, CreditedAction, Signals } from "./algorithm.ts";
 import { klCoefficient } from "./kl/charges.ts";
 import { trains } from "./trains.ts";
@@ -107,8 +108,4 @@ function klInLoss(
   }
   const penalty = klCoefficient(action.policy, kl, signals) / divisor;
   return { reference, penalties: new Float32Array(action.tokens.length).fill(penalty) };
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -161,6 +161,20 @@ const cases: readonly {
     works: { place: { team: twoTurns } },
   },
   {
+    row: "magrpo",
+    option: "terminationThreshold",
+    given: { terminationThreshold: -0.2 },
+    says: /the first turn would always be the last; use 0 or more/,
+    works: { given: { terminationThreshold: 0 } },
+  },
+  {
+    row: "magrpo",
+    option: "terminationThreshold",
+    given: { terminationThreshold: 1.5, alpha: 0.5 },
+    says: /no α·team \+ local is above 1\.5; use less than 1\.5, or remove it/,
+    works: { given: { terminationThreshold: 1.4, alpha: 0.5 } },
+  },
+  {
     row: "maremax",
     option: "earlyEndWeight",
     given: { earlyEndWeight: 2 },

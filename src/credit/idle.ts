@@ -122,7 +122,19 @@ const idle: Readonly<Record<string, Idle>> = {
       "with one sample of each role there is one joint action, however they are paired",
       "remove it, or set algorithm.samples to 2 or more",
     ),
-  terminationThreshold: overTurns("it ends an episode before its last turn"),
+  terminationThreshold: (setting) => {
+    const { alpha, terminationThreshold } = setting.options;
+    const [threshold, most] = [Number(terminationThreshold), Number(alpha) + 1];
+    return (
+      overTurns("it ends an episode before its last turn")(setting) ??
+      when(
+        threshold < 0,
+        "rewards are 0 or more, so that the first turn would always be the last",
+        "use 0 or more, or set team.turns to 1",
+      ) ??
+      when(threshold >= most, `no α·team + local is above ${most}`, `use less than ${most}, or remove it`)
+    );
+  },
   earlyEndWeight: ({ options }) =>
     when(
       options["terminationThreshold"] === undefined,

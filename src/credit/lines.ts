@@ -11,13 +11,17 @@ export function lineTo(node: EpisodeNode): EpisodeNode[] {
   return node.parent === null ? [] : [...lineTo(node.parent), node];
 }
 
+/** Every action on the way to this node, in order, with the node it led to. */
+export function actionsTo(node: EpisodeNode): Occurrence[] {
+  return lineTo(node).flatMap((one) => one.actions.map((action) => ({ node: one, action })));
+}
+
 /** The action and the later ones of its role on its line, in order. */
 export function roleLine(placed: PlacedAction): Occurrence[] {
   const end = lineEnd(placed)?.node ?? placed.node;
-  return lineTo(end)
-    .filter((node) => isAtOrBelow(node, placed.node))
-    .flatMap((node) => node.actions.map((action) => ({ node, action })))
-    .filter(({ action }) => action.role === placed.action.role);
+  return actionsTo(end).filter(
+    ({ node, action }) => action.role === placed.action.role && isAtOrBelow(node, placed.node),
+  );
 }
 
 function isAtOrBelow(node: EpisodeNode, ancestor: EpisodeNode): boolean {

@@ -41,6 +41,12 @@ describe("algorithmMistakes", () => {
     ],
     [
       "magrpo",
+      { samples: 2, turnWeights: [0, 0] },
+      atOnce,
+      "algorithm.turnWeights: with these weights no turn trains anything; give one of them above 0",
+    ],
+    [
+      "magrpo",
       { samples: 8 },
       { ...oneByOne, turns: 4 },
       "algorithm.samples: with 8 samples an episode could be a tree of more than 4096 joint actions; use at most 2 samples, `handOver: best` or fewer turns",

@@ -100,9 +100,14 @@ function jointActions({ branch, keep, joint }: Algorithm["sampling"], { phases, 
 }
 
 function turnMistakes({ turnWeights }: Algorithm, { turns }: TeamShape): readonly AlgorithmMistake[] {
-  if (turnWeights === null || turnWeights.length === turns) return [];
+  const path = ["algorithm", "turnWeights"];
+  if (turnWeights === null) return [];
+  if (turnWeights.every((weight) => weight === 0)) {
+    return [{ path, problem: "with these weights no turn trains anything", fix: "give one of them above 0" }];
+  }
+  if (turnWeights.length === turns) return [];
   const problem = `${turnWeights.length} turn weights for a team of ${turns} turns`;
-  return [{ path: ["algorithm", "turnWeights"], problem, fix: `give ${turns} numbers, one per turn` }];
+  return [{ path, problem, fix: `give ${turns} numbers, one per turn` }];
 }
 
 function lengthMistakes({ overlong }: Algorithm, { maxTokens }: TeamShape): readonly AlgorithmMistake[] {

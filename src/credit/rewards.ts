@@ -1,5 +1,6 @@
 /** What single actions earned, with everything an algorithm adds to the environment's reward. */
 import type { Action, EpisodeNode } from "../rollout/episode.ts";
+import { sum } from "../statistics.ts";
 import type { Algorithm, Occurrence, Rewards, Signals } from "./algorithm.ts";
 import { klCharges } from "./kl/charges.ts";
 import { overlongPenalty } from "./penalties/overlong.ts";
@@ -22,10 +23,4 @@ export function rewardsOf(algorithm: Algorithm, signals: Signals): Rewards {
 function earlierRewards({ parent }: EpisodeNode): number[] {
   if (parent === null) return [];
   return [...earlierRewards(parent), ...parent.actions.map(({ reward }) => reward.team)];
-}
-
-function sum(values: Iterable<number>): number {
-  let total = 0;
-  for (const value of values) total += value;
-  return total;
 }

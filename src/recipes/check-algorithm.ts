@@ -19,6 +19,7 @@ export function checkAlgorithm(combination: Combination, catalog: Catalog): read
     ...checkReservedNames(combination),
     ...checkCentralCritic(combination),
     ...checkTokens(combination),
+    ...checkLoneAction(combination),
   ];
 }
 
@@ -39,6 +40,21 @@ function checkTokens({ recipe, algorithm }: Combination): readonly Refusal[] {
   const problem = `${tokensPerStep} tokens are always reached: ${tasksPerStep} tasks begin with ${least} actions of a token or more`;
   const fix = "give more, or play fewer tasks first, with a smaller train.tasksPerStep";
   return [{ path: ["train", "tokensPerStep"], problem, fix }];
+}
+
+/** A policy with one action in a step has nothing to be compared with in its batch, and its advantage would be 0. */
+function checkLoneAction({ recipe, algorithm }: Combination): readonly Refusal[] {
+  const { baseline, grouping, sampling, whitening } = algorithm;
+  const { tasksPerStep, tokensPerStep } = recipe.train;
+  const isCompared = whitening !== null || (grouping.spans === "batch" && baseline([1])[0] === 1);
+  const acting = Object.values(recipe.team.roles).filter(({ frozen }) => !frozen);
+  const fewest = Math.min(
+    ...[...Map.groupBy(acting, ({ policy }) => policy).values()].map((own) => own.length),
+  );
+  const actions = fewest * recipe.team.turns * tasksPerStep * sampling.branch.root;
+  if (!isCompared || actions !== 1 || tokensPerStep !== undefined) return [];
+  const problem = `${algorithm.name} compares the actions of a policy's whole step, and here there is one: its advantage would be 0`;
+  return [{ path: ["train", "tasksPerStep"], problem, fix: "play 2 or more tasks per step" }];
 }
 
 /** References and critics stand beside the policies in the engine and in checkpoints. */

@@ -310,6 +310,28 @@ describe("impossible combinations", () => {
     expect(refusal([override]).message).toContain(expected);
   });
 
+  it("a step of one action, where actions are compared with their whole step", () => {
+    const alone = ["team={roles: {walker: {policy: shared}, scout: null}, phases: [[walker]], turns: 1}"];
+    const one = [...alone, "train={tasksPerStep: 1, minibatches: 1}"];
+    const row = (name: string, more = "") => `algorithm={name: ${name}, samples: 1${more}}`;
+    expect(refusal([...one, row("reinforce", ", baseline: batch")]).message).toContain(
+      "train.tasksPerStep: reinforce compares the actions of a policy's whole step, and here there is one: its advantage would be 0; play 2 or more tasks per step",
+    );
+    expect(refusal([...one, row("iac")]).message).toContain("iac compares the actions");
+    expect(resolve([...one, row("reinforce")]).algorithm.name).toBe("reinforce");
+    expect(resolve([...one, row("iac"), "team.turns=2"]).algorithm.name).toBe("iac");
+  });
+
+  it("options that would do nothing, unless nothing is reinforced", () => {
+    const idle = ["algorithm.refills=5", "algorithm.clipHigh=0.3", "train={minibatches: 1, epochs: 1}"];
+    const { message } = refusal(idle);
+    expect(message).toContain("override `algorithm.refills=5`: algorithm.refills: only dynamic sampling");
+    expect(message).toContain(
+      "override `algorithm.clipHigh=0.3`: algorithm.clipHigh: it holds the policy near",
+    );
+    expect(resolve([...idle, "train.steps=0"]).recipe.train.steps).toBe(0);
+  });
+
   it("models that an algorithm makes itself", () => {
     const mine = ["policies.critic={model: {preset: tiny}}", "team.roles.scout.policy=critic"];
     expect(resolve(mine).recipe.policies["critic"]).toBeDefined();

@@ -4,6 +4,7 @@ import type { Run } from "../runs/run.ts";
 import { readMetrics } from "../runs/read.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { RunResult, StepMetrics, Timing } from "../runs/records.ts";
+import { sum } from "../statistics.ts";
 import type { OpenPolicies } from "./policies.ts";
 import type { Session } from "./session.ts";
 import { trainedPolicies } from "./teams.ts";
@@ -19,8 +20,8 @@ export async function buildResult(
   const trained = trainedPolicies(recipe);
   const evaluations = await run.evaluations();
   const metrics = await readMetrics(run.layout.directory);
-  const sampledInTraining = total(metrics.map(({ rollout }) => rollout?.sampledTokens ?? 0));
-  const evaluated = total(evaluations.map((row) => row.sampledTokens));
+  const sampledInTraining = sum(metrics.map(({ rollout }) => rollout?.sampledTokens ?? 0));
+  const evaluated = sum(evaluations.map((row) => row.sampledTokens));
   return {
     schema_version: schemaVersion,
     recipe: recipe.name,
@@ -32,7 +33,7 @@ export async function buildResult(
         const directory =
           trained.has(name) && trainedAt !== null ? `${trainedAt}/${name}` : relative(run, source);
         const { parameters, trainableParameters } = info;
-        const optimizerSteps = total(metrics.map((step) => step.policies[name]?.optimizerSteps ?? 0));
+        const optimizerSteps = sum(metrics.map((step) => step.policies[name]?.optimizerSteps ?? 0));
         return [name, { parameters, trainableParameters, optimizerSteps, directory }];
       }),
     ),
@@ -40,7 +41,7 @@ export async function buildResult(
     tokens: {
       sampled: sampledInTraining + evaluated,
       sampledInTraining,
-      trained: total(metrics.flatMap(trainedTokens)),
+      trained: sum(metrics.flatMap(trainedTokens)),
     },
     seconds: secondsOf(await run.timings()),
   };
@@ -53,7 +54,7 @@ function trainedTokens(metrics: StepMetrics): number[] {
 /** Time spent in processes that were killed after their last checkpoint is not in the records and does not count. */
 function secondsOf(timings: readonly Timing[]): RunResult["seconds"] {
   const of = (what: Timing["what"]) =>
-    total(timings.filter((timing) => timing.what === what).map(({ seconds }) => seconds));
+    sum(timings.filter((timing) => timing.what === what).map(({ seconds }) => seconds));
   const [warmStart, reinforcement, evaluation] = [of("warm-start"), of("reinforcement"), of("evaluation")];
   return { warmStart, reinforcement, evaluation, total: warmStart + reinforcement + evaluation };
 }
@@ -62,8 +63,4 @@ function secondsOf(timings: readonly Timing[]): RunResult["seconds"] {
 function relative(run: Run, directory: string): string {
   const inside = path.relative(run.layout.directory, directory);
   return inside.startsWith("..") || path.isAbsolute(inside) ? directory : inside;
-}
-
-function total(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
 }

@@ -1,7 +1,7 @@
 import { TroupeError } from "../../errors.ts";
 import type { EpisodeEnd } from "../../rollout/episode.ts";
 import type { PlacedAction, Return } from "../algorithm.ts";
-import { lineEnd, lineTo } from "../lines.ts";
+import { actionsTo, lineEnd } from "../lines.ts";
 
 /**
  * R = the outcome's score at the end of the trajectory the action is part of, plus the penalties of all actions on it;
@@ -9,8 +9,7 @@ import { lineEnd, lineTo } from "../lines.ts";
  */
 export const outcomeReturn: Return = (placed, rewards) => {
   const { node, outcome } = endOf(placed);
-  const actions = lineTo(node).flatMap((one) => one.actions);
-  return actions.reduce((sum, action) => sum + rewards.extra(action), outcome.score);
+  return actionsTo(node).reduce((sum, { action }) => sum + rewards.extra(action), outcome.score);
 };
 
 /** The end of the action's trajectory. Throws `internal` where the sampler did not go on from the action's node. */

@@ -1,14 +1,11 @@
 import type { Return } from "../algorithm.ts";
-import { lineTo } from "../lines.ts";
+import { actionsTo } from "../lines.ts";
 import { endOf } from "./outcome.ts";
 
 /** R = Σ_t γ^t·r_t over all of the role's actions on the trajectory, t counted from the episode's first turn: the same for each. */
 export function trajectoryReturn(discount: number): Return {
   return (placed, rewards) => {
-    const line = lineTo(endOf(placed).node).flatMap((node) =>
-      node.actions.map((action) => ({ node, action })),
-    );
-    return line
+    return actionsTo(endOf(placed).node)
       .filter(({ action }) => action.role === placed.action.role)
       .reduce((sum, one) => sum + discount ** one.action.turn * rewards.of(one), 0);
   };

@@ -1,5 +1,5 @@
+import { mean } from "../../statistics.ts";
 import type { Shaping } from "../algorithm.ts";
-import { mean } from "./mean.ts";
 
 /**
  * R′ = R + α(R − Q), Q = mean of the rewards before it on the line; the first action is left as it is (MARTI, `margin` in

@@ -1,5 +1,5 @@
+import { mean } from "../../statistics.ts";
 import type { Shaping } from "../algorithm.ts";
-import { mean } from "./mean.ts";
 
 /**
  * R′ = R + α(QR − (1 − Q)(1 − R)), Q = mean of the rewards before it on the line; the first action is left as it is
