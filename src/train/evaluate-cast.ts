@@ -88,7 +88,7 @@ function checkWords(
   throw new TroupeError(
     "bad_arguments",
     `the tokenizer of ${label} does not know ${count}: ${shown}.${origin} ` +
-      "Take weights of the same environment with the same options, or play in theirs with --recipe.",
+      "Take weights of the same environment with the same options, or play their own recipe.",
   );
 }
 

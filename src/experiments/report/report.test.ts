@@ -96,6 +96,11 @@ describe("the summary", () => {
     expect(success?.pooled.high).toBeCloseTo(0.96947, 5);
   });
 
+  it("no row is the best where all are alike", () => {
+    const alike = { ...record, cells: [cell("alone", 1, 20), cell("team", 1, 20), cell("broken", 1, null)] };
+    expect(summarize(alike).entries.filter(({ isBest }) => isBest)).toEqual([]);
+  });
+
   it("of one seed: Wilson's interval over its tasks; what failed and what is missing is counted", () => {
     const entry = entryAt(summary, "broken", "boards");
     expect(entry).toMatchObject({ failed: 1, missing: 1, isBest: false, success: { over: "tasks" } });

@@ -58,7 +58,7 @@ td.right, th.right { text-align: right; padding-right: 0; padding-left: 0.9rem; 
 details { margin-top: 0.9rem; }
 summary { cursor: pointer; color: var(--soft); font-size: 0.9rem; }
 pre { margin: 0.6rem 0; font: 0.85rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
-svg { display: block; width: 100%; height: auto; font-family: inherit; }
+svg { display: block; width: 100%; height: auto; overflow: visible; font-family: inherit; }
 svg .grid { stroke: var(--rule); stroke-width: 1; }
 svg .tick { fill: var(--soft); font-size: 10.5px; }
 svg .label { fill: var(--ink); font-size: 12px; }
@@ -90,12 +90,13 @@ svg .end { fill: var(--own, var(--ink)); font-size: 10.5px; font-weight: 600; fo
   .up, .down { margin-left: 0; }
 }
 @media print {
+  :root { --page: #ffffff; }
   body { padding: 0; font-size: 12px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   main { max-width: none; }
-  .card, .legend, tr { break-inside: avoid; }
+  .panels { grid-template-columns: repeat(2, 1fr); }
+  .panels .card, .legend, tr, p, pre { break-inside: avoid; }
   h2, h3, .note { break-after: avoid; }
   .scroll { overflow: visible; }
-  .panels { grid-template-columns: repeat(3, 1fr); }
   details::details-content { content-visibility: visible; }
   summary { list-style: none; }
 }

@@ -15,7 +15,7 @@ export interface Entry {
   readonly missing: number;
   /** Null: no seed is done. */
   readonly success: Success | null;
-  /** Highest mean of its column. */
+  /** Highest mean of its column, where rows differ. */
   readonly isBest: boolean;
 }
 
@@ -88,9 +88,9 @@ function successOf(numbers: readonly CellNumbers[]): Success | null {
 }
 
 function isBest(entry: Omit<Entry, "isBest">, all: readonly Omit<Entry, "isBest">[]): boolean {
-  const rivals = all.filter(({ column, success }) => column === entry.column && success !== null);
-  if (entry.success === null || rivals.length < 2) return false;
-  return entry.success.mean >= Math.max(...rivals.map(({ success }) => success?.mean ?? 0));
+  const means = all.flatMap(({ column, success }) => (column === entry.column ? (success?.mean ?? []) : []));
+  if (entry.success === null || Math.max(...means) === Math.min(...means)) return false;
+  return entry.success.mean === Math.max(...means);
 }
 
 /** A learning curve: the mean over seeds at each step that all of them have, with the lowest and the highest seed. */
