@@ -266,6 +266,8 @@ describe("a null that takes nothing back", () => {
   });
 });
 
+const oneSample = (row: string, more = "") => `algorithm={name: ${row}, samples: 1${more}}`;
+
 describe("impossible combinations", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["team.roles.scout.policy=shard", "no policy `shard`; did you mean `shared`?"],
@@ -313,13 +315,12 @@ describe("impossible combinations", () => {
   it("a step of one action, where actions are compared with their whole step", () => {
     const alone = ["team={roles: {walker: {policy: shared}, scout: null}, phases: [[walker]], turns: 1}"];
     const one = [...alone, "train={tasksPerStep: 1, minibatches: 1}"];
-    const row = (name: string, more = "") => `algorithm={name: ${name}, samples: 1${more}}`;
-    expect(refusal([...one, row("reinforce", ", baseline: batch")]).message).toContain(
+    expect(refusal([...one, oneSample("reinforce", ", baseline: batch")]).message).toContain(
       "train.tasksPerStep: reinforce compares the actions of a policy's whole step, and here there is one: its advantage would be 0; play 2 or more tasks per step",
     );
-    expect(refusal([...one, row("iac")]).message).toContain("iac compares the actions");
-    expect(resolve([...one, row("reinforce")]).algorithm.name).toBe("reinforce");
-    expect(resolve([...one, row("iac"), "team.turns=2"]).algorithm.name).toBe("iac");
+    expect(refusal([...one, oneSample("iac")]).message).toContain("iac compares the actions");
+    expect(resolve([...one, oneSample("reinforce")]).algorithm.name).toBe("reinforce");
+    expect(resolve([...one, oneSample("iac"), "team.turns=2"]).algorithm.name).toBe("iac");
   });
 
   it("options that would do nothing, unless nothing is reinforced", () => {
