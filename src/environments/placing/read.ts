@@ -17,7 +17,7 @@ export const outside = -1;
 export type Meaning = number | "label" | undefined;
 
 const longestText = 16_384;
-const between = /[\s,;()[\]{}"'`|]+/;
+const between = /[\s,;.*()[\]{}"'`|]+/;
 
 /**
  * The last lines that hold placements and nothing else, if the text ends with such lines (an empty line ends them), or

@@ -124,6 +124,22 @@ describe("a whole episode", () => {
     );
   });
 
+  it("is paid for going to and fro where local rewards of several turns are added up: they are for comparing actions", () => {
+    let state = environment.start(taskOf("S..G .... .... ...."));
+    const earnedInTurns = ["right right", "left left", "right right", "left left"].map((plan) => {
+      const result = environment.step(state, { planner: plan });
+      state = result.state;
+      return total(result.rewards["planner"]);
+    });
+    const form = 0.1 + 0.1;
+    const approach = 0.8 * (2 / 3);
+    const expected = [2 / 3 + form + approach, form, form + approach, form];
+    earnedInTurns.forEach((reward, turn) => expect(reward).toBeCloseTo(expected[turn] ?? NaN, 9));
+    // More than the 2 of a shortest path, at the start of which the score still is. The outcome's score is what to add up.
+    expect(earnedInTurns.reduce((sum, reward) => sum + reward, 0)).toBeGreaterThan(2);
+    expect(environment.outcome(state)).toEqual({ success: false, score: 0 });
+  });
+
   it("has the score of where it ends, however the walk is split into plans", () => {
     fc.assert(
       fc.property(anyTask, anyPlans, (task, plans) => {

@@ -34,9 +34,9 @@ it.each([5, 6, 7, 8, 9, 14, 15, 16])(
   (size) => {
     const boxes = mostBoxes(size);
     expect((size - 2) ** (2 * (boxes + 1))).toBeLessThanOrEqual(mostPositions);
-    const { task } = sokobanEnvironment({ size, boxes });
+    const environment = sokobanEnvironment({ size, boxes });
     for (const split of ["train", "heldOut"] as const) {
-      expect(task(split, rootKey(1)).boxes).toHaveLength(boxes);
+      expect(environment.task(split, rootKey(1)).boxes).toHaveLength(boxes);
     }
   },
 );

@@ -15,6 +15,7 @@ describe("pushes are read", () => {
     ["c4 right d4 down d5", true],
     ["c4 right d4 down", true],
     ["C4 Right, D4 Down", true],
+    ["c4, right, d4, down", true],
     ["I look at b2 first.\n\nc4 right d4 down\n", true],
     ["pushes: c4 right d4 down", false],
     ["c4 right then d4 down", false],

@@ -3,7 +3,7 @@ import { cellsByName, moveWords } from "../grid/cells.ts";
 import { type ReadList, readLastLine } from "../planning/last-line.ts";
 import type { Push } from "./solver.ts";
 
-const push = /\b([a-z][1-9]\d?)\s+(up|down|left|right)\b/gi;
+const push = /\b([a-z][1-9]\d?)[\s,;]+(up|down|left|right)\b/gi;
 /** Cells and directions in any number, each direction behind a cell. */
 const onlyPushes = /^\s*(?:[a-z][1-9]\d?[\s,;]+(?:(?:up|down|left|right)[\s,;]+)?)*$/i;
 

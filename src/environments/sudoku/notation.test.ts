@@ -35,6 +35,8 @@ describe("what is written", () => {
     ["pairs", "[(b1, 2), (d1, 4)]", true],
     ["one on each line", "b1=2\nd1=4\n", true],
     ["talk before them", "Row 1 lacks 2 and 4.\n\nb1=2 d1=4", true],
+    ["a full stop", "b1=2, d1=4.", true],
+    ["a frame", "**b1=2 d1=4**", true],
     ["an earlier try", "a1=3 c1=2\n\nb1=2 d1=4", true],
     ["talk around them", "I enter b1=2 and d1=4 now", false],
     ["talk after them", "b1=2 d1=4\nThat should do", false],

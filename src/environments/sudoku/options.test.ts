@@ -48,9 +48,9 @@ describe("options", () => {
       [9, 24, 80],
     ] as const) {
       for (const clues of [least, most]) {
-        const { task } = sudokuEnvironment({ size, clues: { least: clues, most: clues } });
+        const environment = sudokuEnvironment({ size, clues: { least: clues, most: clues } });
         for (const split of ["train", "heldOut"] as const) {
-          expect(task(split, rootKey(clues)).clues.replaceAll(".", "")).toHaveLength(clues);
+          expect(environment.task(split, rootKey(clues)).clues.replaceAll(".", "")).toHaveLength(clues);
         }
       }
     }
