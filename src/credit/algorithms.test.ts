@@ -64,13 +64,25 @@ describe("algorithmFrom", () => {
       "mas-grpo",
       { alpha: 0.5, discount: 0.9 },
       "algorithm mas-grpo: alpha: 1 unless `reward: rewards`: the episode's score is not made of single rewards; " +
-        "discount: 1 unless `reward: rewards`: other returns are one number, and no time passes in it",
+        "discount: 1 unless `reward: progress` or `reward: rewards`: other returns are one number, and no time passes in it",
+    ],
+    [
+      "α where the score's changes are the reward",
+      "magrpo",
+      { alpha: 0.5 },
+      "algorithm magrpo: alpha: 1 unless `reward: action`, `handOver: best` or a `terminationThreshold`: the episode's score is not made of single rewards",
+    ],
+    [
+      "α of a critic's row, too",
+      "iac",
+      { alpha: 0.5 },
+      "algorithm iac: alpha: 1 unless `reward: action`: the episode's score is not made of single rewards",
     ],
     [
       "γ of an action's own reward",
       "reinforce-plus-plus",
       { discount: 0.9 },
-      "algorithm reinforce-plus-plus: discount: 1 unless `reward: turns`: other returns are one number, and no time passes in it",
+      "algorithm reinforce-plus-plus: discount: 1 unless `reward: turns` or `reward: progress`: other returns are one number, and no time passes in it",
     ],
     [
       "options of a KL that is not computed",

@@ -25,7 +25,7 @@ export function action({ team = 0, local = 0, ...rest }: ActionSketch = {}): Act
   };
 }
 
-/** Whole trajectories of one-role phases from one root, each a list of actions and the score at its end. */
+/** Whole trajectories of one-role phases from one root, each a list of actions and the score at its end, 0 before. */
 export function trajectories(
   task: number,
   lines: readonly { readonly actions: readonly Action[]; readonly score: number }[],
@@ -34,19 +34,21 @@ export function trajectories(
   const ends = lines.map(({ actions, score }, index) => {
     let end = root;
     for (const [depth, one] of actions.entries()) {
-      end = node(depth === 0 ? `${index}` : `${end.id}.0`, end, [
-        { ...one, sample: depth === 0 ? index : 0 },
-      ]);
+      const id = depth === 0 ? `${index}` : `${end.id}.0`;
+      const reached = depth + 1 === actions.length ? score : 0;
+      end = node(id, end, [{ ...one, sample: depth === 0 ? index : 0 }], reached);
     }
     return { node: end, outcome: { success: score === 1, score }, turns: actions.length };
   });
   return { path: ["train", 0, task], task: {}, root, ends };
 }
 
-/** One decision with the given actions as children, the first of which was kept. */
+/** One decision with the given actions as children, the first of which was kept. The team's reward is the score, too. */
 export function decision(task: number, actions: readonly Action[]): Episode {
   const root = node("", null, []);
-  const children = actions.map((one, index) => node(`${index}`, root, [{ ...one, sample: index }]));
+  const children = actions.map((one, index) =>
+    node(`${index}`, root, [{ ...one, sample: index }], one.reward.team),
+  );
   const ends = children
     .slice(0, 1)
     .map((end) => ({ node: end, outcome: { success: false, score: 0 }, turns: 1 }));
@@ -54,7 +56,7 @@ export function decision(task: number, actions: readonly Action[]): Episode {
 }
 
 /** Adds itself to its parent's children. */
-function node(id: string, parent: EpisodeNode | null, actions: readonly Action[]): EpisodeNode {
+function node(id: string, parent: EpisodeNode | null, actions: readonly Action[], score = 0): EpisodeNode {
   const children: EpisodeNode[] = [];
   const made: EpisodeNode = {
     id,
@@ -64,6 +66,7 @@ function node(id: string, parent: EpisodeNode | null, actions: readonly Action[]
     phase: 0,
     actions,
     done: false,
+    score,
     children,
     kept: true,
   };
@@ -78,6 +81,8 @@ export interface TreeSketch {
   readonly kept?: boolean;
   /** Of a line that was played to its end here. */
   readonly score?: number;
+  /** The score on the way, of a state that is no end. Absent: 0. */
+  readonly reached?: number;
 }
 
 interface SketchedAction {
@@ -114,13 +119,16 @@ export function episodeFrom(task: number, sketch: TreeSketch): SketchedEpisode {
         if (one.values) values.set(made, Float64Array.from(one.values));
         return made;
       });
-      grow(child, node(at.id === "" ? `${index}` : `${at.id}.${index}`, at, actions));
+      const id = at.id === "" ? `${index}` : `${at.id}.${index}`;
+      grow(child, node(id, at, actions, scoreOf(child)));
     }
   };
-  const root = node("", null, []);
+  const root = node("", null, [], scoreOf(sketch));
   grow(sketch, root);
   return { episode: { path: ["train", 0, task], task: {}, root, ends }, references, values };
 }
+
+const scoreOf = ({ score, reached }: TreeSketch): number => score ?? reached ?? 0;
 
 function sketched(parent: string, sketch: SketchedAction): Action {
   const { logprobs, role, turn, phase, sample, frozen, team, local } = sketch;

@@ -40,6 +40,8 @@ export interface EpisodeNode {
   /** The edge from the parent, in the order of the phase's roles; empty at the root. */
   readonly actions: readonly Action[];
   readonly done: boolean;
+  /** What the outcome's score would be if the episode ended here. The sampler always gives it; only nodes made by hand lack it. */
+  readonly score?: number;
   readonly children: readonly EpisodeNode[];
   /** Whether the sampler went on from here (or the episode ended here): false for the siblings that were not kept. */
   readonly kept: boolean;

@@ -40,10 +40,12 @@ interface Tip {
  * Errors: `cancelled` when the setting's signal aborts, `too_long` for a prompt that does not fit, the engine's own.
  */
 export async function growEpisode(setting: RolloutSetting, root: Key, start: EpisodeStart): Promise<Episode> {
+  const state = setting.environment.start(start.task);
   const node: GrowingNode = {
     id: "",
     parent: null,
-    state: setting.environment.start(start.task),
+    state,
+    score: scoreOf(setting, state),
     turn: 0,
     phase: 0,
     actions: [],
@@ -125,18 +127,27 @@ function step(setting: RolloutSetting, tip: Tip, index: number, drafts: readonly
   const endsTurn = parent.phase + 1 === team.phases.length;
   const turn = endsTurn ? parent.turn + 1 : parent.turn;
   const next = endsTurn && !result.done ? environment.endTurn?.(result.state) : undefined;
+  const state = next ?? result.state;
   const node: GrowingNode = {
     id: parent.id === "" ? `${index}` : `${parent.id}.${index}`,
     parent,
-    state: next ?? result.state,
+    state,
     turn,
     phase: endsTurn ? 0 : parent.phase + 1,
     actions: drafts.map((draft) => actionOf(draft, parent, result.rewards)),
+    score: scoreOf(setting, state),
     done: result.done || turn >= team.turns,
     children: [],
     kept: false,
   };
   return { node, histories: remember(tip.histories, drafts) };
+}
+
+/** A score that is not a number would spoil every difference that it is part of, silently. */
+function scoreOf({ environment }: RolloutSetting, state: Json): number {
+  const { score } = environment.outcome(state);
+  if (Number.isFinite(score)) return score;
+  throw new TroupeError("internal", `the environment ${environment.name} gave a state the score ${score}`);
 }
 
 function actionOf(

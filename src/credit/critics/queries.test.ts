@@ -74,7 +74,7 @@ describe("a critic per role", () => {
 });
 
 describe("a central critic", () => {
-  const maac = algorithmFrom("maac", { whiten: false });
+  const maac = algorithmFrom("maac", { reward: "action", whiten: false });
   const both = { turn: 0, phase: 0, frozen: false, local: 0, logprobs: [-1, -1], sample: 0 };
   const sketch: TreeSketch = {
     children: [

@@ -6,7 +6,8 @@ import { policyGradient } from "../objectives/policy-gradient.ts";
 import { ppoClip } from "../objectives/ppo-clip.ts";
 import { withKl } from "../objectives/with-kl.ts";
 import { immediateReturn } from "../returns/immediate.ts";
-import { jointReturn } from "../returns/joint.ts";
+import { jointReturn, jointReward } from "../returns/joint.ts";
+import { ownPenalties, progressReward, roleProgress, sharedPenalties } from "../returns/progress.ts";
 import { terminalReturn } from "../returns/terminal.ts";
 import { withOutcome } from "../returns/with-outcome.ts";
 import { noScale } from "../scales/none.ts";
@@ -41,10 +42,10 @@ export const ppo = row(
     .strictObject({
       samples: option.samples(1),
       reward: z
-        .enum(["outcome", "action"])
+        .enum(["outcome", "progress", "action"])
         .default("outcome")
         .describe(
-          "outcome: the episode's score, at the role's last action. action: each action's own reward.",
+          "outcome: the episode's score, at the role's last action. progress: its change until the role acts again; adds up to the score, whatever the way. action: each action's own reward.",
         ),
       alpha: option.alpha,
       discount: option.discount,
@@ -74,8 +75,11 @@ export const ppo = row(
       score: mixedScore(options.alpha),
       shaping: option.shapingOf(options),
       overlong: option.overlongTerm(options.overlong),
-      returns:
-        options.reward === "outcome" ? terminalReturn : withOutcome(options.outcomeWeight, immediateReturn),
+      returns: {
+        outcome: terminalReturn,
+        progress: roleProgress(options.discount, ownPenalties),
+        action: withOutcome(options.outcomeWeight, immediateReturn),
+      }[options.reward],
       tokenCredit: tokenGae(options.discount, options.lambda),
       whitening: options.whiten ? whitenTokens : null,
       objective: withKl(ppoClip(options, options.aggregation), kl),
@@ -92,26 +96,31 @@ function jointActorCritic(
   scope: "role" | "central",
   chain: "role" | "team",
 ): AlgorithmRow {
-  const options = z.strictObject({
-    samples: option.samples(1),
-    alpha: option.alpha,
-    discount: option.discount,
-    lambda: lambda(0),
-    ...option.criticOptions,
-    whiten,
-    aggregation: option.aggregation("sequence-sum"),
-    ...option.klOption("none", "k1"),
-    ...option.truncated,
-    ...option.overlong,
-  });
+  const options = z
+    .strictObject({
+      samples: option.samples(1),
+      reward: z.enum(["progress", "action"]).default("progress").describe(option.jointProgress),
+      alpha: option.alpha,
+      discount: option.discount,
+      lambda: lambda(0),
+      ...option.criticOptions,
+      whiten,
+      aggregation: option.aggregation("sequence-sum"),
+      ...option.klOption("none", "k1"),
+      ...option.truncated,
+      ...option.overlong,
+    })
+    .superRefine(option.onlyFor(["action"], { alpha: 1 }, option.notPaid));
   return row(`${name}, arXiv 2601.21972; CoMLRL v1.3.2`, summary, options, (chosen) => {
     const kl = option.klTerm(chosen.kl);
+    const progress =
+      chain === "role" ? roleProgress(chosen.discount, sharedPenalties) : jointReturn(progressReward);
     return {
       ...uncompared,
       sampling: option.lines(chosen.samples),
       score: mixedScore(chosen.alpha),
       overlong: option.overlongTerm(chosen.overlong),
-      returns: jointReturn,
+      returns: chosen.reward === "progress" ? progress : jointReturn(jointReward),
       tokenCredit: actionGae(chain, chosen.discount, chosen.lambda),
       whitening: chosen.whiten ? whitenActions : null,
       objective: withKl(policyGradient(chosen.aggregation), kl),

@@ -8,7 +8,8 @@ import { noBaseline } from "../baselines/none.ts";
 import { nodeGrouping, treeGrouping } from "../groups/node.ts";
 import { policyGradient } from "../objectives/policy-gradient.ts";
 import { withKl } from "../objectives/with-kl.ts";
-import { jointReturn, treeReturn } from "../returns/joint.ts";
+import { jointReturn, jointReward, treeReturn } from "../returns/joint.ts";
+import { progressReward } from "../returns/progress.ts";
 import { noScale } from "../scales/none.ts";
 import { mixedScore } from "../score.ts";
 import * as option from "./options.ts";
@@ -18,6 +19,12 @@ const options = (least: number) =>
   z
     .strictObject({
       samples: option.samples(least),
+      reward: z
+        .enum(["progress", "action"])
+        .optional()
+        .describe(
+          `${option.jointProgress} Absent: progress with \`handOver: all\`, which adds rewards up; action with best or random, which compare the actions of one state.`,
+        ),
       alpha: option.alpha,
       joint: z
         .enum(["aligned", "cross"])
@@ -62,13 +69,36 @@ const options = (least: number) =>
     .refine(({ handOver, discount }) => handOver === "all" || discount === undefined, {
       path: ["discount"],
       message: "no discount unless `handOver: all`: with best or random each turn earns its own reward",
+    })
+    .refine(paysActions, {
+      path: ["alpha"],
+      message: `1 unless \`reward: action\`, \`handOver: best\` or a \`terminationThreshold\`: ${option.notPaid}`,
     });
+
+interface RewardOptions {
+  readonly reward?: "progress" | "action" | undefined;
+  readonly handOver: "all" | "best" | "random";
+  readonly alpha: number;
+  readonly terminationThreshold?: number | undefined;
+}
+
+/** Where nothing is added up, the actions' own rewards tell more of them than the score does. */
+const rewardOf = ({ reward, handOver }: RewardOptions) =>
+  reward ?? (handOver === "all" ? "progress" : "action");
+
+/** α is in what the actions are paid: the reward, what `best` compares, what the threshold is for. */
+function paysActions(options: RewardOptions): boolean {
+  const { handOver, alpha, terminationThreshold } = options;
+  const isUsed = handOver === "best" || terminationThreshold !== undefined;
+  return alpha === 1 || isUsed || rewardOf(options) === "action";
+}
 
 function collaboration(name: string, summary: string, baseline: Baseline, least: number): AlgorithmRow {
   const source = `${name}, arXiv 2508.04652, algorithm 1; tree and variants: CoMLRL v1.3.2`;
   return row(source, summary, options(least), (chosen) => {
     const kl = option.klTerm(chosen.kl);
     const { samples, joint, handOver, discount = 1, terminationThreshold: stopAbove } = chosen;
+    const reward = rewardOf(chosen) === "action" ? jointReward : progressReward;
     return {
       ...plain,
       sampling: {
@@ -79,7 +109,7 @@ function collaboration(name: string, summary: string, baseline: Baseline, least:
       },
       score: mixedScore(chosen.alpha),
       overlong: option.overlongTerm(chosen.overlong),
-      returns: handOver === "all" ? treeReturn(discount) : jointReturn,
+      returns: handOver === "all" ? treeReturn(reward, discount) : jointReturn(reward),
       grouping: handOver === "all" ? treeGrouping : nodeGrouping,
       baseline,
       scale: noScale,

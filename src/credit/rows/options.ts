@@ -199,6 +199,12 @@ export const outcomeWeight = {
     .describe("Adds this times the episode's score to each return that is not the score itself (MARTI's β)."),
 };
 
+/** Said in a description before the default. */
+export const jointProgress =
+  "The reward that roles which act at once share. progress: the change of the episode's score; adds up to the score, whatever the way. action: the mean of what their actions were paid.";
+
+export const notPaid = "the episode's score is not made of single rewards";
+
 /**
  * A refinement: options that do nothing unless the return is one of some kinds.
  * @param rewards The values of `reward` under which they do something.
@@ -224,7 +230,7 @@ export function onlyFor(
 /** α, shaping and the outcome's weight are of single rewards; the score of a whole episode is not made of them. */
 export function shapesRewards(...rewards: readonly string[]) {
   const off = { alpha: 1, shaping: "none", outcomeWeight: 0 };
-  return onlyFor(rewards, off, "the episode's score is not made of single rewards");
+  return onlyFor(rewards, off, notPaid);
 }
 
 /** γ lies between the rewards of a sum; a return of one number has none. */

@@ -204,7 +204,9 @@ describe("MAGRPO's tree by hand", () => {
 
   it("R = r + γ·mean(children), shared by the roles, minus the mean of the siblings", () => {
     // .5 + .8·.75 = 1.1 and .25 + .8·.25 = .45: mean .775
-    const found = byPlace(credit([episode], algorithmFrom("magrpo", { discount: 0.8, samples: 2 })));
+    const found = byPlace(
+      credit([episode], algorithmFrom("magrpo", { reward: "action", discount: 0.8, samples: 2 })),
+    );
     const expected = {
       "0 left": 0.325,
       "0 right": 0.325,
@@ -241,7 +243,7 @@ describe("MAGRPO's tree by hand", () => {
   it("leaves a frozen role's rewards out of what the joint action earned", () => {
     const sketches = [joint(0, [0, 0], [0.25, 0.5]), joint(0, [1, 1], [0.75, 0])].map(withFrozen);
     const one = episodeFrom(0, { children: sketches }).episode;
-    const found = byPlace(credit([one], algorithmFrom("magrpo", { samples: 2 })));
+    const found = byPlace(credit([one], algorithmFrom("magrpo", { reward: "action", samples: 2 })));
     expect(found).toEqual({ "0 left": -0.25, "0 right": 0, "1 left": 0.25, "1 right": 0 });
   });
 
@@ -271,7 +273,7 @@ describe("cross mode by hand", () => {
   };
   const credited = credit(
     [episodeFrom(0, sketch).episode],
-    algorithmFrom("magrpo", { joint: "cross", samples: 2 }),
+    algorithmFrom("magrpo", { reward: "action", joint: "cross", samples: 2 }),
   );
 
   it("gives each of the 2 + 2 completions one credit: the mean over the joint actions that contain it", () => {

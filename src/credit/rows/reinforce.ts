@@ -10,6 +10,7 @@ import { ppoClip } from "../objectives/ppo-clip.ts";
 import { withKl } from "../objectives/with-kl.ts";
 import { immediateReturn } from "../returns/immediate.ts";
 import { outcomeReturn } from "../returns/outcome.ts";
+import { laterProgress } from "../returns/progress.ts";
 import { turnsReturn } from "../returns/turns.ts";
 import { withOutcome } from "../returns/with-outcome.ts";
 import { noScale } from "../scales/none.ts";
@@ -19,14 +20,14 @@ import { whitenTokens } from "../whitening/tokens.ts";
 import * as option from "./options.ts";
 import { plain, row } from "./row.ts";
 
-type Reward = "action" | "turns" | "outcome";
+type Reward = "action" | "turns" | "progress" | "outcome";
 
 const rewardOptions = (standard: Reward) => ({
   reward: z
-    .enum(["action", "turns", "outcome"])
+    .enum(["action", "turns", "progress", "outcome"])
     .default(standard)
     .describe(
-      "action: the action's own reward. turns: that and the later ones of its role. outcome: the episode's score.",
+      "action: the action's own reward. turns: that and the later ones of its role. progress: the change of the episode's score from here on; adds up to the score, whatever the way. outcome: the episode's score.",
     ),
   alpha: option.alpha,
   discount: option.discount,
@@ -36,6 +37,7 @@ const rewardOptions = (standard: Reward) => ({
 
 function returnsFor(options: { reward: Reward; discount: number; outcomeWeight: number }): Return {
   if (options.reward === "outcome") return outcomeReturn;
+  if (options.reward === "progress") return laterProgress(options.discount);
   const own = options.reward === "action" ? immediateReturn : turnsReturn(options.discount);
   return withOutcome(options.outcomeWeight, own);
 }
@@ -57,7 +59,7 @@ export const reinforce = row(
       ...option.overlong,
     })
     .superRefine(option.shapesRewards("action", "turns"))
-    .superRefine(option.discounts("turns")),
+    .superRefine(option.discounts("turns", "progress")),
   (options) => {
     const kl = option.klTerm(options.kl);
     const isBatch = options.baseline === "batch";
@@ -92,7 +94,7 @@ export const reinforcePlusPlus = row(
       ...option.overlong,
     })
     .superRefine(option.shapesRewards("action", "turns"))
-    .superRefine(option.discounts("turns")),
+    .superRefine(option.discounts("turns", "progress")),
   (options) => {
     const kl = option.klTerm(options.kl);
     return {

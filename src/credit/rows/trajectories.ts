@@ -9,6 +9,7 @@ import { ppoClip } from "../objectives/ppo-clip.ts";
 import { sequenceClip } from "../objectives/sequence-clip.ts";
 import { withKl } from "../objectives/with-kl.ts";
 import { outcomeReturn } from "../returns/outcome.ts";
+import { trajectoryProgress } from "../returns/progress.ts";
 import { trajectoryReturn } from "../returns/trajectory.ts";
 import { noScale } from "../scales/none.ts";
 import { standardDeviation } from "../scales/standard-deviation.ts";
@@ -102,10 +103,10 @@ export const masGrpo = row(
     .strictObject({
       samples: option.samples(2),
       reward: z
-        .enum(["outcome", "rewards"])
+        .enum(["outcome", "progress", "rewards"])
         .default("outcome")
         .describe(
-          "outcome: the episode's score. rewards: the sum of the role's own rewards on the trajectory.",
+          "outcome: the episode's score. progress: the sum of its changes on the trajectory; adds up to the score, whatever the way. rewards: the sum of the role's own rewards on the trajectory.",
         ),
       alpha: option.alpha,
       discount: option.discount,
@@ -116,14 +117,18 @@ export const masGrpo = row(
       ...option.shaping,
     })
     .superRefine(option.shapesRewards("rewards"))
-    .superRefine(option.discounts("rewards")),
+    .superRefine(option.discounts("progress", "rewards")),
   (options) => {
     const columns = trajectories(options);
     return {
       ...columns,
       score: mixedScore(options.alpha),
       shaping: option.shapingOf(options),
-      returns: options.reward === "outcome" ? outcomeReturn : trajectoryReturn(options.discount),
+      returns: {
+        outcome: outcomeReturn,
+        progress: trajectoryProgress(options.discount),
+        rewards: trajectoryReturn(options.discount),
+      }[options.reward],
       grouping: taskRoleGrouping,
       scale: options.standardise ? standardDeviation : noScale,
       objective: withKl(ppoClip(options, options.aggregation), columns.kl),

@@ -1,0 +1,64 @@
+/** Returns made of the change of the episode's score (`progressAlong`) in place of what the actions were paid. */
+import type { EpisodeNode } from "../../rollout/episode.ts";
+import type { PlacedAction, Return } from "../algorithm.ts";
+import { actionsTo, lineTo, roleLine } from "../lines.ts";
+import { progressAlong } from "../progress.ts";
+import { type JointReward, jointExtra } from "./joint.ts";
+import { endOf } from "./outcome.ts";
+
+/** r_joint = the change of the score by the joint action, plus the mean of its roles' penalties. */
+export const progressReward: JointReward = (node, rewards) =>
+  progressAlong([node], 1) + jointExtra(node, rewards);
+
+/** What the action itself pays. */
+export const ownPenalties: Return = ({ action }, rewards) => rewards.extra(action);
+
+/** What the roles that act at once pay, their mean. */
+export const sharedPenalties: Return = ({ node }, rewards) => jointExtra(node, rewards);
+
+/**
+ * R = the change of the score from the state the role acted in to the one it acts in next, or to the end, whoever brought
+ * it about, plus penalties: for critics that follow one role (`tokenGae`, `actionGae`), to which the other roles are part
+ * of the world. γ once per turn.
+ */
+export function roleProgress(discount: number, penalties: Return): Return {
+  return (placed, rewards) => {
+    const later = lineFrom(placed);
+    const next = roleLine(placed)[1]?.node;
+    const until = next === undefined ? later : later.slice(0, later.indexOf(next));
+    return progressAlong(until, discount) + penalties(placed, rewards);
+  };
+}
+
+/**
+ * R = the change of the score from the state the role acted in to the end, whoever brought it about, plus the role's own
+ * penalties from here on; γ once per turn.
+ */
+export function laterProgress(discount: number): Return {
+  return (placed, rewards) => {
+    const since = placed.action.turn;
+    return roleLine(placed).reduce(
+      (sum, { action }) => sum + discount ** (action.turn - since) * rewards.extra(action),
+      progressAlong(lineFrom(placed), discount),
+    );
+  };
+}
+
+/** R = the change of the score over the whole trajectory plus the role's own penalties on it; γ once per turn. */
+export function trajectoryProgress(discount: number): Return {
+  return (placed, rewards) => {
+    const { node } = endOf(placed);
+    return actionsTo(node)
+      .filter(({ action }) => action.role === placed.action.role)
+      .reduce(
+        (sum, { action }) => sum + discount ** action.turn * rewards.extra(action),
+        progressAlong(lineTo(node), discount),
+      );
+  };
+}
+
+/** The nodes of the action's trajectory from its own on. */
+function lineFrom(placed: PlacedAction): EpisodeNode[] {
+  const line = lineTo(endOf(placed).node);
+  return line.slice(line.indexOf(placed.node));
+}
