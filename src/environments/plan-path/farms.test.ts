@@ -124,10 +124,12 @@ describe("a whole episode", () => {
     );
   });
 
-  it("is paid for going to and fro where local rewards of several turns are added up: they are for comparing actions", () => {
+  it("is paid for going to and fro where rewards of single actions are added up, and not where changes of the score are", () => {
     let state = environment.start(taskOf("S..G .... .... ...."));
+    const changes: number[] = [];
     const earnedInTurns = ["right right", "left left", "right right", "left left"].map((plan) => {
       const result = environment.step(state, { planner: plan });
+      changes.push(environment.outcome(result.state).score - environment.outcome(state).score);
       state = result.state;
       return total(result.rewards["planner"]);
     });
@@ -135,8 +137,9 @@ describe("a whole episode", () => {
     const approach = 0.8 * (2 / 3);
     const expected = [2 / 3 + form + approach, form, form + approach, form];
     earnedInTurns.forEach((reward, turn) => expect(reward).toBeCloseTo(expected[turn] ?? NaN, 9));
-    // More than the 2 of a shortest path, at the start of which the score still is. The outcome's score is what to add up.
+    // More than the 2 of a shortest path. Rewards of actions are for comparing those of one state (AT-GRPO's use of them).
     expect(earnedInTurns.reduce((sum, reward) => sum + reward, 0)).toBeGreaterThan(2);
+    expect(changes).toEqual([2 / 3, -2 / 3, 2 / 3, -2 / 3]);
     expect(environment.outcome(state)).toEqual({ success: false, score: 0 });
   });
 

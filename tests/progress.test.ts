@@ -1,0 +1,199 @@
+/**
+ * What the rows that add up rewards of several turns can be made to pay: the change of the score and nothing else, in every
+ * game, however it is played. The rewards of single actions do not hold this (docs/environments.md).
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { CreditedAction } from "../src/credit/algorithm.ts";
+import { algorithmFrom } from "../src/credit/algorithms.ts";
+import { credit } from "../src/credit/credit.ts";
+import { lineTo } from "../src/credit/lines.ts";
+import { progressAlong } from "../src/credit/progress.ts";
+import type { Environment, Json } from "../src/environments/environment.ts";
+import { environments } from "../src/environments/registry.ts";
+import { drawInt, generatorOf, keyAt, rootKey, type Generator } from "../src/random.ts";
+import type { Episode, EpisodeNode } from "../src/rollout/episode.ts";
+import { growEpisode } from "../src/rollout/grow.ts";
+import { scriptedEngine } from "../src/rollout/testing/scripted-engine.ts";
+import type { Team } from "../src/teams/team.ts";
+import { loadTokenizer } from "../src/text/tokenizer.ts";
+import { writeWordTokenizer } from "../src/text/word-tokenizer.ts";
+
+const turns = 5;
+/** Of sums of at most ten differences of numbers in [0, 1]. */
+const rounding = 1e-12;
+
+/** What a row pays a role on a line in all: the sum of single rewards, or a return that already is one. */
+type Paid = (credited: readonly CreditedAction[]) => number;
+const summed: Paid = (credited) => credited.reduce((sum, one) => sum + one.return, 0);
+const first: Paid = (credited) => credited[0]?.return ?? 0;
+
+const progress = { reward: "progress" };
+const noKl = { kl: { where: "none" } };
+const rows: readonly (readonly [string, object, Paid])[] = [
+  ["magrpo", {}, first],
+  ["mareinforce", {}, first],
+  ["marloo", {}, first],
+  ["maremax", {}, first],
+  ["iac", {}, summed],
+  ["maac", {}, summed],
+  ["ppo", progress, summed],
+  ["reinforce", progress, first],
+  ["reinforce-plus-plus", { ...progress, ...noKl }, first],
+  ["mas-grpo", progress, first],
+];
+
+interface Stage {
+  readonly environment: Environment;
+  readonly seats: readonly [string, string];
+  /** Plays what is written, one line: the helper and the planner in turn. */
+  readonly play: (task: Json, written: readonly string[]) => Promise<Episode>;
+}
+
+const stages = environments.map((definition): Stage => {
+  const environment = definition.create(definition.options.parse({}));
+  const [helper = "", planner = ""] = Object.keys(environment.seats);
+  const directory = mkdtempSync(join(tmpdir(), "troupe-progress-"));
+  writeWordTokenizer(directory, environment.words);
+  const tokenizer = loadTokenizer(directory);
+  rmSync(directory, { recursive: true });
+  const policy = { tokenizer, maxLength: 4096 };
+  const role = {
+    policy: "shared",
+    prompt: "",
+    frozen: false,
+    memory: "turn",
+    maxTokens: 200,
+    stop: [],
+  } as const;
+  const roles = [helper, planner].map((seat) => ({ ...role, name: seat, seat }));
+  const team: Team = { roles, phases: [[helper], [planner]], turns };
+  const play: Stage["play"] = (task, written) => {
+    let next = 0;
+    return growEpisode(
+      {
+        environment,
+        team,
+        engine: scriptedEngine(tokenizer, () => written[next++] ?? ""),
+        policies: { shared: policy },
+        scheme: { branch: { root: 1, inner: 1 }, keep: "all" },
+        score: ({ team: earned, local }) => earned + local,
+        sampling: { temperature: 1 },
+      },
+      rootKey(1),
+      { task, path: ["train", 0, 0] },
+    );
+  };
+  return { environment, seats: [helper, planner], play };
+});
+
+const opposite: Readonly<Record<string, string>> = { up: "down", down: "up", left: "right", right: "left" };
+
+/** Beginnings of solutions, ways back, stray words, nothing: what farms rewards that are paid per action. */
+function halfSensible({ environment, seats }: Stage, task: Json, draw: Generator): string[] {
+  const written: string[] = [];
+  let [state, before] = [environment.start(task), ""];
+  for (let turn = 0; turn < turns; turn++) {
+    for (const [phase, seat] of seats.entries()) {
+      const solution = environment.solve?.(state, seat) ?? "";
+      const text = [
+        () => solution,
+        () => begun(environment, solution, draw),
+        () => begun(environment, solution, draw),
+        () => undone(environment, before, draw),
+        () => undone(environment, before, draw),
+        () => "",
+      ][phase === 0 ? drawInt(draw, 6) : 1 + drawInt(draw, 5)]?.();
+      written.push(text ?? "");
+      const result = environment.step(state, { [seat]: text ?? "" });
+      state = result.state;
+      if (phase === 1) before = text ?? "";
+      if (result.done) return written;
+    }
+    state = environment.endTurn?.(state) ?? state;
+  }
+  return written;
+}
+
+/** A move of blocks is three words, of others one. */
+const wordsOf = ({ name }: Environment): number => (name === "blocksworld" ? 3 : 1);
+
+function begun(environment: Environment, solution: string, draw: Generator): string {
+  const words = solution.split(" ");
+  const unit = wordsOf(environment);
+  return words.slice(0, unit * drawInt(draw, words.length / unit)).join(" ");
+}
+
+/** The way back where there is one; else other things in the places that the last plan filled, or anything. */
+function undone(environment: Environment, plan: string, draw: Generator): string {
+  const words = plan.split(" ");
+  const any = (): string => environment.words[drawInt(draw, environment.words.length)] ?? "";
+  if (environment.name === "sudoku")
+    return words.map((word) => word.replace(/=.*/, `=${1 + drawInt(draw, 4)}`)).join(" ");
+  if (environment.name === "eight-queens")
+    return words.map((word) => `${word[0]}${1 + drawInt(draw, 8)}`).join(" ");
+  if (environment.name === "blocksworld") return `move ${"abcde"[drawInt(draw, 5)]} table`;
+  if (words.some((word) => !(word in opposite))) return any();
+  return words
+    .toReversed()
+    .map((word) => opposite[word])
+    .join(" ");
+}
+
+/** What a row pays on the only line of the episode: each role, or the team where one value follows it as a whole. */
+function paidBy(episode: Episode, [name, options, paid]: (typeof rows)[number]): number[] {
+  const values = { values: ({ tokens }: { tokens: Int32Array }) => new Float32Array(tokens.length) };
+  const credited = credit([episode], algorithmFrom(name, { ...options }), values);
+  const owner = ({ action }: CreditedAction): string => (name === "maac" ? "team" : action.role);
+  return [...Map.groupBy(credited, owner).values()].map(paid);
+}
+
+const lineOf = ({ ends }: Episode): EpisodeNode[] => lineTo(ends[0]?.node as EpisodeNode);
+const gain = (episode: Episode): number => (episode.ends[0]?.outcome.score ?? 0) - (episode.root.score ?? 0);
+
+describe.each(stages.map((stage) => [stage.environment.name, stage] as const))("%s", (name, stage) => {
+  const plays = Array.from({ length: 60 }, (_, index) => {
+    const task = stage.environment.task("train", keyAt(rootKey(5), name, index % 15));
+    const written = halfSensible(stage, task, generatorOf(keyAt(rootKey(6), name, index)));
+    return stage.play(task, written);
+  });
+
+  it("pays the last score minus the first, by every row, however it was played", async () => {
+    for (const episode of await Promise.all(plays)) {
+      for (const row of rows)
+        for (const paid of paidBy(episode, row))
+          expect(Math.abs(paid - gain(episode))).toBeLessThan(rounding);
+      const { success = false } = episode.ends[0]?.outcome ?? {};
+      if (!success) expect(gain(episode)).toBeLessThan(1 - (episode.root.score ?? 0));
+    }
+  });
+
+  it("pays exactly 0 between two states of the same score, whatever lies between", async () => {
+    let detours = 0;
+    for (const episode of await Promise.all(plays)) {
+      const line = lineOf(episode);
+      for (const [at, node] of line.entries()) {
+        const from = line.findIndex((other) => other.score === node.score);
+        if (from === at) continue;
+        expect(progressAlong(line.slice(from + 1, at + 1), 1)).toBe(0);
+        const drawn = line.slice(from, at).map(({ state }) => stage.environment.render(state));
+        if (new Set(drawn).size > 1) detours++;
+      }
+    }
+    expect(detours).toBeGreaterThan(0);
+  });
+
+  it("with γ < 1 never pays more than the highest score reached", async () => {
+    for (const episode of await Promise.all(plays)) {
+      const highest = Math.max(...lineOf(episode).map(({ score = 0 }) => score)) - (episode.root.score ?? 0);
+      for (const discount of [0.9, 0.5]) {
+        for (const row of ["magrpo", "mas-grpo"]) {
+          const [paid = 0] = paidBy(episode, [row, { ...progress, discount }, first]);
+          expect(paid).toBeLessThan(highest + rounding);
+        }
+      }
+    }
+  });
+});
