@@ -68,17 +68,21 @@ test("the metrics are means per token over all optimizer steps; empty batches ma
 });
 
 test.each([
-  [Number.NaN, 1],
-  [1, Number.POSITIVE_INFINITY],
-])("a loss of %d with a gradient of norm %d ends the run with advice", async (loss, norm) => {
-  const engine = engineOf([{ ...result, loss }], [norm]);
-  const update = {
-    policy: "p",
-    loss: { type: "cross_entropy" },
-    batches: [[datum]],
-    adam: adamAt(settings, 2),
-  } as const;
-  await expect(updatePolicy(engine, update)).rejects.toThrow(
-    /diverged.*policy p.*learning rate was 1; lower it/s,
-  );
-});
+  [Number.NaN, 1, 0],
+  [1, Number.POSITIVE_INFINITY, 0],
+  [1, 1, Number.POSITIVE_INFINITY],
+])(
+  "a loss of %d, a gradient of norm %d, a divergence of %d: the run ends with advice",
+  async (loss, norm, kl) => {
+    const engine = engineOf([{ ...result, loss, kl }], [norm]);
+    const update = {
+      policy: "p",
+      loss: { type: "cross_entropy" },
+      batches: [[datum]],
+      adam: adamAt(settings, 2),
+    } as const;
+    await expect(updatePolicy(engine, update)).rejects.toThrow(
+      /diverged.*policy p.*learning rate was 1; lower it/s,
+    );
+  },
+);

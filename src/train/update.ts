@@ -41,7 +41,9 @@ export async function updatePolicy(
     const cancellable = update.signal === undefined ? {} : { signal: update.signal };
     const result = await engine.forwardBackward(data, update.loss, cancellable);
     const { gradientNorm } = await engine.optimStep(update.policy, update.adam);
-    if (!Number.isFinite(result.loss) || !Number.isFinite(gradientNorm)) throw diverged(update, result.loss);
+    // A clipped loss is finite where the ratio is not; the divergence tells, and could not be recorded.
+    const isFinite = [result.loss, result.kl, gradientNorm].every(Number.isFinite);
+    if (!isFinite) throw diverged(update, result.loss);
     results.push({ ...result, gradientNorm });
   }
   return { ...summary(results, update.adam.learningRate), tokens: trainedTokens(update.batches.flat()) };
@@ -79,7 +81,8 @@ function summary(
 function diverged({ policy, adam }: Update, loss: number): TroupeError {
   return new TroupeError(
     "bad_recipe",
-    `Training diverged: the loss of policy ${policy} is ${loss} or its gradient is not finite. Its learning rate was ` +
+    `Training diverged: the loss of policy ${policy} is ${loss}, or its gradient or its divergence from the policy that ` +
+      `sampled is not finite. Its learning rate was ` +
       `${adam.learningRate}; lower it, add warmupSteps or a smaller clipNorm, and start a new run.`,
   );
 }
