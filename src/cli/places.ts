@@ -1,16 +1,11 @@
 /** Where weights are, as a person says it: `RUN`, `RUN:NAME`, a checkpoint's folder, a model directory. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { adapterMarker } from "../engines/local/adapter-base.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import type { SavedRun, Weights } from "../train/evaluate-weights.ts";
-import {
-  adapterFile,
-  openSavedRun,
-  policyNamed,
-  weightsOfDirectory,
-  weightsOfPolicy,
-} from "../train/evaluate-weights.ts";
+import { openSavedRun, policyNamed, weightsOfDirectory, weightsOfPolicy } from "../train/evaluate-weights.ts";
 import { findRun } from "./runs.ts";
 
 export type Place =
@@ -21,7 +16,7 @@ export type Place =
 /** A model directory, a checkpoint of a run, or a run by its name or its folder. */
 export async function findPlace(given: string, runs: string): Promise<Place> {
   const holds = (file: string) => existsSync(join(given, file));
-  if (holds("config.json") || holds(adapterFile)) return { kind: "model", directory: given };
+  if (holds("config.json") || holds(adapterMarker)) return { kind: "model", directory: given };
   const directory = holds("state.json") ? resolve(given, "..", "..") : await findRun(given, runs);
   return { kind: "run", run: await openSavedRun(directory, holds("state.json") ? given : undefined) };
 }

@@ -18,9 +18,12 @@ export interface AdapterOptions {
 
 export interface PolicyOptions {
   readonly name: PolicyName;
-  /** A model directory in the Hugging Face layout. Adapters that name the same directory share one base in memory. */
+  /**
+   * A model directory in the Hugging Face layout, or an adapter's in the PEFT layout, whose weights the policy then begins
+   * with, on the base that it names. Adapters on the same directory share one base in memory.
+   */
   readonly model: string;
-  /** Present: an adapter on the model. Absent: the whole model. */
+  /** Present: an adapter on the model; of an adapter's directory the same settings. Absent: what the directory holds. */
   readonly adapter?: AdapterOptions;
   /**
    * A critic: the model's trunk under a head that gives one number per position instead of the vocabulary's scores. The

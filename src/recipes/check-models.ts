@@ -1,45 +1,80 @@
-/** Whether the models that a recipe's policies begin from are there. */
+/** Whether the models, and the adapters, that a recipe's policies begin from are there and fit. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { baseOf, holdsAdapter, textDirectory } from "../engines/local/adapter-base.ts";
+import { checkAdapterConfig, readAdapterOptions } from "../engines/local/adapter-directory.ts";
+import { TroupeError } from "../errors.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Refusal } from "./check.ts";
 import { hintAt } from "./mistakes.ts";
 import type { Recipe } from "./schema.ts";
 import type { Path } from "./tree.ts";
 
-type Model = Recipe["policies"][string]["model"];
+type Policy = Recipe["policies"][string];
+type Model = Policy["model"];
 
-export function checkModel(path: Path, model: Model, { presets }: Catalog): readonly Refusal[] {
-  if ("path" in model) return checkDirectory([...path, "path"], model.path);
-  if (presets.includes(model.preset)) return [];
-  const fix = `${hintAt(model.preset, presets)}Presets: ${presets.join(", ")}`;
-  return [{ path: [...path, "preset"], problem: `there is no preset \`${model.preset}\``, fix }];
+/** A policy that begins from an adapter's directory is an adapter like it, where the recipe says nothing of its own. */
+export function withAdapters(policies: Recipe["policies"]): Recipe["policies"] {
+  const settled = Object.entries(policies).map(([name, policy]) => {
+    const adapter = policy.adapter ?? storedAdapter(policy.model);
+    return [name, adapter === undefined ? policy : { ...policy, adapter }];
+  });
+  return Object.fromEntries(settled) as Recipe["policies"];
 }
 
-function checkDirectory(path: Path, directory: string): readonly Refusal[] {
-  const missing = ["config.json", "tokenizer.json"].find((file) => !existsSync(join(directory, file)));
+/** Undefined: there is none, or none that can be read, which `checkModel` tells. */
+function storedAdapter(model: Model): Policy["adapter"] {
+  if (!("path" in model) || !holdsAdapter(model.path)) return undefined;
+  try {
+    const { seed: _, ...adapter } = readAdapterOptions(model.path);
+    return {
+      ...adapter,
+      targetModules: adapter.targetModules as NonNullable<Policy["adapter"]>["targetModules"],
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The base must be there, and the settings those of the recipe. */
+function checkAdapter(path: Path, directory: string, wanted: Policy["adapter"]): readonly Refusal[] {
+  try {
+    checkAdapterConfig(directory, wanted ?? readAdapterOptions(directory), false);
+    return checkDirectory(path, baseOf(directory), textDirectory(directory));
+  } catch (error) {
+    if (!(error instanceof TroupeError)) throw error;
+    const problem = error.message.replace(/\.$/, "");
+    const fix = "a policy goes on with an adapter as it is; leave `adapter` out to take its settings";
+    return [{ path, problem, ...(wanted === undefined ? {} : { fix }) }];
+  }
+}
+
+/** @param path of the policy in the recipe */
+export function checkModel(path: Path, policy: Policy, { presets }: Catalog): readonly Refusal[] {
+  const { model, adapter } = policy;
+  if ("path" in model) {
+    const place = [...path, "model", "path"];
+    return holdsAdapter(model.path)
+      ? checkAdapter(place, model.path, adapter)
+      : checkDirectory(place, model.path);
+  }
+  if (presets.includes(model.preset)) return [];
+  const fix = `${hintAt(model.preset, presets)}Presets: ${presets.join(", ")}`;
+  return [{ path: [...path, "model", "preset"], problem: `there is no preset \`${model.preset}\``, fix }];
+}
+
+/** @param texts where the tokenizer is */
+function checkDirectory(path: Path, directory: string, texts: string = directory): readonly Refusal[] {
+  const files = [join(directory, "config.json"), join(texts, "tokenizer.json")];
+  const missing = files.filter((file) => !existsSync(file)).map((file) => basename(file))[0];
   if (missing === undefined) return [];
   const refusal = (problem: string, fix: string) => [{ path, problem, fix }];
-  if (existsSync(join(directory, "adapter_config.json"))) {
-    const fix = `give the model below it${baseOf(directory)}, and the policy an \`adapter\` of its own`;
-    return refusal(`${directory} holds an adapter, and a policy begins from a whole model`, fix);
-  }
   const inside = modelBelow(directory);
   if (inside !== undefined) return refusal(`no ${missing} in ${directory}`, `a model in it is ${inside}`);
   const what = existsSync(directory)
     ? `no ${missing} in ${directory}`
     : `${directory} does not exist, seen from ${process.cwd()}`;
   return refusal(what, "give a model directory in the Hugging Face layout, or make one with `troupe init`");
-}
-
-function baseOf(directory: string): string {
-  try {
-    const text = readFileSync(join(directory, "adapter_config.json"), "utf8");
-    const base = (JSON.parse(text) as { base_model_name_or_path?: unknown }).base_model_name_or_path;
-    return typeof base === "string" ? ` (${base})` : "";
-  } catch {
-    return "";
-  }
 }
 
 /** Of a run or a checkpoint, what was probably meant: a policy's directory, of the newest checkpoint. */
@@ -59,7 +94,7 @@ function stepOf(model: string): number {
 export function vocabularyOf(model: Model): string {
   if ("preset" in model) return "preset";
   try {
-    return readFileSync(join(model.path, "tokenizer.json"), "utf8");
+    return readFileSync(join(textDirectory(model.path), "tokenizer.json"), "utf8");
   } catch {
     return "preset";
   }

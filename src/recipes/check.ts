@@ -1,6 +1,7 @@
 /** The combinations a schema cannot see: each refusal says why, and the nearest thing that works. */
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { EngineCapabilities } from "../engines/engine.ts";
+import { holdsAdapter } from "../engines/local/adapter-base.ts";
 import type { Environment } from "../environments/environment.ts";
 import { teamMistakes } from "../teams/build.ts";
 import type { Catalog } from "./catalog.ts";
@@ -41,6 +42,7 @@ export function checkRecipe(combination: Combination, catalog: Catalog): readonl
     ),
     ...checkNames(recipe),
     ...checkPolicies(recipe, teams, catalog),
+    ...checkTaught(recipe),
     ...checkAlgorithm(combination, catalog),
     ...checkSchedules(combination),
     ...checkEngine(combination, catalog.engines[recipe.engine.type]),
@@ -61,7 +63,7 @@ function checkPolicies(
 ): readonly Refusal[] {
   const used = new Set(teams.flatMap(([, team]) => Object.values(team.roles).map((role) => role.policy)));
   const refusals: Refusal[] = [];
-  for (const [name, { model }] of Object.entries(recipe.policies)) {
+  for (const [name, policy] of Object.entries(recipe.policies)) {
     const path = ["policies", name];
     if (!used.has(name)) {
       refusals.push({
@@ -70,7 +72,7 @@ function checkPolicies(
         fix: "remove it, or name it in a role's `policy`",
       });
     }
-    refusals.push(...checkModel([...path, "model"], model, catalog));
+    refusals.push(...checkModel(path, policy, catalog));
   }
   if (recipe.train.steps > 0 && Object.values(recipe.team.roles).every((role) => role.frozen)) {
     const fix = "take `frozen` from a role, or measure the team as it is with `train.steps: 0`";
@@ -81,6 +83,15 @@ function checkPolicies(
     });
   }
   return refusals;
+}
+
+/** An adapter was trained on the base it names; on another one it means nothing. */
+function checkTaught({ policies, warmStart }: Recipe): readonly Refusal[] {
+  if (warmStart?.teach !== "bases") return [];
+  const found = Object.entries(policies).find(([, { model }]) => "path" in model && holdsAdapter(model.path));
+  if (found === undefined) return [];
+  const problem = `a warm start of bases would change the model below ${found[0]}, which goes on with an adapter on it`;
+  return [{ path: ["warmStart", "teach"], problem, fix: "teach the policies, or begin from a model" }];
 }
 
 function checkSchedules({ recipe, environment }: Combination): readonly Refusal[] {

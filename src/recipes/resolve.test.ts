@@ -289,8 +289,13 @@ describe("impossible combinations", () => {
     ],
     [
       "policies.shared.model={preset: null, path: tests/fixtures/models/lora}",
-      "lora holds an adapter, and a policy begins from a whole model; give the model below it",
+      "tests/fixtures/models/llama-grouped-tied; give a model directory",
     ],
+    [
+      "policies.shared={model: {preset: null, path: tests/fixtures/models/lora}, adapter: {rank: 4}}",
+      "r is 3; expected 4, the policy's rank; a policy goes on with an adapter as it is; leave `adapter` out",
+    ],
+    ["policies.shared.model={preset: null, path: tests/fixtures/models/critic-lora}", "modules_to_save is"],
     ["policies.shared.model={preset: null, path: tests/fixtures/models/qwen3}", "no tokenizer.json in tests"],
     ["algorithm={name: lonely}", "every advantage would be 0; sample at least 2 actions per group"],
     ["algorithm={name: magrpo, joint: cross}", "no phase has two roles; use `joint: aligned`"],

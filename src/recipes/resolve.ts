@@ -8,6 +8,7 @@ import type { Environment } from "../environments/environment.ts";
 import { builtInCatalog } from "./built-in.ts";
 import type { Catalog } from "./catalog.ts";
 import { checkRecipe } from "./check.ts";
+import { withAdapters } from "./check-models.ts";
 import { explain } from "./explain.ts";
 import { loadTree } from "./load.ts";
 import type { Mistake } from "./mistakes.ts";
@@ -59,6 +60,7 @@ export function resolveTree(tree: MappingTree, catalog: Catalog = builtInCatalog
   if (!parsed.success || !environment || !algorithm || stray.length > 0) throw new RecipeError(mistakes);
   const recipe: Recipe = {
     ...parsed.data,
+    policies: withAdapters(parsed.data.policies),
     environment: environment.settings,
     algorithm: algorithm.settings,
   };

@@ -47,9 +47,13 @@ const policy = z.strictObject({
   model: z
     .union([z.strictObject({ preset: z.string() }), z.strictObject({ path: z.string() })])
     .describe(
-      "preset: a fresh untrained model made for the environment; path: a Hugging Face directory, such as a policy's in a checkpoint, seen from the working directory.",
+      "preset: a fresh untrained model made for the environment; path: a Hugging Face directory, such as a policy's in a checkpoint, or the directory of an adapter (PEFT) to go on with, seen from the working directory.",
     ),
-  adapter: adapter.optional().describe("Train an adapter instead of the whole model."),
+  adapter: adapter
+    .optional()
+    .describe(
+      "Train an adapter instead of the whole model. Default, where path is an adapter's directory: its settings.",
+    ),
   learningRate: z.number().positive().optional().describe("Default: train.learningRate."),
 });
 

@@ -121,6 +121,9 @@ const remedies: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only. Choose another folder",
   ENOTDIR: "a file is in the way where a folder is needed. Choose another folder",
   EEXIST: "a file is in the way where a folder is needed. Choose another folder",
+  ENOTEMPTY: "another process has written there meanwhile. Let one write at a time",
+  ENOENT:
+    "a folder on the way is gone, or another process has written there meanwhile. Let one write at a time",
   EIO: "the disk reports an error. Choose another disk",
 };
 

@@ -1,4 +1,5 @@
 /** Names inside a run folder. */
+import { existsSync } from "node:fs";
 import path from "node:path";
 
 export interface RunLayout {
@@ -43,4 +44,11 @@ export function episodesFile(layout: RunLayout, step: number): string {
 export function stepOfEpisodesFile(name: string): number | null {
   const match = /^step-(\d+)\.jsonl$/.exec(name);
   return match ? Number(match[1]) : null;
+}
+
+/** The run's folder that a place lies in: the nearest one with a recipe. Null: it is in none. */
+export function runAround(place: string): string | null {
+  if (existsSync(layoutOf(place).recipe)) return place;
+  const above = path.dirname(place);
+  return above === place ? null : runAround(above);
 }

@@ -35,14 +35,14 @@ export async function openCompanions(
   layout: RunLayout,
   checkpoint: Checkpoint | null,
 ): Promise<Companions> {
-  const { engine, algorithm, recipe, opened, trained } = session;
+  const { engine, algorithm, recipe, trained } = session;
   const critics = criticsOf(recipe, algorithm.critic);
   const saved = checkpoint?.state.reinforcement;
   if (algorithm.kl !== null || critics.length > 0) {
     await (saved === undefined ? keepBeginning(session, layout) : requireBeginning(layout));
   }
-  if (algorithm.kl !== null) await openReferences(engine, recipe, opened, trained, layout.beginning);
-  await openCritics(session, opened, critics, layout.beginning);
+  if (algorithm.kl !== null) await openReferences(engine, trained, layout.beginning);
+  await openCritics(engine, critics, layout.beginning);
   if (checkpoint !== null && saved !== undefined)
     await restorePolicies(engine, checkpoint.directory, saved.critics);
   const { klCoefficients = {}, sampledTokens = 0 } = saved ?? {};

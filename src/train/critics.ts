@@ -1,15 +1,14 @@
 /**
  * Critics: models with a value head that judge states for an algorithm that asks for them (`Algorithm.critic`). One per
  * trained role, or a central one that sees the prompts of all roles of a phase. A critic begins with the weights that its
- * policy has when reinforcement begins, under a head that is zero; that of an adapter is a new adapter on the same base, so
- * that it begins with the base.
+ * policy has when reinforcement begins, base and adapter, under a head that is zero: what it reads states with is what the
+ * policy acts with.
  */
 import path from "node:path";
 import type { CreditedAction, CriticTerm, Signals } from "../credit/algorithm.ts";
 import { criticData, criticLoss, criticName, valueQueries } from "../credit/critics/queries.ts";
-import type { Datum } from "../engines/engine.ts";
+import type { Datum, Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
-import { keyAt, seedOf } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { settleAll } from "../rollout/settle.ts";
@@ -17,7 +16,6 @@ import type { CriticMetrics } from "../runs/records.ts";
 import { mean } from "../statistics.ts";
 import type { Lesson } from "./lesson.ts";
 import { minibatchesOf } from "./minibatches.ts";
-import type { OpenPolicies } from "./policies.ts";
 import type { Session } from "./session.ts";
 import { adamAt, updatePolicy } from "./update.ts";
 
@@ -39,26 +37,16 @@ export function criticsOf({ team }: Pick<Recipe, "team">, term: CriticTerm | nul
 }
 
 /**
- * Makes the critics in the engine: of a whole model a whole model, of an adapter an adapter on the same base.
+ * Makes the critics in the engine: of a whole model a whole model, of an adapter an adapter like it on the same base.
  * @param beginning as in `openReferences`
  */
 export async function openCritics(
-  { engine, recipe, root }: Pick<Session, "engine" | "recipe" | "root">,
-  opened: OpenPolicies,
+  engine: Engine,
   critics: readonly Critic[],
   beginning: string,
 ): Promise<void> {
   for (const { name, policy } of critics) {
-    const saved = path.join(beginning, policy);
-    const adapter = recipe.policies[policy]?.adapter;
-    const from =
-      adapter === undefined
-        ? { model: saved }
-        : {
-            model: opened[policy]?.source ?? saved,
-            adapter: { ...adapter, seed: seedOf(keyAt(root, "adapter", name)) },
-          };
-    await engine.createPolicy({ name, ...from, valueHead: true });
+    await engine.createPolicy({ name, model: path.join(beginning, policy), valueHead: true });
   }
 }
 

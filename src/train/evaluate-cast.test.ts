@@ -5,6 +5,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { initModel } from "../engines/local/init.ts";
 import { LocalEngine } from "../engines/local/local-engine.ts";
+import { openSafetensors, readTensor } from "../engines/local/safetensors.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { RunResult } from "../runs/records.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
@@ -209,6 +210,51 @@ describe("policies in other teams", () => {
     await expect(weightsOfDirectory(lost)).rejects.toThrow('names the base "nowhere"');
   });
 });
+
+test("a policy goes on with an adapter of another run, and with a critic that begins from it", async () => {
+  const { directory, base } = await weights("adapters", "scout");
+  const model = { path: directory };
+  const changes = perRole(
+    { scout: { model, adapter }, planner: { model } },
+    {
+      warmStart: undefined,
+      algorithm: { name: "ppo", samples: 2 },
+      team: {
+        roles: { scout: role("scout"), planner: role("planner", true) },
+        phases: [["scout"], ["planner"]],
+        turns: 2,
+      },
+    },
+  );
+  await trainRun("gone-on", changes);
+  const run = path.join(root, "gone-on");
+  const matrix = /lora_B/;
+  const [first, began, learned, critic] = await Promise.all(
+    [
+      directory,
+      path.join(run, "beginning/scout"),
+      path.join(run, "checkpoints/step-2/scout"),
+      path.join(run, "checkpoints/step-2/critic-scout"),
+    ].map((folder) => matricesOf(folder, matrix)),
+  );
+  expect(began).toEqual(first);
+  expect(learned).not.toEqual(first);
+  // Two small steps away from where it began, not from zero, where a fresh adapter has these matrices.
+  expect(critic).not.toEqual(first);
+  const distance = (other: readonly number[]) =>
+    Math.hypot(...other.map((value, i) => value - (first?.[i] ?? 0)));
+  expect(distance(critic ?? [])).toBeLessThan(Math.hypot(...(first ?? [])));
+  expect(await weights("gone-on", "scout")).toMatchObject({ base, step: 2 });
+  expect(await weights("gone-on", "planner")).toMatchObject({ directory, base, step: null });
+  expect((await play(tinyRecipe(changes), await ownCast("gone-on"))).scores.tasks).toBe(12);
+});
+
+async function matricesOf(folder: string, names: RegExp): Promise<readonly number[]> {
+  const file = await openSafetensors(path.join(folder, "adapter_model.safetensors"));
+  const matching = [...file.tensors.keys()].filter((name) => names.test(name)).toSorted();
+  const values = await Promise.all(matching.map((name) => readTensor(file, name)));
+  return values.flatMap((each) => [...each]);
+}
 
 describe("which weights a name means", () => {
   test("a role of the team, or a policy", async () => {

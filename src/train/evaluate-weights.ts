@@ -2,6 +2,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { parse } from "yaml";
+import { baseOf, holdsAdapter } from "../engines/local/adapter-base.ts";
 import { createEnvironment } from "../environments/registry.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
@@ -11,7 +12,6 @@ import { latestCheckpoint, readCheckpoint } from "../runs/checkpoints.ts";
 import type { Checkpoint } from "../runs/checkpoints.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readRecipeText } from "../runs/read.ts";
-import { readObject } from "../text/files.ts";
 import { basesOf, taughtModel } from "./bases.ts";
 import { modelDirectory } from "./policies.ts";
 import { trainedPolicies } from "./teams.ts";
@@ -96,10 +96,11 @@ export async function weightsOfPolicy(run: SavedRun, policy: string, scratch: st
   const common = { label, environment: recipe.environment };
   const saved = checkpoint?.state.policies[policy];
   if (checkpoint === null || saved === undefined) {
-    return { ...common, directory: beginning, base: null, step: null };
+    const base = holdsAdapter(beginning) ? baseOf(beginning) : null;
+    return { ...common, directory: beginning, base, step: null };
   }
   const directory = path.join(checkpoint.directory, saved.model);
-  const base = recipe.policies[policy]?.adapter === undefined ? null : beginning;
+  const base = holdsAdapter(directory) ? baseOf(beginning) : null;
   return { ...common, directory, base, step: checkpoint.state.step };
 }
 
@@ -151,15 +152,8 @@ async function beginningModel(
  */
 export async function weightsOfDirectory(directory: string): Promise<Weights> {
   const common = { label: directory, directory, step: null, environment: null };
-  if (!(await exists(path.join(directory, adapterFile)))) return { ...common, base: null };
-  const base = readObject(directory, adapterFile)["base_model_name_or_path"];
-  if (typeof base === "string" && (await exists(path.join(base, "config.json")))) return { ...common, base };
-  const named = `names the base ${JSON.stringify(base)}, and there is no model directory of this name`;
-  const fix = "name the run and the policy, RUN:POLICY, or correct the file";
-  throw new TroupeError("bad_model", `${path.join(directory, adapterFile)} ${named}; ${fix}`);
+  return { ...common, base: holdsAdapter(directory) ? baseOf(directory) : null };
 }
-
-export const adapterFile = "adapter_config.json";
 
 async function exists(place: string): Promise<boolean> {
   return (await fs.stat(place).catch(() => null)) !== null;

@@ -2,6 +2,8 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import type { AdapterOptions, Engine, PolicyInfo } from "../engines/engine.ts";
+import { checkWords } from "./check-words.ts";
+import { textDirectory } from "../engines/local/adapter-base.ts";
 import { initModel } from "../engines/local/init.ts";
 import type { Environment } from "../environments/environment.ts";
 import { keyAt, rootKey, seedOf } from "../random.ts";
@@ -14,7 +16,7 @@ import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 
 export interface OpenPolicy extends RolloutPolicy {
   readonly info: PolicyInfo;
-  /** The model directory it began from. */
+  /** The directory it began from, a model's or an adapter's. */
   readonly source: string;
 }
 
@@ -35,12 +37,20 @@ export async function openPolicies(
   const opened: Record<string, OpenPolicy> = {};
   for (const [name, policy] of Object.entries(recipe.policies)) {
     const source = await modelDirectory(policy.model, recipe, environment, models);
-    const tokenizer = loadTokenizer(source);
+    const tokenizer = loadTokenizer(textDirectory(source));
     const info = await engine.createPolicy({ name, model: source, ...adapterOf(name, policy, recipe.seed) });
+    checkWords(environment, tokenizer, {
+      model: source,
+      vocabularySize: info.vocabularySize,
+      advice: otherModel,
+    });
     opened[name] = { tokenizer, maxLength: info.maxLength, info, source };
   }
   return opened;
 }
+
+const otherModel =
+  "Take a model whose vocabulary has them, such as one with a token for every byte, or a preset, which is made for the environment.";
 
 /** Brings policies and optimizers back to a checkpoint. */
 export async function restorePolicies(
@@ -80,7 +90,7 @@ export async function savePolicies(
   }
 }
 
-/** @param source the model directory it began from, whose tokenizer and template go with the weights */
+/** @param source the directory it began from, whose tokenizer and template go with the weights */
 export async function savePolicy(
   engine: Engine,
   name: string,
@@ -88,10 +98,10 @@ export async function savePolicy(
   source: string | undefined,
 ): Promise<void> {
   await engine.save(name, target);
-  if (source !== undefined) await copyTextFiles(source, target);
+  if (source !== undefined) await copyTextFiles(textDirectory(source), target);
 }
 
-/** The directory of a policy's model; a preset's is made in `models` where it is not there yet. */
+/** The directory of a policy's model, or of the adapter it goes on with; a preset's is made in `models` where it is not there yet. */
 export async function modelDirectory(
   model: PolicyRecipe["model"],
   recipe: Recipe,

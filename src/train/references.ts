@@ -6,10 +6,8 @@ import path from "node:path";
 import { klEstimate } from "../credit/kl/estimate.ts";
 import { placedActions } from "../credit/placed-actions.ts";
 import type { Engine } from "../engines/engine.ts";
-import type { Recipe } from "../recipes/schema.ts";
 import type { Action, Episode } from "../rollout/episode.ts";
 import { mean } from "../statistics.ts";
-import type { OpenPolicies } from "./policies.ts";
 
 /** Its name in the engine. */
 export function referenceName(policy: string): string {
@@ -17,30 +15,16 @@ export function referenceName(policy: string): string {
 }
 
 /**
- * Makes the references of the policies in the engine.
+ * Makes the references of the policies in the engine; one of an adapter shares the base of the policy's.
  * @param beginning The run's folder with a directory of each policy's weights at that time.
  */
 export async function openReferences(
   engine: Engine,
-  recipe: Recipe,
-  opened: OpenPolicies,
   policies: Iterable<string>,
   beginning: string,
 ): Promise<void> {
   for (const policy of policies) {
-    const [name, saved] = [referenceName(policy), path.join(beginning, policy)];
-    const adapter = recipe.policies[policy]?.adapter;
-    if (adapter === undefined) {
-      await engine.createPolicy({ name, model: saved });
-      continue;
-    }
-    // The base is the trained policy's own: it does not change, and the engine holds it once.
-    await engine.createPolicy({
-      name,
-      model: opened[policy]?.source ?? saved,
-      adapter: { ...adapter, seed: 0 },
-    });
-    await engine.load(name, saved);
+    await engine.createPolicy({ name: referenceName(policy), model: path.join(beginning, policy) });
   }
 }
 

@@ -192,10 +192,13 @@ test.each(["sample", "forwardBackward", "optimStep"] as const)(
   },
 );
 
+function engineWith(threads: string, build: string): HashEngine {
+  const arithmetic = { kernels: "scalar", threads, build };
+  return new HashEngine({ ...hashEngineOptions(tinyRecipe()), arithmetic });
+}
+
 test("gone on with on another engine, a run says so, keeps it in its folder and is the same in all else", async () => {
   await trainOnce("whole", tinyRecipe());
-  const engineWith = (threads: string, build: string): HashEngine =>
-    new HashEngine({ ...hashEngineOptions(tinyRecipe()), arithmetic: { kernels: "scalar", threads, build } });
   const stop = new AbortController();
   const onEvent = (event: TrainEvent) => event.type === "checkpoint" && stop.abort();
   await trainOnce("parts", tinyRecipe(), { stop: stop.signal, onEvent, engine: engineWith("1", "old") });
@@ -265,6 +268,24 @@ test("a frozen policy of the user's own directory is not touched by the warm sta
   if (finished?.type !== "finished") throw new Error(`ended with ${finished?.type}`);
   expect(finished.result.policies["first"]?.directory).toBe(model.path);
   expect(finished.result.policies["second"]?.directory).toBe("checkpoints/step-7/second");
+});
+
+test("a model whose vocabulary lacks the environment's words is refused before anything is done", async () => {
+  await trainOnce("small", tinyRecipe());
+  const model = { path: path.join(root, "small", "models", "nano") };
+  const larger = tinyRecipe({ environment: { name: "plan-path", size: 5 }, policies: { shared: { model } } });
+  const calls: string[] = [];
+  const engine = hashEngine(larger, (verb) => calls.push(verb));
+  await expect(trainOnce("run", larger, { engine })).rejects.toThrow(
+    /tokenizer of .*nano does not know \d+ of the \d+ words of plan-path: .*a5.*token for every byte/,
+  );
+  expect(calls).toEqual([]);
+  const few = new HashEngine({ vocabularySize: 9, endToken: 2 });
+  await expect(
+    trainOnce("few", tinyRecipe({ policies: { shared: { model } } }), { engine: few }),
+  ).rejects.toThrow(
+    /nano has weights for 9 tokens, and its tokenizer gives larger ids to \d+ of the \d+ words of plan-path/,
+  );
 });
 
 test("the seed decides everything, the evaluation's tasks excepted", async () => {

@@ -4,14 +4,26 @@ import { join } from "node:path";
 import { TroupeError } from "../../errors.ts";
 import { isObject, readObject, type JsonObject } from "../../text/files.ts";
 import type { AdapterOptions } from "../engine.ts";
+import { adapterMarker, nameOfBase } from "./adapter-base.ts";
+import { checkWeights, openWeights, type Weights } from "./weights.ts";
 import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
 import { drawFloat, generatorOf, keyAt, rootKey } from "../../random.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { sizeOf } from "./model-directory.ts";
 import type { TensorInfo } from "./native.ts";
 
-export const adapterMarker = "adapter_config.json";
 export const adapterStem = "adapter_model";
+
+/** What an adapter may be on. */
+export const projections: readonly string[] = [
+  "q_proj",
+  "k_proj",
+  "v_proj",
+  "o_proj",
+  "gate_proj",
+  "up_proj",
+  "down_proj",
+];
 
 /** Variants of LoRA whose arithmetic differs; each must be off. */
 const otherArithmetic = ["use_dora", "use_rslora", "use_qalora", "use_bdlora", "lora_bias", "fan_in_fan_out"];
@@ -26,27 +38,58 @@ const otherShapes = [
   "target_parameters",
 ];
 
-/** The directory must hold an adapter of the same rank, alpha, targets and head: another one is `bad_model`. */
-export function checkAdapterConfig(directory: string, expected: AdapterOptions, valueHead: boolean): void {
+/** The settings of the adapter that a directory holds; ones that this engine does not compute are `bad_model`. */
+export function readAdapterOptions(directory: string): AdapterOptions {
+  const config = openAdapterConfig(directory);
+  const targets = config.value("target_modules");
+  const listed: readonly unknown[] = Array.isArray(targets) ? targets : [];
+  const known = listed.every((name) => projections.includes(String(name)));
+  if (listed.length === 0 || !known || new Set(listed).size < listed.length)
+    config.refuse("target_modules", `a list of some of ${projections.join(", ")}, each once`);
+  return {
+    rank: config.count("r"),
+    alpha: config.positive("lora_alpha"),
+    targetModules: listed.map(String),
+    seed: 0,
+  };
+}
+
+/**
+ * The directory must hold an adapter of the same rank, alpha and targets: another one is `bad_model`.
+ * @param valueHead whether it must hold a critic's head too; absent: it may
+ * @returns whether it does
+ */
+export function checkAdapterConfig(
+  directory: string,
+  expected: Omit<AdapterOptions, "seed">,
+  valueHead?: boolean,
+): boolean {
+  const config = openAdapterConfig(directory);
+  if (config.count("r") !== expected.rank) config.refuse("r", `${expected.rank}, the policy's rank`);
+  if (config.positive("lora_alpha") !== expected.alpha)
+    config.refuse("lora_alpha", `${expected.alpha}, the policy's alpha`);
+  checkTargets(config, expected.targetModules);
+  return checkHead(config, valueHead);
+}
+
+function openAdapterConfig(directory: string): ConfigReader {
   const values = readObject(directory, adapterMarker);
   const config = new ConfigReader(join(directory, adapterMarker), values);
   if (config.value("peft_type") !== "LORA") config.refuse("peft_type", '"LORA"');
   for (const name of otherArithmetic) config.only(name, false);
   for (const name of otherShapes) if (!isEmpty(config.value(name))) config.refuse(name, "nothing");
   if (config.value("bias") !== undefined && config.value("bias") !== "none") config.refuse("bias", '"none"');
-  if (config.count("r") !== expected.rank) config.refuse("r", `${expected.rank}, the policy's rank`);
-  if (config.positive("lora_alpha") !== expected.alpha)
-    config.refuse("lora_alpha", `${expected.alpha}, the policy's alpha`);
-  checkTargets(config, expected.targetModules);
-  checkHead(config, valueHead);
+  return config;
 }
 
 /** What is trained whole beside the matrices: a critic's head. PEFT lists `classifier` with it, which no model here has. */
-function checkHead(config: ConfigReader, valueHead: boolean): void {
+function checkHead(config: ConfigReader, wanted: boolean | undefined): boolean {
   const listed = config.value("modules_to_save") ?? [];
-  const modules = Array.isArray(listed) ? listed.filter((name) => name !== "classifier") : [listed];
-  const fits = valueHead ? modules.length === 1 && modules[0] === "score" : modules.length === 0;
-  if (!fits) config.refuse("modules_to_save", valueHead ? '"score", a critic\'s head' : "nothing");
+  const modules: readonly unknown[] = Array.isArray(listed) ? listed : [listed];
+  const others = modules.filter((name) => name !== "classifier" && name !== "score");
+  const found = modules.includes("score");
+  if (others.length === 0 && found === (wanted ?? found)) return found;
+  return config.refuse("modules_to_save", (wanted ?? found) ? '"score", a critic\'s head' : "nothing");
 }
 
 function checkTargets(config: ConfigReader, expected: readonly string[]): void {
@@ -65,7 +108,32 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || (Array.isArray(value) && value.length === 0);
 }
 
-/** Writes an adapter directory's files into an existing folder. */
+/**
+ * Opens the adapter's weights and checks them against what the engine made on the base.
+ * @param head whether they are to have a critic's head
+ */
+export async function openAdapterWeights(
+  directory: string,
+  base: string,
+  tensors: readonly TensorInfo[],
+  head: boolean,
+): Promise<Weights> {
+  const weights = await openWeights(directory, adapterStem);
+  try {
+    checkWeights(directory, weights, head ? tensors : tensors.filter((each) => !isHead(each)), () => false);
+  } catch (cause) {
+    if (!(cause instanceof TroupeError)) throw cause;
+    const question = `It was to go on the base ${base}: is this the model it was trained on?`;
+    throw new TroupeError(cause.code, `${cause.message} ${question}`, { cause });
+  }
+  return weights;
+}
+
+function isHead({ name }: TensorInfo): boolean {
+  return name.startsWith("base_model.model.score.");
+}
+
+/** Writes an adapter directory's files into an existing folder; `model` is the base's. */
 export async function writeAdapterFiles(
   folder: string,
   model: string,
@@ -76,7 +144,7 @@ export async function writeAdapterFiles(
   const config: JsonObject = {
     peft_type: "LORA",
     task_type: valueHead ? "TOKEN_CLS" : "CAUSAL_LM",
-    base_model_name_or_path: model,
+    base_model_name_or_path: nameOfBase(folder, model),
     r: options.rank,
     lora_alpha: options.alpha,
     lora_dropout: 0,
@@ -107,10 +175,12 @@ export function initialAdapterTensor(tensor: TensorInfo, seed: number): Float32A
 
 /** Ranges that the engine would refuse later, in the words of the recipe. */
 export function checkAdapterOptions(options: AdapterOptions): void {
-  const { rank, alpha, seed } = options;
+  const { rank, alpha, seed, targetModules } = options;
   if (!Number.isSafeInteger(rank) || rank < 1)
     throw refuse(`rank ${rank} must be a whole number of at least 1`);
   if (!(alpha > 0) || !Number.isFinite(alpha)) throw refuse(`alpha ${alpha} must be a positive number`);
+  if (!Array.isArray(targetModules) || new Set(targetModules).size !== targetModules.length)
+    throw refuse("targetModules must be a list of projections, each once");
   if (!Number.isSafeInteger(seed) || seed < 0)
     throw refuse(`seed ${seed} must be a whole number of at least 0`);
 }

@@ -45,8 +45,8 @@ function referenceFields(loss: KlTerm, needed: (name: NumberField, who: string) 
 
 /** `loss` absent: for log-probabilities alone. Wrong types: `bad_arguments`; wrong lengths: `bad_shape`. */
 export function flatten(data: readonly Datum[], loss?: Loss): FlatBatch {
-  if (data.length === 0)
-    throw new TroupeError("bad_arguments", "data is empty; expected at least one datum.");
+  if (!isArray(data) || data.length === 0)
+    throw new TroupeError("bad_arguments", "data is empty or no array; expected at least one datum.");
   data.forEach(checkDatum);
   const continuations = data.flatMap((datum) => datum.continuations);
   const policies = [...new Set(data.map((datum) => datum.policy))];
@@ -74,10 +74,18 @@ export function checkTokens(tokens: unknown, where: string): void {
     throw new TroupeError("bad_arguments", `${where} must be an Int32Array of token ids.`);
 }
 
+/** As `Array.isArray`, which would forget what the elements are. */
+function isArray(value: unknown): boolean {
+  return Array.isArray(value);
+}
+
 function checkDatum(datum: Datum, index: number): void {
   const where = `data[${index}]`;
-  checkTokens(datum.prompt, `${where}.prompt`);
-  datum.continuations.forEach(({ tokens }, i) => checkTokens(tokens, `${where}.continuations[${i}].tokens`));
+  checkTokens((datum as Partial<Datum> | null)?.prompt, `${where}.prompt`);
+  if (!isArray(datum.continuations))
+    throw new TroupeError("bad_arguments", `${where}.continuations must be an array.`);
+  const continuations: readonly (Partial<Continuation> | null)[] = datum.continuations;
+  continuations.forEach((each, i) => checkTokens(each?.tokens, `${where}.continuations[${i}].tokens`));
 }
 
 function numbersFor(loss: Loss, data: readonly Datum[]): Partial<Record<NumberField, Float32Array>> {

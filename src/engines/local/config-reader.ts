@@ -21,11 +21,11 @@ export class ConfigReader {
     throw new TroupeError("bad_model", `${this.file}: ${name} is ${found}; expected ${expected}.`);
   }
 
-  count(name: string, fallback?: number): number {
+  count(name: string, fallback?: number, most = 2 ** 24): number {
     const value = this.value(name) ?? fallback;
-    if (Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= 2 ** 24)
+    if (Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= most)
       return value as number;
-    return this.refuse(name, "a whole number from 1 to 16777216");
+    return this.refuse(name, `a whole number from 1 to ${most}`);
   }
 
   positive(name: string, fallback?: number): number {

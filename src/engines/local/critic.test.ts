@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Continuation, Datum, Loss, PolicyOptions } from "../engine.ts";
+import type { PolicyOptions } from "../engine.ts";
 import type { LocalEngine } from "./local-engine.ts";
 import { openSafetensors, readTensor } from "./safetensors.ts";
 import {
@@ -10,10 +10,10 @@ import {
   failure,
   ids,
   makeModel,
-  someDatum,
   temporaryFolder,
   testEngine,
   tinyPreset,
+  valued,
   vocabularySize,
 } from "./test-model.ts";
 
@@ -27,26 +27,6 @@ beforeAll(async () => {
   model = await makeModel(folder, "model");
   untied = await makeModel(folder, "untied", { preset: { ...tinyPreset, tiedEmbeddings: false } });
 });
-
-/** Two continuations of one prompt with targets, and old values of zero. */
-function valued(policy: string): Datum {
-  const { prompt, continuations } = someDatum(policy);
-  return { policy, prompt, continuations: continuations.map(withTargets) };
-}
-
-function withTargets({ tokens }: Continuation): Continuation {
-  return {
-    tokens,
-    targets: Float32Array.from(tokens, (_, t) => 0.5 + t),
-    values: new Float32Array(tokens.length),
-  };
-}
-
-/** The datum with other arrays in its second continuation. */
-function change(datum: Datum, more: object): Datum {
-  const continuations = datum.continuations.map((each, i) => (i === 0 ? each : { ...each, ...more }));
-  return { ...datum, continuations };
-}
 
 async function learn(engine: LocalEngine, policy: string, steps: number): Promise<number[]> {
   const losses: number[] = [];
@@ -216,104 +196,5 @@ describe("a critic's directory", () => {
         engine.createPolicy({ name: "d", model: at("labels"), valueHead: true }),
       ),
     ).toContain("id2label");
-  });
-});
-
-describe("what cannot be done with losses is refused by a typed error", () => {
-  const engine = testEngine();
-  beforeAll(async () => {
-    await engine.createPolicy({ name: "p", model });
-    await engine.createPolicy({ name: "c", model, valueHead: true });
-  });
-  const train = (datum: Datum, loss: object) => () => engine.forwardBackward([datum], loss as Loss);
-  const ppo = { type: "ppo", clipLow: 0.2, clipHigh: 0.2 };
-  const referred = (more: object): Datum => {
-    const datum = someDatum("p");
-    const continuations = datum.continuations.map((each) => ({
-      ...each,
-      reference: new Float32Array(each.tokens.length).fill(-2),
-      penalties: new Float32Array(each.tokens.length).fill(0.1),
-    }));
-    return change({ ...datum, continuations }, more);
-  };
-  const request = { policy: "c", prompt: ids(4), count: 1, maxTokens: 1, temperature: 1, seed: 1 };
-
-  test.each([
-    ["sampling a critic", "bad_arguments", () => engine.sample(request), "it is a critic"],
-    ["a value loss on a policy", "bad_arguments", train(valued("p"), { type: "value" }), "is not a critic"],
-    ["a policy's loss on a critic", "bad_arguments", train(someDatum("c"), ppo), "is a critic"],
-    [
-      "no targets",
-      "bad_arguments",
-      train(change(valued("c"), { targets: undefined }), { type: "value" }),
-      "[1].targets must",
-    ],
-    [
-      "few targets",
-      "bad_shape",
-      train(change(valued("c"), { targets: Float32Array.of(1) }), { type: "value" }),
-      "1 values for 2 tokens",
-    ],
-    [
-      "no old values",
-      "bad_arguments",
-      train(change(valued("c"), { values: undefined }), { type: "value", clip: 1 }),
-      "`clip` needs it",
-    ],
-    [
-      "a clip of values of 0",
-      "bad_arguments",
-      train(valued("c"), { type: "value", clip: 0 }),
-      "clip must be above 0",
-    ],
-    [
-      "targets that are no numbers",
-      "bad_arguments",
-      train(change(valued("c"), { targets: Float32Array.of(1, Number.NaN) }), { type: "value" }),
-      "targets[1] is not a finite number",
-    ],
-    [
-      "no reference",
-      "bad_arguments",
-      train(referred({ reference: undefined }), { ...ppo, kl: "k3" }),
-      "[1].reference must be a Float32Array; `kl` needs it",
-    ],
-    [
-      "no penalties",
-      "bad_arguments",
-      train(referred({ penalties: undefined }), { ...ppo, kl: "k1" }),
-      "[1].penalties must",
-    ],
-    [
-      "a reference for some",
-      "bad_arguments",
-      train(referred({ reference: undefined }), ppo),
-      "another continuation has one",
-    ],
-    ["an unknown estimator", "bad_arguments", train(referred({}), { ...ppo, kl: "k4" }), "k1, k2 or k3"],
-    [
-      "an unknown ratio",
-      "bad_arguments",
-      train(someDatum("p"), { ...ppo, ratio: "word" }),
-      "token or sequence",
-    ],
-    ["a dual clip of 1", "bad_arguments", train(someDatum("p"), { ...ppo, dualClip: 1 }), "above 1"],
-    [
-      "an unknown loss",
-      "bad_arguments",
-      train(someDatum("p"), { type: "dpo" }),
-      "cross_entropy, importance_sampling, ppo, value",
-    ],
-  ] as const)("%s", async (_, code, work, fragment) => {
-    expect(await failure(code, work)).toContain(fragment);
-  });
-
-  test("a reference without `kl` is measured alone", async () => {
-    const plain = await engine.forwardBackward([someDatum("p")], ppo as Loss);
-    const measured = await engine.forwardBackward([referred({})], ppo as Loss);
-    expect(plain).not.toHaveProperty("referenceKl");
-    expect(measured).toEqual({ ...plain, referenceKl: expect.any(Number) });
-    expect(measured.referenceKl).toBeGreaterThan(0);
-    await engine.zeroGradients("p");
   });
 });

@@ -1,9 +1,7 @@
 /** The verbs, computed in this process by the native engine, on threads of its own. */
-import { realpath } from "node:fs/promises";
 import { TroupeError } from "../../errors.ts";
 import type {
   AdamOptions,
-  AdapterOptions,
   Cancellable,
   Datum,
   Engine,
@@ -15,16 +13,15 @@ import type {
   SampledSequence,
   SampleRequest,
 } from "../engine.ts";
-import { adapterMarker, checkAdapterOptions } from "./adapter-directory.ts";
-import { initialAdapterTensor, writeAdapterFiles } from "./adapter-directory.ts";
+import { adapterMarker } from "./adapter-base.ts";
+import { writeAdapterFiles } from "./adapter-directory.ts";
 import { flatten } from "./batch.ts";
 import type { WeightFormat } from "./float-formats.ts";
 import { localCapabilities } from "./capabilities.ts";
 import { Jobs, type StartJob } from "./jobs.ts";
 import { lossResult } from "./loss-result.ts";
-import { checkMemory } from "./memory.ts";
-import { asCritic, checkHead, describeModel, modelTensors, openModelWeights } from "./model-directory.ts";
-import { parametersOf, writeModelFiles, type ModelDescription } from "./model-directory.ts";
+import { Loader } from "./loader.ts";
+import { writeModelFiles } from "./model-directory.ts";
 import { nativeBuild, startNativeEngine, type FlatBatch, type NativeLossResult } from "./native.ts";
 import type { Precision, TensorInfo, TensorKind } from "./native.ts";
 import { openOptimizerFile, writeOptimizerFile } from "./optimizer-state.ts";
@@ -34,7 +31,6 @@ import { readTensor } from "./safetensors.ts";
 import type { TensorToWrite } from "./safetensors-write.ts";
 import { nativeRequest, sampledSequences } from "./samples.ts";
 import { vocabularyBytes } from "./vocabulary-bytes.ts";
-import { readWeights, type Weights } from "./weights.ts";
 
 export interface LocalEngineOptions {
   /** Absent or 0: one for each processor. Results repeat bit for bit for the same number. */
@@ -50,9 +46,8 @@ export class LocalEngine implements Engine {
   readonly arithmetic: Readonly<Record<string, string>>;
   readonly threads: number;
   readonly #jobs: Jobs;
+  readonly #loader: Loader;
   readonly #policies = new Map<PolicyName, Policy>();
-  /** Bases of adapters, by their directory's real path. */
-  readonly #bases = new Map<string, LoadedModel>();
 
   constructor(options: LocalEngineOptions = {}) {
     const native = startNativeEngine(options.threads ?? 0, options.precision ?? "bfloat16");
@@ -61,23 +56,23 @@ export class LocalEngine implements Engine {
     this.arithmetic = { kernels, threads: String(threads), precision, build: nativeBuild() };
     this.threads = threads;
     this.#jobs = new Jobs(native);
+    this.#loader = new Loader(this.#jobs);
   }
 
-  /** Bytes of weights, gradients, moments and caches held after the last job. */
+  /** Bytes of weights, gradients, moments and caches held; told a moment after the job that changes them. */
   get memoryBytes(): number {
     return this.#jobs.memoryBytes();
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
     return this.#jobs.exclusively(async () => {
-      const { name, adapter } = options;
+      const { name, model } = options;
+      if (typeof model !== "string")
+        throw new TroupeError("bad_arguments", "`model` of a policy must be the path of a directory.");
       if (name === "" || this.#policies.has(name)) {
         throw new TroupeError("bad_arguments", `The policy name ${JSON.stringify(name)} is empty or in use.`);
       }
-      if (adapter !== undefined) checkAdapterOptions(adapter);
-      const policy = await (adapter === undefined
-        ? this.#wholeModel(options)
-        : this.#adapter(options, adapter));
+      const policy = await this.#loader.open(options);
       this.#policies.set(name, policy);
       return policyInfo(policy);
     });
@@ -85,10 +80,8 @@ export class LocalEngine implements Engine {
 
   removePolicy(name: PolicyName): Promise<void> {
     return this.#jobs.exclusively(async () => {
-      const policy = this.#policy(name);
-      await this.#run((native, job) => native.remove(job, name));
+      await this.#loader.remove(this.#policy(name));
       this.#policies.delete(name);
-      if (policy.adapter !== undefined) await this.#releaseBase(policy.model);
     });
   }
 
@@ -154,7 +147,7 @@ export class LocalEngine implements Engine {
   load(name: PolicyName, directory: string): Promise<void> {
     return this.#jobs.exclusively(async () => {
       const policy = this.#policy(name);
-      await this.#fill(name, policy.tensors, await openPolicyWeights(policy, directory));
+      await this.#loader.fill(name, policy.tensors, await openPolicyWeights(policy, directory));
     });
   }
 
@@ -192,7 +185,7 @@ export class LocalEngine implements Engine {
   async close(): Promise<void> {
     await this.#jobs.close();
     this.#policies.clear();
-    this.#bases.clear();
+    this.#loader.forget();
   }
 
   #run<T>(start: StartJob<T>, signal?: AbortSignal): Promise<T> {
@@ -226,95 +219,6 @@ export class LocalEngine implements Engine {
       const result = await this.#run(start(batch), options.signal);
       return lossResult(data, batch, result, critics);
     });
-  }
-
-  async #wholeModel({ name, model: directory, valueHead = false }: PolicyOptions): Promise<Policy> {
-    const stored = await describeModel(directory);
-    checkHead(directory, stored, valueHead);
-    const model = await this.#loadModel(name, directory, stored, valueHead ? asCritic(stored) : stored);
-    return { name, model, critic: valueHead, tensors: model.tensors };
-  }
-
-  async #adapter(options: PolicyOptions, adapter: AdapterOptions): Promise<Policy> {
-    const { name, valueHead = false } = options;
-    const model = await this.#base(options.model);
-    try {
-      checkHead(options.model, model.description, valueHead);
-      const tensors = await this.#run((native, job) =>
-        native.addAdapter(job, name, model.name, { ...adapter, valueHead }),
-      );
-      await this.#orRemove(name, async () => {
-        for (const tensor of tensors) {
-          const values = await this.#startOf(model, tensor, adapter.seed);
-          await this.#run((native, job) => native.writeTensor(job, name, "weight", tensor.name, values));
-        }
-      });
-      return { name, model, adapter, critic: valueHead, tensors };
-    } catch (error) {
-      await this.#releaseBase(model);
-      throw error;
-    }
-  }
-
-  /** A critic's adapter on a critic begins with its head. */
-  #startOf(base: LoadedModel, tensor: TensorInfo, seed: number): Promise<Float32Array> | Float32Array {
-    const head = base.tensors.find(({ name }) => tensor.name === `base_model.model.${name}`);
-    return head === undefined ? initialAdapterTensor(tensor, seed) : this.#read(base.name, "weight", head);
-  }
-
-  async #base(directory: string): Promise<LoadedModel> {
-    const place = await realpath(directory).catch(() => directory);
-    const base = this.#bases.get(place) ?? (await this.#loadBase(place, directory));
-    this.#bases.set(place, base);
-    base.users++;
-    return base;
-  }
-
-  async #releaseBase(base: LoadedModel): Promise<void> {
-    base.users--;
-    if (base.users > 0) return;
-    for (const [place, model] of this.#bases) if (model === base) this.#bases.delete(place);
-    await this.#run((native, job) => native.remove(job, base.name));
-  }
-
-  async #loadBase(place: string, directory: string): Promise<LoadedModel> {
-    const stored = await describeModel(directory);
-    return this.#loadModel(`model ${place}`, directory, stored, stored);
-  }
-
-  /** `stored` is what the directory holds, `description` the model to make of it: another head is left at zero. */
-  async #loadModel(
-    name: string,
-    directory: string,
-    stored: ModelDescription,
-    description: ModelDescription,
-  ): Promise<LoadedModel> {
-    const { shape } = description;
-    const weights = await openModelWeights(directory, stored.shape);
-    checkMemory(
-      `The weights of ${directory}`,
-      parametersOf(modelTensors(shape)) * Float32Array.BYTES_PER_ELEMENT,
-    );
-    const tensors = await this.#run((native, job) => native.addModel(job, name, shape));
-    const present = tensors.filter((tensor) => weights.has(tensor.name));
-    await this.#orRemove(name, () => this.#fill(name, present, weights));
-    return { name, directory, description, tensors, users: 0 };
-  }
-
-  async #fill(name: string, tensors: readonly TensorInfo[], weights: Weights): Promise<void> {
-    for await (const tensor of readWeights(weights, tensors)) {
-      await this.#run((native, job) => native.writeTensor(job, name, "weight", tensor.name, tensor.values));
-    }
-  }
-
-  /** Leaves no half-made policy behind. */
-  async #orRemove(name: string, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      await this.#run((native, job) => native.remove(job, name)).catch(() => undefined);
-      throw error;
-    }
   }
 
   #prepareStopStrings(model: LoadedModel): Promise<void> {

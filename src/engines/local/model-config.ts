@@ -59,6 +59,10 @@ const architectures: readonly Architecture[] = [
   },
 ];
 
+/** More than any model has: names, shapes and frequencies are listed before the weights are looked at. */
+const mostLayers = 4096;
+const mostHeadSize = 4096;
+
 const languageModel = "ForCausalLM";
 const tokenClassifier = "ForTokenClassification";
 
@@ -70,7 +74,7 @@ export function readModelShape(file: string, values: JsonObject): ModelShape {
   refuseUnknownArithmetic(config, architecture);
   const hiddenSize = config.count("hidden_size");
   const heads = config.count("num_attention_heads");
-  const headSize = config.count("head_dim", architecture.defaultHeadSize ?? hiddenSize / heads);
+  const headSize = config.count("head_dim", architecture.defaultHeadSize ?? hiddenSize / heads, mostHeadSize);
   const keyValueHeads = config.count("num_key_value_heads", heads);
   if (headSize % 2 !== 0) config.refuse("head_dim", "an even number");
   if (heads % keyValueHeads !== 0)
@@ -79,7 +83,7 @@ export function readModelShape(file: string, values: JsonObject): ModelShape {
     vocabularySize: config.count("vocab_size"),
     hiddenSize,
     intermediateSize: config.count("intermediate_size"),
-    layers: config.count("num_hidden_layers"),
+    layers: config.count("num_hidden_layers", undefined, mostLayers),
     heads,
     keyValueHeads,
     headSize,

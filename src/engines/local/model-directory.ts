@@ -64,9 +64,15 @@ export async function readCompanions(directory: string): Promise<Map<string, Uin
   const companions = new Map<string, Uint8Array>();
   for (const name of companionFiles) {
     const file = join(directory, name);
-    if (existsSync(file)) companions.set(name, await readFile(file));
+    if (existsSync(file)) companions.set(name, await readCompanion(file));
   }
   return companions;
+}
+
+async function readCompanion(file: string): Promise<Uint8Array> {
+  return readFile(file).catch((cause: unknown) => {
+    throw new TroupeError("bad_model", `${file} cannot be read (${String(cause)}).`, { cause });
+  });
 }
 
 /** Opens the model's weights and checks them against its shape; nothing but the headers is read yet. */

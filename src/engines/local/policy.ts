@@ -1,10 +1,10 @@
 /** What the local engine knows of a policy, beside its weights in the native engine's memory. */
 import type { AdapterOptions, PolicyInfo, PolicyName } from "../engine.ts";
-import { adapterStem, checkAdapterConfig } from "./adapter-directory.ts";
+import { checkAdapterConfig, openAdapterWeights } from "./adapter-directory.ts";
 import { describeModel, type ModelDescription, openModelWeights, parametersOf } from "./model-directory.ts";
 import type { TensorInfo } from "./native.ts";
 import { checkSameShape } from "./same-shape.ts";
-import { checkWeights, openWeights, type Weights } from "./weights.ts";
+import type { Weights } from "./weights.ts";
 
 /** A model in the engine's memory: a policy of its own, or the base that adapters share. */
 export interface LoadedModel {
@@ -34,9 +34,7 @@ export async function openPolicyWeights(policy: Policy, directory: string): Prom
     return openModelWeights(directory, shape);
   }
   checkAdapterConfig(directory, policy.adapter, policy.critic);
-  const weights = await openWeights(directory, adapterStem);
-  checkWeights(directory, weights, policy.tensors, () => false);
-  return weights;
+  return openAdapterWeights(directory, policy.model.directory, policy.tensors, policy.critic);
 }
 
 export function policyInfo(policy: Policy): PolicyInfo {

@@ -28,6 +28,13 @@ export async function writeSafetensors(
   options: WriteOptions = {},
 ): Promise<void> {
   const format = options.format ?? "F32";
+  if (!Object.hasOwn(bytesPerWeight, format)) {
+    const known = Object.keys(bytesPerWeight).join(", ");
+    throw new TroupeError(
+      "bad_arguments",
+      `The format of weights is ${JSON.stringify(format)}; expected one of ${known}.`,
+    );
+  }
   await writing(path, async () => {
     const handle = await open(path, "w");
     try {

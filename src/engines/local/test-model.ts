@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { afterAll, expect } from "vitest";
 import { TroupeError, type ErrorCode } from "../../errors.ts";
 import { writeWordTokenizer } from "../../text/word-tokenizer.ts";
-import type { AdamOptions, Continuation, Datum } from "../engine.ts";
+import type { AdamOptions, Continuation, Datum, PolicyName } from "../engine.ts";
 import { initModel } from "./init.ts";
 import { LocalEngine, type LocalEngineOptions } from "./local-engine.ts";
 import { presets, type Preset } from "./presets.ts";
+import { openSafetensors, readTensor } from "./safetensors.ts";
 
 const folders: string[] = [];
 const engines: LocalEngine[] = [];
@@ -81,6 +82,39 @@ export function someDatum(policy: string, shift = 0): Datum {
     logprobs: new Float32Array(tokens.length).fill(-2.5),
   });
   return { policy, prompt: ids(4, 7, 8), continuations: [continuation(6, 9, 2), continuation(10, 7)] };
+}
+
+/** Two continuations of one prompt with targets, and old values of zero. */
+export function valued(policy: string): Datum {
+  const { prompt, continuations } = someDatum(policy);
+  return { policy, prompt, continuations: continuations.map(withTargets) };
+}
+
+function withTargets({ tokens }: Continuation): Continuation {
+  return {
+    tokens,
+    targets: Float32Array.from(tokens, (_, t) => 0.5 + t),
+    values: new Float32Array(tokens.length),
+  };
+}
+
+/** Supervised steps on `someDatum`, another one each time; their losses. */
+export async function train(engine: LocalEngine, policy: PolicyName, steps: number): Promise<number[]> {
+  const losses: number[] = [];
+  for (let step = 0; step < steps; step++) {
+    losses.push((await engine.forwardBackward([someDatum(policy, step)], { type: "cross_entropy" })).loss);
+    await engine.optimStep(policy, adam);
+  }
+  return losses;
+}
+
+/** Every tensor of a safetensors file. */
+export async function tensorsOf(file: string): Promise<Record<string, Float32Array>> {
+  const opened = await openSafetensors(file);
+  const entries = await Promise.all(
+    [...opened.tensors.keys()].map(async (name) => [name, await readTensor(opened, name)]),
+  );
+  return Object.fromEntries(entries);
 }
 
 /** Runs `work`, which must fail with a TroupeError of the code, and returns its message. */

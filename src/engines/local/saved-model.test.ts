@@ -10,45 +10,25 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { PolicyName } from "../engine.ts";
-import type { LocalEngine } from "./local-engine.ts";
 import { openSafetensors, readTensor } from "./safetensors.ts";
 import { writeSafetensors } from "./safetensors-write.ts";
 import {
-  adam,
   failure,
   makeModel,
   someDatum,
+  tensorsOf,
   temporaryFolder,
   testEngine,
-  tinyPreset,
+  train,
 } from "./test-model.ts";
 
 const folder = temporaryFolder();
-const adapter = { rank: 3, alpha: 6, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
 const at = (...parts: string[]): string => join(folder, ...parts);
 let model = "";
 
 beforeAll(async () => {
   model = await makeModel(folder, "model");
 });
-
-async function train(engine: LocalEngine, policy: PolicyName, steps: number): Promise<number[]> {
-  const losses: number[] = [];
-  for (let step = 0; step < steps; step++) {
-    losses.push((await engine.forwardBackward([someDatum(policy, step)], { type: "cross_entropy" })).loss);
-    await engine.optimStep(policy, adam);
-  }
-  return losses;
-}
-
-async function tensorsOf(file: string): Promise<Record<string, Float32Array>> {
-  const opened = await openSafetensors(file);
-  const entries = await Promise.all(
-    [...opened.tensors.keys()].map(async (name) => [name, await readTensor(opened, name)]),
-  );
-  return Object.fromEntries(entries);
-}
 
 describe("a whole model", () => {
   test("is saved as it was loaded, bit for bit, tokenizer included", async () => {
@@ -147,107 +127,6 @@ describe("a whole model", () => {
   });
 });
 
-describe("an adapter", () => {
-  test("is saved in the PEFT layout and loaded again, bit for bit", async () => {
-    const engine = testEngine();
-    await engine.createPolicy({ name: "a", model, adapter });
-    await train(engine, "a", 3);
-    await engine.save("a", at("adapter"));
-    expect(JSON.parse(readFileSync(at("adapter", "adapter_config.json"), "utf8"))).toMatchObject({
-      peft_type: "LORA",
-      r: 3,
-      lora_alpha: 6,
-      target_modules: ["o_proj", "q_proj", "up_proj"],
-      base_model_name_or_path: model,
-    });
-    const names = Object.keys(await tensorsOf(at("adapter", "adapter_model.safetensors")));
-    expect(names).toHaveLength(2 * 3 * tinyPreset.layers);
-    expect(names).toContain("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight");
-    await engine.createPolicy({ name: "b", model, adapter: { ...adapter, seed: 9 } });
-    await engine.load("b", at("adapter"));
-    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
-      (await engine.forward([someDatum("a")])).logprobs,
-    );
-  });
-
-  test.each([
-    ["another rank", { rank: 4 }, "r is 3; expected 4"],
-    ["another alpha", { alpha: 8 }, "lora_alpha is 6"],
-    ["other targets", { targetModules: ["q_proj"] }, "target_modules"],
-  ])("for %s is refused", async (_, change, fragment) => {
-    const engine = testEngine();
-    await engine.createPolicy({ name: "a", model, adapter });
-    await engine.save("a", at("refused"));
-    await engine.createPolicy({ name: "b", model, adapter: { ...adapter, ...change } });
-    expect(await failure("bad_model", () => engine.load("b", at("refused")))).toContain(fragment);
-  });
-
-  test("of a kind whose arithmetic differs is refused", async () => {
-    const engine = testEngine();
-    await engine.createPolicy({ name: "a", model, adapter });
-    await engine.save("a", at("dora"));
-    const file = at("dora", "adapter_config.json");
-    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), use_dora: true }));
-    expect(await failure("bad_model", () => engine.load("a", at("dora")))).toContain("use_dora is true");
-  });
-});
-
-describe("training that is resumed", () => {
-  test.each([
-    ["a whole model", undefined],
-    ["an adapter", adapter],
-  ])("of %s takes the same steps as training that was not interrupted", async (_, options) => {
-    const more = options === undefined ? {} : { adapter: options };
-    const name = options === undefined ? "whole" : "adapter";
-    const straight = testEngine();
-    await straight.createPolicy({ name: "p", model, ...more });
-    await train(straight, "p", 3);
-    await straight.save("p", at(`resume-${name}`));
-    await straight.saveOptimizer("p", at(`resume-${name}.optimizer`));
-    const resumed = testEngine();
-    await resumed.createPolicy({ name: "p", model, ...more });
-    await resumed.load("p", at(`resume-${name}`));
-    await resumed.loadOptimizer("p", at(`resume-${name}.optimizer`));
-    expect(await train(resumed, "p", 4)).toEqual(await train(straight, "p", 4));
-    expect((await resumed.forward([someDatum("p")])).logprobs).toEqual(
-      (await straight.forward([someDatum("p")])).logprobs,
-    );
-  });
-
-  test("without its optimizer takes other steps: the state matters", async () => {
-    const engine = testEngine();
-    await engine.createPolicy({ name: "p", model });
-    await train(engine, "p", 3);
-    await engine.save("p", at("forgetful"));
-    await engine.createPolicy({ name: "q", model: at("forgetful") });
-    await train(engine, "p", 1);
-    await train(engine, "q", 1);
-    expect((await engine.forward([someDatum("q")])).logprobs).not.toEqual(
-      (await engine.forward([someDatum("p")])).logprobs,
-    );
-  });
-
-  test("from a file for other weights, a damaged one or none is refused", async () => {
-    const engine = testEngine();
-    await engine.createPolicy({ name: "p", model });
-    await engine.createPolicy({ name: "a", model, adapter });
-    await engine.saveOptimizer("a", at("other.optimizer"));
-    expect(await failure("bad_model", () => engine.loadOptimizer("p", at("other.optimizer")))).toContain(
-      "moment1.model",
-    );
-    expect(
-      await failure("bad_model", () => engine.loadOptimizer("p", join(model, "model.safetensors"))),
-    ).toContain("not an optimizer");
-    expect(await failure("bad_model", () => engine.loadOptimizer("p", at("none")))).toContain(
-      "cannot be opened",
-    );
-    truncateSync(at("other.optimizer"), 1000);
-    expect(await failure("bad_model", () => engine.loadOptimizer("a", at("other.optimizer")))).toContain(
-      "other.optimizer",
-    );
-  });
-});
-
 function edit(directory: string, change: object): void {
   const file = join(directory, "config.json");
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...change }));
@@ -280,6 +159,24 @@ describe("a damaged model directory is refused, and the engine goes on", () => {
       "more layers in config.json",
       (directory) => edit(directory, { num_hidden_layers: 3 }),
       "no tensor model.layers.2",
+    ],
+    [
+      "more layers in config.json than any model has",
+      (directory) => edit(directory, { num_hidden_layers: 2 ** 24 }),
+      "num_hidden_layers is 16777216; expected a whole number from 1 to 4096",
+    ],
+    [
+      "heads in config.json that are larger than any model's",
+      (directory) => edit(directory, { head_dim: 2 ** 24 }),
+      "head_dim is 16777216; expected a whole number from 1 to 4096",
+    ],
+    [
+      "a folder in the place of its tokenizer",
+      (directory) => {
+        rmSync(join(directory, "tokenizer.json"));
+        mkdirSync(join(directory, "tokenizer.json"));
+      },
+      "tokenizer.json cannot be read",
     ],
     [
       "fewer layers in config.json",

@@ -1,0 +1,48 @@
+/**
+ * The model below an adapter, which adapter_config.json names. PEFT looks that name up in the working directory and on the
+ * hub; here a path may also be seen from the adapter's own folder, so that a run can be moved with all that is in it.
+ */
+import { existsSync } from "node:fs";
+import { isAbsolute, join, relative, resolve } from "node:path";
+import { TroupeError } from "../../errors.ts";
+import { runAround } from "../../runs/layout.ts";
+import { readObject } from "../../text/files.ts";
+
+export const adapterMarker = "adapter_config.json";
+
+/** Of an adapter alone: a folder with a whole model in it is that model. */
+export function holdsAdapter(directory: string): boolean {
+  return existsSync(join(directory, adapterMarker)) && !existsSync(join(directory, "config.json"));
+}
+
+/** The model directory below an adapter's; any other directory is its own. A base that is not there: `bad_model`. */
+export function baseOf(directory: string): string {
+  if (!holdsAdapter(directory)) return directory;
+  const name = readObject(directory, adapterMarker)["base_model_name_or_path"];
+  const places = typeof name === "string" && name !== "" ? [resolve(directory, name), resolve(name)] : [];
+  const found = places.find((place) => existsSync(join(place, "config.json")));
+  if (found !== undefined) return found;
+  const seen = "there is no model directory of this name, seen from the adapter's folder or from here";
+  throw new TroupeError(
+    "bad_model",
+    `${join(directory, adapterMarker)} names the base ${JSON.stringify(name) ?? "nowhere"}, and ${seen}. ` +
+      "Write the base's path into base_model_name_or_path.",
+  );
+}
+
+/** Where the tokenizer and the chat template of a model directory are; an adapter's may be those of its base. */
+export function textDirectory(directory: string): string {
+  return existsSync(join(directory, "tokenizer.json")) ? directory : baseOf(directory);
+}
+
+/**
+ * How an adapter in `folder` names its base: inside one run's folder by the way there, so that the run can be moved as a
+ * whole, and elsewhere by the whole path, so that the adapter alone can be.
+ */
+export function nameOfBase(folder: string, base: string): string {
+  const run = runAround(resolve(folder));
+  const inside = run === null ? ".." : relative(run, resolve(base));
+  return inside.startsWith("..") || isAbsolute(inside)
+    ? resolve(base)
+    : relative(resolve(folder), resolve(base));
+}

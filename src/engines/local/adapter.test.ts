@@ -1,0 +1,221 @@
+import { cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import {
+  adam,
+  failure,
+  makeModel,
+  someDatum,
+  temporaryFolder,
+  tensorsOf,
+  testEngine,
+  tinyPreset,
+  train,
+  valued,
+} from "./test-model.ts";
+
+const folder = temporaryFolder();
+const adapter = { rank: 3, alpha: 6, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
+const at = (...parts: string[]): string => join(folder, ...parts);
+let model = "";
+
+beforeAll(async () => {
+  model = await makeModel(folder, "model");
+});
+
+describe("an adapter", () => {
+  test("is saved in the PEFT layout and loaded again, bit for bit", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "a", model, adapter });
+    await train(engine, "a", 3);
+    await engine.save("a", at("adapter"));
+    expect(JSON.parse(readFileSync(at("adapter", "adapter_config.json"), "utf8"))).toMatchObject({
+      peft_type: "LORA",
+      r: 3,
+      lora_alpha: 6,
+      target_modules: ["o_proj", "q_proj", "up_proj"],
+      base_model_name_or_path: model,
+    });
+    const names = Object.keys(await tensorsOf(at("adapter", "adapter_model.safetensors")));
+    expect(names).toHaveLength(2 * 3 * tinyPreset.layers);
+    expect(names).toContain("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight");
+    await engine.createPolicy({ name: "b", model, adapter: { ...adapter, seed: 9 } });
+    await engine.load("b", at("adapter"));
+    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
+      (await engine.forward([someDatum("a")])).logprobs,
+    );
+  });
+
+  test.each([
+    ["another rank", { rank: 4 }, "r is 3; expected 4"],
+    ["another alpha", { alpha: 8 }, "lora_alpha is 6"],
+    ["other targets", { targetModules: ["q_proj"] }, "target_modules"],
+  ])("for %s is refused", async (_, change, fragment) => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "a", model, adapter });
+    await engine.save("a", at("refused"));
+    await engine.createPolicy({ name: "b", model, adapter: { ...adapter, ...change } });
+    expect(await failure("bad_model", () => engine.load("b", at("refused")))).toContain(fragment);
+  });
+
+  test("of a kind whose arithmetic differs is refused", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "a", model, adapter });
+    await engine.save("a", at("dora"));
+    const file = at("dora", "adapter_config.json");
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), use_dora: true }));
+    expect(await failure("bad_model", () => engine.load("a", at("dora")))).toContain("use_dora is true");
+  });
+});
+
+describe("a policy that begins from an adapter's directory", () => {
+  const peft = join("tests", "fixtures", "models", "lora");
+
+  test("goes on with it on its base, which it shares, and is saved as an adapter again", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "a", model, adapter });
+    await train(engine, "a", 3);
+    await engine.save("a", at("begun"));
+    const before = engine.memoryBytes;
+    const info = await engine.createPolicy({ name: "b", model: at("begun") });
+    expect(info).toEqual({ ...(await engine.createPolicy({ name: "fresh", model, adapter })), name: "b" });
+    expect(engine.memoryBytes - before).toBeLessThan((info.parameters - info.trainableParameters) * 4);
+    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
+      (await engine.forward([someDatum("a")])).logprobs,
+    );
+    await engine.save("b", at("again"));
+    expect(await tensorsOf(at("again", "adapter_model.safetensors"))).toEqual(
+      await tensorsOf(at("begun", "adapter_model.safetensors")),
+    );
+    expect(readFileSync(at("again", "adapter_config.json"), "utf8")).toBe(
+      readFileSync(at("begun", "adapter_config.json"), "utf8"),
+    );
+  });
+
+  test("reads what PEFT wrote, its base being named from its folder", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "a", model: peft });
+    const settings = {
+      rank: 3,
+      alpha: 12,
+      targetModules: ["q_proj", "v_proj", "o_proj", "gate_proj", "down_proj"],
+    };
+    const base = join(peft, "..", "llama-grouped-tied");
+    await engine.createPolicy({ name: "b", model: base, adapter: { ...settings, seed: 1 } });
+    const prompt = someDatum("a");
+    expect((await engine.forward([someDatum("b")])).logprobs).not.toEqual(
+      (await engine.forward([prompt])).logprobs,
+    );
+    await engine.load("b", peft);
+    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
+      (await engine.forward([prompt])).logprobs,
+    );
+  });
+
+  test("is a critic that begins with the policy's matrices, under a head of zero", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "a", model, adapter });
+    await train(engine, "a", 3);
+    await engine.save("a", at("judged"));
+    await engine.createPolicy({ name: "c", model: at("judged"), valueHead: true });
+    const matrix = "base_model.model.model.layers.1.mlp.up_proj.lora_B.weight";
+    const [own, critics] = [
+      await engine.readTensor("a", "weight", matrix),
+      await engine.readTensor("c", "weight", matrix),
+    ];
+    expect(critics).toEqual(own);
+    expect(critics.some((value) => value !== 0)).toBe(true);
+    expect((await engine.forward([valued("c")])).values).toEqual([new Float32Array(3), new Float32Array(2)]);
+    await engine.forwardBackward([valued("c")], { type: "value" });
+    await engine.optimStep("c", adam);
+    await engine.save("c", at("critic"));
+    await engine.createPolicy({ name: "d", model: at("critic"), valueHead: true });
+    expect((await engine.forward([valued("d")])).values).toEqual(
+      (await engine.forward([valued("c")])).values,
+    );
+    expect(
+      await failure("bad_model", () => engine.createPolicy({ name: "e", model: at("critic") })),
+    ).toContain("modules_to_save");
+  });
+
+  test("is found again when the run's folder has been moved, and outside a run by its whole path", async () => {
+    const run = at("run");
+    mkdirSync(join(run, "checkpoints"), { recursive: true });
+    writeFileSync(join(run, "recipe.yaml"), "");
+    cpSync(model, join(run, "models", "nano"), { recursive: true });
+    const engine = testEngine();
+    await engine.createPolicy({ name: "a", model: join(run, "models", "nano"), adapter });
+    await train(engine, "a", 1);
+    await engine.save("a", join(run, "checkpoints", "a"));
+    await engine.createPolicy({ name: "elsewhere", model, adapter });
+    await engine.save("elsewhere", join(run, "checkpoints", "elsewhere"));
+    renameSync(run, at("moved"));
+    const moved = (name: string): string => at("moved", "checkpoints", name);
+    const nameOf = (name: string): unknown =>
+      JSON.parse(readFileSync(join(moved(name), "adapter_config.json"), "utf8")).base_model_name_or_path;
+    expect(nameOf("a")).toBe(join("..", "..", "models", "nano"));
+    expect(nameOf("elsewhere")).toBe(model);
+    await engine.createPolicy({ name: "b", model: moved("a") });
+    expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
+      (await engine.forward([someDatum("a")])).logprobs,
+    );
+    await engine.createPolicy({ name: "c", model: moved("elsewhere") });
+  });
+
+  describe("is refused in one message, and nothing is left of it,", () => {
+    const spoilt: [string, Record<string, unknown>, object, string][] = [
+      [
+        "where its base is missing",
+        { base_model_name_or_path: "meta/llama" },
+        {},
+        'names the base "meta/llama", and there',
+      ],
+      ["where it names no base", { base_model_name_or_path: null }, {}, "names the base null, and there"],
+      [
+        "where its targets are a pattern",
+        { target_modules: ".*_proj" },
+        {},
+        'target_modules is ".*_proj"; expected a list',
+      ],
+      ["where a target is unknown", { target_modules: ["lm_head"] }, {}, 'target_modules is ["lm_head"]'],
+      ["where it is of another kind", { peft_type: "IA3" }, {}, 'peft_type is "IA3"'],
+      ["where its rank is none", { r: 0 }, {}, "r is 0"],
+      ["where another rank is asked for", {}, { rank: 8 }, "r is 3; expected 8, the policy's rank"],
+      ["where other targets are", {}, { targetModules: ["q_proj"] }, "target_modules is"],
+    ];
+    test.each(spoilt)("%s", async (name, settings, change, fragment) => {
+      const engine = testEngine();
+      await engine.createPolicy({ name: "a", model, adapter });
+      await engine.save("a", at(name));
+      const file = at(name, "adapter_config.json");
+      writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...settings }));
+      const options = {
+        name: "b",
+        model: at(name),
+        ...(Object.keys(change).length === 0 ? {} : { adapter: { ...adapter, ...change } }),
+      };
+      const message = await failure("bad_model", () => engine.createPolicy(options));
+      expect(message).toContain(fragment);
+      expect(message).toContain(at(name));
+      await engine.removePolicy("a");
+      await expect.poll(() => engine.memoryBytes).toBe(0);
+    });
+
+    test("where its base is of another shape", async () => {
+      const engine = testEngine();
+      await engine.createPolicy({ name: "a", model, adapter });
+      await engine.save("a", at("misfit"));
+      const wide = await makeModel(folder, "wide", { preset: { ...tinyPreset, intermediateSize: 64 } });
+      const file = at("misfit", "adapter_config.json");
+      const config = { ...JSON.parse(readFileSync(file, "utf8")), base_model_name_or_path: wide };
+      writeFileSync(file, JSON.stringify(config));
+      const message = await failure("bad_model", () =>
+        engine.createPolicy({ name: "b", model: at("misfit") }),
+      );
+      expect(message).toMatch(
+        /has the shape \[48, 3\]; expected \[64, 3\].*go on the base .*wide: is this the model/,
+      );
+      await engine.createPolicy({ name: "b", model: wide, adapter });
+    });
+  });
+});

@@ -1,0 +1,172 @@
+/**
+ * Policies on their way into the native engine's memory: whole models, and adapters, which share one base for each model
+ * directory. What cannot be made leaves nothing behind.
+ */
+import { realpath } from "node:fs/promises";
+import { TroupeError } from "../../errors.ts";
+import type { AdapterOptions, PolicyOptions } from "../engine.ts";
+import { baseOf, holdsAdapter } from "./adapter-base.ts";
+import {
+  checkAdapterConfig,
+  checkAdapterOptions,
+  initialAdapterTensor,
+  openAdapterWeights,
+  readAdapterOptions,
+} from "./adapter-directory.ts";
+import type { Jobs } from "./jobs.ts";
+import { checkMemory } from "./memory.ts";
+import { asCritic, checkHead, describeModel, modelTensors, openModelWeights } from "./model-directory.ts";
+import { parametersOf, type ModelDescription } from "./model-directory.ts";
+import type { TensorInfo } from "./native.ts";
+import type { LoadedModel, Policy } from "./policy.ts";
+import { readWeights, type Weights } from "./weights.ts";
+
+/** Its verbs are called one after the other, with nothing in between (`Jobs.exclusively`). */
+export class Loader {
+  readonly #jobs: Jobs;
+  /** Bases of adapters, by their directory's real path. */
+  readonly #bases = new Map<string, LoadedModel>();
+
+  constructor(jobs: Jobs) {
+    this.#jobs = jobs;
+  }
+
+  /** Makes the policy in the engine's memory. */
+  open(options: PolicyOptions): Promise<Policy> {
+    const isAdapter = options.adapter !== undefined || holdsAdapter(options.model);
+    return isAdapter ? this.#adapter(options) : this.#wholeModel(options);
+  }
+
+  /** Takes it out again, and its base where it was the last adapter on it. */
+  async remove({ name, adapter, model }: Policy): Promise<void> {
+    await this.#remove(name);
+    if (adapter !== undefined) await this.#releaseBase(model);
+  }
+
+  /** Replaces weights in the engine's memory by those opened. */
+  async fill(name: string, tensors: readonly TensorInfo[], weights: Weights): Promise<void> {
+    for await (const { name: tensor, values } of readWeights(weights, tensors)) {
+      await this.#write(name, tensor, values);
+    }
+  }
+
+  /** The native engine is closed, and all memory free. */
+  forget(): void {
+    this.#bases.clear();
+  }
+
+  async #wholeModel({ name, model: directory, valueHead = false }: PolicyOptions): Promise<Policy> {
+    const stored = await describeModel(directory);
+    checkHead(directory, stored, valueHead);
+    const model = await this.#loadModel(name, directory, stored, valueHead ? asCritic(stored) : stored);
+    return { name, model, critic: valueHead, tensors: model.tensors };
+  }
+
+  async #adapter(options: PolicyOptions): Promise<Policy> {
+    const { name, valueHead = false } = options;
+    const adapter = adapterOptions(options);
+    const model = await this.#base(baseOf(options.model));
+    try {
+      checkHead(model.directory, model.description, valueHead);
+      const tensors = await this.#jobs.run((native, job) =>
+        native.addAdapter(job, name, model.name, { ...adapter, valueHead }),
+      );
+      await this.#orRemove(name, () => this.#startAdapter(options, adapter, model, tensors));
+      return { name, model, adapter, critic: valueHead, tensors };
+    } catch (error) {
+      await this.#releaseBase(model);
+      throw error;
+    }
+  }
+
+  /** What the directory holds of the adapter, and the rest as in a fresh one. */
+  async #startAdapter(
+    { name, model: directory }: PolicyOptions,
+    adapter: AdapterOptions,
+    base: LoadedModel,
+    tensors: readonly TensorInfo[],
+  ): Promise<void> {
+    const stored: Weights = holdsAdapter(directory)
+      ? await openAdapterWeights(directory, base.directory, tensors, checkAdapterConfig(directory, adapter))
+      : new Map();
+    const isStored = ({ name: tensor }: TensorInfo) => stored.has(tensor);
+    await this.fill(name, tensors.filter(isStored), stored);
+    for (const tensor of tensors.filter((each) => !isStored(each))) {
+      await this.#write(name, tensor.name, await this.#startOf(base, tensor, adapter.seed));
+    }
+  }
+
+  /** A critic's adapter on a critic begins with its head. */
+  #startOf(base: LoadedModel, tensor: TensorInfo, seed: number): Promise<Float32Array> | Float32Array {
+    const head = base.tensors.find(({ name }) => tensor.name === `base_model.model.${name}`);
+    if (head === undefined) return initialAdapterTensor(tensor, seed);
+    return this.#jobs.run((native, job) => native.readTensor(job, base.name, "weight", head.name));
+  }
+
+  async #base(directory: string): Promise<LoadedModel> {
+    const place = await realpath(directory).catch(() => directory);
+    const base = this.#bases.get(place) ?? (await this.#loadBase(place, directory));
+    this.#bases.set(place, base);
+    base.users++;
+    return base;
+  }
+
+  async #releaseBase(base: LoadedModel): Promise<void> {
+    base.users--;
+    if (base.users > 0) return;
+    for (const [place, model] of this.#bases) if (model === base) this.#bases.delete(place);
+    await this.#remove(base.name);
+  }
+
+  async #loadBase(place: string, directory: string): Promise<LoadedModel> {
+    const stored = await describeModel(directory);
+    return this.#loadModel(`model ${place}`, directory, stored, stored);
+  }
+
+  /** `stored` is what the directory holds, `description` the model to make of it: another head is left at zero. */
+  async #loadModel(
+    name: string,
+    directory: string,
+    stored: ModelDescription,
+    description: ModelDescription,
+  ): Promise<LoadedModel> {
+    const { shape } = description;
+    const weights = await openModelWeights(directory, stored.shape);
+    const bytes = parametersOf(modelTensors(shape)) * Float32Array.BYTES_PER_ELEMENT;
+    checkMemory(`The weights of ${directory}`, bytes);
+    const tensors = await this.#jobs.run((native, job) => native.addModel(job, name, shape));
+    const present = tensors.filter((tensor) => weights.has(tensor.name));
+    await this.#orRemove(name, () => this.fill(name, present, weights));
+    return { name, directory, description, tensors, users: 0 };
+  }
+
+  /** Leaves no half-made policy behind. */
+  async #orRemove(name: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      await this.#remove(name).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #write(name: string, tensor: string, values: Float32Array): Promise<void> {
+    await this.#jobs.run((native, job) => native.writeTensor(job, name, "weight", tensor, values));
+  }
+
+  async #remove(name: string): Promise<void> {
+    await this.#jobs.run((native, job) => native.remove(job, name));
+  }
+}
+
+/** Those asked for, which the adapter of the directory must have, or else those of that adapter. */
+function adapterOptions({ model, adapter, valueHead = false }: PolicyOptions): AdapterOptions {
+  if (adapter !== undefined) checkAdapterOptions(adapter);
+  if (!holdsAdapter(model)) {
+    if (adapter !== undefined) return adapter;
+    throw new TroupeError("internal", `${model} holds no adapter and none was asked for`);
+  }
+  const options = adapter ?? readAdapterOptions(model);
+  checkAdapterConfig(model, options, valueHead ? undefined : false);
+  return options;
+}

@@ -1,0 +1,26 @@
+/** Whether a tokenizer can write what an environment reads and says. */
+import { TroupeError } from "../errors.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+
+/**
+ * The words that do not come back from their tokens: a word-level vocabulary lacks them, a character-level one lacks some
+ * of their letters, a lower-casing one changes them. A vocabulary with a token for every byte has none. White space does
+ * not count: many decoders put a space before a word.
+ */
+export function unknownWords(tokenizer: Tokenizer, words: readonly string[]): readonly string[] {
+  return words.filter((word) => bare(written(tokenizer, word)) !== bare(word));
+}
+
+function written(tokenizer: Tokenizer, word: string): string {
+  try {
+    return tokenizer.decode(tokenizer.encode(word));
+  } catch (error) {
+    // A tokenizer without an unknown token says so itself.
+    if (error instanceof TroupeError && error.code === "bad_model") return "";
+    throw error;
+  }
+}
+
+function bare(text: string): string {
+  return text.replaceAll(/\s/g, "");
+}

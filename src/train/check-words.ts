@@ -1,0 +1,37 @@
+/** A model must be able to read its environment and to answer it; said before anything is sampled or trained. */
+import type { Environment } from "../environments/environment.ts";
+import { TroupeError } from "../errors.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
+import { unknownWords } from "../text/unknown-words.ts";
+
+/**
+ * @param model for people: a run's policy or a directory
+ * @param vocabularySize the model's own; a tokenizer may have ids beyond it, which no word may need
+ * @param advice what to do
+ * @throws TroupeError `bad_arguments`
+ */
+export function checkWords(
+  { name, words }: Pick<Environment, "name" | "words">,
+  tokenizer: Tokenizer,
+  { model, vocabularySize, advice }: { model: string; vocabularySize?: number; advice: string },
+): void {
+  const unknown = unknownWords(tokenizer, words);
+  if (unknown.length > 0) {
+    const problem = `the tokenizer of ${model} does not know ${count(unknown, words, name)}`;
+    throw new TroupeError("bad_arguments", `${problem}. ${advice}`);
+  }
+  const limit = vocabularySize ?? Infinity;
+  const beyond = words.filter((word) => tokenizer.encode(word).some((id) => id >= limit));
+  if (beyond.length === 0) return;
+  const problem = `${model} has weights for ${limit} tokens, and its tokenizer gives larger ids to`;
+  throw new TroupeError(
+    "bad_arguments",
+    `${problem} ${count(beyond, words, name)}. The tokenizer is another model's: give the one that belongs to it.`,
+  );
+}
+
+/** `3 of the 40 words of plan-path: a5 b5 c5` */
+function count(some: readonly string[], words: readonly string[], environment: string): string {
+  const shown = some.slice(0, 6).join(" ") + (some.length > 6 ? " …" : "");
+  return `${some.length} of the ${words.length} words of ${environment}: ${shown}`;
+}
