@@ -87,10 +87,10 @@ const rewardOf = ({ reward, handOver }: RewardOptions) =>
   reward ?? (handOver === "all" ? "progress" : "action");
 
 /** α is in what the actions are paid: the reward, what `best` compares, what the threshold is for. */
-function paysActions(options: RewardOptions): boolean {
-  const { handOver, alpha, terminationThreshold } = options;
+function paysActions(chosen: RewardOptions): boolean {
+  const { handOver, alpha, terminationThreshold } = chosen;
   const isUsed = handOver === "best" || terminationThreshold !== undefined;
-  return alpha === 1 || isUsed || rewardOf(options) === "action";
+  return alpha === 1 || isUsed || rewardOf(chosen) === "action";
 }
 
 function collaboration(name: string, summary: string, baseline: Baseline, least: number): AlgorithmRow {

@@ -1,11 +1,10 @@
 /** What must hold for every row of a kind, whatever the rewards. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Action, Episode, EpisodeNode } from "../../rollout/episode.ts";
+import type { Episode } from "../../rollout/episode.ts";
 import type { CreditedAction } from "../algorithm.ts";
 import { algorithmFrom } from "../algorithms.ts";
 import { credit } from "../credit.ts";
-import { progressAlong } from "../progress.ts";
 import { action, decision, distance, episodeFrom, trajectories, type TreeSketch } from "../testing.ts";
 
 const meanBaselined = ["at-grpo", "grpo", "dr-grpo", "mas-grpo", "gspo", "rloo", "magrpo", "marloo"] as const;
@@ -253,70 +252,6 @@ describe("MAGRPO's tree by hand", () => {
     const found = byPlace(credit([episode], algorithmFrom("magrpo", weights)));
     expect(found["0 left"]).toBeCloseTo(1.2 * 0.125, 14);
     expect(found["0.0 left"]).toBeCloseTo(0.8 * 0.25, 14);
-  });
-});
-
-describe("progress by hand", () => {
-  // The score: .125 at the start, after the first turn .5 or .25, after the second as given. What actions are paid is noise.
-  const leaf = (sample: number, score: number) => ({ ...joint(1, [sample, sample], [1, 0.25]), score });
-  const branch = (sample: number, reached: number, scores: readonly [number, number]) => ({
-    ...joint(0, [sample, sample], [0.75, 1], [leaf(0, scores[0]), leaf(1, scores[1])]),
-    reached,
-  });
-  const sketch = { reached: 0.125, children: [branch(0, 0.5, [0.25, 1]), branch(1, 0.25, [0.25, 0.5])] };
-  const { episode } = episodeFrom(0, sketch);
-  const returns = (name: string, options: Readonly<Record<string, unknown>>) =>
-    Object.fromEntries(
-      credit([episode], algorithmFrom(name, options)).map((one) => [byNode(one), one.return]),
-    );
-  const byNode = ({ node, action: { role } }: CreditedAction) => `${node.id} ${role}`;
-
-  it("in a tree: what a turn changed plus the mean of what the next ones do", () => {
-    // 0: .375 + mean(−.25, .5); 1: .125 + mean(0, .25)
-    const whole = returns("mareinforce", { samples: 2 });
-    expect(whole).toMatchObject({ "0 left": 0.5, "0 right": 0.5, "1 left": 0.25, "1 right": 0.25 });
-    expect(whole).toMatchObject({ "0.0 left": -0.25, "0.1 left": 0.5, "1.0 left": 0, "1.1 left": 0.25 });
-    // 0: .375 + .5·.125; 1: .125 + .5·.125
-    const discounted = returns("mareinforce", { samples: 2, discount: 0.5 });
-    expect(discounted).toMatchObject({ "0 left": 0.4375, "1 left": 0.1875, "0.0 left": -0.25 });
-  });
-
-  it("where one joint action goes on, its own change, if asked for: the actions' rewards are compared otherwise", () => {
-    const kept = returns("mareinforce", { samples: 2, handOver: "best", reward: "progress" });
-    expect(kept).toMatchObject({ "0 left": 0.375, "1 left": 0.125, "0.1 right": 0.5 });
-    expect(returns("mareinforce", { samples: 2, handOver: "best" })).toMatchObject({ "0 left": 0.875 });
-  });
-});
-
-describe("progress by hand on a line", () => {
-  // scout, planner, scout, planner: 0 → 0 → .75 → .75 → .25
-  const one = (role: string, turn: number, phase: number) => ({
-    ...{ role, turn, phase, sample: 0, frozen: false, team: 1, local: 0.5, logprobs: [-1], values: [0] },
-  });
-  const last = { actions: [one("planner", 1, 1)], children: [], kept: true, score: 0.25 };
-  const third = { actions: [one("scout", 1, 0)], children: [last], kept: true, reached: 0.75 };
-  const second = { actions: [one("planner", 0, 1)], children: [third], kept: true, reached: 0.75 };
-  const top = { actions: [one("scout", 0, 0)], children: [second], kept: true };
-  const { episode, values } = episodeFrom(0, { children: [top] });
-
-  it.each([
-    ["ppo", { reward: "progress" }, [0.75, 0.75, -0.5, -0.5]],
-    ["iac", {}, [0.75, 0.75, -0.5, -0.5]],
-    ["maac", {}, [0, 0.75, 0, -0.5]],
-    ["reinforce", { reward: "progress" }, [0.25, 0.25, -0.5, -0.5]],
-    ["reinforce", { reward: "progress", discount: 0.5 }, [0.5, 0.5, -0.5, -0.5]],
-    ["mas-grpo", { reward: "progress" }, [0.25, 0.25, 0.25, 0.25]],
-    ["mas-grpo", { reward: "progress", discount: 0.5 }, [0.5, 0.5, 0.5, 0.5]],
-  ])("%s %j", (name, options, expected) => {
-    const given = (action: Action) => Float32Array.from(values.get(action) ?? []);
-    const credited = credit([episode], algorithmFrom(name, { ...options }), { values: given });
-    expect(credited.map((found) => found.return)).toEqual(expected);
-  });
-
-  it("needs the score of every node", () => {
-    const { score: _, ...node } = episode.root;
-    const bare = { ...episode.root.children[0], parent: node } as EpisodeNode;
-    expect(() => progressAlong([bare], 1)).toThrow("progress needs the score of every node");
   });
 });
 

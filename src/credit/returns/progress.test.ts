@@ -1,0 +1,81 @@
+/** Returns made of the change of the score, by hand. */
+import { describe, expect, it } from "vitest";
+import type { Action, EpisodeNode } from "../../rollout/episode.ts";
+import type { CreditedAction } from "../algorithm.ts";
+import { algorithmFrom } from "../algorithms.ts";
+import { credit } from "../credit.ts";
+import { progressAlong } from "../progress.ts";
+import { episodeFrom, type TreeSketch } from "../testing.ts";
+
+const did = (role: string, turn: number, phase = 0, sample = 0) => {
+  return { role, turn, phase, sample, frozen: false, team: 1 - sample / 4, local: 0.5, logprobs: [-1] };
+};
+
+/** Two roles at once; what they are paid is noise. */
+const both = (turn: number, sample: number) => [did("left", turn, 0, sample), did("right", turn, 0, sample)];
+
+const leaf = (sample: number, score: number): TreeSketch => {
+  return { actions: both(1, sample), children: [], kept: true, score };
+};
+
+const branch = (sample: number, reached: number, [left, right]: readonly [number, number]): TreeSketch => {
+  return { actions: both(0, sample), children: [leaf(0, left), leaf(1, right)], kept: true, reached };
+};
+
+const byNode = ({ node, action: { role } }: CreditedAction) => `${node.id} ${role}`;
+
+const zeros = ({ tokens }: Action): Float32Array => new Float32Array(tokens.length);
+
+describe("progress by hand", () => {
+  // The score: .125 at the start, after the first turn .5 or .25, after the second as given.
+  const sketch = { reached: 0.125, children: [branch(0, 0.5, [0.25, 1]), branch(1, 0.25, [0.25, 0.5])] };
+  const { episode } = episodeFrom(0, sketch);
+  const returns = (name: string, options: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(
+      credit([episode], algorithmFrom(name, options)).map((one) => [byNode(one), one.return]),
+    );
+
+  it("in a tree: what a turn changed plus the mean of what the next ones do", () => {
+    // 0: .375 + mean(−.25, .5); 1: .125 + mean(0, .25)
+    const whole = returns("mareinforce", { samples: 2 });
+    expect(whole).toMatchObject({ "0 left": 0.5, "0 right": 0.5, "1 left": 0.25, "1 right": 0.25 });
+    expect(whole).toMatchObject({ "0.0 left": -0.25, "0.1 left": 0.5, "1.0 left": 0, "1.1 left": 0.25 });
+    // 0: .375 + .5·.125; 1: .125 + .5·.125
+    const discounted = returns("mareinforce", { samples: 2, discount: 0.5 });
+    expect(discounted).toMatchObject({ "0 left": 0.4375, "1 left": 0.1875, "0.0 left": -0.25 });
+  });
+
+  it("where one joint action goes on, its own change, if asked for: the actions' rewards are compared otherwise", () => {
+    const kept = returns("mareinforce", { samples: 2, handOver: "best", reward: "progress" });
+    expect(kept).toMatchObject({ "0 left": 0.375, "1 left": 0.125, "0.1 right": 0.5 });
+    expect(returns("mareinforce", { samples: 2, handOver: "best" })).toMatchObject({ "0 left": 1.5 });
+  });
+});
+
+describe("progress by hand on a line", () => {
+  // scout, planner, scout, planner: 0 → 0 → .75 → .75 → .25
+  const last = { actions: [did("planner", 1, 1)], children: [], kept: true, score: 0.25 };
+  const third = { actions: [did("scout", 1, 0)], children: [last], kept: true, reached: 0.75 };
+  const second = { actions: [did("planner", 0, 1)], children: [third], kept: true, reached: 0.75 };
+  const top = { actions: [did("scout", 0, 0)], children: [second], kept: true };
+  const { episode } = episodeFrom(0, { children: [top] });
+
+  it.each([
+    ["ppo", { reward: "progress" }, [0.75, 0.75, -0.5, -0.5]],
+    ["iac", {}, [0.75, 0.75, -0.5, -0.5]],
+    ["maac", {}, [0, 0.75, 0, -0.5]],
+    ["reinforce", { reward: "progress" }, [0.25, 0.25, -0.5, -0.5]],
+    ["reinforce", { reward: "progress", discount: 0.5 }, [0.5, 0.5, -0.5, -0.5]],
+    ["mas-grpo", { reward: "progress" }, [0.25, 0.25, 0.25, 0.25]],
+    ["mas-grpo", { reward: "progress", discount: 0.5 }, [0.5, 0.5, 0.5, 0.5]],
+  ])("%s %j", (name, options, expected) => {
+    const credited = credit([episode], algorithmFrom(name, { ...options }), { values: zeros });
+    expect(credited.map((found) => found.return)).toEqual(expected);
+  });
+
+  it("needs the score of every node", () => {
+    const { score: _, ...node } = episode.root;
+    const bare = { ...episode.root.children[0], parent: node } as EpisodeNode;
+    expect(() => progressAlong([bare], 1)).toThrow("progress needs the score of every node");
+  });
+});
