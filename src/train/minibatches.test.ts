@@ -56,7 +56,7 @@ function tree(turn = 0): TreeSketch["children"] {
 }
 
 test("a tree stays whole, so that its turns weigh the same in every minibatch", () => {
-  const magrpo = algorithmFrom("magrpo", { samples: 2, handOver: "all" });
+  const magrpo = algorithmFrom("magrpo", { samples: 2, handOver: "all", reward: "action" });
   const episodes = Array.from({ length: 6 }, (_, task) => episodeFrom(task, { children: tree() }).episode);
   const credited = credit(episodes, magrpo);
   const turnOf = new Map(credited.map((one) => [one.action.tokens, one.action.turn]));
