@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { SampledSequence, SampleRequest } from "../engine.ts";
+import type { SampledSequence } from "../engine.ts";
 import { LocalEngine } from "./local-engine.ts";
 import { startNativeEngine } from "./native.ts";
-import { failure, ids, makeModel, someDatum, temporaryFolder, testEngine } from "./test-model.ts";
+import { failure, ids, makeModel, request, someDatum, temporaryFolder, testEngine } from "./test-model.ts";
 
 const folder = temporaryFolder();
 const engine = testEngine();
@@ -13,16 +13,6 @@ let model = "";
 beforeAll(async () => {
   model = await makeModel(folder, "model");
   await engine.createPolicy({ name: "p", model });
-});
-
-const request = (more: Partial<SampleRequest> = {}): SampleRequest => ({
-  policy: "p",
-  prompt: ids(4, 6, 7, 8),
-  count: 1,
-  maxTokens: 12,
-  temperature: 1,
-  seed: 5,
-  ...more,
 });
 
 function sample(more: object): () => Promise<SampledSequence[]> {

@@ -1,21 +1,11 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { SampledSequence, SampleRequest } from "../engine.ts";
-import { ids, makeModel, temporaryFolder, testEngine, vocabularySize, words } from "./test-model.ts";
+import { ids, makeModel, request, temporaryFolder, testEngine, vocabularySize, words } from "./test-model.ts";
 
 const engine = testEngine();
 
 beforeAll(async () => {
   await engine.createPolicy({ name: "p", model: await makeModel(temporaryFolder(), "model") });
-});
-
-const request = (more: Partial<SampleRequest> = {}): SampleRequest => ({
-  policy: "p",
-  prompt: ids(4, 6, 7, 8),
-  count: 1,
-  maxTokens: 12,
-  temperature: 1,
-  seed: 5,
-  ...more,
 });
 
 function sum(values: Iterable<number> | undefined): number {

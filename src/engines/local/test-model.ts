@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect } from "vitest";
 import { TroupeError, type ErrorCode } from "../../errors.ts";
 import { writeWordTokenizer } from "../../text/word-tokenizer.ts";
-import type { AdamOptions, Continuation, Datum, PolicyName } from "../engine.ts";
+import type { AdamOptions, Continuation, Datum, PolicyName, SampleRequest } from "../engine.ts";
 import { initModel } from "./init.ts";
 import { LocalEngine, type LocalEngineOptions } from "./local-engine.ts";
 import { presets, type Preset } from "./presets.ts";
@@ -72,6 +72,19 @@ export const adam: AdamOptions = {
 
 export function ids(...tokens: number[]): Int32Array {
   return Int32Array.from(tokens);
+}
+
+/** One short sequence of the policy `p`. */
+export function request(more: Partial<SampleRequest> = {}): SampleRequest {
+  return {
+    policy: "p",
+    prompt: ids(4, 6, 7, 8),
+    count: 1,
+    maxTokens: 12,
+    temperature: 1,
+    seed: 5,
+    ...more,
+  };
 }
 
 /** Two continuations of one prompt, for any loss. */
