@@ -267,6 +267,23 @@ const faults: Fault[] = [
     says: /writes 2 words for guesser, its maxTokens is 1/,
     fault: (good) => ({ solve: (state, seat) => `low ${good.solve?.(state, seat)}` }),
   },
+  {
+    check: "rewards that may be added up pay for solving",
+    says: /`summable` names walker; there is guesser, referee/,
+    fault: () => ({ summable: ["walker"] }),
+  },
+  {
+    check: "rewards that may be added up pay for solving",
+    says: /guesser earns \d.* in all without solving, the solver 2: /,
+    fault: () => ({ summable: ["guesser"] }),
+  },
+  {
+    check: "rewards that may be added up pay for solving",
+    says: /guesser earns 0\.02 for every round of \["/,
+    fault: rewarding((reward) => ({ ...reward, local: 0.01, parts: { right: 0.01 } }), {
+      summable: ["guesser"],
+    }),
+  },
   ...demonstrationFaults(),
 ];
 
@@ -340,7 +357,7 @@ describe("a fault is found", () => {
   it("by every check of the kit", () => {
     const withAll = {
       ...guessNumber,
-      create: () => ({ ...guessNumber.create({}), demonstrations: () => [] }),
+      create: () => ({ ...guessNumber.create({}), demonstrations: () => [], summable: ["guesser"] }),
     };
     const names = conformanceChecks(withAll).map(({ name }) => name);
     expect(new Set(faults.map(({ check }) => check))).toEqual(new Set(names));

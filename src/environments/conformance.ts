@@ -14,6 +14,7 @@ import type { Setting } from "./conformance/play.ts";
 import { rewardsEachSeat, sumOfParts, withinBounds } from "./conformance/rewards.ts";
 import { solverIsBest, solverSolves, solverWords } from "./conformance/solver.ts";
 import { drawn, neverChanged, sameEpisode, staysOver, surviveJson } from "./conformance/states.ts";
+import { sumsPayForSolving } from "./conformance/sums.ts";
 import { demonstrated, describedSeats, disjointSplits, observationWords } from "./conformance/tasks.ts";
 import type { EnvironmentDefinition } from "./environment.ts";
 
@@ -37,7 +38,7 @@ export interface ConformanceCheck {
   readonly run: () => void;
 }
 
-/** The checks for a definition; those of a solver and of demonstrations only where the environment has them. */
+/** The checks for a definition; those of a solver, of sums and of demonstrations only where the environment has them. */
 export function conformanceChecks<Options>(
   definition: EnvironmentDefinition<Options>,
   given: ConformanceOptions = {},
@@ -54,6 +55,7 @@ export function conformanceChecks<Options>(
   const checks = {
     ...always,
     ...(environment.solve === undefined ? {} : withSolver),
+    ...(environment.solve === undefined || !environment.summable?.length ? {} : withSums),
     ...(environment.demonstrations === undefined ? {} : withDemonstrations),
   };
   return Object.entries(checks).map(([name, check]) => ({ name, run: () => check(setting) }));
@@ -82,6 +84,10 @@ const withSolver: Record<string, Check> = {
   "the solver ends every episode with success in time": solverSolves,
   "no action earns more than the solver's": solverIsBest,
   "the solver keeps to the environment's words and lengths": solverWords,
+};
+
+const withSums: Record<string, Check> = {
+  "rewards that may be added up pay for solving": sumsPayForSolving,
 };
 
 const withDemonstrations: Record<string, Check> = {

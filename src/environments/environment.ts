@@ -59,6 +59,13 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
    * tokenizer of `troupe init`. Seats' prompts are written for pretrained models and are not included.
    */
   readonly words: readonly string[];
+  /**
+   * The seats whose rewards may be added up over the turns of an episode: without success such a seat earns less in all than
+   * where the solver plays, however it plays, and nothing for going the same round again. To solve in several turns may
+   * pay more than to solve at once. Absent: of no seat; then rewards are for comparing the actions of one state, and
+   * training by their sum is warned of.
+   */
+  readonly summable?: readonly string[];
   /** Draws a task. Train and held-out tasks come from disjoint key spaces; see `split`. */
   task(split: Split, key: Key): Task;
   start(task: Task): State;
@@ -84,6 +91,8 @@ export interface SeatDescription {
   readonly prompt: string;
   /** Tokens a well-formed action may need at most, for word-level vocabularies; a recipe's default. */
   readonly maxTokens: number;
+  /** Why no other seat may be taken where this one is: "its route moves the agent (`scoutWalks: true`)". Absent: any may. */
+  readonly alone?: string;
 }
 
 /** `train` and `heldOut` never share a task (not only never a seed). */

@@ -21,6 +21,8 @@ export function createBlocksworld(options: BlocksworldOptions): Environment<Bloc
     name: blocksworld.name,
     seats: seatDescriptions(options),
     words: notationWords(options.blocks),
+    // Coming nearer is paid again after every step back, and so is form.
+    summable: [],
     task: (split, key) => drawTask(options, split, key),
     start: startState,
     observe: (state, seat) => writeObservation(seatOf(blocksworld.name, seat), state),

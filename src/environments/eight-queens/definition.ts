@@ -23,6 +23,8 @@ export function createEightQueens(options: QueensOptions): Environment<QueensTas
     name: eightQueens.name,
     seats: seatDescriptions(options),
     words: notationWords(size),
+    // A proposer is paid for the same proposal again until somebody follows it.
+    summable: ["planner"],
     task: (split, key) => drawTask(options, split, key),
     start: (task) => startState(queensRules, task),
     observe: ({ task: { given }, grid, refused, proposed }, seat) =>

@@ -31,6 +31,8 @@ export function createPlanPath(options: PathOptions): Environment<PathTask, Path
     name: planPath.name,
     seats: seatDescriptions(options),
     words: notationWords(notation, options.size),
+    // Coming nearer is paid again after every step back, and so is form.
+    summable: [],
     task: (split, key) => drawTask(options, split, key),
     start: startState,
     observe: (state, seat) => writeObservation(notation, known(seat), state),

@@ -21,6 +21,8 @@ export function createSokoban(options: SokobanOptions): Environment<SokobanTask,
     name: sokoban.name,
     seats: seatDescriptions(options),
     words: notationWords(options, options.size),
+    // Coming nearer is paid again after every step back, and so is form.
+    summable: [],
     task: (split, key) => drawTask(options, split, key),
     start: startState,
     observe: (state, seat) => writeObservation(options, seatOf(sokoban.name, seat), state),

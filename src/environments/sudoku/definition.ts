@@ -25,6 +25,8 @@ export function createSudoku(options: SudokuOptions): Environment<SudokuTask, Su
     name: sudoku.name,
     seats: seatDescriptions(options),
     words: notationWords(size),
+    // A proposer is paid for the same proposal again until somebody follows it.
+    summable: ["planner"],
     task: (split, key) => drawTask(puzzles, split, key),
     start: (task) => startState(sudokuRules, task),
     observe: ({ task, grid, refused, proposed }, seat) =>

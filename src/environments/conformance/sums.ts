@@ -1,0 +1,181 @@
+/**
+ * Searches for what makes the rewards of actions unfit to be added up over the turns of an episode: play that never solves
+ * and is paid more in all than the solver, and rounds that pay each time they are gone.
+ *
+ * What is tried in a state is made of what the solver writes there and elsewhere, whole or broken off, and of random words;
+ * a seat takes the best paid of it, or any. What such play does not find is not found.
+ */
+import { drawInt, generatorOf, keyAt, type Generator } from "../../random.ts";
+import type { Json } from "../environment.ts";
+import {
+  checkKey,
+  demand,
+  play,
+  randomWords,
+  type Played,
+  type Setting,
+  show,
+  solverPlay,
+  taskOf,
+} from "./play.ts";
+import { total } from "./total.ts";
+
+/** Of an episode of the search: long enough to go away and come back more than once. */
+export const searchedTurns = 8;
+const searchedTasks = 20;
+const triesPerTask = 4;
+/** Rounding of sums of a few doubles. */
+const tolerance = 1e-9;
+
+/** Play that does not solve, and what a seat earned by it in all. */
+export interface Unsolved {
+  readonly task: Json;
+  readonly earned: number;
+  /** What the seat earns on the task where the solver plays. */
+  readonly solver: number;
+  /** What the seat wrote. */
+  readonly actions: readonly string[];
+}
+
+/** For each seat of `summable` that plays. @throws Error with the play that shows what is wrong. */
+export function sumsPayForSolving(setting: Setting): void {
+  const { summable = [], seats: known } = setting.environment;
+  for (const seat of summable) {
+    demand(seat in known, () => `\`summable\` names ${seat}; there is ${Object.keys(known).join(", ")}`);
+    if (!setting.seats.includes(seat)) continue;
+    for (const { task, earned, solver, actions } of unsolvedPlays(setting, seat)) {
+      demand(
+        earned < solver - tolerance,
+        () =>
+          `${seat} earns ${earned} in all without solving, the solver ${solver}: ${show(actions)} on ${show(task)}`,
+      );
+    }
+    for (const { round, earned } of roundsPlayed(setting, seat)) {
+      demand(earned <= tolerance, () => `${seat} earns ${earned} for every round of ${show(round)}`);
+    }
+  }
+}
+
+/** The best of what a search found on each of some tasks: episodes that do not succeed. */
+export function unsolvedPlays(setting: Setting, seat: string): Unsolved[] {
+  const texts = solverTexts(setting);
+  return Array.from({ length: searchedTasks }, (_, index) => {
+    const generator = generatorOf(keyAt(checkKey(setting, "sums"), seat, index));
+    const task = taskOf(setting, index);
+    const tries = Array.from({ length: triesPerTask }, () => search(setting, seat, task, texts, generator));
+    const best = tries.reduce((most, tried) => (tried.earned > most.earned ? tried : most));
+    return { task, ...best, solver: earnedBy(seat, play(setting, task, { act: solverPlay(setting) })) };
+  });
+}
+
+function earnedBy(seat: string, { moves }: Played): number {
+  return moves.reduce((sum, { result }) => sum + total(result.rewards[seat]), 0);
+}
+
+type Texts = ReadonlyMap<string, readonly string[]>;
+
+/** What the solver writes in each seat when other tasks begin. */
+function solverTexts(setting: Setting): Texts {
+  const { environment, seats } = setting;
+  const starts = Array.from({ length: searchedTasks }, (_, index) =>
+    environment.start(taskOf(setting, index)),
+  );
+  return new Map(seats.map((seat) => [seat, starts.map((state) => environment.solve?.(state, seat) ?? "")]));
+}
+
+/** One episode in which the seat is after what it is paid at once, half of the time, and nobody solves. */
+function search(
+  { environment, seats }: Setting,
+  seeker: string,
+  task: Json,
+  texts: Texts,
+  generator: Generator,
+): Pick<Unsolved, "earned" | "actions"> {
+  const actions: string[] = [];
+  let [state, earned] = [environment.start(task), 0];
+  for (let turn = 0; turn < searchedTurns; turn++) {
+    for (const seat of seats) {
+      const open = candidates({ environment }, state, seat, texts, generator)
+        .map((text) => ({ text, ...environment.step(state, { [seat]: text }) }))
+        .filter(({ done }) => !done);
+      const isGreedy = seat === seeker && drawInt(generator, 2) === 0;
+      const paid = (one: (typeof open)[number]): number => total(one.rewards[seat]);
+      const taken = isGreedy
+        ? open.toSorted((one, other) => paid(other) - paid(one))[0]
+        : open[drawInt(generator, Math.max(1, open.length))];
+      if (taken === undefined) return { earned, actions };
+      state = taken.state;
+      if (seat !== seeker) continue;
+      earned += paid(taken);
+      actions.push(taken.text);
+    }
+    state = environment.endTurn?.(state) ?? state;
+  }
+  return { earned, actions };
+}
+
+/** What may be written in a state: nothing, the solution, beginnings of it and of others, words. */
+function candidates(
+  { environment }: Pick<Setting, "environment">,
+  state: Json,
+  seat: string,
+  texts: Texts,
+  generator: Generator,
+): string[] {
+  const solution = environment.solve?.(state, seat) ?? "";
+  const others = texts.get(seat) ?? [];
+  const elsewhere = (): string => others[drawInt(generator, Math.max(1, others.length))] ?? "";
+  return [
+    "",
+    solution,
+    ...Array.from({ length: 3 }, () => beginning(solution, generator)),
+    ...Array.from({ length: 4 }, () => beginning(elsewhere(), generator)),
+    randomWords(generator, environment.words),
+  ];
+}
+
+function beginning(text: string, generator: Generator): string {
+  const words = text.split(" ");
+  return words.slice(0, 1 + drawInt(generator, words.length)).join(" ");
+}
+
+/**
+ * Two actions of the seat again and again: what the third time pays, where it leaves what a person sees as the second did.
+ * What pays then pays for ever.
+ */
+function* roundsPlayed(
+  setting: Setting,
+  seat: string,
+): Iterable<{ readonly round: readonly string[]; readonly earned: number }> {
+  const { environment } = setting;
+  const texts = solverTexts(setting);
+  const generator = generatorOf(keyAt(checkKey(setting, "rounds"), seat));
+  for (let index = 0; index < 10 * searchedTasks; index++) {
+    const start = environment.start(taskOf(setting, index % searchedTasks));
+    const written = candidates(setting, start, seat, texts, generator);
+    const round = [0, 1].map(() => written[drawInt(generator, written.length)] ?? "");
+    const once = goRound(setting, start, seat, round);
+    const twice = once && goRound(setting, once.state, seat, round);
+    const thrice = twice && goRound(setting, twice.state, seat, round);
+    if (!twice || !thrice) continue;
+    const isClosed = environment.render(twice.state) === environment.render(thrice.state);
+    if (isClosed) yield { round, earned: thrice.earned };
+  }
+}
+
+/** Undefined: the episode is over. */
+function goRound(
+  { environment }: Setting,
+  from: Json,
+  seat: string,
+  round: readonly string[],
+): { readonly state: Json; readonly earned: number } | undefined {
+  let [state, earned] = [from, 0];
+  for (const text of round) {
+    const result = environment.step(state, { [seat]: text });
+    if (result.done) return undefined;
+    earned += total(result.rewards[seat]);
+    state = environment.endTurn?.(result.state) ?? result.state;
+  }
+  return { state, earned };
+}
