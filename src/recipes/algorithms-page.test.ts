@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { algorithms } from "../credit/algorithms.ts";
+import { resolveRecipe } from "./resolve.ts";
+import { shippedRecipes } from "./shipped.ts";
+
+const page = readFileSync(new URL("../../docs/algorithms.md", import.meta.url), "utf8");
+const recipes = shippedRecipes();
+const ofFolder = Object.keys(recipes).filter((name) => name.startsWith("algorithms/"));
+
+describe("docs/algorithms.md", () => {
+  const lines = (page.match(/^algorithm: .*$/gm) ?? []).map((line) => [line] as const);
+
+  it.each(lines)("%s works over the recipe of its row", (line) => {
+    const { algorithm } = parse(line) as { algorithm: { name: string } };
+    const file = recipes[`algorithms/${algorithm.name}`] ?? "";
+    const { recipe } = resolveRecipe(file, [`algorithm=${JSON.stringify(algorithm)}`]);
+    expect(recipe.algorithm).toMatchObject(algorithm);
+  });
+
+  it("links every recipe of the folder, each by its name, and uses the link", () => {
+    const links = page.matchAll(/^\[`([\w-]+)`\]: (?:\.\.\/)?(\S+)\.yaml$/gm);
+    const linked = Object.fromEntries([...links].map(([, label = "", path = ""]) => [label, path]));
+    const expected = ofFolder.map((name) => [basename(name), `recipes/${name}`]);
+    expect(linked).toEqual(Object.fromEntries(expected));
+    const unused = Object.keys(linked).filter((label) => !new RegExp(`\\[\`${label}\`\\](?!:)`).test(page));
+    expect(unused).toEqual([]);
+  });
+});
+
+describe("recipes/algorithms", () => {
+  it.each(Object.keys(algorithms))("%s trains the row that it is named after", (name) => {
+    const { recipe } = resolveRecipe(recipes[`algorithms/${name}`] ?? "");
+    expect(recipe.algorithm.name).toBe(name);
+  });
+});
