@@ -6,6 +6,7 @@ import { algorithmMistakes, type TeamShape } from "./mistakes.ts";
 
 const oneByOne: TeamShape = { phases: [["scout"], ["planner"]], turns: 2, maxTokens: [16, 24] };
 const atOnce: TeamShape = { ...oneByOne, phases: [["scout", "planner"]] };
+const alone: TeamShape = { ...oneByOne, phases: [["planner"]] };
 
 const mistakes = (name: string, options: object, team = oneByOne, engine?: EngineCapabilities): string[] =>
   algorithmMistakes(algorithmFrom(name, { ...options }), team, engine).map(
@@ -21,6 +22,10 @@ describe("algorithmMistakes", () => {
     ["reinforce", { samples: 1, baseline: "batch" }, oneByOne],
     ["ppo", { samples: 1 }, oneByOne],
     ["magrpo", { handOver: "best" }, { ...oneByOne, turns: 50 }],
+    ["maac", {}, atOnce],
+    ["maac", {}, oneByOne],
+    ["iac", {}, alone],
+    ["ppo", { critic: "central" }, oneByOne],
     ["grpo", { overlong: { length: 20, buffer: 4 } }, oneByOne],
   ] as const)("accepts %s %j", (name, options, team) => {
     expect(mistakes(name, options, team)).toEqual([]);
@@ -32,6 +37,12 @@ describe("algorithmMistakes", () => {
       { samples: 2, joint: "cross" },
       oneByOne,
       "algorithm.joint: cross mode pairs the samples of roles that act at once, and no phase has two roles; use `joint: aligned`, which is the same for one role, or put the roles into one phase",
+    ],
+    [
+      "maac",
+      {},
+      alone,
+      "algorithm.name: the critic of maac is for the prompts of several roles, and the team has one role; use `iac`, whose critic sees the role's prompt",
     ],
     [
       "magrpo",
@@ -92,10 +103,10 @@ describe("algorithmMistakes", () => {
   });
 
   it("refuses a group of one where the group is the baseline", () => {
-    const alone = {
+    const single = {
       ...algorithmFrom("at-grpo"),
       sampling: { branch: { root: 1, inner: 1 }, keep: "best" },
     } as const;
-    expect(algorithmMistakes(alone, oneByOne)[0]?.fix).toBe("sample at least 2 actions per group");
+    expect(algorithmMistakes(single, oneByOne)[0]?.fix).toBe("sample at least 2 actions per group");
   });
 });

@@ -30,6 +30,7 @@ export function algorithmMistakes(
     ...groupMistakes(algorithm),
     ...dropMistakes(algorithm),
     ...crossMistakes(algorithm, team),
+    ...criticMistakes(algorithm, team),
     ...treeMistakes(algorithm, team),
     ...turnMistakes(algorithm, team),
     ...lengthMistakes(algorithm, team),
@@ -59,6 +60,13 @@ function crossMistakes({ sampling }: Algorithm, team: TeamShape): readonly Algor
   const problem = "cross mode pairs the samples of roles that act at once, and no phase has two roles";
   const fix = "use `joint: aligned`, which is the same for one role, or put the roles into one phase";
   return [{ path: ["algorithm", "joint"], problem, fix }];
+}
+
+/** A critic of the team's prompts, where the row has no other; `critic: central` is an option, see `idleOptions`. */
+function criticMistakes({ name, critic }: Algorithm, { phases }: TeamShape): readonly AlgorithmMistake[] {
+  if (critic?.scope !== "central" || critic.at !== "prompt" || phases.flat().length > 1) return [];
+  const problem = `the critic of ${name} is for the prompts of several roles, and the team has one role`;
+  return [{ path: ["algorithm", "name"], problem, fix: "use `iac`, whose critic sees the role's prompt" }];
 }
 
 function treeMistakes({ sampling }: Algorithm, team: TeamShape): readonly AlgorithmMistake[] {

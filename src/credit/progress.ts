@@ -1,8 +1,8 @@
 /**
  * What really changed: the outcome's score after a joint action minus that before it. The differences add up to the last
- * score minus the first, whatever the way, so that no detour, repetition or cycle earns anything: the score is the
- * potential of Ng, Harada and Russell 1999, with their γ = 1, and no other reward stands beside it. It is one number for the
- * team, as the joint reward of a Dec-POMDP is.
+ * score minus the first, whatever the way, so that no detour, repetition or cycle earns anything. Ours: the score is the
+ * potential Φ of F = γΦ(s′) − Φ(s) (Ng, Harada and Russell 1999) with γ = 1. Deviation: theirs is added to another reward, ours
+ * stands alone. It is one number for the team, as the joint reward of a Dec-POMDP is.
  */
 import { TroupeError } from "../errors.ts";
 import type { EpisodeNode } from "../rollout/episode.ts";

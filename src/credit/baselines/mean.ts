@@ -1,4 +1,7 @@
-/** b = mean of the group (GRPO, arXiv 2402.03300, eq. 3). Equal returns give exactly their value, without rounding. */
+/**
+ * b = mean of the group (GRPO, arXiv 2402.03300, sec. 4.1.2; MAGRPO, arXiv 2508.04652, algorithm 1). Equal returns give
+ * exactly their value, without rounding.
+ */
 export function meanBaseline(returns: readonly number[]): readonly number[] {
   const first = returns[0] ?? 0;
   const isFlat = returns.every((value) => value === first);

@@ -64,7 +64,11 @@ export function criticData(
   );
 }
 
-/** ½·max((v − target)², (clip(v, old ± clip) − target)²), summed; the mean is in the data's weights. */
+/**
+ * ½·max((v − target)², (clip(v, old ± clip) − target)²), summed; the mean is in the data's weights. PPO, arXiv 1707.06347,
+ * eq. 9, has the square alone; ½ and the clip are those of its code (OpenAI Baselines, ppo2/model.py). Deviation: no c₁ joins
+ * it to the policy's loss, since a critic is a model of its own.
+ */
 export function criticLoss({ clip }: CriticTerm): Loss {
   return clip === null ? { type: "value" } : { type: "value", clip };
 }
@@ -90,7 +94,10 @@ function datum(
   };
 }
 
-/** role: the role's prompt. central: the prompts of all roles of the phase, one after the other, in the phase's order. */
+/**
+ * role: the role's prompt. central: those of all roles of the phase, one after the other, in the phase's order (CoLLM-CC, arXiv
+ * 2601.21972: the joint history). Deviation: CoMLRL marks whose prompt is whose with a line of text.
+ */
 function criticPrompt({ node, action }: PlacedAction, { scope }: CriticTerm): Int32Array {
   if (scope === "role") return action.prompt;
   return Int32Array.from(node.actions.flatMap(({ prompt }) => [...prompt]));

@@ -2,7 +2,10 @@ import type { Episode } from "../../rollout/episode.ts";
 import type { Grouping } from "../algorithm.ts";
 import { lineEnd } from "../lines.ts";
 
-/** The whole trajectories of one task, of all roles and turns together; each trajectory counts once (GRPO, MAS-GRPO). */
+/**
+ * g = task: its whole trajectories, all roles and turns together (GRPO, arXiv 2402.03300, sec. 4.1.2: the outputs of one
+ * question). Deviation: an output is one action there; here a trajectory is several, and counts once.
+ */
 export const taskGrouping: Grouping = {
   key: ({ episode }) => episodeKey(episode),
   unit: (placed) => lineEnd(placed)?.node.id ?? placed.node.id,

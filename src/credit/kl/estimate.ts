@@ -4,7 +4,8 @@ import type { KlEstimator } from "../../engines/engine.ts";
 const bound = 10;
 
 /**
- * One token's estimate of KL(policy ‖ reference), d = log π − log π_ref (Schulman, joschu.net/blog/kl-approx.html):
+ * One token's estimate of KL(policy ‖ reference), d = log π − log π_ref (Schulman 2020, joschu.net/blog/kl-approx.html, whose
+ * formulas have no numbers; k3: GRPO, arXiv 2402.03300, eq. 4):
  * k1 = d, unbiased, may be negative; k2 = d²/2, biased, low variance; k3 = e^(−d) − 1 + d, unbiased, never negative.
  * Deviation: d is clamped to ±10 in k3 only, as in the engine's loss; MARTI clamps all three estimates.
  */

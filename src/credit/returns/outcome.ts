@@ -5,7 +5,8 @@ import { actionsTo, lineEnd } from "../lines.ts";
 
 /**
  * R = the outcome's score at the end of the trajectory the action is part of, plus the penalties of all actions on it;
- * the same for all its actions (GRPO). A team shares what one of its roles pays for length or KL.
+ * the same for all its actions (GRPO, arXiv 2402.03300, sec. 4.1.2, where an output is one action). Deviation: it is the team's,
+ * which shares what one of its roles pays for length or KL; PettingLLMs keeps the actions of the last turn only.
  */
 export const outcomeReturn: Return = (placed, rewards) => {
   const { node, outcome } = endOf(placed);

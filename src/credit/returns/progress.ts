@@ -1,4 +1,7 @@
-/** Returns made of the change of the episode's score (`progressAlong`) in place of what the actions were paid. */
+/**
+ * Returns made of the change of the episode's score (`progressAlong`) in place of what the actions were paid. Ours, after the
+ * potentials of Ng, Harada and Russell 1999; no published system that we follow has them.
+ */
 import type { EpisodeNode } from "../../rollout/episode.ts";
 import type { PlacedAction, Return } from "../algorithm.ts";
 import { actionsTo, lineTo, roleLine } from "../lines.ts";

@@ -111,7 +111,7 @@ function jointActorCritic(
       ...option.overlong,
     })
     .superRefine(option.onlyFor(["action"], { alpha: 1 }, option.notPaid));
-  return row(`${name}, arXiv 2601.21972; CoMLRL v1.3.2`, summary, options, (chosen) => {
+  return row(`${name}, arXiv 2601.21972; as in CoMLRL v1.3.2`, summary, options, (chosen) => {
     const kl = option.klTerm(chosen.kl);
     const progress =
       chain === "role" ? roleProgress(chosen.discount, sharedPenalties) : jointReturn(progressReward);

@@ -43,7 +43,7 @@ function returnsFor(options: { reward: Reward; discount: number; outcomeWeight: 
 }
 
 export const reinforce = row(
-  "REINFORCE, Williams 1992, eq. 4",
+  "REINFORCE, Williams 1992, sec. 4",
   "whole trajectories, each action credited with its return, less the batch's mean if asked for",
   z
     .strictObject({

@@ -43,7 +43,7 @@ function trajectories(options: z.output<typeof trajectoryOptions>): Omit<Columns
 const trajectoryOptions = z.strictObject({ samples: option.samples(2), ...shared });
 
 export const grpo = row(
-  "GRPO, arXiv 2402.03300, eq. 3, by default without the KL term",
+  "GRPO, arXiv 2402.03300, eq. 3 and sec. 4.1.2, by default without the KL term",
   "N whole trajectories per task, all rewarded with the episode's score and compared with each other",
   z.strictObject({
     samples: option.samples(2),
@@ -86,7 +86,7 @@ export const gspo = row(
 );
 
 export const rloo = row(
-  "RLOO, arXiv 2402.14740",
+  "RLOO, arXiv 2402.14740, sec. 2.3",
   "N whole trajectories per task, each compared with the mean of the others",
   z.strictObject({ samples: option.samples(2), aggregation: option.aggregation("sequence-sum"), ...shared }),
   (options) => {
@@ -97,7 +97,7 @@ export const rloo = row(
 );
 
 export const masGrpo = row(
-  "MAS-GRPO, the trajectory-level baseline of AT-GRPO, arXiv 2510.11062",
+  "MAS-GRPO, the trajectory-level baseline of AT-GRPO, arXiv 2510.11062; advantage: GRPO, arXiv 2402.03300, sec. 4.1.2",
   "N whole trajectories of the team per task, compared role by role",
   z
     .strictObject({

@@ -2,8 +2,9 @@
 const epsilon = 1e-6;
 
 /**
- * Sample standard deviation (n − 1) plus 1e-6, as in AT-GRPO's code; its paper leaves the norm open. The divisor of a
- * group of one, or of equal returns, is 1e-6 alone: with the mean as baseline their advantages are exactly 0.
+ * Sample standard deviation (n − 1) plus 1e-6 (GRPO, arXiv 2402.03300, sec. 4.1.2, which names neither; both as in AT-GRPO's
+ * code, whose paper leaves the norm open). The divisor of a group of one, or of equal returns, is 1e-6 alone: with the mean
+ * as baseline their advantages are exactly 0.
  */
 export function standardDeviation(returns: readonly number[]): number {
   const count = returns.length;
