@@ -171,6 +171,9 @@ describe("troupe experiment", () => {
     async () => {
       // A run whose records somebody damaged.
       const plan = await run("broken", "--dry-run", "--json");
+      expect((await run("broken", "--dry-run")).stdout).toContain(
+        "8 results from 8 cells (6 trainings, 2 evaluations), 8 cells to do;",
+      );
       const { cells } = JSON.parse(plan.stdout) as { cells: { row: string; seed: number; folder: string }[] };
       const folder = cells.find(({ row, seed }) => row === "team-per-role" && seed === 1)?.folder ?? "";
       await mkdir(join(cwd, folder), { recursive: true });
@@ -193,7 +196,10 @@ describe("troupe experiment", () => {
       ]);
       expect(report.cells[3]?.problem).toBe("needs boards-team-per-role-seed-1, which failed");
       expect(await readFile(join(cwd, "broken", "miniature.md"), "utf8")).toContain("**Not complete:**");
-      expect(report.command).toMatch(/^troupe experiment .*miniature\.yaml --seeds 1 --jobs 1$/);
+      expect(report.command).toBe("troupe experiment miniature.yaml --seeds 1 --runs broken");
+      expect(report.sessions[0]?.command).toBe(
+        "troupe experiment miniature.yaml --seeds 1 --jobs 1 --runs broken",
+      );
     },
     patience,
   );
@@ -229,7 +235,8 @@ describe("troupe experiment", () => {
     );
     expect(after).toBe(before);
     const list = await troupe(["experiment"], { cwd });
-    expect(list.stdout).toContain("at-grpo-table");
+    expect(list.stdout).toMatch(/^experiment +results +cells +minutes +what it compares$/m);
+    expect(list.stdout).toMatch(/^at-grpo-table +63 +54 /m);
     const wrong = await troupe(["experiment", "at-grpo-tabel"], { cwd });
     expect(wrong).toMatchObject({
       code: 2,

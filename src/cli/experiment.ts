@@ -2,8 +2,11 @@
 import { dirname, join } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { TroupeError } from "../errors.ts";
+import { defaultRuns } from "../experiments/command.ts";
+import { countsOfCells, countsOfRecord } from "../experiments/counts.ts";
 import type { ExperimentOptions, Undertaking } from "../experiments/experiment.ts";
 import { plan, run, writeCurrent } from "../experiments/experiment.ts";
+import { expand } from "../experiments/grid.ts";
 import { loadExperiment } from "../experiments/load.ts";
 import type { ReportRecord } from "../experiments/records.ts";
 import { readReport } from "../experiments/records.ts";
@@ -18,9 +21,8 @@ import { memoryWarning, printPlan } from "./experiment/plan.ts";
 import { makeReporter } from "./experiment/reporter.ts";
 import { wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";
-import { runsFolder } from "./runs.ts";
 import { listenForStop } from "./stopping.ts";
-import { tableLines } from "./table.ts";
+import { tableLines, wrapped } from "./table.ts";
 
 interface ExperimentArguments {
   readonly seeds?: readonly number[];
@@ -49,7 +51,7 @@ export function experimentCommand(): Command {
       "cells at once (default: as many as there are cores, and memory)",
       wholeNumber(1),
     )
-    .option("--runs <folder>", "folder of the runs", join(runsFolder, "experiments"))
+    .option("--runs <folder>", "folder of the runs", defaultRuns)
     .option("--report <folder>", "folder of the report (default: the runs')")
     .option("--from <file>", "JSON of an earlier report: its cells count as done")
     .option("--only-report", "write the report of what there is, run nothing")
@@ -70,8 +72,9 @@ async function undertake(given: string, options: ExperimentArguments): Promise<v
   printReport(filesOf(undertaking), report, options);
 }
 
-function printReport(files: ReportFiles, { cells }: ReportRecord, { json }: ExperimentArguments): void {
-  if (json) process.stdout.write(`${JSON.stringify({ type: "report", files, cells: cells.length })}\n`);
+function printReport(files: ReportFiles, report: ReportRecord, { json }: ExperimentArguments): void {
+  const counts = countsOfRecord(report, report.cells);
+  if (json) process.stdout.write(`${JSON.stringify({ type: "report", files, ...counts })}\n`);
   else printLines([`report: ${[files.html, files.markdown, files.json].map(showPath).join(", ")}`]);
 }
 
@@ -82,9 +85,9 @@ function checkedOptions(given: string, options: ExperimentArguments): Experiment
   checkNames("column", options.columns, Object.keys(columns));
   return {
     ...options,
+    given,
     experiment,
     report: options.report ?? options.runs,
-    command: commandLine(given, options),
   };
 }
 
@@ -93,14 +96,6 @@ function checkNames(what: string, given: readonly string[] = [], known: readonly
   if (wrong === undefined) return;
   const hint = didYouMean(wrong, known) ?? `there are ${known.join(", ")}`;
   throw new TroupeError("bad_arguments", `the experiment has no ${what} ${wrong}; ${hint}`);
-}
-
-/** As it would be typed to make the report's numbers; folders are left out. */
-function commandLine(given: string, { seeds, rows, columns, jobs }: ExperimentArguments): string {
-  const options = Object.entries({ seeds, rows, columns, jobs }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, String(value)],
-  );
-  return ["troupe experiment", showPath(given), ...options].join(" ");
 }
 
 async function runAndReport(undertaking: Undertaking, options: ExperimentArguments): Promise<void> {
@@ -144,20 +139,25 @@ async function remake(file: string, options: ExperimentArguments): Promise<void>
 
 function list(json: boolean): void {
   const experiments = Object.values(shippedExperiments()).map((file) => {
-    const { name, title = name, minutes = null, rows, columns, seeds } = loadExperiment(file).definition;
-    const cells = Object.keys(rows).length * Object.keys(columns).length * seeds.length;
-    return { name, title, minutes, cells, file: showPath(file) };
+    const experiment = loadExperiment(file);
+    const { name, title = name, minutes = null, seeds } = experiment.definition;
+    const { places, cells } = expand(experiment, seeds);
+    return { name, title, minutes, ...countsOfCells(places.length, cells), file: showPath(file) };
   });
   if (json) return printJson(experiments);
-  const rows = experiments.map(({ name, title, minutes, cells }) => [
+  const rows = experiments.map(({ name, title, minutes, results, trainings, evaluations }) => [
     name,
-    String(cells),
+    String(results),
+    String(trainings + evaluations),
     minutes === null ? "" : String(minutes),
     title,
   ]);
   const right = { align: "right" as const };
-  const columns = [{ title: "experiment" }, { title: "cells", ...right }, { title: "minutes", ...right }];
-  printLines([...tableLines([...columns, { title: "what it compares" }], rows), "", "minutes on two cores"]);
+  const figures = ["results", "cells", "minutes"].map((title) => ({ title, ...right }));
+  const columns = [{ title: "experiment" }, ...figures, { title: "what it compares" }];
+  const legend =
+    "results: rows × columns × seeds; cells: the trainings and evaluations that they come from; minutes: by the clock, on two cores";
+  printLines([...tableLines(columns, rows), "", ...wrapped(legend, process.stdout.columns ?? 100)]);
 }
 
 function nameList(text: string): readonly string[] {

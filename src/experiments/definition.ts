@@ -70,7 +70,11 @@ export const definitionSchema = z
     name: name.describe("Of the experiment and of its report."),
     title: z.string().optional().describe("Of the report."),
     description: z.string().default("").describe("One or two sentences."),
-    minutes: z.number().min(0).optional().describe("What it took on two cores."),
+    minutes: z
+      .number()
+      .min(0)
+      .optional()
+      .describe("Wall-clock minutes of the whole experiment on two cores."),
     seeds: z.array(z.int().min(0)).min(1).describe("Each cell is run with each seed."),
     columns: z.record(name, column).describe("Recipes, with what is spent on them."),
     shared: z

@@ -10,6 +10,9 @@ import { isLocked } from "../runs/lock.ts";
 import type { TrainEvent } from "../train/events.ts";
 import type { Launch } from "./child.ts";
 import { runChild } from "./child.ts";
+import type { Call } from "./command.ts";
+import { commandLine, wholeCommand } from "./command.ts";
+import { isRun } from "./counts.ts";
 import type { Folders } from "./folders.ts";
 import { evaluationFile, foldersIn } from "./folders.ts";
 import type { Cell, Grid } from "./grid.ts";
@@ -18,7 +21,7 @@ import type { Share } from "./jobs.ts";
 import { shareOf } from "./jobs.ts";
 import { Ledger } from "./ledger.ts";
 import type { Experiment } from "./load.ts";
-import { isInTable, parseEvaluation } from "./numbers.ts";
+import { parseEvaluation } from "./numbers.ts";
 import type { CellNumbers, ReportRecord } from "./records.ts";
 import { readReport } from "./records.ts";
 import { reportFiles, writeReport } from "./report/write.ts";
@@ -27,22 +30,11 @@ import { runAll } from "./schedule.ts";
 import { sessionOf } from "./session.ts";
 import { argumentsOf } from "./start.ts";
 
-export interface ExperimentOptions {
+/** The call, and what it gives. */
+export interface ExperimentOptions extends Call {
   readonly experiment: Experiment;
-  /** Default: the definition's. */
-  readonly seeds?: readonly number[] | undefined;
-  /** Only these are run; the report shows whatever is known. */
-  readonly rows?: readonly string[] | undefined;
-  readonly columns?: readonly string[] | undefined;
-  readonly jobs?: number | undefined;
-  /** Folder of the runs. */
-  readonly runs: string;
-  /** Folder of the report. */
-  readonly report: string;
   /** JSON of an earlier report whose cells count as done; default: the one in the report's folder. */
   readonly from?: string | undefined;
-  /** The command line, for the report. */
-  readonly command: string;
 }
 
 /** What there is to do. */
@@ -55,6 +47,8 @@ export interface Undertaking {
   readonly ledger: Ledger;
   /** Cells to run, each after those that it needs. */
   readonly todo: readonly Cell[];
+  /** Places of the table asked for. */
+  readonly results: number;
   /** Cells asked for, with what they need; those that take no process are left out. */
   readonly wanted: readonly Cell[];
   readonly previous: ReportRecord | null;
@@ -83,27 +77,27 @@ export async function plan(options: ExperimentOptions): Promise<Undertaking> {
   const seeds = [...new Set([...asked, ...(previous?.seeds ?? [])])].toSorted((left, right) => left - right);
   const grid = expand(experiment, seeds);
   const folders = foldersIn(options.runs);
-  const cells = askedFor(grid, options, asked);
+  const places = askedFor(grid, options, asked);
+  const cells = places.map(({ cell }) => cell);
   const wanted = withNeeds(grid, cells).filter(isRun);
   const share = shareOf(wanted, options.jobs);
-  const ledger = new Ledger(experiment, grid, folders, sessionOf(options.command, share), previous);
+  const ledger = new Ledger(experiment, grid, folders, sessionOf(commandLine(options), share), previous);
   await ledger.readAll();
   const missing = cells.filter((cell) => !ledger.isKnown(cell));
   const todo = withNeeds(grid, missing, (cell) => !ledger.isOnDisk(cell)).filter(isRun);
-  return { options, grid, seeds, folders, share, ledger, todo, wanted, previous };
+  const results = places.length;
+  return { options, grid, seeds, folders, share, ledger, todo, results, wanted, previous };
 }
 
-function askedFor(grid: Grid, { rows, columns }: ExperimentOptions, seeds: readonly number[]): Cell[] {
-  const places = grid.places.filter(
+function askedFor(
+  grid: Grid,
+  { rows, columns }: ExperimentOptions,
+  seeds: readonly number[],
+): Grid["places"] {
+  return grid.places.filter(
     ({ row, column, seed }) =>
       seeds.includes(seed) && (rows?.includes(row) ?? true) && (columns?.includes(column) ?? true),
   );
-  return places.map(({ cell }) => cell);
-}
-
-/** Other cells are read from the result of a run. */
-function isRun(cell: Cell): boolean {
-  return cell.kind === "train" || !isInTable(cell);
 }
 
 function previousReport({ experiment, report, from }: ExperimentOptions): ReportRecord | null {
@@ -148,7 +142,8 @@ export async function run(
 /** Writes the report of what is known now. */
 export async function writeCurrent({ options, ledger, seeds, grid }: Undertaking): Promise<ReportRecord> {
   for (const cell of grid.cells) if (!ledger.isKnown(cell)) await ledger.read(cell);
-  const report = ledger.report(options.command, seeds);
+  const own = options.experiment.definition.seeds;
+  const report = ledger.report(wholeCommand(options, seeds, own), seeds);
   await writeReport(report, options.report);
   return report;
 }

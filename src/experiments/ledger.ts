@@ -1,6 +1,7 @@
 /** What is known of every cell: from run folders, from the report of an earlier session, from this one. */
 import { existsSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
+import { isInTable } from "./counts.ts";
 import type { Folders } from "./folders.ts";
 import type { Cell, Grid } from "./grid.ts";
 import { needsOf } from "./grid.ts";
@@ -117,7 +118,8 @@ export class Ledger {
   }
 
   private recordOf({ row, column, seed, cell }: Grid["places"][number], sessions: Session[]): CellRecord {
-    const place = { row, column, seed, hash: cell.hash };
+    const read = cell.kind === "evaluate" && isInTable(cell) ? { readFrom: cell.run.hash } : {};
+    const place = { row, column, seed, hash: cell.hash, ...read };
     const found = this.known.get(cell.hash);
     if (found !== undefined) {
       const session = found.session === null ? {} : { session: indexIn(sessions, found.session) };

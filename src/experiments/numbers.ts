@@ -5,16 +5,11 @@ import { TroupeError } from "../errors.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readEvaluations, readMetrics, readResult } from "../runs/read.ts";
 import type { Evaluation, RunResult, StepMetrics } from "../runs/records.ts";
+import { isInTable } from "./counts.ts";
 import type { Folders } from "./folders.ts";
 import { doneFile, evaluationFile } from "./folders.ts";
-import type { Cell, EvaluationCell } from "./grid.ts";
+import type { Cell } from "./grid.ts";
 import type { CellNumbers } from "./records.ts";
-
-/** Whether the run's own table has the evaluation already, so that nothing needs to be played again. */
-export function isInTable(cell: EvaluationCell): boolean {
-  if (Object.keys(cell.policies).length > 0) return false;
-  return cell.team === "team" || cell.run.recipe.train.steps === 0;
-}
 
 /** The cell's last file, which is written when everything else is. */
 export function lastFile(cell: Cell, folders: Folders): string {

@@ -42,6 +42,8 @@ const cell = z.object({
   status: z.enum(["done", "failed", "missing"]),
   problem: z.string().optional(),
   numbers: numbers.optional(),
+  /** Fingerprint of the training whose own table has the result: nothing was run for it. */
+  readFrom: z.string().optional(),
   /** Index into `sessions`; none where the cell was found done and no earlier report said when. */
   session: z.int().optional(),
 });
@@ -51,6 +53,7 @@ const titled = z.object({ name: z.string(), title: z.string() });
 
 const session = z.object({
   date: z.string(),
+  /** As it was called. */
   command: z.string(),
   version: z.string(),
   commit: z.string().nullable(),
@@ -68,6 +71,7 @@ export const reportSchema = z.object({
   title: z.string(),
   description: z.string(),
   notes: z.string(),
+  /** Makes the whole report, and takes it up where it lies. */
   command: z.string(),
   seeds: z.array(z.int()),
   columns: z.array(titled),

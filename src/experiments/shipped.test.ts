@@ -38,6 +38,14 @@ const rows = Object.entries(shippedExperiments()).flatMap(([experiment, file]) =
   trainedRows(file).map((cell) => ({ name: recipeOf(experiment, cell), cell })),
 );
 
+/** Of `at-grpo-table`, by the name of the column's recipe: the rows that are read from a warm start's own table. */
+const untrained = Map.groupBy(
+  expand(loadExperiment(shippedExperiments()["at-grpo-table"] ?? ""), [1]).places.flatMap(({ cell }) =>
+    cell.kind === "evaluate" ? [cell] : [],
+  ),
+  ({ column }) => `at-grpo-table/${column}-untrained`,
+);
+
 describe("a row of a shipped experiment as a recipe", () => {
   it.each(rows)("$name trains as the row does", ({ name, cell }) => {
     const { recipe } = resolveRecipe(shippedRecipes()[name] ?? name);
@@ -56,11 +64,22 @@ describe("a row of a shipped experiment as a recipe", () => {
       expect(policy).toEqual(before[role] ?? before["shared"]);
   });
 
+  it.each([...untrained])("%s is the warm start that untrained rows are read from", (name, cells) => {
+    const { recipe } = resolveRecipe(shippedRecipes()[name] ?? name);
+    expect(cells.map(({ row }) => row)).toEqual(["single-agent", "team"]);
+    for (const { run, team } of cells) {
+      const { name: ours, description, seed } = recipe;
+      expect(recipe).toEqual({ ...run.recipe, name: ours, description, seed });
+      expect(["team", ...Object.keys(recipe.evaluation.compare)]).toContain(team);
+    }
+  });
+
   it("is all that the experiments' folders hold", () => {
     const folders = Object.keys(shippedExperiments()).map((name) => `${name}/`);
     const there = Object.keys(shippedRecipes()).filter((name) =>
       folders.some((each) => name.startsWith(each)),
     );
-    expect(there.toSorted()).toEqual(rows.map(({ name }) => name).toSorted());
+    const known = [...rows.map(({ name }) => name), ...untrained.keys()];
+    expect(there.toSorted()).toEqual(known.toSorted());
   });
 });

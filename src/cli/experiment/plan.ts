@@ -1,13 +1,14 @@
 /** `troupe experiment --dry-run`: what there is to do. Nothing is run and nothing is written. */
+import { countsOfCells } from "../../experiments/counts.ts";
 import type { Undertaking } from "../../experiments/experiment.ts";
-import { showCells } from "../../experiments/report/text.ts";
+import { showCells, showCounts } from "../../experiments/report/text.ts";
 import { memoryAtOnce } from "../../experiments/jobs.ts";
 import { showPath } from "../../recipes/origin.ts";
 import { showBytes } from "../format.ts";
 import { printJson, printLines } from "../print.ts";
 import { tableLines } from "../table.ts";
 
-export function printPlan({ wanted, todo, share, folders }: Undertaking, json: boolean): void {
+export function printPlan({ results, wanted, todo, share, folders }: Undertaking, json: boolean): void {
   const cells = wanted.map((cell) => ({
     column: cell.column,
     row: cell.row,
@@ -18,7 +19,7 @@ export function printPlan({ wanted, todo, share, folders }: Undertaking, json: b
     folder: showPath(folders.of(cell)),
   }));
   const memory = memoryAtOnce(todo, share.jobs);
-  if (json) return printJson({ cells, ...share, memory });
+  if (json) return printJson({ results, cells, ...share, memory });
   const columns = ["column", "row", "seed", "does", "status", "folder"].map((title) => ({ title }));
   const rows = cells.map(({ column, row, seed, does, status, folder }) => [
     column,
@@ -31,7 +32,7 @@ export function printPlan({ wanted, todo, share, folders }: Undertaking, json: b
   printLines([
     ...tableLines(columns, rows),
     "",
-    `${showCells(cells.length)}, ${todo.length} to do; ${share.jobs} at once with ${share.threads} ` +
+    `${showCounts(countsOfCells(results, wanted))}, ${showCells(todo.length)} to do; ${share.jobs} at once with ${share.threads} ` +
       `${share.threads === 1 ? "thread" : "threads"} each, about ${showBytes(memory)} of memory. Nothing was written.`,
     ...memoryWarning({ todo, share }),
   ]);

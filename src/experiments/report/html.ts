@@ -10,7 +10,7 @@ import { pointChart } from "./points.ts";
 import { style } from "./style.ts";
 import type { ReportRecord } from "../records.ts";
 import type { Summary } from "./summary.ts";
-import { seriesOf, totalSeconds } from "./summary.ts";
+import { seriesOf, spentOf } from "./summary.ts";
 import { costTable, mainTable, publishedTable, seedTable } from "./tables.ts";
 import * as text from "./text.ts";
 
@@ -41,8 +41,8 @@ function header({ record, counts }: Summary): Child {
   const facts: readonly (readonly [string, string])[] = [
     [String(record.seeds.length), text.seedsOf(record)],
     [text.heldOutTasks(record), "held-out tasks for each number"],
-    [`${counts.done} of ${record.cells.length}`, "cells done"],
-    [showDuration(totalSeconds(record)), "of computing"],
+    [`${counts.done.results} of ${counts.all.results}`, `results, from ${text.showSources(counts.done)}`],
+    [showDuration(spentOf(record).added), "times of cells added up"],
     [
       showLarge(record.cells.reduce((sum, { numbers }) => sum + (numbers?.tokens.sampled ?? 0), 0)),
       "tokens sampled in training",
@@ -60,7 +60,8 @@ function header({ record, counts }: Summary): Child {
 }
 
 function problems({ counts, problems: failed }: Summary): Child {
-  if (counts.failed + counts.missing === 0) return null;
+  const incomplete = text.incompleteText(counts);
+  if (incomplete === "") return null;
   const items = failed.map(({ row, column, seed, problem = "" }) =>
     element("li", {}, element("b", {}, `${column}, ${row}, seed ${seed}`), `: ${problem}`),
   );
@@ -68,7 +69,7 @@ function problems({ counts, problems: failed }: Summary): Child {
     "div",
     { class: "card alert" },
     element("b", {}, "Not complete: "),
-    text.incompleteText(counts),
+    incomplete,
     items.length === 0 ? null : element("ul", {}, items),
   );
 }
@@ -166,10 +167,11 @@ function costs(summary: Summary): Child {
   );
 }
 
-function origin({ record }: Summary): Child {
+function origin(summary: Summary): Child {
+  const { record } = summary;
   return section(
     "How it was made",
-    `${text.spentText(record)}. The numbers are in ${record.experiment}.json.`,
+    `${text.spentText(summary)} The numbers are in ${record.experiment}.json.`,
     element(
       "div",
       { class: "card" },

@@ -20,7 +20,7 @@ export function markdownOf(summary: Summary, page: string): string {
     "The last column is Wilson's 95 % interval over the tasks of all seeds; it leaves out how much seeds differ.",
     "## What it took",
     table([...text.costTitles], costsOf(record).map(text.costCells)),
-    `${text.costLegend} ${text.spentText(record)}.`,
+    `${text.costLegend} ${text.spentText(summary)}`,
     "## How it was made",
     "```\n" + record.command + "\n```",
     list(text.sessionTexts(record)),
@@ -55,12 +55,13 @@ function mainCell(summary: Summary, row: string, column: string): string {
 }
 
 function problemParts({ problems, counts }: Summary): string[] {
-  if (counts.failed + counts.missing === 0) return [];
+  const incomplete = text.incompleteText(counts);
+  if (incomplete === "") return [];
   const lines = problems.map(
     ({ row, column, seed, problem = "" }) =>
       `${column}, ${row}, seed ${seed}: ${problem.replaceAll(/\s+/g, " ")}`,
   );
-  return [`**Not complete:** ${text.incompleteText(counts)}`, list(lines)];
+  return [`**Not complete:** ${incomplete}`, list(lines)];
 }
 
 function publishedParts({ record }: Summary): string[] {

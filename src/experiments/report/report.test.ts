@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { array, assert, double, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CellNumbers, CellRecord, ReportRecord } from "../records.ts";
+import type { CellNumbers, CellRecord, ReportRecord, Session } from "../records.ts";
 import { readReport } from "../records.ts";
 import { spread } from "./curves.ts";
 import { htmlOf } from "./html.ts";
 import { markdownOf } from "./markdown.ts";
-import { curveOf, entryAt, entryOf, summarize, totalSeconds } from "./summary.ts";
+import { curveOf, entryAt, entryOf, spentOf, summarize } from "./summary.ts";
 import { writeReport } from "./write.ts";
 
 function numbers(successes: number, given: Partial<CellNumbers> = {}): CellNumbers {
@@ -105,7 +105,11 @@ describe("the summary", () => {
     const entry = entryAt(summary, "broken", "boards");
     expect(entry).toMatchObject({ failed: 1, missing: 1, isBest: false, success: { over: "tasks" } });
     expect(entry?.success?.interval.low).toBeCloseTo(0.40383, 5);
-    expect(summary.counts).toEqual({ done: 8, failed: 1, missing: 1 });
+    expect(summary.counts).toEqual({
+      done: { results: 7, trainings: 4, evaluations: 3 },
+      all: { results: 9, trainings: 6, evaluations: 3 },
+      failed: 1,
+    });
   });
 
   it("a learning curve has the steps that all seeds have, from the lowest to the highest seed", () => {
@@ -117,8 +121,16 @@ describe("the summary", () => {
     expect(curveOf({ numbers: [numbers(80), shorter] }).map(({ step }) => step)).toEqual([0]);
   });
 
-  it("counts a cell that two places have in common once", () => {
-    expect(totalSeconds(record)).toBe(7 * 60);
+  it("by hand: what it took, a cell that two places have in common once, divided by how many ran at once", () => {
+    expect(spentOf(record)).toEqual({ added: 420, atOnce: { least: 2, most: 2, seconds: 210 } });
+    expect(spentOf(unsigned)).toEqual({ added: 420, atOnce: null });
+    const [first, ...others] = record.cells;
+    const second = { ...record.sessions[0], jobs: 4 } as Session;
+    const later = others.map((each) => (each.row === "team" ? { ...each, session: 1 } : each));
+    // Three cells of the session with four at once, four of the other: 3 × 60 / 3 + 4 × 60 / 2.
+    expect(
+      spentOf({ ...record, sessions: [...record.sessions, second], cells: [first as CellRecord, ...later] }),
+    ).toEqual({ added: 420, atOnce: { least: 2, most: 3, seconds: 180 } });
   });
 });
 
@@ -154,13 +166,17 @@ describe("the pages", () => {
     expect(markdown).toContain("| Team \\| trained | **95.0** (82.6 to 100.0) +65.0           |");
     expect(markdown).toContain("| Alone           | 30.0 (5.2 to 54.8)                       |");
     expect(markdown).toContain("50.0 (40.4 to 59.6) +20.0 _1 of 3 seeds_");
-    expect(markdown).toContain("**Not complete:** 1 cell failed, 1 is missing.");
+    expect(markdown).toContain("**Not complete:** 7 of 9 results are there, 1 cell failed.");
     expect(markdown).toContain("- boards, broken, seed 2: it went <wrong>");
     expect(markdown).toContain(
       "| Boards | Team \\| trained | 3    | 5     | 10      | 1.0 k          | 500            | 1:00 min |",
     );
     expect(markdownOf(summarize(unsigned), "x.html")).toContain(
       "1 cell found done in the runs' folder, made before",
+    );
+    expect(markdown).toContain(
+      "7 results from 7 cells (4 trainings, 3 evaluations). The times of these cells add up to 7:00 min; " +
+        "with 2 of them at once that is about 3:30 min by the clock.",
     );
     expect(markdown).toContain(
       "2026-11-21, troupe experiment given: Troupe 0.1.0, commit abc1234; A kind, 2 cores; 2 cells at once with 1 thread each",

@@ -1,6 +1,8 @@
 /** A report's cells put together over seeds. Everything that a page shows is computed here, from the record alone. */
 import type { Interval } from "../../statistics.ts";
 import { mean, wilsonInterval } from "../../statistics.ts";
+import type { Counts } from "../counts.ts";
+import { countsOfRecord, ranIn } from "../counts.ts";
 import type { CellNumbers, CellRecord, ReportRecord } from "../records.ts";
 import { meanInterval } from "../statistics.ts";
 
@@ -34,20 +36,31 @@ export interface Summary {
   readonly record: ReportRecord;
   readonly entries: readonly Entry[];
   readonly problems: readonly CellRecord[];
-  readonly counts: { readonly done: number; readonly failed: number; readonly missing: number };
+  readonly counts: SummaryCounts;
+}
+
+export interface SummaryCounts {
+  readonly done: Counts;
+  readonly all: Counts;
+  /** Cells, each once. */
+  readonly failed: number;
 }
 
 export function summarize(record: ReportRecord): Summary {
   const entries = record.rows.flatMap((row) =>
     record.columns.map((column) => entryOf(record, row.name, column.name)),
   );
-  const count = (status: CellRecord["status"]) =>
-    record.cells.filter((cell) => cell.status === status).length;
+  const withStatus = (status: CellRecord["status"]) => record.cells.filter((cell) => cell.status === status);
+  const [done, failed] = [withStatus("done"), withStatus("failed")];
   return {
     record,
     entries: entries.map((entry) => ({ ...entry, isBest: isBest(entry, entries) })),
-    problems: record.cells.filter(({ status }) => status === "failed"),
-    counts: { done: count("done"), failed: count("failed"), missing: count("missing") },
+    problems: failed,
+    counts: {
+      done: countsOfRecord(record, done),
+      all: countsOfRecord(record, record.cells),
+      failed: ranIn(failed).length,
+    },
   };
 }
 
@@ -149,10 +162,30 @@ function costOf(numbers: readonly CellNumbers[], place: Pick<Cost, "row" | "titl
   };
 }
 
-/** Wall-clock seconds of all cells together; places that share a cell count once. */
-export function totalSeconds(record: ReportRecord): number {
-  const cells = new Map(record.cells.map((cell) => [cell.hash, cell.numbers?.seconds ?? 0]));
-  return [...cells.values()].reduce((sum, seconds) => sum + seconds, 0);
+/** What the whole took. */
+export interface Spent {
+  /** Wall-clock seconds of all cells added up; places that share a cell count once. */
+  readonly added: number;
+  /** Fewest and most cells at once, and `added` divided by them, session by session. Null: a cell's session is not known. */
+  readonly atOnce: { readonly least: number; readonly most: number; readonly seconds: number } | null;
+}
+
+export function spentOf({ cells, sessions }: ReportRecord): Spent {
+  const done = ranIn(cells.filter(({ status }) => status === "done"));
+  const parts = [...Map.groupBy(done, ({ session }) => session)].map(([session, members]) => {
+    const seconds = members.reduce((sum, { numbers }) => sum + (numbers?.seconds ?? 0), 0);
+    const jobs = session === undefined ? undefined : sessions[session]?.jobs;
+    return { seconds, jobs: Math.min(jobs ?? NaN, members.length) };
+  });
+  const total = (value: (part: (typeof parts)[number]) => number) =>
+    parts.reduce((sum, part) => sum + value(part), 0);
+  const seconds = total((part) => part.seconds / part.jobs);
+  const jobs = parts.map((part) => part.jobs);
+  const isKnown = parts.length > 0 && !Number.isNaN(seconds);
+  return {
+    added: total((part) => part.seconds),
+    atOnce: isKnown ? { least: Math.min(...jobs), most: Math.max(...jobs), seconds } : null,
+  };
 }
 
 /** Lines of points (`point` of rows): success against group size, turns, … */

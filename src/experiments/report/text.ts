@@ -1,9 +1,11 @@
 /** The sentences and figures that the Markdown and the HTML page have in common. */
 import { showCount, showDuration, showLarge } from "../../format.ts";
 import type { Interval } from "../../statistics.ts";
+import type { Counts } from "../counts.ts";
+import { ranIn } from "../counts.ts";
 import type { ReportRecord, Session } from "../records.ts";
-import type { Cost, Entry, Success, Summary } from "./summary.ts";
-import { entryAt, totalSeconds } from "./summary.ts";
+import type { Cost, Entry, Success, Summary, SummaryCounts } from "./summary.ts";
+import { entryAt, spentOf } from "./summary.ts";
 
 export function perCent(share: number): string {
   return (100 * share).toFixed(1);
@@ -30,13 +32,33 @@ export function incomplete({ seeds, failed, missing }: Entry): string {
   return `${seeds.length} of ${seeds.length + failed + missing} seeds`;
 }
 
-/** `1 cell failed, 2 are missing.` */
-export function incompleteText({ failed, missing }: Summary["counts"]): string {
-  return `${showCells(failed)} failed, ${missing} ${missing === 1 ? "is" : "are"} missing.`;
+/** `7 of 9 results are there, 1 cell failed.`; empty where nothing is missing. */
+export function incompleteText({ done, all, failed }: SummaryCounts): string {
+  if (done.results === all.results && failed === 0) return "";
+  return `${showCount(done.results)} of ${showOf(all.results, "result")} are there, ${showCells(failed)} failed.`;
 }
 
 export function showCells(count: number): string {
-  return `${showCount(count)} ${count === 1 ? "cell" : "cells"}`;
+  return showOf(count, "cell");
+}
+
+/** `24 results from 27 cells (18 trainings, 9 evaluations)` */
+export function showCounts(counts: Counts): string {
+  return `${showOf(counts.results, "result")} from ${showSources(counts)}`;
+}
+
+/** `27 cells (18 trainings, 9 evaluations)`; kinds that there are none of are left out. */
+export function showSources({ trainings, evaluations }: Counts): string {
+  const kinds = [
+    ...(trainings === 0 ? [] : [showOf(trainings, "training")]),
+    ...(evaluations === 0 ? [] : [showOf(evaluations, "evaluation")]),
+  ];
+  const cells = showCells(trainings + evaluations);
+  return kinds.length === 0 ? cells : `${cells} (${kinds.join(", ")})`;
+}
+
+function showOf(count: number, what: string): string {
+  return `${showCount(count)} ${count === 1 ? what : `${what}s`}`;
 }
 
 /** `1,000`, or `500 to 1,000` where cells differ. */
@@ -99,12 +121,16 @@ export function costCells(cost: Cost): readonly string[] {
 export const costLegend =
   "Per run, the mean over seeds. Updates: optimizer steps of a policy; where no action of a batch was better or worse than " +
   "those it is compared with, none is made. Tokens sampled in training; those of evaluations are not counted. Tokens " +
-  "trained are those of all policies together. Time includes evaluations.";
+  "trained are those of all policies together. Time is that of one cell, evaluations included, while others ran beside it.";
 
-/** What the whole took, in one line. */
-export function spentText(record: ReportRecord): string {
-  const done = new Set(record.cells.flatMap(({ hash, status }) => (status === "done" ? hash : [])));
-  return `${showCells(done.size)}, ${showDuration(totalSeconds(record))} of computing in all`;
+/** What the whole took, in two sentences. */
+export function spentText({ record, counts }: Summary): string {
+  const { added, atOnce } = spentOf(record);
+  const sum = `${showCounts(counts.done)}. The times of these cells add up to ${showDuration(added)}`;
+  if (atOnce === null || atOnce.most === 1) return `${sum}.`;
+  const { least, most, seconds } = atOnce;
+  const jobs = least === most ? `${most}` : `${least} to ${most}`;
+  return `${sum}; with ${jobs} of them at once that is about ${showDuration(seconds)} by the clock.`;
 }
 
 function sessionText(session: Session): string {
@@ -116,7 +142,8 @@ function sessionText(session: Session): string {
 
 /** One line for each session, and one for cells of which no report says when they were made. */
 export function sessionTexts({ sessions, cells }: ReportRecord): string[] {
-  const found = cells.filter(({ status, session }) => status === "done" && session === undefined).length;
+  const done = ranIn(cells.filter(({ status }) => status === "done"));
+  const found = done.filter(({ session }) => session === undefined).length;
   const line = `${showCells(found)} found done in the runs' folder, made before`;
   return [...sessions.map(sessionText), ...(found === 0 ? [] : [line])];
 }

@@ -1,0 +1,57 @@
+/** The command line of an experiment as its report tells it, with nothing in it that only this machine has. */
+import { basename, isAbsolute, join, relative, resolve } from "node:path";
+
+export const defaultRuns = join("runs", "experiments");
+
+export interface Call {
+  /** The experiment, a name or a file, as it was given. */
+  readonly given: string;
+  /** Default: the experiment's. */
+  readonly seeds?: readonly number[] | undefined;
+  /** Only these are run; the report shows whatever is known. */
+  readonly rows?: readonly string[] | undefined;
+  readonly columns?: readonly string[] | undefined;
+  readonly jobs?: number | undefined;
+  /** Folder of the runs. */
+  readonly runs: string;
+  /** Folder of the report; by default that of the runs. */
+  readonly report: string;
+}
+
+/** As it was called. Folders stand in it where they are not the defaults. */
+export function commandLine({ given, seeds, rows, columns, jobs, runs, report }: Call): string {
+  const folders = {
+    runs: isSame(runs, defaultRuns) ? null : portable(runs),
+    report: isSame(report, runs) ? null : portable(report),
+  };
+  const options = Object.entries({ seeds, rows, columns, jobs, ...folders }).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [`--${name}`, quoted(String(value))],
+  );
+  return ["troupe experiment", quoted(portable(given) ?? basename(given)), ...options].join(" ");
+}
+
+/**
+ * The call that makes the whole report, whatever part of it was made last, and takes it up where it lies.
+ *
+ * @param seeds of the report; they are named where they are not the experiment's own
+ */
+export function wholeCommand(call: Call, seeds: readonly number[], own: readonly number[]): string {
+  const isOwn = seeds.length === own.length && own.every((seed) => seeds.includes(seed));
+  const { given, runs, report } = call;
+  return commandLine({ given, runs, report, seeds: isOwn ? undefined : seeds });
+}
+
+function isSame(one: string, other: string): boolean {
+  return resolve(one) === resolve(other);
+}
+
+/** The path from here. Null for an absolute one that leads elsewhere: it says nothing on another machine. */
+function portable(path: string): string | null {
+  const fromHere = relative(process.cwd(), path) || ".";
+  return fromHere.startsWith("..") && isAbsolute(path) ? null : fromHere;
+}
+
+/** As a shell takes it for one word. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { countsOfCells, countsOfRecord } from "./counts.ts";
+import { foldersIn } from "./folders.ts";
+import { expand } from "./grid.ts";
+import { Ledger } from "./ledger.ts";
+import { loadExperiment } from "./load.ts";
+import type { ReportRecord, Session } from "./records.ts";
+import { shippedExperiments } from "./shipped.ts";
+
+const miniature = join(import.meta.dirname, "fixtures", "miniature.yaml");
+const session: Session = {
+  date: "2026-11-21",
+  command: "troupe experiment miniature",
+  version: "0.1.0",
+  commit: null,
+  processor: "A kind",
+  cores: 2,
+  jobs: 2,
+  threads: 1,
+};
+
+const empty = mkdtempSync(join(tmpdir(), "troupe-counts-"));
+afterAll(() => rmSync(empty, { recursive: true }));
+
+/** The report in which nothing is done. */
+function unbegun(file: string): ReportRecord {
+  const experiment = loadExperiment(file);
+  const { seeds } = experiment.definition;
+  const grid = expand(experiment, seeds);
+  return new Ledger(experiment, grid, foldersIn(empty), session, null).report("", seeds);
+}
+
+describe("what an experiment counts", () => {
+  it("by hand: a result read from a run's own table is no cell, shared trainings are", () => {
+    const { places, cells } = expand(loadExperiment(miniature), [1, 2]);
+    // Each seed: the warm start and two rows trained, the swapped row played; the single agent's result is the warm start's.
+    expect(countsOfCells(places.length, cells)).toEqual({ results: 8, trainings: 6, evaluations: 2 });
+  });
+
+  it.each(Object.entries({ ...shippedExperiments(), miniature }))(
+    "%s: the report says the same as the list and the dry run",
+    (_, file) => {
+      const experiment = loadExperiment(file);
+      const { places, cells } = expand(experiment, experiment.definition.seeds);
+      const record = unbegun(file);
+      expect(countsOfRecord(record, record.cells)).toEqual(countsOfCells(places.length, cells));
+    },
+  );
+
+  it("reports of before it was kept what is read show it by the time", () => {
+    const record = unbegun(miniature);
+    const numbers = {
+      tasks: 1,
+      successes: 0,
+      success: 0,
+      score: 0,
+      turns: 1,
+      curve: [],
+      steps: 0,
+      updates: 0,
+    };
+    const cells = record.cells.map(({ readFrom, ...cell }) => ({
+      ...cell,
+      status: "done" as const,
+      numbers: {
+        ...numbers,
+        tokens: { sampled: 0, trained: 0 },
+        parameters: 1,
+        seconds: readFrom === undefined ? 9 : 0,
+      },
+    }));
+    expect(countsOfRecord(record, cells)).toEqual(countsOfRecord(record, record.cells));
+  });
+});

@@ -1,0 +1,52 @@
+/** How much an experiment is: the results in its table, and the cells that they come from. */
+import type { Cell, EvaluationCell } from "./grid.ts";
+import type { CellRecord, ReportRecord } from "./records.ts";
+
+export interface Counts {
+  /** Places of the table: rows × columns × seeds. */
+  readonly results: number;
+  /** Cells, each a process; the shared trainings are among them, and what places have in common counts once. */
+  readonly trainings: number;
+  readonly evaluations: number;
+}
+
+/** Whether the run's own table has the evaluation already, so that nothing needs to be played again. */
+export function isInTable(cell: EvaluationCell): boolean {
+  if (Object.keys(cell.policies).length > 0) return false;
+  return cell.team === "team" || cell.run.recipe.train.steps === 0;
+}
+
+/** Whether a cell takes a process; another is read from the result of a run. */
+export function isRun(cell: Cell): boolean {
+  return cell.kind === "train" || !isInTable(cell);
+}
+
+/** @param results places that the cells are needed for */
+export function countsOfCells(results: number, cells: readonly Cell[]): Counts {
+  const ran = cells.filter(isRun);
+  const trainings = ran.filter(({ kind }) => kind === "train").length;
+  return { results, trainings, evaluations: ran.length - trainings };
+}
+
+/** @param cells those of the record that are counted */
+export function countsOfRecord({ rows, shared }: ReportRecord, cells: readonly CellRecord[]): Counts {
+  const trained = new Set(
+    [...shared, ...rows.filter(({ kind }) => kind === "train")].map(({ name }) => name),
+  );
+  const isShared = new Set(shared.map(({ name }) => name));
+  const ran = ranIn(cells);
+  const trainings = ran.filter(({ row }) => trained.has(row)).length;
+  const results = cells.filter(({ row }) => !isShared.has(row)).length;
+  return { results, trainings, evaluations: ran.length - trainings };
+}
+
+/** Of the cells that took a process, or would, each once. */
+export function ranIn(cells: readonly CellRecord[]): CellRecord[] {
+  const once = new Map(cells.toReversed().map((cell) => [cell.hash, cell]));
+  return [...once.values()].filter((cell) => !isRead(cell));
+}
+
+/** Reports of before `readFrom` was kept show it by the time: reading takes none. */
+function isRead({ readFrom, numbers }: CellRecord): boolean {
+  return readFrom !== undefined || numbers?.seconds === 0;
+}
