@@ -127,6 +127,9 @@ describe("what needs no run", () => {
     const one = await troupe(["recipes", "plan-path-single"], { cwd });
     expect(one.stdout).toMatch(/^plan-path-single: One agent .*\nplan-path; grpo trains 1 model\n/);
     expect(one.stdout).toContain("\nextends: plan-path.yaml\n");
+    const critics = await troupe(["recipes", "algorithms"], { cwd });
+    expect(critics.stdout).toMatch(/^algorithms\/ppo +ppo +1 model, 2 critics +PPO/m);
+    expect(critics.stdout).toMatch(/^algorithms\/maac +maac +1 model, 1 critic +MAAC/m);
     const wrong = await troupe(["recipes", "k-2"], { cwd });
     expect(wrong).toMatchObject({
       code: 2,
@@ -137,6 +140,7 @@ describe("what needs no run", () => {
       environment: "plan-path",
       algorithm: "at-grpo",
       policies: "2 adapters",
+      critics: 0,
       success: null,
     });
     const schema = JSON.parse((await troupe(["recipes", "--schema"], { cwd })).stdout) as {

@@ -5,7 +5,7 @@ import { shippedExperiments } from "../../experiments/shipped.ts";
 import { showShare } from "../format.ts";
 import { commandName } from "../print.ts";
 import { tableLines, wrapped } from "../table.ts";
-import type { Listed } from "./listed.ts";
+import { type Listed, trained } from "./listed.ts";
 
 /** One table in which each environment's recipes stand below its name, and one for each folder of recipes. */
 export function listLines(recipes: readonly Listed[], width: number): string[] {
@@ -60,7 +60,7 @@ function described(recipes: readonly Listed[], width: number): { head: string[];
     { title: "success", align: "right" as const },
   ];
   const [titles = "", rule = "", ...lines] = tableLines(columns, recipes.map(row));
-  const room = Math.max(30, width - rule.length - 2);
+  const room = Math.max(24, width - rule.length - 2);
   const rows = recipes.map(({ description }, index) => {
     const [first = "", ...more] = wrapped(description, room);
     const line = `${(lines[index] ?? "").padEnd(rule.length)}  ${first}`.trimEnd();
@@ -69,11 +69,12 @@ function described(recipes: readonly Listed[], width: number): { head: string[];
   return { head: [`${titles.padEnd(rule.length)}  what it shows`, `${rule}  ${"─".repeat(13)}`], rows };
 }
 
-function row({ name, algorithm, policies, minutes, success }: Listed): string[] {
+function row(listed: Listed): string[] {
+  const { name, algorithm, minutes, success } = listed;
   return [
     name,
     algorithm ?? "none",
-    algorithm === null ? "" : policies,
+    algorithm === null ? "" : trained(listed),
     minutes === null ? "" : String(minutes),
     success === null ? "" : showShare(success),
   ];
@@ -86,7 +87,8 @@ function heading(environment: string): string {
 
 /** A folder of recipes is called like the experiment whose rows they are. */
 function folderHeading(folder: string): string {
-  if (folder === "algorithms") return "algorithms: one recipe each, on small boards of Plan-Path";
+  if (folder === "algorithms")
+    return "algorithms: a recipe for each and for some of their options, on small boards of Plan-Path";
   const file = shippedExperiments()[folder];
   if (file === undefined) return `${folder}:`;
   return `${folder}: rows of an experiment; \`${commandName()} experiment ${folder}\` compares them, over several seeds`;

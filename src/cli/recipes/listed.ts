@@ -1,16 +1,20 @@
 /** What is told of a recipe: what it shows, what it trains, what that took. */
 import { z } from "zod";
+import { algorithmFrom } from "../../credit/algorithms.ts";
 import { TroupeError } from "../../errors.ts";
 import { loadTree } from "../../recipes/load.ts";
 import { showPath } from "../../recipes/origin.ts";
+import { teamSchema } from "../../recipes/schema.ts";
 import { plainOf } from "../../recipes/tree.ts";
+import { criticsOf } from "../../train/critics.ts";
 import { commandName } from "../print.ts";
 
 /** The part of a recipe that the list shows; a recipe that is wrong elsewhere is listed all the same. */
 const shown = z.object({
   description: z.string().default(""),
   environment: z.object({ name: z.string() }),
-  algorithm: z.object({ name: z.string() }),
+  team: teamSchema,
+  algorithm: z.looseObject({ name: z.string() }),
   policies: z.record(z.string(), z.object({ adapter: z.object({}).optional() })),
   train: z.object({ steps: z.number() }),
   expected: z.object({ minutes: z.number().optional(), success: z.number().optional() }).default({}),
@@ -24,6 +28,8 @@ export interface Listed {
   /** null: nothing is reinforced. */
   readonly algorithm: string | null;
   readonly policies: string;
+  /** Models that judge states for the algorithm and learn beside the policies. */
+  readonly critics: number;
   /** As measured on two cores; null: not measured. */
   readonly minutes: number | null;
   readonly success: number | null;
@@ -37,24 +43,33 @@ export function describe(name: string, file: string): Listed {
       environment: "",
       description: `cannot be read; \`${commandName()} train ${name} --dry-run\` says why`,
     };
-    return { ...common, ...nothing, algorithm: null, policies: "", minutes: null, success: null };
+    return { ...common, ...nothing, algorithm: null, policies: "", critics: 0, minutes: null, success: null };
   }
-  const { description, environment, algorithm, policies, train, expected } = recipe;
+  const { description, environment, algorithm, policies, critics, train, expected } = recipe;
   return {
     ...common,
     environment: environment.name,
     description,
     algorithm: train.steps > 0 ? algorithm.name : null,
     policies: sharing(Object.values(policies)),
+    critics,
     minutes: expected.minutes ?? null,
     success: expected.success ?? null,
   };
 }
 
+/** `1 model, 2 critics` */
+export function trained({ policies, critics }: Listed): string {
+  return critics === 0 ? policies : `${policies}, ${counted(critics, "critic")}`;
+}
+
 /** With what it extends; undefined: a listing must not fail because one recipe is wrong. */
-function read(file: string): z.output<typeof shown> | undefined {
+function read(file: string): (z.output<typeof shown> & { readonly critics: number }) | undefined {
   try {
-    return shown.safeParse(plainOf(loadTree(file))).data;
+    const recipe = shown.safeParse(plainOf(loadTree(file))).data;
+    if (recipe === undefined) return undefined;
+    const { name, ...options } = recipe.algorithm;
+    return { ...recipe, critics: criticsOf(recipe, algorithmFrom(name, options).critic).length };
   } catch (error) {
     if (error instanceof TroupeError) return undefined;
     throw error;
@@ -63,9 +78,12 @@ function read(file: string): z.output<typeof shown> | undefined {
 
 function sharing(policies: readonly { readonly adapter?: object | undefined }[]): string {
   const adapters = policies.filter(({ adapter }) => adapter !== undefined).length;
-  if (policies.length === 1) return adapters === 1 ? "1 adapter" : "1 model";
-  if (adapters === 0) return `${policies.length} models`;
-  return adapters === policies.length
-    ? `${adapters} adapters`
-    : `${adapters} adapters, ${policies.length - adapters} models`;
+  const models = policies.length - adapters;
+  return [adapters > 0 && counted(adapters, "adapter"), models > 0 && counted(models, "model")]
+    .filter((part) => part !== false)
+    .join(", ");
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

@@ -2,16 +2,16 @@
 import { showShare } from "../format.ts";
 import { commandName } from "../print.ts";
 import { wrapped } from "../table.ts";
-import type { Listed } from "./listed.ts";
+import { type Listed, trained } from "./listed.ts";
 
 /** @param text the recipe's file */
 export function recipeLines(recipe: Listed, text: string, width: number): string[] {
-  const { name, file, description, environment, algorithm, policies } = recipe;
-  const trained = algorithm === null ? "nothing is reinforced" : `${algorithm} trains ${policies}`;
+  const { name, file, description, environment, algorithm } = recipe;
+  const what = algorithm === null ? "nothing is reinforced" : `${algorithm} trains ${trained(recipe)}`;
   const command = commandName();
   return [
     ...wrapped(`${name}: ${description}`, width),
-    `${environment || "unreadable"}; ${trained}${measured(recipe)}`,
+    `${environment || "unreadable"}; ${what}${measured(recipe)}`,
     "",
     `${file}:`,
     "",
