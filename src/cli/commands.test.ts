@@ -53,8 +53,30 @@ describe("troupe train", () => {
     const json = await run(["train", "small.yaml", "--dry-run", "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({
       recipe: { name: "small" },
+      warnings: [],
       policies: [{ name: "shared" }],
     });
+  });
+
+  it("warns of a recipe that adds up what actions are paid, before it begins, in words, as JSON and in a dry run", async () => {
+    const summed = [
+      "train",
+      "small.yaml",
+      "algorithm.name=magrpo",
+      "algorithm.reward=action",
+      "--run",
+      "summed",
+    ];
+    const warning = "warning: algorithm.reward: `action` adds up, over 2 turns, what plan-path pays";
+    const dry = await run([...summed, "--dry-run"]);
+    expect(dry.stdout).toContain(`Nothing was written.\n${warning}`);
+    const trained = await run(summed);
+    expect(trained.code).toBe(0);
+    expect(trained.stdout.split("warning: ")).toHaveLength(2);
+    expect(trained.stdout.indexOf(warning)).toBeLessThan(trained.stdout.indexOf("warm start 1/4"));
+    const json = await run([...summed, "--json", "--fresh"]);
+    const events = json.stdout.split("\n").filter((line) => line.includes(`"type":"warning"`));
+    expect(events.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ key: "algorithm.reward" }]);
   });
 
   it("trains, prints one line per step and the table; the same command again is done at once", async () => {

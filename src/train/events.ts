@@ -1,4 +1,5 @@
 /** What happens in a run, as it happens: for the terminal's panel, `--json` lines and tests. */
+import type { Warning } from "../recipes/warnings.ts";
 import type { Evaluation, RunResult, StepMetrics, Timing } from "../runs/records.ts";
 
 export type Stage = StepMetrics["stage"];
@@ -41,6 +42,8 @@ export type TrainEvent =
       /** Steps of each stage. */
       readonly steps: Readonly<Record<Stage, number>>;
     }
+  /** What to know of the recipe before it is trained; said again where a run goes on. */
+  | ({ readonly type: "warning" } & Warning)
   /** The run goes on after this step, counted over both stages. */
   | { readonly type: "resumed"; readonly step: number; readonly stage: Stage; readonly stageStep: number }
   /** The steps up to this one were computed otherwise: from here on bits may differ from those of a run in one piece. */

@@ -228,6 +228,15 @@ test("gone on with on another engine, a run says so, keeps it in its folder and 
   ]);
 });
 
+test("warns of a recipe that adds up what actions are paid, before anything is done, and of no other", async () => {
+  const algorithm = { name: "magrpo", samples: 2, reward: "action", handOver: "all" };
+  const { events } = await trainOnce("summed", tinyRecipe({ algorithm }));
+  expect(events.slice(0, 2).map(({ type }) => type)).toEqual(["run-started", "warning"]);
+  expect(events.filter(({ type }) => type === "warning")).toHaveLength(1);
+  const other = await trainOnce("changes", tinyRecipe({ algorithm: { name: "magrpo", samples: 2 } }));
+  expect(other.events.filter(({ type }) => type === "warning")).toEqual([]);
+});
+
 test("an engine that fails leaves a run that can go on", async () => {
   await trainOnce("whole", tinyRecipe());
   const engine = hashEngine(tinyRecipe(), (verb) => {

@@ -7,6 +7,7 @@ import type { Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
+import { recipeWarnings } from "../recipes/warnings.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { checkpointDirectory, checkpointSteps } from "../runs/checkpoints.ts";
 import { schemaVersion } from "../runs/records.ts";
@@ -106,6 +107,7 @@ async function begin(options: TrainOptions, run: Run): Promise<Course> {
     companions: null,
   };
   announce(course);
+  for (const warning of recipeWarnings(options)) course.emit({ type: "warning", ...warning });
   await noteEngine(course);
   if (run.checkpoint !== null) await resume(course, run.checkpoint);
   if (warmSteps > 0 && step === warmSteps) await leaveWarmStart(course);

@@ -1,5 +1,6 @@
 /** `troupe train --dry-run`: the resolved recipe, and what it would take on this machine. Nothing is kept. */
 import type { ResolvedRecipe } from "../../recipes/resolve.ts";
+import { recipeWarnings, showWarning } from "../../recipes/warnings.ts";
 import { annotatedYaml } from "../../recipes/write.ts";
 import type { Work } from "../../train/estimate.ts";
 import { namedTeams } from "../../train/teams.ts";
@@ -27,7 +28,8 @@ export async function dryRun(resolved: ResolvedRecipe, json: boolean): Promise<v
   const calibration = await calibrate(resolved, namedTeams(resolved.recipe, resolved.environment));
   const timed = parts.map((part) => timedPart(part, calibration)).filter(isShown);
   const seconds = timed.reduce((sum, part) => sum + part.seconds, 0);
-  if (json) return printJson({ recipe: resolved.recipe, seconds, parts: timed, ...calibration });
+  const warnings = recipeWarnings(resolved);
+  if (json) return printJson({ recipe: resolved.recipe, warnings, seconds, parts: timed, ...calibration });
   printLines([
     annotatedYaml(resolved.recipe, resolved.originOf),
     ...calibration.policies.map(policyLine),
@@ -35,6 +37,7 @@ export async function dryRun(resolved: ResolvedRecipe, json: boolean): Promise<v
     ...partTable(timed),
     "",
     ...totals(calibration, seconds),
+    ...warnings.map(showWarning),
   ]);
 }
 

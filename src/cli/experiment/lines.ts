@@ -4,6 +4,7 @@ import type { ExperimentEvent } from "../../experiments/experiment.ts";
 import type { Cell } from "../../experiments/grid.ts";
 import { showCells } from "../../experiments/report/text.ts";
 import type { CellNumbers } from "../../experiments/records.ts";
+import { showWarning } from "../../recipes/warnings.ts";
 import { showDuration, showShare } from "../format.ts";
 import { engineChangedLine, evaluationLine, stageNames } from "../progress/lines.ts";
 import type { ProgressState } from "../progress/state.ts";
@@ -46,6 +47,7 @@ function progressLines(
 ): string[] {
   if (event.type === "resumed")
     return [`${showCell(cell)}: goes on after ${stageNames[event.stage]} ${event.stageStep}`];
+  if (event.type === "warning") return [`${showCell(cell)}: ${showWarning(event)}`];
   if (event.type === "engine-changed") return [`${showCell(cell)}: ${engineChangedLine(event.changes)}`];
   if (event.type !== "evaluation") return [];
   const run = state.running.find((each) => each.cell === cell)?.run;

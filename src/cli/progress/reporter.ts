@@ -1,4 +1,5 @@
 /** Shows a run while it goes on: a live panel on a terminal, one line per step elsewhere, or events as JSON lines. */
+import { showWarning } from "../../recipes/warnings.ts";
 import type { Listener, TrainEvent } from "../../train/events.ts";
 import { LiveRegion } from "../live.ts";
 import { engineChangedLine, evaluationLine, sampleLines, stageNames, stepLine } from "./lines.ts";
@@ -87,6 +88,8 @@ function linesOf(event: TrainEvent, state: ProgressState): string[] {
   switch (event.type) {
     case "run-started":
       return [`run ${event.run}: ${event.engine}`, ...event.policies.map(policyLine)];
+    case "warning":
+      return [showWarning(event)];
     case "resumed":
       return [`going on after ${stageNames[event.stage]} ${event.stageStep}`];
     case "engine-changed":

@@ -58,6 +58,7 @@ export function advance(state: ProgressState, event: TrainEvent): ProgressState 
       return { ...state, evaluation: event.evaluation };
     case "finished":
       return { ...state, phase: "finished", result: event.result };
+    case "warning":
     case "resumed":
     case "engine-changed":
     case "sample-episodes":

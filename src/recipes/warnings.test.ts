@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Algorithm } from "../credit/algorithm.ts";
+import { algorithmFrom, algorithms } from "../credit/algorithms.ts";
+import { credit } from "../credit/credit.ts";
+import { action, trajectories } from "../credit/testing.ts";
+import { resolveRecipe } from "./resolve.ts";
+import { jsonSchemaOf } from "./shape.ts";
+import { recipeWarnings, showWarning, sumsActionRewards } from "./warnings.ts";
+
+const recipes = join(import.meta.dirname, "../../recipes");
+
+/** What is said of a recipe that comes with Troupe, with some changes. */
+function warned(recipe: string, ...changes: readonly string[]): string[] {
+  return recipeWarnings(resolveRecipe(join(recipes, `${recipe}.yaml`), changes)).map(showWarning);
+}
+
+const said = (reward: string, turns: number): string =>
+  `warning: algorithm.reward: \`${reward}\` adds up, over ${turns} turns, what plan-path pays each action of scout and ` +
+  "planner; the sum may be larger for not solving than for solving; `reward: progress` adds up the changes of the score, " +
+  "which cannot be farmed";
+
+describe("a recipe that adds up what actions are paid in several turns", () => {
+  it.each([
+    ["magrpo", "action"],
+    ["mareinforce", "action"],
+    ["marloo", "action"],
+    ["maremax", "action"],
+    ["reinforce", "turns"],
+    ["reinforce-plus-plus", "turns"],
+    ["mas-grpo", "rewards"],
+    ["ppo", "action"],
+    ["iac", "action"],
+    ["maac", "action"],
+  ])("is warned of it, once: %s with reward: %s", (row, reward) => {
+    const changes = ["team.turns=2", `algorithm.reward=${reward}`];
+    expect(warned(`algorithms/${row}`, ...changes)).toEqual([said(reward, 2)]);
+  });
+
+  it.each([
+    ["at-grpo"],
+    ["magrpo"],
+    ["magrpo", "algorithm.handOver=best"],
+    ["magrpo", "algorithm.reward=action", "algorithm.handOver=random"],
+    ["magrpo", "algorithm.reward=action", "algorithm.discount=0"],
+    ["magrpo", "algorithm.reward=action", "team.turns=1"],
+    ["magrpo", "algorithm.reward=action", "train.steps=0"],
+    ["reinforce-plus-plus"],
+    ["ppo"],
+    ["ppo", "algorithm.reward=progress"],
+    ["mas-grpo", "algorithm.reward=progress"],
+  ])("is not warned where it adds up something else or nothing: %s %s %s", (row, ...changes) => {
+    expect(warned(`algorithms/${row}`, ...changes)).toEqual([]);
+  });
+
+  it("is warned of the seats whose rewards may not be added up, and of no others", () => {
+    const ppo = ["algorithm=null", "algorithm={name: ppo, reward: action}"];
+    expect(warned("sudoku", ...ppo)).toEqual([
+      expect.stringContaining("what sudoku pays each action of proposer; the sum"),
+    ]);
+    const alone = ["team.roles.proposer=null", "team.phases=[[planner]]"];
+    expect(warned("sudoku", ...ppo, ...alone)).toEqual([]);
+  });
+});
+
+describe("whether a row adds up what actions of several turns are paid is what its credit does", () => {
+  const cases = Object.entries(algorithms).flatMap(([name, { options }]) => {
+    const { properties = {} } = jsonSchemaOf(options);
+    const given = (option: string): object[] =>
+      properties[option]?.enum?.map((value) => ({ [option]: value })) ?? [{}];
+    const rest = {
+      ...("lambda" in properties ? { lambda: 1 } : {}),
+      ...("kl" in properties ? { kl: { where: "none" } } : {}),
+    };
+    return given("reward").flatMap((reward) =>
+      given("handOver").map((handOver) => ({ name, chosen: { ...reward, ...handOver }, rest })),
+    );
+  });
+
+  it.each(cases)("$name $chosen", ({ name, chosen, rest }) => {
+    const algorithm = algorithmFrom(name, { ...chosen, ...rest });
+    expect(sumsActionRewards({ name, ...chosen }, algorithm)).toBe(dependsOnLaterPay(algorithm));
+  });
+
+  /** What the first action is credited with, or its critic is taught, changes with what the second turn's action is paid. */
+  function dependsOnLaterPay(algorithm: Algorithm): boolean {
+    const [little, much] = [0.25, 0.75].map((later) => {
+      const actions = [action({ local: 0.5 }), action({ turn: 1, local: later })];
+      const episode = trajectories(0, [
+        { actions, score: 0.5 },
+        { actions, score: 0 },
+      ]);
+      const values = ({ tokens }: { tokens: Int32Array }) => new Float32Array(tokens.length);
+      const [first] = credit([episode], algorithm, { values });
+      return { return: first?.return, targets: first?.valueTargets };
+    });
+    return JSON.stringify(little) !== JSON.stringify(much);
+  }
+});

@@ -1,0 +1,47 @@
+/**
+ * What to know of a recipe before it is trained. Nothing here is refused: published systems do some of it, and comparing with
+ * them must stay possible.
+ */
+import type { Combination } from "./check.ts";
+
+export interface Warning {
+  /** The key it is about: `algorithm.reward`. */
+  readonly key: string;
+  readonly problem: string;
+  /** What to do instead. */
+  readonly fix: string;
+}
+
+export function recipeWarnings(combination: Combination): readonly Warning[] {
+  return combination.recipe.train.steps === 0 ? [] : summedRewards(combination);
+}
+
+/** Rewards that an environment makes for comparing the actions of one state may be farmed where turns are added up. */
+function summedRewards({ recipe, environment, algorithm }: Combination): readonly Warning[] {
+  const { roles, turns } = recipe.team;
+  const taken = new Set(Object.entries(roles).map(([name, { seat }]) => seat ?? name));
+  const unfit = [...taken].filter((seat) => environment.summable?.includes(seat) !== true);
+  if (turns === 1 || unfit.length === 0 || !sumsActionRewards(recipe.algorithm, algorithm)) return [];
+  const how = `\`${String(recipe.algorithm["reward"])}\` adds up, over ${turns} turns, what ${environment.name} pays`;
+  const problem = `${how} each action of ${unfit.join(" and ")}; the sum may be larger for not solving than for solving`;
+  const fix = "`reward: progress` adds up the changes of the score, which cannot be farmed";
+  return [{ key: "algorithm.reward", problem, fix }];
+}
+
+/**
+ * The returns of a role reach over several of its turns, and are made of what the actions were paid. `reward: action` alone does
+ * not: a tree's returns reach to its leaves, and a critic's values to the end.
+ */
+export function sumsActionRewards(
+  { reward, handOver, discount }: Combination["recipe"]["algorithm"],
+  { critic }: Pick<Combination["algorithm"], "critic">,
+): boolean {
+  if (discount === 0) return false;
+  if (reward === "turns" || reward === "rewards") return true;
+  return reward === "action" && (handOver === "all" || critic !== null);
+}
+
+/** `warning: algorithm.reward: … ; …` */
+export function showWarning({ key, problem, fix }: Warning): string {
+  return `warning: ${key}: ${problem}; ${fix}`;
+}
