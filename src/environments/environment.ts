@@ -91,7 +91,7 @@ export interface SeatDescription {
   readonly prompt: string;
   /** Tokens a well-formed action may need at most, for word-level vocabularies; a recipe's default. */
   readonly maxTokens: number;
-  /** Why no other seat may be taken where this one is: "its route moves the agent (`scoutWalks: true`)". Absent: any may. */
+  /** Why no other seat may be taken where this one is: "its route moves the agent". Absent: any may. */
   readonly alone?: string;
 }
 

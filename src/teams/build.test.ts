@@ -52,6 +52,27 @@ describe("buildTeam", () => {
     expect(team.roles).toEqual([{ name: "walker", ...walker }]);
   });
 
+  it("takes no other seat where one plays alone, and says why", () => {
+    const walking = createEnvironment("plan-path", { scoutWalks: true });
+    expect(teamMistakes(pair, walking, policies)).toEqual([
+      {
+        path: ["roles", "planner"],
+        problem: "`scout` plays alone: with `environment.scoutWalks` its route moves the agent",
+        fix: "remove the role, as with `planner: null`, or the option",
+      },
+    ]);
+    const { scout, planner } = pair.roles;
+    const alone = {
+      ...pair,
+      roles: { scout, again: { ...scout, seat: "scout" } },
+      phases: [["scout"], ["again"]],
+    };
+    expect(teamMistakes(alone as TeamInput, walking, policies)).toEqual([]);
+    expect(
+      teamMistakes({ ...pair, roles: { planner }, phases: [["planner"]] } as TeamInput, walking, policies),
+    ).toEqual([]);
+  });
+
   it("lets two roles share a seat and a policy in different phases", () => {
     const roles = { first: { seat: "scout", policy: "shared" }, second: { seat: "scout", policy: "shared" } };
     const input = {

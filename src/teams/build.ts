@@ -51,7 +51,7 @@ export function teamMistakes(
     ...policyMistakes(name, role, policies),
     ...(input.phases.flat().includes(name) ? [] : [neverActs(name)]),
   ]);
-  return [...roles, ...phaseMistakes(input), ...turnMistakes(input)];
+  return [...roles, ...aloneMistakes(input, environment), ...phaseMistakes(input), ...turnMistakes(input)];
 }
 
 function buildRole(name: RoleName, input: RoleInput, environment: Environment): Role {
@@ -92,6 +92,20 @@ function policyMistakes(name: RoleName, role: RoleInput, policies: readonly stri
       fix: hint(role.policy, policies, "the policies are"),
     },
   ];
+}
+
+function aloneMistakes(input: TeamInput, environment: Environment): TeamMistake[] {
+  const names = Object.keys(input.roles);
+  const lone = names.find((name) => environment.seats[seatOf(input, name)]?.alone !== undefined);
+  if (lone === undefined) return [];
+  const seat = seatOf(input, lone);
+  return names
+    .filter((name) => seatOf(input, name) !== seat)
+    .map((name) => ({
+      path: ["roles", name],
+      problem: `\`${lone}\` plays alone: ${environment.seats[seat]?.alone}`,
+      fix: `remove the role, as with \`${name}: null\`, or the option`,
+    }));
 }
 
 function neverActs(name: RoleName): TeamMistake {

@@ -49,7 +49,7 @@ export function createPlanPath(options: PathOptions): Environment<PathTask, Path
   };
 }
 
-function seatDescriptions({ size, plan }: PathOptions): Record<Seat, SeatDescription> {
+function seatDescriptions({ size, plan, scoutWalks }: PathOptions): Record<Seat, SeatDescription> {
   const board =
     `The board has ${size} rows and ${size} columns. A cell is a column letter and a row number: a1 is the top left ` +
     `cell, b1 is to the right of it, a2 is below it. Walls cannot be entered; "bumped" names the one that ended the last plan.`;
@@ -61,6 +61,7 @@ function seatDescriptions({ size, plan }: PathOptions): Record<Seat, SeatDescrip
         `You are the scout. ${board} Find a shortest route from the cell after "at" to the goal. ` +
         `End with one line that has only the cells of the route, like this: c4 d4 d5`,
       maxTokens: longestRoute(size),
+      ...(scoutWalks === true ? { alone: "with `environment.scoutWalks` its route moves the agent" } : {}),
     },
     planner: {
       purpose: "Reads the board and the scout's route, if there is one, and moves the agent.",
