@@ -31,10 +31,17 @@ const kl = { where: "loss", coefficient: 0.01, target: 0.05, horizon: 1000 };
 const variants: Readonly<Record<string, readonly Options[]>> = {
   "at-grpo": [samples, { ...samples, kl, dualClip: 3 }],
   grpo: [samples, { ...samples, dynamicSampling: true, clipHigh: 0.28, kl: { ...kl, where: "reward" } }],
-  magrpo: [{ samples: 4 }, { samples: 4, joint: "cross", handOver: "random" }],
+  reinforce: [samples, { ...samples, baseline: "batch", reward: "action", shaping: "margin" }],
+  "reinforce-plus-plus": [samples, { ...samples, shaping: "quality", outcomeWeight: 0.5 }],
+  magrpo: [
+    { samples: 4 },
+    { samples: 4, handOver: "best" },
+    { samples: 4, joint: "cross", handOver: "random" },
+  ],
   mareinforce: [{ samples: 4 }],
   marloo: [{ samples: 4 }],
   maremax: [{ samples: 4 }],
+  ppo: [samples, { ...samples, critic: "central" }],
 };
 
 const cases = Object.keys(algorithms).flatMap((name) =>
