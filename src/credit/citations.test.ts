@@ -2,10 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 
-const columns = [
-  ...["baselines", "critics", "groups", "kl", "objectives", "penalties"],
-  ...["returns", "scales", "shaping", "tokens", "whitening"],
-];
+const columns =
+  "baselines critics groups kl objectives penalties returns scales shaping tokens whitening".split(" ");
 const single = ["progress.ts", "score.ts", "shares.ts", "teaches.ts", "turn-weights.ts"];
 
 /** A paper's number, a paper or book that has none, the code a formula was read in, or that it is ours. */

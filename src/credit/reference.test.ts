@@ -5,6 +5,7 @@ import type { Action } from "../rollout/episode.ts";
 import type { Signals } from "./algorithm.ts";
 import { algorithmFrom, algorithms } from "./algorithms.ts";
 import { credit } from "./credit.ts";
+import { toData } from "./data.ts";
 import { placedActions } from "./placed-actions.ts";
 import { distance, episodeFrom, type TreeSketch } from "./testing.ts";
 
@@ -12,13 +13,17 @@ interface Case {
   readonly algorithm: string;
   readonly options: Readonly<Record<string, unknown>>;
   readonly episodes: readonly TreeSketch[];
-  readonly expected: readonly {
-    readonly episode: number;
-    readonly node: string;
-    readonly role: string;
-    readonly advantages: readonly number[];
-    readonly targets?: readonly number[];
-  }[];
+  readonly expected: readonly Expected[];
+}
+
+interface Expected {
+  readonly episode: number;
+  readonly node: string;
+  readonly role: string;
+  readonly advantages: readonly number[];
+  readonly targets?: readonly number[];
+  /** Advantages as the loss has them, divided; null: not in the data. Only where truncated actions are masked. */
+  readonly loss?: readonly number[] | null;
 }
 
 const file = new URL("../../tests/fixtures/credit/cases.json", import.meta.url);
@@ -33,9 +38,8 @@ describe("the reference", () => {
   });
 });
 
-describe.each(
-  cases.map((one, index) => [`${index} ${one.algorithm} ${JSON.stringify(one.options)}`, one] as const),
-)("case %s", (_, { algorithm, options, episodes, expected }) => {
+/** The case as Troupe credits it. */
+function creditedCase({ algorithm, options, episodes }: Case) {
   const sketched = episodes.map((sketch, task) => episodeFrom(task, sketch));
   const row = algorithmFrom(algorithm, options);
   // As in the loop: measured once per completion, for the action that stands for it.
@@ -57,22 +61,48 @@ describe.each(
     signals,
   );
   const live = credited.filter(({ action }) => !action.frozen);
+  const place = ({ episode, node, role }: Expected) =>
+    live.find((one) => one.episode.path[2] === episode && one.node.id === node && one.action.role === role);
+  return { row, signals, credited, live, place };
+}
+
+const named = (chosen: readonly Case[]) =>
+  chosen.map((one) => [cases.indexOf(one), one.algorithm, JSON.stringify(one.options), one] as const);
+
+describe.each(named(cases))("case %i %s %s", (_index, _algorithm, _options, one) => {
+  const { credited, live, place } = creditedCase(one);
 
   it("credits every completion of a trained role once, and frozen ones with nothing", () => {
     const places = live.map(({ episode, node, action }) => [episode.path[2], node.id, action.role].join(" "));
-    const wanted = expected.map(({ episode, node, role }) => [episode, node, role].join(" "));
+    const wanted = one.expected.map(({ episode, node, role }) => [episode, node, role].join(" "));
     expect(places.toSorted()).toEqual(wanted.toSorted());
     const frozen = credited.filter(({ action }) => action.frozen);
     expect(frozen.flatMap(({ advantages }) => [...advantages]).every((value) => value === 0)).toBe(true);
   });
 
   it("gives the reference's advantages and targets", () => {
-    for (const { episode, node, role, advantages, targets } of expected) {
-      const found = live.find(
-        (one) => one.episode.path[2] === episode && one.node.id === node && one.action.role === role,
-      );
-      expect(distance(found?.advantages, advantages)).toBeLessThan(tolerance);
-      expect(distance(found?.valueTargets ?? [], targets ?? [])).toBeLessThan(tolerance);
+    for (const wanted of one.expected) {
+      const found = place(wanted);
+      expect(distance(found?.advantages, wanted.advantages)).toBeLessThan(tolerance);
+      expect(distance(found?.valueTargets ?? [], wanted.targets ?? [])).toBeLessThan(tolerance);
     }
   });
 });
+
+const masking = cases.filter(({ options }) => options["truncated"] === "mask");
+
+it.each(named(masking))(
+  "case %i %s %s trains what the reference trains, with its divisor",
+  (_index, _algorithm, _options, one) => {
+    const { row, signals, credited, place } = creditedCase(one);
+    const continuations = toData(credited, row, signals).data.flatMap((datum) => datum.continuations);
+    const trained = one.expected.filter(({ loss }) => loss?.some((value) => value !== 0));
+    expect(one.expected.some(({ loss }) => loss === null)).toBe(true);
+    expect(continuations).toHaveLength(trained.length);
+    for (const wanted of trained) {
+      const tokens = place(wanted)?.action.tokens;
+      const found = continuations.find((continued) => continued.tokens === tokens);
+      expect(distance(found?.advantages, wanted.loss ?? [])).toBeLessThan(tolerance);
+    }
+  },
+);

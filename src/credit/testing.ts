@@ -56,7 +56,13 @@ export function decision(task: number, actions: readonly Action[]): Episode {
 }
 
 /** Adds itself to its parent's children. */
-function node(id: string, parent: EpisodeNode | null, actions: readonly Action[], score = 0): EpisodeNode {
+function node(
+  id: string,
+  parent: EpisodeNode | null,
+  actions: readonly Action[],
+  score = 0,
+  endedEarly = false,
+): EpisodeNode {
   const children: EpisodeNode[] = [];
   const made: EpisodeNode = {
     id,
@@ -69,6 +75,7 @@ function node(id: string, parent: EpisodeNode | null, actions: readonly Action[]
     score,
     children,
     kept: true,
+    ...(endedEarly ? { endedEarly } : {}),
   };
   (parent?.children as EpisodeNode[] | undefined)?.push(made);
   return made;
@@ -83,6 +90,7 @@ export interface TreeSketch {
   readonly score?: number;
   /** The score on the way, of a state that is no end. Absent: 0. */
   readonly reached?: number;
+  readonly endedEarly?: boolean;
 }
 
 interface SketchedAction {
@@ -96,6 +104,7 @@ interface SketchedAction {
   readonly logprobs: readonly number[];
   readonly reference?: readonly number[];
   readonly values?: readonly number[];
+  readonly stopReason?: "length";
 }
 
 export interface SketchedEpisode {
@@ -120,7 +129,7 @@ export function episodeFrom(task: number, sketch: TreeSketch): SketchedEpisode {
         return made;
       });
       const id = at.id === "" ? `${index}` : `${at.id}.${index}`;
-      grow(child, node(id, at, actions, scoreOf(child)));
+      grow(child, node(id, at, actions, scoreOf(child), child.endedEarly));
     }
   };
   const root = node("", null, [], scoreOf(sketch));
@@ -131,7 +140,7 @@ export function episodeFrom(task: number, sketch: TreeSketch): SketchedEpisode {
 const scoreOf = ({ score, reached }: TreeSketch): number => score ?? reached ?? 0;
 
 function sketched(parent: string, sketch: SketchedAction): Action {
-  const { logprobs, role, turn, phase, sample, frozen, team, local } = sketch;
+  const { logprobs, role, turn, phase, sample, frozen, team, local, stopReason = "stop" } = sketch;
   const numbers = new TextEncoder().encode(`${parent} ${role}`);
   return action({
     role,
@@ -141,6 +150,7 @@ function sketched(parent: string, sketch: SketchedAction): Action {
     frozen,
     team,
     local,
+    stopReason,
     policy: `policy-${role}`,
     prompt: Int32Array.from(numbers),
     tokens: Int32Array.from(logprobs, (_one, token) => token),
