@@ -25,10 +25,10 @@ const policyMetrics = z.object({
   learningRate: z.number(),
   /** Largest before clipping. */
   gradientNorm: z.number(),
-  /** Nats per token. */
-  entropy: z.number(),
-  /** Nats per token, between the policy that sampled and the one trained. */
-  kl: z.number(),
+  /** Nats per token. Measured by updates: absent where a step made none. */
+  entropy: z.number().optional(),
+  /** Nats per token, between the policy that sampled and the one trained. Absent likewise. */
+  kl: z.number().optional(),
   /** Share of tokens whose gradient the clip removed. */
   clipShare: z.number(),
   /** Where the algorithm has a reference: nats per sampled token between the policy that sampled and the reference (k3). */

@@ -60,10 +60,18 @@ test("the metrics are means per token over all optimizer steps; empty batches ma
     kl: 0.25,
     clipShare: 0.125,
   });
-  expect(await updatePolicy(engine, { ...update, batches: [[]] })).toMatchObject({
-    optimizerSteps: 0,
+});
+
+test("a step without an update has measured neither entropy nor divergence", async () => {
+  const update = { policy: "p", loss: { type: "cross_entropy" }, adam: adamAt(settings, 2) } as const;
+  const metrics = await updatePolicy(engineOf([], []), { ...update, batches: [[]] });
+  expect(metrics).toEqual({
     loss: 0,
-    kl: 0,
+    tokens: 0,
+    optimizerSteps: 0,
+    learningRate: 1,
+    gradientNorm: 0,
+    clipShare: 0,
   });
 });
 

@@ -72,8 +72,8 @@ function summary(
     optimizerSteps: results.length,
     learningRate,
     gradientNorm: Math.max(0, ...results.map(({ gradientNorm }) => gradientNorm)),
-    entropy: perToken(total("entropy")),
-    kl: perToken(total("kl")),
+    // Measured along with the gradient: a step without an update knows nothing of them.
+    ...(tokens === 0 ? {} : { entropy: perToken(total("entropy")), kl: perToken(total("kl")) }),
     clipShare: perToken(total("clipped")),
   };
 }

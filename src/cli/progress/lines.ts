@@ -38,11 +38,12 @@ export function rewardParts(metrics: StepMetrics): string[] {
   return roles.map(([name, { team, local }]) => `${name} ${team.toFixed(2)} + ${local.toFixed(2)}`);
 }
 
-/** Entropy and divergence, of each policy where there are several. */
+/** Entropy and divergence, of each policy where there are several; a step that trained nothing has not measured them. */
 export function trustParts(metrics: StepMetrics): string[] {
   const policies = Object.entries(metrics.policies);
   return policies.map(([name, { entropy, kl }]) => {
     const whose = policies.length > 1 ? `${name} ` : "";
+    if (entropy === undefined || kl === undefined) return `${whose}no update`;
     return `${whose}entropy ${showNumber(entropy)}  KL ${showNumber(kl)}`;
   });
 }

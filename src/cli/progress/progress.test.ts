@@ -5,7 +5,7 @@ import type { Evaluation, StepMetrics, Timing } from "../../runs/records.ts";
 import type { TrainEvent } from "../../train/events.ts";
 import { visibleLength } from "../table.ts";
 import { resultTable } from "./final.ts";
-import { engineChangedLine, sampleLines, stepLine } from "./lines.ts";
+import { engineChangedLine, sampleLines, stepLine, trustParts } from "./lines.ts";
 import { panelLines, sparkline } from "./panel.ts";
 import type { ProgressState } from "./state.ts";
 import { advance, noProgress, secondsLeft } from "./state.ts";
@@ -59,6 +59,16 @@ describe("a step in one line", () => {
       "step 12/40  success 75.0 %  scout 0.25 + 0.50  planner 1.00 + 0.50  entropy 1.50  KL 0.00200  " +
         "500 tokens/s  1:15 min left",
     );
+  });
+});
+
+describe("entropy and divergence", () => {
+  it("are those of each policy that was updated", () => {
+    const both = { idle: policy, trained: { ...policy, entropy: 1.5, kl: 0 } };
+    expect(trustParts({ ...metrics(1), policies: both })).toEqual([
+      "idle no update",
+      "trained entropy 1.50  KL 0",
+    ]);
   });
 });
 
