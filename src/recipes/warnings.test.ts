@@ -4,6 +4,7 @@ import type { Algorithm } from "../credit/algorithm.ts";
 import { algorithmFrom, algorithms } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
 import { action, trajectories } from "../credit/testing.ts";
+import type { Action } from "../rollout/episode.ts";
 import { resolveRecipe } from "./resolve.ts";
 import { jsonSchemaOf } from "./shape.ts";
 import { recipeWarnings, showWarning, sumsActionRewards } from "./warnings.ts";
@@ -81,19 +82,20 @@ describe("whether a row adds up what actions of several turns are paid is what i
     const algorithm = algorithmFrom(name, { ...chosen, ...rest });
     expect(sumsActionRewards({ name, ...chosen }, algorithm)).toBe(dependsOnLaterPay(algorithm));
   });
-
-  /** What the first action is credited with, or its critic is taught, changes with what the second turn's action is paid. */
-  function dependsOnLaterPay(algorithm: Algorithm): boolean {
-    const [little, much] = [0.25, 0.75].map((later) => {
-      const actions = [action({ local: 0.5 }), action({ turn: 1, local: later })];
-      const episode = trajectories(0, [
-        { actions, score: 0.5 },
-        { actions, score: 0 },
-      ]);
-      const values = ({ tokens }: { tokens: Int32Array }) => new Float32Array(tokens.length);
-      const [first] = credit([episode], algorithm, { values });
-      return { return: first?.return, targets: first?.valueTargets };
-    });
-    return JSON.stringify(little) !== JSON.stringify(much);
-  }
 });
+
+const values = ({ tokens }: Action): Float32Array => new Float32Array(tokens.length);
+
+/** What the first action is credited with, or its critic is taught, changes with what the second turn's action is paid. */
+function dependsOnLaterPay(algorithm: Algorithm): boolean {
+  const [little, much] = [0.25, 0.75].map((later) => {
+    const actions = [action({ local: 0.5 }), action({ turn: 1, local: later })];
+    const episode = trajectories(0, [
+      { actions, score: 0.5 },
+      { actions, score: 0 },
+    ]);
+    const [first] = credit([episode], algorithm, { values });
+    return { return: first?.return, targets: first?.valueTargets };
+  });
+  return JSON.stringify(little) !== JSON.stringify(much);
+}
