@@ -64,7 +64,7 @@ describe("troupe train", () => {
       "small.yaml",
       "algorithm.name=magrpo",
       "algorithm.reward=action",
-      "--run",
+      "--runs",
       "summed",
     ];
     const warning = "warning: algorithm.reward: `action` adds up, over 2 turns, what plan-path pays";
@@ -91,6 +91,8 @@ describe("troupe train", () => {
     expect(again.code).toBe(0);
     expect(again.stdout).toContain("the run is finished already; --fresh begins a new one");
     expect(again.stdout).not.toContain("warm start 1/4");
+    const reworded = await run(["train", "small.yaml", "description=Better words."]);
+    expect(reworded.stdout).toContain("the run is finished already");
   });
 
   it("refuses another recipe for a name that is taken, with the keys that differ; --fresh finds a name", async () => {

@@ -198,6 +198,17 @@ test("another recipe, a folder that is no run, and a second writer are refused",
   expect((await fs.readdir(root)).toSorted()).toEqual(["thesis.txt", "tiny"]);
 });
 
+test("a run goes on when its recipe was worded anew, and keeps the recipe it began with", async () => {
+  const run = await openRun(directory, recipe);
+  await run.recordStep(metrics(1), timing(1), []);
+  await run.close();
+  await using again = await openRun(
+    directory,
+    `description: better words\nexpected: { minutes: 3 }\n${recipe}`,
+  );
+  expect(await fs.readFile(again.layout.recipe, "utf8")).toBe(recipe);
+});
+
 test("a run that recorded nothing is taken over by another recipe, without the models made for the first", async () => {
   const run = await openRun(directory, recipe);
   await fs.mkdir(path.join(run.layout.models, "nano"), { recursive: true });

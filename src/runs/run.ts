@@ -25,6 +25,7 @@ import type {
   StepMetrics,
   Timing,
 } from "./records.ts";
+import { isSameTraining } from "./same-training.ts";
 
 export interface Run extends AsyncDisposable {
   readonly layout: RunLayout;
@@ -63,7 +64,8 @@ export interface Run extends AsyncDisposable {
  *
  * Throws `bad_run`: in use by another process, made from another recipe, not a run folder, damaged, or not writable.
  *
- * @param recipe The recipe as resolved, in YAML. A run goes on only with the recipe that it began with.
+ * @param recipe The recipe as resolved, in YAML. A run goes on only with the recipe that it began with; its description and
+ * expected numbers may have changed.
  */
 export async function openRun(directory: string, recipe: string): Promise<Run> {
   const layout = layoutOf(directory);
@@ -130,7 +132,7 @@ function makeRun(
 /** Writes the recipe of a new run; compares that of an old one. */
 async function settleRecipe(layout: RunLayout, recipe: string): Promise<void> {
   const existing = await fs.readFile(layout.recipe, "utf8").catch(() => null);
-  if (existing === recipe) return;
+  if (existing !== null && isSameTraining(existing, recipe)) return;
   if (existing !== null) {
     if (!(await isUnbegun(layout.directory))) throw otherRecipe(layout, existing, recipe);
     await fs.rm(layout.models, { recursive: true, force: true });
