@@ -193,6 +193,10 @@ test("another recipe, a folder that is no run, and a second writer are refused",
   await expect(openRun(directory, "name: tiny\nseed: 2\n")).rejects.toThrow(
     /recipe\.yaml:2 has "seed: 1", now it is "seed: 2"/,
   );
+  const reworded = "name: tiny\ndescription: |-\n  better\n\n  words\nseed: 2\n";
+  await expect(openRun(directory, reworded)).rejects.toThrow(
+    /recipe\.yaml:2 has "seed: 1", now it is "seed: 2"/,
+  );
   await fs.writeFile(path.join(root, "thesis.txt"), "");
   await expect(openRun(root, recipe)).rejects.toThrow(/holds .* but no recipe.yaml/);
   expect((await fs.readdir(root)).toSorted()).toEqual(["thesis.txt", "tiny"]);

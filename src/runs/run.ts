@@ -25,7 +25,7 @@ import type {
   StepMetrics,
   Timing,
 } from "./records.ts";
-import { isSameTraining } from "./same-training.ts";
+import { isSameTraining, trainingLines } from "./same-training.ts";
 
 export interface Run extends AsyncDisposable {
   readonly layout: RunLayout;
@@ -160,13 +160,14 @@ export async function isUnbegun(directory: string): Promise<boolean> {
 }
 
 function otherRecipe(layout: RunLayout, existing: string, recipe: string): TroupeError {
-  const [was, is] = [existing.split("\n"), recipe.split("\n")];
-  const at = is.findIndex((line, index) => line !== was[index]);
-  const line = at === -1 ? is.length : at;
+  const [was, is] = [trainingLines(existing), trainingLines(recipe)];
+  const differing = is.findIndex(({ line }, index) => line !== was[index]?.line);
+  const at = differing === -1 ? is.length : differing;
+  const place = was[at]?.number ?? existing.split("\n").length;
   return new TroupeError(
     "bad_run",
-    `${layout.directory} was made from another recipe: ${layout.recipe}:${line + 1} has "${(was[line] ?? "").trim()}", ` +
-      `now it is "${(is[line] ?? "").trim()}". Choose another name for this run, or remove that folder.`,
+    `${layout.directory} was made from another recipe: ${layout.recipe}:${place} has "${(was[at]?.line ?? "").trim()}", ` +
+      `now it is "${(is[at]?.line ?? "").trim()}". Choose another name for this run, or remove that folder.`,
   );
 }
 

@@ -5,7 +5,7 @@ import { parse } from "yaml";
 /** What a recipe tells people. A run goes on when it was worded anew, or when its numbers were measured since. */
 const forPeople: ReadonlySet<string> = new Set(["description", "expected"]);
 
-/** @param one recipe in YAML; also what is no recipe, which equals itself alone */
+/** Of two texts of recipes, in YAML. A text that cannot be read is the same as itself alone. */
 export function isSameTraining(one: string, other: string): boolean {
   return one === other || isDeepStrictEqual(trained(one), trained(other));
 }
@@ -14,6 +14,15 @@ export function isSameTraining(one: string, other: string): boolean {
 export function withoutWords(recipe: unknown): unknown {
   if (typeof recipe !== "object" || recipe === null || Array.isArray(recipe)) return recipe;
   return Object.fromEntries(Object.entries(recipe).filter(([key]) => !forPeople.has(key)));
+}
+
+/** What a recipe in YAML says of the training, line by line, as it stands there; the first line is 1. */
+export function trainingLines(recipe: string): readonly { readonly number: number; readonly line: string }[] {
+  let key = "";
+  return recipe.split("\n").flatMap((line, index) => {
+    key = /^(\w+):/.exec(line)?.[1] ?? key;
+    return forPeople.has(key) ? [] : [{ number: index + 1, line }];
+  });
 }
 
 function trained(text: string): unknown {
