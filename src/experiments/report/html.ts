@@ -38,15 +38,13 @@ export function htmlOf(summary: Summary): string {
 }
 
 function header({ record, counts }: Summary): Child {
+  const { added, sampled } = spentOf(record);
   const facts: readonly (readonly [string, string])[] = [
     [String(record.seeds.length), text.seedsOf(record)],
     [text.heldOutTasks(record), "held-out tasks for each number"],
     [`${counts.done.results} of ${counts.all.results}`, `results, from ${text.showSources(counts.done)}`],
-    [showDuration(spentOf(record).added), "times of cells added up"],
-    [
-      showLarge(record.cells.reduce((sum, { numbers }) => sum + (numbers?.tokens.sampled ?? 0), 0)),
-      "tokens sampled in training",
-    ],
+    [showDuration(added), "times of cells added up"],
+    [showLarge(sampled), "tokens sampled in training"],
   ];
   return [
     element("h1", {}, record.title),

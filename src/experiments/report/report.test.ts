@@ -122,15 +122,16 @@ describe("the summary", () => {
   });
 
   it("by hand: what it took, a cell that two places have in common once, divided by how many ran at once", () => {
-    expect(spentOf(record)).toEqual({ added: 420, atOnce: { least: 2, most: 2, seconds: 210 } });
-    expect(spentOf(unsigned)).toEqual({ added: 420, atOnce: null });
+    const common = { added: 420, sampled: 7000 };
+    expect(spentOf(record)).toEqual({ ...common, atOnce: { least: 2, most: 2, seconds: 210 } });
+    expect(spentOf(unsigned)).toEqual({ ...common, atOnce: null });
     const [first, ...others] = record.cells;
     const second = { ...record.sessions[0], jobs: 4 } as Session;
     const later = others.map((each) => (each.row === "team" ? { ...each, session: 1 } : each));
     // Three cells of the session with four at once, four of the other: 3 × 60 / 3 + 4 × 60 / 2.
     expect(
       spentOf({ ...record, sessions: [...record.sessions, second], cells: [first as CellRecord, ...later] }),
-    ).toEqual({ added: 420, atOnce: { least: 2, most: 3, seconds: 180 } });
+    ).toEqual({ ...common, atOnce: { least: 2, most: 3, seconds: 180 } });
   });
 });
 

@@ -162,9 +162,11 @@ function costOf(numbers: readonly CellNumbers[], place: Pick<Cost, "row" | "titl
   };
 }
 
-/** What the whole took. */
+/** What the whole took. Places that share a cell count once. */
 export interface Spent {
-  /** Wall-clock seconds of all cells added up; places that share a cell count once. */
+  /** Tokens, in training. */
+  readonly sampled: number;
+  /** Wall-clock seconds of all cells added up. */
   readonly added: number;
   /** Fewest and most cells at once, and `added` divided by them, session by session. Null: a cell's session is not known. */
   readonly atOnce: { readonly least: number; readonly most: number; readonly seconds: number } | null;
@@ -183,6 +185,7 @@ export function spentOf({ cells, sessions }: ReportRecord): Spent {
   const jobs = parts.map((part) => part.jobs);
   const isKnown = parts.length > 0 && !Number.isNaN(seconds);
   return {
+    sampled: done.reduce((sum, { numbers }) => sum + (numbers?.tokens.sampled ?? 0), 0),
     added: total((part) => part.seconds),
     atOnce: isKnown ? { least: Math.min(...jobs), most: Math.max(...jobs), seconds } : null,
   };
