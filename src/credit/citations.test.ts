@@ -1,4 +1,7 @@
-/** Every formula says where it comes from, in its own comment or in the one at the top of its file. */
+/**
+ * Every formula says where it comes from, in its own comment or in the one at the top of its file. `credit.ts`, `data.ts` and
+ * `rewards.ts`, which put the formulas together, are not looked at.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 

@@ -62,7 +62,7 @@ function crossMistakes({ sampling }: Algorithm, team: TeamShape): readonly Algor
   return [{ path: ["algorithm", "joint"], problem, fix }];
 }
 
-/** A critic of the team's prompts, where the row has no other; `critic: central` is an option, see `idleOptions`. */
+/** A row whose only critic reads several roles' prompts; where `critic: central` is an option, `idleOptions` refuses it. */
 function criticMistakes({ name, critic }: Algorithm, { phases }: TeamShape): readonly AlgorithmMistake[] {
   if (critic?.scope !== "central" || critic.at !== "prompt" || phases.flat().length > 1) return [];
   const problem = `the critic of ${name} is for the prompts of several roles, and the team has one role`;

@@ -17,8 +17,8 @@ function settingOf(name: string): Setting {
 }
 
 /**
- * What the most that the search finds in eight turns lies between; the solver earns 2 with its one action. At most all
- * placements but one are made without solving.
+ * Bounds of the most that the search finds in eight turns; the solver earns 2 with its one action. In the games of placing a
+ * planner that does not solve comes near to 2: it lacks one placement.
  */
 const bounds: Readonly<Record<string, Readonly<Record<string, readonly [number, number]>>>> = {
   "plan-path": { scout: [12, Infinity], planner: [5, Infinity] },
@@ -77,7 +77,7 @@ function stepsOf(plan: string): string[] {
   return plan.match(/move \S+ \S+|\S+/g) ?? [];
 }
 
-/** The first training task whose solution has as many steps. */
+/** The first training task whose solution has at least so many steps. */
 function taskOfSteps(environment: Environment, least: number): Json {
   const tasks = Array.from({ length: 50 }, (_, index) =>
     environment.task("train", childKey(rootKey(1), index)),

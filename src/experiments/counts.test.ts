@@ -50,7 +50,7 @@ describe("what an experiment counts", () => {
     },
   );
 
-  it("reports of before it was kept what is read show it by the time", () => {
+  it("in a report without `readFrom`, what was read is known by its time, which is 0", () => {
     const record = unbegun(miniature);
     const numbers = {
       tasks: 1,

@@ -30,23 +30,22 @@ export function countsOfCells(results: number, cells: readonly Cell[]): Counts {
 
 /** @param cells those of the record that are counted */
 export function countsOfRecord({ rows, shared }: ReportRecord, cells: readonly CellRecord[]): Counts {
-  const trained = new Set(
-    [...shared, ...rows.filter(({ kind }) => kind === "train")].map(({ name }) => name),
-  );
-  const isShared = new Set(shared.map(({ name }) => name));
+  const sharedRows = new Set(shared.map(({ name }) => name));
+  const trainedRows = rows.filter(({ kind }) => kind === "train").map(({ name }) => name);
+  const trained = new Set([...sharedRows, ...trainedRows]);
   const ran = ranIn(cells);
   const trainings = ran.filter(({ row }) => trained.has(row)).length;
-  const results = cells.filter(({ row }) => !isShared.has(row)).length;
+  const results = cells.filter(({ row }) => !sharedRows.has(row)).length;
   return { results, trainings, evaluations: ran.length - trainings };
 }
 
-/** Of the cells that took a process, or would, each once. */
+/** The cells that took a process, or would, each once. */
 export function ranIn(cells: readonly CellRecord[]): CellRecord[] {
   const once = new Map(cells.toReversed().map((cell) => [cell.hash, cell]));
   return [...once.values()].filter((cell) => !isRead(cell));
 }
 
-/** Reports of before `readFrom` was kept show it by the time: reading takes none. */
+/** A report without `readFrom` shows it by the time: reading takes none. */
 function isRead({ readFrom, numbers }: CellRecord): boolean {
   return readFrom !== undefined || numbers?.seconds === 0;
 }

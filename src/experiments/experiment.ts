@@ -30,7 +30,7 @@ import { runAll } from "./schedule.ts";
 import { sessionOf } from "./session.ts";
 import { argumentsOf } from "./start.ts";
 
-/** The call, and what it gives. */
+/** The call, with the experiment that it names. */
 export interface ExperimentOptions extends Call {
   readonly experiment: Experiment;
   /** JSON of an earlier report whose cells count as done; default: the one in the report's folder. */

@@ -29,8 +29,8 @@ function summedRewards({ recipe, environment, algorithm }: Combination): readonl
 }
 
 /**
- * The returns of a role reach over several of its turns, and are made of what the actions were paid. `reward: action` alone does
- * not: a tree's returns reach to its leaves, and a critic's values to the end.
+ * Whether a role's returns reach over several of its turns and are made of what its actions were paid. With `reward: action`
+ * they do so through a tree (`handOver: all`) or through a critic's values, and else stop at the action.
  */
 export function sumsActionRewards(
   { reward, handOver, discount }: Combination["recipe"]["algorithm"],

@@ -1,9 +1,10 @@
 /**
  * Searches for what makes the rewards of actions unfit to be added up over the turns of an episode: play that never solves
- * and is paid more in all than the solver, and rounds that pay each time they are gone.
+ * and is paid as much in all as the solver, and rounds of actions that pay again every time.
  *
  * What is tried in a state is made of what the solver writes there and elsewhere, whole or broken off, and of random words;
- * a seat takes the best paid of it, or any. What such play does not find is not found.
+ * a seat takes the best paid of it, or any. Actions that end the episode are left out, also where they
+ * solve nothing. What such play does not find is not found.
  */
 import { drawInt, generatorOf, keyAt, type Generator } from "../../random.ts";
 import type { Json } from "../environment.ts";
@@ -140,8 +141,8 @@ function beginning(text: string, generator: Generator): string {
 }
 
 /**
- * Two actions of the seat again and again: what the third time pays, where it leaves what a person sees as the second did.
- * What pays then pays for ever.
+ * Two actions of the seat again and again: what the third time pays, where what a person sees is the same after it as
+ * after the second. What pays then pays for ever.
  */
 function* roundsPlayed(
   setting: Setting,
