@@ -128,8 +128,8 @@ describe("what needs no run", () => {
     expect(one.stdout).toMatch(/^plan-path-single: One agent .*\nplan-path; grpo trains 1 model\n/);
     expect(one.stdout).toContain("\nextends: plan-path.yaml\n");
     const critics = await troupe(["recipes", "algorithms"], { cwd });
-    expect(critics.stdout).toMatch(/^algorithms\/ppo +ppo +1 model, 2 critics +PPO/m);
-    expect(critics.stdout).toMatch(/^algorithms\/maac +maac +1 model, 1 critic +MAAC/m);
+    expect(critics.stdout).toMatch(/^algorithms\/ppo +ppo +1 model, 2 critics +\d+ +[\d.]+ % +PPO/m);
+    expect(critics.stdout).toMatch(/^algorithms\/maac +maac +1 model, 1 critic +\d+ +[\d.]+ % +MAAC/m);
     const wrong = await troupe(["recipes", "k-2"], { cwd });
     expect(wrong).toMatchObject({
       code: 2,
@@ -141,7 +141,7 @@ describe("what needs no run", () => {
       algorithm: "at-grpo",
       policies: "2 adapters",
       critics: 0,
-      success: null,
+      success: expect.any(Number) as number,
     });
     const schema = JSON.parse((await troupe(["recipes", "--schema"], { cwd })).stdout) as {
       properties: object;
