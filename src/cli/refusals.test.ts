@@ -125,7 +125,9 @@ describe("what needs no run", () => {
     expect(folder.stdout).toMatch(/^scaling: rows of an experiment; .*scaling\/k-2 .*K = 2 instead of 8/s);
     expect(folder.stdout).not.toContain("plan-path-single");
     const one = await troupe(["recipes", "plan-path-single"], { cwd });
-    expect(one.stdout).toMatch(/^plan-path-single: One agent .*\nplan-path; grpo trains 1 model\n/);
+    expect(one.stdout).toMatch(
+      /^plan-path-single: One agent .*\nplan-path; grpo trains 1 model; measured: \d+ minutes on two cores, [\d.]+ % of held-out tasks\n/,
+    );
     expect(one.stdout).toContain("\nextends: plan-path.yaml\n");
     const critics = await troupe(["recipes", "algorithms"], { cwd });
     expect(critics.stdout).toMatch(/^algorithms\/ppo +ppo +1 model, 2 critics +\d+ +[\d.]+ % +PPO/m);
