@@ -84,6 +84,7 @@ function sharing(policies: readonly { readonly adapter?: object | undefined }[])
     .join(", ");
 }
 
-function counted(count: number, what: string): string {
+/** `1 model`, `2 models` */
+export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

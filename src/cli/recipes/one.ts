@@ -2,7 +2,7 @@
 import { showShare } from "../format.ts";
 import { commandName } from "../print.ts";
 import { wrapped } from "../table.ts";
-import { type Listed, trained } from "./listed.ts";
+import { counted, type Listed, trained } from "./listed.ts";
 
 /** @param text the recipe's file */
 export function recipeLines(recipe: Listed, text: string, width: number): string[] {
@@ -24,7 +24,7 @@ export function recipeLines(recipe: Listed, text: string, width: number): string
 
 function measured({ minutes, success }: Listed): string {
   const facts = [
-    ...(minutes === null ? [] : [`${minutes} minutes on two cores`]),
+    ...(minutes === null ? [] : [`${counted(minutes, "minute")} on two cores`]),
     ...(success === null ? [] : [`${showShare(success)} of held-out tasks`]),
   ];
   return facts.length === 0 ? "" : `; measured: ${facts.join(", ")}`;
