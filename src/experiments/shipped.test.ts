@@ -68,8 +68,8 @@ describe("a row of a shipped experiment as a recipe", () => {
     const { recipe } = resolveRecipe(shippedRecipes()[name] ?? name);
     expect(cells.map(({ row }) => row)).toEqual(["single-agent", "team"]);
     for (const { run, team } of cells) {
-      const { name: ours, description, seed } = recipe;
-      expect(recipe).toEqual({ ...run.recipe, name: ours, description, seed });
+      const { name: ours, description, expected, seed } = recipe;
+      expect(recipe).toEqual({ ...run.recipe, name: ours, description, expected, seed });
       expect(["team", ...Object.keys(recipe.evaluation.compare)]).toContain(team);
     }
   });
