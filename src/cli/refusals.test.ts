@@ -126,7 +126,7 @@ describe("what needs no run", () => {
     expect(folder.stdout).not.toContain("plan-path-single");
     const one = await troupe(["recipes", "plan-path-single"], { cwd });
     expect(one.stdout).toMatch(
-      /^plan-path-single: One agent .*\nplan-path; grpo trains 1 model; measured: \d+ minutes on two cores, [\d.]+ % of held-out tasks\n/,
+      /^plan-path-single: One agent .*\nplan-path; grpo trains 1 model; expected: \d+ minutes on two cores, [\d.]+ % of held-out tasks\n/,
     );
     expect(one.stdout).toContain("\nextends: plan-path.yaml\n");
     const critics = await troupe(["recipes", "algorithms"], { cwd });

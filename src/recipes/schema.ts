@@ -133,7 +133,11 @@ const expected = z.strictObject({
 export const recipeSchema = z.strictObject({
   name: name.describe("Also the run's name, unless the command line gives one."),
   description: z.string().default("").describe("One sentence for `troupe recipes`."),
-  expected: expected.optional().describe("What it took and gave when it was measured."),
+  expected: expected
+    .optional()
+    .describe(
+      "What it takes and gives; those that come with Troupe say what was measured, or follows from it.",
+    ),
   seed: z.int().min(0).default(1).describe("Of everything random. The same seed gives the same run."),
   environment,
   team: teamSchema.describe("Who plays, in which order, for how long."),

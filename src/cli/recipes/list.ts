@@ -10,7 +10,7 @@ import { type Listed, trained } from "./listed.ts";
 /** One table in which each environment's recipes stand below its name, and one for each folder of recipes. */
 export function listLines(recipes: readonly Listed[], width: number): string[] {
   const { ".": main = [], ...folders } = Object.groupBy(recipes, ({ name }) => posix.dirname(name));
-  const legend = "minutes on two cores; success on held-out tasks after training; empty: not measured";
+  const legend = "expected: minutes on two cores, success on held-out tasks after training";
   const command = commandName();
   return [
     ...mainLines(main, width),

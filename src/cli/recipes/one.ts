@@ -11,7 +11,7 @@ export function recipeLines(recipe: Listed, text: string, width: number): string
   const command = commandName();
   return [
     ...wrapped(`${name}: ${description}`, width),
-    `${environment || "unreadable"}; ${what}${measured(recipe)}`,
+    `${environment || "unreadable"}; ${what}${expected(recipe)}`,
     "",
     `${file}:`,
     "",
@@ -22,10 +22,10 @@ export function recipeLines(recipe: Listed, text: string, width: number): string
   ];
 }
 
-function measured({ minutes, success }: Listed): string {
+function expected({ minutes, success }: Listed): string {
   const facts = [
     ...(minutes === null ? [] : [`${counted(minutes, "minute")} on two cores`]),
     ...(success === null ? [] : [`${showShare(success)} of held-out tasks`]),
   ];
-  return facts.length === 0 ? "" : `; measured: ${facts.join(", ")}`;
+  return facts.length === 0 ? "" : `; expected: ${facts.join(", ")}`;
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
   adam,
+  adapter,
   failure,
   makeModel,
   someDatum,
@@ -15,7 +16,6 @@ import {
 } from "./test-model.ts";
 
 const folder = temporaryFolder();
-const adapter = { rank: 3, alpha: 6, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
 const at = (...parts: string[]): string => join(folder, ...parts);
 let model = "";
 

@@ -6,6 +6,7 @@ import type { PolicyOptions } from "../engine.ts";
 import type { LocalEngine } from "./local-engine.ts";
 import { openSafetensors, readTensor } from "./safetensors.ts";
 import {
+  adapter,
   adam,
   failure,
   ids,
@@ -18,7 +19,6 @@ import {
 } from "./test-model.ts";
 
 const folder = temporaryFolder();
-const adapter = { rank: 3, alpha: 6, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
 const at = (...parts: string[]): string => join(folder, ...parts);
 let model = "";
 let untied = "";

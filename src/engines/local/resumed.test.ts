@@ -1,10 +1,9 @@
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { failure, makeModel, someDatum, temporaryFolder, testEngine, train } from "./test-model.ts";
+import { adapter, failure, makeModel, someDatum, temporaryFolder, testEngine, train } from "./test-model.ts";
 
 const folder = temporaryFolder();
-const adapter = { rank: 3, alpha: 6, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
 const at = (...parts: string[]): string => join(folder, ...parts);
 let model = "";
 

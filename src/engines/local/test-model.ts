@@ -36,6 +36,9 @@ export const tinyPreset: Preset = {
   maxLength: 64,
 };
 
+/** On three of the seven kinds of projections. */
+export const adapter = { rank: 3, alpha: 6, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
+
 /** Six special tokens (ids 0 to 5), then these. */
 export const words = ["up", "down", "left", "right", "goal", "wall", "start", "go"];
 export const vocabularySize = 6 + words.length;
