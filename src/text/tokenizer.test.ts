@@ -60,6 +60,12 @@ describe.each(["qwen2", "llama3", "llama2", "word-level"])("a tokenizer in the s
     );
   });
 
+  it("parses a reply without control markup into the decoded text", () => {
+    for (const { ids, decoded } of expected.texts) {
+      expect(tokenizer.parseReply(ids, true)).toEqual({ text: decoded, truncated: true });
+    }
+  });
+
   it("encodes any text without throwing, into ids of its vocabulary", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {

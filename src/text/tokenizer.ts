@@ -3,6 +3,7 @@ import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { TroupeError } from "../errors.ts";
 import { chatTemplate, type Message } from "./chat-template.ts";
 import { isObject, readObject, readOptionalObject, type JsonObject } from "./files.ts";
+import type { Reply } from "./replies.ts";
 import { tokenBytesTable } from "./token-bytes.ts";
 
 export type { Message } from "./chat-template.ts";
@@ -31,6 +32,8 @@ export interface Tokenizer {
   encode(text: string): Int32Array;
   /** The text, special tokens and ids without an entry left out. Never throws. */
   decode(tokens: Iterable<number>): string;
+  /** The reply in the sampled tokens, which stay as they are. Never throws: a malformed call is data. */
+  parseReply(tokens: Iterable<number>, truncated: boolean): Reply;
   /** The bytes the id stands for (a special token: its own text); empty for an id without an entry. */
   tokenBytes(id: number): Uint8Array;
   /** The chat template's text; with `addGenerationPrompt` it ends where the model's own text begins. */
@@ -58,6 +61,7 @@ export function loadTokenizer(directory: string, templateVariables: JsonObject =
     endTokens: endTokensOf(directory, config, vocabulary),
     encode,
     decode: (tokens) => decodeWith(inner, config, tokens),
+    parseReply: (tokens, truncated) => ({ text: decodeWith(inner, config, tokens), truncated }),
     tokenBytes: (id) => bytes[id] ?? new Uint8Array(),
     render: template,
     renderPrompt: (messages, addGenerationPrompt) => encode(template(messages, addGenerationPrompt)),
