@@ -12,6 +12,17 @@ export class TroupeError extends Error {
   }
 }
 
+/**
+ * Something outside failed: a sandbox, a judge, a model or an engine behind a network. The call is tried again; where that
+ * does not help, the episode is dropped and counted, and the run continues (src/retry.ts).
+ */
+export class ServiceError extends TroupeError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super("service", message, options);
+    this.name = "ServiceError";
+  }
+}
+
 /** `cancelled` is not a failure: somebody asked for it. */
 export type ErrorCode =
   | "bad_recipe"
@@ -23,6 +34,7 @@ export type ErrorCode =
   | "bad_run" // a run folder that is missing, damaged or in use
   | "no_memory"
   | "no_engine" // the native engine could not be built or loaded
+  | "service" // a sandbox, a judge or an engine failed, again and again
   | "unsupported" // asked of an engine that cannot do it
   | "cancelled"
   | "internal";
