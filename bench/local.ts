@@ -2,10 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AdamOptions, Datum, SampleRequest } from "../src/engines/engine.ts";
-import { initModel } from "../src/engines/local/init.ts";
-import { LocalEngine } from "../src/engines/local/local-engine.ts";
-import type { Precision } from "../src/engines/local/native.ts";
+import type { AdamOptions, Datum, Engine, SampleRequest } from "../src/engines/engine.ts";
+import { initModel } from "../src/models/init.ts";
+import { openEngine } from "../src/engines/open.ts";
 import { specialTokens, writeWordTokenizer } from "../src/text/word-tokenizer.ts";
 import { modelShape, policy, type ModelName } from "./shapes.ts";
 
@@ -20,8 +19,8 @@ const adam: AdamOptions = {
 
 /** Engines in both precisions, each with the same model; the model's folder is gone once they have it. */
 export interface LocalEngines {
-  readonly bfloat16: LocalEngine;
-  readonly float32: LocalEngine;
+  readonly bfloat16: Engine;
+  readonly float32: Engine;
   readonly parameters: number;
 }
 
@@ -32,11 +31,11 @@ export async function withEngines<T>(
   work: (engines: LocalEngines) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "troupe-bench-"));
-  const opened: LocalEngine[] = [];
+  const opened: Engine[] = [];
   try {
     const { directory, parameters } = await makeModel(folder, name);
-    const open = async (precision: Precision): Promise<LocalEngine> => {
-      const engine = new LocalEngine({ threads, precision });
+    const open = async (precision: "float32" | "bfloat16"): Promise<Engine> => {
+      const engine = openEngine({ threads, precision });
       opened.push(engine);
       await engine.createPolicy({ name: policy, model: directory });
       return engine;
@@ -73,12 +72,12 @@ async function makeModel(
 }
 
 /** A whole step: gradients of the continuations' cross entropy, clipping, AdamW. */
-export async function trainStep(engine: LocalEngine, data: readonly Datum[]): Promise<void> {
+export async function trainStep(engine: Engine, data: readonly Datum[]): Promise<void> {
   await engine.forwardBackward(data, { type: "cross_entropy" });
   await engine.optimStep(policy, adam);
 }
 
 /** All requests at once, as a roll-out makes them. */
-export async function sampleAll(engine: LocalEngine, requests: readonly SampleRequest[]): Promise<void> {
+export async function sampleAll(engine: Engine, requests: readonly SampleRequest[]): Promise<void> {
   await Promise.all(requests.map((request) => engine.sample(request)));
 }

@@ -1,6 +1,6 @@
 /** What it ran on. */
 import { cpus, totalmem } from "node:os";
-import { LocalEngine } from "../src/engines/local/local-engine.ts";
+import { openEngine } from "../src/engines/open.ts";
 
 export interface Machine {
   readonly processor: string;
@@ -13,7 +13,7 @@ export interface Machine {
 }
 
 export async function describeMachine(threads: number): Promise<Machine> {
-  const engine = new LocalEngine({ threads });
+  const engine = openEngine({ threads });
   const { description } = engine;
   await engine.close();
   return {

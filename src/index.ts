@@ -2,6 +2,7 @@
 export { TroupeError } from "./errors.ts";
 export type { ErrorCode } from "./errors.ts";
 export type * from "./engines/engine.ts";
+export type { AdapterOptions } from "./models/adapter-options.ts";
 export type * from "./environments/environment.ts";
 export { conformanceChecks } from "./environments/conformance.ts";
 export type { ConformanceCheck, ConformanceOptions } from "./environments/conformance.ts";
@@ -10,7 +11,7 @@ export type { Generator, Key } from "./random.ts";
 export type { Team, Role } from "./teams/team.ts";
 export { builtInCatalog } from "./recipes/built-in.ts";
 export type { Catalog } from "./recipes/catalog.ts";
-export { openEngine } from "./recipes/engine.ts";
+export { openEngine } from "./engines/open.ts";
 export { RecipeError } from "./recipes/mistakes.ts";
 export type { Mistake } from "./recipes/mistakes.ts";
 export { resolveRecipe } from "./recipes/resolve.ts";

@@ -8,7 +8,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { algorithmFrom, algorithms } from "../src/credit/algorithms.ts";
 import type { Environment } from "../src/environments/environment.ts";
-import { LocalEngine } from "../src/engines/local/local-engine.ts";
+import { openEngine } from "../src/engines/open.ts";
 import { readMetrics } from "../src/runs/read.ts";
 import type { StepMetrics } from "../src/runs/records.ts";
 import { mean } from "../src/statistics.ts";
@@ -63,7 +63,7 @@ async function trained(
     checkpoint: { every: 1000 },
   });
   const directory = await fs.mkdtemp(path.join(root, name));
-  const engine = new LocalEngine({ threads: 2 });
+  const engine = openEngine({ threads: 2 });
   const algorithm = algorithmFrom(name, options);
   await train({ recipe, environment, algorithm, directory, engine, episodes: { every: 0, perStep: 0 } });
   await engine.close();

@@ -9,7 +9,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { LocalEngine } from "../src/engines/local/local-engine.ts";
+import { openEngine } from "../src/engines/open.ts";
 import { readMetrics } from "../src/runs/read.ts";
 import type { StepMetrics } from "../src/runs/records.ts";
 import { mean } from "../src/statistics.ts";
@@ -42,7 +42,7 @@ async function learn(seed: number): Promise<Learned> {
     checkpoint: { every: 1000 },
   });
   const directory = path.join(root, String(seed));
-  const engine = new LocalEngine({ threads: 2 });
+  const engine = openEngine({ threads: 2 });
   const outcome = await train({ ...resolved, directory, engine });
   await engine.close();
   const [before, after] = outcome.status === "finished" ? outcome.result.table : [];

@@ -6,8 +6,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { algorithmFrom } from "../src/credit/algorithms.ts";
 import { credit } from "../src/credit/credit.ts";
 import { toData } from "../src/credit/data.ts";
-import { initModel } from "../src/engines/local/init.ts";
-import { LocalEngine } from "../src/engines/local/local-engine.ts";
+import { initModel } from "../src/models/init.ts";
+import { openEngine } from "../src/engines/open.ts";
 import { rootKey } from "../src/random.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
 import { writeWordTokenizer } from "../src/text/word-tokenizer.ts";
@@ -18,7 +18,7 @@ import { numbers, pair, roleFor, settingFor } from "../src/rollout/testing/numbe
 
 const directory = mkdtempSync(join(tmpdir(), "troupe-rollout-"));
 const model = join(directory, "model");
-const engine = new LocalEngine({ threads: 2, precision: "float32" });
+const engine = openEngine({ threads: 2, precision: "float32" });
 writeWordTokenizer(join(directory, "words"), [...numbers.words, "you", "are"]);
 await initModel({
   directory: model,

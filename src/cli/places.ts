@@ -1,7 +1,7 @@
 /** Where weights are, as a person says it: `RUN`, `RUN:NAME`, a checkpoint's folder, a model directory. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { adapterMarker } from "../engines/local/adapter-base.ts";
+import { adapterMarker } from "../models/adapter-base.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import type { SavedRun, Weights } from "../train/evaluate-weights.ts";

@@ -1,7 +1,7 @@
 /** `troupe train RECIPE`: the main command. The same command again goes on with a run that was interrupted. */
 import { basename } from "node:path";
 import { Command } from "commander";
-import { openEngine } from "../recipes/engine.ts";
+import { openEngine } from "../engines/open.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { showPath } from "../recipes/origin.ts";
 import type { TrainOutcome } from "../train/train.ts";

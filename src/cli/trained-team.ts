@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
-import { openEngine } from "../recipes/engine.ts";
+import { openEngine } from "../engines/open.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";

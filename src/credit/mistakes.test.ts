@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EngineCapabilities } from "../engines/engine.ts";
-import { localCapabilities } from "../engines/local/capabilities.ts";
+import { engineTypes } from "../engines/open.ts";
 import { algorithmFrom } from "./algorithms.ts";
 import { algorithmMistakes, type TeamShape } from "./mistakes.ts";
 
@@ -88,7 +88,7 @@ describe("algorithmMistakes", () => {
 
   it("refuses what the engine cannot do, and names what it can", () => {
     const poor = {
-      ...localCapabilities,
+      ...engineTypes.local,
       critic: false,
       klInLoss: false,
       sequenceRatio: false,
@@ -98,7 +98,7 @@ describe("algorithmMistakes", () => {
     expect(mistakes("grpo", { kl: { where: "loss" } }, oneByOne, poor)[0]).toMatch(/use `where: reward`$/);
     expect(mistakes("gspo", {}, oneByOne, poor)[0]).toMatch(/use `name: grpo`/);
     expect(mistakes("grpo", { dualClip: 3 }, oneByOne, poor)[0]).toMatch(/^algorithm.dualClip/);
-    const noLoss = { ...localCapabilities, losses: ["ppo"] as const };
+    const noLoss = { ...engineTypes.local, losses: ["ppo"] as const };
     expect(mistakes("rloo", {}, oneByOne, noLoss)[0]).toMatch(/no loss `importance_sampling`; it has ppo$/);
   });
 

@@ -3,18 +3,10 @@
  * Tokens in, tokens out; credit arrives as one advantage per token; a loss is a SUM over tokens. These are the verbs of
  * the Tinker protocol, so an engine in this process and one behind HTTP look the same from here.
  */
+import type { AdapterOptions } from "../models/adapter-options.ts";
 
 /** A policy is trainable weights: a whole model, or an adapter on one. The name is the recipe's. */
 export type PolicyName = string;
-
-export interface AdapterOptions {
-  readonly rank: number;
-  readonly alpha: number;
-  /** Projections that get an adapter: q_proj k_proj v_proj o_proj gate_proj up_proj down_proj. */
-  readonly targetModules: readonly string[];
-  /** Seed of the A matrices; B starts at zero. */
-  readonly seed: number;
-}
 
 export interface PolicyOptions {
   readonly name: PolicyName;
@@ -193,6 +185,8 @@ export interface Engine {
   readonly capabilities: EngineCapabilities;
   /** One line for people: processor, threads, precision. */
   readonly description: string;
+  /** Bytes of weights, gradients, moments and caches held in this process; absent: unknown, or elsewhere. */
+  readonly memoryBytes?: number;
   /** What the bits of a result depend on beside the calls, by name. Two engines that agree in all of it give the same. */
   readonly arithmetic: Readonly<Record<string, string>>;
 

@@ -1,6 +1,6 @@
 /** How many cells at once this machine holds, and how many threads each gets. */
 import { availableParallelism } from "node:os";
-import { presets } from "../engines/local/presets.ts";
+import { presets } from "../models/presets.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Cell } from "./grid.ts";
 

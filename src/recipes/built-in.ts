@@ -1,7 +1,7 @@
 /** What a recipe may name when nothing else is said. */
 import { algorithms } from "../credit/algorithms.ts";
-import { localCapabilities } from "../engines/local/capabilities.ts";
-import { presets } from "../engines/local/presets.ts";
+import { engineTypes } from "../engines/open.ts";
+import { presets } from "../models/presets.ts";
 import { environments } from "../environments/registry.ts";
 import type { Catalog } from "./catalog.ts";
 
@@ -9,5 +9,5 @@ export const builtInCatalog: Catalog = {
   environments: Object.fromEntries(environments.map((definition) => [definition.name, definition])),
   algorithms,
   presets: Object.keys(presets),
-  engines: { local: localCapabilities },
+  engines: engineTypes,
 };

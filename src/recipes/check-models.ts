@@ -1,8 +1,8 @@
 /** Whether the models, and the adapters, that a recipe's policies begin from are there and fit. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { baseOf, holdsAdapter, textDirectory } from "../engines/local/adapter-base.ts";
-import { checkAdapterConfig, readAdapterOptions } from "../engines/local/adapter-directory.ts";
+import { baseOf, holdsAdapter, textDirectory } from "../models/adapter-base.ts";
+import { checkAdapterConfig, readAdapterOptions } from "../models/adapter-directory.ts";
 import { TroupeError } from "../errors.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Refusal } from "./check.ts";

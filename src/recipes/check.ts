@@ -1,7 +1,7 @@
 /** The combinations a schema cannot see: each refusal says why, and the nearest thing that works. */
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { EngineCapabilities } from "../engines/engine.ts";
-import { holdsAdapter } from "../engines/local/adapter-base.ts";
+import { holdsAdapter } from "../models/adapter-base.ts";
 import type { Environment } from "../environments/environment.ts";
 import { teamMistakes } from "../teams/build.ts";
 import type { Catalog } from "./catalog.ts";

@@ -3,7 +3,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LocalEngine } from "../engines/local/local-engine.ts";
+import { openEngine } from "../engines/open.ts";
 import type { Recipe, RecipeInput } from "../recipes/schema.ts";
 import type { RunResult } from "../runs/records.ts";
 import { readMetrics } from "../runs/read.ts";
@@ -52,7 +52,7 @@ async function trainIn(name: string, resolved: Resolved, stopEveryStep = false):
   const directory = path.join(root, name, "run");
   const events: TrainEvent[] = [];
   for (;;) {
-    const engine = new LocalEngine({ threads: 1, precision: "float32" });
+    const engine = openEngine({ threads: 1, precision: "float32" });
     const stop = new AbortController();
     const onEvent = (event: TrainEvent) => {
       events.push(event);

@@ -3,9 +3,10 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { initModel } from "../engines/local/init.ts";
-import { LocalEngine } from "../engines/local/local-engine.ts";
-import { openSafetensors, readTensor } from "../engines/local/safetensors.ts";
+import { initModel } from "../models/init.ts";
+import type { Engine } from "../engines/engine.ts";
+import { openEngine } from "../engines/open.ts";
+import { openSafetensors, readTensor } from "../models/safetensors.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { RunResult } from "../runs/records.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
@@ -77,14 +78,14 @@ beforeAll(async () => {
 afterAll(() => fs.rm(root, { recursive: true }));
 
 async function trainRun(name: string, changes: Partial<RecipeInput>): Promise<void> {
-  await using engine = closing(new LocalEngine({ threads: 1, precision: "float32" }));
+  await using engine = closing(openEngine({ threads: 1, precision: "float32" }));
   const directory = path.join(root, name);
   const outcome = await train({ ...tinyRecipe(changes), directory, engine: engine.value });
   if (outcome.status === "finished") results.set(name, outcome.result);
-  memory.set(name, engine.value.memoryBytes);
+  memory.set(name, engine.value.memoryBytes ?? 0);
 }
 
-function closing(value: LocalEngine): AsyncDisposable & { value: LocalEngine } {
+function closing(value: Engine): AsyncDisposable & { value: Engine } {
   return { value, [Symbol.asyncDispose]: () => value.close() };
 }
 
@@ -103,7 +104,7 @@ async function play(
   cast: Cast,
   options: { seed?: number; temperature?: number } = {},
 ): Promise<Played> {
-  await using engine = closing(new LocalEngine({ threads: 1, precision: "float32" }));
+  await using engine = closing(openEngine({ threads: 1, precision: "float32" }));
   const [own] = namedTeams(recipe, environment);
   if (own === undefined) throw new Error("unreachable: a recipe has a team");
   const open = await openCast(engine.value, environment, own.team, cast);

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import type { Engine } from "../engines/engine.ts";
-import { readAdapterOptions } from "../engines/local/adapter-directory.ts";
+import { readAdapterOptions } from "../models/adapter-directory.ts";
 import type { Environment } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
 import type { Team } from "../teams/team.ts";

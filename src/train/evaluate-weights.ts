@@ -2,7 +2,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { parse } from "yaml";
-import { baseOf, holdsAdapter } from "../engines/local/adapter-base.ts";
+import { baseOf, holdsAdapter } from "../models/adapter-base.ts";
 import { createEnvironment } from "../environments/registry.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";

@@ -1,10 +1,11 @@
 /** The policies of a recipe in an engine: made, brought back from a checkpoint, saved. */
 import fs from "node:fs/promises";
 import path from "node:path";
-import type { AdapterOptions, Engine, PolicyInfo } from "../engines/engine.ts";
+import type { Engine, PolicyInfo } from "../engines/engine.ts";
+import type { AdapterOptions } from "../models/adapter-options.ts";
 import { checkWords } from "./check-words.ts";
-import { textDirectory } from "../engines/local/adapter-base.ts";
-import { initModel } from "../engines/local/init.ts";
+import { textDirectory } from "../models/adapter-base.ts";
+import { initModel } from "../models/init.ts";
 import type { Environment } from "../environments/environment.ts";
 import { keyAt, rootKey, seedOf } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";

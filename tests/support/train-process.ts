@@ -2,7 +2,7 @@
  * A process that trains a recipe of a second or two in the folder `run` and may be killed on the way. Arguments: at which
  * change to the disk (0: none), and an algorithm with its options as JSON.
  */
-import { LocalEngine } from "../../src/engines/local/local-engine.ts";
+import { openEngine } from "../../src/engines/open.ts";
 import { tinyRecipe } from "../../src/train/testing/tiny-recipe.ts";
 import { train } from "../../src/train/train.ts";
 import { changeCount, killAtChange } from "./killed-at-write.ts";
@@ -28,7 +28,7 @@ const resolved = tinyRecipe({
 });
 
 await killAtChange(Number(killAt));
-const engine = new LocalEngine({ threads: 2 });
+const engine = openEngine({ threads: 2 });
 const outcome = await train({
   ...resolved,
   directory: "run",

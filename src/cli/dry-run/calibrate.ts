@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Datum, Engine } from "../../engines/engine.ts";
 import { keyAt, rootKey } from "../../random.ts";
-import { openEngine } from "../../recipes/engine.ts";
+import { openEngine } from "../../engines/open.ts";
 import type { ResolvedRecipe } from "../../recipes/resolve.ts";
 import { promptHistory } from "../../rollout/prompts.ts";
 import { playerOf } from "../../rollout/setting.ts";

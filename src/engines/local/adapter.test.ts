@@ -1,19 +1,8 @@
 import { cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import {
-  adam,
-  adapter,
-  failure,
-  makeModel,
-  someDatum,
-  temporaryFolder,
-  tensorsOf,
-  testEngine,
-  tinyPreset,
-  train,
-  valued,
-} from "./test-model.ts";
+import { failure, makeModel, temporaryFolder, tensorsOf, tinyPreset } from "../../models/test-model.ts";
+import { adam, adapter, someDatum, testEngine, train, valued } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 const at = (...parts: string[]): string => join(folder, ...parts);

@@ -4,19 +4,9 @@ import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { PolicyOptions } from "../engine.ts";
 import type { LocalEngine } from "./local-engine.ts";
-import { openSafetensors, readTensor } from "./safetensors.ts";
-import {
-  adapter,
-  adam,
-  failure,
-  ids,
-  makeModel,
-  temporaryFolder,
-  testEngine,
-  tinyPreset,
-  valued,
-  vocabularySize,
-} from "./test-model.ts";
+import { openSafetensors, readTensor } from "../../models/safetensors.ts";
+import { failure, makeModel, temporaryFolder, tinyPreset, vocabularySize } from "../../models/test-model.ts";
+import { adapter, adam, ids, testEngine, valued } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 const at = (...parts: string[]): string => join(folder, ...parts);

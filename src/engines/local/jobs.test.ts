@@ -5,7 +5,8 @@ import { Worker } from "node:worker_threads";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Datum, SampledSequence, SampleRequest } from "../engine.ts";
 import { LocalEngine } from "./local-engine.ts";
-import { adam, failure, ids, makeModel, someDatum, temporaryFolder, testEngine } from "./test-model.ts";
+import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
+import { adam, ids, someDatum, testEngine } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 let model = "";

@@ -4,22 +4,28 @@
  */
 import { realpath } from "node:fs/promises";
 import { TroupeError } from "../../errors.ts";
-import type { AdapterOptions, PolicyOptions } from "../engine.ts";
-import { baseOf, holdsAdapter } from "./adapter-base.ts";
+import { type AdapterOptions, checkAdapterOptions } from "../../models/adapter-options.ts";
+import type { PolicyOptions } from "../engine.ts";
+import { baseOf, holdsAdapter } from "../../models/adapter-base.ts";
 import {
   checkAdapterConfig,
-  checkAdapterOptions,
   initialAdapterTensor,
   openAdapterWeights,
   readAdapterOptions,
-} from "./adapter-directory.ts";
+} from "../../models/adapter-directory.ts";
 import type { Jobs } from "./jobs.ts";
 import { checkMemory } from "./memory.ts";
-import { asCritic, checkHead, describeModel, modelTensors, openModelWeights } from "./model-directory.ts";
-import { parametersOf, type ModelDescription } from "./model-directory.ts";
-import type { TensorInfo } from "./native.ts";
+import {
+  asCritic,
+  checkHead,
+  describeModel,
+  modelTensors,
+  openModelWeights,
+} from "../../models/model-directory.ts";
+import { parametersOf, type ModelDescription } from "../../models/model-directory.ts";
+import type { TensorInfo } from "../../models/tensor.ts";
 import type { LoadedModel, Policy } from "./policy.ts";
-import { readWeights, type Weights } from "./weights.ts";
+import { readWeights, type Weights } from "../../models/weights.ts";
 
 /** Its verbs are called one after the other, with nothing in between (`Jobs.exclusively`). */
 export class Loader {

@@ -13,22 +13,23 @@ import type {
   SampledSequence,
   SampleRequest,
 } from "../engine.ts";
-import { adapterMarker } from "./adapter-base.ts";
-import { writeAdapterFiles } from "./adapter-directory.ts";
+import { adapterMarker } from "../../models/adapter-base.ts";
+import { writeAdapterFiles } from "../../models/adapter-directory.ts";
 import { flatten } from "./batch.ts";
-import type { WeightFormat } from "./float-formats.ts";
+import type { WeightFormat } from "../../models/float-formats.ts";
 import { localCapabilities } from "./capabilities.ts";
 import { Jobs, type StartJob } from "./jobs.ts";
 import { lossResult } from "./loss-result.ts";
 import { Loader } from "./loader.ts";
-import { writeModelFiles } from "./model-directory.ts";
+import { writeModelFiles } from "../../models/model-directory.ts";
 import { nativeBuild, startNativeEngine, type FlatBatch, type NativeLossResult } from "./native.ts";
-import type { Precision, TensorInfo, TensorKind } from "./native.ts";
+import type { TensorInfo } from "../../models/tensor.ts";
+import type { Precision, TensorKind } from "./native.ts";
 import { openOptimizerFile, writeOptimizerFile } from "./optimizer-state.ts";
 import { type LoadedModel, openPolicyWeights, type Policy, policyInfo } from "./policy.ts";
-import { replaceDirectory } from "./replace-directory.ts";
-import { readTensor } from "./safetensors.ts";
-import type { TensorToWrite } from "./safetensors-write.ts";
+import { replaceDirectory } from "../../models/replace-directory.ts";
+import { readTensor } from "../../models/safetensors.ts";
+import type { TensorToWrite } from "../../models/safetensors-write.ts";
 import { nativeRequest, sampledSequences } from "./samples.ts";
 import { vocabularyBytes } from "./vocabulary-bytes.ts";
 

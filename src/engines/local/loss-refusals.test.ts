@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Datum, Loss } from "../engine.ts";
-import { failure, ids, makeModel, someDatum, temporaryFolder, testEngine, valued } from "./test-model.ts";
+import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
+import { ids, someDatum, testEngine, valued } from "./test-engine.ts";
 
 let model = "";
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { asTroupeError, startNativeEngine } from "./native.ts";
-import { failure } from "./test-model.ts";
+import { failure } from "../../models/test-model.ts";
 
 const shape = {
   vocabularySize: 10,

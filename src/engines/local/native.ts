@@ -5,16 +5,11 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { TroupeError, type ErrorCode } from "../../errors.ts";
 import type { AdamOptions, Loss } from "../engine.ts";
-import type { ModelShape } from "./model-config.ts";
+import type { ModelShape } from "../../models/model-config.ts";
+import type { TensorInfo } from "../../models/tensor.ts";
 
 export type Precision = "float32" | "bfloat16";
 export type TensorKind = "weight" | "gradient" | "moment1" | "moment2";
-
-export interface TensorInfo {
-  /** As in Hugging Face's files (for adapters, PEFT's). */
-  readonly name: string;
-  readonly shape: readonly number[];
-}
 
 /** With d data and c continuations in all; see native/binding/arguments.h. */
 export interface FlatBatch {

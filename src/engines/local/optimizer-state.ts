@@ -1,9 +1,10 @@
 /** AdamW's moments and step count in one safetensors file, so that training resumes bit for bit. */
 import { TroupeError } from "../../errors.ts";
-import type { TensorInfo, TensorKind } from "./native.ts";
-import { openSafetensors, type SafetensorsFile } from "./safetensors.ts";
-import { writeSafetensorsDurably, type TensorToWrite } from "./safetensors-write.ts";
-import { checkWeights, type Weights } from "./weights.ts";
+import type { TensorInfo } from "../../models/tensor.ts";
+import type { TensorKind } from "./native.ts";
+import { openSafetensors, type SafetensorsFile } from "../../models/safetensors.ts";
+import { writeSafetensorsDurably, type TensorToWrite } from "../../models/safetensors-write.ts";
+import { checkWeights, type Weights } from "../../models/weights.ts";
 
 const kind = "troupe optimizer";
 const moments = ["moment1", "moment2"] as const satisfies readonly TensorKind[];

@@ -1,10 +1,16 @@
 /** What the local engine knows of a policy, beside its weights in the native engine's memory. */
-import type { AdapterOptions, PolicyInfo, PolicyName } from "../engine.ts";
-import { checkAdapterConfig, openAdapterWeights } from "./adapter-directory.ts";
-import { describeModel, type ModelDescription, openModelWeights, parametersOf } from "./model-directory.ts";
-import type { TensorInfo } from "./native.ts";
-import { checkSameShape } from "./same-shape.ts";
-import type { Weights } from "./weights.ts";
+import type { AdapterOptions } from "../../models/adapter-options.ts";
+import type { PolicyInfo, PolicyName } from "../engine.ts";
+import { checkAdapterConfig, openAdapterWeights } from "../../models/adapter-directory.ts";
+import {
+  describeModel,
+  type ModelDescription,
+  openModelWeights,
+  parametersOf,
+} from "../../models/model-directory.ts";
+import type { TensorInfo } from "../../models/tensor.ts";
+import { checkSameShape } from "../../models/same-shape.ts";
+import type { Weights } from "../../models/weights.ts";
 
 /** A model in the engine's memory: a policy of its own, or the base that adapters share. */
 export interface LoadedModel {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import type { AdamOptions, Continuation, Datum, Loss } from "../engine.ts";
 import type { LocalEngine } from "./local-engine.ts";
-import { readTensor, type SafetensorsFile } from "./safetensors.ts";
+import { readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
 
 export const fixtures = fileURLToPath(new URL("../../../tests/fixtures/models/", import.meta.url));
 

@@ -8,8 +8,9 @@ import type { Loss } from "../engine.ts";
 import type { LocalEngine } from "./local-engine.ts";
 import { dataOf, difference, farAfterTenSteps } from "./reference-data.ts";
 import { farGradients, fixtures, lossesOf } from "./reference-data.ts";
-import { openSafetensors, readTensor, type SafetensorsFile } from "./safetensors.ts";
-import { temporaryFolder, testEngine } from "./test-model.ts";
+import { openSafetensors, readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
+import { temporaryFolder } from "../../models/test-model.ts";
+import { testEngine } from "./test-engine.ts";
 
 describe("losses of policies", () => {
   const data = dataOf("losses");

@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Loss } from "../engine.ts";
 import type { LocalEngine } from "./local-engine.ts";
-import { openSafetensors, readTensor, type SafetensorsFile } from "./safetensors.ts";
+import { openSafetensors, readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
 import { dataOf, difference, farAfterTenSteps, farGradients, fixtures } from "./reference-data.ts";
-import { temporaryFolder, testEngine } from "./test-model.ts";
+import { temporaryFolder } from "../../models/test-model.ts";
+import { testEngine } from "./test-engine.ts";
 
 const losses: readonly Loss[] = [
   { type: "cross_entropy" },

@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { SampledSequence } from "../engine.ts";
 import { LocalEngine } from "./local-engine.ts";
 import { startNativeEngine } from "./native.ts";
-import { failure, ids, makeModel, request, someDatum, temporaryFolder, testEngine } from "./test-model.ts";
+import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
+import { ids, request, someDatum, testEngine } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 const engine = testEngine();

@@ -1,7 +1,8 @@
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { adapter, failure, makeModel, someDatum, temporaryFolder, testEngine, train } from "./test-model.ts";
+import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
+import { adapter, someDatum, testEngine, train } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 const at = (...parts: string[]): string => join(folder, ...parts);

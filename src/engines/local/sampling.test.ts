@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { SampledSequence, SampleRequest } from "../engine.ts";
-import { ids, makeModel, request, temporaryFolder, testEngine, vocabularySize, words } from "./test-model.ts";
+import { makeModel, temporaryFolder, vocabularySize, words } from "../../models/test-model.ts";
+import { ids, request, testEngine } from "./test-engine.ts";
 
 const engine = testEngine();
 

@@ -10,17 +10,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { openSafetensors, readTensor } from "./safetensors.ts";
-import { writeSafetensors } from "./safetensors-write.ts";
-import {
-  failure,
-  makeModel,
-  someDatum,
-  tensorsOf,
-  temporaryFolder,
-  testEngine,
-  train,
-} from "./test-model.ts";
+import { openSafetensors, readTensor } from "../../models/safetensors.ts";
+import { writeSafetensors } from "../../models/safetensors-write.ts";
+import { failure, makeModel, tensorsOf, temporaryFolder } from "../../models/test-model.ts";
+import { someDatum, testEngine, train } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 const at = (...parts: string[]): string => join(folder, ...parts);

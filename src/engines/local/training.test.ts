@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Datum } from "../engine.ts";
-import { adam, makeModel, someDatum, temporaryFolder, testEngine } from "./test-model.ts";
+import { makeModel, temporaryFolder } from "../../models/test-model.ts";
+import { adam, someDatum, testEngine } from "./test-engine.ts";
 
 const engine = testEngine();
 let model = "";

@@ -7,7 +7,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import type { Datum, Engine, Loss, LossResult, PolicyInfo, PolicyOptions } from "../../engines/engine.ts";
 import type { SampleRequest, SampledSequence } from "../../engines/engine.ts";
-import { localCapabilities } from "../../engines/local/capabilities.ts";
+import { engineTypes } from "../../engines/open.ts";
 import { TroupeError } from "../../errors.ts";
 import { childKey, drawInt, generatorOf, keyAt, rootKey, seedOf } from "../../random.ts";
 
@@ -32,7 +32,7 @@ export interface HashEngineOptions {
 }
 
 export class HashEngine implements Engine {
-  readonly capabilities = localCapabilities;
+  readonly capabilities = engineTypes.local;
   readonly description = "hash engine";
   readonly arithmetic: Readonly<Record<string, string>>;
   readonly policies = new Map<string, HashPolicy>();

@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { open, rename, rm, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { TroupeError } from "../../errors.ts";
-import { syncPath, temporaryPrefix, writing } from "../../runs/durable.ts";
+import { TroupeError } from "../errors.ts";
+import { syncPath, temporaryPrefix, writing } from "../runs/durable.ts";
 import { bytesPerWeight, fits, narrow, type WeightFormat } from "./float-formats.ts";
 
 export interface TensorToWrite {

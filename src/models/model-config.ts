@@ -2,7 +2,7 @@
  * config.json of the Hugging Face layout as the shape of a model this engine computes. A setting that would change the
  * arithmetic in a way the engine does not know is refused by name, never ignored.
  */
-import { isObject, type JsonObject } from "../../text/files.ts";
+import { isObject, type JsonObject } from "../text/files.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { readInverseFrequencies } from "./rope.ts";
 

@@ -1,5 +1,5 @@
 /** Normal numbers from a key's generator. */
-import { drawFloat, type Generator } from "../../random.ts";
+import { drawFloat, type Generator } from "../random.ts";
 
 /** Box and Muller's transform: two normal numbers from two uniform ones. Overwrites and returns `values`. */
 export function fillNormal(values: Float32Array, generator: Generator, deviation: number): Float32Array {

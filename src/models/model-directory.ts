@@ -2,10 +2,10 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { TroupeError } from "../../errors.ts";
-import { readObject, type JsonObject } from "../../text/files.ts";
+import { TroupeError } from "../errors.ts";
+import { readObject, type JsonObject } from "../text/files.ts";
 import { criticConfig, readModelShape, type ModelShape } from "./model-config.ts";
-import type { TensorInfo } from "./native.ts";
+import type { TensorInfo } from "./tensor.ts";
 import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
 import type { WeightFormat } from "./float-formats.ts";
 import { checkWeights, openWeights, type Weights } from "./weights.ts";

@@ -4,9 +4,9 @@
  */
 import { existsSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
-import { TroupeError } from "../../errors.ts";
-import { runAround } from "../../runs/layout.ts";
-import { readObject } from "../../text/files.ts";
+import { TroupeError } from "../errors.ts";
+import { runAround } from "../runs/layout.ts";
+import { readObject } from "../text/files.ts";
 
 export const adapterMarker = "adapter_config.json";
 

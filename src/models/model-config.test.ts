@@ -128,9 +128,7 @@ describe("rotary frequencies", () => {
 
 test("the fixtures of transformers are read", () => {
   for (const name of ["llama", "llama-grouped-tied", "llama3-rope", "mistral", "qwen2", "qwen3"]) {
-    const file = fileURLToPath(
-      new URL(`../../../tests/fixtures/models/${name}/config.json`, import.meta.url),
-    );
+    const file = fileURLToPath(new URL(`../../tests/fixtures/models/${name}/config.json`, import.meta.url));
     expect(readModelShape(file, JSON.parse(readFileSync(file, "utf8")))).toMatchObject({
       hiddenSize: 24,
       maxLength: 64,

@@ -4,7 +4,7 @@
  * naming the file and the tensor; nothing is allocated before the sizes agree with the file's.
  */
 import { open, type FileHandle } from "node:fs/promises";
-import { TroupeError } from "../../errors.ts";
+import { TroupeError } from "../errors.ts";
 import { bytesPerWeight, widen, type WeightFormat } from "./float-formats.ts";
 
 export interface StoredTensor {

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { TroupeError } from "../../errors.ts";
+import { TroupeError } from "../errors.ts";
 import { openSafetensors, readTensor } from "./safetensors.ts";
 import { writeSafetensors, writeSafetensorsDurably } from "./safetensors-write.ts";
 import { failure, temporaryFolder } from "./test-model.ts";

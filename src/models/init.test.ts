@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { loadTokenizer } from "../../text/tokenizer.ts";
+import { loadTokenizer } from "../text/tokenizer.ts";
 import { initModel } from "./init.ts";
-import { readModelShape } from "./model-config.ts";
 import { presets } from "./presets.ts";
 import { openSafetensors, readTensor } from "./safetensors.ts";
-import { failure, makeModel, temporaryFolder, testEngine, tinyPreset, vocabularySize } from "./test-model.ts";
+import { failure, makeModel, temporaryFolder, tinyPreset, vocabularySize } from "./test-model.ts";
 
 const folder = temporaryFolder();
 const tokenizer = join(folder, "tokenizer");
@@ -65,22 +64,6 @@ test("every preset has heads that the engine can divide", () => {
     expect({ name, left: preset.headSize % 2 }).toEqual({ name, left: 0 });
   }
 });
-
-test.each(["LlamaForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"] as const)(
-  "%s loads",
-  async (architecture) => {
-    const preset = { ...tinyPreset, architecture, tiedEmbeddings: false };
-    const directory = await makeModel(folder, `made-${architecture}`, { preset });
-    const engine = testEngine();
-    const info = await engine.createPolicy({ name: "p", model: directory });
-    const shape = readModelShape(
-      "config.json",
-      JSON.parse(readFileSync(join(directory, "config.json"), "utf8")),
-    );
-    expect(info).toMatchObject({ vocabularySize, maxLength: 64, parameters: info.trainableParameters });
-    expect(shape.queryKeyNorm).toBe(architecture === "Qwen3ForCausalLM");
-  },
-);
 
 test("a tokenizer.json alone will do", async () => {
   const directory = join(folder, "from-file");

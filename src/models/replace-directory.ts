@@ -3,14 +3,14 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { TroupeError } from "../../errors.ts";
+import { TroupeError } from "../errors.ts";
 import {
   removeDirectory,
   syncPath,
   temporaryPrefix,
   writeDirectoryDurably,
   writing,
-} from "../../runs/durable.ts";
+} from "../runs/durable.ts";
 
 /**
  * Fills a temporary folder beside `directory` and gives it that name. An existing directory is replaced only if it is

@@ -1,9 +1,9 @@
 /** The weights of a directory: one safetensors file, or shards with an index that says which tensor is where. */
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import { TroupeError } from "../../errors.ts";
-import { isObject, readObject } from "../../text/files.ts";
-import type { TensorInfo } from "./native.ts";
+import { TroupeError } from "../errors.ts";
+import { isObject, readObject } from "../text/files.ts";
+import type { TensorInfo } from "./tensor.ts";
 import { openSafetensors, readTensor, weightFormat, type SafetensorsFile } from "./safetensors.ts";
 
 /** The file of each tensor. */

@@ -1,29 +1,18 @@
 /** A LoRA adapter in the PEFT layout: adapter_config.json and adapter_model.safetensors. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { TroupeError } from "../../errors.ts";
-import { isObject, readObject, type JsonObject } from "../../text/files.ts";
-import type { AdapterOptions } from "../engine.ts";
+import { TroupeError } from "../errors.ts";
+import { isObject, readObject, type JsonObject } from "../text/files.ts";
 import { adapterMarker, nameOfBase } from "./adapter-base.ts";
+import { type AdapterOptions, projections } from "./adapter-options.ts";
 import { checkWeights, openWeights, type Weights } from "./weights.ts";
 import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
-import { drawFloat, generatorOf, keyAt, rootKey } from "../../random.ts";
+import { drawFloat, generatorOf, keyAt, rootKey } from "../random.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { sizeOf } from "./model-directory.ts";
-import type { TensorInfo } from "./native.ts";
+import type { TensorInfo } from "./tensor.ts";
 
 export const adapterStem = "adapter_model";
-
-/** What an adapter may be on. */
-export const projections: readonly string[] = [
-  "q_proj",
-  "k_proj",
-  "v_proj",
-  "o_proj",
-  "gate_proj",
-  "up_proj",
-  "down_proj",
-];
 
 /** Variants of LoRA whose arithmetic differs; each must be off. */
 const otherArithmetic = ["use_dora", "use_rslora", "use_qalora", "use_bdlora", "lora_bias", "fan_in_fan_out"];
@@ -38,7 +27,7 @@ const otherShapes = [
   "target_parameters",
 ];
 
-/** The settings of the adapter that a directory holds; ones that this engine does not compute are `bad_model`. */
+/** The settings of the adapter that a directory holds; other variants of LoRA are `bad_model`. */
 export function readAdapterOptions(directory: string): AdapterOptions {
   const config = openAdapterConfig(directory);
   const targets = config.value("target_modules");
@@ -109,7 +98,7 @@ function isEmpty(value: unknown): boolean {
 }
 
 /**
- * Opens the adapter's weights and checks them against what the engine made on the base.
+ * Opens the adapter's weights and checks them against the tensors expected on the base.
  * @param head whether they are to have a critic's head
  */
 export async function openAdapterWeights(
@@ -171,20 +160,4 @@ export function initialAdapterTensor(tensor: TensorInfo, seed: number): Float32A
   const generator = generatorOf(keyAt(rootKey(seed), "adapter", tensor.name));
   const bound = 1 / Math.sqrt(tensor.shape[1] ?? 1);
   return values.map(() => (2 * drawFloat(generator) - 1) * bound);
-}
-
-/** Ranges that the engine would refuse later, in the words of the recipe. */
-export function checkAdapterOptions(options: AdapterOptions): void {
-  const { rank, alpha, seed, targetModules } = options;
-  if (!Number.isSafeInteger(rank) || rank < 1)
-    throw refuse(`rank ${rank} must be a whole number of at least 1`);
-  if (!(alpha > 0) || !Number.isFinite(alpha)) throw refuse(`alpha ${alpha} must be a positive number`);
-  if (!Array.isArray(targetModules) || new Set(targetModules).size !== targetModules.length)
-    throw refuse("targetModules must be a list of projections, each once");
-  if (!Number.isSafeInteger(seed) || seed < 0)
-    throw refuse(`seed ${seed} must be a whole number of at least 0`);
-}
-
-function refuse(what: string): TroupeError {
-  return new TroupeError("bad_arguments", `The adapter's ${what}.`);
 }

@@ -1,4 +1,4 @@
-import { TroupeError } from "../../errors.ts";
+import { TroupeError } from "../errors.ts";
 import type { ModelShape } from "./model-config.ts";
 
 /** Weights may only replace those of a model that computes the same; anything else is `bad_model`. */

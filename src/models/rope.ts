@@ -1,5 +1,5 @@
 /** Rotary position embeddings: the frequencies, and what config.json says about stretching them to longer contexts. */
-import { isObject, type JsonObject } from "../../text/files.ts";
+import { isObject, type JsonObject } from "../text/files.ts";
 import { ConfigReader } from "./config-reader.ts";
 
 /**

@@ -10,7 +10,7 @@
  * These are the sinusoids of Vaswani et al. (2017, section 3.5), with frequencies drawn as in Rahimi and Recht (2007),
  * applied to spelling. Only the starting point is meant: training changes all of it.
  */
-import { drawFloat, generatorOf, keyAt, rootKey, type Key } from "../../random.ts";
+import { drawFloat, generatorOf, keyAt, rootKey, type Key } from "../random.ts";
 import { fillNormal } from "./normal.ts";
 
 /** Places beyond the fourth share the pairs of the first four. */

@@ -1,6 +1,6 @@
 /** The settings of a model's JSON files, checked one by one. */
-import { TroupeError } from "../../errors.ts";
-import type { JsonObject } from "../../text/files.ts";
+import { TroupeError } from "../errors.ts";
+import type { JsonObject } from "../text/files.ts";
 
 /** Reads a setting of config.json; every complaint names the file and the setting. */
 export class ConfigReader {

@@ -1,0 +1,38 @@
+/** The settings of a LoRA adapter. */
+import { TroupeError } from "../errors.ts";
+
+export interface AdapterOptions {
+  readonly rank: number;
+  readonly alpha: number;
+  /** Projections that get an adapter: q_proj k_proj v_proj o_proj gate_proj up_proj down_proj. */
+  readonly targetModules: readonly string[];
+  /** Seed of the A matrices; B starts at zero. */
+  readonly seed: number;
+}
+
+/** What an adapter may be on. */
+export const projections: readonly string[] = [
+  "q_proj",
+  "k_proj",
+  "v_proj",
+  "o_proj",
+  "gate_proj",
+  "up_proj",
+  "down_proj",
+];
+
+/** Ranges, in the words of the recipe. @throws TroupeError `bad_arguments` */
+export function checkAdapterOptions(options: AdapterOptions): void {
+  const { rank, alpha, seed, targetModules } = options;
+  if (!Number.isSafeInteger(rank) || rank < 1)
+    throw refuse(`rank ${rank} must be a whole number of at least 1`);
+  if (!(alpha > 0) || !Number.isFinite(alpha)) throw refuse(`alpha ${alpha} must be a positive number`);
+  if (!Array.isArray(targetModules) || new Set(targetModules).size !== targetModules.length)
+    throw refuse("targetModules must be a list of projections, each once");
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw refuse(`seed ${seed} must be a whole number of at least 0`);
+}
+
+function refuse(what: string): TroupeError {
+  return new TroupeError("bad_arguments", `The adapter's ${what}.`);
+}
