@@ -6,7 +6,7 @@ import type { Cast } from "../train/evaluate-cast.ts";
 import type { Weights } from "../train/evaluate-weights.ts";
 import { evaluatePolicies } from "../train/evaluate.ts";
 import { timed } from "../train/session.ts";
-import { showDuration, showShare } from "./format.ts";
+import { showDuration, showShare } from "../format.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";
 import { resultTable } from "./progress/final.ts";

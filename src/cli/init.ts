@@ -12,7 +12,7 @@ import { didYouMean } from "../nearest.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
-import { showCount } from "./format.ts";
+import { showCount } from "../format.ts";
 import { wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";
 import { tableLines } from "./table.ts";

@@ -9,7 +9,7 @@ import { differences } from "../recipes/differences.ts";
 import { shorten } from "../recipes/origin.ts";
 import type { RunSummary } from "../runs/read.ts";
 import { listRuns, readRecipeText, summarizeRun } from "../runs/read.ts";
-import { showDuration } from "./format.ts";
+import { showDuration } from "../format.ts";
 import { commandName, printJson, printLines } from "./print.ts";
 import { showInterval } from "./progress/lines.ts";
 import { tableLines } from "./table.ts";

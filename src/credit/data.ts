@@ -6,28 +6,9 @@ import type { Algorithm, CreditedAction, Signals } from "./algorithm.ts";
 import { klCoefficient } from "./kl/charges.ts";
 import { trains } from "./trains.ts";
 
-export interface TrainingData {
-  /** In the order in which their prompts first occur. The engine's sum over tokens is the algorithm's loss. */
-  readonly data: readonly Datum[];
-  readonly counts: DataCounts;
-}
-
-/** Actions; `trained` + `frozen` + `unspread` + `empty` + `masked` is all of them. */
-export interface DataCounts {
-  readonly trained: number;
-  readonly frozen: number;
-  /** Left out because their advantage is 0: their group had no spread, or they sit exactly on the baseline. */
-  readonly unspread: number;
-  /** Left out because they have no token. */
-  readonly empty: number;
-  /** Left out because they were cut off by length, where the algorithm masks those. */
-  readonly masked: number;
-  /** Tokens of the trained actions. */
-  readonly tokens: number;
-}
-
 /**
- * Actions of the same policy with the same prompt share one Datum. A token's advantage is divided by the aggregation's
+ * Actions of the same policy with the same prompt share one Datum, in the order in which their prompts first occur; the
+ * engine's sum over tokens is the algorithm's loss. A token's advantage is divided by the aggregation's
  * divisor, which counts every action of the policy that could be trained, those without advantage too: to leave those
  * out saves work and changes no gradient. Where KL is part of the loss they stay, since they have a gradient then.
  * Masked actions count nowhere. Call it once per minibatch. Throws `internal` where a reference is asked for and missing.
@@ -36,29 +17,18 @@ export function toData(
   credited: readonly CreditedAction[],
   algorithm: Algorithm,
   signals: Signals = {},
-): TrainingData {
-  const live = credited.filter(({ action }) => !action.frozen);
-  const written = live.filter(({ action }) => action.tokens.length > 0);
-  const counted = live.filter(({ action }) => trains(action, algorithm));
+): readonly Datum[] {
+  const counted = credited.filter(({ action }) => trains(action, algorithm));
   const trained = counted.filter(
     ({ advantages }) => algorithm.kl?.where === "loss" || advantages.some((one) => one !== 0),
   );
   const divide = divisors(counted, algorithm);
   const shared = Map.groupBy(trained, ({ action }) => `${action.policy} ${action.prompt.join(",")}`);
-  const data = [...shared.values()].map((members): Datum => {
+  return [...shared.values()].map((members): Datum => {
     const { policy, prompt } = (members[0] as CreditedAction).action;
     const continuations = members.map((member) => continuation(member, divide(member), algorithm, signals));
     return { policy, prompt, continuations };
   });
-  const counts = {
-    trained: trained.length,
-    frozen: credited.length - live.length,
-    unspread: counted.length - trained.length,
-    empty: live.length - written.length,
-    masked: written.length - counted.length,
-    tokens: sum(trained.map(({ action }) => action.tokens.length)),
-  };
-  return { data, counts };
 }
 
 type Divisor = (credited: CreditedAction) => number;

@@ -95,7 +95,7 @@ it.each(named(masking))(
   "case %i %s %s trains what the reference trains, with its divisor",
   (_index, _algorithm, _options, one) => {
     const { row, signals, credited, place } = creditedCase(one);
-    const continuations = toData(credited, row, signals).data.flatMap((datum) => datum.continuations);
+    const continuations = toData(credited, row, signals).flatMap((datum) => datum.continuations);
     const trained = one.expected.filter(({ loss }) => loss?.some((value) => value !== 0));
     expect(one.expected.some(({ loss }) => loss === null)).toBe(true);
     expect(continuations).toHaveLength(trained.length);

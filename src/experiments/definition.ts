@@ -91,4 +91,3 @@ export const definitionSchema = z
 export type Definition = z.output<typeof definitionSchema>;
 export type TrainingInput = z.output<typeof training>;
 export type EvaluationInput = z.output<typeof evaluation>;
-export type RowInput = z.output<typeof row>;

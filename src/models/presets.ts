@@ -63,5 +63,3 @@ export const presets = {
     maxLength: 2048,
   },
 } as const satisfies Readonly<Record<string, Preset>>;
-
-export type PresetName = keyof typeof presets;

@@ -16,7 +16,7 @@ import { evaluationAfter } from "./evaluations.ts";
 import { examplesOf, tokensOf } from "./examples.ts";
 import type { Resolved } from "./session.ts";
 import { learningPolicies, namedTeams, trainedPolicies } from "./teams.ts";
-import type { NamedTeam } from "./teams.ts";
+import type { NamedTeams } from "./teams.ts";
 import { lessonsOf } from "./warm-start.ts";
 
 export type { PolicySize, Work } from "./estimate-work.ts";
@@ -36,8 +36,6 @@ export interface Estimate {
     readonly checkpoint: number;
   };
 }
-
-type Teams = readonly NamedTeam[];
 
 export function estimate(resolved: Resolved, sizes: Sizes): Estimate {
   const { recipe, environment } = resolved;
@@ -64,7 +62,7 @@ export function estimate(resolved: Resolved, sizes: Sizes): Estimate {
 }
 
 /** The warm start, by a few calls of the environment's demonstrations. What prompts share counts once. */
-function lessonWork(resolved: Resolved, teams: Teams, sizes: Sizes): Work {
+function lessonWork(resolved: Resolved, teams: NamedTeams, sizes: Sizes): Work {
   const { warmStart } = resolved.recipe;
   if (warmStart === undefined) return nothing;
   const recipe = warmStartRecipe(resolved.recipe);
@@ -123,7 +121,7 @@ function stageWork(
 }
 
 /** Tasks on which a team is evaluated in the whole run. */
-function evaluatedTasks(recipe: Resolved["recipe"], teams: Teams, name: string): number {
+function evaluatedTasks(recipe: Resolved["recipe"], teams: NamedTeams, name: string): number {
   const first = recipe.warmStart?.steps ?? 0;
   let tasks = 0;
   for (let step = first; step <= first + recipe.train.steps; step++) {

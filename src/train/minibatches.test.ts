@@ -64,7 +64,7 @@ test("a tree stays whole, so that its turns weigh the same in every minibatch", 
     minibatchesOf(sessionOf(1, 3), "policy-solver", step, credited),
   );
   for (const batch of batches) {
-    const trained = toData(batch, magrpo).data.flatMap(({ continuations }) => continuations);
+    const trained = toData(batch, magrpo).flatMap(({ continuations }) => continuations);
     const weights = [0, 1].map((turn) =>
       trained
         .filter(({ tokens }) => turnOf.get(tokens) === turn)

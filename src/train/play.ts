@@ -69,10 +69,9 @@ function trainingSetting({
   cancel,
 }: Session): RolloutSetting {
   const { temperature, topK, topP } = recipe.train;
-  const team = teams[0]?.team ?? { roles: [], phases: [], turns: 0 };
   return {
     environment,
-    team,
+    team: teams[0].team,
     engine,
     policies,
     scheme: algorithm.sampling,

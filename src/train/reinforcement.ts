@@ -105,7 +105,7 @@ function reinforce(
   return updatePolicy(session.engine, {
     policy,
     loss: algorithm.objective.loss,
-    batches: batches.map((batch) => toData(batch, algorithm, signals).data),
+    batches: batches.map((batch) => toData(batch, algorithm, signals)),
     adam: adamAt(recipe.train, stageStep, recipe.policies[policy]?.learningRate),
     signal: session.cancel,
   });

@@ -7,7 +7,7 @@ import type { Recipe } from "../recipes/schema.ts";
 import { settleAll } from "../rollout/settle.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
 import type { Listener } from "./events.ts";
-import type { NamedTeam } from "./teams.ts";
+import type { NamedTeams } from "./teams.ts";
 
 /** A recipe with what its names stand for (`resolveRecipe` gives one). */
 export interface Resolved {
@@ -20,7 +20,7 @@ export interface Session extends Resolved {
   readonly engine: Engine;
   readonly policies: Readonly<Record<string, RolloutPolicy>>;
   /** The trained team first. */
-  readonly teams: readonly NamedTeam[];
+  readonly teams: NamedTeams;
   /** Names of the policies whose weights change in the stage. */
   readonly trained: ReadonlySet<string>;
   /** The run's random key, of the recipe's seed. */

@@ -16,13 +16,16 @@ interface Player {
 }
 
 /** The team that is trained, under the name `team`, then those it is compared with. */
-export function namedTeams(recipe: Recipe, environment: Environment): readonly NamedTeam[] {
+export type NamedTeams = readonly [NamedTeam, ...NamedTeam[]];
+
+export function namedTeams(recipe: Recipe, environment: Environment): NamedTeams {
   const policies = Object.keys(recipe.policies);
-  const compared = Object.entries(recipe.evaluation.compare);
-  return [["team", recipe.team] as const, ...compared].map(([name, team]) => ({
+  const named = (name: string, team: Recipe["team"]): NamedTeam => ({
     name,
     team: buildTeam(team, environment, policies),
-  }));
+  });
+  const compared = Object.entries(recipe.evaluation.compare);
+  return [named("team", recipe.team), ...compared.map(([name, team]) => named(name, team))];
 }
 
 /** Policies whose weights change in a run of the recipe. */

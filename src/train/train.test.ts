@@ -7,7 +7,7 @@ import { readEpisodes, readEvaluations, readMetrics, readTimings } from "../runs
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { TrainEvent } from "./events.ts";
 import type { Resolved } from "./session.ts";
-import { superviseOnly } from "./supervise.ts";
+import { supervisedRecipe } from "./supervise.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import type { HashEngineOptions } from "./testing/hash-engine.ts";
 import { recordsOf as recordsIn } from "./testing/records-of.ts";
@@ -310,14 +310,14 @@ test("the warm start alone ends with every team's evaluation", async () => {
   const events: TrainEvent[] = [];
   const resolved = tinyRecipe();
   const onEvent = (event: TrainEvent) => events.push(event);
-  const options = { ...resolved, directory: path.join(root, "sft"), engine: hashEngine(resolved), onEvent };
-  expect((await superviseOnly(options)).status).toBe("finished");
+  const recipe = supervisedRecipe(resolved.recipe);
+  const engine = hashEngine(resolved);
+  const outcome = await train({ ...resolved, recipe, directory: path.join(root, "sft"), engine, onEvent });
+  expect(outcome.status).toBe("finished");
   const evaluations = events.flatMap((event) => (event.type === "evaluation" ? [event.evaluation] : []));
   expect(evaluations.map(({ team, moment, step }) => [team, moment, step])).toEqual([
     ["team", "after", 3],
     ["single", "after", 3],
   ]);
-  await expect(async () =>
-    superviseOnly({ ...options, recipe: { ...resolved.recipe, warmStart: undefined } }),
-  ).rejects.toThrow("has no warmStart");
+  expect(() => supervisedRecipe({ ...recipe, warmStart: undefined })).toThrow("has no warmStart");
 });

@@ -4,7 +4,7 @@ import { recipeWarnings, showWarning } from "../../recipes/warnings.ts";
 import { annotatedYaml } from "../../recipes/write.ts";
 import type { Work } from "../../train/estimate.ts";
 import { namedTeams } from "../../train/teams.ts";
-import { showBytes, showCount, showDuration, showLarge } from "../format.ts";
+import { showBytes, showCount, showDuration, showLarge } from "../../format.ts";
 import { printJson, printLines } from "../print.ts";
 import { tableLines } from "../table.ts";
 import type { Calibration } from "./calibrate.ts";

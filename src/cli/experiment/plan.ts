@@ -4,7 +4,7 @@ import type { Undertaking } from "../../experiments/experiment.ts";
 import { showCells, showCounts } from "../../experiments/report/text.ts";
 import { memoryAtOnce } from "../../experiments/jobs.ts";
 import { showPath } from "../../recipes/origin.ts";
-import { showBytes } from "../format.ts";
+import { showBytes } from "../../format.ts";
 import { printJson, printLines } from "../print.ts";
 import { tableLines } from "../table.ts";
 

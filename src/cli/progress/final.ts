@@ -1,6 +1,6 @@
 /** The end of a run: the table, what it took, where it is, what to try next. */
 import type { Evaluation, RunResult } from "../../runs/records.ts";
-import { showCount, showDuration } from "../format.ts";
+import { showCount, showDuration } from "../../format.ts";
 import { commandName } from "../print.ts";
 import { tableLines } from "../table.ts";
 import { showInterval } from "./lines.ts";

@@ -1,7 +1,7 @@
 /** What a run says in ordinary lines: one per step and evaluation, a few sample episodes. */
 import type { Evaluation, StepMetrics, Timing } from "../../runs/records.ts";
 import type { SampleEpisode, Stage, TrainEvent } from "../../train/events.ts";
-import { showCount, showDuration, showLarge, showNumber, showShare } from "../format.ts";
+import { showCount, showDuration, showLarge, showNumber, showShare } from "../../format.ts";
 import { tokensPerSecond } from "./state.ts";
 
 export const stageNames: Readonly<Record<Stage, string>> = {

@@ -1,6 +1,6 @@
 /** The live panel: the lines it shows for a state. Pure, so that it can be read in a test. */
 import { styleText } from "node:util";
-import { showBytes, showDuration, showLarge, showShare } from "../format.ts";
+import { showBytes, showDuration, showLarge, showShare } from "../../format.ts";
 import { evaluationLine, rewardParts, stageNames, trustParts } from "./lines.ts";
 import type { ProgressState } from "./state.ts";
 import { secondsLeft, tokensPerSecond } from "./state.ts";

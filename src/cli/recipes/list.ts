@@ -2,7 +2,7 @@
 import { posix } from "node:path";
 import { environments } from "../../environments/registry.ts";
 import { shippedExperiments } from "../../experiments/shipped.ts";
-import { showShare } from "../format.ts";
+import { showShare } from "../../format.ts";
 import { commandName } from "../print.ts";
 import { tableLines, wrapped } from "../table.ts";
 import { type Listed, trained } from "./listed.ts";

@@ -1,5 +1,5 @@
 /** One recipe: what it shows, its file as it is written, and what to do with it. */
-import { showShare } from "../format.ts";
+import { showShare } from "../../format.ts";
 import { commandName } from "../print.ts";
 import { wrapped } from "../table.ts";
 import { counted, type Listed, trained } from "./listed.ts";
