@@ -54,9 +54,7 @@ test("scores count successes by turn and tokens of the line that was played", as
 
 test("every team meets the same tasks, whatever the seed and however many there are", async () => {
   const { episodes } = await evaluatePolicies(setting());
-  const others = await evaluatePolicies(
-    setting({ team: team.team, tasks: 20 }),
-  );
+  const others = await evaluatePolicies(setting({ team: team.team, tasks: 20 }));
   expect(others.episodes.map(({ task }) => task)).toEqual(episodes.slice(0, 20).map(({ task }) => task));
 });
 
