@@ -137,13 +137,14 @@ async function remake(file: string, options: ExperimentArguments): Promise<void>
   printReport(await writeReport(report, options.report ?? dirname(file)), report, options);
 }
 
-function list(json: boolean): void {
-  const experiments = Object.values(shippedExperiments()).map((file) => {
+async function list(json: boolean): Promise<void> {
+  const listed = Object.values(shippedExperiments()).map(async (file) => {
     const experiment = loadExperiment(file);
     const { name, title = name, minutes = null, seeds } = experiment.definition;
-    const { places, cells } = expand(experiment, seeds);
+    const { places, cells } = await expand(experiment, seeds);
     return { name, title, minutes, ...countsOfCells(places.length, cells), file: showPath(file) };
   });
+  const experiments = await Promise.all(listed);
   if (json) return printJson(experiments);
   const rows = experiments.map(({ name, title, minutes, results, trainings, evaluations }) => [
     name,

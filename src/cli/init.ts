@@ -61,15 +61,15 @@ async function makeModel(
 ): Promise<{ parameters: number }> {
   const tokenizer = await mkdtemp(join(tmpdir(), "troupe-tokenizer-"));
   try {
-    writeWordTokenizer(tokenizer, wordsOf(options));
+    writeWordTokenizer(tokenizer, await wordsOf(options));
     return await initModel({ directory, preset, tokenizer, seed: options.seed });
   } finally {
     await rm(tokenizer, { recursive: true });
   }
 }
 
-function wordsOf({ environment, recipe }: InitArguments): readonly string[] {
-  if (recipe !== undefined) return resolveRecipe(findRecipe(recipe)).environment.words;
+async function wordsOf({ environment, recipe }: InitArguments): Promise<readonly string[]> {
+  if (recipe !== undefined) return (await resolveRecipe(findRecipe(recipe))).environment.words;
   const definition = environmentNamed(environment);
   return definition.create(definition.options.parse({})).words;
 }

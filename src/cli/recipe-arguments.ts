@@ -15,11 +15,11 @@ export function withRecipeArguments(command: Command): Command {
     .option("--override <key.path=value...>", "more changes, over those without the flag");
 }
 
-/** Throws RecipeError with every mistake. */
+/** @throws RecipeError with every mistake. */
 export function resolveArguments(
   recipe: string,
   overrides: readonly string[],
   options: OverrideOptions,
-): ResolvedRecipe {
+): Promise<ResolvedRecipe> {
   return resolveRecipe(findRecipe(recipe), [...overrides, ...(options.override ?? [])]);
 }

@@ -35,7 +35,7 @@ export function sftCommand(): Command {
     .option("--fresh", "begin anew, under a name that is not taken")
     .option("--json", "print events as JSON lines")
     .action(async (recipe: string, overrides: string[], options: SftArguments) => {
-      const resolved = resolveArguments(recipe, overrides, options);
+      const resolved = await resolveArguments(recipe, overrides, options);
       await teach({ ...resolved, recipe: supervisedRecipe(resolved.recipe) }, options);
     });
 }

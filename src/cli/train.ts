@@ -35,7 +35,7 @@ export function trainCommand(): Command {
     .option("--dry-run", "show the resolved recipe and what it would take, write nothing")
     .option("--json", "print events as JSON lines (with --dry-run: one JSON document)")
     .action(async (recipe: string, overrides: string[], options: TrainArguments) => {
-      const resolved = resolveArguments(recipe, overrides, options);
+      const resolved = await resolveArguments(recipe, overrides, options);
       if (options.dryRun) return dryRun(resolved, options.json === true);
       await trainAndReport(resolved, await chooseRun(resolved.recipe, options), options.json === true);
     });

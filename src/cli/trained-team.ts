@@ -52,7 +52,7 @@ export async function withTrainedTeam<Value>(
   use: (team: TrainedTeam) => Promise<Value>,
 ): Promise<Value> {
   const place = await findPlace(given, choice.runs);
-  const resolved = resolveRecipe(recipeFile(place, choice.recipe));
+  const resolved = await resolveRecipe(recipeFile(place, choice.recipe));
   const { name, team } = chosenTeam(namedTeams(resolved.recipe, resolved.environment), choice.team ?? "team");
   const scratch = await mkdtemp(join(tmpdir(), "troupe-models-"));
   try {

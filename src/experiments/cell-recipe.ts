@@ -22,11 +22,11 @@ export interface CellRecipe extends Pick<ResolvedRecipe, "recipe" | "environment
 }
 
 /** @throws TroupeError `bad_recipe` with the place in the experiment's or the recipe's file */
-export function cellRecipe(experiment: Experiment, name: string, column: string): CellRecipe {
+export async function cellRecipe(experiment: Experiment, name: string, column: string): Promise<CellRecipe> {
   const path = pathOfTraining(experiment.definition, name);
   const training = trainingsOf(experiment.definition)[name] ?? {};
   const tree = mergedTree(experiment, path, column);
-  const resolved = inCell(`${name} on ${column}`, () => resolveTree(tree));
+  const resolved = await inCell(`${name} on ${column}`, () => resolveTree(tree));
   const recipe = played(resolved.recipe, training, (key, problem, fix) => {
     const at = [...path, key];
     return refused([{ origin: originAt(experiment.tree, at), key: showKey(at), problem, fix }]);
@@ -43,9 +43,9 @@ export function cellRecipe(experiment: Experiment, name: string, column: string)
 }
 
 /** A recipe's mistakes name the recipe's file; which cell asked for it stands in front. */
-function inCell<Value>(cell: string, work: () => Value): Value {
+async function inCell<Value>(cell: string, work: () => Promise<Value>): Promise<Value> {
   try {
-    return work();
+    return await work();
   } catch (error) {
     if (!(error instanceof TroupeError) || error.code !== "bad_recipe") throw error;
     throw new TroupeError("bad_recipe", `${cell}: ${error.message}`, { cause: error });

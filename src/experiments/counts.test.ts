@@ -26,32 +26,32 @@ const empty = mkdtempSync(join(tmpdir(), "troupe-counts-"));
 afterAll(() => rmSync(empty, { recursive: true }));
 
 /** The report in which nothing is done. */
-function unbegun(file: string): ReportRecord {
+async function unbegun(file: string): Promise<ReportRecord> {
   const experiment = loadExperiment(file);
   const { seeds } = experiment.definition;
-  const grid = expand(experiment, seeds);
+  const grid = await expand(experiment, seeds);
   return new Ledger(experiment, grid, foldersIn(empty), session, null).report("", seeds);
 }
 
-describe("what an experiment counts", () => {
-  it("by hand: a result read from a run's own table is no cell, shared trainings are", () => {
-    const { places, cells } = expand(loadExperiment(miniature), [1, 2]);
+describe("what an experiment counts", async () => {
+  it("by hand: a result read from a run's own table is no cell, shared trainings are", async () => {
+    const { places, cells } = await expand(loadExperiment(miniature), [1, 2]);
     // Each seed: the warm start and two rows trained, the swapped row played; the single agent's result is the warm start's.
     expect(countsOfCells(places.length, cells)).toEqual({ results: 8, trainings: 6, evaluations: 2 });
   });
 
   it.each(Object.entries({ ...shippedExperiments(), miniature }))(
     "%s: the report says the same as the list and the dry run",
-    (_, file) => {
+    async (_, file) => {
       const experiment = loadExperiment(file);
-      const { places, cells } = expand(experiment, experiment.definition.seeds);
-      const record = unbegun(file);
+      const { places, cells } = await expand(experiment, experiment.definition.seeds);
+      const record = await unbegun(file);
       expect(countsOfRecord(record, record.cells)).toEqual(countsOfCells(places.length, cells));
     },
   );
 
-  it("in a report without `readFrom`, what was read is known by its time, which is 0", () => {
-    const record = unbegun(miniature);
+  it("in a report without `readFrom`, what was read is known by its time, which is 0", async () => {
+    const record = await unbegun(miniature);
     const numbers = {
       tasks: 1,
       successes: 0,

@@ -29,9 +29,9 @@ function withRows(rows: string, more = ""): string {
   return `name: given\nseeds: [1]\ncolumns: { boards: { recipe: ${small} } }\n${more}rows:\n${rows}`;
 }
 
-function refusal(work: () => unknown): string {
+async function refusal(work: () => unknown): Promise<string> {
   try {
-    work();
+    await work();
   } catch (error) {
     if (error instanceof TroupeError && error.code === "bad_recipe") return error.message;
     throw error;
@@ -77,8 +77,8 @@ describe("what a file may say", () => {
       "given.yaml:2:8: not valid YAML: Nested mappings are not allowed in compact mappings; text with a colon in it needs quotes",
     ],
     ["extends: plan-path\nname: x", "this is a recipe, not an experiment; `troupe train` takes it"],
-  ])("%j is refused", (text, expected) => {
-    expect(refusal(() => load(text))).toContain(expected);
+  ])("%j is refused", async (text, expected) => {
+    expect(await refusal(() => load(text))).toContain(expected);
   });
 
   it.each([
@@ -103,29 +103,31 @@ describe("what a file may say", () => {
       "there is no role `x`",
       "planner",
     ],
-  ])("%j is refused when it is spread out", (rows, ...expected) => {
-    const message = refusal(() => expand(load(withRows(rows)), [1]));
+  ])("%j is refused when it is spread out", async (rows, ...expected) => {
+    const message = await refusal(() => expand(load(withRows(rows)), [1]));
     for (const part of expected) expect(message).toContain(part);
   });
 
-  it("names a recipe that is not there", () => {
+  it("names a recipe that is not there", async () => {
     const text = "name: x\nseeds: [1]\ncolumns: { a: { recipe: nothing } }\nrows: { b: { train: {} } }";
-    expect(refusal(() => expand(load(text), [1]))).toContain("columns.a.recipe: there is no recipe nothing");
+    expect(await refusal(() => expand(load(text), [1]))).toContain(
+      "columns.a.recipe: there is no recipe nothing",
+    );
   });
 
   it.each(Object.entries(shippedExperiments()))(
     "%s comes with Troupe and can be spread out",
-    (name, file) => {
+    async (name, file) => {
       const experiment = loadExperiment(file);
       expect(experiment.definition.name).toBe(name);
-      expect(expand(experiment, experiment.definition.seeds).cells.length).toBeGreaterThan(10);
+      expect((await expand(experiment, experiment.definition.seeds)).cells.length).toBeGreaterThan(10);
     },
   );
 });
 
-describe("the grid", () => {
+describe("the grid", async () => {
   const miniature = loadExperiment(join(fixtures, "miniature.yaml"));
-  const grid = expand(miniature, [1, 2]);
+  const grid = await expand(miniature, [1, 2]);
   const at = (row: string, seed = 1) =>
     grid.places.find((place) => place.row === row && place.seed === seed)?.cell as Cell;
 
@@ -172,10 +174,10 @@ describe("the grid", () => {
     ]);
   });
 
-  it("computes once what two rows have in common", () => {
+  it("computes once what two rows have in common", async () => {
     const rows =
       "  a: { train: {} }\n  b: { title: B, train: { changes: { checkpoint: { every: 3 }, engine: { threads: 1 } } } }";
-    const { cells, places } = expand(load(withRows(rows)), [1]);
+    const { cells, places } = await expand(load(withRows(rows)), [1]);
     expect(cells).toHaveLength(1);
     expect(places.map(({ row, cell }) => [row, cell.row])).toEqual([
       ["a", "a"],
@@ -191,41 +193,41 @@ function warmed(change: string): string {
 }
 
 /** By row. */
-function hashes(text: string): Record<string, string> {
-  return Object.fromEntries(expand(load(text), [1]).cells.map(({ row, hash }) => [row, hash]));
+async function hashes(text: string): Promise<Record<string, string>> {
+  return Object.fromEntries((await expand(load(text), [1])).cells.map(({ row, hash }) => [row, hash]));
 }
 
-describe("a cell's fingerprint", () => {
-  const plain = hashes(warmed("{}"));
+describe("a cell's fingerprint", async () => {
+  const plain = await hashes(warmed("{}"));
 
-  it("is that of the training alone", () => {
-    expect(hashes(warmed("{ train: { steps: 7 } }"))["a"]).not.toBe(plain["a"]);
-    expect(hashes(warmed("{ algorithm: { samples: 5 } }"))["a"]).not.toBe(plain["a"]);
-    expect(hashes(warmed("{ evaluation: { every: 3 } }"))["a"]).not.toBe(plain["a"]);
+  it("is that of the training alone", async () => {
+    expect((await hashes(warmed("{ train: { steps: 7 } }")))["a"]).not.toBe(plain["a"]);
+    expect((await hashes(warmed("{ algorithm: { samples: 5 } }")))["a"]).not.toBe(plain["a"]);
+    expect((await hashes(warmed("{ evaluation: { every: 3 } }")))["a"]).not.toBe(plain["a"]);
     for (const silent of [
       "name: other",
       "description: x",
       "checkpoint: { every: 9 }",
       "warmStart: { steps: 1 }",
     ])
-      expect(hashes(warmed(`{ ${silent} }`))).toEqual(plain);
+      expect(await hashes(warmed(`{ ${silent} }`))).toEqual(plain);
   });
 
-  it("changes with the training that it begins with, and with the seed", () => {
+  it("changes with the training that it begins with, and with the seed", async () => {
     const longer = warmed("{}").replace(
       `recipe: ${small}`,
       `recipe: ${small}, changes: { warmStart: { steps: 41 } }`,
     );
-    expect(hashes(longer)["warm"]).not.toBe(plain["warm"]);
-    expect(hashes(longer)["a"]).not.toBe(plain["a"]);
-    const [, second] = expand(load(warmed("{}")), [2]).cells;
+    expect((await hashes(longer))["warm"]).not.toBe(plain["warm"]);
+    expect((await hashes(longer))["a"]).not.toBe(plain["a"]);
+    const [, second] = (await expand(load(warmed("{}")), [2])).cells;
     expect(second?.hash).not.toBe(plain["a"]);
   });
 
-  it("of a warm start does not change with the reinforcement that follows it", () => {
+  it("of a warm start does not change with the reinforcement that follows it", async () => {
     const column =
       "changes: { train: { tasksPerStep: 5, minibatches: 2 }, evaluation: { every: 1 }, algorithm: { samples: 2 } }";
-    const other = hashes(warmed("{}").replace(`recipe: ${small}`, `recipe: ${small}, ${column}`));
+    const other = await hashes(warmed("{}").replace(`recipe: ${small}`, `recipe: ${small}, ${column}`));
     expect(other["warm"]).toBe(plain["warm"]);
     expect(other["a"]).not.toBe(plain["a"]);
   });

@@ -75,7 +75,7 @@ export async function plan(options: ExperimentOptions): Promise<Undertaking> {
   const previous = previousReport(options);
   const asked = options.seeds ?? experiment.definition.seeds;
   const seeds = [...new Set([...asked, ...(previous?.seeds ?? [])])].toSorted((left, right) => left - right);
-  const grid = expand(experiment, seeds);
+  const grid = await expand(experiment, seeds);
   const folders = foldersIn(options.runs);
   const places = askedFor(grid, options, asked);
   const cells = places.map(({ cell }) => cell);

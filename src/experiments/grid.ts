@@ -55,15 +55,16 @@ export interface Grid {
 }
 
 /** @throws TroupeError `bad_recipe` where a cell's recipe cannot be run */
-export function expand(experiment: Experiment, seeds: readonly number[]): Grid {
+export async function expand(experiment: Experiment, seeds: readonly number[]): Promise<Grid> {
   const grower = new Grower(experiment);
   const { columns, rows } = experiment.definition;
   const places = seeds.flatMap((seed) =>
-    Object.keys(columns).flatMap((column) =>
-      Object.keys(rows).map((row) => ({ row, column, seed, cell: grower.cellAt({ row, column, seed }) })),
-    ),
+    Object.keys(columns).flatMap((column) => Object.keys(rows).map((row) => ({ row, column, seed }))),
   );
-  return { cells: [...grower.cells.values()], places };
+  const filled: Grid["places"][number][] = [];
+  // One after the other: the order in which cells are found is the order in which they run.
+  for (const place of places) filled.push({ ...place, cell: await grower.cellAt(place) });
+  return { cells: [...grower.cells.values()], places: filled };
 }
 
 class Grower {
@@ -76,15 +77,15 @@ class Grower {
     this.experiment = experiment;
   }
 
-  cellAt(place: Place): Cell {
+  cellAt(place: Place): Promise<Cell> {
     const evaluate = this.experiment.definition.rows[place.row]?.evaluate;
     return evaluate === undefined ? this.training(place) : this.evaluation(place, evaluate);
   }
 
-  private training(place: Place): TrainingCell {
+  private async training(place: Place): Promise<TrainingCell> {
     const training = trainingsOf(this.experiment.definition)[place.row] ?? {};
-    const from = training.from === undefined ? null : this.training({ ...place, row: training.from });
-    const { recipe, plain } = this.recipe(place.row, place.column);
+    const from = training.from === undefined ? null : await this.training({ ...place, row: training.from });
+    const { recipe, plain } = await this.recipe(place.row, place.column);
     if (from !== null) this.checkModels(place.row, recipe, from);
     const hash = trainingFingerprint(plain, training, place.seed, from?.hash);
     const name = nameOf(place);
@@ -98,17 +99,19 @@ class Grower {
     });
   }
 
-  private evaluation(place: Place, { run: runName, team, policies: given }: EvaluationInput): EvaluationCell {
-    const run = this.training({ ...place, row: runName });
+  private async evaluation(
+    place: Place,
+    { run: runName, team, policies: given }: EvaluationInput,
+  ): Promise<EvaluationCell> {
+    const run = await this.training({ ...place, row: runName });
     this.checkTeam(place.row, run, team, Object.keys(given));
-    const policies = Object.fromEntries(
-      Object.entries(given).map(([role, source]) => {
-        const [row = "", theirs = role] = source.split("/");
-        const cell = this.training({ ...place, row });
-        if (!rolesOf(cell, "team").includes(theirs)) throw this.noRole(place.row, role, theirs, cell);
-        return [role, { cell, role: theirs }];
-      }),
-    );
+    const policies: Record<string, { readonly cell: TrainingCell; readonly role: string }> = {};
+    for (const [role, source] of Object.entries(given)) {
+      const [row = "", theirs = role] = source.split("/");
+      const cell = await this.training({ ...place, row });
+      if (!rolesOf(cell, "team").includes(theirs)) throw this.noRole(place.row, role, theirs, cell);
+      policies[role] = { cell, role: theirs };
+    }
     const sources = Object.entries(policies).map(([role, { cell, role: theirs }]) => [
       role,
       cell.hash,
@@ -125,9 +128,9 @@ class Grower {
     return cell;
   }
 
-  private recipe(name: string, column: string): CellRecipe {
+  private async recipe(name: string, column: string): Promise<CellRecipe> {
     const key = `${column}/${name}`;
-    const made = this.recipes.get(key) ?? cellRecipe(this.experiment, name, column);
+    const made = this.recipes.get(key) ?? (await cellRecipe(this.experiment, name, column));
     this.recipes.set(key, made);
     return made;
   }

@@ -8,8 +8,8 @@ import { loadExperiment } from "./load.ts";
 import { shippedExperiments } from "./shipped.ts";
 
 /** The trained rows of an experiment; of rows that compute the same, the first. */
-function trainedRows(file: string): TrainingCell[] {
-  const { cells, places } = expand(loadExperiment(file), [1]);
+async function trainedRows(file: string): Promise<TrainingCell[]> {
+  const { cells, places } = await expand(loadExperiment(file), [1]);
   const rows = new Set(places.map(({ row }) => row));
   return cells.filter((cell) => cell.kind === "train" && rows.has(cell.row)) as TrainingCell[];
 }
@@ -34,26 +34,27 @@ function reinforcement({
   return { environment, team, policies, algorithm, train, measured, engine };
 }
 
-const rows = Object.entries(shippedExperiments()).flatMap(([experiment, file]) =>
-  trainedRows(file).map((cell) => ({ name: recipeOf(experiment, cell), cell })),
+const rowsOf = Object.entries(shippedExperiments()).map(async ([experiment, file]) =>
+  (await trainedRows(file)).map((cell) => ({ name: recipeOf(experiment, cell), cell })),
 );
+const rows = (await Promise.all(rowsOf)).flat();
 
 /** Of `at-grpo-table`, by the name of the column's recipe: the rows that are read from a warm start's own table. */
 const untrained = Map.groupBy(
-  expand(loadExperiment(shippedExperiments()["at-grpo-table"] ?? ""), [1]).places.flatMap(({ cell }) =>
-    cell.kind === "evaluate" ? [cell] : [],
+  (await expand(loadExperiment(shippedExperiments()["at-grpo-table"] ?? ""), [1])).places.flatMap(
+    ({ cell }) => (cell.kind === "evaluate" ? [cell] : []),
   ),
   ({ column }) => `at-grpo-table/${column}-untrained`,
 );
 
 describe("a row of a shipped experiment as a recipe", () => {
-  it.each(rows)("$name trains as the row does", ({ name, cell }) => {
-    const { recipe } = resolveRecipe(shippedRecipes()[name] ?? name);
+  it.each(rows)("$name trains as the row does", async ({ name, cell }) => {
+    const { recipe } = await resolveRecipe(shippedRecipes()[name] ?? name);
     expect(reinforcement(recipe)).toEqual(reinforcement(cell.recipe));
   });
 
-  it.each(rows)("$name has the warm start that the row begins with", ({ name, cell }) => {
-    const { recipe } = resolveRecipe(shippedRecipes()[name] ?? name);
+  it.each(rows)("$name has the warm start that the row begins with", async ({ name, cell }) => {
+    const { recipe } = await resolveRecipe(shippedRecipes()[name] ?? name);
     const before = cell.from?.recipe.policies ?? {};
     const parted = Object.keys(recipe.policies).length > Object.keys(before).length;
     expect(recipe.warmStart).toEqual({
@@ -64,8 +65,8 @@ describe("a row of a shipped experiment as a recipe", () => {
       expect(policy).toEqual(before[role] ?? before["shared"]);
   });
 
-  it.each([...untrained])("%s is the warm start that untrained rows are read from", (name, cells) => {
-    const { recipe } = resolveRecipe(shippedRecipes()[name] ?? name);
+  it.each([...untrained])("%s is the warm start that untrained rows are read from", async (name, cells) => {
+    const { recipe } = await resolveRecipe(shippedRecipes()[name] ?? name);
     expect(cells.map(({ row }) => row)).toEqual(["single-agent", "team"]);
     for (const { run, team } of cells) {
       const { name: ours, description, expected, seed } = recipe;

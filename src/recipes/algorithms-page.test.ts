@@ -13,10 +13,10 @@ const ofFolder = Object.keys(recipes).filter((name) => name.startsWith("algorith
 describe("docs/algorithms.md", () => {
   const lines = (page.match(/^algorithm: .*$/gm) ?? []).map((line) => [line] as const);
 
-  it.each(lines)("%s works over the recipe of its row", (line) => {
+  it.each(lines)("%s works over the recipe of its row", async (line) => {
     const { algorithm } = parse(line) as { algorithm: { name: string } };
     const file = recipes[`algorithms/${algorithm.name}`] ?? "";
-    const { recipe } = resolveRecipe(file, [`algorithm=${JSON.stringify(algorithm)}`]);
+    const { recipe } = await resolveRecipe(file, [`algorithm=${JSON.stringify(algorithm)}`]);
     expect(recipe.algorithm).toMatchObject(algorithm);
   });
 
@@ -31,8 +31,8 @@ describe("docs/algorithms.md", () => {
 });
 
 describe("recipes/algorithms", () => {
-  it.each(Object.keys(algorithms))("%s trains the row that it is named after", (name) => {
-    const { recipe } = resolveRecipe(recipes[`algorithms/${name}`] ?? "");
+  it.each(Object.keys(algorithms))("%s trains the row that it is named after", async (name) => {
+    const { recipe } = await resolveRecipe(recipes[`algorithms/${name}`] ?? "");
     expect(recipe.algorithm.name).toBe(name);
   });
 });

@@ -30,8 +30,8 @@ describe("docs/recipes.md", () => {
 
 describe("the recipes that come with Troupe", () => {
   const shipped = Object.entries(shippedRecipes());
-  it.each(shipped)("%s can be run", (name, file) => {
-    const { recipe } = resolveRecipe(file);
+  it.each(shipped)("%s can be run", async (name, file) => {
+    const { recipe } = await resolveRecipe(file);
     expect(recipe.name).toBe(name.replace("/", "-"));
     expect(recipe.description).not.toBe("");
     expect(file).toBe(join(import.meta.dirname, "..", "..", "recipes", `${name}.yaml`));

@@ -24,13 +24,13 @@ function write(name: string, text: string): string {
   return file;
 }
 
-function resolve(overrides: readonly string[] = [], name = "right.yaml"): ResolvedRecipe {
+function resolve(overrides: readonly string[] = [], name = "right.yaml"): Promise<ResolvedRecipe> {
   return resolveRecipe(join(folder, name), overrides, testCatalog);
 }
 
-function refusal(overrides: readonly string[] = [], name = "right.yaml"): RecipeError {
+async function refusal(overrides: readonly string[] = [], name = "right.yaml"): Promise<RecipeError> {
   try {
-    resolve(overrides, name);
+    await resolve(overrides, name);
   } catch (error) {
     if (error instanceof RecipeError) return error;
     throw error;
@@ -39,22 +39,22 @@ function refusal(overrides: readonly string[] = [], name = "right.yaml"): Recipe
 }
 
 describe("a right recipe", () => {
-  it("gets the defaults of the schema, the environment and the algorithm", () => {
-    const { recipe } = resolve();
+  it("gets the defaults of the schema, the environment and the algorithm", async () => {
+    const { recipe } = await resolve();
     expect(recipe.environment).toEqual({ name: "grid", size: 6, walls: 0.22 });
     expect(recipe.algorithm).toMatchObject({ name: "at-grpo", samples: 8, keep: "best" });
     expect(recipe.train.clipNorm).toBe(1);
     expect(recipe.evaluation.tasks).toBe(500);
   });
 
-  it("takes overrides in order, scalars and collections", () => {
-    const { recipe } = resolve(["train.steps=7", "team.phases=[[walker], [scout]]", "train.steps=9"]);
+  it("takes overrides in order, scalars and collections", async () => {
+    const { recipe } = await resolve(["train.steps=7", "team.phases=[[walker], [scout]]", "train.steps=9"]);
     expect(recipe.train.steps).toBe(9);
     expect(recipe.team.phases).toEqual([["walker"], ["scout"]]);
   });
 
-  it("merges a mapping into a mapping and reaches into lists", () => {
-    const { recipe } = resolve([
+  it("merges a mapping into a mapping and reaches into lists", async () => {
+    const { recipe } = await resolve([
       "train={steps: 2, topK: 5}",
       "team.phases.0.0=walker",
       "team.phases.1.0=scout",
@@ -63,85 +63,90 @@ describe("a right recipe", () => {
     expect(recipe.team.phases).toEqual([["walker"], ["scout"]]);
   });
 
-  it("takes a key back with null", () => {
-    const { recipe } = resolve(["warmStart=null", "environment.size=null"]);
+  it("takes a key back with null", async () => {
+    const { recipe } = await resolve(["warmStart=null", "environment.size=null"]);
     expect(recipe.warmStart).toBeUndefined();
     expect(recipe.environment).toMatchObject({ size: 10 });
   });
 
-  it("takes back what only a lower layer knows: a role, an unknown key", () => {
+  it("takes back what only a lower layer knows: a role, an unknown key", async () => {
     write("lower.yaml", `${rightRecipe}extra: 3\n`);
     write("upper.yaml", "extends: lower.yaml\nextra: null\nwarmStart: null\n");
-    expect(resolve(["extra=null", "team.turns=null", "team.turns=2"], "upper.yaml").recipe.team.turns).toBe(
-      2,
-    );
-    const alone = resolve(["team.roles.scout=null", "team.phases=[[walker]]", "team.roles.scout=null"]);
+    expect(
+      (await resolve(["extra=null", "team.turns=null", "team.turns=2"], "upper.yaml")).recipe.team.turns,
+    ).toBe(2);
+    const alone = await resolve(["team.roles.scout=null", "team.phases=[[walker]]", "team.roles.scout=null"]);
     expect(Object.keys(alone.recipe.team.roles)).toEqual(["walker"]);
   });
 
-  it("knows where each value came from", () => {
-    const { originOf } = resolve(["train.steps=7"]);
+  it("knows where each value came from", async () => {
+    const { originOf } = await resolve(["train.steps=7"]);
     expect(originOf(["environment", "size"])).toBe(`${join(folder, "right.yaml")}:4:9`);
     expect(originOf(["train", "steps"])).toBe("override `train.steps=7`");
     expect(originOf(["train", "topK"])).toBe("default");
   });
 
-  it("is the same after being written and read again", () => {
-    const { recipe, originOf } = resolve(["team.roles.scout.prompt='a: #b\n\n c'", "train.schedule=cosine"]);
+  it("is the same after being written and read again", async () => {
+    const { recipe, originOf } = await resolve([
+      "team.roles.scout.prompt='a: #b\n\n c'",
+      "train.schedule=cosine",
+    ]);
     write("again.yaml", recipeToYaml(recipe));
-    expect(resolve([], "again.yaml").recipe).toEqual(recipe);
+    expect((await resolve([], "again.yaml")).recipe).toEqual(recipe);
     expect(parse(annotatedYaml(recipe, originOf))).toEqual(parse(recipeToYaml(recipe)));
     expect(annotatedYaml(recipe, originOf)).toContain("schedule: cosine # override `train.schedule=cosine`");
   });
 });
 
 describe("extends", () => {
-  it("lays the file over what it extends, and a mistake points to the file that made it", () => {
+  it("lays the file over what it extends, and a mistake points to the file that made it", async () => {
     write("child.yaml", "extends: right.yaml\nname: child\ntrain:\n  steps: 2\n  topP: 7\n");
-    const error = refusal(["train.topP=0.5", "train.steps=-1"], "child.yaml");
+    const error = await refusal(["train.topP=0.5", "train.steps=-1"], "child.yaml");
     expect(error.message).toContain("override `train.steps=-1`: train.steps");
-    expect(resolve(["train.topP=0.5"], "child.yaml").recipe).toMatchObject({
+    expect((await resolve(["train.topP=0.5"], "child.yaml")).recipe).toMatchObject({
       name: "child",
       train: { steps: 2, topP: 0.5, tasksPerStep: 8 },
     });
-    expect(refusal([], "child.yaml").message).toContain("child.yaml:5:9: train.topP");
+    expect((await refusal([], "child.yaml")).message).toContain("child.yaml:5:9: train.topP");
     write("grandchild.yaml", "extends: child.yaml\nname: grandchild\n");
-    expect(refusal([], "grandchild.yaml").message).toContain("child.yaml:5:9: train.topP");
+    expect((await refusal([], "grandchild.yaml")).message).toContain("child.yaml:5:9: train.topP");
   });
 
-  it("refuses a circle and a missing file where they are named", () => {
+  it("refuses a circle and a missing file where they are named", async () => {
     write("a.yaml", "extends: b.yaml\n");
     write("b.yaml", "name: b\nextends: a.yaml\n");
-    expect(refusal([], "a.yaml").message).toMatch(
+    expect((await refusal([], "a.yaml")).message).toMatch(
       /b\.yaml:2:10: extends: .*circle: .*a\.yaml → .*b\.yaml → .*a\.yaml/,
     );
     write("c.yaml", "extends: nothing.yaml\n");
-    expect(refusal([], "c.yaml").message).toMatch(/c\.yaml:1:10: cannot read .*nothing\.yaml: ENOENT/);
+    expect((await refusal([], "c.yaml")).message).toMatch(
+      /c\.yaml:1:10: cannot read .*nothing\.yaml: ENOENT/,
+    );
   });
 
-  it("takes the name of a recipe that comes with Troupe, unless such a file stands there", () => {
+  it("takes the name of a recipe that comes with Troupe, unless such a file stands there", async () => {
     write("named.yaml", "extends: plan-path\nname: named\nenvironment: { size: 5 }\n");
-    const { recipe } = resolveRecipe(join(folder, "named.yaml"));
+    const { recipe } = await resolveRecipe(join(folder, "named.yaml"));
     expect(recipe).toMatchObject({ name: "named", environment: { name: "plan-path", size: 5 } });
     write("plan-path", rightRecipe);
-    expect(resolve([], "named.yaml").recipe.environment).toMatchObject({ name: "grid", size: 5 });
+    expect((await resolve([], "named.yaml")).recipe.environment).toMatchObject({ name: "grid", size: 5 });
     rmSync(join(folder, "plan-path"));
   });
 
-  it("takes over everything but what was measured", () => {
+  it("takes over everything but what was measured", async () => {
     write("measured.yaml", "extends: right.yaml\nname: measured\nexpected: { minutes: 3, success: 0.5 }\n");
     write("unmeasured.yaml", "extends: measured.yaml\nname: unmeasured\nexpected: { minutes: 4 }\n");
-    expect(resolve([], "measured.yaml").recipe.expected).toEqual({ minutes: 3, success: 0.5 });
-    expect(resolve([], "unmeasured.yaml").recipe.expected).toEqual({ minutes: 4 });
+    expect((await resolve([], "measured.yaml")).recipe.expected).toEqual({ minutes: 3, success: 0.5 });
+    expect((await resolve([], "unmeasured.yaml")).recipe.expected).toEqual({ minutes: 4 });
   });
 });
 
 describe("mistakes in values", () => {
   const file = rightRecipe.replace("  steps: 5", "  setps: 5").replace("turns: 3", "turns: three");
 
-  it("are all reported at once, with line and column, in one message", () => {
+  it("are all reported at once, with line and column, in one message", async () => {
     write("wrong.yaml", file.replace("size: 6", "size: 1\n  colour: red"));
-    const { message, mistakes, code } = refusal([], "wrong.yaml");
+    const { message, mistakes, code } = await refusal([], "wrong.yaml");
     expect(code).toBe("bad_recipe");
     expect(mistakes).toHaveLength(5);
     expect(message).toContain(
@@ -193,28 +198,28 @@ describe("mistakes in values", () => {
     ["environment.name=toString", "there is no environment `toString`"],
     ["extends=other.yaml", "extends: unknown key"],
   ];
-  it.each(cases)("%s", (override, expected) => {
-    expect(refusal([override]).message).toContain(expected);
+  it.each(cases)("%s", async (override, expected) => {
+    expect((await refusal([override])).message).toContain(expected);
   });
 
-  it("are shown where YAML itself is broken", () => {
+  it("are shown where YAML itself is broken", async () => {
     write("broken.yaml", "name: broken\nteam: [1, 2\ntrain: {steps: 1}\n");
-    expect(refusal([], "broken.yaml").message).toMatch(/broken\.yaml:3:\d+: not valid YAML/);
+    expect((await refusal([], "broken.yaml")).message).toMatch(/broken\.yaml:3:\d+: not valid YAML/);
     write("twice.yaml", "name: twice\nseed: 1\nseed: 2\n");
-    expect(refusal([], "twice.yaml").message).toContain(
+    expect((await refusal([], "twice.yaml")).message).toContain(
       "twice.yaml:3:1: not valid YAML: Map keys must be unique",
     );
     write("list.yaml", "- name: list\n");
-    expect(refusal([], "list.yaml").message).toContain(
+    expect((await refusal([], "list.yaml")).message).toContain(
       "list.yaml:1:1: a recipe is a mapping of keys to values, found a list",
     );
     write("empty.yaml", "");
-    expect(refusal([], "empty.yaml").message).toContain("found nothing");
+    expect((await refusal([], "empty.yaml")).message).toContain("found nothing");
     const tenfold = ["b", "c", "d", "e", "f"].map(
       (key, i) => `${key}: &${key} [${`*${"abcde"[i]},`.repeat(10)}]`,
     );
     write("bomb.yaml", `a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n${tenfold.join("\n")}\n`);
-    expect(refusal([], "bomb.yaml").message).toContain("too large or too deep");
+    expect((await refusal([], "bomb.yaml")).message).toContain("too large or too deep");
   });
 });
 
@@ -232,8 +237,8 @@ describe("overrides of another grammar", () => {
     ["team.phases=[[scout]", "not valid YAML"],
     ["team.phases.7=[scout]", "`7` is no item of the list team.phases, which has 2"],
   ];
-  it.each(cases)("%s", (override, expected) => {
-    expect(refusal([override]).message).toContain(expected);
+  it.each(cases)("%s", async (override, expected) => {
+    expect((await refusal([override])).message).toContain(expected);
   });
 });
 
@@ -252,16 +257,18 @@ describe("a null that takes nothing back", () => {
     ],
     ["team.roles.scuot=null", "team.roles.scuot: unknown key; did you mean `scout`?"],
   ];
-  it.each(cases)("%s", (override, expected) => {
-    const error = refusal([override]);
+  it.each(cases)("%s", async (override, expected) => {
+    const error = await refusal([override]);
     expect(error.mistakes).toHaveLength(1);
     expect(error.message).toContain(expected);
   });
 
-  it("is fine under a key that is known, and under options of an environment that is not", () => {
+  it("is fine under a key that is known, and under options of an environment that is not", async () => {
     const known = ["environment.walls=null", "algorithm.keep=null", "team.roles.scout.prompt=null"];
-    expect(resolve([...known, "train.topK=null", "evaluation.compare=null"]).recipe.train.topK).toBe(0);
-    const error = refusal(["environment={name: gird, hue: null}"]);
+    expect((await resolve([...known, "train.topK=null", "evaluation.compare=null"])).recipe.train.topK).toBe(
+      0,
+    );
+    const error = await refusal(["environment={name: gird, hue: null}"]);
     expect(error.mistakes.map(({ key }) => key)).toEqual(["environment.name"]);
   });
 });
@@ -313,46 +320,46 @@ describe("impossible combinations", () => {
       "evaluation.compare.alone.roles.me.seat: grid has no seat `me`",
     ],
   ];
-  it.each(cases)("%s", (override, expected) => {
-    expect(refusal([override]).message).toContain(expected);
+  it.each(cases)("%s", async (override, expected) => {
+    expect((await refusal([override])).message).toContain(expected);
   });
 
-  it("a step of one action, where actions are compared with their whole step", () => {
+  it("a step of one action, where actions are compared with their whole step", async () => {
     const alone = ["team={roles: {walker: {policy: shared}, scout: null}, phases: [[walker]], turns: 1}"];
     const one = [...alone, "train={tasksPerStep: 1, minibatches: 1}"];
-    expect(refusal([...one, oneSample("reinforce", ", baseline: batch")]).message).toContain(
+    expect((await refusal([...one, oneSample("reinforce", ", baseline: batch")])).message).toContain(
       "train.tasksPerStep: reinforce compares the actions of a policy's whole step, and here there is one: its advantage would be 0; play 2 or more tasks per step",
     );
-    expect(refusal([...one, oneSample("iac")]).message).toContain("iac compares the actions");
-    expect(resolve([...one, oneSample("reinforce")]).algorithm.name).toBe("reinforce");
-    expect(resolve([...one, oneSample("iac"), "team.turns=2"]).algorithm.name).toBe("iac");
+    expect((await refusal([...one, oneSample("iac")])).message).toContain("iac compares the actions");
+    expect((await resolve([...one, oneSample("reinforce")])).algorithm.name).toBe("reinforce");
+    expect((await resolve([...one, oneSample("iac"), "team.turns=2"])).algorithm.name).toBe("iac");
   });
 
-  it("options that would do nothing, unless nothing is reinforced", () => {
+  it("options that would do nothing, unless nothing is reinforced", async () => {
     const idle = ["algorithm.refills=5", "algorithm.clipHigh=0.3", "train={minibatches: 1, epochs: 1}"];
-    const { message } = refusal(idle);
+    const { message } = await refusal(idle);
     expect(message).toContain("override `algorithm.refills=5`: algorithm.refills: only dynamic sampling");
     expect(message).toContain(
       "override `algorithm.clipHigh=0.3`: algorithm.clipHigh: it holds the policy near",
     );
-    expect(resolve([...idle, "train.steps=0"]).recipe.train.steps).toBe(0);
+    expect((await resolve([...idle, "train.steps=0"])).recipe.train.steps).toBe(0);
   });
 
-  it("models that an algorithm makes itself", () => {
+  it("models that an algorithm makes itself", async () => {
     const mine = ["policies.critic={model: {preset: tiny}}", "team.roles.scout.policy=critic"];
-    expect(resolve(mine).recipe.policies["critic"]).toBeDefined();
-    expect(refusal([...mine, "algorithm={name: maac}"]).message).toContain(
+    expect((await resolve(mine)).recipe.policies["critic"]).toBeDefined();
+    expect((await refusal([...mine, "algorithm={name: maac}"])).message).toContain(
       "policies.critic: maac makes a model of a name like `critic` itself; call the policy something else",
     );
   });
 
-  it("a central critic of models with different tokenizers", () => {
+  it("a central critic of models with different tokenizers", async () => {
     mkdirSync(join(folder, "model"));
     for (const name of ["config.json", "tokenizer.json"]) writeFileSync(join(folder, "model", name), "{}");
     const other = `policies.other={model: {path: ${join(folder, "model")}}}`;
     const mixed = [other, "team.roles.scout.policy=other"];
-    expect(resolve([...mixed, "algorithm={name: iac}"]).recipe.algorithm.name).toBe("iac");
-    expect(refusal([...mixed, "algorithm={name: maac}"]).message).toContain(
+    expect((await resolve([...mixed, "algorithm={name: iac}"])).recipe.algorithm.name).toBe("iac");
+    expect((await refusal([...mixed, "algorithm={name: maac}"])).message).toContain(
       "different tokenizers; use models with the same",
     );
     expect(
@@ -360,34 +367,34 @@ describe("impossible combinations", () => {
     ).toBeDefined();
   });
 
-  it("a team that is only measured needs nothing to train", () => {
+  it("a team that is only measured needs nothing to train", async () => {
     const frozen = "team.roles={scout: {frozen: true}, walker: {frozen: true}}";
-    expect(refusal([frozen]).message).toContain("measure the team as it is with `train.steps: 0`");
-    const { recipe } = resolve([frozen, "train.steps=0", "warmStart=null", "algorithm={name: lonely}"]);
+    expect((await refusal([frozen])).message).toContain("measure the team as it is with `train.steps: 0`");
+    const { recipe } = await resolve([frozen, "train.steps=0", "warmStart=null", "algorithm={name: lonely}"]);
     expect(recipe.train.steps).toBe(0);
   });
 
-  it("an engine that cannot do what is asked", () => {
+  it("an engine that cannot do what is asked", async () => {
     const weak = { wholeModel: false, adapters: true, losses: ["cross_entropy" as const], topK: false };
     const plain = { critic: false, klInLoss: false, sequenceRatio: false, dualClip: false };
     const local = { ...weak, ...plain, stopStrings: false, deterministic: true };
-    const ask = (): ResolvedRecipe =>
+    const ask = (): Promise<ResolvedRecipe> =>
       resolveRecipe(join(folder, "right.yaml"), ["train.topK=5", "team.roles.scout.stop=[x]"], {
         ...testCatalog,
         engines: { local },
       });
-    expect(ask).toThrow(/has no loss `ppo`; it has cross_entropy/);
-    expect(ask).toThrow(/train\.topK: the engine `local` cannot sample with top-k/);
-    expect(ask).toThrow(
+    await expect(ask()).rejects.toThrow(/has no loss `ppo`; it has cross_entropy/);
+    await expect(ask()).rejects.toThrow(/train\.topK: the engine `local` cannot sample with top-k/);
+    await expect(ask()).rejects.toThrow(
       /policies\.shared: the engine `local` cannot train whole models; give the policy an `adapter`/,
     );
-    expect(ask).toThrow(/team\.roles\.scout\.stop: .* cannot stop at a string/);
+    await expect(ask()).rejects.toThrow(/team\.roles\.scout\.stop: .* cannot stop at a string/);
   });
 });
 
-function outcomeOf<Value>(act: () => Value): Value | TroupeError {
+async function outcomeOf<Value>(act: () => Promise<Value>): Promise<Value | TroupeError> {
   try {
-    return act();
+    return await act();
   } catch (error) {
     if (error instanceof TroupeError) return error;
     throw error;
@@ -415,10 +422,10 @@ describe("any override", () => {
     fc.constantFrom("&a [*a]", "!!binary x", "? a", "{a: {<<: 3}}", "*x"),
   );
 
-  it("gives a valid recipe or a TroupeError, never anything else", () => {
-    fc.assert(
-      fc.property(fc.array(part, { minLength: 1, maxLength: 5 }), value, (path, text) => {
-        const outcome = outcomeOf(() => resolve([`${path.join(".")}=${text}`]).recipe);
+  it("gives a valid recipe or a TroupeError, never anything else", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 5 }), value, async (path, text) => {
+        const outcome = await outcomeOf(async () => (await resolve([`${path.join(".")}=${text}`])).recipe);
         expect(outcome instanceof TroupeError || typeof outcome.team.turns === "number").toBe(true);
       }),
       { numRuns: 400 },

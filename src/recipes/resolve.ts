@@ -38,16 +38,19 @@ export interface ResolvedRecipe {
  * @param overrides `key.path=value`, later ones over earlier ones, all over the file
  * @throws RecipeError with every mistake
  */
-export function resolveRecipe(
+export async function resolveRecipe(
   file: string,
   overrides: readonly string[] = [],
   catalog: Catalog = builtInCatalog,
-): ResolvedRecipe {
+): Promise<ResolvedRecipe> {
   return resolveTree(applyOverrides(loadTree(file), overrides), catalog);
 }
 
 /** As `resolveRecipe`, of layers that are merged already. */
-export function resolveTree(tree: MappingTree, catalog: Catalog = builtInCatalog): ResolvedRecipe {
+export async function resolveTree(
+  tree: MappingTree,
+  catalog: Catalog = builtInCatalog,
+): Promise<ResolvedRecipe> {
   refuseExperiment(tree);
   const plain = plainOf(tree) as Record<string, unknown>;
   const parsed = recipeSchema.safeParse(plain);
@@ -55,8 +58,8 @@ export function resolveTree(tree: MappingTree, catalog: Catalog = builtInCatalog
   const mistakes: Mistake[] = [...stray];
   if (!parsed.success)
     mistakes.push(...withoutParents(explain(parsed.error.issues, tree, recipeShape()), stray));
-  const environment = choose("environment", plain, catalog.environments, tree, mistakes);
-  const algorithm = choose("algorithm", plain, rowsByName(catalog), tree, mistakes);
+  const environment = await choose("environment", plain, catalog.environments, tree, mistakes);
+  const algorithm = await choose("algorithm", plain, rowsByName(catalog), tree, mistakes);
   if (!parsed.success || !environment || !algorithm || stray.length > 0) throw new RecipeError(mistakes);
   const recipe: Recipe = {
     ...parsed.data,
@@ -135,7 +138,7 @@ function rowsByName(catalog: Catalog): Readonly<Record<string, Definition<Algori
 
 interface Definition<Made> {
   readonly options: { parse(input: unknown): unknown };
-  create(options: unknown): Made;
+  create(options: unknown): Made | Promise<Made>;
 }
 
 interface Chosen<Made> {
@@ -145,13 +148,13 @@ interface Chosen<Made> {
 }
 
 /** What `environment` or `algorithm` names, made with its own checked options. Adds to the mistakes. */
-function choose<Made>(
+async function choose<Made>(
   key: "environment" | "algorithm",
   plain: Readonly<Record<string, unknown>>,
   definitions: Readonly<Record<string, Definition<Made>>>,
   tree: MappingTree,
   mistakes: Mistake[],
-): Chosen<Made> | undefined {
+): Promise<Chosen<Made> | undefined> {
   const given = plain[key];
   if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
   const { name, ...options } = given as Record<string, unknown>;
@@ -163,7 +166,7 @@ function choose<Made>(
   }
   try {
     const checked = definition.options.parse(options) as Record<string, unknown>;
-    return { value: definition.create(checked), settings: { name, ...checked } };
+    return { value: await definition.create(checked), settings: { name, ...checked } };
   } catch (error) {
     mistakes.push(...explainOptions(error, key, definition, tree));
     return undefined;

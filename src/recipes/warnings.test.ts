@@ -12,8 +12,8 @@ import { recipeWarnings, showWarning, sumsActionRewards } from "./warnings.ts";
 const recipes = join(import.meta.dirname, "../../recipes");
 
 /** What is said of a recipe that comes with Troupe, with some changes. */
-function warned(recipe: string, ...changes: readonly string[]): string[] {
-  return recipeWarnings(resolveRecipe(join(recipes, `${recipe}.yaml`), changes)).map(showWarning);
+async function warned(recipe: string, ...changes: readonly string[]): Promise<string[]> {
+  return recipeWarnings(await resolveRecipe(join(recipes, `${recipe}.yaml`), changes)).map(showWarning);
 }
 
 const said = (reward: string, turns: number): string =>
@@ -33,9 +33,9 @@ describe("a recipe that adds up what actions are paid in several turns", () => {
     ["ppo", "action"],
     ["iac", "action"],
     ["maac", "action"],
-  ])("is warned of it, once: %s with reward: %s", (row, reward) => {
+  ])("is warned of it, once: %s with reward: %s", async (row, reward) => {
     const changes = ["team.turns=2", `algorithm.reward=${reward}`];
-    expect(warned(`algorithms/${row}`, ...changes)).toEqual([said(reward, 2)]);
+    expect(await warned(`algorithms/${row}`, ...changes)).toEqual([said(reward, 2)]);
   });
 
   it.each([
@@ -50,17 +50,17 @@ describe("a recipe that adds up what actions are paid in several turns", () => {
     ["ppo"],
     ["ppo", "algorithm.reward=progress"],
     ["mas-grpo", "algorithm.reward=progress"],
-  ])("is not warned where it adds up something else or nothing: %s %s %s", (row, ...changes) => {
-    expect(warned(`algorithms/${row}`, ...changes)).toEqual([]);
+  ])("is not warned where it adds up something else or nothing: %s %s %s", async (row, ...changes) => {
+    expect(await warned(`algorithms/${row}`, ...changes)).toEqual([]);
   });
 
-  it("is warned of the seats whose rewards may not be added up, and of no others", () => {
+  it("is warned of the seats whose rewards may not be added up, and of no others", async () => {
     const ppo = ["algorithm=null", "algorithm={name: ppo, reward: action}"];
-    expect(warned("sudoku", ...ppo)).toEqual([
+    expect(await warned("sudoku", ...ppo)).toEqual([
       expect.stringContaining("what sudoku pays each action of proposer; the sum"),
     ]);
     const alone = ["team.roles.proposer=null", "team.phases=[[planner]]"];
-    expect(warned("sudoku", ...ppo, ...alone)).toEqual([]);
+    expect(await warned("sudoku", ...ppo, ...alone)).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { environments } from "../../environments/registry.ts";
 import { TroupeError } from "../../errors.ts";
 import { didYouMean } from "../../nearest.ts";
+import type { ResolvedRecipe } from "../../recipes/resolve.ts";
 import { resolveRecipe } from "../../recipes/resolve.ts";
 import { findRecipe } from "../../recipes/shipped.ts";
 import type { Role, Team } from "../../teams/team.ts";
@@ -41,7 +42,7 @@ export function playCommand(): Command {
       if (given === undefined) {
         throw new TroupeError("bad_arguments", "name a recipe or an environment, or a run with --run");
       }
-      const game = gameOf(given, overrides);
+      const game = await gameOf(given, overrides);
       await play(game, solverActor(game), options);
     });
 }
@@ -60,10 +61,10 @@ async function play(game: Game, others: Actor, { role, seed }: PlayArguments): P
 }
 
 /** A recipe by file or name, or an environment with its own defaults and a role in each seat. */
-function gameOf(given: string, overrides: readonly string[]): Game {
+async function gameOf(given: string, overrides: readonly string[]): Promise<Game> {
   const definition = environments.find(({ name }) => name === given);
   try {
-    return gameOfRecipe(resolveRecipe(findRecipe(given), overrides));
+    return gameOfRecipe(await resolveRecipe(findRecipe(given), overrides));
   } catch (error) {
     const isUnknown = error instanceof TroupeError && error.code === "bad_arguments";
     if (!isUnknown || definition === undefined || overrides.length > 0) throw error;
@@ -75,7 +76,7 @@ function gameOf(given: string, overrides: readonly string[]): Game {
   return { environment, team: buildTeam(team, environment, ["solver"]) };
 }
 
-function gameOfRecipe(resolved: ReturnType<typeof resolveRecipe>): Game {
+function gameOfRecipe(resolved: ResolvedRecipe): Game {
   const [own] = namedTeams(resolved.recipe, resolved.environment);
   if (own === undefined) throw new TroupeError("internal", "a recipe without a team");
   return { environment: resolved.environment, team: own.team };
