@@ -16,7 +16,7 @@ import {
   stepState,
 } from "./rules.ts";
 import { TroupeError } from "../../errors.ts";
-import { canonicalPath } from "./solver.ts";
+import { canonicalPath } from "../grid/paths.ts";
 
 export const planPath: EnvironmentDefinition<PathOptions> = {
   name: "plan-path",

@@ -2,13 +2,13 @@
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
-import { type Board, isFree } from "./board.ts";
+import { type Board, isFree } from "../grid/board.ts";
 import { neighbourTable } from "../grid/cells.ts";
 import { brokenOff } from "../planning/demonstrations.ts";
 import { drawTask, drawTasksOn, type PathTask } from "./generate.ts";
 import { type Scene, writeObservation, writePlan, writeRoute } from "./notation.ts";
 import type { PathOptions } from "./options.ts";
-import { canonicalPath, randomPath } from "./solver.ts";
+import { canonicalPath, randomPath } from "../grid/paths.ts";
 
 /**
  * The examples of one training board, one for each of its tasks: a scout's route or a planner's plan. Where both seats

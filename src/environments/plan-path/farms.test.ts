@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { childKey, rootKey } from "../../random.ts";
 import { total } from "../conformance/total.ts";
-import { distancesTo } from "./board.ts";
+import { distancesTo } from "../grid/board.ts";
 import { cellNames, moveWords, neighbourTable } from "../grid/cells.ts";
 import type { PathTask } from "./generate.ts";
 import type { PathState } from "./rules.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { TroupeError } from "../../errors.ts";
 import { childKey, generatorOf, keyAt, rootKey } from "../../random.ts";
 import type { Split } from "../environment.ts";
-import { type Board, distancesTo, isFree } from "./board.ts";
+import { type Board, distancesTo, isFree } from "../grid/board.ts";
 import { drawTask, drawTasksOn, longestPath, splitOf } from "./generate.ts";
 
 const paper = { size: 10, obstacles: 0.22 };

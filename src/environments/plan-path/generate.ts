@@ -7,8 +7,8 @@ import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf, mix32 } from "../../random.ts";
 import type { Split } from "../environment.ts";
 import { splitOfHash } from "../held-out.ts";
-import type { Board } from "./board.ts";
-import { blockedCells, searchFrom } from "./board.ts";
+import type { Board } from "../grid/board.ts";
+import { blockedCells, searchFrom } from "../grid/board.ts";
 
 export type PathTask = {
   readonly board: Board;

@@ -9,7 +9,7 @@ import {
   writeRoute,
 } from "./notation.ts";
 import { readCells, readMoves } from "../grid/read.ts";
-import { canonicalPath } from "./solver.ts";
+import { canonicalPath } from "../grid/paths.ts";
 import { anyTask, taskOf } from "./test-boards.ts";
 
 const { board, start } = taskOf("S#G .#. ...");

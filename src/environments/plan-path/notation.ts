@@ -2,7 +2,7 @@
  * How boards, routes and plans are written for a model: words with single spaces or line ends between them, so that a
  * word-level tokenizer gives one token for each. Everything about the wording is in this file.
  */
-import { type Board, isFree } from "./board.ts";
+import { type Board, isFree } from "../grid/board.ts";
 import { cellNames, moveWords } from "../grid/cells.ts";
 
 /** `list`: the walls by name; `grid`: rows of "." and "#"; `named-grid`: rows of names, "#" at walls. */

@@ -1,5 +1,5 @@
 /** A board as a person likes to see it in a terminal. */
-import { isFree } from "./board.ts";
+import { isFree } from "../grid/board.ts";
 import type { PathState } from "./rules.ts";
 
 /** Walls, the last plan's cells, the scout's route, start, goal and agent, with coordinates and a legend. */

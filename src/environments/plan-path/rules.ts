@@ -1,7 +1,7 @@
 /** The rules of Plan-Path: what an action does to a state. */
 import { TroupeError } from "../../errors.ts";
 import type { ActionReward, Outcome, StepResult } from "../environment.ts";
-import { type Board, distancesTo, isFree } from "./board.ts";
+import { type Board, distancesTo, isFree } from "../grid/board.ts";
 import { cellNames, moveBetween, moveWords, neighbourTable } from "../grid/cells.ts";
 import type { PathTask } from "./generate.ts";
 import type { Notation } from "./notation.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { distancesTo, isFree, unreachable } from "./board.ts";
-import { cellNames, moveBetween, neighbourTable } from "../grid/cells.ts";
-import { anyTask, taskOf } from "./test-boards.ts";
+import { cellNames, moveBetween, neighbourTable } from "./cells.ts";
+import { anyTask, taskOf } from "../plan-path/test-boards.ts";
 
 describe("cells", () => {
   it("are named by column letter and row number", () => {

@@ -1,5 +1,5 @@
 /** A board and the true path lengths on it. */
-import { neighbourTable } from "../grid/cells.ts";
+import { neighbourTable } from "./cells.ts";
 
 /** A type and not an interface, because only types are assignable to Json. */
 export type Board = {

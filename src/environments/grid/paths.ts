@@ -2,7 +2,7 @@
 import type { Generator } from "../../random.ts";
 import { drawFloat } from "../../random.ts";
 import { type Board, distancesTo } from "./board.ts";
-import { neighbourTable } from "../grid/cells.ts";
+import { neighbourTable } from "./cells.ts";
 
 /** The cells of a shortest path, both ends included; of several the first in the order up, down, left, right. */
 export function canonicalPath(board: Board, from: number): number[] {

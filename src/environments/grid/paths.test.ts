@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { generatorOf, rootKey } from "../../random.ts";
 import { distancesTo, isFree } from "./board.ts";
-import { moveBetween } from "../grid/cells.ts";
-import { canonicalPath, randomPath } from "./solver.ts";
-import { anyTask, taskOf } from "./test-boards.ts";
+import { moveBetween } from "./cells.ts";
+import { canonicalPath, randomPath } from "./paths.ts";
+import { anyTask, taskOf } from "../plan-path/test-boards.ts";
 
 describe("a path", () => {
   it("is a shortest one, whoever draws it", () => {
