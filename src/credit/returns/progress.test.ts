@@ -73,6 +73,37 @@ describe("progress by hand on a line", () => {
     expect(credited.map((found) => found.return)).toEqual(expected);
   });
 
+  const freeze = (frozen: string, { actions = [], children, ...rest }: TreeSketch): TreeSketch => ({
+    ...rest,
+    actions: actions.map((one) => ({ ...one, frozen: one.role === frozen })),
+    children: children.map((child) => freeze(frozen, child)),
+  });
+
+  // The frozen planner's change of the score is what came of the scout's action, until the scout acts again.
+  it.each([
+    ["maac", {}, "planner", [0.75, -0.5]],
+    ["iac", {}, "planner", [0.75, -0.5]],
+    ["maac", {}, "scout", [0.75, -0.5]],
+    ["maac", { discount: 0.5 }, "scout", [0.75, -0.5]],
+  ])("%s %j reaches past a frozen %s", (name, options, frozen, expected) => {
+    const line = episodeFrom(0, freeze(frozen, { children: [top] })).episode;
+    const credited = credit([line], algorithmFrom(name, options), { values: zeros });
+    const live = credited.filter(({ action }) => !action.frozen);
+    expect(live.map((found) => found.return)).toEqual(expected);
+  });
+
+  it("maac discounts what a frozen role changes in a later turn, and stops where anybody trained acts", () => {
+    const end = { actions: [did("planner", 2)], children: [], kept: true, score: 1 };
+    const other = { actions: [did("editor", 1, 1)], children: [end], kept: true, reached: 0.5 };
+    const frozen = { actions: [{ ...did("planner", 1), frozen: true }], children: [other], kept: true };
+    const begin = { actions: [did("scout", 0)], children: [{ ...frozen, reached: 0.75 }], kept: true };
+    const line = episodeFrom(0, { children: [{ ...begin, reached: 0.25 }] }).episode;
+    const credited = credit([line], algorithmFrom("maac", { discount: 0.5 }), { values: zeros });
+    const returns = Object.fromEntries(credited.map((found) => [byNode(found), found.return]));
+    // scout: .25 + .5·.5; editor: −.25; planner in the third turn: .5
+    expect(returns).toMatchObject({ "0 scout": 0.5, "0.0.0 editor": -0.25, "0.0.0.0 planner": 0.5 });
+  });
+
   it("needs the score of every node", () => {
     const { score: _, ...node } = episode.root;
     const bare = { ...episode.root.children[0], parent: node } as EpisodeNode;

@@ -26,11 +26,25 @@ export const sharedPenalties: Return = ({ node }, rewards) => jointExtra(node, r
  */
 export function roleProgress(discount: number, penalties: Return): Return {
   return (placed, rewards) => {
-    const later = lineFrom(placed);
-    const next = roleLine(placed)[1]?.node;
-    const until = next === undefined ? later : later.slice(0, later.indexOf(next));
-    return progressAlong(until, discount) + penalties(placed, rewards);
+    const isNext = ({ actions }: EpisodeNode) => actions.some(({ role }) => role === placed.action.role);
+    return progressAlong(linePart(placed, isNext), discount) + penalties(placed, rewards);
   };
+}
+
+/**
+ * R = the change of the score from the state the role acted in to the next one in which a trained role of the team acts, or
+ * to the end, plus the mean of the roles' penalties: for a critic that follows the team (`actionGae`). Frozen roles are part
+ * of the world, and what they make of an action is its credit; where nobody is frozen, R is what the joint action itself
+ * changed. γ once per turn.
+ */
+export function teamProgress(discount: number): Return {
+  return (placed, rewards) =>
+    progressAlong(linePart(placed, isTrained), discount) + sharedPenalties(placed, rewards);
+}
+
+/** Whether a trained role acted to the node. */
+function isTrained({ actions }: EpisodeNode): boolean {
+  return actions.some(({ frozen }) => !frozen);
 }
 
 /**
@@ -58,6 +72,13 @@ export function trajectoryProgress(discount: number): Return {
         progressAlong(lineTo(node), discount),
       );
   };
+}
+
+/** The nodes of the action's trajectory from its own on, up to the next one that `isNext`, which is left out. */
+function linePart(placed: PlacedAction, isNext: (node: EpisodeNode) => boolean): EpisodeNode[] {
+  const line = lineFrom(placed);
+  const next = line.findIndex((node, index) => index > 0 && isNext(node));
+  return next === -1 ? line : line.slice(0, next);
 }
 
 /** The nodes of the action's trajectory from its own on. */

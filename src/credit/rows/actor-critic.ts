@@ -7,7 +7,7 @@ import { ppoClip } from "../objectives/ppo-clip.ts";
 import { withKl } from "../objectives/with-kl.ts";
 import { immediateReturn } from "../returns/immediate.ts";
 import { jointReturn, jointReward } from "../returns/joint.ts";
-import { ownPenalties, progressReward, roleProgress, sharedPenalties } from "../returns/progress.ts";
+import { ownPenalties, roleProgress, sharedPenalties, teamProgress } from "../returns/progress.ts";
 import { terminalReturn } from "../returns/terminal.ts";
 import { withOutcome } from "../returns/with-outcome.ts";
 import { noScale } from "../scales/none.ts";
@@ -114,7 +114,7 @@ function jointActorCritic(
   return row(`${name}, arXiv 2601.21972; as in CoMLRL v1.3.2`, summary, options, (chosen) => {
     const kl = option.klTerm(chosen.kl);
     const progress =
-      chain === "role" ? roleProgress(chosen.discount, sharedPenalties) : jointReturn(progressReward);
+      chain === "role" ? roleProgress(chosen.discount, sharedPenalties) : teamProgress(chosen.discount);
     return {
       ...uncompared,
       sampling: option.lines(chosen.samples),
