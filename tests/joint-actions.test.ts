@@ -14,6 +14,9 @@ const atOnce = { ...pair, phases: [["first", "second"]] };
 /** first says 1, 2, …; second 3, 4, … */
 const counting: Script = (_, index, prompt) => `${index + (prompt.includes("first") ? 1 : 3)}`;
 
+/** Of two pairs, 1 with 1 and 9 with 4, the better one ends the episode in the environment, too. */
+const solving: Script = (_, index, prompt) => (index === 0 ? "1" : prompt.includes("first") ? "9" : "4");
+
 function grow(scheme: SamplingScheme, changes: Partial<typeof pair> = {}, script = counting) {
   const engine = scriptedEngine(policy.tokenizer, script);
   const team = { ...atOnce, ...changes };
@@ -94,6 +97,22 @@ describe("stopAbove", () => {
     const found = credit([episode], weighed).map(({ advantage }) => advantage);
     expect(found).toEqual(plain.map((advantage) => weight * advantage));
   });
+
+  it.each(["best", "all"] as const)(
+    "with earlyEndWeight weighs all samples where the environment ended the kept one, too (%s)",
+    async (handOver) => {
+      const given = { samples: 2, handOver, terminationThreshold: 0.24 };
+      const weighed = algorithmFrom("magrpo", { ...given, earlyEndWeight: 2 });
+      const episode = await grow(weighed.sampling, { turns: 2 }, solving).growing;
+      expect(episode.ends.every(({ turns }) => turns === 1)).toBe(true);
+      expect(episode.ends.at(-1)?.outcome.success).toBe(true);
+      const plain = credit([episode], algorithmFrom("magrpo", given)).map(({ advantage }) => advantage);
+      expect(plain).toHaveLength(4);
+      expect(plain).not.toContain(0);
+      const found = credit([episode], weighed).map(({ advantage }) => advantage);
+      expect(found).toEqual(plain.map((advantage) => 2 * advantage));
+    },
+  );
 
   it("is asked when a turn is over, not between its phases", async () => {
     const { ends } = await grow({ ...scheme, stopAbove: 0 }, { phases: pair.phases }).growing;

@@ -45,7 +45,7 @@ export interface EpisodeNode {
   readonly children: readonly EpisodeNode[];
   /** Whether the sampler went on from here (or the episode ended here): false for the siblings that were not kept. */
   readonly kept: boolean;
-  /** `stopAbove` ended the episode here, with turns to spare. Absent: it did not. */
+  /** The turn earned more than `stopAbove`, so the episode ends here with turns to spare. Absent: it did not. */
   readonly endedEarly?: boolean;
 }
 

@@ -78,7 +78,8 @@ async function growFrom(setting: RolloutSetting, key: Key, tip: Tip): Promise<Ep
   const kept = choose(setting, key, node).map((index) => children[index] as Tip);
   for (const child of kept) {
     child.node.kept = true;
-    if (isLast && !child.node.done) child.node.done = child.node.endedEarly = true;
+    // Also where the environment ended the child: the threshold would have, and the turn is weighed for it.
+    if (isLast && child.node.turn < setting.team.turns) child.node.done = child.node.endedEarly = true;
   }
   const grown = await settleAll(kept.map((child) => growFrom(setting, key, child)));
   return grown.flat();
