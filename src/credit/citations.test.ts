@@ -1,6 +1,7 @@
 /**
- * Every formula says where it comes from, in its own comment or in the one at the top of its file. `credit.ts`, `data.ts` and
- * `rewards.ts`, which put the formulas together, are not looked at.
+ * Every formula says where it comes from, in its own comment or in the one at the top of its file: a source that docs/algorithms.md
+ * lists, by the number and the name given there. `credit.ts`, `data.ts` and `rewards.ts`, which put the formulas together, are not
+ * looked at.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
@@ -8,10 +9,6 @@ import { expect, it } from "vitest";
 const columns =
   "baselines critics groups kl objectives penalties returns scales shaping tokens whitening".split(" ");
 const single = ["progress.ts", "score.ts", "shares.ts", "teaches.ts", "turn-weights.ts"];
-
-/** A paper's number, a paper or book that has none, the code a formula was read in, or that it is ours. */
-const source =
-  /arXiv \d{4}\.\d{5}|Williams 1992|Schulman 2020|Sutton and Barto|CoMLRL|MARTI|PettingLLMs|OpenAI Baselines|\bOurs\b/;
 
 /** What is exported beside the formulas, and why it cites nothing. */
 const helpers: Readonly<Record<string, string>> = {
@@ -28,40 +25,84 @@ const helpers: Readonly<Record<string, string>> = {
   "whitening/normalise.ts normalise": "what the two whitenings share; each cites its own",
 };
 
-const room = new URL(".", import.meta.url);
-const files = [
-  ...single,
-  ...columns.flatMap((column) =>
-    readdirSync(new URL(column, room))
-      .filter((name) => !name.endsWith(".test.ts"))
-      .map((name) => `${column}/${name}`),
-  ),
-];
+interface Source {
+  readonly names: readonly string[];
+  /** `2402.03300`; null: what is no preprint is cited by its name. */
+  readonly number: string | null;
+}
 
-/** Names of the exported functions and values whose comment, and whose file's first one, name no source. */
+const room = new URL(".", import.meta.url);
+const page = readFileSync(new URL("../../docs/algorithms.md", room), "utf8");
+const sources = sourcesOf(page);
+
+/** The lines `- GRPO: arXiv 2402.03300` of the page's list. */
+function sourcesOf(text: string): Source[] {
+  const [, list = ""] = /\n## Sources\n(.*?)(?=\n## |$)/s.exec(text) ?? [];
+  return [...list.matchAll(/^- ([^:]+)(?:: (.*))?$/gm)].map(([, names = "", rest = ""]) => {
+    const [, number = null] = /^arXiv (\d{4}\.\d{5})/.exec(rest) ?? [];
+    return { names: names.split(", "), number };
+  });
+}
+
+const withoutBreaks = (comment: string): string => comment.replaceAll(/\s*\n \* ?/g, " ");
+
+/** A preprint is cited by its name and its number, anything else by its name. */
+function isCited(text: string, { names, number }: Source): boolean {
+  return names.some((name) => text.includes(name)) && (number === null || text.includes(`arXiv ${number}`));
+}
+
+/** Names of the exported functions and values whose comment, and whose file's first one, cite no source. */
 function uncited(text: string): string[] {
   const [, top = ""] = /^(\/\*\*(?:(?!\*\/).)*\*\/)\n(?!export)/s.exec(text) ?? [];
   const declared = text.matchAll(
     /(?<comment>\/\*\*(?:(?!\*\/).)*\*\/\n)?export (?:function|const) (?<name>\w+)/gs,
   );
   return [...declared]
-    .filter(({ groups }) => !source.test(withoutBreaks(`${top} ${groups?.["comment"] ?? ""}`)))
+    .filter(({ groups }) => {
+      const said = withoutBreaks(`${top} ${groups?.["comment"] ?? ""}`);
+      return !sources.some((source) => isCited(said, source));
+    })
     .map(({ groups }) => groups?.["name"] ?? "");
 }
 
-const withoutBreaks = (comment: string): string => comment.replaceAll(/\s*\n \* ?/g, " ");
+const read = (file: string): string => readFileSync(new URL(file, room), "utf8");
+const formulas = [
+  ...single,
+  ...columns.flatMap((column) => readdirSync(new URL(column, room)).map((name) => `${column}/${name}`)),
+].filter((name) => !name.endsWith(".test.ts"));
+const everything = readdirSync(room, { recursive: true })
+  .map(String)
+  .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
 
 it("names a source for every formula, and a reason where there is no formula", () => {
-  const found = files.flatMap((file) =>
-    uncited(readFileSync(new URL(file, room), "utf8")).map((name) => `${file} ${name}`),
-  );
+  const found = formulas.flatMap((file) => uncited(read(file)).map((name) => `${file} ${name}`));
   expect(found.toSorted()).toEqual(Object.keys(helpers).toSorted());
 });
 
-it("notices a citation that is taken away, and one that is another function's", () => {
-  const cited = "import x;\n\n/** b = 0 (Williams 1992,\n * sec. 4). */\nexport const one = 0;\n";
+it("cites no preprint but those of the list, each beside its name", () => {
+  const wrong = everything.flatMap((file) => {
+    const text = withoutBreaks(read(file));
+    const cited = [...text.matchAll(/arXiv (\d{4}\.\d{5})/g)].map(([, number]) => number);
+    const isKnown = (number: string | undefined) =>
+      sources.some((source) => source.number === number && isCited(text, source));
+    return cited.filter((number) => !isKnown(number)).map((number) => `${file} ${number}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
+it("lists no source that nothing comes from", () => {
+  const texts = everything.map((file) => withoutBreaks(read(file)));
+  const unused = sources.filter((source) => !texts.some((text) => isCited(text, source)));
+  expect(sources.length).toBeGreaterThan(20);
+  expect(unused).toEqual([]);
+});
+
+it("notices a citation that is taken away, misnumbered, of an unknown source, or another function's", () => {
+  const cited = "import x;\n\n/** b = mean (GRPO,\n * arXiv 2402.03300, sec. 4). */\nexport const one = 0;\n";
   expect(uncited(cited)).toEqual([]);
-  expect(uncited(cited.replace("Williams 1992,", "REINFORCE,"))).toEqual(["one"]);
+  expect(uncited(cited.replace("arXiv 2402.03300", "a paper"))).toEqual(["one"]);
+  expect(uncited(cited.replace("2402.03300", "2402.03301"))).toEqual(["one"]);
+  expect(uncited(cited.replace(/GRPO.*sec. 4/s, "Ours"))).toEqual(["one"]);
   expect(uncited(`${cited}\n/** b = 1. */\nexport function two() {}\n`)).toEqual(["two"]);
-  expect(uncited(`/** Ours. */\n${cited}/** b = 1. */\nexport function two() {}\n`)).toEqual([]);
+  expect(uncited(`/** Williams 1992. */\n${cited}/** b = 1. */\nexport function two() {}\n`)).toEqual([]);
 });
