@@ -14,11 +14,19 @@ const onlyBlocks = /^\s*(?:[a-z]\b[\s,;]*)*$/i;
 
 /** "move a b move c table", also as {"move": ["a", "b"]} or "move a to b". */
 export function readMoves(text: string, blocks: number): ReadList<Move> {
-  const read = ([, name = "", to = ""]: RegExpExecArray): Move => ({
+  return firstOf(readLastLine(text, { item: move, only: onlyMoves, read: (match) => moveOf(match, blocks) }));
+}
+
+/** Every move of the text. */
+export function allMoves(text: string, blocks: number): readonly Move[] {
+  return Array.from(text.matchAll(move), (match) => moveOf(match, blocks)).slice(0, mostItems);
+}
+
+function moveOf([, name = "", to = ""]: RegExpExecArray, blocks: number): Move {
+  return {
     block: blockNamed(name, blocks),
     to: to.toLowerCase() === "table" ? table : blockNamed(to, blocks),
-  });
-  return firstOf(readLastLine(text, { item: move, only: onlyMoves, read }));
+  };
 }
 
 /** "c b a" */

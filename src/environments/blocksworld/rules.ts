@@ -2,7 +2,8 @@
 import type { ActionReward, Outcome, StepResult } from "../environment.ts";
 import type { BlocksTask } from "./generate.ts";
 import { longestPlan } from "./generate.ts";
-import { readMoves, readOrder } from "./parse.ts";
+import { readPlan } from "./lists.ts";
+import { readOrder } from "./parse.ts";
 import { noReward, rewardOf } from "../planning/distance-rewards.ts";
 import { seatOf } from "../planning/seats.ts";
 import { movesBetween } from "./space.ts";
@@ -63,7 +64,7 @@ interface Turned {
 }
 
 function plan(state: BlocksState, text: string): Turned {
-  const { items, wellFormed } = readMoves(text, state.goal.length);
+  const { items, wellFormed } = readPlan(text, state.goal.length);
   const played = carryOut(state, items.length, (_, index) => items[index]);
   const reward = judge(state, "plan", played, wellFormed);
   const fewest = Math.min(state.fewest, movesBetween(played.on, state.goal));

@@ -65,29 +65,14 @@ export function longestPlan(notation: PlanNotation, size: number): number {
   return (notation === "steps" ? 2 : 1) * mostPlacements(size);
 }
 
-/** Understands "c4 a5", and a list of all rows' columns in numbers: "[0, 4, 7, 5, 2, 6, 1, 3]", from 0 or from 1. */
+/** Understands "c4 a5", also "C4, A5". */
 export function readQueens(text: string, size: number): ReadPlacements {
   const { numbers } = vocabularyOf(size);
   const meaning = (word: string): Meaning => numbers.get(word) ?? (square.test(word) ? outside : undefined);
-  const end = text.slice(-longestText);
-  return readPlacements(withColumnList(end, size), mostPlacements(size), meaning);
+  return readPlacements(text, mostPlacements(size), meaning);
 }
 
-/** Somewhat more than is read of a text, so that a longer one is still known to be longer. */
-const longestText = 17_000;
 const square = /^[a-z]\d{1,9}$/;
-const numberList = /(?:\d{1,3}[ ,]{1,3}){3,30}\d{1,3}(?=[\s\])}.]*$)/;
-
-/** The text with the list of numbers that ends it, if there is one for all rows, as squares. */
-function withColumnList(text: string, size: number): string {
-  const found = numberList.exec(text.slice(-400));
-  const columns = found?.[0].split(/[ ,]+/).map(Number) ?? [];
-  if (found === null || columns.length !== size) return text;
-  const first = columns.includes(0) ? 0 : 1;
-  const words = columns.map((column, row) => `${letterOf(column - first)}${row + 1}`);
-  const at = Math.max(0, text.length - 400) + found.index;
-  return `${text.slice(0, at)}${words.join(" ")}${text.slice(at + found[0].length)}`;
-}
 
 function queensOn(board: string): string {
   const size = board.length;

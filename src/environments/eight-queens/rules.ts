@@ -3,7 +3,7 @@ import { outside } from "../placing/read.ts";
 import type { Placed, PlacingGame, PlacingState } from "../placing/rules.ts";
 import { attackers, boardOf, columnOf, columnsOf, letterOf, rowOf } from "./board.ts";
 import type { QueensTask } from "./generate.ts";
-import { readQueens } from "./notation.ts";
+import { readPlan } from "./lists.ts";
 import { nearestCompletion } from "./solutions.ts";
 
 export type QueensState = PlacingState<QueensTask>;
@@ -16,7 +16,7 @@ export const queensRules: PlacingGame<QueensTask> = {
   value: (task, grid) => nearestCompletion(task, grid).value,
   // Queens that attack each other are never placed together.
   isSolved: (_, grid) => openRows(grid) === 0,
-  read: ({ size }, text) => readQueens(text, size),
+  read: readPlan,
   place,
 };
 

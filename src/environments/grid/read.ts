@@ -58,7 +58,7 @@ function spelledMoves(letters: string): number[] {
   return Array.from(letters, (letter) => "UDLR".indexOf(letter));
 }
 
-const labels = new Set("route moves plan path answer scout planner".split(" "));
+const labels = new Set("route moves plan path answer actions list scout planner".split(" "));
 const fillers = new Set("move go step steps then and to".split(" "));
 
 function commonMeaning(word: string): Meaning {

@@ -4,7 +4,7 @@
  */
 
 export interface ReadPlacements {
-  /** Numbers of placements, as `meaningOf` gives them. */
+  /** Numbers of placements, as `meaningOf` gives them; negative: none that can be carried out, and why is up to the game. */
   readonly items: readonly number[];
   /** The text ends with them, alone on their lines. Text on earlier lines does no harm. */
   readonly wellFormed: boolean;

@@ -1,7 +1,7 @@
 /** The rules that games of placing share: what an action does to a state. A game says what it can place, and where. */
 import type { ActionReward, Json, Outcome, StepResult } from "../environment.ts";
 import { type Seat, seatOf } from "../planning/seats.ts";
-import { outside, type ReadPlacements } from "./read.ts";
+import type { ReadPlacements } from "./read.ts";
 import { noReward, rewardOf } from "./rewards.ts";
 
 export type PlacingState<Task extends Json> = {
@@ -25,7 +25,8 @@ export interface PlacingGame<Task extends Json> {
   /** What stands right minus what stands wrong; what was given does not count. */
   value(task: Task, grid: string): number;
   isSolved(task: Task, grid: string): boolean;
-  read(task: Task, text: string): ReadPlacements;
+  /** What an action says, as placements on the grid. */
+  read(task: Task, grid: string, text: string): ReadPlacements;
   place(task: Task, grid: string, placements: readonly number[]): Placed;
 }
 
@@ -88,7 +89,7 @@ function act<Task extends Json>(
   text: string,
 ): Played {
   const { task, best } = state;
-  const { items, wellFormed } = game.read(task, text);
+  const { items, wellFormed } = game.read(task, state.grid, text);
   const placed = game.place(task, state.grid, items);
   const value = game.value(task, placed.grid);
   const what = seat === "proposer" ? "proposal" : "plan";
@@ -104,7 +105,7 @@ function act<Task extends Json>(
     whole: game.whole(task),
     problem: empty ?? placed.problem ?? around,
   });
-  if (seat === "proposer") return { change: { proposed: items.filter((item) => item !== outside) }, reward };
+  if (seat === "proposer") return { change: { proposed: items.filter((item) => item >= 0) }, reward };
   const { grid, refused } = placed;
   return { change: { grid, refused, best: Math.max(best, value) }, reward };
 }

@@ -32,8 +32,16 @@ describe("an entry", () => {
     ["beside its like in a row", "c1=1", "c1=1 clashes with a1"],
     ["below its like in a column", "b4=4", "b4=4 clashes with b2"],
     ["in a box with its like", "a2=4", "a2=4 clashes with b2"],
-    ["in no cell", "e1=2", "cells are a1 to d4, digits 1 to 4, 0 empties"],
-    ["of no digit", "b1=5", "cells are a1 to d4, digits 1 to 4, 0 empties"],
+    [
+      "in no cell",
+      "e1=2",
+      "cells are a1 to d4, digits 1 to 4, 0 empties; in lists rows and columns are 0 to 3, digits 1 to 4",
+    ],
+    [
+      "of no digit",
+      "b1=5",
+      "cells are a1 to d4, digits 1 to 4, 0 empties; in lists rows and columns are 0 to 3, digits 1 to 4",
+    ],
   ])("%s is refused, and ends the plan", (_, entry, reason) => {
     const { state, rewards } = played(`b1=2 ${entry} c1=3`);
     expect(state.grid).toBe("12...4...14...2.");

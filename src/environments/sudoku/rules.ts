@@ -4,7 +4,8 @@ import type { Placed, PlacingGame, PlacingState } from "../placing/rules.ts";
 import type { SudokuTask } from "./generate.ts";
 import { digitsOf, gridOf } from "./grid.ts";
 import { layoutOf } from "./layout.ts";
-import { cellOf, digitOf, readEntries } from "./notation.ts";
+import { readPlan, twice } from "./lists.ts";
+import { cellOf, digitOf } from "./notation.ts";
 
 export type SudokuState = PlacingState<SudokuTask>;
 
@@ -14,7 +15,7 @@ export const sudokuRules: PlacingGame<SudokuTask> = {
   whole: ({ clues }) => openCells(clues),
   value: valueOf,
   isSolved: ({ solution }, grid) => grid === solution,
-  read: ({ size }, text) => readEntries(text, size),
+  read: readPlan,
   place: enter,
 };
 
@@ -52,6 +53,7 @@ function enter(task: SudokuTask, grid: string, entries: readonly number[]): Plac
   for (const entry of entries) {
     if (open === 0 && gridOf(digits) === solution) return ended("went on after the solution", null);
     if (entry === outside) return ended(outsideProblem(size), null);
+    if (entry === twice) return ended("a cell of the list is named twice", null);
     const [cell, digit] = [cellOf(size, entry), digitOf(size, entry)];
     const old = digits[cell] ?? 0;
     if (old === digit) continue;
@@ -66,7 +68,8 @@ function enter(task: SudokuTask, grid: string, entries: readonly number[]): Plac
 }
 
 function outsideProblem(size: number): string {
-  return `cells are a1 to ${layoutOf(size).names.at(-1)}, digits 1 to ${size}, 0 empties`;
+  const cells = `cells are a1 to ${layoutOf(size).names.at(-1)}, digits 1 to ${size}, 0 empties`;
+  return `${cells}; in lists rows and columns are 0 to ${size - 1}, digits 1 to ${size}`;
 }
 
 interface Refusal {
