@@ -201,9 +201,7 @@ describe("no list is worth more than our own notation", () => {
           const text = gridList(puzzle, grid);
           const { items } = readPlan(puzzle, state.grid, text);
           const listed = environment.step(state, { planner: text });
-          if (items.every((item) => item >= 0)) {
-            expect(environment.step(state, { planner: writePlan("entries", 4, items) })).toEqual(listed);
-          }
+          expect(environment.step(state, { planner: writePlan("entries", 4, items) })).toEqual(listed);
           if (listed.done) break;
           state = listed.state;
         }
