@@ -9,7 +9,7 @@ import { makeDirectory } from "../runs/durable.ts";
 import { layoutOf } from "../runs/layout.ts";
 import type { RunResult } from "../runs/records.ts";
 import { basesOf } from "../train/bases.ts";
-import { supervisedRecipe } from "../train/supervise.ts";
+import { supervisedRecipe } from "../recipes/supervised.ts";
 import { trainedPolicies } from "../train/teams.ts";
 import { printLines } from "./print.ts";
 import type { OverrideOptions } from "./recipe-arguments.ts";

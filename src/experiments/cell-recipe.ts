@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { builtInCatalog } from "../recipes/built-in.ts";
-import { checkRecipe } from "../recipes/check.ts";
 import { loadTree } from "../recipes/load.ts";
 import { hintAt } from "../recipes/mistakes.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
@@ -11,10 +10,11 @@ import { resolveTree } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { findRecipe } from "../recipes/shipped.ts";
 import type { MappingTree, Path, Tree } from "../recipes/tree.ts";
+import { validate } from "../recipes/validation/validate.ts";
 import { mergeTrees, originAt, plainOf, showKey, treeAt } from "../recipes/tree.ts";
 import type { TrainingInput } from "./definition.ts";
 import type { Experiment } from "./load.ts";
-import { pathOfTraining, refused, trainingsOf } from "./load.ts";
+import { pathOfTraining, rejected, trainingsOf } from "./load.ts";
 
 export interface CellRecipe extends Pick<ResolvedRecipe, "recipe" | "environment" | "algorithm"> {
   /** All layers merged, as written. */
@@ -29,15 +29,15 @@ export async function cellRecipe(experiment: Experiment, name: string, column: s
   const resolved = await inCell(`${name} on ${column}`, () => resolveTree(tree));
   const recipe = played(resolved.recipe, training, (key, problem, fix) => {
     const at = [...path, key];
-    return refused([{ origin: originAt(experiment.tree, at), key: showKey(at), problem, fix }]);
+    return rejected([{ origin: originAt(experiment.tree, at), key: showKey(at), problem, fix }]);
   });
   const changed = { ...resolved, recipe };
-  const [refusal] = checkRecipe(changed, builtInCatalog);
-  if (refusal !== undefined) {
-    const problem = `on ${column}, ${showKey(refusal.path)}: ${refusal.problem}`;
-    const { fix } = refusal;
+  const [first] = validate(changed, builtInCatalog);
+  if (first !== undefined) {
+    const problem = `on ${column}, ${showKey(first.path)}: ${first.problem}`;
+    const { fix } = first;
     const where = { origin: originAt(experiment.tree, path), key: showKey(path) };
-    throw refused([{ ...where, problem, ...(fix === undefined ? {} : { fix }) }]);
+    throw rejected([{ ...where, problem, ...(fix === undefined ? {} : { fix }) }]);
   }
   return { ...changed, plain: plainOf(tree) as Record<string, unknown> };
 }
@@ -71,15 +71,15 @@ function recipeTree({ file, definition, tree }: Experiment, column: string): Map
   } catch (error) {
     if (!(error instanceof TroupeError) || error.code !== "bad_arguments") throw error;
     const path = ["columns", column, "recipe"];
-    throw refused([{ origin: originAt(tree, path), key: showKey(path), problem: error.message }]);
+    throw rejected([{ origin: originAt(tree, path), key: showKey(path), problem: error.message }]);
   }
 }
 
-type Refuse = (key: string, problem: string, fix: string) => TroupeError;
+type Reject = (key: string, problem: string, fix: string) => TroupeError;
 
-function played(recipe: Recipe, { from, team, policies }: TrainingInput, refuse: Refuse): Recipe {
+function played(recipe: Recipe, { from, team, policies }: TrainingInput, reject: Reject): Recipe {
   let result = recipe;
-  if (team !== undefined && team !== "team") result = withTeam(result, team, refuse);
+  if (team !== undefined && team !== "team") result = withTeam(result, team, reject);
   if (policies !== undefined) result = withPolicies(result, policies);
   // The teams to compare with are measured where no row begins: in the training that this one goes on from.
   if (from !== undefined || result !== recipe) {
@@ -90,13 +90,13 @@ function played(recipe: Recipe, { from, team, policies }: TrainingInput, refuse:
   return result;
 }
 
-function withTeam(recipe: Recipe, name: string, refuse: Refuse): Recipe {
+function withTeam(recipe: Recipe, name: string, reject: Reject): Recipe {
   const { compare } = recipe.evaluation;
   const team = Object.hasOwn(compare, name) ? compare[name] : undefined;
   if (team !== undefined) return { ...recipe, team };
   const known = ["team", ...Object.keys(compare)];
   const fix = `${hintAt(name, known)}Teams of the recipe ${recipe.name}: ${known.join(", ")}`;
-  throw refuse("team", `there is no team \`${name}\``, fix);
+  throw reject("team", `there is no team \`${name}\``, fix);
 }
 
 /** Policies get the settings of the policy that the role played with so far. */

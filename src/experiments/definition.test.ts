@@ -29,14 +29,14 @@ function withRows(rows: string, more = ""): string {
   return `name: given\nseeds: [1]\ncolumns: { boards: { recipe: ${small} } }\n${more}rows:\n${rows}`;
 }
 
-async function refusal(work: () => unknown): Promise<string> {
+async function rejection(work: () => unknown): Promise<string> {
   try {
     await work();
   } catch (error) {
     if (error instanceof TroupeError && error.code === "bad_recipe") return error.message;
     throw error;
   }
-  throw new Error("nothing was refused");
+  throw new Error("nothing was rejected");
 }
 
 /** Every key that a file may have, at any depth. */
@@ -77,8 +77,8 @@ describe("what a file may say", () => {
       "given.yaml:2:8: not valid YAML: Nested mappings are not allowed in compact mappings; text with a colon in it needs quotes",
     ],
     ["extends: plan-path\nname: x", "this is a recipe, not an experiment; `troupe train` takes it"],
-  ])("%j is refused", async (text, expected) => {
-    expect(await refusal(() => load(text))).toContain(expected);
+  ])("%j is rejected", async (text, expected) => {
+    expect(await rejection(() => load(text))).toContain(expected);
   });
 
   it.each([
@@ -103,14 +103,14 @@ describe("what a file may say", () => {
       "there is no role `x`",
       "planner",
     ],
-  ])("%j is refused when it is spread out", async (rows, ...expected) => {
-    const message = await refusal(() => expand(load(withRows(rows)), [1]));
+  ])("%j is rejected when it is spread out", async (rows, ...expected) => {
+    const message = await rejection(() => expand(load(withRows(rows)), [1]));
     for (const part of expected) expect(message).toContain(part);
   });
 
   it("names a recipe that is not there", async () => {
     const text = "name: x\nseeds: [1]\ncolumns: { a: { recipe: nothing } }\nrows: { b: { train: {} } }";
-    expect(await refusal(() => expand(load(text), [1]))).toContain(
+    expect(await rejection(() => expand(load(text), [1]))).toContain(
       "columns.a.recipe: there is no recipe nothing",
     );
   });

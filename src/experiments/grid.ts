@@ -8,7 +8,7 @@ import { cellRecipe } from "./cell-recipe.ts";
 import type { EvaluationInput } from "./definition.ts";
 import { fingerprint, trainingFingerprint } from "./fingerprint.ts";
 import type { Experiment } from "./load.ts";
-import { pathOfTraining, refused, trainingsOf } from "./load.ts";
+import { pathOfTraining, rejected, trainingsOf } from "./load.ts";
 
 interface Place {
   /** Row, or shared training. */
@@ -143,14 +143,14 @@ class Grower {
     const [name, { model }] = other;
     const problem = `the policy ${name} is ${showModel(model)}, and ${from.row} has none such to begin with`;
     const fix = `give ${from.row} the same model, or begin with a training that has it`;
-    throw this.refuse([...pathOfTraining(this.experiment.definition, row), "from"], problem, fix);
+    throw this.reject([...pathOfTraining(this.experiment.definition, row), "from"], problem, fix);
   }
 
   private checkTeam(row: string, run: TrainingCell, team: string, roles: readonly string[]): void {
     const known = ["team", ...Object.keys(run.recipe.evaluation.compare)];
     if (!known.includes(team)) {
       const teams = `Teams of ${run.row}: ${known.join(", ")}`;
-      throw this.refuse(
+      throw this.reject(
         ["rows", row, "evaluate", "team"],
         `there is no team \`${team}\``,
         hintAt(team, known) + teams,
@@ -163,11 +163,11 @@ class Grower {
   private noRole(row: string, key: string, role: string, cell: TrainingCell, team = "team"): TroupeError {
     const known = rolesOf(cell, team);
     const fix = `${hintAt(role, known)}Roles of ${cell.row} on ${cell.column}: ${known.join(", ")}`;
-    return this.refuse(["rows", row, "evaluate", "policies", key], `there is no role \`${role}\``, fix);
+    return this.reject(["rows", row, "evaluate", "policies", key], `there is no role \`${role}\``, fix);
   }
 
-  private refuse(path: Path, problem: string, fix: string): TroupeError {
-    return refused([{ origin: originAt(this.experiment.tree, path), key: showKey(path), problem, fix }]);
+  private reject(path: Path, problem: string, fix: string): TroupeError {
+    return rejected([{ origin: originAt(this.experiment.tree, path), key: showKey(path), problem, fix }]);
   }
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { TroupeError } from "../errors.ts";
-import { explain } from "../recipes/explain.ts";
+import { explain } from "../recipes/validation/explain.ts";
 import type { Mistake } from "../recipes/mistakes.ts";
 import { hintAt, RecipeError, showMistake } from "../recipes/mistakes.ts";
 import { showPath } from "../recipes/origin.ts";
@@ -25,20 +25,20 @@ export function loadExperiment(file: string): Experiment {
   const tree = readTree(resolve(file));
   if (tree.kind !== "mapping") {
     const problem = "an experiment is a mapping of keys to values";
-    throw refused([{ origin: tree.origin, key: "", problem }]);
+    throw rejected([{ origin: tree.origin, key: "", problem }]);
   }
   if (tree.entries.has("environment") || tree.entries.has("extends")) {
     const problem = "this is a recipe, not an experiment";
-    throw refused([{ origin: tree.origin, key: "", problem, fix: "`troupe train` takes it" }]);
+    throw rejected([{ origin: tree.origin, key: "", problem, fix: "`troupe train` takes it" }]);
   }
   const parsed = definitionSchema.safeParse(plainOf(tree));
-  if (!parsed.success) throw refused(explain(parsed.error.issues, tree, jsonSchemaOf(definitionSchema)));
+  if (!parsed.success) throw rejected(explain(parsed.error.issues, tree, jsonSchemaOf(definitionSchema)));
   const mistakes = checkReferences(parsed.data, tree);
-  if (mistakes.length > 0) throw refused(mistakes);
+  if (mistakes.length > 0) throw rejected(mistakes);
   return { file: resolve(file), definition: parsed.data, tree };
 }
 
-export function refused(mistakes: readonly Mistake[]): TroupeError {
+export function rejected(mistakes: readonly Mistake[]): TroupeError {
   const lines = mistakes.map(showMistake);
   const several = [`${lines.length} mistakes in the experiment:`, ...lines].join("\n  ");
   return new TroupeError("bad_recipe", lines.length === 1 ? lines.join() : several);
@@ -56,7 +56,7 @@ function readTree(file: string): Tree {
   try {
     return parseYaml(text, (line, column) => ({ kind: "file", file, line, column }));
   } catch (error) {
-    throw error instanceof RecipeError ? refused(error.mistakes) : error;
+    throw error instanceof RecipeError ? rejected(error.mistakes) : error;
   }
 }
 

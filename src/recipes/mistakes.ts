@@ -17,7 +17,7 @@ export interface Mistake {
   readonly fix?: string;
 }
 
-/** A refused recipe. `message` shows every mistake; `mistakes` are the same as data. */
+/** A recipe that was rejected. `message` shows every mistake; `mistakes` are the same as data. */
 export class RecipeError extends TroupeError {
   readonly mistakes: readonly Mistake[];
 

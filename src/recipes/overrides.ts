@@ -25,19 +25,19 @@ export function applyOverrides(tree: MappingTree, overrides: readonly string[]):
 function applyOverride(tree: Tree, text: string): Tree {
   const origin: Origin = { kind: "override", text };
   const equals = text.indexOf("=");
-  const refuse = (key: string, problem: string, fix?: string): never => {
+  const reject = (key: string, problem: string, fix?: string): never => {
     throw new RecipeError([{ origin, key, problem, ...(fix === undefined ? {} : { fix }) }]);
   };
-  if (equals < 0) return refuse("", "expected key.path=value, found no `=`", missingEqualsFix(text));
+  if (equals < 0) return reject("", "expected key.path=value, found no `=`", missingEqualsFix(text));
   const key = text.slice(0, equals);
   const path = key.split(".");
-  if (/^[+~-]/.test(key)) return refuse("", `\`${key}\` is not a key`, prefixFix(key, text));
+  if (/^[+~-]/.test(key)) return reject("", `\`${key}\` is not a key`, prefixFix(key, text));
   if (path.some((part) => part === "" || part !== part.trim())) {
-    return refuse("", `\`${key}\` is not a key`, "write key.path=value without spaces or empty parts");
+    return reject("", `\`${key}\` is not a key`, "write key.path=value without spaces or empty parts");
   }
   const value = text.slice(equals + 1);
   if (value.trim() === "") {
-    return refuse(key, "no value after `=`", `write ${key}='""' for empty text, ${key}=null for the default`);
+    return reject(key, "no value after `=`", `write ${key}='""' for empty text, ${key}=null for the default`);
   }
   return put(
     tree,

@@ -28,14 +28,14 @@ function resolve(overrides: readonly string[] = [], name = "right.yaml"): Promis
   return resolveRecipe(join(folder, name), overrides, testCatalog);
 }
 
-async function refusal(overrides: readonly string[] = [], name = "right.yaml"): Promise<RecipeError> {
+async function rejection(overrides: readonly string[] = [], name = "right.yaml"): Promise<RecipeError> {
   try {
     await resolve(overrides, name);
   } catch (error) {
     if (error instanceof RecipeError) return error;
     throw error;
   }
-  throw new Error("the recipe was not refused");
+  throw new Error("the recipe was not rejected");
 }
 
 describe("a right recipe", () => {
@@ -101,25 +101,25 @@ describe("a right recipe", () => {
 describe("extends", () => {
   it("lays the file over what it extends, and a mistake points to the file that made it", async () => {
     write("child.yaml", "extends: right.yaml\nname: child\ntrain:\n  steps: 2\n  topP: 7\n");
-    const error = await refusal(["train.topP=0.5", "train.steps=-1"], "child.yaml");
+    const error = await rejection(["train.topP=0.5", "train.steps=-1"], "child.yaml");
     expect(error.message).toContain("override `train.steps=-1`: train.steps");
     expect((await resolve(["train.topP=0.5"], "child.yaml")).recipe).toMatchObject({
       name: "child",
       train: { steps: 2, topP: 0.5, tasksPerStep: 8 },
     });
-    expect((await refusal([], "child.yaml")).message).toContain("child.yaml:5:9: train.topP");
+    expect((await rejection([], "child.yaml")).message).toContain("child.yaml:5:9: train.topP");
     write("grandchild.yaml", "extends: child.yaml\nname: grandchild\n");
-    expect((await refusal([], "grandchild.yaml")).message).toContain("child.yaml:5:9: train.topP");
+    expect((await rejection([], "grandchild.yaml")).message).toContain("child.yaml:5:9: train.topP");
   });
 
-  it("refuses a circle and a missing file where they are named", async () => {
+  it("rejects a circle and a missing file where they are named", async () => {
     write("a.yaml", "extends: b.yaml\n");
     write("b.yaml", "name: b\nextends: a.yaml\n");
-    expect((await refusal([], "a.yaml")).message).toMatch(
+    expect((await rejection([], "a.yaml")).message).toMatch(
       /b\.yaml:2:10: extends: .*circle: .*a\.yaml → .*b\.yaml → .*a\.yaml/,
     );
     write("c.yaml", "extends: nothing.yaml\n");
-    expect((await refusal([], "c.yaml")).message).toMatch(
+    expect((await rejection([], "c.yaml")).message).toMatch(
       /c\.yaml:1:10: cannot read .*nothing\.yaml: ENOENT/,
     );
   });
@@ -146,7 +146,7 @@ describe("mistakes in values", () => {
 
   it("are all reported at once, with line and column, in one message", async () => {
     write("wrong.yaml", file.replace("size: 6", "size: 1\n  colour: red"));
-    const { message, mistakes, code } = await refusal([], "wrong.yaml");
+    const { message, mistakes, code } = await rejection([], "wrong.yaml");
     expect(code).toBe("bad_recipe");
     expect(mistakes).toHaveLength(5);
     expect(message).toContain(
@@ -199,27 +199,27 @@ describe("mistakes in values", () => {
     ["extends=other.yaml", "extends: unknown key"],
   ];
   it.each(cases)("%s", async (override, expected) => {
-    expect((await refusal([override])).message).toContain(expected);
+    expect((await rejection([override])).message).toContain(expected);
   });
 
   it("are shown where YAML itself is broken", async () => {
     write("broken.yaml", "name: broken\nteam: [1, 2\ntrain: {steps: 1}\n");
-    expect((await refusal([], "broken.yaml")).message).toMatch(/broken\.yaml:3:\d+: not valid YAML/);
+    expect((await rejection([], "broken.yaml")).message).toMatch(/broken\.yaml:3:\d+: not valid YAML/);
     write("twice.yaml", "name: twice\nseed: 1\nseed: 2\n");
-    expect((await refusal([], "twice.yaml")).message).toContain(
+    expect((await rejection([], "twice.yaml")).message).toContain(
       "twice.yaml:3:1: not valid YAML: Map keys must be unique",
     );
     write("list.yaml", "- name: list\n");
-    expect((await refusal([], "list.yaml")).message).toContain(
+    expect((await rejection([], "list.yaml")).message).toContain(
       "list.yaml:1:1: a recipe is a mapping of keys to values, found a list",
     );
     write("empty.yaml", "");
-    expect((await refusal([], "empty.yaml")).message).toContain("found nothing");
+    expect((await rejection([], "empty.yaml")).message).toContain("found nothing");
     const tenfold = ["b", "c", "d", "e", "f"].map(
       (key, i) => `${key}: &${key} [${`*${"abcde"[i]},`.repeat(10)}]`,
     );
     write("bomb.yaml", `a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n${tenfold.join("\n")}\n`);
-    expect((await refusal([], "bomb.yaml")).message).toContain("too large or too deep");
+    expect((await rejection([], "bomb.yaml")).message).toContain("too large or too deep");
   });
 });
 
@@ -238,7 +238,7 @@ describe("overrides of another grammar", () => {
     ["team.phases.7=[scout]", "`7` is no item of the list team.phases, which has 2"],
   ];
   it.each(cases)("%s", async (override, expected) => {
-    expect((await refusal([override])).message).toContain(expected);
+    expect((await rejection([override])).message).toContain(expected);
   });
 });
 
@@ -258,7 +258,7 @@ describe("a null that takes nothing back", () => {
     ["team.roles.scuot=null", "team.roles.scuot: unknown key; did you mean `scout`?"],
   ];
   it.each(cases)("%s", async (override, expected) => {
-    const error = await refusal([override]);
+    const error = await rejection([override]);
     expect(error.mistakes).toHaveLength(1);
     expect(error.message).toContain(expected);
   });
@@ -268,7 +268,7 @@ describe("a null that takes nothing back", () => {
     expect((await resolve([...known, "train.topK=null", "evaluation.compare=null"])).recipe.train.topK).toBe(
       0,
     );
-    const error = await refusal(["environment={name: gird, hue: null}"]);
+    const error = await rejection(["environment={name: gird, hue: null}"]);
     expect(error.mistakes.map(({ key }) => key)).toEqual(["environment.name"]);
   });
 });
@@ -300,7 +300,7 @@ describe("impossible combinations", () => {
     ],
     [
       "policies.shared={model: {preset: null, path: tests/fixtures/models/lora}, adapter: {rank: 4}}",
-      "r is 3; expected 4, the policy's rank; a policy goes on with an adapter as it is; leave `adapter` out",
+      "r is 3; expected 4, the policy's rank; a stored adapter is trained further as it is; remove `adapter`",
     ],
     ["policies.shared.model={preset: null, path: tests/fixtures/models/critic-lora}", "modules_to_save is"],
     ["policies.shared.model={preset: null, path: tests/fixtures/models/qwen3}", "no tokenizer.json in tests"],
@@ -309,7 +309,7 @@ describe("impossible combinations", () => {
     ["environment={name: puzzle}", "puzzle has no solver to demonstrate its tasks; remove warmStart"],
     ["train.minibatches=9", "9 minibatches cannot be made from 8 tasks"],
     ["team.roles.scot.frozen=true", "policy: missing; expected text; or did you mean `scout` by `scot`?"],
-    ["warmStart.warmupSteps=10", "a warm-up of 10 steps never ends in 10"],
+    ["warmStart.warmupSteps=10", "a warm-up of 10 steps does not end within 10 steps"],
     ["team.roles={scout: {frozen: true}, walker: {frozen: true}}", "every role is frozen"],
     [
       "evaluation.compare.team={roles: {scout: {policy: shared}}, phases: [[scout]], turns: 1}",
@@ -321,26 +321,26 @@ describe("impossible combinations", () => {
     ],
   ];
   it.each(cases)("%s", async (override, expected) => {
-    expect((await refusal([override])).message).toContain(expected);
+    expect((await rejection([override])).message).toContain(expected);
   });
 
   it("a step of one action, where actions are compared with their whole step", async () => {
     const alone = ["team={roles: {walker: {policy: shared}, scout: null}, phases: [[walker]], turns: 1}"];
     const one = [...alone, "train={tasksPerStep: 1, minibatches: 1}"];
-    expect((await refusal([...one, oneSample("reinforce", ", baseline: batch")])).message).toContain(
+    expect((await rejection([...one, oneSample("reinforce", ", baseline: batch")])).message).toContain(
       "train.tasksPerStep: reinforce compares the actions of a policy's whole step, and here there is one: its advantage would be 0; play 2 or more tasks per step",
     );
-    expect((await refusal([...one, oneSample("iac")])).message).toContain("iac compares the actions");
+    expect((await rejection([...one, oneSample("iac")])).message).toContain("iac compares the actions");
     expect((await resolve([...one, oneSample("reinforce")])).algorithm.name).toBe("reinforce");
     expect((await resolve([...one, oneSample("iac"), "team.turns=2"])).algorithm.name).toBe("iac");
   });
 
   it("options that would do nothing, unless nothing is reinforced", async () => {
     const idle = ["algorithm.refills=5", "algorithm.clipHigh=0.3", "train={minibatches: 1, epochs: 1}"];
-    const { message } = await refusal(idle);
+    const { message } = await rejection(idle);
     expect(message).toContain("override `algorithm.refills=5`: algorithm.refills: only dynamic sampling");
     expect(message).toContain(
-      "override `algorithm.clipHigh=0.3`: algorithm.clipHigh: it holds the policy near",
+      "override `algorithm.clipHigh=0.3`: algorithm.clipHigh: it limits how far the policy moves",
     );
     expect((await resolve([...idle, "train.steps=0"])).recipe.train.steps).toBe(0);
   });
@@ -348,8 +348,8 @@ describe("impossible combinations", () => {
   it("models that an algorithm makes itself", async () => {
     const mine = ["policies.critic={model: {preset: tiny}}", "team.roles.scout.policy=critic"];
     expect((await resolve(mine)).recipe.policies["critic"]).toBeDefined();
-    expect((await refusal([...mine, "algorithm={name: maac}"])).message).toContain(
-      "policies.critic: maac makes a model of a name like `critic` itself; call the policy something else",
+    expect((await rejection([...mine, "algorithm={name: maac}"])).message).toContain(
+      "policies.critic: maac uses names like `critic` for models of its own; give the policy another name",
     );
   });
 
@@ -359,7 +359,7 @@ describe("impossible combinations", () => {
     const other = `policies.other={model: {path: ${join(folder, "model")}}}`;
     const mixed = [other, "team.roles.scout.policy=other"];
     expect((await resolve([...mixed, "algorithm={name: iac}"])).recipe.algorithm.name).toBe("iac");
-    expect((await refusal([...mixed, "algorithm={name: maac}"])).message).toContain(
+    expect((await rejection([...mixed, "algorithm={name: maac}"])).message).toContain(
       "different tokenizers; use models with the same",
     );
     expect(
@@ -369,7 +369,7 @@ describe("impossible combinations", () => {
 
   it("a team that is only measured needs nothing to train", async () => {
     const frozen = "team.roles={scout: {frozen: true}, walker: {frozen: true}}";
-    expect((await refusal([frozen])).message).toContain("measure the team as it is with `train.steps: 0`");
+    expect((await rejection([frozen])).message).toContain("measure the team as it is with `train.steps: 0`");
     const { recipe } = await resolve([frozen, "train.steps=0", "warmStart=null", "algorithm={name: lonely}"]);
     expect(recipe.train.steps).toBe(0);
   });
@@ -384,11 +384,11 @@ describe("impossible combinations", () => {
         engines: { local },
       });
     await expect(ask()).rejects.toThrow(/has no loss `ppo`; it has cross_entropy/);
-    await expect(ask()).rejects.toThrow(/train\.topK: the engine `local` cannot sample with top-k/);
+    await expect(ask()).rejects.toThrow(/train\.topK: the engine `local` does not support top-k sampling/);
     await expect(ask()).rejects.toThrow(
-      /policies\.shared: the engine `local` cannot train whole models; give the policy an `adapter`/,
+      /policies\.shared: the engine `local` does not support training whole models; give the policy an `adapter`/,
     );
-    await expect(ask()).rejects.toThrow(/team\.roles\.scout\.stop: .* cannot stop at a string/);
+    await expect(ask()).rejects.toThrow(/team\.roles\.scout\.stop: .* does not support stopping at a string/);
   });
 });
 

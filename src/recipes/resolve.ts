@@ -7,15 +7,15 @@ import type { Algorithm } from "../credit/algorithm.ts";
 import type { Environment } from "../environments/environment.ts";
 import { builtInCatalog } from "./built-in.ts";
 import type { Catalog } from "./catalog.ts";
-import { checkRecipe } from "./check.ts";
-import { withAdapters } from "./check-models.ts";
-import { explain } from "./explain.ts";
+import { withAdapters } from "./adapters.ts";
+import { explain } from "./validation/explain.ts";
+import { strayNulls } from "./validation/stray-nulls.ts";
+import { validate } from "./validation/validate.ts";
 import { loadTree } from "./load.ts";
 import type { Mistake } from "./mistakes.ts";
 import { RecipeError } from "./mistakes.ts";
 import { hintAt } from "./mistakes.ts";
 import { showOrigin } from "./origin.ts";
-import { strayNulls } from "./nulls.ts";
 import { applyOverrides } from "./overrides.ts";
 import type { Recipe } from "./schema.ts";
 import { recipeSchema } from "./schema.ts";
@@ -51,7 +51,7 @@ export async function resolveTree(
   tree: MappingTree,
   catalog: Catalog = builtInCatalog,
 ): Promise<ResolvedRecipe> {
-  refuseExperiment(tree);
+  rejectExperiment(tree);
   const plain = plainOf(tree) as Record<string, unknown>;
   const parsed = recipeSchema.safeParse(plain);
   const stray = strayNulls(tree, wholeShape(plain, catalog));
@@ -69,7 +69,7 @@ export async function resolveTree(
   };
   const resolved = { recipe, environment: environment.value, algorithm: algorithm.value };
   mistakes.push(
-    ...checkRecipe(resolved, catalog).map(({ path, ...rest }) => ({
+    ...validate(resolved, catalog).map(({ path, ...rest }) => ({
       ...rest,
       origin: originAt(tree, path),
       key: showKey(path),
@@ -79,7 +79,7 @@ export async function resolveTree(
   return { ...resolved, originOf: (path) => describeOrigin(tree, path) };
 }
 
-function refuseExperiment({ origin, entries }: MappingTree): void {
+function rejectExperiment({ origin, entries }: MappingTree): void {
   if (!entries.has("rows") || !entries.has("columns")) return;
   const problem = "this is an experiment, not a recipe";
   throw new RecipeError([{ origin, key: "", problem, fix: "`troupe experiment` takes it" }]);

@@ -57,7 +57,7 @@ export function plainOf(tree: Tree): unknown {
   if (tree.kind === "scalar") return tree.value;
   if (tree.kind === "sequence") return tree.items.map(plainOf);
   const given = [...tree.entries].filter(([, entry]) => !isNull(entry.value));
-  // fromEntries defines own properties, so that a key called __proto__ stays an ordinary, refused key.
+  // fromEntries defines own properties, so that a key called __proto__ stays an ordinary, unknown key.
   return Object.fromEntries(given.map(([key, entry]) => [key, plainOf(entry.value)]));
 }
 

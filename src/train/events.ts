@@ -1,5 +1,5 @@
 /** What happens in a run, as it happens: for the terminal's panel, `--json` lines and tests. */
-import type { Warning } from "../recipes/warnings.ts";
+import type { Warning } from "../recipes/validation/warnings.ts";
 import type { Evaluation, RunResult, StepMetrics, Timing } from "../runs/records.ts";
 
 export type Stage = StepMetrics["stage"];

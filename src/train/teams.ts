@@ -19,10 +19,9 @@ interface Player {
 export type NamedTeams = readonly [NamedTeam, ...NamedTeam[]];
 
 export function namedTeams(recipe: Recipe, environment: Environment): NamedTeams {
-  const policies = Object.keys(recipe.policies);
   const named = (name: string, team: Recipe["team"]): NamedTeam => ({
     name,
-    team: buildTeam(team, environment, policies),
+    team: buildTeam(team, environment),
   });
   const compared = Object.entries(recipe.evaluation.compare);
   return [named("team", recipe.team), ...compared.map(([name, team]) => named(name, team))];

@@ -7,7 +7,7 @@ import { readEpisodes, readEvaluations, readMetrics, readTimings } from "../runs
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { TrainEvent } from "./events.ts";
 import type { Resolved } from "./session.ts";
-import { supervisedRecipe } from "./supervise.ts";
+import { supervisedRecipe } from "../recipes/supervised.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import type { HashEngineOptions } from "./testing/hash-engine.ts";
 import { recordsOf as recordsIn } from "./testing/records-of.ts";

@@ -7,7 +7,7 @@ import type { Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
-import { recipeWarnings } from "../recipes/warnings.ts";
+import { recipeWarnings } from "../recipes/validation/warnings.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { checkpointDirectory, checkpointSteps } from "../runs/checkpoints.ts";
 import { schemaVersion } from "../runs/records.ts";

@@ -1,6 +1,6 @@
 /** `troupe train --dry-run`: the resolved recipe, and what it would take on this machine. Nothing is kept. */
 import type { ResolvedRecipe } from "../../recipes/resolve.ts";
-import { recipeWarnings, showWarning } from "../../recipes/warnings.ts";
+import { recipeWarnings, showWarning } from "../../recipes/validation/warnings.ts";
 import { annotatedYaml } from "../../recipes/write.ts";
 import type { Work } from "../../train/estimate.ts";
 import { namedTeams } from "../../train/teams.ts";

@@ -4,7 +4,7 @@ import type { ExperimentEvent } from "../../experiments/experiment.ts";
 import type { Cell } from "../../experiments/grid.ts";
 import { showCells } from "../../experiments/report/text.ts";
 import type { CellNumbers } from "../../experiments/records.ts";
-import { showWarning } from "../../recipes/warnings.ts";
+import { showWarning } from "../../recipes/validation/warnings.ts";
 import { showDuration, showShare } from "../../format.ts";
 import { engineChangedLine, evaluationLine, stageNames } from "../progress/lines.ts";
 import type { ProgressState } from "../progress/state.ts";

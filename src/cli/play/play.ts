@@ -73,7 +73,7 @@ async function gameOf(given: string, overrides: readonly string[]): Promise<Game
   const seats = Object.keys(environment.seats);
   const roles = Object.fromEntries(seats.map((seat) => [seat, { policy: "solver" }]));
   const team = { roles, phases: seats.map((seat) => [seat]), turns: 4 };
-  return { environment, team: buildTeam(team, environment, ["solver"]) };
+  return { environment, team: buildTeam(team, environment) };
 }
 
 function gameOfRecipe(resolved: ResolvedRecipe): Game {

@@ -1,5 +1,5 @@
 /** Shows a run while it goes on: a live panel on a terminal, one line per step elsewhere, or events as JSON lines. */
-import { showWarning } from "../../recipes/warnings.ts";
+import { showWarning } from "../../recipes/validation/warnings.ts";
 import type { Listener, TrainEvent } from "../../train/events.ts";
 import { LiveRegion } from "../live.ts";
 import { engineChangedLine, evaluationLine, sampleLines, stageNames, stepLine } from "./lines.ts";

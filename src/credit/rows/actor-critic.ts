@@ -38,35 +38,33 @@ const uncompared = {
 export const ppo = row(
   "PPO, arXiv 1707.06347, eq. 7, with GAE, arXiv 1506.02438, eq. 16",
   "a critic per role values every token; advantages by GAE along the role's own actions",
-  z
-    .strictObject({
-      samples: option.samples(1),
-      reward: z
-        .enum(["outcome", "progress", "action"])
-        .default("outcome")
-        .describe(
-          "outcome: the episode's score, at the role's last action. progress: its change until the role acts again; adds up to the score, whatever the way. action: each action's own reward.",
-        ),
-      alpha: option.alpha,
-      discount: option.discount,
-      lambda: lambda(0.95),
-      critic: z
-        .enum(["role", "central"])
-        .default("role")
-        .describe(
-          "role: each role's critic sees its prompt. central: one sees those of all roles that act at once.",
-        ),
-      ...option.criticOptions,
-      whiten,
-      ...option.clip(),
-      aggregation: option.aggregation("token-mean"),
-      ...option.klOption("none", "k1"),
-      ...option.truncated,
-      ...option.overlong,
-      ...option.shaping,
-      ...option.outcomeWeight,
-    })
-    .superRefine(option.shapesRewards("action")),
+  z.strictObject({
+    samples: option.samples(1),
+    reward: z
+      .enum(["outcome", "progress", "action"])
+      .default("outcome")
+      .describe(
+        "outcome: the episode's score, at the role's last action. progress: its change until the role acts again; adds up to the score, whatever the way. action: each action's own reward.",
+      ),
+    alpha: option.alpha,
+    discount: option.discount,
+    lambda: lambda(0.95),
+    critic: z
+      .enum(["role", "central"])
+      .default("role")
+      .describe(
+        "role: each role's critic sees its prompt. central: one sees those of all roles that act at once.",
+      ),
+    ...option.criticOptions,
+    whiten,
+    ...option.clip(),
+    aggregation: option.aggregation("token-mean"),
+    ...option.klOption("none", "k1"),
+    ...option.truncated,
+    ...option.overlong,
+    ...option.shaping,
+    ...option.outcomeWeight,
+  }),
   (options) => {
     const kl = option.klTerm(options.kl);
     return {
@@ -96,21 +94,19 @@ function jointActorCritic(
   scope: "role" | "central",
   chain: "role" | "team",
 ): AlgorithmRow {
-  const options = z
-    .strictObject({
-      samples: option.samples(1),
-      reward: z.enum(["progress", "action"]).default("progress").describe(option.jointProgress),
-      alpha: option.alpha,
-      discount: option.discount,
-      lambda: lambda(0),
-      ...option.criticOptions,
-      whiten,
-      aggregation: option.aggregation("sequence-sum"),
-      ...option.klOption("none", "k1"),
-      ...option.truncated,
-      ...option.overlong,
-    })
-    .superRefine(option.onlyFor(["action"], { alpha: 1 }, option.notPaid));
+  const options = z.strictObject({
+    samples: option.samples(1),
+    reward: z.enum(["progress", "action"]).default("progress").describe(option.jointProgress),
+    alpha: option.alpha,
+    discount: option.discount,
+    lambda: lambda(0),
+    ...option.criticOptions,
+    whiten,
+    aggregation: option.aggregation("sequence-sum"),
+    ...option.klOption("none", "k1"),
+    ...option.truncated,
+    ...option.overlong,
+  });
   return row(`${name}, arXiv 2601.21972; as in CoMLRL v1.3.2`, summary, options, (chosen) => {
     const kl = option.klTerm(chosen.kl);
     const progress =

@@ -16,82 +16,64 @@ import * as option from "./options.ts";
 import { plain, row, type AlgorithmRow } from "./row.ts";
 
 const options = (least: number) =>
-  z
-    .strictObject({
-      samples: option.samples(least),
-      reward: z
-        .enum(["progress", "action"])
-        .optional()
-        .describe(
-          `${option.jointProgress} Absent: progress with \`handOver: all\`, which adds rewards up; action with best or random, which compare the actions of one state.`,
-        ),
-      alpha: option.alpha,
-      joint: z
-        .enum(["aligned", "cross"])
-        .default("aligned")
-        .describe(
-          "How the samples of roles that act at once are paired. aligned: the g-th of one with the g-th of the other. cross: each with each.",
-        ),
-      handOver: z
-        .enum(["all", "best", "random"])
-        .default("all")
-        .describe(
-          "Which joint actions the next phase is played from. all: each, and returns reach back through the tree.",
-        ),
-      discount: z
-        .number()
-        .min(0)
-        .max(1)
-        .optional()
-        .describe("γ of the tree's returns, once per turn; with `handOver: all`. Absent: 1."),
-      terminationThreshold: z
-        .number()
-        .optional()
-        .describe("A turn whose joint actions earned more than this on average is the last. Absent: never."),
-      turnWeights: z
-        .array(z.number().min(0))
-        .min(1)
-        .optional()
-        .describe("What the gradient of each turn is multiplied by; one number per turn. Absent: 1."),
-      earlyEndWeight: z
-        .number()
-        .min(0)
-        .optional()
-        .describe(
-          "What the gradient of a turn is multiplied by, besides, that `terminationThreshold` made the last. Absent: 1. MAGRPO's first code: 2.",
-        ),
-      aggregation: option.aggregation("sequence-sum"),
-      ...option.klOption("none", "k3"),
-      ...option.truncated,
-      ...option.dynamicSampling,
-      ...option.overlong,
-    })
-    .refine(({ handOver, discount }) => handOver === "all" || discount === undefined, {
-      path: ["discount"],
-      message: "no discount unless `handOver: all`: with best or random each turn earns its own reward",
-    })
-    .refine(paysActions, {
-      path: ["alpha"],
-      message: `1 unless \`reward: action\`, \`handOver: best\` or a \`terminationThreshold\`: ${option.notPaid}`,
-    });
+  z.strictObject({
+    samples: option.samples(least),
+    reward: z
+      .enum(["progress", "action"])
+      .optional()
+      .describe(
+        `${option.jointProgress} Absent: progress with \`handOver: all\`, which adds rewards up; action with best or random, which compare the actions of one state.`,
+      ),
+    alpha: option.alpha,
+    joint: z
+      .enum(["aligned", "cross"])
+      .default("aligned")
+      .describe(
+        "How the samples of roles that act at once are paired. aligned: the g-th of one with the g-th of the other. cross: each with each.",
+      ),
+    handOver: z
+      .enum(["all", "best", "random"])
+      .default("all")
+      .describe(
+        "Which joint actions the next phase is played from. all: each, and returns reach back through the tree.",
+      ),
+    discount: z
+      .number()
+      .min(0)
+      .max(1)
+      .optional()
+      .describe("γ of the tree's returns, once per turn; with `handOver: all`. Absent: 1."),
+    terminationThreshold: z
+      .number()
+      .optional()
+      .describe("A turn whose joint actions earned more than this on average is the last. Absent: never."),
+    turnWeights: z
+      .array(z.number().min(0))
+      .min(1)
+      .optional()
+      .describe("What the gradient of each turn is multiplied by; one number per turn. Absent: 1."),
+    earlyEndWeight: z
+      .number()
+      .min(0)
+      .optional()
+      .describe(
+        "What the gradient of a turn is multiplied by, besides, that `terminationThreshold` made the last. Absent: 1. MAGRPO's first code: 2.",
+      ),
+    aggregation: option.aggregation("sequence-sum"),
+    ...option.klOption("none", "k3"),
+    ...option.truncated,
+    ...option.dynamicSampling,
+    ...option.overlong,
+  });
 
-interface RewardOptions {
+export interface RewardOptions {
   readonly reward?: "progress" | "action" | undefined;
   readonly handOver: "all" | "best" | "random";
-  readonly alpha: number;
-  readonly terminationThreshold?: number | undefined;
 }
 
 /** Where nothing is added up, the actions' own rewards tell more of them than the score does. */
-const rewardOf = ({ reward, handOver }: RewardOptions) =>
+export const rewardOf = ({ reward, handOver }: RewardOptions) =>
   reward ?? (handOver === "all" ? "progress" : "action");
-
-/** α is in what the actions are paid: the reward, what `best` compares, what the threshold is for. */
-function paysActions(chosen: RewardOptions): boolean {
-  const { handOver, alpha, terminationThreshold } = chosen;
-  const isUsed = handOver === "best" || terminationThreshold !== undefined;
-  return alpha === 1 || isUsed || rewardOf(chosen) === "action";
-}
 
 function collaboration(name: string, summary: string, baseline: Baseline, least: number): AlgorithmRow {
   const source = `${name}, arXiv 2508.04652, algorithm 1; tree and variants: CoMLRL v1.3.2`;

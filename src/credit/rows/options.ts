@@ -55,7 +55,7 @@ export const clip = (low = 0.2, high = 0.2) => ({
 
 const standardKl = { coefficient: 0.01, horizon: 10000 } as const;
 
-/** `kl` with the row's own defaults. What would do nothing is refused. */
+/** `kl` with the row's own defaults. */
 export const klOption = (
   where: KlOptions["where"],
   estimator: KlOptions["estimator"],
@@ -82,49 +82,11 @@ export const klOption = (
         .default(standardKl.horizon)
         .describe("With a target: tokens in which β changes by a fifth at most."),
     })
-    .superRefine((options, context) => {
-      const found = klMistake(options, estimator);
-      if (found !== undefined) context.addIssue({ code: "custom", input: options, ...found });
-    })
     .prefault({})
     .describe("KL to a reference: the policies as they were when reinforcement began."),
 });
 
-/** @param standard the row's own estimator */
-function klMistake(
-  { where, estimator, coefficient, target, horizon }: KlOptions,
-  standard: KlOptions["estimator"],
-): { path: string[]; message: string } | undefined {
-  const [idle] = Object.entries({
-    target: target !== undefined,
-    horizon: horizon !== standardKl.horizon,
-    estimator: estimator !== standard,
-    coefficient: coefficient !== 0 && coefficient !== standardKl.coefficient,
-  }).filter(([, isGiven]) => isGiven);
-  if (where === "none" && idle !== undefined) {
-    const message = "nothing here unless `kl` has `where: reward` or `where: loss`";
-    return { path: [idle[0]], message };
-  }
-  if (coefficient === 0 && target === undefined && estimator !== standard) {
-    return { path: ["estimator"], message: "nothing here where `kl` has the coefficient 0: it is off" };
-  }
-  if (target === undefined && horizon !== standardKl.horizon) {
-    return { path: ["horizon"], message: "nothing here unless `kl` has a `target`: β stays as it is" };
-  }
-  if (where === "loss" && estimator === "k1") {
-    // ∇k1 = ∇log π, whatever the reference is; its mean over the policy's own samples is 0.
-    const message =
-      "k2 or k3 with `where: loss`: the gradient of k1 has no reference in it, and holds nothing";
-    return { path: ["estimator"], message };
-  }
-  if (coefficient > 0 || target === undefined) return undefined;
-  return {
-    path: ["coefficient"],
-    message: "above 0 where there is a target: β is multiplied, and 0 stays 0",
-  };
-}
-
-interface KlOptions {
+export interface KlOptions {
   readonly where: "none" | "reward" | "loss";
   readonly estimator: "k1" | "k2" | "k3";
   readonly coefficient: number;
@@ -171,10 +133,6 @@ export const overlong = {
       buffer: z.int().min(1).describe("Tokens before `length` over which the penalty grows from 0."),
       penalty: z.number().gt(0).default(1).describe("Taken from the reward at most."),
     })
-    .refine(({ length, buffer }) => buffer <= length, {
-      path: ["buffer"],
-      message: "at most `length`",
-    })
     .optional()
     .describe("Soft penalty on long actions (DAPO). Absent: none."),
 };
@@ -202,41 +160,6 @@ export const outcomeWeight = {
 /** Said in a description before the default. */
 export const jointProgress =
   "The reward that roles which act at once share. progress: the change of the episode's score; adds up to the score, whatever the way. action: the mean of what their actions were paid.";
-
-export const notPaid = "the episode's score is not made of single rewards";
-
-/**
- * A refinement: options that do nothing unless the return is one of some kinds.
- * @param rewards The values of `reward` under which they do something.
- * @param off What each option is where it does nothing.
- */
-export function onlyFor(
-  rewards: readonly string[],
-  off: Readonly<Record<string, string | number>>,
-  why: string,
-) {
-  const words = rewards.map((reward) => `\`reward: ${reward}\``).join(" or ");
-  return (options: { readonly reward: string }, context: z.RefinementCtx): void => {
-    if (rewards.includes(options.reward)) return;
-    const given = new Map(Object.entries(options));
-    for (const [key, value] of Object.entries(off)) {
-      if ((given.get(key) ?? value) === value) continue;
-      const message = `${value} unless ${words}: ${why}`;
-      context.addIssue({ code: "custom", path: [key], input: given.get(key), message });
-    }
-  };
-}
-
-/** α, shaping and the outcome's weight are of single rewards; the score of a whole episode is not made of them. */
-export function shapesRewards(...rewards: readonly string[]) {
-  const off = { alpha: 1, shaping: "none", outcomeWeight: 0 };
-  return onlyFor(rewards, off, notPaid);
-}
-
-/** γ lies between the rewards of a sum; a return of one number has none. */
-export function discounts(...rewards: readonly string[]) {
-  return onlyFor(rewards, { discount: 1 }, "other returns are one number, and no time passes in it");
-}
 
 export function shapingOf(options: {
   readonly shaping: "none" | "margin" | "quality";

@@ -45,21 +45,18 @@ function returnsFor(options: { reward: Reward; discount: number; outcomeWeight: 
 export const reinforce = row(
   "REINFORCE, Williams 1992, sec. 4",
   "whole trajectories, each action credited with its return, less the batch's mean if asked for",
-  z
-    .strictObject({
-      samples: option.samples(1),
-      baseline: z
-        .enum(["none", "batch"])
-        .default("none")
-        .describe("batch: the mean over all actions of the policy in the step."),
-      ...rewardOptions("outcome"),
-      aggregation: option.aggregation("token-mean"),
-      ...option.klOption("none", "k1"),
-      ...option.truncated,
-      ...option.overlong,
-    })
-    .superRefine(option.shapesRewards("action", "turns"))
-    .superRefine(option.discounts("turns", "progress")),
+  z.strictObject({
+    samples: option.samples(1),
+    baseline: z
+      .enum(["none", "batch"])
+      .default("none")
+      .describe("batch: the mean over all actions of the policy in the step."),
+    ...rewardOptions("outcome"),
+    aggregation: option.aggregation("token-mean"),
+    ...option.klOption("none", "k1"),
+    ...option.truncated,
+    ...option.overlong,
+  }),
   (options) => {
     const kl = option.klTerm(options.kl);
     const isBatch = options.baseline === "batch";
@@ -83,18 +80,15 @@ export const reinforce = row(
 export const reinforcePlusPlus = row(
   "REINFORCE++, arXiv 2501.03262v9, eq. 8 to 10; per action as in MAPPA",
   "each action's own reward, KL to the reference charged per token, whitened over the policy's whole batch",
-  z
-    .strictObject({
-      samples: option.samples(1),
-      ...rewardOptions("action"),
-      ...option.clip(),
-      aggregation: option.aggregation("token-mean"),
-      ...option.klOption("reward", "k1"),
-      ...option.truncated,
-      ...option.overlong,
-    })
-    .superRefine(option.shapesRewards("action", "turns"))
-    .superRefine(option.discounts("turns", "progress")),
+  z.strictObject({
+    samples: option.samples(1),
+    ...rewardOptions("action"),
+    ...option.clip(),
+    aggregation: option.aggregation("token-mean"),
+    ...option.klOption("reward", "k1"),
+    ...option.truncated,
+    ...option.overlong,
+  }),
   (options) => {
     const kl = option.klTerm(options.kl);
     return {

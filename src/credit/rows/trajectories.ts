@@ -99,25 +99,22 @@ export const rloo = row(
 export const masGrpo = row(
   "MAS-GRPO, the trajectory-level baseline of AT-GRPO, arXiv 2510.11062; advantage: GRPO, arXiv 2402.03300, sec. 4.1.2",
   "N whole trajectories of the team per task, compared role by role",
-  z
-    .strictObject({
-      samples: option.samples(2),
-      reward: z
-        .enum(["outcome", "progress", "rewards"])
-        .default("outcome")
-        .describe(
-          "outcome: the episode's score. progress: the sum of its changes on the trajectory; adds up to the score, whatever the way. rewards: the sum of the role's own rewards on the trajectory.",
-        ),
-      alpha: option.alpha,
-      discount: option.discount,
-      standardise: option.standardise,
-      ...option.clip(),
-      aggregation: option.aggregation("token-mean"),
-      ...shared,
-      ...option.shaping,
-    })
-    .superRefine(option.shapesRewards("rewards"))
-    .superRefine(option.discounts("progress", "rewards")),
+  z.strictObject({
+    samples: option.samples(2),
+    reward: z
+      .enum(["outcome", "progress", "rewards"])
+      .default("outcome")
+      .describe(
+        "outcome: the episode's score. progress: the sum of its changes on the trajectory; adds up to the score, whatever the way. rewards: the sum of the role's own rewards on the trajectory.",
+      ),
+    alpha: option.alpha,
+    discount: option.discount,
+    standardise: option.standardise,
+    ...option.clip(),
+    aggregation: option.aggregation("token-mean"),
+    ...shared,
+    ...option.shaping,
+  }),
   (options) => {
     const columns = trajectories(options);
     return {

@@ -1,11 +1,11 @@
 /** `null` takes a key back. One that takes nothing back, under a key that nobody knows, is a slip of the pen. */
 import { unknownKey } from "./explain.ts";
-import type { Mistake } from "./mistakes.ts";
-import type { JsonSchema } from "./shape.ts";
-import { keysOf, schemaAt } from "./shape.ts";
-import type { MappingTree, Path, Tree } from "./tree.ts";
+import type { Mistake } from "../mistakes.ts";
+import type { JsonSchema } from "../shape.ts";
+import { keysOf, schemaAt } from "../shape.ts";
+import type { MappingTree, Path, Tree } from "../tree.ts";
 
-/** Refuses what would otherwise vanish in silence: `{path:/models/mine}` is the key `path:/models/mine` with null. */
+/** Rejects what would otherwise vanish in silence: `{path:/models/mine}` is the key `path:/models/mine` with null. */
 export function strayNulls(tree: MappingTree, schema: JsonSchema): readonly Mistake[] {
   return strayPaths(tree, schema).map((path) => unknownKey(path, schemaAt(schema, path.slice(0, -1)), tree));
 }

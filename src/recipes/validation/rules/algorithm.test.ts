@@ -1,19 +1,23 @@
 import { describe, expect, it } from "vitest";
-import type { EngineCapabilities } from "../engines/engine.ts";
-import { engineTypes } from "../engines/open.ts";
-import { algorithmFrom } from "./algorithms.ts";
-import { algorithmMistakes, type TeamShape } from "./mistakes.ts";
+import type { EngineCapabilities } from "../../../engines/engine.ts";
+import { engineTypes } from "../../../engines/open.ts";
+import { algorithmFrom } from "../../../credit/algorithms.ts";
+import type { Problem } from "../problem.ts";
+import type { TeamShape } from "./algorithm.ts";
+import { algorithmProblems } from "./algorithm.ts";
+import { unsupported } from "./engine.ts";
 
 const oneByOne: TeamShape = { phases: [["scout"], ["planner"]], turns: 2, maxTokens: [16, 24] };
 const atOnce: TeamShape = { ...oneByOne, phases: [["scout", "planner"]] };
 const alone: TeamShape = { ...oneByOne, phases: [["planner"]] };
 
-const mistakes = (name: string, options: object, team = oneByOne, engine?: EngineCapabilities): string[] =>
-  algorithmMistakes(algorithmFrom(name, { ...options }), team, engine).map(
-    ({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`,
-  );
+const show = (problems: readonly Problem[]): string[] =>
+  problems.map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
 
-describe("algorithmMistakes", () => {
+const problems = (name: string, options: object, team = oneByOne): string[] =>
+  show(algorithmProblems(algorithmFrom(name, { ...options }), team));
+
+describe("algorithmProblems", () => {
   it.each([
     ["at-grpo", {}, oneByOne],
     ["magrpo", { samples: 4 }, oneByOne],
@@ -28,7 +32,7 @@ describe("algorithmMistakes", () => {
     ["ppo", { critic: "central" }, oneByOne],
     ["grpo", { overlong: { length: 20, buffer: 4 } }, oneByOne],
   ] as const)("accepts %s %j", (name, options, team) => {
-    expect(mistakes(name, options, team)).toEqual([]);
+    expect(problems(name, options, team)).toEqual([]);
   });
 
   it.each([
@@ -72,41 +76,59 @@ describe("algorithmMistakes", () => {
       "mareinforce",
       { samples: 1, dynamicSampling: true },
       oneByOne,
-      "algorithm.dynamicSampling: mareinforce has no baseline, so a task whose returns are all the same teaches, too; remove it, or take a row that compares: magrpo",
+      "algorithm.dynamicSampling: mareinforce has no baseline, so a task whose returns are all equal has a gradient, too; remove it, or choose an algorithm that compares: magrpo",
+    ],
+    [
+      "grpo",
+      { overlong: { length: 4, buffer: 8 } },
+      oneByOne,
+      "algorithm.overlong.buffer: a buffer of 8 tokens is longer than `length`, 4; use at most 4",
     ],
     [
       "grpo",
       { overlong: { length: 100, buffer: 20 } },
       oneByOne,
-      "algorithm.overlong: the penalty begins above 80 tokens, and no role writes more than 24; a length of at most 24",
+      "algorithm.overlong: the penalty begins above 80 tokens, and no role writes more than 24; use a length of at most 24",
     ],
-  ] as const)("refuses %s %j", (name, options, team, message) => {
-    const found = mistakes(name, options, team);
+  ] as const)("rejects %s %j", (name, options, team, message) => {
+    const found = problems(name, options, team);
     expect(found).toHaveLength(1);
     expect(found[0]).toBe(message);
   });
 
-  it("refuses what the engine cannot do, and names what it can", () => {
-    const poor = {
-      ...engineTypes.local,
-      critic: false,
-      klInLoss: false,
-      sequenceRatio: false,
-      dualClip: false,
-    };
-    expect(mistakes("ppo", {}, oneByOne, poor)[0]).toMatch(/^algorithm.name: ppo needs a critic/);
-    expect(mistakes("grpo", { kl: { where: "loss" } }, oneByOne, poor)[0]).toMatch(/use `where: reward`$/);
-    expect(mistakes("gspo", {}, oneByOne, poor)[0]).toMatch(/use `name: grpo`/);
-    expect(mistakes("grpo", { dualClip: 3 }, oneByOne, poor)[0]).toMatch(/^algorithm.dualClip/);
-    const noLoss = { ...engineTypes.local, losses: ["ppo"] as const };
-    expect(mistakes("rloo", {}, oneByOne, noLoss)[0]).toMatch(/no loss `importance_sampling`; it has ppo$/);
-  });
-
-  it("refuses a group of one where the group is the baseline", () => {
+  it("rejects a group of one where the group is the baseline", () => {
     const single = {
       ...algorithmFrom("at-grpo"),
       sampling: { branch: { root: 1, inner: 1 }, keep: "best" },
     } as const;
-    expect(algorithmMistakes(single, oneByOne)[0]?.fix).toBe("sample at least 2 actions per group");
+    expect(algorithmProblems(single, oneByOne)[0]?.fix).toBe("sample at least 2 actions per group");
+  });
+});
+
+describe("what the engine does not support", () => {
+  const poor = {
+    ...engineTypes.local,
+    critic: false,
+    klInLoss: false,
+    sequenceRatio: false,
+    dualClip: false,
+  };
+  const unsupportedIn = (name: string, options: object, engine: EngineCapabilities = poor): string[] =>
+    show(unsupported(algorithmFrom(name, { ...options }), engine));
+
+  it.each([
+    ["ppo", {}, /^algorithm.name: ppo needs a critic, .*: rloo and grpo/],
+    ["grpo", { kl: { where: "loss" } }, /^algorithm.kl.where: .* KL in the loss; use `where: reward`$/],
+    ["gspo", {}, /^algorithm.name: .* ratio per sequence; use `name: grpo`/],
+    ["grpo", { dualClip: 3 }, /^algorithm.dualClip: .*; remove it$/],
+  ])("rejects %s %j, and names what works", (name, options, message) => {
+    expect(unsupportedIn(name, options)).toEqual([expect.stringMatching(message)]);
+  });
+
+  it("names the losses that it has", () => {
+    const noLoss = { ...engineTypes.local, losses: ["ppo"] as const };
+    expect(unsupportedIn("rloo", {}, noLoss)).toEqual([
+      expect.stringMatching(/no loss `importance_sampling`; it has ppo$/),
+    ]);
   });
 });

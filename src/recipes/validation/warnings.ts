@@ -1,8 +1,8 @@
 /**
- * What to know of a recipe before it is trained. Nothing here is refused: published systems do some of it, and comparing with
- * them must stay possible.
+ * What to know of a recipe before it is trained. Nothing here is rejected: published systems do some of it, and
+ * comparing with them must stay possible.
  */
-import type { Combination } from "./check.ts";
+import type { Combination } from "./rule.ts";
 
 export interface Warning {
   /** The key it is about: `algorithm.reward`. */

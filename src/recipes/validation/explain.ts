@@ -1,13 +1,13 @@
 /** What zod found wrong, in the words of a recipe: where, what was found, what was expected, the nearest valid name. */
 import type { z } from "zod";
-import type { Mistake } from "./mistakes.ts";
-import { nearestName } from "../nearest.ts";
-import { hintAt } from "./mistakes.ts";
-import { shorten } from "./origin.ts";
-import type { JsonSchema } from "./shape.ts";
-import { expectation, keysOf, schemaAt } from "./shape.ts";
-import type { Path, Tree } from "./tree.ts";
-import { keyOriginAt, originAt, plainOf, showKey, treeAt } from "./tree.ts";
+import type { Mistake } from "../mistakes.ts";
+import { nearestName } from "../../nearest.ts";
+import { hintAt } from "../mistakes.ts";
+import { shorten } from "../origin.ts";
+import type { JsonSchema } from "../shape.ts";
+import { expectation, keysOf, schemaAt } from "../shape.ts";
+import type { Path, Tree } from "../tree.ts";
+import { keyOriginAt, originAt, plainOf, showKey, treeAt } from "../tree.ts";
 
 type Issue = z.core.$ZodIssue;
 

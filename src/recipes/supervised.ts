@@ -1,13 +1,11 @@
 import { TroupeError } from "../errors.ts";
-import type { Recipe } from "../recipes/schema.ts";
+import type { Recipe } from "./schema.ts";
 
 /** The recipe without its reinforcement: supervised training on demonstrations, then an evaluation of every team. */
 export function supervisedRecipe(recipe: Recipe): Recipe {
   if (recipe.warmStart === undefined) {
-    throw new TroupeError(
-      "bad_recipe",
-      `The recipe ${recipe.name} has no warmStart, so there is nothing to supervise.`,
-    );
+    const problem = `the recipe ${recipe.name} has no warmStart, so there is nothing to train on`;
+    throw new TroupeError("bad_recipe", `${problem}; add one, as in recipes/plan-path.yaml`);
   }
   return { ...recipe, train: { ...recipe.train, steps: 0 } };
 }

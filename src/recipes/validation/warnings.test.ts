@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Algorithm } from "../credit/algorithm.ts";
-import { algorithmFrom, algorithms } from "../credit/algorithms.ts";
-import { credit } from "../credit/credit.ts";
-import { action, trajectories } from "../credit/testing.ts";
-import type { Action } from "../rollout/episode.ts";
-import { resolveRecipe } from "./resolve.ts";
-import { jsonSchemaOf } from "./shape.ts";
+import type { Algorithm } from "../../credit/algorithm.ts";
+import { algorithmFrom, algorithms } from "../../credit/algorithms.ts";
+import { credit } from "../../credit/credit.ts";
+import { action, trajectories } from "../../credit/testing.ts";
+import type { Action } from "../../rollout/episode.ts";
+import { resolveRecipe } from "../resolve.ts";
+import { jsonSchemaOf } from "../shape.ts";
 import { recipeWarnings, showWarning, sumsActionRewards } from "./warnings.ts";
 
-const recipes = join(import.meta.dirname, "../../recipes");
+const recipes = join(import.meta.dirname, "../../../recipes");
 
 /** What is said of a recipe that comes with Troupe, with some changes. */
 async function warned(recipe: string, ...changes: readonly string[]): Promise<string[]> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { algorithmFrom, algorithms } from "./algorithms.ts";
-import { idleOptions, type OptionSetting } from "./idle.ts";
+import { algorithmFrom, algorithms } from "../../../credit/algorithms.ts";
+import type { OptionSetting } from "./idle-options.ts";
+import { optionProblems } from "./idle-options.ts";
 
 const twoTurns = { phases: [["scout"], ["planner"]], turns: 2 };
 const oneTurn = { ...twoTurns, turns: 1 };
@@ -11,17 +12,17 @@ const twoUpdates = { minibatches: 2, epochs: 1 };
 
 type Place = Partial<Pick<OptionSetting, "team" | "train">>;
 
-/** The idle options, as a recipe's refusals say them. */
+/** The options without effect, as a recipe's error shows them. */
 function idle(name: string, given: Readonly<Record<string, unknown>>, place: Place): string[] {
   const row = algorithms[name];
   if (row === undefined) throw new Error(`no row ${name}`);
   const options = { ...row.options.parse(given) };
   const algorithm = algorithmFrom(name, given);
-  const found = idleOptions(row, { algorithm, options, team: twoTurns, train: twoUpdates, ...place });
+  const found = optionProblems(row, { algorithm, options, team: twoTurns, train: twoUpdates, ...place });
   return found.map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
 }
 
-/** Row, option, what is given, where it does nothing, the refusal; and a change with which it does something. */
+/** Row, option, what is given, where it does nothing, the message; and a change with which it has an effect. */
 const cases: readonly {
   readonly row: string;
   readonly option: string;
@@ -126,7 +127,7 @@ const cases: readonly {
     option: "keep",
     given: { keep: "first" },
     place: { team: atOnce },
-    says: /what the next phase is played from/,
+    says: /it decides what the next phase is played from/,
     works: { place: { team: oneTurn } },
   },
   {
@@ -134,14 +135,14 @@ const cases: readonly {
     option: "handOver",
     given: { handOver: "best" },
     place: { team: atOnce },
-    says: /what the next phase is played from/,
+    says: /it decides what the next phase is played from/,
     works: { place: { team: twoTurns } },
   },
   {
     row: "mareinforce",
     option: "handOver",
     given: { handOver: "random", samples: 1 },
-    says: /one joint action to go on from/,
+    says: /one joint action to continue from/,
     works: { given: { handOver: "random", samples: 2 } },
   },
   {
@@ -181,16 +182,75 @@ const cases: readonly {
     says: /only a `terminationThreshold` ends an episode early; add one, or remove it/,
     works: { given: { earlyEndWeight: 2, terminationThreshold: 1 } },
   },
+  {
+    row: "magrpo",
+    option: "discount",
+    given: { handOver: "best", discount: 0.9 },
+    says: /with `handOver: best` it has no effect: each turn earns its own reward; use `handOver: all`/,
+    works: { given: { discount: 0.9 } },
+  },
+  ...["mas-grpo", "reinforce-plus-plus"].map((row) => ({
+    row,
+    option: "discount",
+    given: { reward: row === "mas-grpo" ? "outcome" : "action", discount: 0.9 },
+    says:
+      row === "mas-grpo"
+        ? /`reward: outcome` it has no effect: it is one number, and no time passes in it; use `reward: progress` or `reward: rewards`, or remove it/
+        : /`reward: action` it has no effect: .*; use `reward: turns` or `reward: progress`, or remove it/,
+    works: { given: { reward: "progress", discount: 0.9 } },
+  })),
+  {
+    row: "reinforce",
+    option: "alpha",
+    given: { alpha: 0.5 },
+    says: /`reward: outcome` it has no effect: the episode's score is not made of .*; use `reward: action` or `reward: turns`,/,
+    works: { given: { reward: "turns", alpha: 0.5 } },
+  },
+  {
+    row: "iac",
+    option: "alpha",
+    given: { alpha: 0.5 },
+    says: /`reward: progress` it has no effect: .*; use `reward: action`, or remove it/,
+    works: { given: { reward: "action", alpha: 0.5 } },
+  },
+  {
+    row: "magrpo",
+    option: "alpha",
+    given: { alpha: 0.5 },
+    says: /it has no effect: the episode's score .*; use `reward: action` or `handOver: best` or a `terminationThreshold`/,
+    works: { given: { handOver: "random", alpha: 0.5 } },
+  },
+  {
+    row: "marloo",
+    option: "alpha",
+    given: { handOver: "random", reward: "progress", alpha: 0.5 },
+    says: /`reward: progress` it has no effect/,
+    works: { given: { terminationThreshold: 1, alpha: 0.5 } },
+  },
+  {
+    row: "ppo",
+    option: "outcomeWeight",
+    given: { outcomeWeight: 1 },
+    says: /`reward: outcome` it has no effect: it is added to what single actions earn; use `reward: action`/,
+    works: { given: { reward: "action", outcomeWeight: 1 } },
+  },
+  {
+    row: "mas-grpo",
+    option: "shaping",
+    given: { shaping: "margin" },
+    says: /`reward: outcome` it has no effect: .*; use `reward: rewards`, or remove it/,
+    works: { given: { reward: "rewards", shaping: "margin" } },
+  },
 ];
 
-/** Do something wherever their row can be run, or are refused elsewhere: the schema, `algorithmMistakes`. */
+/** Have an effect wherever their row can be run, or are rejected elsewhere: the schema, `algorithmProblems`, `klOptions`. */
 const active =
-  "samples alpha reward baseline standardise whiten aggregation kl truncated dynamicSampling overlong outcomeWeight turnWeights criticLearningRate criticEpochs".split(
+  "samples reward baseline standardise whiten aggregation kl truncated dynamicSampling overlong turnWeights criticLearningRate criticEpochs".split(
     " ",
   );
 
-describe("idleOptions", () => {
-  it.each(cases)("refuses $row $given", ({ row, option, given, place = {}, says, works }) => {
+describe("optionProblems", () => {
+  it.each(cases)("rejects $row $given", ({ row, option, given, place = {}, says, works }) => {
     const found = idle(row, given, place);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatch(new RegExp(`^algorithm\\.${option}: `));

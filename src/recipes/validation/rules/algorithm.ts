@@ -1,0 +1,128 @@
+/** Whether the algorithm has something to learn from, in this team and with these policies. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Algorithm } from "../../../credit/algorithm.ts";
+import { textDirectory } from "../../../models/adapter-base.ts";
+import type { Recipe } from "../../schema.ts";
+import type { Problem } from "../problem.ts";
+import type { Rule } from "../rule.ts";
+import { treeSize } from "./tree-size.ts";
+
+/** What of a team an algorithm depends on. */
+export interface TeamShape {
+  readonly phases: readonly (readonly string[])[];
+  readonly turns: number;
+  /** Longest action of each role, in tokens. */
+  readonly maxTokens: readonly number[];
+}
+
+export const algorithmNeeds: Rule = ({ algorithm, recipe, environment }) => {
+  const { roles, phases, turns } = recipe.team;
+  const maxTokens = Object.entries(roles)
+    .filter(([, { frozen }]) => !frozen)
+    .map(([name, role]) => role.maxTokens ?? environment.seats[role.seat ?? name]?.maxTokens ?? 0);
+  return algorithmProblems(algorithm, { phases, turns, maxTokens });
+};
+
+export function algorithmProblems(algorithm: Algorithm, team: TeamShape): readonly Problem[] {
+  return [
+    ...loneSamples(algorithm),
+    ...uselessDrops(algorithm),
+    ...crossOfOne(algorithm, team),
+    ...centralCriticOfOne(algorithm, team),
+    ...treeSize(algorithm.sampling, team),
+    ...turnWeights(algorithm, team),
+    ...overlongPenalty(algorithm, team),
+  ];
+}
+
+/** A baseline that gives a lone action its own return back leaves it without credit. */
+function loneSamples({ name, sampling, baseline, grouping }: Algorithm): readonly Problem[] {
+  const { root, inner } = sampling.branch;
+  const isAlone = Math.max(root, inner) === 1 && baseline([1])[0] === 1;
+  if (!isAlone || grouping.spans === "batch") return [];
+  const problem = `${name} compares the actions of a group, and here each group has one: every advantage would be 0`;
+  return [{ path: ["algorithm"], problem, fix: "sample at least 2 actions per group" }];
+}
+
+/** Dynamic sampling drops groups without a gradient; without a baseline, equal returns have one. */
+function uselessDrops({ name, selection, baseline }: Algorithm): readonly Problem[] {
+  if (!selection.dropUniform || baseline([1, 1])[0] !== 0) return [];
+  const problem = `${name} has no baseline, so a task whose returns are all equal has a gradient, too`;
+  const fix = "remove it, or choose an algorithm that compares: magrpo";
+  return [{ path: ["algorithm", "dynamicSampling"], problem, fix }];
+}
+
+function crossOfOne({ sampling }: Algorithm, team: TeamShape): readonly Problem[] {
+  if (sampling.joint !== "cross" || team.phases.some((roles) => roles.length > 1)) return [];
+  const problem = "cross mode pairs the samples of roles that act at once, and no phase has two roles";
+  const fix = "use `joint: aligned`, which is the same for one role, or put the roles into one phase";
+  return [{ path: ["algorithm", "joint"], problem, fix }];
+}
+
+/** Of an algorithm whose only critic is central; where `critic: central` is an option, `idleOptions` rejects it. */
+function centralCriticOfOne({ name, critic }: Algorithm, { phases }: TeamShape): readonly Problem[] {
+  if (critic?.scope !== "central" || critic.at !== "prompt" || phases.flat().length > 1) return [];
+  const problem = `the critic of ${name} is for the prompts of several roles, and the team has one role`;
+  return [{ path: ["algorithm", "name"], problem, fix: "use `iac`, whose critic sees the role's prompt" }];
+}
+
+function turnWeights({ turnWeights: weights }: Algorithm, { turns }: TeamShape): readonly Problem[] {
+  const path = ["algorithm", "turnWeights"];
+  if (weights === null) return [];
+  if (weights.every((weight) => weight === 0)) {
+    return [{ path, problem: "with these weights no turn trains anything", fix: "give one of them above 0" }];
+  }
+  if (weights.length === turns) return [];
+  const problem = `${weights.length} turn weights for a team of ${turns} turns`;
+  return [{ path, problem, fix: `give ${turns} numbers, one per turn` }];
+}
+
+function overlongPenalty({ overlong }: Algorithm, { maxTokens }: TeamShape): readonly Problem[] {
+  if (overlong === null) return [];
+  const { length, buffer } = overlong;
+  if (buffer > length) {
+    const problem = `a buffer of ${buffer} tokens is longer than \`length\`, ${length}`;
+    return [{ path: ["algorithm", "overlong", "buffer"], problem, fix: `use at most ${length}` }];
+  }
+  const longest = Math.max(0, ...maxTokens);
+  if (longest > length - buffer) return [];
+  const problem = `the penalty begins above ${length - buffer} tokens, and no role writes more than ${longest}`;
+  return [{ path: ["algorithm", "overlong"], problem, fix: `use a length of at most ${longest}` }];
+}
+
+/** A policy with one action in a step has nothing to be compared with in its batch, and its advantage would be 0. */
+export const loneActions: Rule = ({ recipe, algorithm }) => {
+  const { baseline, grouping, sampling, whitening } = algorithm;
+  const { tasksPerStep, tokensPerStep } = recipe.train;
+  const isCompared = whitening !== null || (grouping.spans === "batch" && baseline([1])[0] === 1);
+  const acting = Object.values(recipe.team.roles).filter(({ frozen }) => !frozen);
+  const ofPolicies = [...Map.groupBy(acting, ({ policy }) => policy).values()].map((own) => own.length);
+  const actions = Math.min(...ofPolicies) * recipe.team.turns * tasksPerStep * sampling.branch.root;
+  if (!isCompared || actions !== 1 || tokensPerStep !== undefined) return [];
+  const problem = `${algorithm.name} compares the actions of a policy's whole step, and here there is one: its advantage would be 0`;
+  return [{ path: ["train", "tasksPerStep"], problem, fix: "play 2 or more tasks per step" }];
+};
+
+/** A central critic reads the prompts of several roles one after the other, so their tokens must mean the same. */
+export const criticVocabulary: Rule = ({ recipe, algorithm }) => {
+  if (algorithm.critic?.scope !== "central") return [];
+  const models = Object.values(recipe.team.roles).flatMap(
+    ({ policy }) => recipe.policies[policy]?.model ?? [],
+  );
+  if (new Set(models.map(vocabularyOf)).size < 2) return [];
+  const problem = "a central critic reads all roles' prompts, and their models have different tokenizers";
+  const fix = "use models with the same tokenizer.json, or a critic per role (`ppo`, `iac`)";
+  const option = Object.hasOwn(recipe.algorithm, "critic") ? "critic" : "name";
+  return [{ path: ["algorithm", option], problem, fix }];
+};
+
+/** What token ids mean to a model; presets of one run are made with one vocabulary. */
+function vocabularyOf(model: Recipe["policies"][string]["model"]): string {
+  if ("preset" in model) return "preset";
+  try {
+    return readFileSync(join(textDirectory(model.path), "tokenizer.json"), "utf8");
+  } catch {
+    return "preset";
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * Options of an algorithm that would have no effect in the recipe they stand in: nobody should wait for what they
+ * promise. An option at its default is never rejected: a resolved recipe names them all.
+ */
+import type { Algorithm } from "../../../credit/algorithm.ts";
+import type { AlgorithmRow } from "../../../credit/algorithms.ts";
+import type { RewardOptions } from "../../../credit/rows/collaboration.ts";
+import { rewardOf } from "../../../credit/rows/collaboration.ts";
+import { jsonSchemaOf } from "../../shape.ts";
+import type { Problem } from "../problem.ts";
+import type { Rule } from "../rule.ts";
+
+/** What decides whether an option has an effect, besides its value. */
+export interface OptionSetting {
+  readonly algorithm: Algorithm;
+  /** Of the algorithm, defaults filled in. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly team: { readonly phases: readonly (readonly string[])[]; readonly turns: number };
+  /** Of the recipe's train section. */
+  readonly train: {
+    readonly minibatches: number;
+    readonly epochs: number;
+    readonly tokensPerStep?: number | undefined;
+  };
+}
+
+/** `row`: where the options come from. */
+interface RowSetting extends OptionSetting {
+  readonly row: AlgorithmRow;
+}
+
+/** Why the option has no effect here, and the nearest thing that works. undefined: it has one. */
+type Idle = (setting: RowSetting) => Reason | undefined;
+type Reason = Required<Pick<Problem, "problem" | "fix">>;
+
+export const idleOptions: Rule = ({ recipe, algorithm, row }) => {
+  if (row === undefined) return [];
+  const { name: _, ...options } = recipe.algorithm;
+  return optionProblems(row, { algorithm, options, team: recipe.team, train: recipe.train });
+};
+
+/** Every option of the row whose value is not the default and has no effect. */
+export function optionProblems(row: AlgorithmRow, setting: OptionSetting): readonly Problem[] {
+  const defaults = row.options.safeParse({}).data ?? {};
+  return Object.entries(idle).flatMap(([option, isIdle]) => {
+    const isWritten = setting.options[option] !== defaults[option];
+    const reason = isWritten ? isIdle({ ...setting, row }) : undefined;
+    return reason === undefined ? [] : [{ path: ["algorithm", option], ...reason }];
+  });
+}
+
+const when = (applies: boolean, problem: string, fix: string): Reason | undefined =>
+  applies ? { problem, fix } : undefined;
+
+/** The old policy's ratio is 1 until the first update; none of the clips reaches its bound there. */
+const clip: Idle = ({ train }) =>
+  when(
+    train.minibatches * train.epochs === 1,
+    "it limits how far the policy moves from the one that sampled, and a step makes one update, in which both are the same",
+    "set train.minibatches or train.epochs to 2 or more, or remove it",
+  );
+
+/** Nothing follows an episode's only phase. */
+const afterOne = (what: string): Idle => {
+  return ({ team: { phases, turns } }) =>
+    when(
+      phases.length * turns === 1,
+      `${what}, and an episode here is one phase of one turn`,
+      "remove it, or play more phases or turns",
+    );
+};
+
+const overTurns = (what: string): Idle => {
+  return ({ team: { turns } }) =>
+    when(turns === 1, `${what}, and the team has one turn`, "remove it, or set team.turns to 2 or more");
+};
+
+/** Returns that are made of what single actions were paid. */
+const ofSingleRewards = ["action", "turns", "rewards"];
+/** Returns that add up what was earned at several times. */
+const ofSeveralTimes = ["turns", "progress", "rewards"];
+
+const notPaid = "the episode's score is not made of the rewards of single actions";
+
+/** Has an effect only where `reward` is one of some; rows without such an option have one return. */
+const underReward = (kinds: readonly string[], why: string): Idle => {
+  return ({ options, row }) => {
+    const { reward } = options;
+    if (typeof reward !== "string" || kinds.includes(reward)) return undefined;
+    const own = jsonSchemaOf(row.options).properties?.["reward"]?.enum?.map(String) ?? [];
+    const fitting = kinds.filter((kind) => own.includes(kind)).map((kind) => `\`reward: ${kind}\``);
+    return { problem: `with \`reward: ${reward}\` it has no effect: ${why}`, fix: use(fitting) };
+  };
+};
+
+const use = (alternatives: readonly string[]): string => `use ${alternatives.join(" or ")}, or remove it`;
+
+/** Rows that add up rewards through a tree, or compare joint actions where they are handed over. */
+const isTree = ({ options }: OptionSetting): boolean => options["handOver"] !== undefined;
+
+/** α is in what the actions are paid: the reward, what `best` compares, what the threshold is for. */
+const alphaOfTree: Idle = ({ options }) => {
+  const { handOver, terminationThreshold } = options;
+  const paysActions = rewardOf(options as unknown as RewardOptions) === "action";
+  const problem = `with \`reward: progress\` it has no effect: ${notPaid}`;
+  const isUsed = paysActions || handOver === "best" || terminationThreshold !== undefined;
+  return when(!isUsed, problem, use(["`reward: action`", "`handOver: best`", "a `terminationThreshold`"]));
+};
+
+/** By option; a name stands for the same thing in all rows. */
+const idle: Readonly<Record<string, Idle>> = {
+  alpha: (setting) =>
+    isTree(setting) ? alphaOfTree(setting) : underReward(ofSingleRewards, notPaid)(setting),
+  outcomeWeight: underReward(ofSingleRewards, "it is added to what single actions earn"),
+  refills: ({ options, train }) =>
+    when(
+      options["dynamicSampling"] !== true,
+      "only dynamic sampling samples again",
+      "add `dynamicSampling: true`, or remove it",
+    ) ??
+    when(
+      train.tokensPerStep !== undefined,
+      "train.tokensPerStep already says how long a step samples",
+      "remove one of the two",
+    ),
+  shaping: (setting) =>
+    underReward(ofSingleRewards, notPaid)(setting) ??
+    afterOne("it compares with the actions before")(setting),
+  shapingWeight: ({ options }) =>
+    when(
+      options["shaping"] === "none",
+      "it weighs the shaping between roles, and there is none",
+      "add `shaping: margin` or `shaping: quality`, or remove it",
+    ) ??
+    when(
+      options["shapingWeight"] === 0,
+      "a shaping of weight 0 leaves every reward as it is",
+      "give more than 0, or `shaping: none`",
+    ),
+  clipLow: clip,
+  clipHigh: clip,
+  dualClip: clip,
+  valueClip: ({ options, train }) =>
+    when(
+      train.minibatches * Number(options["criticEpochs"]) === 1,
+      "it limits how far the critic moves from its old values, and a step makes one update of the critic, which begins with them",
+      "set algorithm.criticEpochs or train.minibatches to 2 or more, or remove it",
+    ),
+  critic: ({ team: { phases } }) =>
+    when(
+      phases.flat().length === 1,
+      "the central critic sees the prompts of all roles that act at once, and the team has one role",
+      "use `critic: role`",
+    ),
+  discount: (setting) => (setting.options["discount"] === 1 ? undefined : undiscounted(setting)),
+  lambda: (setting) => {
+    const { critic } = setting.algorithm;
+    if (critic?.at !== "prompt") return undefined;
+    const what = "it reaches over the actions of an episode";
+    return (critic.scope === "role" ? overTurns(what) : afterOne(what))(setting);
+  },
+  keep: afterOne("it decides what the next phase is played from"),
+  handOver: (setting) =>
+    afterOne("it decides what the next phase is played from")(setting) ??
+    when(
+      setting.options["samples"] === 1,
+      "with one sample there is one joint action to continue from",
+      "remove it, or set algorithm.samples to 2 or more",
+    ),
+  joint: ({ options }) =>
+    when(
+      options["samples"] === 1,
+      "with one sample of each role there is one joint action, however they are paired",
+      "remove it, or set algorithm.samples to 2 or more",
+    ),
+  terminationThreshold: (setting) => {
+    const { alpha, terminationThreshold } = setting.options;
+    const [threshold, most] = [Number(terminationThreshold), Number(alpha) + 1];
+    return (
+      overTurns("it ends an episode before its last turn")(setting) ??
+      when(
+        threshold < 0,
+        "rewards are 0 or more, so that the first turn would always be the last",
+        "use 0 or more, or set team.turns to 1",
+      ) ??
+      when(threshold >= most, `no α·team + local is above ${most}`, `use less than ${most}, or remove it`)
+    );
+  },
+  earlyEndWeight: ({ options }) =>
+    when(
+      options["terminationThreshold"] === undefined,
+      "only a `terminationThreshold` ends an episode early",
+      "add one, or remove it",
+    ),
+};
+
+/** A critic's values lie a turn apart, whatever the return; without one γ lies between the rewards of a sum. */
+function undiscounted(setting: RowSetting): Reason | undefined {
+  const { options, algorithm } = setting;
+  const ofOneNumber =
+    isTree(setting) || algorithm.critic !== null
+      ? undefined
+      : underReward(ofSeveralTimes, "it is one number, and no time passes in it")(setting);
+  const ofOneTurn = when(
+    isTree(setting) && options["handOver"] !== "all",
+    `with \`handOver: ${String(options["handOver"])}\` it has no effect: each turn earns its own reward`,
+    "use `handOver: all`, or remove it",
+  );
+  return ofOneNumber ?? ofOneTurn ?? overTurns("it counts turns")(setting);
+}

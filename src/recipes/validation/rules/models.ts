@@ -1,0 +1,76 @@
+/** Whether the models, and the adapters, that a recipe's policies start from exist and fit. */
+import { existsSync, globSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { TroupeError } from "../../../errors.ts";
+import { baseOf, holdsAdapter, textDirectory } from "../../../models/adapter-base.ts";
+import { checkAdapterConfig, readAdapterOptions } from "../../../models/adapter-directory.ts";
+import { hintAt } from "../../mistakes.ts";
+import type { Recipe } from "../../schema.ts";
+import type { Path } from "../../tree.ts";
+import type { Problem } from "../problem.ts";
+import type { Rule } from "../rule.ts";
+
+type Policy = Recipe["policies"][string];
+
+export const models: Rule = ({ recipe, presets }) =>
+  Object.entries(recipe.policies).flatMap(([name, policy]) =>
+    modelProblems(["policies", name, "model"], policy, presets),
+  );
+
+function modelProblems(
+  path: Path,
+  { model, adapter }: Policy,
+  presets: readonly string[],
+): readonly Problem[] {
+  if ("path" in model) {
+    const place = [...path, "path"];
+    return holdsAdapter(model.path)
+      ? adapterProblems(place, model.path, adapter)
+      : directoryProblems(place, model.path);
+  }
+  if (presets.includes(model.preset)) return [];
+  const fix = `${hintAt(model.preset, presets)}Presets: ${presets.join(", ")}`;
+  return [{ path: [...path, "preset"], problem: `there is no preset \`${model.preset}\``, fix }];
+}
+
+/** The base must be there, and the settings those of the recipe. */
+function adapterProblems(path: Path, directory: string, wanted: Policy["adapter"]): readonly Problem[] {
+  try {
+    checkAdapterConfig(directory, wanted ?? readAdapterOptions(directory), false);
+    return directoryProblems(path, baseOf(directory), textDirectory(directory));
+  } catch (error) {
+    if (!(error instanceof TroupeError)) throw error;
+    const problem = error.message.replace(/\.$/, "");
+    const fix = "a stored adapter is trained further as it is; remove `adapter` to use its settings";
+    return [{ path, problem, ...(wanted === undefined ? {} : { fix }) }];
+  }
+}
+
+/** @param texts where the tokenizer is */
+function directoryProblems(path: Path, directory: string, texts: string = directory): readonly Problem[] {
+  const files = [join(directory, "config.json"), join(texts, "tokenizer.json")];
+  const missing = files.filter((file) => !existsSync(file)).map((file) => basename(file))[0];
+  if (missing === undefined) return [];
+  const inside = modelBelow(directory);
+  if (inside !== undefined) {
+    return [{ path, problem: `no ${missing} in ${directory}`, fix: `a model in it is ${inside}` }];
+  }
+  const problem = existsSync(directory)
+    ? `no ${missing} in ${directory}`
+    : `${directory} does not exist, seen from ${process.cwd()}`;
+  const fix = "give a model directory in the Hugging Face layout, or make one with `troupe init`";
+  return [{ path, problem, fix }];
+}
+
+/** Of a run or a checkpoint, what was probably meant: a policy's directory, of the newest checkpoint. */
+function modelBelow(directory: string): string | undefined {
+  const patterns = ["*/config.json", "checkpoints/step-*/*/config.json"];
+  const found = patterns.flatMap((pattern) => globSync(pattern, { cwd: directory })).map(dirname);
+  const policies = found.filter((model) => !/^critic($|-)/.test(basename(model)));
+  const [newest] = policies.toSorted((a, b) => stepOf(b) - stepOf(a) || a.localeCompare(b));
+  return newest === undefined ? undefined : join(directory, newest);
+}
+
+function stepOf(model: string): number {
+  return Number(/step-(\d+)/.exec(model)?.[1] ?? 0);
+}

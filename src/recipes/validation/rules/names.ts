@@ -1,0 +1,24 @@
+/** Names that Troupe uses itself. */
+import type { Rule } from "../rule.ts";
+
+/** The trained team is called `team` in tables and records. */
+export const reservedTeam: Rule = ({ recipe }) => {
+  if (!Object.hasOwn(recipe.evaluation.compare, "team")) return [];
+  const problem = "the name `team` stands for the team that is trained";
+  return [{ path: ["evaluation", "compare", "team"], problem, fix: "give it another name" }];
+};
+
+/** References and critics stand beside the policies in the engine and in checkpoints. */
+export const reservedPolicies: Rule = ({ recipe, algorithm }) => {
+  const reserved = [
+    ...(algorithm.critic === null ? [] : [/^critic($|-)/]),
+    ...(algorithm.kl === null ? [] : [/^reference-/]),
+  ];
+  return Object.keys(recipe.policies)
+    .filter((name) => reserved.some((pattern) => pattern.test(name)))
+    .map((name) => ({
+      path: ["policies", name],
+      problem: `${algorithm.name} uses names like \`${name}\` for models of its own`,
+      fix: "give the policy another name",
+    }));
+};

@@ -1,0 +1,20 @@
+import type { Rule } from "../rule.ts";
+
+export const usedPolicies: Rule = ({ recipe }) => {
+  const teams = [recipe.team, ...Object.values(recipe.evaluation.compare)];
+  const used = new Set(teams.flatMap(({ roles }) => Object.values(roles).map(({ policy }) => policy)));
+  return Object.keys(recipe.policies)
+    .filter((name) => !used.has(name))
+    .map((name) => ({
+      path: ["policies", name],
+      problem: "no role plays with this policy",
+      fix: "remove it, or name it in a role's `policy`",
+    }));
+};
+
+export const somebodyLearns: Rule = ({ recipe }) => {
+  if (Object.values(recipe.team.roles).some((role) => !role.frozen)) return [];
+  const problem = "every role is frozen, so nothing would be trained";
+  const fix = "remove `frozen` from a role, or measure the team as it is with `train.steps: 0`";
+  return [{ path: ["team", "roles"], problem, fix }];
+};

@@ -1,0 +1,29 @@
+/** Numbers of steps, tasks and tokens that do not go together. */
+import type { Problem } from "../problem.ts";
+import type { Rule } from "../rule.ts";
+
+export const minibatches: Rule = ({ recipe: { train } }) => {
+  if (train.minibatches <= train.tasksPerStep) return [];
+  const problem = `${train.minibatches} minibatches cannot be made from ${train.tasksPerStep} tasks; some would be empty`;
+  return [
+    { path: ["train", "minibatches"], problem, fix: `use at most train.tasksPerStep, ${train.tasksPerStep}` },
+  ];
+};
+
+export const warmUps: Rule = ({ recipe: { train, warmStart } }) =>
+  Object.entries({ train, warmStart }).flatMap(([name, schedule]): readonly Problem[] => {
+    if (schedule === undefined || schedule.steps === 0 || schedule.warmupSteps < schedule.steps) return [];
+    const problem = `a warm-up of ${schedule.warmupSteps} steps does not end within ${schedule.steps} steps`;
+    return [{ path: [name, "warmupSteps"], problem, fix: `lower it, as with \`${name}.warmupSteps=0\`` }];
+  });
+
+/** A budget below what every step samples would do nothing: each action has at least one token. */
+export const tokenBudget: Rule = ({ recipe, algorithm }) => {
+  const { tokensPerStep, tasksPerStep } = recipe.train;
+  const { root } = algorithm.sampling.branch;
+  const least = tasksPerStep * root * (recipe.team.phases[0]?.length ?? 0);
+  if (tokensPerStep === undefined || tokensPerStep > least) return [];
+  const problem = `${tokensPerStep} tokens are always reached: ${tasksPerStep} tasks begin with ${least} actions of one token or more`;
+  const fix = "give more, or begin with fewer tasks: a smaller train.tasksPerStep";
+  return [{ path: ["train", "tokensPerStep"], problem, fix }];
+};

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { createEnvironment } from "../../../environments/registry.ts";
+import type { TeamInput } from "../../../teams/build.ts";
+import { teamProblems } from "./teams.ts";
+
+const environment = createEnvironment("plan-path", {});
+const policies = ["shared", "other"];
+const pair: TeamInput = {
+  roles: { scout: { policy: "shared" }, planner: { policy: "other" } },
+  phases: [["scout"], ["planner"]],
+  turns: 4,
+};
+
+describe("teamProblems", () => {
+  it("takes no other seat where one plays alone, and says why", () => {
+    const walking = createEnvironment("plan-path", { scoutWalks: true });
+    expect(teamProblems(pair, walking, policies)).toEqual([
+      {
+        path: ["roles", "planner"],
+        problem: "`scout` plays alone: with `environment.scoutWalks` its route moves the agent",
+        fix: "remove the role, as with `planner: null`, or the option",
+      },
+    ]);
+    const { scout, planner } = pair.roles;
+    const alone = {
+      ...pair,
+      roles: { scout, again: { ...scout, seat: "scout" } },
+      phases: [["scout"], ["again"]],
+    };
+    expect(teamProblems(alone as TeamInput, walking, policies)).toEqual([]);
+    expect(
+      teamProblems({ ...pair, roles: { planner }, phases: [["planner"]] } as TeamInput, walking, policies),
+    ).toEqual([]);
+  });
+
+  it("lets two roles share a seat and a policy in different phases", () => {
+    const roles = { first: { seat: "scout", policy: "shared" }, second: { seat: "scout", policy: "shared" } };
+    const input = {
+      ...pair,
+      roles: { ...pair.roles, ...roles },
+      phases: [["first", "planner"], ["second"], ["scout"]],
+    };
+    expect(teamProblems(input, environment, policies)).toEqual([]);
+  });
+
+  it.each([
+    [
+      "an unknown seat",
+      { ...pair, roles: { ...pair.roles, scout: { seat: "scuot", policy: "shared" } } },
+      "roles.scout.seat: plan-path has no seat `scuot`; did you mean `scout`?",
+    ],
+    [
+      "a seat that is the role's own name",
+      {
+        ...pair,
+        roles: { ...pair.roles, verifier: { policy: "shared" } },
+        phases: [["scout"], ["planner", "verifier"]],
+      },
+      "roles.verifier.seat: plan-path has no seat `verifier` (a role's seat is its own name unless it says otherwise); its seats are scout, planner",
+    ],
+    [
+      "a role in no phase",
+      { ...pair, phases: [["planner"]] },
+      "roles.scout: the role `scout` is in no phase and would never act; add it to a phase or remove it",
+    ],
+    [
+      "a role that acts twice",
+      { ...pair, phases: [["scout"], ["planner"], ["scout"]] },
+      "phases.2.0: the role `scout` acts twice in a turn; let it act once, or give a second role the same seat and policy",
+    ],
+    [
+      "an unknown role",
+      { ...pair, phases: [["scout"], ["planer"], ["planner"]] },
+      "phases.1.0: there is no role `planer`; did you mean `planner`?",
+    ],
+    [
+      "two roles that act at once in one seat",
+      {
+        ...pair,
+        roles: { ...pair.roles, guide: { seat: "scout", policy: "shared" } },
+        phases: [["scout", "guide"], ["planner"]],
+      },
+      "phases.0.1: `scout` and `guide` act at once in the seat `scout`; put them into separate phases",
+    ],
+    [
+      "an unknown policy",
+      { ...pair, roles: { ...pair.roles, scout: { policy: "sharde" } } },
+      "roles.scout.policy: there is no policy `sharde`; did you mean `shared`?",
+    ],
+    ["no turns", { ...pair, turns: 0 }, "turns: a team cannot play 0 turns; use 1 or more"],
+    [
+      "an empty phase",
+      { ...pair, phases: [["scout"], [], ["planner"]] },
+      "phases.1: nobody acts here; name at least one role",
+    ],
+    [
+      "a role named like a property of every object",
+      { ...pair, phases: [["scout"], ["planner"], ["constructor"]] },
+      "phases.2.0: there is no role `constructor`; the roles are scout, planner",
+    ],
+  ])("rejects %s", (_, input: TeamInput, message) => {
+    const found = teamProblems(input, environment, policies);
+    expect(found.map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`)).toEqual([message]);
+  });
+
+  it("names every problem at once", () => {
+    const input = { roles: { scout: { seat: "x", policy: "y" } }, phases: [], turns: 0 };
+    expect(teamProblems(input, environment, policies).map(({ path }) => path.join("."))).toEqual([
+      "roles.scout.seat",
+      "roles.scout.policy",
+      "roles.scout",
+      "phases",
+      "turns",
+    ]);
+  });
+});

@@ -1,0 +1,145 @@
+/** Whether the roles of a team fit the environment's seats, the policies and the order of a turn. */
+import type { Environment } from "../../../environments/environment.ts";
+import { didYouMean } from "../../../nearest.ts";
+import type { RoleInput, TeamInput } from "../../../teams/build.ts";
+import type { RoleName } from "../../../teams/team.ts";
+import type { Path } from "../../tree.ts";
+import type { Problem } from "../problem.ts";
+import { below } from "../problem.ts";
+import type { Rule } from "../rule.ts";
+
+/** The trained team, and those that it is compared with. */
+export const teams: Rule = ({ recipe, environment }) => {
+  const policies = Object.keys(recipe.policies);
+  const compared = Object.entries(recipe.evaluation.compare);
+  return [
+    ...below(["team"], teamProblems(recipe.team, environment, policies)),
+    ...compared.flatMap(([name, team]) =>
+      below(["evaluation", "compare", name], teamProblems(team, environment, policies)),
+    ),
+  ];
+};
+
+/** Paths begin at the team: `["roles", "scout", "seat"]`. */
+export function teamProblems(
+  input: TeamInput,
+  environment: Environment,
+  policies: readonly string[],
+): readonly Problem[] {
+  const roles = Object.entries(input.roles).flatMap(([name, role]) => [
+    ...unknownSeat(name, role, environment),
+    ...unknownPolicy(name, role, policies),
+    ...(input.phases.flat().includes(name) ? [] : [neverActs(name)]),
+  ]);
+  return [...roles, ...besideAlone(input, environment), ...phaseProblems(input), ...noTurns(input)];
+}
+
+function unknownSeat(name: RoleName, role: RoleInput, environment: Environment): readonly Problem[] {
+  const seat = role.seat ?? name;
+  const seats = Object.keys(environment.seats);
+  if (seats.includes(seat)) return [];
+  const ownName = role.seat === undefined ? " (a role's seat is its own name unless it says otherwise)" : "";
+  return [
+    {
+      path: ["roles", name, "seat"],
+      problem: `${environment.name} has no seat \`${seat}\`${ownName}`,
+      fix: hint(seat, seats, "its seats are"),
+    },
+  ];
+}
+
+function unknownPolicy(name: RoleName, role: RoleInput, policies: readonly string[]): readonly Problem[] {
+  if (policies.includes(role.policy)) return [];
+  return [
+    {
+      path: ["roles", name, "policy"],
+      problem: `there is no policy \`${role.policy}\``,
+      fix: hint(role.policy, policies, "the policies are"),
+    },
+  ];
+}
+
+/** A seat that plays alone takes no other seat beside it. */
+function besideAlone(input: TeamInput, environment: Environment): readonly Problem[] {
+  const names = Object.keys(input.roles);
+  const lone = names.find((name) => environment.seats[seatOf(input, name)]?.alone !== undefined);
+  if (lone === undefined) return [];
+  const seat = seatOf(input, lone);
+  return names
+    .filter((name) => seatOf(input, name) !== seat)
+    .map((name) => ({
+      path: ["roles", name],
+      problem: `\`${lone}\` plays alone: ${environment.seats[seat]?.alone}`,
+      fix: `remove the role, as with \`${name}: null\`, or the option`,
+    }));
+}
+
+function neverActs(name: RoleName): Problem {
+  return {
+    path: ["roles", name],
+    problem: `the role \`${name}\` is in no phase and would never act`,
+    fix: "add it to a phase or remove it",
+  };
+}
+
+function phaseProblems(input: TeamInput): readonly Problem[] {
+  const problems: Problem[] = [];
+  const acted = new Set<RoleName>();
+  if (input.phases.length === 0) problems.push(nobody(["phases"]));
+  input.phases.forEach((phase, index) => {
+    if (phase.length === 0) problems.push(nobody(["phases", index]));
+    const taken = new Map<string, RoleName>();
+    phase.forEach((name, position) => {
+      const path = ["phases", index, position];
+      const seat = seatOf(input, name);
+      const other = taken.get(seat);
+      if (!Object.hasOwn(input.roles, name)) problems.push(unknownRole(path, name, input));
+      else if (acted.has(name)) problems.push(actsTwice(path, name));
+      else if (other !== undefined) problems.push(sameSeat(path, name, other, seat));
+      acted.add(name);
+      taken.set(seat, name);
+    });
+  });
+  return problems;
+}
+
+function seatOf(input: TeamInput, name: RoleName): string {
+  return (Object.hasOwn(input.roles, name) ? input.roles[name]?.seat : undefined) ?? name;
+}
+
+function nobody(path: Path): Problem {
+  return { path, problem: "nobody acts here", fix: "name at least one role" };
+}
+
+function unknownRole(path: Path, name: RoleName, input: TeamInput): Problem {
+  return {
+    path,
+    problem: `there is no role \`${name}\``,
+    fix: hint(name, Object.keys(input.roles), "the roles are"),
+  };
+}
+
+function actsTwice(path: Path, name: RoleName): Problem {
+  return {
+    path,
+    problem: `the role \`${name}\` acts twice in a turn`,
+    fix: "let it act once, or give a second role the same seat and policy",
+  };
+}
+
+function sameSeat(path: Path, name: RoleName, other: RoleName, seat: string): Problem {
+  return {
+    path,
+    problem: `\`${other}\` and \`${name}\` act at once in the seat \`${seat}\``,
+    fix: "put them into separate phases",
+  };
+}
+
+function noTurns({ turns }: TeamInput): readonly Problem[] {
+  if (Number.isInteger(turns) && turns >= 1) return [];
+  return [{ path: ["turns"], problem: `a team cannot play ${turns} turns`, fix: "use 1 or more" }];
+}
+
+function hint(name: string, candidates: readonly string[], list: string): string {
+  return didYouMean(name, candidates) ?? `${list} ${candidates.join(", ") || "none"}`;
+}

@@ -1,0 +1,49 @@
+/** How large an episode's tree of joint actions may become. */
+import type { SamplingScheme } from "../../../rollout/episode.ts";
+import type { Problem } from "../problem.ts";
+
+/** More joint actions than this in one episode is a tree that nobody meant. */
+const largestTree = 4096;
+
+interface Turns {
+  readonly phases: readonly (readonly string[])[];
+  readonly turns: number;
+}
+
+export function treeSize(sampling: SamplingScheme, team: Turns): readonly Problem[] {
+  if (jointActions(sampling, team) <= largestTree) return [];
+  const problem = `with ${sampling.branch.root} samples an episode could be a tree of more than ${largestTree} joint actions`;
+  const keepsAll = sampling.keep === "all" && sampling.branch.inner > 1;
+  const most = mostSamples(sampling, team);
+  const fewer = most < 2 ? "" : `at most ${most} samples, `;
+  const fix = keepsAll
+    ? `use ${fewer}\`handOver: best\` or fewer turns`
+    : `use ${fewer || "fewer samples, "}or \`joint: aligned\``;
+  return [{ path: ["algorithm", "samples"], problem, fix }];
+}
+
+/** As many as the largest tree has room for. */
+function mostSamples(sampling: SamplingScheme, team: Turns): number {
+  const { root, inner } = sampling.branch;
+  const fits = (count: number): boolean => {
+    const branch = { root: count, inner: Math.min(inner, count) };
+    return jointActions({ ...sampling, branch }, team) <= largestTree;
+  };
+  let count = root;
+  while (count > 1 && !fits(count)) count--;
+  return count;
+}
+
+/** Of a whole episode without an early end; counting stops above the limit. */
+function jointActions({ branch, keep, joint }: SamplingScheme, { phases, turns }: Turns): number {
+  let [total, tips] = [0, 1];
+  for (let turn = 0; turn < turns && total <= largestTree; turn++) {
+    for (const [phase, roles] of phases.entries()) {
+      const count = turn === 0 && phase === 0 ? branch.root : branch.inner;
+      const children = tips * count ** (joint === "cross" ? roles.length : 1);
+      total += children;
+      tips = keep === "all" ? children : tips;
+    }
+  }
+  return total;
+}

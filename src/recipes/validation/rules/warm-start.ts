@@ -1,0 +1,19 @@
+import { holdsAdapter } from "../../../models/adapter-base.ts";
+import type { Rule } from "../rule.ts";
+
+/** An adapter was trained on the base it names; on another one it means nothing. */
+export const taughtBases: Rule = ({ recipe: { policies, warmStart } }) => {
+  if (warmStart?.teach !== "bases") return [];
+  const found = Object.entries(policies).find(([, { model }]) => "path" in model && holdsAdapter(model.path));
+  if (found === undefined) return [];
+  const problem = `a warm start of the bases would change the model that the adapter of ${found[0]} was trained on`;
+  return [{ path: ["warmStart", "teach"], problem, fix: "teach the policies, or start from a model" }];
+};
+
+export const demonstrations: Rule = ({ recipe, environment }) => {
+  if (recipe.warmStart === undefined || environment.demonstrations !== undefined) return [];
+  const problem = `${environment.name} has no solver to demonstrate its tasks`;
+  return [
+    { path: ["warmStart"], problem, fix: "remove warmStart, and start from a model that can already act" },
+  ];
+};

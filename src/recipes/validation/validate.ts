@@ -1,0 +1,56 @@
+/**
+ * Whether a recipe can be run: everything that a schema of single values cannot see. All of it is decided here, by the
+ * rules of this folder, before anything is trained.
+ */
+import type { Catalog } from "../catalog.ts";
+import type { Problem } from "./problem.ts";
+import type { Combination, Rule } from "./rule.ts";
+import { algorithmNeeds, criticVocabulary, loneActions } from "./rules/algorithm.ts";
+import { engineSupport, lossSupport } from "./rules/engine.ts";
+import { idleOptions } from "./rules/idle-options.ts";
+import { klOptions } from "./rules/kl-options.ts";
+import { models } from "./rules/models.ts";
+import { reservedPolicies, reservedTeam } from "./rules/names.ts";
+import { somebodyLearns, usedPolicies } from "./rules/policies.ts";
+import { minibatches, tokenBudget, warmUps } from "./rules/schedules.ts";
+import { teams } from "./rules/teams.ts";
+import { demonstrations, taughtBases } from "./rules/warm-start.ts";
+
+const always: readonly Rule[] = [
+  teams,
+  reservedTeam,
+  usedPolicies,
+  models,
+  taughtBases,
+  demonstrations,
+  minibatches,
+  warmUps,
+  engineSupport,
+];
+
+/** Without reinforcement the algorithm is not used, and its options may be anything. */
+const withReinforcement: readonly Rule[] = [
+  somebodyLearns,
+  algorithmNeeds,
+  lossSupport,
+  klOptions,
+  idleOptions,
+  reservedPolicies,
+  criticVocabulary,
+  tokenBudget,
+  loneActions,
+];
+
+/** Every problem of a recipe whose single values are right. */
+export function validate(combination: Combination, catalog: Catalog): readonly Problem[] {
+  const { recipe } = combination;
+  const { name } = recipe.algorithm;
+  const subject = {
+    ...combination,
+    row: Object.hasOwn(catalog.algorithms, name) ? catalog.algorithms[name] : undefined,
+    presets: catalog.presets,
+    engine: catalog.engines[recipe.engine.type],
+  };
+  const rules = recipe.train.steps === 0 ? always : [...always, ...withReinforcement];
+  return rules.flatMap((rule) => rule(subject));
+}
