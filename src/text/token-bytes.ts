@@ -3,26 +3,39 @@
  * without decoding everything again. How an entry is written depends on the tokenizer's decoder.
  */
 import { isObject, type JsonObject } from "./files.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
-type Spelling = (entry: string) => Uint8Array;
+/** The bytes of an entry as a string of characters below 256. */
+type Spelling = (entry: string) => string;
 
-const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
+const utf8 = (text: string): string => Buffer.from(text).toString("latin1");
 
-/**
- * One array per token id. An id without an entry is empty; an added token stands for its own text.
- * Word-level entries carry the space that decoding puts before them.
- */
-export function tokenBytesTable(
-  tokenizerJson: JsonObject,
-  vocabulary: ReadonlyMap<string, number>,
-  addedIds: ReadonlySet<number>,
-): readonly Uint8Array[] {
-  const spell = spellingOf(tokenizerJson["decoder"]);
-  const size = Math.max(-1, ...vocabulary.values()) + 1;
-  const table = Array.from({ length: size }, () => new Uint8Array());
-  for (const [entry, id] of vocabulary)
-    table[id] = Uint8Array.from(addedIds.has(id) ? utf8(entry) : spell(entry));
-  return table;
+export interface TokenBytes {
+  /** Empty for an id without an entry. An added token stands for its own text. */
+  readonly of: (id: number) => Uint8Array;
+  /** Those of all ids, one behind the other, and how many belong to each id. Made when first asked for. */
+  readonly all: () => { readonly bytes: Uint8Array; readonly lengths: Int32Array };
+}
+
+/** Word-level entries carry the space that decoding puts before them. */
+export function tokenBytes(tokenizerJson: JsonObject, { entries, added }: Vocabulary): TokenBytes {
+  const spellEntry = spellingOf(tokenizerJson["decoder"]);
+  const addedIds = new Set(added.map(({ id }) => id));
+  const spell = (id: number): string => {
+    const entry = entries[id];
+    if (entry === undefined) return "";
+    return addedIds.has(id) ? utf8(entry) : spellEntry(entry);
+  };
+  let table: ReturnType<TokenBytes["all"]> | undefined;
+  const makeTable = (): ReturnType<TokenBytes["all"]> => {
+    const spelled = Array.from(entries, (_, id) => spell(id));
+    const lengths = Int32Array.from(spelled, (bytes) => bytes.length);
+    return { bytes: Buffer.from(spelled.join(""), "latin1"), lengths };
+  };
+  return {
+    of: (id) => Uint8Array.from(Buffer.from(spell(id), "latin1")),
+    all: () => (table ??= makeTable()),
+  };
 }
 
 function spellingOf(decoder: unknown): Spelling {
@@ -43,13 +56,13 @@ function decoderKinds(decoder: unknown): readonly JsonObject[] {
 }
 
 /** GPT-2's alphabet: a printable character for each byte (openai/gpt-2, `bytes_to_unicode`). */
-const bytesOfCharacters: ReadonlyMap<string, number> = byteAlphabet();
+const bytesOfCharacters: ReadonlyMap<string, string> = byteAlphabet();
 
-function byteAlphabet(): Map<string, number> {
-  const alphabet = new Map<string, number>();
+function byteAlphabet(): Map<string, string> {
+  const alphabet = new Map<string, string>();
   let next = 256;
   for (let byte = 0; byte < 256; byte++) {
-    alphabet.set(String.fromCharCode(isPrintable(byte) ? byte : next++), byte);
+    alphabet.set(String.fromCharCode(isPrintable(byte) ? byte : next++), String.fromCharCode(byte));
   }
   return alphabet;
 }
@@ -58,20 +71,20 @@ function isPrintable(byte: number): boolean {
   return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || (byte >= 174 && byte <= 255);
 }
 
-function byteLevel(entry: string): Uint8Array {
-  const parts = Array.from(entry, (character) => {
-    const byte = bytesOfCharacters.get(character);
-    return byte === undefined ? [...utf8(character)] : [byte];
-  });
-  return Uint8Array.from(parts.flat());
+function byteLevel(entry: string): string {
+  let bytes = "";
+  for (const character of entry) bytes += bytesOfCharacters.get(character) ?? utf8(character);
+  return bytes;
 }
 
-function metaspace(entry: string): Uint8Array {
+function metaspace(entry: string): string {
   const byte = /^<0x([0-9A-Fa-f]{2})>$/.exec(entry)?.[1];
-  return byte === undefined ? utf8(entry.replaceAll("▁", " ")) : Uint8Array.of(Number.parseInt(byte, 16));
+  return byte === undefined
+    ? utf8(entry.replaceAll("▁", " "))
+    : String.fromCharCode(Number.parseInt(byte, 16));
 }
 
-function pieceOfWord(entry: string, given: unknown): Uint8Array {
+function pieceOfWord(entry: string, given: unknown): string {
   const prefix = typeof given === "string" ? given : "##";
   return utf8(entry.startsWith(prefix) ? entry.slice(prefix.length) : ` ${entry}`);
 }

@@ -7,9 +7,11 @@ import { loadTokenizer } from "../../text/tokenizer.ts";
  */
 export function vocabularyBytes(directory: string, size: number): { bytes: Uint8Array; lengths: Int32Array } {
   try {
-    const tokenizer = loadTokenizer(directory);
-    const entries = Array.from({ length: size }, (_, id) => tokenizer.tokenBytes(id));
-    return { bytes: Buffer.concat(entries), lengths: Int32Array.from(entries, (entry) => entry.length) };
+    const { bytes, lengths } = loadTokenizer(directory).allTokenBytes();
+    const padded = new Int32Array(size);
+    padded.set(lengths.subarray(0, size));
+    const used = padded.reduce((sum, length) => sum + length, 0);
+    return { bytes: bytes.subarray(0, used), lengths: padded };
   } catch (cause) {
     const fix = "Put the model's tokenizer.json there, or use stopTokens";
     throw new TroupeError("unsupported", `Stop strings need the tokenizer of ${directory}. ${fix}.`, {

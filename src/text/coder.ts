@@ -1,0 +1,103 @@
+/**
+ * What takes time and memory in a tokenizer: the vocabulary, and from text to ids and back. Read once for all that use
+ * a directory; the files are read again when they have changed.
+ */
+import { realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { TroupeError } from "../errors.ts";
+import { encoderOf, type Encoder } from "./encoder.ts";
+import { readObject, readOptionalObject, type JsonObject } from "./files.ts";
+import { openLibrary, type Library } from "./library.ts";
+import { dataMarks, type DataMarks } from "./marks.ts";
+import { tokenBytes, type TokenBytes } from "./token-bytes.ts";
+import { readVocabulary, type Vocabulary } from "./vocabulary.ts";
+import { bpeModel, isPlainBpe, libraryModel, type WordModel } from "./word-model.ts";
+
+export interface Coder {
+  readonly vocabulary: Vocabulary;
+  /** tokenizer_config.json; empty where there is none. */
+  readonly config: JsonObject;
+  readonly encode: Encoder;
+  /** The text, ids without an entry and special tokens left out; those in `shown` stay. Never throws. */
+  readonly decode: (tokens: Iterable<number>, shown?: ReadonlySet<number>) => string;
+  readonly bytes: TokenBytes;
+  readonly marks: DataMarks;
+}
+
+const files = ["tokenizer.json", "tokenizer_config.json"] as const;
+/** Held weakly: a tokenizer that nothing uses any more is freed. */
+const coders = new Map<string, { readonly version: string; readonly coder: WeakRef<Coder> }>();
+
+/** The coder of a model directory. Missing or damaged files: `bad_model`. */
+export function loadCoder(directory: string): Coder {
+  const [place, version] = versionOf(directory);
+  const known = coders.get(place);
+  const shared = known?.version === version ? known.coder.deref() : undefined;
+  if (shared !== undefined) return shared;
+  const coder = readCoder(directory);
+  coders.set(place, { version, coder: new WeakRef(coder) });
+  return coder;
+}
+
+/** Where the directory really is, and what changes whenever one of its files is written. */
+function versionOf(directory: string): [place: string, version: string] {
+  const versions = files.map((name) => {
+    const stat = statSync(join(directory, name), { bigint: true, throwIfNoEntry: false });
+    return stat === undefined ? "absent" : [stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(" ");
+  });
+  return [versions[0] === "absent" ? directory : realpathSync(directory), versions.join(", ")];
+}
+
+function readCoder(directory: string): Coder {
+  const tokenizerJson = readObject(directory, files[0]);
+  const config = readOptionalObject(directory, files[1]);
+  const file = join(directory, files[0]);
+  try {
+    const vocabulary = readVocabulary(tokenizerJson);
+    const { library, model } = openModel(tokenizerJson, config, vocabulary, file);
+    return {
+      vocabulary,
+      config,
+      encode: encoderOf(vocabulary, library, model),
+      decode: decoderOf(vocabulary, library, config),
+      bytes: tokenBytes(tokenizerJson, vocabulary),
+      marks: dataMarks(vocabulary.control.map(({ content }) => content)),
+    };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new TroupeError("bad_model", `${file} describes no usable tokenizer: ${why}`, { cause });
+  }
+}
+
+function openModel(
+  tokenizerJson: JsonObject,
+  config: JsonObject,
+  vocabulary: Vocabulary,
+  file: string,
+): { library: Library; model: WordModel } {
+  const model = tokenizerJson["model"];
+  if (!isPlainBpe(model)) {
+    const library = openLibrary(tokenizerJson, config);
+    return { library, model: libraryModel(library, vocabulary, file) };
+  }
+  // The library would build its own tables of entries and merges: it gets none, and is given the entries to decode with.
+  const library = openLibrary({ ...tokenizerJson, model: { type: "BPE", vocab: {}, merges: [] } }, config);
+  library.model.vocab = vocabulary.entries;
+  return { library, model: bpeModel(model, vocabulary) };
+}
+
+function decoderOf(
+  { entries }: Vocabulary,
+  library: Library,
+  config: JsonObject,
+): (tokens: Iterable<number>, shown?: ReadonlySet<number>) => string {
+  const special = new Set<string | undefined>(library.special_tokens);
+  const cleanUp = config["clean_up_tokenization_spaces"] === true;
+  return (tokens, shown) => {
+    const isKept = (id: number): boolean => shown?.has(id) === true || !special.has(entries[id]);
+    const kept = [...tokens].filter((id) => entries[id] !== undefined && isKept(id));
+    if (kept.length === 0) return "";
+    const options = { skip_special_tokens: shown === undefined, clean_up_tokenization_spaces: cleanUp };
+    return library.decode(kept, options);
+  };
+}

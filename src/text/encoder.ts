@@ -1,0 +1,60 @@
+/** From text to token ids, in the order of the `tokenizers` library: added tokens, normaliser, words, ids of words. */
+import type { Library } from "./library.ts";
+import { escapeExpression, removeMarks } from "./marks.ts";
+import type { AddedToken, Vocabulary } from "./vocabulary.ts";
+import type { WordModel } from "./word-model.ts";
+
+/** Token ids of a marked text (marks.ts): control tokens are recognised where no mark breaks them. */
+export type Encoder = (marked: string) => Int32Array;
+
+export function encoderOf(vocabulary: Vocabulary, library: Library, model: WordModel): Encoder {
+  const { normalizer, pre_tokenizer: split } = library;
+  const control = new Set(vocabulary.control);
+  // Markup is looked for as it is spelled: marks would not survive a normaliser, and templates spell it exactly.
+  const isLate = (token: AddedToken): boolean =>
+    token.isNormalized && !control.has(token) && normalizer !== null;
+  const early = splitter(
+    vocabulary.added.filter((token) => !isLate(token)),
+    (text) => text,
+  );
+  const late = splitter(vocabulary.added.filter(isLate), normalizer ?? ((text) => text));
+  const encodeSection = (section: string, index: number): readonly number[] => {
+    const normal = normalizer === null ? section : normalizer(section);
+    return late(normal).flatMap((piece) => {
+      if (typeof piece !== "string") return [piece.id];
+      return piece === "" ? [] : model(split === null ? [piece] : split(piece, { section_index: index }));
+    });
+  };
+  return (marked) => {
+    const ids: number[] = [];
+    for (const [index, piece] of early(marked).entries()) {
+      if (typeof piece !== "string") ids.push(piece.id);
+      else if (piece !== "") for (const id of encodeSection(removeMarks(piece), index)) ids.push(id);
+    }
+    return Int32Array.from(ids);
+  };
+}
+
+type Split = (text: string) => (string | AddedToken)[];
+
+/** Splits text at the longest token that begins first; tokens that strip take white space from the text beside them. */
+function splitter(tokens: readonly AddedToken[], spelling: (content: string) => string): Split {
+  const found = new Map(tokens.map((token) => [spelling(token.content), token]));
+  found.delete("");
+  if (found.size === 0) return (text) => [text];
+  const longestFirst = [...found.keys()].toSorted((a, b) => b.length - a.length);
+  const expression = new RegExp(`(${longestFirst.map(escapeExpression).join("|")})`);
+  return (text) => {
+    const pieces = text
+      .split(expression)
+      .map((piece, index) => (index % 2 === 1 && found.get(piece)) || piece);
+    const texts = pieces.filter((piece) => piece !== "");
+    return texts.map((piece, index) => (typeof piece === "string" ? stripped(piece, texts, index) : piece));
+  };
+}
+
+function stripped(text: string, pieces: readonly (string | AddedToken)[], index: number): string {
+  const [before, after] = [pieces[index - 1], pieces[index + 1]];
+  const start = typeof before === "object" && before.stripsRight ? text.trimStart() : text;
+  return typeof after === "object" && after.stripsLeft ? start.trimEnd() : start;
+}

@@ -1,0 +1,33 @@
+/** The parts of @huggingface/tokenizers used here. Its own declarations import without extensions, which Node's resolution rejects. */
+import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
+import type { JsonObject } from "./files.ts";
+
+export interface Library {
+  readonly normalizer: ((text: string) => string) | null;
+  readonly pre_tokenizer: ((text: string, options: { section_index: number }) => string[]) | null;
+  readonly model: {
+    (words: string[]): string[];
+    vocab: readonly (string | undefined)[];
+    readonly tokens_to_ids: ReadonlyMap<string, number>;
+    readonly unk_token_id: number | undefined;
+  };
+  /** Texts that decoding leaves out. */
+  readonly special_tokens: readonly string[];
+  decode(
+    ids: number[],
+    options: { skip_special_tokens: boolean; clean_up_tokenization_spaces: boolean },
+  ): string;
+}
+
+/** @throws Error if the library does not support the tokenizer */
+export function openLibrary(tokenizerJson: JsonObject, config: JsonObject): Library {
+  // transformers treats these keys as absent when they are null; the library asks only that they are there.
+  const defaults = {
+    decoder: null,
+    post_processor: null,
+    pre_tokenizer: null,
+    normalizer: null,
+    added_tokens: [],
+  };
+  return new HuggingFaceTokenizer({ ...defaults, ...tokenizerJson }, config);
+}

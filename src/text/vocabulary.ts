@@ -1,0 +1,89 @@
+/** The entries of a vocabulary, and which of them are markup. */
+import { isObject, type JsonObject } from "./files.ts";
+import { EntryTable } from "./tables.ts";
+
+/** An entry that is looked for in text before anything else. */
+export interface AddedToken {
+  readonly id: number;
+  readonly content: string;
+  /** Left out when tokens are decoded. */
+  readonly isSpecial: boolean;
+  /** Looked for after the text has been normalised. */
+  readonly isNormalized: boolean;
+  /** Takes the white space before it, or after it, with it. */
+  readonly stripsLeft: boolean;
+  readonly stripsRight: boolean;
+}
+
+export interface Vocabulary {
+  /** Largest id plus one. */
+  readonly size: number;
+  readonly entries: readonly (string | undefined)[];
+  /** Ids of the entries that text may become: all but control tokens. */
+  readonly ids: Pick<EntryTable, "find">;
+  readonly added: readonly AddedToken[];
+  /** Added tokens that are markup: only a template, or the model itself, writes them. */
+  readonly control: readonly AddedToken[];
+}
+
+/** The vocabulary in a tokenizer.json. @throws Error if ids are not whole numbers of at least 0 */
+export function readVocabulary(tokenizerJson: JsonObject): Vocabulary {
+  const added = addedTokens(tokenizerJson["added_tokens"]);
+  const control = added.filter(isControl);
+  const entries: (string | undefined)[] = [];
+  const enter = (entry: string, id: unknown): void => {
+    if (!Number.isSafeInteger(id) || (id as number) < 0) {
+      throw new Error(`the id of ${JSON.stringify(entry)} is ${JSON.stringify(id)}`);
+    }
+    entries[id as number] = entry;
+  };
+  forEachEntry(tokenizerJson["model"], enter);
+  for (const { content, id } of added) enter(content, id);
+  return { size: entries.length, entries, ids: tableOf(entries, control), added, control };
+}
+
+function tableOf(entries: readonly (string | undefined)[], control: readonly AddedToken[]): EntryTable {
+  const table = new EntryTable(entries);
+  const markup = new Set<string | undefined>(control.map(({ content }) => content));
+  for (const [id, entry] of entries.entries()) if (entry !== undefined && !markup.has(entry)) table.add(id);
+  return table;
+}
+
+/** The id of an entry, control tokens included. */
+export function idOfEntry({ ids, control }: Vocabulary, entry: unknown): number | undefined {
+  if (typeof entry !== "string") return undefined;
+  const id = ids.find(entry);
+  return id >= 0 ? id : control.find(({ content }) => content === entry)?.id;
+}
+
+/** A vocabulary is an object from entry to id, or (Unigram) a list of entries with their scores. */
+function forEachEntry(model: unknown, enter: (entry: string, id: unknown) => void): void {
+  const vocabulary = isObject(model) ? model["vocab"] : undefined;
+  if (Array.isArray(vocabulary)) {
+    for (const [id, row] of vocabulary.entries()) enter(String((row as unknown[])[0]), id);
+  } else if (isObject(vocabulary)) {
+    for (const entry of Object.keys(vocabulary)) enter(entry, vocabulary[entry]);
+  }
+}
+
+function addedTokens(value: unknown): AddedToken[] {
+  const rows = Array.isArray(value) ? value.filter(isObject) : [];
+  return rows
+    .map((row) => ({
+      id: row["id"] as number,
+      content: String(row["content"]),
+      isSpecial: row["special"] === true,
+      isNormalized: row["normalized"] === undefined ? row["special"] !== true : row["normalized"] === true,
+      stripsLeft: row["lstrip"] === true,
+      stripsRight: row["rstrip"] === true,
+    }))
+    .filter(({ content }) => content !== "");
+}
+
+/**
+ * Special tokens are, and whatever is spelled like markup: Qwen's `<think>` and `<tool_call>` are not special. Words and
+ * white space added to a vocabulary are text. So is a single character, which no markup is.
+ */
+function isControl({ content, isSpecial }: AddedToken): boolean {
+  return Array.from(content).length > 1 && (isSpecial || !/^[\p{L}\p{M}\p{N}\s▁_'-]+$/u.test(content));
+}

@@ -1,0 +1,53 @@
+/** From words, as the pre-tokenizer leaves them, to ids. */
+import { Bpe } from "./bpe.ts";
+import { isObject, type JsonObject } from "./files.ts";
+import type { Library } from "./library.ts";
+import { idOfEntry, type Vocabulary } from "./vocabulary.ts";
+import { TroupeError } from "../errors.ts";
+
+/** Never gives the id of a control token, the unknown token excepted. */
+export type WordModel = (words: string[]) => readonly number[];
+
+/** Whether the model of a tokenizer.json is one that bpe.ts covers; the library's needs three times the memory. */
+export function isPlainBpe(model: unknown): model is JsonObject {
+  if (!isObject(model) || model["type"] !== "BPE" || !isObject(model["vocab"])) return false;
+  const affixes = ["continuing_subword_prefix", "end_of_word_suffix"].map((name) => model[name]);
+  return (
+    Array.isArray(model["merges"]) &&
+    affixes.every((affix) => affix === undefined || affix === null || affix === "")
+  );
+}
+
+export function bpeModel(model: JsonObject, vocabulary: Vocabulary): WordModel {
+  const markup = new Set(vocabulary.control.map(({ content }) => content));
+  const bpe = new Bpe(
+    {
+      ids: vocabulary.ids,
+      merges: model["merges"] as (string | string[])[],
+      unknown: idOfEntry(vocabulary, model["unk_token"]),
+      fuseUnknown: model["fuse_unk"] === true,
+      byteFallback: model["byte_fallback"] === true,
+      ignoreMerges: model["ignore_merges"] === true,
+    },
+    (entry) => markup.has(entry),
+  );
+  return (words) =>
+    words.length === 1 ? bpe.encode(words[0] as string) : words.flatMap((word) => bpe.encode(word));
+}
+
+/**
+ * Word-level, WordPiece and Unigram models. They look whole words up, so one spelled like markup is an unknown word.
+ * A word without a token, where there is no unknown token, is a `bad_model` error that names `file`.
+ */
+export function libraryModel(library: Library, vocabulary: Vocabulary, file: string): WordModel {
+  const { model } = library;
+  const markup = new Set(vocabulary.control.map(({ id }) => id));
+  return (words) =>
+    model(words).map((token) => {
+      const id = model.tokens_to_ids.get(token);
+      const known = id === undefined || markup.has(id) ? model.unk_token_id : id;
+      if (known !== undefined) return known;
+      const problem = `has no token for ${JSON.stringify(token)} and no unknown token`;
+      throw new TroupeError("bad_model", `${file} ${problem}; add unk_token`);
+    });
+}
