@@ -2,21 +2,27 @@
  * What every environment must pass, for any test runner:
  *
  * ```ts
- * for (const { name, run } of conformanceChecks(definition)) it(name, () => expect(run).not.toThrow());
+ * for (const { name, run } of await conformanceChecks(definition)) it(name, run);
  * ```
  *
- * Each check throws an Error that says what is wrong. Not covered: whether the task is worth learning, and whether
+ * Each check rejects with an Error that says what is wrong. Not covered: whether the task is worth learning, and whether
  * rewards can be farmed by play that neither the solver nor random words find; an environment tests that itself.
  */
 import { rootKey } from "../random.ts";
-import { garbageHasReason, garbageStaysSmall, noMarkup } from "./conformance/garbage.ts";
+import { anythingIsAnAction, garbageHasReason, garbageStaysSmall } from "./conformance/garbage.ts";
 import type { Setting } from "./conformance/play.ts";
 import { rewardsEachSeat, sumOfParts, withinBounds } from "./conformance/rewards.ts";
 import { solverIsBest, solverSolves, solverWords } from "./conformance/solver.ts";
 import { drawn, neverChanged, sameEpisode, staysOver, surviveJson } from "./conformance/states.ts";
 import { sumsPayForSolving } from "./conformance/sums.ts";
-import { demonstrated, describedSeats, disjointSplits, observationWords } from "./conformance/tasks.ts";
-import type { EnvironmentDefinition } from "./environment.ts";
+import {
+  demonstrated,
+  describedSeats,
+  disjointSplits,
+  observationWords,
+  properWords,
+} from "./conformance/tasks.ts";
+import type { EnvironmentDefinition, Oracle, Services } from "./environment.ts";
 
 export interface ConformanceOptions {
   /** The environment's own options, as a recipe gives them. Default: {}. */
@@ -30,20 +36,22 @@ export interface ConformanceOptions {
   readonly seed?: number;
   /** What one action may keep the environment busy; a limit far above what it needs, not a measurement. */
   readonly milliseconds?: number;
+  /** What the environment finds in its context. */
+  readonly services?: Services;
 }
 
 export interface ConformanceCheck {
   readonly name: string;
-  /** @throws Error that says what is wrong. */
-  readonly run: () => void;
+  /** Rejects with an Error that says what is wrong. */
+  readonly run: () => Promise<void>;
 }
 
-/** The checks for a definition; those of a solver, of sums and of demonstrations only where the environment has them. */
-export function conformanceChecks<Options>(
+/** The checks for a definition; those of a solver, of words, of sums and of demonstrations only where the environment has them. */
+export async function conformanceChecks<Options>(
   definition: EnvironmentDefinition<Options>,
   given: ConformanceOptions = {},
-): ConformanceCheck[] {
-  const environment = definition.create(definition.options.parse(given.options ?? {}));
+): Promise<ConformanceCheck[]> {
+  const environment = await definition.create(definition.options.parse(given.options ?? {}));
   const setting: Setting = {
     environment,
     seats: given.seats ?? Object.keys(environment.seats),
@@ -51,17 +59,29 @@ export function conformanceChecks<Options>(
     tasks: given.tasks ?? 200,
     key: rootKey(given.seed ?? 1),
     milliseconds: given.milliseconds ?? 10_000,
+    services: given.services ?? {},
   };
-  const checks = {
-    ...always,
-    ...(environment.solve === undefined ? {} : withSolver),
-    ...(environment.solve === undefined || !environment.summable?.length ? {} : withSums),
-    ...(environment.demonstrations === undefined ? {} : withDemonstrations),
-  };
-  return Object.entries(checks).map(([name, check]) => ({ name, run: () => check(setting) }));
+  return Object.entries(checksFor(environment.oracle)).map(([name, check]) => ({
+    name,
+    run: () => check(setting),
+  }));
 }
 
-type Check = (setting: Setting) => void;
+type Check = (setting: Setting) => Promise<void>;
+
+function checksFor(oracle: Oracle | undefined): Record<string, Check> {
+  const { solve, words, summable, demonstrations } = oracle ?? {};
+  return {
+    ...always,
+    ...(words === undefined ? {} : withWords),
+    ...(solve === undefined ? {} : withSolver),
+    ...(solve === undefined || words === undefined
+      ? {}
+      : { "no action earns more than the solver's": solverIsBest }),
+    ...(solve === undefined || !summable?.length ? {} : withSums),
+    ...(demonstrations === undefined ? {} : withDemonstrations),
+  };
+}
 
 const always: Record<string, Check> = {
   "the same seed gives the same episode": sameEpisode,
@@ -72,17 +92,20 @@ const always: Record<string, Check> = {
   "rewards and scores are within their bounds": withinBounds,
   "the local reward is the sum of its parts": sumOfParts,
   "the seats that acted are rewarded, and no others": rewardsEachSeat,
-  "garbage is an action with a reason": garbageHasReason,
+  "anything is an action": anythingIsAnAction,
   "a million characters stay small": garbageStaysSmall,
-  "observations show no control markup of an action": noMarkup,
-  "train and held-out tasks are disjoint": disjointSplits,
-  "observations consist of the environment's words": observationWords,
+  "no two splits share a task": disjointSplits,
   "seats are described": describedSeats,
 };
 
+const withWords: Record<string, Check> = {
+  "observations consist of the environment's words": observationWords,
+  "words are words": properWords,
+};
+
 const withSolver: Record<string, Check> = {
+  "garbage is an action with a reason": garbageHasReason,
   "the solver ends every episode with success in time": solverSolves,
-  "no action earns more than the solver's": solverIsBest,
   "the solver keeps to the environment's words and lengths": solverWords,
 };
 

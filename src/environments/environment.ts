@@ -3,15 +3,34 @@
  *
  * A state is a value: `step` returns a new one and never changes its argument, and `JSON.parse(JSON.stringify(state))`
  * is the same state. Sampling K actions from one state, replaying, re-scoring and resuming are then all trivial.
- * No function here may throw at what a model wrote: a bad action is an action with a bad reward and a reason.
+ * No function here may throw at what a model wrote: a bad action is an action with a bad reward and a reason. A service
+ * that fails (a sandbox, a model behind a network) is a `ServiceError`: the call is tried again, then the episode dropped.
  */
 import type { Key } from "../random.ts";
+import type { Reply } from "../text/replies.ts";
+import type { Message } from "../text/tokenizer.ts";
+import type { TaskSource } from "./tasks.ts";
+
+export type { Reply, ToolCall } from "../text/replies.ts";
+export type { EndlessTasks, FiniteTasks, TaskSource } from "./tasks.ts";
 
 /** JSON, as a type: what a task or a state may consist of. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** What a seat wrote, as text. Token ids live in the episode (src/rollout), not here. */
-export type ActionText = string;
+export type Awaitable<T> = T | Promise<T>;
+
+/** What a call of `start` or `step` may use besides its arguments. */
+export interface Context {
+  /** Random key of this very call, derived from run, step, task, state and sample: a retry gets the same one. */
+  readonly key: Key;
+  /** Aborted where the episode is cancelled: end what was started. */
+  readonly signal: AbortSignal;
+  readonly services: Services;
+}
+
+/** What the run lends to environments. Extended by declaration merging; there is none that every run has. */
+// eslint-disable-next-line typescript/no-empty-interface
+export interface Services {}
 
 /** The reward of one action. An algorithm combines the two as α·team + local. */
 export interface ActionReward {
@@ -27,8 +46,8 @@ export interface ActionReward {
 
 export interface StepResult<State> {
   readonly state: State;
-  /** One reward for each seat that acted. */
-  readonly rewards: Readonly<Record<string, ActionReward>>;
+  /** One reward for each seat that acted; null: it is judged later, or never. */
+  readonly rewards: Readonly<Record<string, ActionReward | null>>;
   /** The episode is over, whatever the turn limit says. */
   readonly done: boolean;
 }
@@ -40,13 +59,6 @@ export interface Outcome {
   readonly score: number;
 }
 
-/** A solved example: what a solver would write in a seat. Supervised warm starts are made of these. */
-export interface Demonstration {
-  readonly seat: string;
-  readonly observation: string;
-  readonly action: ActionText;
-}
-
 export interface Environment<Task extends Json = Json, State extends Json = Json> {
   readonly name: string;
   /**
@@ -54,34 +66,56 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
    * empty (the single-agent form leaves the helpers' seats empty).
    */
   readonly seats: Readonly<Record<string, SeatDescription>>;
+  /** By split: `train` and `heldOut` at least. No two splits share a task (not only never a seed). */
+  readonly tasks: Readonly<Record<Split, TaskSource<Task>>>;
+  start(task: Task, context: Context): Awaitable<State>;
+  /**
+   * The seats that act now, at once; none: the turn is over. A seat may act any number of times in a turn. Absent: the
+   * team's phases decide.
+   */
+  next?(state: State): readonly string[];
+  /** What a seat sees in a state: the user's message of its prompt, or several messages. Data, never markup. */
+  observe(state: State, seat: string): string | readonly Message[];
+  /** The seats of one phase act at once, from the same state. `replies` has an entry for each of them. */
+  step(
+    state: State,
+    replies: Readonly<Record<string, Reply>>,
+    context: Context,
+  ): Awaitable<StepResult<State>>;
+  /** Called when a turn is over and before the next one begins. */
+  endTurn?(state: State): State;
+  outcome(state: State): Outcome;
+  /** The state drawn for a person, a few lines of text. */
+  render(state: State): string;
+  /** What games know of their own solution. */
+  readonly oracle?: Oracle<State>;
+}
+
+/** Optional: what a solver and a closed vocabulary make possible. Every part may be absent. */
+export interface Oracle<State extends Json = Json> {
   /**
    * Every word of the observations and of a solver's actions (what white space separates), for the word-level
    * tokenizer of `troupe init`. Seats' prompts are written for pretrained models and are not included.
    */
-  readonly words: readonly string[];
+  readonly words?: readonly string[];
   /**
    * The seats whose rewards may be added up over the turns of an episode: without success such a seat earns less in all than
    * where the solver plays, however it plays, and nothing for going the same round again. To solve in several turns may
    * pay more than to solve at once. Absent: of no seat; then rewards are for comparing the actions of one state, and
-   * training by their sum is warned of.
+   * training by their sum gives a warning.
    */
   readonly summable?: readonly string[];
-  /** Draws a task. Train and held-out tasks come from disjoint key spaces; see `split`. */
-  task(split: Split, key: Key): Task;
-  start(task: Task): State;
-  /** The text a seat sees in a state: the user's message of its prompt. */
-  observe(state: State, seat: string): string;
-  /** The seats of one phase act at once, from the same state. `actions` has an entry for each of them. */
-  step(state: State, actions: Readonly<Record<string, ActionText>>): StepResult<State>;
-  /** Called when every phase of a turn is over and before the next turn begins. */
-  endTurn?(state: State): State;
-  outcome(state: State): Outcome;
-  /** Solver-made examples for the seats asked for, from training tasks. Absent: no warm start can be made. */
-  demonstrations?(key: Key, seats: readonly string[]): Demonstration[];
-  /** The state drawn for a person, a few lines of text. */
-  render(state: State): string;
   /** What a solver would write in the seat now; the best possible play. Used by tests, `play` hints and bounds. */
-  solve?(state: State, seat: string): ActionText;
+  solve?(state: State, seat: string): string;
+  /** Solver-made examples for the seats asked for, from training tasks: what a supervised warm start learns from. */
+  demonstrations?(key: Key, seats: readonly string[]): Demonstration[];
+}
+
+/** A solved example: what a solver would write in a seat. */
+export interface Demonstration {
+  readonly seat: string;
+  readonly observation: string;
+  readonly action: string;
 }
 
 export interface SeatDescription {
@@ -95,8 +129,8 @@ export interface SeatDescription {
   readonly alone?: string;
 }
 
-/** `train` and `heldOut` never share a task (not only never a seed). */
-export type Split = "train" | "heldOut";
+/** `train`, `validation` (for choices: learning rates, design), `heldOut` (for final numbers), and an environment's own. */
+export type Split = "train" | "heldOut" | (string & {});
 
 /** An environment's entry in the registry: its options, checked, make an environment. */
 export interface EnvironmentDefinition<Options> {
@@ -104,5 +138,6 @@ export interface EnvironmentDefinition<Options> {
   readonly summary: string;
   /** Parses and checks options (zod), with defaults. */
   readonly options: { parse(input: unknown): Options };
-  create(options: Options): Environment;
+  /** Reading a data set may take a while. */
+  create(options: Options): Awaitable<Environment>;
 }

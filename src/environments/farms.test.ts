@@ -7,13 +7,14 @@ import { childKey, rootKey } from "../random.ts";
 import type { Setting } from "./conformance/play.ts";
 import { unsolvedPlays } from "./conformance/sums.ts";
 import { total } from "./conformance/total.ts";
-import type { Environment, Json } from "./environment.ts";
-import { createEnvironment, environments } from "./registry.ts";
+import type { Json } from "./environment.ts";
+import { gameEnvironment, type Game } from "./game.ts";
+import { createGame, games } from "./registry.ts";
 
 function settingOf(name: string): Setting {
-  const environment = createEnvironment(name, {});
+  const environment = gameEnvironment(createGame(name, {}));
   const seats = Object.keys(environment.seats);
-  return { environment, seats, turns: 4, tasks: 200, key: rootKey(1), milliseconds: 10_000 };
+  return { environment, seats, turns: 4, tasks: 200, key: rootKey(1), milliseconds: 10_000, services: {} };
 }
 
 /**
@@ -28,23 +29,23 @@ const bounds: Readonly<Record<string, Readonly<Record<string, readonly [number, 
   blocksworld: { proposer: [12, Infinity], planner: [4, Infinity] },
 };
 
-const seats = environments.flatMap(({ name }) =>
+const seats = games.flatMap(({ name }) =>
   Object.keys(settingOf(name).environment.seats).map((seat) => ({ name, seat })),
 );
 
 it.each(seats)(
   "$name pays $seat for not solving more than the solver, unless it may be added up",
-  ({ name, seat }) => {
+  async ({ name, seat }) => {
     const setting = settingOf(name);
-    const most = Math.max(...unsolvedPlays(setting, seat).map(({ earned }) => earned));
+    const most = Math.max(...(await unsolvedPlays(setting, seat)).map(({ earned }) => earned));
     const [low = NaN, high = NaN] = bounds[name]?.[seat] ?? [];
     expect(most).toBeGreaterThan(low);
     expect(most).toBeLessThan(high);
-    expect(most < 2).toBe(setting.environment.summable?.includes(seat));
+    expect(most < 2).toBe(setting.environment.oracle?.summable?.includes(seat));
   },
 );
 
-it.each(environments)("$name pays more for solving step by step than for solving at once", ({ name }) => {
+it.each(games)("$name pays more for solving step by step than for solving at once", ({ name }) => {
   const { earned } = solvedByStep(name);
   expect(earned).toBeGreaterThan(2);
 });
@@ -59,9 +60,9 @@ it.each(["sudoku", "eight-queens"])(
 
 /** One move or placement of the solver in each turn. */
 function solvedByStep(name: string): { readonly earned: number; readonly steps: number } {
-  const environment = createEnvironment(name, {});
+  const environment = createGame(name, {});
   let state = environment.start(taskOfSteps(environment, 3));
-  const steps = stepsOf(environment.solve?.(state, "planner") ?? "");
+  const steps = stepsOf(environment.solve(state, "planner"));
   let earned = 0;
   for (const planner of steps) {
     const result = environment.step(state, { planner });
@@ -78,11 +79,10 @@ function stepsOf(plan: string): string[] {
 }
 
 /** The first training task whose solution has at least so many steps. */
-function taskOfSteps(environment: Environment, least: number): Json {
+function taskOfSteps(environment: Game, least: number): Json {
   const tasks = Array.from({ length: 50 }, (_, index) =>
     environment.task("train", childKey(rootKey(1), index)),
   );
-  const length = (task: Json) =>
-    stepsOf(environment.solve?.(environment.start(task), "planner") ?? "").length;
+  const length = (task: Json) => stepsOf(environment.solve(environment.start(task), "planner")).length;
   return tasks.find((task) => length(task) >= least) ?? null;
 }

@@ -1,5 +1,6 @@
 /** The conformance kit on other numbers of blocks and teams than the defaults. */
-import { describe, expect, it } from "vitest";
+import { describe, it } from "vitest";
+import { gameDefinition } from "../game.ts";
 import { conformanceChecks, type ConformanceOptions } from "../conformance.ts";
 import { blocksworld } from "./definition.ts";
 
@@ -7,6 +8,6 @@ describe.each<ConformanceOptions>([
   { options: { blocks: 3, demonstrations: { startsPerGoal: 4, breakOff: 0.5 } } },
   { options: { blocks: 6, longestOf: 2 }, tasks: 60 },
   { options: { blocks: 4 }, seats: ["planner"], turns: 1 },
-])("blocksworld with %j", (options) => {
-  it.each(conformanceChecks(blocksworld, options))("$name", ({ run }) => expect(run).not.toThrow());
+])("blocksworld with %j", async (options) => {
+  it.each(await conformanceChecks(gameDefinition(blocksworld), options))("$name", ({ run }) => run());
 });

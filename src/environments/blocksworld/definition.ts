@@ -1,5 +1,6 @@
 /** Blocksworld: a team stacks blocks as a goal says (named in the repository of AT-GRPO, arXiv 2510.11062). */
-import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
+import type { SeatDescription } from "../environment.ts";
+import type { Game, GameDefinition } from "../game.ts";
 import { type Seat, seatOf } from "../planning/seats.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { type BlocksTask, drawTask, longestPlan } from "./generate.ts";
@@ -9,14 +10,14 @@ import { renderState } from "./render.ts";
 import { type BlocksState, endTurn, outcomeOf, startState, stepState } from "./rules.ts";
 import { canonicalPlan } from "./solver.ts";
 
-export const blocksworld: EnvironmentDefinition<BlocksworldOptions> = {
+export const blocksworld: GameDefinition<BlocksworldOptions> = {
   name: "blocksworld",
   summary: "A proposer names the blocks to move, a planner moves them until they stand as in the goal.",
   options: blocksOptions,
   create: createBlocksworld,
 };
 
-export function createBlocksworld(options: BlocksworldOptions): Environment<BlocksTask, BlocksState> {
+export function createBlocksworld(options: BlocksworldOptions): Game<BlocksTask, BlocksState> {
   return {
     name: blocksworld.name,
     seats: seatDescriptions(options),

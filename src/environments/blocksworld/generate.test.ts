@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { childKey, generatorOf, keyAt, rootKey, shuffled } from "../../random.ts";
-import type { Split } from "../environment.ts";
+import type { GameSplit } from "../tasks.ts";
 import { type BlocksTask, drawStarts, drawTask, longestPlan, splitOf } from "./generate.ts";
 import { movesBetween, spaceOf } from "./space.ts";
 import { anyTask } from "./test-blocks.ts";
@@ -10,7 +10,7 @@ import { table, type Towers } from "./tower.ts";
 const many = Array.from({ length: 2000 }, (_, index) =>
   drawTask({ blocks: 5 }, "train", childKey(rootKey(5), index)),
 );
-const anySplit = fc.constantFrom<Split>("train", "heldOut");
+const anySplit = fc.constantFrom<GameSplit>("train", "heldOut");
 
 function renamed({ goal, on }: BlocksTask, names: readonly number[]): BlocksTask {
   const rename = (towers: Towers): number[] => {
@@ -93,7 +93,7 @@ it("starts for a goal are training tasks with that goal", () => {
   expect(starts.every((task) => task.goal === goal && splitOf(task) === "train")).toBe(true);
 });
 
-function meanMoves(split: Split, longestOf: number): number {
+function meanMoves(split: GameSplit, longestOf: number): number {
   const lengths = Array.from({ length: 500 }, (_, index) => {
     const { on, goal } = drawTask({ blocks: 5, longestOf }, split, keyAt(rootKey(8), index));
     return movesBetween(on, goal);

@@ -2,7 +2,7 @@
 import { TroupeError } from "../../errors.ts";
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawInt, generatorOf, mix32 } from "../../random.ts";
-import type { Split } from "../environment.ts";
+import type { GameSplit } from "../tasks.ts";
 import { splitOfHash } from "../held-out.ts";
 import { movesBetween, spaceOf } from "./space.ts";
 import { table, type Towers } from "./tower.ts";
@@ -25,7 +25,7 @@ export function longestPlan(blocks: number): number {
   return 2 * blocks;
 }
 
-export function drawTask({ blocks, longestOf }: BlocksOptions, split: Split, key: Key): BlocksTask {
+export function drawTask({ blocks, longestOf }: BlocksOptions, split: GameSplit, key: Key): BlocksTask {
   const generator = generatorOf(childKey(key, split));
   const candidates = split === "train" ? (longestOf ?? 1) : 1;
   const tasks = Array.from({ length: candidates }, () =>
@@ -35,14 +35,19 @@ export function drawTask({ blocks, longestOf }: BlocksOptions, split: Split, key
 }
 
 /** More starts for a goal. */
-export function drawStarts(goal: Towers, split: Split, generator: Generator, count: number): BlocksTask[] {
+export function drawStarts(
+  goal: Towers,
+  split: GameSplit,
+  generator: Generator,
+  count: number,
+): BlocksTask[] {
   return Array.from({ length: count }, () =>
     drawOf(split, () => ({ goal, on: drawTowers(goal.length, generator) })),
   );
 }
 
 /** Repeats the draw until it is a task of the split; every goal has starts in both. */
-function drawOf(split: Split, draw: () => BlocksTask): BlocksTask {
+function drawOf(split: GameSplit, draw: () => BlocksTask): BlocksTask {
   for (let tried = 0; tried < mostDraws; tried++) {
     const task = draw();
     if (movesOf(task) > 0 && splitOf(task) === split) return task;
@@ -66,7 +71,7 @@ function drawTowers(blocks: number, generator: Generator): Towers {
  * Colour refinement (Weisfeiler and Leman 1968): a block is described by what is beneath and above it in start and goal,
  * again and again. Equal up to names means equal here; the reverse does not matter.
  */
-export function splitOf({ goal, on }: BlocksTask): Split {
+export function splitOf({ goal, on }: BlocksTask): GameSplit {
   const sides = [on, goal, aboveOf(on), aboveOf(goal)];
   let colours = on.map(() => 1);
   for (let round = 0; round < on.length; round++) {

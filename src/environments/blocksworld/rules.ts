@@ -1,5 +1,6 @@
 /** The rules of Blocksworld: what an action does to a state. */
-import type { ActionReward, Outcome, StepResult } from "../environment.ts";
+import type { ActionReward, Outcome } from "../environment.ts";
+import type { GameStep } from "../game.ts";
 import type { BlocksTask } from "./generate.ts";
 import { longestPlan } from "./generate.ts";
 import { readPlan } from "./lists.ts";
@@ -33,7 +34,7 @@ export function startState({ goal, on }: BlocksTask): BlocksState {
 export function stepState(
   state: BlocksState,
   actions: Readonly<Record<string, string>>,
-): StepResult<BlocksState> {
+): GameStep<BlocksState> {
   const over = sameTowers(state.on, state.goal);
   const rewards: Record<string, ActionReward> = {};
   let next = state;

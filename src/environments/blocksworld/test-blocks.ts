@@ -1,7 +1,7 @@
 /** Tasks for tests, written as they are shown or at random. */
 import * as fc from "fast-check";
 import { keyAt, rootKey } from "../../random.ts";
-import type { Environment } from "../environment.ts";
+import type { Game } from "../game.ts";
 import { createBlocksworld } from "./definition.ts";
 import { type BlocksTask, drawTask } from "./generate.ts";
 import { blocksOptions } from "./options.ts";
@@ -22,7 +22,7 @@ export function taskOf(now: string, goal: string): BlocksTask {
   return { goal: towersOf(goal), on: towersOf(now) };
 }
 
-export function blocksEnvironment(options: object = {}): Environment<BlocksTask, BlocksState> {
+export function blocksEnvironment(options: object = {}): Game<BlocksTask, BlocksState> {
   return createBlocksworld(blocksOptions.parse(options));
 }
 

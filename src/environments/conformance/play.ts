@@ -1,7 +1,19 @@
 /** Plays episodes for the checks. */
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawInt, generatorOf, keyAt } from "../../random.ts";
-import type { ActionText, Environment, Json, Outcome, Split, StepResult } from "../environment.ts";
+import type { Message } from "../../text/tokenizer.ts";
+import type {
+  Awaitable,
+  Context,
+  Environment,
+  Json,
+  Outcome,
+  Services,
+  Split,
+  StepResult,
+} from "../environment.ts";
+import { advance, plainReply, seatsToAct, startEpisode, type Schedule } from "../progression.ts";
+import { sourceOf } from "../tasks.ts";
 
 /** What the checks run on. */
 export interface Setting {
@@ -11,13 +23,14 @@ export interface Setting {
   readonly tasks: number;
   readonly key: Key;
   readonly milliseconds: number;
+  readonly services: Services;
 }
 
 /** One phase of an episode as it was played. */
 export interface Move {
   readonly before: Json;
-  readonly observations: Readonly<Record<string, string>>;
-  readonly actions: Readonly<Record<string, ActionText>>;
+  readonly observations: Readonly<Record<string, string | readonly Message[]>>;
+  readonly actions: Readonly<Record<string, string>>;
   readonly result: StepResult<Json>;
 }
 
@@ -31,7 +44,7 @@ export interface Played {
 
 export interface PlayOptions {
   /** What a seat writes. */
-  readonly act: (state: Json, seat: string) => ActionText;
+  readonly act: (state: Json, seat: string) => string;
   /** All seats act at once instead of one after another. */
   readonly together?: boolean;
   /** Applied to the task and to every state before the environment sees it again. */
@@ -39,44 +52,79 @@ export interface PlayOptions {
 }
 
 /** Plays until the environment says that the episode is over, or the turns are. */
-export function play({ environment, seats, turns }: Setting, task: Json, options: PlayOptions): Played {
+export async function play(setting: Setting, task: Json, options: PlayOptions): Promise<Played> {
+  const { environment, seats, turns } = setting;
   const pass = options.pass ?? ((value: Json): Json => value);
   const phases = options.together === true ? [seats] : seats.map((seat) => [seat]);
+  const schedule: Schedule = { phases, turns };
   const moves: Move[] = [];
-  let state = pass(environment.start(pass(task)));
-  let done = false;
-  for (let turn = 0; turn < turns && !done; turn++) {
-    for (const phase of phases) {
-      const current = state;
-      const observations = each(phase, (seat) => environment.observe(current, seat));
-      const actions = each(phase, (seat) => options.act(current, seat));
-      const result = environment.step(current, actions);
-      moves.push({ before: current, observations, actions, result });
-      state = pass(result.state);
-      done = result.done;
-      if (done) break;
-    }
-    if (!done) state = pass(environment.endTurn?.(state) ?? state);
+  let position = await startEpisode(environment, pass(task), contextFor(setting, "start"));
+  position = { ...position, state: pass(position.state) };
+  let isOver = false;
+  while (!position.done) {
+    const before = position.state;
+    const acting = seatsToAct(environment, schedule, position);
+    const observations = each(acting, (seat) => environment.observe(before, seat));
+    const actions = each(acting, (seat) => options.act(before, seat));
+    const replies = each(acting, (seat) => plainReply(actions[seat] ?? ""));
+    const after = await advance(environment, schedule, position, replies, contextFor(setting, "step"));
+    moves.push({ before, observations, actions, result: after.result });
+    isOver = after.result.done;
+    position = { ...after.position, state: pass(after.position.state) };
   }
-  return { task, moves, last: state, done, outcome: environment.outcome(state) };
+  return { task, moves, last: position.state, done: isOver, outcome: environment.outcome(position.state) };
 }
 
-function each(seats: readonly string[], value: (seat: string) => string): Record<string, string> {
+/** What happens when the seats write these texts. */
+export function stepText(
+  setting: Setting,
+  state: Json,
+  actions: Readonly<Record<string, string>>,
+): Awaitable<StepResult<Json>> {
+  return setting.environment.step(
+    state,
+    each(Object.keys(actions), (seat) => plainReply(actions[seat] ?? "")),
+    contextFor(setting, "step"),
+  );
+}
+
+export function startOf(setting: Setting, task: Json): Awaitable<Json> {
+  return setting.environment.start(task, contextFor(setting, "start"));
+}
+
+/** The same for the same call: an environment may draw from its key. */
+function contextFor({ key, services }: Setting, call: string): Context {
+  return { key: keyAt(key, "context", call), signal: never, services };
+}
+
+const never = new AbortController().signal;
+
+function each<Value>(seats: readonly string[], value: (seat: string) => Value): Record<string, Value> {
   return Object.fromEntries(seats.map((seat) => [seat, value(seat)]));
 }
 
-export function taskOf(setting: Setting, index: number, split: Split = "train"): Json {
-  return setting.environment.task(split, keyAt(setting.key, "tasks", index));
+/** The task of a number; a finite split has its first `size`, again and again. */
+export async function taskOf(setting: Setting, index: number, split: Split = "train"): Promise<Json> {
+  const source = sourceOf(setting.environment, split);
+  if (source.size === null) return source.draw(keyAt(setting.key, "tasks", index));
+  return source.at(index % source.size);
 }
 
 /** Random words of the environment, mixed with what the solver would write, so that episodes get somewhere. */
 export function randomPlay(setting: Setting, index: number): PlayOptions["act"] {
   const generator = generatorOf(keyAt(setting.key, "actions", index));
-  const { environment } = setting;
+  const { oracle } = setting.environment;
   return (state, seat) => {
-    const solved = drawInt(generator, 2) === 0 ? environment.solve?.(state, seat) : undefined;
-    return solved ?? randomWords(generator, environment.words);
+    const solved = drawInt(generator, 2) === 0 ? oracle?.solve?.(state, seat) : undefined;
+    return solved ?? randomWords(generator, wordsFor(setting));
   };
+}
+
+const plainWords = "yes no 0 1 2 3 42 the answer is def return print ( ) { } [ ] , : ;".split(" ");
+
+/** The environment's own, or some that any environment may meet. */
+export function wordsFor({ environment }: Setting): readonly string[] {
+  return environment.oracle?.words ?? plainWords;
 }
 
 export function randomWords(generator: Generator, words: readonly string[]): string {
@@ -85,15 +133,15 @@ export function randomWords(generator: Generator, words: readonly string[]): str
 }
 
 export function solverPlay({ environment }: Setting): PlayOptions["act"] {
-  return (state, seat) => environment.solve?.(state, seat) ?? "";
+  return (state, seat) => environment.oracle?.solve?.(state, seat) ?? "";
 }
 
 /** Episodes of random and solved actions, sequential and simultaneous, on train and held-out tasks. */
-export function* someEpisodes(setting: Setting, count = 24): Iterable<Played> {
+export async function* someEpisodes(setting: Setting, count = 24): AsyncIterable<Played> {
   for (let index = 0; index < count; index++) {
     const act = index % 3 === 0 ? solverPlay(setting) : randomPlay(setting, index);
-    const task = taskOf(setting, index, index % 2 === 0 ? "train" : "heldOut");
-    yield play(setting, task, { act, together: index % 4 >= 2 });
+    const task = await taskOf(setting, index, index % 2 === 0 ? "train" : "heldOut");
+    yield await play(setting, task, { act, together: index % 4 >= 2 });
   }
 }
 

@@ -5,10 +5,11 @@ import { demand, type Setting, show, someEpisodes } from "./play.ts";
 /** Sums of a few parts in double precision. */
 const tolerance = 1e-9;
 
-export function withinBounds(setting: Setting): void {
-  for (const { moves } of someEpisodes(setting)) {
+export async function withinBounds(setting: Setting): Promise<void> {
+  for await (const { moves } of someEpisodes(setting)) {
     for (const { actions, result } of moves) {
       for (const [seat, reward] of Object.entries(result.rewards)) {
+        if (reward === null) continue;
         for (const kind of ["team", "local"] as const) {
           demand(
             isShare(reward[kind]),
@@ -26,8 +27,8 @@ export function withinBounds(setting: Setting): void {
   }
 }
 
-export function sumOfParts(setting: Setting): void {
-  forEachReward(setting, (seat, { local, parts }) => {
+export async function sumOfParts(setting: Setting): Promise<void> {
+  await forEachReward(setting, (seat, { local, parts }) => {
     const sum = Object.values(parts).reduce((total, part) => total + part, 0);
     demand(
       Math.abs(sum - local) <= tolerance,
@@ -36,8 +37,8 @@ export function sumOfParts(setting: Setting): void {
   });
 }
 
-export function rewardsEachSeat(setting: Setting): void {
-  for (const { moves } of someEpisodes(setting)) {
+export async function rewardsEachSeat(setting: Setting): Promise<void> {
+  for await (const { moves } of someEpisodes(setting)) {
     for (const { actions, result } of moves) {
       const acted = Object.keys(actions).toSorted();
       const rewarded = Object.keys(result.rewards).toSorted();
@@ -49,10 +50,16 @@ export function rewardsEachSeat(setting: Setting): void {
   }
 }
 
-function forEachReward(setting: Setting, check: (seat: string, reward: ActionReward) => void): void {
-  for (const { moves } of someEpisodes(setting)) {
+async function forEachReward(
+  setting: Setting,
+  check: (seat: string, reward: ActionReward) => void,
+): Promise<void> {
+  for await (const { moves } of someEpisodes(setting)) {
     for (const { result } of moves) {
-      for (const [seat, reward] of Object.entries(result.rewards)) check(seat, reward);
+      for (const [seat, reward] of Object.entries(result.rewards)) {
+        // A reward that comes later is no reward yet.
+        if (reward !== null) check(seat, reward);
+      }
     }
   }
 }

@@ -10,32 +10,34 @@ import {
   type Setting,
   show,
   solverPlay,
+  stepText,
   taskOf,
+  wordsFor,
 } from "./play.ts";
 import { total } from "./total.ts";
 import { demandWords, wordsOf } from "./tasks.ts";
 
 const tolerance = 1e-9;
 
-export function solverSolves(setting: Setting): void {
-  for (const { task, done, outcome } of solved(setting)) {
+export async function solverSolves(setting: Setting): Promise<void> {
+  for (const { task, done, outcome } of await solved(setting)) {
     demand(done, () => `the solver's episode is not over after ${setting.turns} turns on ${show(task)}`);
     demand(outcome.success, () => `the solver fails, with score ${outcome.score}, on ${show(task)}`);
   }
 }
 
 /** Compared are random words and the usual ways to be paid twice: more of the same, less of it, twice, backwards. */
-export function solverIsBest(setting: Setting): void {
-  const { environment, seats } = setting;
+export async function solverIsBest(setting: Setting): Promise<void> {
+  const { seats } = setting;
   const generator = generatorOf(checkKey(setting, "rivals"));
-  for (const { moves } of solved(setting)) {
+  for (const { moves } of await solved(setting)) {
     for (const { before, actions } of moves) {
       for (const seat of seats.filter((name) => name in actions)) {
         const best = actions[seat] ?? "";
-        const random = Array.from({ length: 10 }, () => randomWords(generator, environment.words));
-        const earned = earnedBy(setting, before, seat, best);
+        const random = Array.from({ length: 10 }, () => randomWords(generator, wordsFor(setting)));
+        const earned = await earnedBy(setting, before, seat, best);
         for (const rival of [...random, ...variants(best)]) {
-          const other = earnedBy(setting, before, seat, rival);
+          const other = await earnedBy(setting, before, seat, rival);
           demand(
             other <= earned + tolerance,
             () => `${seat} earns ${other} with ${show(rival)}, the solver ${earned} with ${show(best)}`,
@@ -46,8 +48,8 @@ export function solverIsBest(setting: Setting): void {
   }
 }
 
-export function solverWords(setting: Setting): void {
-  for (const { moves } of solved(setting)) {
+export async function solverWords(setting: Setting): Promise<void> {
+  for (const { moves } of await solved(setting)) {
     for (const { actions } of moves) {
       for (const [seat, action] of Object.entries(actions)) {
         demandWords(setting, action, `the solver writes for ${seat}`);
@@ -62,11 +64,14 @@ export function solverWords(setting: Setting): void {
   }
 }
 
-function solved(setting: Setting): Played[] {
+async function solved(setting: Setting): Promise<Played[]> {
   const act = solverPlay(setting);
-  return Array.from({ length: Math.min(setting.tasks, 60) }, (_, index) =>
-    play(setting, taskOf(setting, index, index % 2 === 0 ? "train" : "heldOut"), { act }),
-  );
+  const played: Played[] = [];
+  for (let index = 0; index < Math.min(setting.tasks, 60); index++) {
+    const task = await taskOf(setting, index, index % 2 === 0 ? "train" : "heldOut");
+    played.push(await play(setting, task, { act }));
+  }
+  return played;
 }
 
 function variants(action: string): string[] {
@@ -81,6 +86,6 @@ function variants(action: string): string[] {
   ];
 }
 
-function earnedBy({ environment }: Setting, state: Json, seat: string, action: string): number {
-  return total(environment.step(state, { [seat]: action }).rewards[seat]);
+async function earnedBy(setting: Setting, state: Json, seat: string, action: string): Promise<number> {
+  return total((await stepText(setting, state, { [seat]: action })).rewards[seat]);
 }

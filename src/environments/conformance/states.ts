@@ -1,16 +1,27 @@
 /** Checks that a state is a value. */
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../environment.ts";
-import { demand, play, type Played, randomPlay, type Setting, show, someEpisodes, taskOf } from "./play.ts";
+import {
+  demand,
+  play,
+  type Played,
+  randomPlay,
+  type Setting,
+  show,
+  someEpisodes,
+  stepText,
+  taskOf,
+  wordsFor,
+} from "./play.ts";
 
 const episodes = 12;
 
-export function sameEpisode(setting: Setting): void {
+export async function sameEpisode(setting: Setting): Promise<void> {
   for (let index = 0; index < episodes; index++) {
-    const first = transcript(setting, index);
+    const first = await transcript(setting, index);
     // Another episode in between would change what an environment remembers beside its states.
-    transcript(setting, index + episodes);
-    const again = transcript(setting, index);
+    await transcript(setting, index + episodes);
+    const again = await transcript(setting, index);
     demand(
       isDeepStrictEqual(first.task, again.task),
       () => `the same key gave two tasks: ${show(first.task)} and ${show(again.task)}`,
@@ -29,19 +40,19 @@ export function sameEpisode(setting: Setting): void {
   }
 }
 
-function transcript(setting: Setting, index: number, pass?: (value: Json) => Json): Played {
-  const task = taskOf(setting, index);
+async function transcript(setting: Setting, index: number, pass?: (value: Json) => Json): Promise<Played> {
+  const task = await taskOf(setting, index);
   const options = { act: randomPlay(setting, index), together: index % 2 === 1 };
   return play(setting, task, pass === undefined ? options : { ...options, pass });
 }
 
 /** Frozen states make a change throw, and a change that is swallowed makes the episode go differently. */
-export function neverChanged(setting: Setting): void {
+export async function neverChanged(setting: Setting): Promise<void> {
   for (let index = 0; index < episodes; index++) {
-    const free = transcript(setting, index);
+    const free = await transcript(setting, index);
     let frozen: Played;
     try {
-      frozen = transcript(setting, index, deepFreeze);
+      frozen = await transcript(setting, index, deepFreeze);
     } catch (cause) {
       throw new Error(
         `the environment changes its task or its state instead of making a new one: ${String(cause)}`,
@@ -53,7 +64,7 @@ export function neverChanged(setting: Setting): void {
       () => `an episode with frozen states goes differently: something writes to them`,
     );
     const before = structuredClone(free.moves.map((move) => move.before));
-    transcript(setting, index);
+    await transcript(setting, index);
     demand(
       isDeepStrictEqual(
         before,
@@ -64,9 +75,9 @@ export function neverChanged(setting: Setting): void {
   }
 }
 
-export function surviveJson(setting: Setting): void {
+export async function surviveJson(setting: Setting): Promise<void> {
   for (let index = 0; index < episodes; index++) {
-    const kept = transcript(setting, index, (value) => {
+    const kept = await transcript(setting, index, (value) => {
       const revived = throughJson(value);
       demand(
         isDeepStrictEqual(revived, value),
@@ -74,7 +85,7 @@ export function surviveJson(setting: Setting): void {
       );
       return value;
     });
-    const revived = transcript(setting, index, throughJson);
+    const revived = await transcript(setting, index, throughJson);
     demand(
       isDeepStrictEqual(kept, revived),
       () => `an episode whose states went through JSON goes differently`,
@@ -82,13 +93,13 @@ export function surviveJson(setting: Setting): void {
   }
 }
 
-export function staysOver(setting: Setting): void {
-  for (const { last, done, outcome } of someEpisodes(setting)) {
+export async function staysOver(setting: Setting): Promise<void> {
+  for await (const { last, done, outcome } of someEpisodes(setting)) {
     demand(done || !outcome.success, () => `the episode is a success but not over: ${show(last)}`);
     if (!done) continue;
     for (const seat of setting.seats) {
-      for (const action of ["", ...setting.environment.words.slice(0, 20)]) {
-        const result = setting.environment.step(last, { [seat]: action });
+      for (const action of ["", ...wordsFor(setting).slice(0, 20)]) {
+        const result = await stepText(setting, last, { [seat]: action });
         const after = setting.environment.outcome(result.state);
         demand(result.done, () => `the episode was over and went on after ${seat} wrote ${show(action)}`);
         demand(
@@ -100,8 +111,8 @@ export function staysOver(setting: Setting): void {
   }
 }
 
-export function drawn(setting: Setting): void {
-  for (const { moves } of someEpisodes(setting, 6)) {
+export async function drawn(setting: Setting): Promise<void> {
+  for await (const { moves } of someEpisodes(setting, 6)) {
     for (const { result } of moves) {
       const picture = setting.environment.render(result.state);
       demand(picture.trim() !== "", () => `nothing is drawn for the state ${show(result.state)}`);

@@ -7,7 +7,7 @@
  * solve nothing. What such play does not find is not found.
  */
 import { drawInt, generatorOf, keyAt, type Generator } from "../../random.ts";
-import type { Json } from "../environment.ts";
+import type { Json, StepResult } from "../environment.ts";
 import {
   checkKey,
   demand,
@@ -17,7 +17,10 @@ import {
   type Setting,
   show,
   solverPlay,
+  startOf,
+  stepText,
   taskOf,
+  wordsFor,
 } from "./play.ts";
 import { total } from "./total.ts";
 
@@ -39,34 +42,41 @@ export interface Unsolved {
 }
 
 /** For each seat of `summable` that plays. @throws Error with the play that shows what is wrong. */
-export function sumsPayForSolving(setting: Setting): void {
-  const { summable = [], seats: known } = setting.environment;
+export async function sumsPayForSolving(setting: Setting): Promise<void> {
+  const { seats: known, oracle } = setting.environment;
+  const summable = oracle?.summable ?? [];
   for (const seat of summable) {
     demand(seat in known, () => `\`summable\` names ${seat}; there is ${Object.keys(known).join(", ")}`);
     if (!setting.seats.includes(seat)) continue;
-    for (const { task, earned, solver, actions } of unsolvedPlays(setting, seat)) {
+    for (const { task, earned, solver, actions } of await unsolvedPlays(setting, seat)) {
       demand(
         earned < solver - tolerance,
         () =>
           `${seat} earns ${earned} in all without solving, the solver ${solver}: ${show(actions)} on ${show(task)}`,
       );
     }
-    for (const { round, earned } of roundsPlayed(setting, seat)) {
+    for await (const { round, earned } of roundsPlayed(setting, seat)) {
       demand(earned <= tolerance, () => `${seat} earns ${earned} for every round of ${show(round)}`);
     }
   }
 }
 
 /** The best of what a search found on each of some tasks: episodes that do not succeed. */
-export function unsolvedPlays(setting: Setting, seat: string): Unsolved[] {
-  const texts = solverTexts(setting);
-  return Array.from({ length: searchedTasks }, (_, index) => {
+export async function unsolvedPlays(setting: Setting, seat: string): Promise<Unsolved[]> {
+  const texts = await solverTexts(setting);
+  const found: Unsolved[] = [];
+  for (let index = 0; index < searchedTasks; index++) {
     const generator = generatorOf(keyAt(checkKey(setting, "sums"), seat, index));
-    const task = taskOf(setting, index);
-    const tries = Array.from({ length: triesPerTask }, () => search(setting, seat, task, texts, generator));
-    const best = tries.reduce((most, tried) => (tried.earned > most.earned ? tried : most));
-    return { task, ...best, solver: earnedBy(seat, play(setting, task, { act: solverPlay(setting) })) };
-  });
+    const task = await taskOf(setting, index);
+    const solved = await play(setting, task, { act: solverPlay(setting) });
+    let best = await search(setting, seat, task, texts, generator);
+    for (let tried = 1; tried < triesPerTask; tried++) {
+      const other = await search(setting, seat, task, texts, generator);
+      if (other.earned > best.earned) best = other;
+    }
+    found.push({ task, ...best, solver: earnedBy(seat, solved) });
+  }
+  return found;
 }
 
 function earnedBy(seat: string, { moves }: Played): number {
@@ -76,31 +86,36 @@ function earnedBy(seat: string, { moves }: Played): number {
 type Texts = ReadonlyMap<string, readonly string[]>;
 
 /** What the solver writes in each seat when other tasks begin. */
-function solverTexts(setting: Setting): Texts {
+async function solverTexts(setting: Setting): Promise<Texts> {
   const { environment, seats } = setting;
-  const starts = Array.from({ length: searchedTasks }, (_, index) =>
-    environment.start(taskOf(setting, index)),
-  );
-  return new Map(seats.map((seat) => [seat, starts.map((state) => environment.solve?.(state, seat) ?? "")]));
+  const texts = new Map<string, string[]>(seats.map((seat) => [seat, []]));
+  for (let index = 0; index < searchedTasks; index++) {
+    const state = await startOf(setting, await taskOf(setting, index));
+    for (const seat of seats) texts.get(seat)?.push(environment.oracle?.solve?.(state, seat) ?? "");
+  }
+  return texts;
+}
+
+interface Tried extends StepResult<Json> {
+  readonly text: string;
 }
 
 /** One episode in which the seat is after what it is paid at once, half of the time, and nobody solves. */
-function search(
-  { environment, seats }: Setting,
+async function search(
+  setting: Setting,
   seeker: string,
   task: Json,
   texts: Texts,
   generator: Generator,
-): Pick<Unsolved, "earned" | "actions"> {
+): Promise<Pick<Unsolved, "earned" | "actions">> {
+  const { environment, seats } = setting;
   const actions: string[] = [];
-  let [state, earned] = [environment.start(task), 0];
+  let [state, earned] = [await startOf(setting, task), 0];
   for (let turn = 0; turn < searchedTurns; turn++) {
     for (const seat of seats) {
-      const open = candidates({ environment }, state, seat, texts, generator)
-        .map((text) => ({ text, ...environment.step(state, { [seat]: text }) }))
-        .filter(({ done }) => !done);
+      const open = await openActions(setting, state, seat, texts, generator);
       const isGreedy = seat === seeker && drawInt(generator, 2) === 0;
-      const paid = (one: (typeof open)[number]): number => total(one.rewards[seat]);
+      const paid = (one: Tried): number => total(one.rewards[seat]);
       const taken = isGreedy
         ? open.toSorted((one, other) => paid(other) - paid(one))[0]
         : open[drawInt(generator, Math.max(1, open.length))];
@@ -115,15 +130,30 @@ function search(
   return { earned, actions };
 }
 
+/** What may be tried in a state without ending the episode. */
+async function openActions(
+  setting: Setting,
+  state: Json,
+  seat: string,
+  texts: Texts,
+  generator: Generator,
+): Promise<Tried[]> {
+  const tried: Tried[] = [];
+  for (const text of candidates(setting, state, seat, texts, generator)) {
+    tried.push({ text, ...(await stepText(setting, state, { [seat]: text })) });
+  }
+  return tried.filter(({ done }) => !done);
+}
+
 /** What may be written in a state: nothing, the solution, beginnings of it and of others, words. */
 function candidates(
-  { environment }: Pick<Setting, "environment">,
+  setting: Setting,
   state: Json,
   seat: string,
   texts: Texts,
   generator: Generator,
 ): string[] {
-  const solution = environment.solve?.(state, seat) ?? "";
+  const solution = setting.environment.oracle?.solve?.(state, seat) ?? "";
   const others = texts.get(seat) ?? [];
   const elsewhere = (): string => others[drawInt(generator, Math.max(1, others.length))] ?? "";
   return [
@@ -131,7 +161,7 @@ function candidates(
     solution,
     ...Array.from({ length: 3 }, () => beginning(solution, generator)),
     ...Array.from({ length: 4 }, () => beginning(elsewhere(), generator)),
-    randomWords(generator, environment.words),
+    randomWords(generator, wordsFor(setting)),
   ];
 }
 
@@ -144,20 +174,20 @@ function beginning(text: string, generator: Generator): string {
  * Two actions of the seat again and again: what the third time pays, where what a person sees is the same after it as
  * after the second. What pays then pays for ever.
  */
-function* roundsPlayed(
+async function* roundsPlayed(
   setting: Setting,
   seat: string,
-): Iterable<{ readonly round: readonly string[]; readonly earned: number }> {
+): AsyncIterable<{ readonly round: readonly string[]; readonly earned: number }> {
   const { environment } = setting;
-  const texts = solverTexts(setting);
+  const texts = await solverTexts(setting);
   const generator = generatorOf(keyAt(checkKey(setting, "rounds"), seat));
   for (let index = 0; index < 10 * searchedTasks; index++) {
-    const start = environment.start(taskOf(setting, index % searchedTasks));
+    const start = await startOf(setting, await taskOf(setting, index % searchedTasks));
     const written = candidates(setting, start, seat, texts, generator);
     const round = [0, 1].map(() => written[drawInt(generator, written.length)] ?? "");
-    const once = goRound(setting, start, seat, round);
-    const twice = once && goRound(setting, once.state, seat, round);
-    const thrice = twice && goRound(setting, twice.state, seat, round);
+    const once = await goRound(setting, start, seat, round);
+    const twice = once && (await goRound(setting, once.state, seat, round));
+    const thrice = twice && (await goRound(setting, twice.state, seat, round));
     if (!twice || !thrice) continue;
     const isClosed = environment.render(twice.state) === environment.render(thrice.state);
     if (isClosed) yield { round, earned: thrice.earned };
@@ -165,15 +195,16 @@ function* roundsPlayed(
 }
 
 /** Undefined: the episode is over. */
-function goRound(
-  { environment }: Setting,
+async function goRound(
+  setting: Setting,
   from: Json,
   seat: string,
   round: readonly string[],
-): { readonly state: Json; readonly earned: number } | undefined {
+): Promise<{ readonly state: Json; readonly earned: number } | undefined> {
+  const { environment } = setting;
   let [state, earned] = [from, 0];
   for (const text of round) {
-    const result = environment.step(state, { [seat]: text });
+    const result = await stepText(setting, state, { [seat]: text });
     if (result.done) return undefined;
     earned += total(result.rewards[seat]);
     state = environment.endTurn?.(result.state) ?? result.state;

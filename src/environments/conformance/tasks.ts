@@ -2,42 +2,64 @@
 import { isDeepStrictEqual } from "node:util";
 import { childKey } from "../../random.ts";
 import type { Demonstration, Split } from "../environment.ts";
-import { checkKey, demand, type Setting, show, someEpisodes, taskOf } from "./play.ts";
+import type { Message } from "../../text/tokenizer.ts";
+import { sourceOf } from "../tasks.ts";
+import { checkKey, demand, type Setting, show, someEpisodes, startOf, taskOf } from "./play.ts";
 
-export function disjointSplits(setting: Setting): void {
-  const train = drawTasks(setting, "train");
-  const heldOut = drawTasks(setting, "heldOut");
-  for (const [split, tasks] of Object.entries({ train, heldOut })) {
-    demand(tasks.size > 1, () => `${setting.tasks} keys give the same ${split} task`);
+/** Endless splits are all drawn with the same keys: only the split may keep them apart. */
+export async function disjointSplits(setting: Setting): Promise<void> {
+  const splits = Object.keys(setting.environment.tasks);
+  for (const needed of ["train", "heldOut"]) {
+    demand(splits.includes(needed), () => `there is no split ${needed}; there is ${splits.join(", ")}`);
   }
-  const shared = [...heldOut].find((task) => train.has(task));
-  demand(shared === undefined, () => `a task is both train and held-out: ${show(shared)}`);
+  const owner = new Map<string, string>();
+  for (const split of splits) {
+    const tasks = await drawTasks(setting, split);
+    demand(tasks.size > 1, () => `the first ${setting.tasks} tasks of ${split} are the same`);
+    for (const task of tasks) {
+      const other = owner.get(task);
+      demand(other === undefined, () => `a task is both ${other} and ${split}: ${show(task)}`);
+    }
+    for (const task of tasks) owner.set(task, split);
+  }
 }
 
-/** Both splits are drawn with the same keys: only the split may keep them apart. */
-function drawTasks(setting: Setting, split: Split): Set<string> {
-  return new Set(
-    Array.from({ length: setting.tasks }, (_, index) => JSON.stringify(taskOf(setting, index, split))),
-  );
+async function drawTasks(setting: Setting, split: Split): Promise<Set<string>> {
+  const { size } = sourceOf(setting.environment, split);
+  demand(size === null || size > 0, () => `the split ${split} has no task`);
+  const tasks = new Set<string>();
+  for (let index = 0; index < Math.min(setting.tasks, size ?? Infinity); index++) {
+    tasks.add(JSON.stringify(await taskOf(setting, index, split)));
+  }
+  return tasks;
 }
 
-export function observationWords(setting: Setting): void {
-  const { words } = setting.environment;
+export async function properWords({ environment }: Setting): Promise<void> {
+  const words = environment.oracle?.words ?? [];
   demand(
     words.every((word) => /^\S+$/.test(word)),
     () => `a word is empty or has white space in it: ${show(words)}`,
   );
   demand(new Set(words).size === words.length, () => `\`words\` has a word twice`);
-  for (const { moves } of someEpisodes(setting)) {
+}
+
+export async function observationWords(setting: Setting): Promise<void> {
+  for await (const { moves } of someEpisodes(setting)) {
     for (const { observations } of moves) {
-      for (const [seat, text] of Object.entries(observations)) demandWords(setting, text, `${seat} is shown`);
+      for (const [seat, seen] of Object.entries(observations)) {
+        demandWords(setting, textOf(seen), `${seat} is shown`);
+      }
     }
   }
 }
 
+function textOf(seen: string | readonly Message[]): string {
+  return typeof seen === "string" ? seen : seen.map(({ content }) => content).join(" ");
+}
+
 /** @throws Error naming the first word that is not one of the environment's. */
 export function demandWords({ environment }: Setting, text: string, subject: string): void {
-  const known = new Set(environment.words);
+  const known = new Set(environment.oracle?.words);
   const unknown = wordsOf(text).find((word) => !known.has(word));
   demand(unknown === undefined, () => `${subject} the word ${show(unknown)}, which is not in \`words\``);
 }
@@ -46,7 +68,7 @@ export function wordsOf(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== "");
 }
 
-export function describedSeats({ environment, seats }: Setting): void {
+export async function describedSeats({ environment, seats }: Setting): Promise<void> {
   demand(Object.keys(environment.seats).length > 0, () => `the environment has no seats`);
   for (const seat of seats) {
     const described = environment.seats[seat];
@@ -63,8 +85,8 @@ export function describedSeats({ environment, seats }: Setting): void {
   }
 }
 
-export function demonstrated(setting: Setting): void {
-  const heldOut = heldOutObservations(setting);
+export async function demonstrated(setting: Setting): Promise<void> {
+  const heldOut = await heldOutObservations(setting);
   const subsets = [setting.seats, ...setting.seats.map((seat) => [seat])];
   for (const seats of subsets) {
     const examples = drawDemonstrations(setting, seats);
@@ -101,20 +123,21 @@ function checkExample(setting: Setting, { seat, observation, action }: Demonstra
 function drawDemonstrations(setting: Setting, seats: readonly string[]): Demonstration[] {
   const key = checkKey(setting, "demonstrations");
   const keys = Array.from({ length: setting.tasks }, (_, index) => childKey(key, index));
-  return keys.flatMap((each) => setting.environment.demonstrations?.(each, seats) ?? []);
+  return keys.flatMap((each) => setting.environment.oracle?.demonstrations?.(each, seats) ?? []);
 }
 
 /** What only the starts of held-out tasks show; a seat that does not see all of its task is shown the same in both. */
-function heldOutObservations(setting: Setting): Set<string> {
-  const train = startObservations(setting, "train");
-  return new Set([...startObservations(setting, "heldOut")].filter((seen) => !train.has(seen)));
+async function heldOutObservations(setting: Setting): Promise<Set<string>> {
+  const train = await startObservations(setting, "train");
+  return new Set([...(await startObservations(setting, "heldOut"))].filter((seen) => !train.has(seen)));
 }
 
-function startObservations(setting: Setting, split: Split): Set<string> {
+async function startObservations(setting: Setting, split: Split): Promise<Set<string>> {
   const { environment, seats } = setting;
-  const seen = Array.from({ length: setting.tasks }, (_, index) => {
-    const state = environment.start(taskOf(setting, index, split));
-    return seats.map((seat) => environment.observe(state, seat));
-  });
-  return new Set(seen.flat());
+  const seen = new Set<string>();
+  for (let index = 0; index < setting.tasks; index++) {
+    const state = await startOf(setting, await taskOf(setting, index, split));
+    for (const seat of seats) seen.add(textOf(environment.observe(state, seat)));
+  }
+  return seen;
 }

@@ -1,5 +1,6 @@
 /** Eight Queens: a team completes a board so that no queen attacks another (named by AT-GRPO's repository, PettingLLMs). */
-import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
+import type { SeatDescription } from "../environment.ts";
+import type { Game, GameDefinition } from "../game.ts";
 import { endTurn, outcomeOf, startState, stepState } from "../placing/rules.ts";
 import { type Seat, seatOf } from "../planning/seats.ts";
 import { demonstrateBoard, solvingPlan } from "./demonstrations.ts";
@@ -10,14 +11,14 @@ import { renderState } from "./render.ts";
 import { queensRules, type QueensState } from "./rules.ts";
 import { nearestCompletion } from "./solutions.ts";
 
-export const eightQueens: EnvironmentDefinition<QueensOptions> = {
+export const eightQueens: GameDefinition<QueensOptions> = {
   name: "eight-queens",
   summary: "A proposer proposes squares for queens, a planner checks them and completes the board.",
   options: queensOptions,
   create: createEightQueens,
 };
 
-export function createEightQueens(options: QueensOptions): Environment<QueensTask, QueensState> {
+export function createEightQueens(options: QueensOptions): Game<QueensTask, QueensState> {
   const { size, plan } = options;
   return {
     name: eightQueens.name,

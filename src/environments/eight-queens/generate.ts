@@ -2,7 +2,7 @@
 import { TroupeError } from "../../errors.ts";
 import type { Key } from "../../random.ts";
 import { childKey, drawInt, generatorOf, mix32, shuffled } from "../../random.ts";
-import type { Split } from "../environment.ts";
+import type { GameSplit } from "../tasks.ts";
 import { splitOfHash } from "../held-out.ts";
 import { boardOf, columnsOf } from "./board.ts";
 import { canonicalBoard, solutionsOf } from "./solutions.ts";
@@ -22,7 +22,7 @@ export interface BoardOptions {
 const mostDraws = 2000;
 
 /** @throws TroupeError `bad_recipe` where the options leave practically no board of the split. */
-export function drawTask({ size, given }: BoardOptions, split: Split, key: Key): QueensTask {
+export function drawTask({ size, given }: BoardOptions, split: GameSplit, key: Key): QueensTask {
   const generator = generatorOf(childKey(key, split));
   const solutions = solutionsOf(size);
   const rows = Array.from({ length: size }, (_, row) => row);
@@ -41,7 +41,7 @@ export function drawTask({ size, given }: BoardOptions, split: Split, key: Key):
 }
 
 /** A quarter of all boards is held out; a board and what turning and mirroring make of it are in one split. */
-export function splitOf(given: string): Split {
+export function splitOf(given: string): GameSplit {
   let hash = 0x811c9dc5;
   for (const mark of canonicalBoard(given)) hash = Math.imul(hash ^ (mark.codePointAt(0) ?? 0), 0x01000193);
   return splitOfHash(mix32(hash));

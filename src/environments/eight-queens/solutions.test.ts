@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { keyAt, rootKey } from "../../random.ts";
-import type { Split } from "../environment.ts";
+import type { GameSplit } from "../tasks.ts";
 import { columnsOf } from "./board.ts";
 import { drawTask, splitOf } from "./generate.ts";
 import { canonicalBoard, completionsOf, nearestCompletion, solutionsOf } from "./solutions.ts";
@@ -84,7 +84,7 @@ describe("a split", () => {
   });
 });
 
-function classesDrawn(split: Split): Set<string> {
+function classesDrawn(split: GameSplit): Set<string> {
   const boards = Array.from({ length: 2000 }, (_, index) => drawTask(usual, split, keyAt(rootKey(2), index)));
   return new Set(boards.map(({ given }) => canonicalBoard(given)));
 }

@@ -1,13 +1,13 @@
 /** Boards for tests. */
 import * as fc from "fast-check";
 import { keyAt, rootKey } from "../../random.ts";
-import type { Environment } from "../environment.ts";
+import type { Game } from "../game.ts";
 import { createEightQueens } from "./definition.ts";
 import { drawTask, type QueensTask } from "./generate.ts";
 import { queensOptions } from "./options.ts";
 import type { QueensState } from "./rules.ts";
 
-export function queensEnvironment(options: object = {}): Environment<QueensTask, QueensState> {
+export function queensEnvironment(options: object = {}): Game<QueensTask, QueensState> {
   return createEightQueens(queensOptions.parse(options));
 }
 

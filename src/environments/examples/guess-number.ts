@@ -1,18 +1,20 @@
 /** A guesser looks for a number from 1 to 32; a referee who knows it says where to look. A liar is believed. */
 import { z } from "zod";
 import { drawInt, generatorOf, type Key } from "../../random.ts";
-import type { ActionReward, Environment, EnvironmentDefinition, Split } from "../environment.ts";
+import type { ActionReward } from "../environment.ts";
+import type { Game, GameDefinition } from "../game.ts";
+import type { GameSplit } from "../tasks.ts";
 
 type Task = { readonly secret: number };
 type State = Task & { readonly low: number; readonly high: number; readonly guess: number };
 
 const numbers = Array.from({ length: 33 }, (_, number) => String(number));
 
-export const guessNumber: EnvironmentDefinition<object> = {
+export const guessNumber: GameDefinition<object> = {
   name: "guess-number",
   summary: "A guesser finds a number with the hints of a referee.",
   options: z.strictObject({}),
-  create: (): Environment<Task, State> => ({
+  create: (): Game<Task, State> => ({
     name: "guess-number",
     seats: {
       guesser: { purpose: "Guesses.", prompt: "Write one number from low to high.", maxTokens: 1 },
@@ -39,11 +41,12 @@ export const guessNumber: EnvironmentDefinition<object> = {
   }),
 };
 
-/** Every fourth number is held out, so that no number is both trained on and tested. */
-function drawTask(split: Split, key: Key): Task {
+/** Every eighth number is held out, another eighth for validation: none is both trained on and tested. */
+function drawTask(split: GameSplit, key: Key): Task {
   const generator = generatorOf(key);
-  const four = 4 * drawInt(generator, 8);
-  return { secret: split === "heldOut" ? four + 4 : four + 1 + drawInt(generator, 3) };
+  const eight = 8 * drawInt(generator, 4);
+  if (split !== "train") return { secret: split === "heldOut" ? eight + 4 : eight + 8 };
+  return { secret: eight + 4 * drawInt(generator, 2) + 1 + drawInt(generator, 3) };
 }
 
 type Played = { readonly change: Partial<State>; readonly reward: ActionReward };

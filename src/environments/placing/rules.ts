@@ -1,5 +1,6 @@
 /** The rules that games of placing share: what an action does to a state. A game says what it can place, and where. */
-import type { ActionReward, Json, Outcome, StepResult } from "../environment.ts";
+import type { ActionReward, Json, Outcome } from "../environment.ts";
+import type { GameStep } from "../game.ts";
 import { type Seat, seatOf } from "../planning/seats.ts";
 import type { ReadPlacements } from "./read.ts";
 import { noReward, rewardOf } from "./rewards.ts";
@@ -47,7 +48,7 @@ export function stepState<Task extends Json>(
   game: PlacingGame<Task>,
   state: PlacingState<Task>,
   actions: Readonly<Record<string, string>>,
-): StepResult<PlacingState<Task>> {
+): GameStep<PlacingState<Task>> {
   const rewards: Record<string, ActionReward> = {};
   let next = state;
   for (const [name, text] of Object.entries(actions)) {

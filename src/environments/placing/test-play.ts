@@ -1,6 +1,7 @@
 /** Episodes of games of placing, for tests. */
 import { total } from "../conformance/total.ts";
-import type { Environment, Json } from "../environment.ts";
+import type { Json } from "../environment.ts";
+import type { Game } from "../game.ts";
 
 export interface Played<State> {
   readonly state: State;
@@ -12,7 +13,7 @@ export interface Played<State> {
 
 /** The planner carries out one plan in each turn until the task is solved. */
 export function playAll<Task extends Json, State extends Json>(
-  environment: Environment<Task, State>,
+  environment: Game<Task, State>,
   task: Task,
   plans: readonly string[],
 ): Played<State> {

@@ -1,5 +1,6 @@
 /** Plan-Path: a team finds its way across a board (AT-GRPO, arXiv 2510.11062). */
-import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
+import type { SeatDescription } from "../environment.ts";
+import type { Game, GameDefinition } from "../game.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { drawTask, type PathTask } from "./generate.ts";
 import { type Notation, notationWords, writeObservation, writePlan, writeRoute } from "./notation.ts";
@@ -18,14 +19,14 @@ import {
 import { TroupeError } from "../../errors.ts";
 import { canonicalPath } from "../grid/paths.ts";
 
-export const planPath: EnvironmentDefinition<PathOptions> = {
+export const planPath: GameDefinition<PathOptions> = {
   name: "plan-path",
   summary: "A scout proposes a route across a board with walls, a planner walks it.",
   options: pathOptions,
   create: createPlanPath,
 };
 
-export function createPlanPath(options: PathOptions): Environment<PathTask, PathState> {
+export function createPlanPath(options: PathOptions): Game<PathTask, PathState> {
   const notation: Notation = { board: options.notation, plan: options.plan };
   return {
     name: planPath.name,

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TroupeError } from "../../errors.ts";
 import { childKey, generatorOf, keyAt, rootKey } from "../../random.ts";
-import type { Split } from "../environment.ts";
+import type { GameSplit } from "../tasks.ts";
 import { type Board, distancesTo, isFree } from "../grid/board.ts";
 import { drawTask, drawTasksOn, longestPath, splitOf } from "./generate.ts";
 
@@ -10,7 +10,7 @@ const paper = { size: 10, obstacles: 0.22 };
 const many = Array.from({ length: 2000 }, (_, index) =>
   drawTask(paper, "train", childKey(rootKey(5), index)),
 );
-const anySplit = fc.constantFrom<Split>("train", "heldOut");
+const anySplit = fc.constantFrom<GameSplit>("train", "heldOut");
 const anyOptions = fc.record({
   size: fc.integer({ min: 3, max: 12 }),
   obstacles: fc.double({ min: 0, max: 0.5, noNaN: true }),
@@ -74,14 +74,12 @@ describe("a split", () => {
     }
   });
 
-  it("takes a quarter of the boards", () => {
-    const heldOut = many.flatMap(({ board }) => {
-      const moved = { ...board, goal: (board.goal + 1) % 100 };
-      return splitOf(moved) === "heldOut" ? [moved] : [];
-    });
-    // Binomial over 2000, standard error .01.
-    expect(heldOut.length / many.length).toBeGreaterThan(0.21);
-    expect(heldOut.length / many.length).toBeLessThan(0.29);
+  it("holds out 3 of 16 boards, and keeps 1 of 16 for validation", () => {
+    const moved = many.map(({ board }) => splitOf({ ...board, goal: (board.goal + 1) % 100 }));
+    const share = (split: GameSplit) => moved.filter((found) => found === split).length / moved.length;
+    // Binomial over 2000: standard errors .009 and .005.
+    expect(Math.abs(share("heldOut") - 3 / 16)).toBeLessThan(0.035);
+    expect(Math.abs(share("validation") - 1 / 16)).toBeLessThan(0.022);
   });
 
   it("has tasks at every size, even on boards without walls", () => {
@@ -93,7 +91,7 @@ describe("a split", () => {
   });
 });
 
-function meanLength(split: Split, longestOf: number): number {
+function meanLength(split: GameSplit, longestOf: number): number {
   const lengths = Array.from({ length: 1000 }, (_, index) => {
     const task = drawTask({ size: 10, obstacles: 0.22, longestOf }, split, keyAt(rootKey(8), index));
     return distancesTo(task.board)[task.start] ?? 0;

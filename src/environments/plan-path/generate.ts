@@ -5,7 +5,7 @@
 import { TroupeError } from "../../errors.ts";
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf, mix32 } from "../../random.ts";
-import type { Split } from "../environment.ts";
+import type { GameSplit } from "../tasks.ts";
 import { splitOfHash } from "../held-out.ts";
 import type { Board } from "../grid/board.ts";
 import { blockedCells, searchFrom } from "../grid/board.ts";
@@ -34,7 +34,7 @@ export function longestPath(size: number): number {
 }
 
 /** @throws TroupeError `bad_recipe` where the options leave practically no board with a path. */
-export function drawTask(options: BoardOptions, split: Split, key: Key): PathTask {
+export function drawTask(options: BoardOptions, split: GameSplit, key: Key): PathTask {
   const generator = generatorOf(childKey(key, split));
   const blocked = new Uint8Array(options.size ** 2);
   const candidates = split === "train" ? (options.longestOf ?? 1) : 1;
@@ -51,7 +51,7 @@ export function drawTask(options: BoardOptions, split: Split, key: Key): PathTas
 }
 
 /** Up to `count` tasks of the split on the walls of one board, with starts and goals of their own. */
-export function drawTasksOn(board: Board, split: Split, generator: Generator, count: number): PathTask[] {
+export function drawTasksOn(board: Board, split: GameSplit, generator: Generator, count: number): PathTask[] {
   const blocked = blockedCells(board);
   const draw = (): Candidate | undefined => drawEnds(generator, board.size, split, blocked);
   const tasks = Array.from({ length: count }, () => longest(1, 100, draw));
@@ -80,12 +80,12 @@ function longest(candidates: number, draws: number, draw: () => Candidate | unde
  * The split a board belongs to, decided by its walls and its goal alone, never by a seed. The start is left out on
  * purpose: an episode moves it, and no state of a training episode may be a held-out task.
  */
-export function splitOf(board: Board): Split {
+export function splitOf(board: Board): GameSplit {
   return splitOfCells(blockedCells(board), board.goal);
 }
 
 /** A quarter of all boards is held out. */
-function splitOfCells(blocked: Uint8Array, goal: number): Split {
+function splitOfCells(blocked: Uint8Array, goal: number): GameSplit {
   let hash = Math.imul(0x811c9dc5 ^ goal, 0x01000193);
   for (let cell = 0; cell < blocked.length; cell++) {
     hash = Math.imul(hash ^ (blocked[cell] ?? 0) ^ (hash >>> 15), 0x01000193);
@@ -103,7 +103,7 @@ function drawWalls(generator: Generator, options: BoardOptions, blocked: Uint8Ar
 function drawEnds(
   generator: Generator,
   size: number,
-  split: Split,
+  split: GameSplit,
   blocked: Uint8Array,
 ): Candidate | undefined {
   const free = blocked.reduce((count, wall) => count + 1 - wall, 0);

@@ -1,6 +1,7 @@
 /** The rules of Plan-Path: what an action does to a state. */
 import { TroupeError } from "../../errors.ts";
-import type { ActionReward, Outcome, StepResult } from "../environment.ts";
+import type { ActionReward, Outcome } from "../environment.ts";
+import type { GameStep } from "../game.ts";
 import { type Board, distancesTo, isFree } from "../grid/board.ts";
 import { cellNames, moveBetween, moveWords, neighbourTable } from "../grid/cells.ts";
 import type { PathTask } from "./generate.ts";
@@ -46,7 +47,7 @@ export function stepState(
   actions: Readonly<Record<string, string>>,
   notation: Notation,
   scoutWalks = false,
-): StepResult<PathState> {
+): GameStep<PathState> {
   const over = state.at === state.board.goal;
   const rewards: Record<string, ActionReward> = {};
   let next = state;

@@ -1,7 +1,7 @@
 /** Boards for tests, drawn by hand or at random. */
 import * as fc from "fast-check";
 import { keyAt, rootKey } from "../../random.ts";
-import type { Environment } from "../environment.ts";
+import type { Game } from "../game.ts";
 import { createPlanPath } from "./definition.ts";
 import { drawTask, type PathTask } from "./generate.ts";
 import { pathOptions } from "./options.ts";
@@ -15,7 +15,7 @@ export function taskOf(drawing: string): PathTask {
   return { board, start: cells.indexOf("S") };
 }
 
-export function pathEnvironment(options: object = {}): Environment<PathTask, PathState> {
+export function pathEnvironment(options: object = {}): Game<PathTask, PathState> {
   return createPlanPath(pathOptions.parse(options));
 }
 

@@ -1,10 +1,11 @@
 /** Demonstrations drawn for tests. */
 import { childKey, rootKey } from "../../random.ts";
-import type { Demonstration, Environment, Json } from "../environment.ts";
+import type { Demonstration, Json } from "../environment.ts";
+import type { Game } from "../game.ts";
 
 /** Those of `count` calls, for the seats asked for. */
 export function drawExamples<Task extends Json, State extends Json>(
-  environment: Environment<Task, State>,
+  environment: Game<Task, State>,
   seats: readonly string[],
   count: number,
 ): Demonstration[] {

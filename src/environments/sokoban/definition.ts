@@ -1,5 +1,6 @@
 /** Sokoban: a team pushes boxes onto goals (AT-GRPO, arXiv 2510.11062). */
-import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
+import type { SeatDescription } from "../environment.ts";
+import type { Game, GameDefinition } from "../game.ts";
 import { type Seat, seatOf } from "../planning/seats.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { drawTask, longestSolution, type SokobanTask } from "./generate.ts";
@@ -9,20 +10,22 @@ import { renderState } from "./render.ts";
 import { endTurn, outcomeOf, type SokobanState, startState, stepState } from "./rules.ts";
 import { canonicalSolution, pushesOf } from "./solver.ts";
 
-export const sokoban: EnvironmentDefinition<SokobanOptions> = {
+export const sokoban: GameDefinition<SokobanOptions> = {
   name: "sokoban",
   summary: "A proposer names the pushes that bring boxes onto goals, a planner walks and pushes.",
   options: sokobanOptions,
   create: createSokoban,
 };
 
-export function createSokoban(options: SokobanOptions): Environment<SokobanTask, SokobanState> {
+export function createSokoban(options: SokobanOptions): Game<SokobanTask, SokobanState> {
   return {
     name: sokoban.name,
     seats: seatDescriptions(options),
     words: notationWords(options, options.size),
     // Coming nearer is paid again after every step back, and so is form.
     summable: [],
+    // The few rooms of size 5 leave none for validation.
+    ...(options.size === 5 ? { splits: ["train", "heldOut"] as const } : {}),
     task: (split, key) => drawTask(options, split, key),
     start: startState,
     observe: (state, seat) => writeObservation(options, seatOf(sokoban.name, seat), state),

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TroupeError } from "../../errors.ts";
 import { childKey, generatorOf, keyAt, rootKey } from "../../random.ts";
-import type { Split } from "../environment.ts";
+import type { GameSplit } from "../tasks.ts";
 import { drawStarts, drawTask, longestSolution } from "./generate.ts";
 import { movesLeft } from "./positions.ts";
 import { isWall, type Room } from "./room.ts";
@@ -13,7 +13,7 @@ const paper = { size: 6, boxes: 1 };
 const many = Array.from({ length: 2000 }, (_, index) =>
   drawTask(paper, "train", childKey(rootKey(5), index)),
 );
-const anySplit = fc.constantFrom<Split>("train", "heldOut");
+const anySplit = fc.constantFrom<GameSplit>("train", "heldOut");
 const anyOptions = fc.record({ size: fc.integer({ min: 6, max: 8 }), boxes: fc.integer({ min: 1, max: 2 }) });
 
 describe("a task", () => {
@@ -93,12 +93,12 @@ describe("a split", () => {
     );
   });
 
-  it("takes a quarter of the rooms, and tells goals apart", () => {
+  it("takes 3 of 16 rooms, and tells goals apart", () => {
     const rooms = many.map(({ room }) => ({ ...room, goals: [room.walls.lastIndexOf(".")] }));
     const heldOut = rooms.filter((room) => splitOf(room) === "heldOut").length;
     // About 700 different rooms, standard error .02; a part of them has its own goal there and is in training.
-    expect(heldOut / rooms.length).toBeGreaterThan(0.14);
-    expect(heldOut / rooms.length).toBeLessThan(0.3);
+    expect(heldOut / rooms.length).toBeGreaterThan(0.1);
+    expect(heldOut / rooms.length).toBeLessThan(0.25);
   });
 
   it("survives JSON", () => {
@@ -130,7 +130,7 @@ describe("starts in the same room", () => {
   });
 });
 
-function meanMoves(split: Split, longestOf: number): number {
+function meanMoves(split: GameSplit, longestOf: number): number {
   const lengths = Array.from({ length: 500 }, (_, index) => {
     const { room, at, boxes } = drawTask({ ...paper, longestOf }, split, keyAt(rootKey(8), index));
     return movesLeft(room, at, boxes);

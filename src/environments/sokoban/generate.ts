@@ -6,7 +6,7 @@
 import { TroupeError } from "../../errors.ts";
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
-import type { Split } from "../environment.ts";
+import type { GameSplit } from "../tasks.ts";
 import { neighbourTable } from "../grid/cells.ts";
 import { decode, reachedPositions } from "./positions.ts";
 import type { Room } from "./room.ts";
@@ -41,7 +41,7 @@ export function longestSolution(size: number): number {
 }
 
 /** @throws TroupeError `bad_recipe` where the options leave practically no room that can be solved. */
-export function drawTask(options: RoomOptions, split: Split, key: Key): SokobanTask {
+export function drawTask(options: RoomOptions, split: GameSplit, key: Key): SokobanTask {
   const generator = generatorOf(childKey(key, split));
   const candidates = split === "train" ? (options.longestOf ?? 1) : 1;
   let best: Candidate | undefined;
@@ -70,7 +70,7 @@ interface Candidate {
   readonly moves: number;
 }
 
-function drawSolvable(generator: Generator, options: RoomOptions, split: Split): Candidate {
+function drawSolvable(generator: Generator, options: RoomOptions, split: GameSplit): Candidate {
   for (let draw = 0; draw < mostDraws; draw++) {
     const room = drawRoom(generator, options);
     if (room === undefined || splitOf(room) !== split) continue;

@@ -1,5 +1,6 @@
 /** The rules of Sokoban: what an action does to a state. */
-import type { ActionReward, Outcome, StepResult } from "../environment.ts";
+import type { ActionReward, Outcome } from "../environment.ts";
+import type { GameStep } from "../game.ts";
 import { readMoves } from "../grid/read.ts";
 import { type Seat, seatOf } from "../planning/seats.ts";
 import { carryOut, followPushes, type Played } from "./carry-out.ts";
@@ -38,7 +39,7 @@ export function stepState(
   state: SokobanState,
   actions: Readonly<Record<string, string>>,
   notation: Notation,
-): StepResult<SokobanState> {
+): GameStep<SokobanState> {
   const over = isOver(state);
   const rewards: Record<string, ActionReward> = {};
   let next = state;

@@ -4,12 +4,12 @@
  * for turning, mirroring or shifting are the same room.
  */
 import { mix32 } from "../../random.ts";
-import type { Split } from "../environment.ts";
+import type { GameSplit } from "../tasks.ts";
 import { splitOfHash } from "../held-out.ts";
 import { isWall, type Room } from "./room.ts";
 
 /** A quarter of all rooms is held out. */
-export function splitOf(room: Room): Split {
+export function splitOf(room: Room): GameSplit {
   let least = 0xffffffff;
   const cells = croppedFloor(room);
   for (let symmetry = 0; symmetry < 8; symmetry++) least = Math.min(least, hashSeen(cells, symmetry));

@@ -1,7 +1,7 @@
 /** Rooms for tests, drawn by hand or at random. */
 import * as fc from "fast-check";
 import { keyAt, rootKey } from "../../random.ts";
-import type { Environment } from "../environment.ts";
+import type { Game } from "../game.ts";
 import { createSokoban } from "./definition.ts";
 import { drawTask, type SokobanTask } from "./generate.ts";
 import { sokobanOptions } from "./options.ts";
@@ -18,7 +18,7 @@ export function taskOf(drawing: string): SokobanTask {
   return { room, at: cellsWith("@+")[0] ?? 0, boxes: cellsWith("$*") };
 }
 
-export function sokobanEnvironment(options: object = {}): Environment<SokobanTask, SokobanState> {
+export function sokobanEnvironment(options: object = {}): Game<SokobanTask, SokobanState> {
   return createSokoban(sokobanOptions.parse(options));
 }
 

@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { describe, it } from "vitest";
+import { gameDefinition } from "../game.ts";
 import { conformanceChecks, type ConformanceOptions } from "../conformance.ts";
 import { sudoku } from "./definition.ts";
 
@@ -7,6 +8,6 @@ describe.each<ConformanceOptions>([
   { options: { clues: { least: 4, most: 4 } }, seats: ["planner"], turns: 1 },
   { options: { size: 6, plan: "steps" }, tasks: 60 },
   { options: { size: 9 }, tasks: 40 },
-])("sudoku with %j", (options) => {
-  it.each(conformanceChecks(sudoku, options))("$name", ({ run }) => expect(run).not.toThrow());
+])("sudoku with %j", async (options) => {
+  it.each(await conformanceChecks(gameDefinition(sudoku), options))("$name", ({ run }) => run());
 });

@@ -1,5 +1,6 @@
 /** Sudoku: a team fills a grid whose clues leave one solution (AT-GRPO, arXiv 2510.11062). */
-import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
+import type { SeatDescription } from "../environment.ts";
+import type { Game, GameDefinition } from "../game.ts";
 import { endTurn, outcomeOf, startState, stepState } from "../placing/rules.ts";
 import { type Seat, seatOf } from "../planning/seats.ts";
 import { demonstratePuzzle } from "./demonstrations.ts";
@@ -11,14 +12,14 @@ import { renderState } from "./render.ts";
 import { sudokuRules, type SudokuState } from "./rules.ts";
 import { solvingPlan } from "./solver.ts";
 
-export const sudoku: EnvironmentDefinition<SudokuOptions> = {
+export const sudoku: GameDefinition<SudokuOptions> = {
   name: "sudoku",
   summary: "A proposer reads a Sudoku grid and proposes entries, a planner checks them and fills the grid.",
   options: sudokuOptions,
   create: createSudoku,
 };
 
-export function createSudoku(options: SudokuOptions): Environment<SudokuTask, SudokuState> {
+export function createSudoku(options: SudokuOptions): Game<SudokuTask, SudokuState> {
   const { size, plan } = options;
   const puzzles = { size, clues: clueRange(size, options.clues) };
   return {

@@ -2,7 +2,7 @@
 import { TroupeError } from "../../errors.ts";
 import type { Generator, Key } from "../../random.ts";
 import { childKey, drawInt, generatorOf, shuffled } from "../../random.ts";
-import type { Split } from "../environment.ts";
+import type { GameSplit } from "../tasks.ts";
 import { gridOf } from "./grid.ts";
 import { type Layout, layoutOf } from "./layout.ts";
 import { countSolutions, randomGrid } from "./search.ts";
@@ -25,7 +25,7 @@ export interface PuzzleOptions {
 const mostDraws = 2000;
 
 /** @throws TroupeError `bad_recipe` where practically no puzzle has as few clues as asked for. */
-export function drawTask(options: PuzzleOptions, split: Split, key: Key): SudokuTask {
+export function drawTask(options: PuzzleOptions, split: GameSplit, key: Key): SudokuTask {
   const { size, clues } = options;
   const layout = layoutOf(size);
   const generator = generatorOf(childKey(key, split));

@@ -8,12 +8,12 @@
  * without any canonical form; puzzles that are not equivalent may share a hash by chance and then share a split.
  */
 import { mix32 } from "../../random.ts";
-import type { Split } from "../environment.ts";
+import type { GameSplit } from "../tasks.ts";
 import { splitOfHash } from "../held-out.ts";
 import type { Layout } from "./layout.ts";
 
 /** A quarter of all classes of puzzles is held out. `clues` [size²], 0: open. */
-export function splitOf(layout: Layout, clues: Uint8Array): Split {
+export function splitOf(layout: Layout, clues: Uint8Array): GameSplit {
   return splitOfHash(classHash(layout, clues));
 }
 

@@ -1,7 +1,8 @@
 /** Puzzles for tests, written by hand or drawn, and the symmetries of Sudoku. */
 import * as fc from "fast-check";
 import { keyAt, rootKey } from "../../random.ts";
-import type { Environment, Split } from "../environment.ts";
+import type { Game } from "../game.ts";
+import type { GameSplit } from "../tasks.ts";
 import { createSudoku } from "./definition.ts";
 import { drawTask, type SudokuTask } from "./generate.ts";
 import { digitsOf, gridOf } from "./grid.ts";
@@ -19,7 +20,7 @@ export function taskOf(drawing: string): SudokuTask {
   return { size, clues, solution: gridOf(solution) };
 }
 
-export function sudokuEnvironment(options: object = {}): Environment<SudokuTask, SudokuState> {
+export function sudokuEnvironment(options: object = {}): Game<SudokuTask, SudokuState> {
   return createSudoku(sudokuOptions.parse(options));
 }
 
@@ -29,7 +30,7 @@ export const usualClues: Readonly<Record<Size, { least: number; most: number }>>
   9: { least: 30, most: 40 },
 };
 
-export function anyTask(sizes: readonly Size[], split: Split = "train"): fc.Arbitrary<SudokuTask> {
+export function anyTask(sizes: readonly Size[], split: GameSplit = "train"): fc.Arbitrary<SudokuTask> {
   return fc
     .record({ seed: fc.nat(), size: fc.constantFrom(...sizes) })
     .map(({ seed, size }) =>

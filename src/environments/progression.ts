@@ -1,0 +1,114 @@
+/**
+ * How an episode goes on: start, joint action, end of turn, end of episode. The sampler, `play`, `score`, replays and the
+ * conformance kit all play by this, so that what is trained is what is tested.
+ */
+import { TroupeError } from "../errors.ts";
+import type { ActionReward, Context, Environment, Json, Reply, StepResult } from "./environment.ts";
+
+/** Who acts in which order, and for how long. */
+export interface Schedule {
+  /** Seats of each phase of a turn. Without effect where the environment decides who acts (`next`). */
+  readonly phases: readonly (readonly string[])[];
+  readonly turns: number;
+}
+
+/** A place in an episode. */
+export interface Position<State extends Json = Json> {
+  readonly state: State;
+  /** Turn and phase that are played from here, counted from 0. */
+  readonly turn: number;
+  readonly phase: number;
+  readonly done: boolean;
+}
+
+/** An environment that never ends its turn would keep an episode for ever. */
+const mostPhases = 1000;
+
+export async function startEpisode(
+  environment: Environment,
+  task: Json,
+  context: Context,
+): Promise<Position> {
+  return { state: await environment.start(task, context), turn: 0, phase: 0, done: false };
+}
+
+/** The seats that act from here, at once. @throws TroupeError `internal` where an environment names none */
+export function seatsToAct(
+  environment: Environment,
+  { phases }: Schedule,
+  { state, phase }: Position,
+): readonly string[] {
+  const seats = environment.next === undefined ? (phases[phase] ?? []) : environment.next(state);
+  if (seats.length > 0) return seats;
+  throw new TroupeError("internal", `nobody acts in ${environment.name}, and the episode is not over`);
+}
+
+export interface Advanced {
+  readonly position: Position;
+  /** What the environment said: its state is that before the end of the turn. */
+  readonly result: StepResult<Json>;
+}
+
+/**
+ * Plays a joint action.
+ * @param replies one for each of `seatsToAct`
+ * @throws TroupeError `internal` where the environment breaks its contract; what the environment throws
+ */
+export async function advance(
+  environment: Environment,
+  schedule: Schedule,
+  position: Position,
+  replies: Readonly<Record<string, Reply>>,
+  context: Context,
+): Promise<Advanced> {
+  const result = await environment.step(position.state, replies, context);
+  const { state, rewards, done } = result;
+  for (const seat of Object.keys(replies)) checkReward(environment, seat, rewards[seat]);
+  const endsTurn = isTurnOver(environment, schedule, position, { state, done });
+  const turn = endsTurn ? position.turn + 1 : position.turn;
+  const next: Position = {
+    state: endsTurn && !done ? (environment.endTurn?.(state) ?? state) : state,
+    turn,
+    phase: endsTurn ? 0 : position.phase + 1,
+    done: done || turn >= schedule.turns,
+  };
+  return { position: next, result };
+}
+
+function isTurnOver(
+  environment: Environment,
+  { phases }: Schedule,
+  { phase }: Position,
+  { state, done }: Pick<Position, "state" | "done">,
+): boolean {
+  if (environment.next === undefined) return phase + 1 === phases.length;
+  if (done || environment.next(state).length === 0) return true;
+  if (phase + 1 < mostPhases) return false;
+  throw new TroupeError(
+    "internal",
+    `a turn of ${environment.name} has ${mostPhases} joint actions; let \`next\` give no seat where a turn is over`,
+  );
+}
+
+/** A reward that is not a number would win no comparison and spoil every advantage of its group, silently. */
+function checkReward({ name }: Environment, seat: string, reward: ActionReward | null | undefined): void {
+  if (reward === null) return;
+  if (reward !== undefined && Number.isFinite(reward.team) && Number.isFinite(reward.local)) return;
+  const found = JSON.stringify(reward) ?? "nothing";
+  throw new TroupeError(
+    "internal",
+    `the environment ${name} rewarded the action of seat ${seat} with ${found}`,
+  );
+}
+
+/** A context for calls that no run stands behind, such as in tests and in `play`. */
+export function plainContext(key: Context["key"], signal: AbortSignal = never): Context {
+  return { key, signal, services: {} };
+}
+
+const never = new AbortController().signal;
+
+/** A reply of plain text. */
+export function plainReply(text: string): Reply {
+  return { text, truncated: false };
+}

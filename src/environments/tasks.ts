@@ -1,0 +1,117 @@
+/** Where tasks come from: a finite list, such as a data set's, or an endless space that is drawn from by key. */
+import { childKey, generatorOf, keyAt, rootKey, shuffled } from "../random.ts";
+import type { Key } from "../random.ts";
+import { TroupeError } from "../errors.ts";
+import type { Awaitable } from "./environment.ts";
+
+export interface FiniteTasks<Task> {
+  readonly size: number;
+  /** @param index from 0 to size − 1; the same index always gives the same task */
+  at(index: number): Awaitable<Task>;
+}
+
+export interface EndlessTasks<Task> {
+  readonly size: null;
+  /** The same key always gives the same task. */
+  draw(key: Key): Awaitable<Task>;
+}
+
+export type TaskSource<Task> = FiniteTasks<Task> | EndlessTasks<Task>;
+
+/** A finite source of what is already in memory. */
+export function taskList<Task>(tasks: readonly Task[]): FiniteTasks<Task> {
+  return { size: tasks.length, at: (index) => tasks[index] as Task };
+}
+
+/** The splits of a game: each an endless space, kept apart by what `draw` does with the split's name. */
+export function drawnSplits<Task>(
+  draw: (split: GameSplit, key: Key) => Task,
+  splits: readonly GameSplit[] = ["train", "validation", "heldOut"],
+): Record<GameSplit, EndlessTasks<Task>> {
+  const sources = splits.map((split) => [split, { size: null, draw: (key: Key) => draw(split, key) }]);
+  return Object.fromEntries(sources) as Record<GameSplit, EndlessTasks<Task>>;
+}
+
+export type GameSplit = "train" | "validation" | "heldOut";
+
+interface WithTasks<Task> {
+  readonly name: string;
+  readonly tasks: Readonly<Record<string, TaskSource<Task>>>;
+}
+
+/** @throws TroupeError `bad_arguments` where the environment has no such split */
+export function sourceOf<Task>({ name, tasks }: WithTasks<Task>, split: string): TaskSource<Task> {
+  const source = Object.hasOwn(tasks, split) ? tasks[split] : undefined;
+  if (source !== undefined) return source;
+  const known = Object.keys(tasks).join(", ");
+  throw new TroupeError("bad_arguments", `${name} has no split ${split}; its splits are ${known}`);
+}
+
+/**
+ * The tasks of training. A finite source is gone through in an order of its own in each epoch.
+ * @returns the task of an episode, by how many tasks the run drew before it and, for an endless source, by the episode's key
+ */
+export function trainingTasks<Task>(
+  source: TaskSource<Task>,
+  root: Key,
+): (drawn: number, key: Key) => Awaitable<Task> {
+  if (source.size === null) return (_, key) => source.draw(key);
+  const { size } = source;
+  const orders = new Map<number, readonly number[]>();
+  return (drawn, _) => {
+    const epoch = Math.floor(drawn / size);
+    const order = orders.get(epoch) ?? epochOrder(size, childKey(root, epoch));
+    orders.set(epoch, order);
+    return source.at(order[drawn % size] as number);
+  };
+}
+
+function epochOrder(size: number, key: Key): readonly number[] {
+  return shuffled(
+    generatorOf(key),
+    Array.from({ length: size }, (_, index) => index),
+  );
+}
+
+/** A task with its number in the split. */
+export interface NumberedTask<Task> {
+  readonly index: number;
+  readonly task: Task;
+}
+
+/** Of evaluations, whatever a recipe's seed: runs with other seeds are measured on the same tasks. */
+const evaluationSeed = 0;
+/** Draws of an endless source in which nothing new was found, per task found, after which there is nothing left to find. */
+const fruitless = 20;
+
+/**
+ * The first `count` distinct tasks of a split: the same for every team, run and seed. Fewer where the source has fewer; an
+ * endless one is taken to have no more once many draws in a row brought nothing new.
+ * A task's index is its number in a finite source, and that of its draw in an endless one.
+ */
+export async function evaluationTasks<Task>(
+  environment: WithTasks<Task>,
+  split: string,
+  count: number,
+): Promise<NumberedTask<Task>[]> {
+  const source = sourceOf(environment, split);
+  const found = new Map<string, NumberedTask<Task>>();
+  let last = 0;
+  for (let index = 0; found.size < count; index++) {
+    if (source.size === null ? index - last > fruitless * (found.size + 50) : index >= source.size) break;
+    const task = await taskAt(source, split, index);
+    const identity = JSON.stringify(task);
+    if (found.has(identity)) continue;
+    found.set(identity, { index, task });
+    last = index;
+  }
+  return [...found.values()];
+}
+
+/** The task with a number: what `evaluationTasks` calls its index. */
+export function taskAt<Task>(source: TaskSource<Task>, split: string, index: number): Awaitable<Task> {
+  if (source.size !== null) return source.at(index);
+  // Paths of held-out tasks are as they always were, so that published figures stay comparable.
+  const name = split === "heldOut" ? "held-out" : split;
+  return source.draw(keyAt(rootKey(evaluationSeed), name, index, "task"));
+}
