@@ -1,6 +1,7 @@
 /** The rules of a game alone, on one core: no model writes; a solver does, and in half of the episodes it shuffles first. */
-import type { Environment, Json } from "../src/environments/environment.ts";
-import { createEnvironment } from "../src/environments/registry.ts";
+import type { Json } from "../src/environments/environment.ts";
+import type { Game as Rules } from "../src/environments/game.ts";
+import { createGame } from "../src/environments/registry.ts";
 import { generatorOf, keyAt, rootKey, shuffled } from "../src/random.ts";
 import { alternate, timed } from "./alternate.ts";
 import type { Game } from "./games.ts";
@@ -20,7 +21,7 @@ const tasks = 500;
 const turns = 4;
 
 export async function measureGame(game: Game, seconds: number): Promise<GameSpeed> {
-  const environment = createEnvironment(game.name, game.options);
+  const environment = createGame(game.name, game.options);
   let drawn = 0;
   const draw = (): Json => environment.task("train", keyAt(rootKey(1), drawn++));
   const episodes = Array.from({ length: tasks }, (_, index) => record(game, environment, draw(), index));
@@ -53,7 +54,7 @@ interface Episode {
 }
 
 /** Odd episodes write every action in random word order before they write it properly. */
-function record(game: Game, environment: Environment, task: Json, index: number): Episode {
+function record(game: Game, environment: Rules, task: Json, index: number): Episode {
   const generator = generatorOf(keyAt(rootKey(2), index));
   const actions: (Record<string, string> | null)[] = [];
   const now = { state: environment.start(task), transitions: 0, done: false };
@@ -64,7 +65,7 @@ function record(game: Game, environment: Environment, task: Json, index: number)
     actions.push({ [seat]: text });
     Object.assign(now, { state, done });
   };
-  const solved = (seat: string): string => environment.solve?.(now.state, seat) ?? "";
+  const solved = (seat: string): string => environment.solve(now.state, seat);
   for (let turn = 0; turn < turns && !now.done; turn++) {
     for (const seat of Object.keys(environment.seats)) {
       if (index % 2 === 1) act(seat, shuffled(generator, solved(seat).split(" ")).join(" "));
@@ -76,7 +77,7 @@ function record(game: Game, environment: Environment, task: Json, index: number)
   return { task, actions, transitions: now.transitions };
 }
 
-function replay(environment: Environment, task: Json, script: Script): void {
+function replay(environment: Rules, task: Json, script: Script): void {
   let state = environment.start(task);
   for (const actions of script) {
     if (actions === null) state = environment.endTurn?.(state) ?? state;

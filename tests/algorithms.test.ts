@@ -14,7 +14,8 @@ import type { StepMetrics } from "../src/runs/records.ts";
 import { mean } from "../src/statistics.ts";
 import { tinyRecipe } from "../src/train/testing/tiny-recipe.ts";
 import { train } from "../src/train/train.ts";
-import { echo } from "./support/echo.ts";
+import { gameEnvironment } from "../src/environments/game.ts";
+import { echo, echoGame } from "./support/echo.ts";
 
 let root = "";
 beforeAll(async () => {
@@ -88,10 +89,10 @@ test.each(cases)(
 );
 
 /** What is earned depends on what is shown alone: a critic can know it before anything is written. */
-const given: typeof echo = {
-  ...echo,
+const given: typeof echoGame = {
+  ...echoGame,
   step(state, actions) {
-    const played = echo.step(state, actions);
+    const played = echoGame.step(state, actions);
     const value = (state.shown[state.turn] ?? 0) / 3;
     const rewards = Object.keys(actions).map((seat) => [seat, { team: value, local: value, parts: {} }]);
     return {
@@ -107,7 +108,7 @@ test.each([
   ["iac", ["critic-left", "critic-right"]],
   ["maac", ["critic"]],
 ])("the critics of %s learn what a state is worth", async (name, critics) => {
-  const metrics = await trained(given, name, { samples: 2, criticEpochs: 2 }, 1);
+  const metrics = await trained(gameEnvironment(given), name, { samples: 2, criticEpochs: 2 }, 1);
   const last = metrics.at(-1)?.critics ?? {};
   expect(Object.keys(last)).toEqual(critics);
   for (const { explainedVariance } of Object.values(last)) expect(explainedVariance).toBeGreaterThan(0.8);

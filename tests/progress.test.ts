@@ -11,8 +11,9 @@ import { algorithmFrom } from "../src/credit/algorithms.ts";
 import { credit } from "../src/credit/credit.ts";
 import { lineTo } from "../src/credit/lines.ts";
 import { progressAlong } from "../src/credit/progress.ts";
-import type { Environment, Json } from "../src/environments/environment.ts";
-import { environments } from "../src/environments/registry.ts";
+import type { Json } from "../src/environments/environment.ts";
+import { gameEnvironment, type Game } from "../src/environments/game.ts";
+import { games } from "../src/environments/registry.ts";
 import { drawInt, generatorOf, keyAt, rootKey, type Generator } from "../src/random.ts";
 import type { Episode, EpisodeNode } from "../src/rollout/episode.ts";
 import { growEpisode } from "../src/rollout/grow.ts";
@@ -46,17 +47,18 @@ const rows: readonly (readonly [string, object, Paid])[] = [
 ];
 
 interface Stage {
-  readonly environment: Environment;
+  readonly environment: Game;
   readonly seats: readonly [string, string];
   /** Plays what is written, one line: the helper and the planner in turn. */
   readonly play: (task: Json, written: readonly string[]) => Promise<Episode>;
 }
 
-const stages = environments.map((definition): Stage => {
-  const environment = definition.create(definition.options.parse({}));
+const stages = games.map((definition): Stage => {
+  const rules = definition.create(definition.options.parse({}));
+  const environment = gameEnvironment(rules);
   const [helper = "", planner = ""] = Object.keys(environment.seats);
   const directory = mkdtempSync(join(tmpdir(), "troupe-progress-"));
-  writeWordTokenizer(directory, environment.words);
+  writeWordTokenizer(directory, rules.words);
   const tokenizer = loadTokenizer(directory);
   rmSync(directory, { recursive: true });
   const policy = { tokenizer, maxLength: 4096 };
@@ -86,7 +88,7 @@ const stages = environments.map((definition): Stage => {
       { task, path: ["train", 0, 0] },
     );
   };
-  return { environment, seats: [helper, planner], play };
+  return { environment: rules, seats: [helper, planner], play };
 });
 
 const opposite: Readonly<Record<string, string>> = { up: "down", down: "up", left: "right", right: "left" };
@@ -97,7 +99,7 @@ function halfSensible({ environment, seats }: Stage, task: Json, draw: Generator
   let [state, before] = [environment.start(task), ""];
   for (let turn = 0; turn < turns; turn++) {
     for (const [phase, seat] of seats.entries()) {
-      const solution = environment.solve?.(state, seat) ?? "";
+      const solution = environment.solve(state, seat);
       const text = [
         () => solution,
         () => begun(environment, solution, draw),
@@ -118,16 +120,16 @@ function halfSensible({ environment, seats }: Stage, task: Json, draw: Generator
 }
 
 /** A move of blocks is three words, of others one. */
-const wordsOf = ({ name }: Environment): number => (name === "blocksworld" ? 3 : 1);
+const wordsOf = ({ name }: Game): number => (name === "blocksworld" ? 3 : 1);
 
-function begun(environment: Environment, solution: string, draw: Generator): string {
+function begun(environment: Game, solution: string, draw: Generator): string {
   const words = solution.split(" ");
   const unit = wordsOf(environment);
   return words.slice(0, unit * drawInt(draw, words.length / unit)).join(" ");
 }
 
 /** The way back where there is one; else other things in the places that the last plan filled, or anything. */
-function undone(environment: Environment, plan: string, draw: Generator): string {
+function undone(environment: Game, plan: string, draw: Generator): string {
   const words = plan.split(" ");
   const any = (): string => environment.words[drawInt(draw, environment.words.length)] ?? "";
   if (environment.name === "sudoku")

@@ -19,7 +19,7 @@ import { numbers, pair, roleFor, settingFor } from "../src/rollout/testing/numbe
 const directory = mkdtempSync(join(tmpdir(), "troupe-rollout-"));
 const model = join(directory, "model");
 const engine = openEngine({ threads: 2, precision: "float32" });
-writeWordTokenizer(join(directory, "words"), [...numbers.words, "you", "are"]);
+writeWordTokenizer(join(directory, "words"), [...(numbers.oracle?.words ?? []), "you", "are"]);
 await initModel({
   directory: model,
   preset: "nano",
@@ -57,7 +57,7 @@ function actionsOf(episode: Episode): Action[] {
 
 describe("the sampler on the local engine", () => {
   it("grows the same trees one by one as all at once", async () => {
-    const together = await growEpisodes(setting, rootKey(5), starts);
+    const { episodes: together } = await growEpisodes(setting, rootKey(5), starts);
     for (const [index, start] of starts.entries()) {
       const alone = await growEpisode(setting, rootKey(5), start);
       expect(actionsOf(alone)).toEqual(actionsOf(together[index] ?? alone));
@@ -65,8 +65,8 @@ describe("the sampler on the local engine", () => {
   });
 
   it("records the log-probabilities that a forward pass over prompt and tokens gives", async () => {
-    const [episode] = await growEpisodes(setting, rootKey(6), starts.slice(0, 1));
-    const actions = actionsOf(episode as Episode);
+    const { episodes } = await growEpisodes(setting, rootKey(6), starts.slice(0, 1));
+    const actions = episodes.flatMap(actionsOf);
     const data = actions.map(({ prompt, tokens }) => ({
       policy: "both",
       prompt,
@@ -81,7 +81,7 @@ describe("the sampler on the local engine", () => {
   });
 
   it("gives the engine data whose loss at the first update is minus the sum of the advantages", async () => {
-    const episodes = await growEpisodes(setting, rootKey(7), starts);
+    const { episodes } = await growEpisodes(setting, rootKey(7), starts);
     const data = toData(credit(episodes, algorithm), algorithm);
     const result = await engine.forwardBackward(data, algorithm.objective.loss);
     const continuations = data.flatMap((datum) => datum.continuations);

@@ -6,7 +6,8 @@ import { Command } from "commander";
 import { initModel } from "../models/init.ts";
 import type { Preset } from "../models/presets.ts";
 import { presets } from "../models/presets.ts";
-import { environments, environmentNamed } from "../environments/registry.ts";
+import type { Environment } from "../environments/environment.ts";
+import { createEnvironment, environments } from "../environments/registry.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
@@ -69,9 +70,17 @@ async function makeModel(
 }
 
 async function wordsOf({ environment, recipe }: InitArguments): Promise<readonly string[]> {
-  if (recipe !== undefined) return (await resolveRecipe(findRecipe(recipe))).environment.words;
-  const definition = environmentNamed(environment);
-  return definition.create(definition.options.parse({})).words;
+  if (recipe !== undefined) return wordsIn((await resolveRecipe(findRecipe(recipe))).environment);
+  return wordsIn(await createEnvironment(environment, {}));
+}
+
+function wordsIn({ name, oracle }: Environment): readonly string[] {
+  if (oracle?.words !== undefined) return oracle.words;
+  const fix = "take a pretrained model, whose tokenizer can write any text";
+  throw new TroupeError(
+    "bad_arguments",
+    `${name} has no closed list of words to make a tokenizer of; ${fix}`,
+  );
 }
 
 function presetTable(): string[] {

@@ -11,7 +11,9 @@ const checked = [...environments, gameDefinition(guessNumber), quiz];
 describe.each(checked.map((definition) => ({ name: definition.name, definition })))(
   "$name",
   async ({ definition }) => {
-    it.each(await conformanceChecks(definition))("$name", ({ run }) => run());
+    it.each(await conformanceChecks(definition))("$name", ({ run }) =>
+      expect(run()).resolves.toBeUndefined(),
+    );
   },
 );
 
@@ -20,7 +22,9 @@ describe.each<ConformanceOptions>([
   { options: { size: 4, obstacles: 0.4, notation: "named-grid", demonstrations: { tasksPerBoard: 4 } } },
   { options: { plan: "steps" }, seats: ["planner"], turns: 1 },
 ])("plan-path with %j", async (options) => {
-  it.each(await conformanceChecks(gameDefinition(planPath), options))("$name", ({ run }) => run());
+  it.each(await conformanceChecks(gameDefinition(planPath), options))("$name", ({ run }) =>
+    expect(run()).resolves.toBeUndefined(),
+  );
 });
 
 /** A good environment with one fault, and what the kit says of it. */
@@ -339,8 +343,11 @@ describe("a fault is found", () => {
   });
 
   it("that hangs without computing", async () => {
-    const { create } = gameDefinition(guessNumber);
-    const stuck = { ...guessNumber, create: async (options: object) => onlyNumbers(await create(options)) };
+    const guessing = gameDefinition(guessNumber);
+    const stuck = {
+      ...guessing,
+      create: async (options: object) => onlyNumbers(await guessing.create(options)),
+    };
     const hanging = runCheck(stuck, "anything is an action", { milliseconds: 100 });
     await expect(hanging).rejects.toThrow(/no result after 100 ms/);
   });

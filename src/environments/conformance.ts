@@ -70,16 +70,15 @@ export async function conformanceChecks<Options>(
 type Check = (setting: Setting) => Promise<void>;
 
 function checksFor(oracle: Oracle | undefined): Record<string, Check> {
-  const { solve, words, summable, demonstrations } = oracle ?? {};
+  const solves = oracle?.solve !== undefined;
+  const knowsWords = oracle?.words !== undefined;
   return {
     ...always,
-    ...(words === undefined ? {} : withWords),
-    ...(solve === undefined ? {} : withSolver),
-    ...(solve === undefined || words === undefined
-      ? {}
-      : { "no action earns more than the solver's": solverIsBest }),
-    ...(solve === undefined || !summable?.length ? {} : withSums),
-    ...(demonstrations === undefined ? {} : withDemonstrations),
+    ...(knowsWords ? withWords : {}),
+    ...(solves ? withSolver : {}),
+    ...(solves && knowsWords ? withSolverAndWords : {}),
+    ...(solves && oracle.summable?.length ? withSums : {}),
+    ...(oracle?.demonstrations === undefined ? {} : withDemonstrations),
   };
 }
 
@@ -106,6 +105,10 @@ const withWords: Record<string, Check> = {
 const withSolver: Record<string, Check> = {
   "garbage is an action with a reason": garbageHasReason,
   "the solver ends every episode with success in time": solverSolves,
+};
+
+const withSolverAndWords: Record<string, Check> = {
+  "no action earns more than the solver's": solverIsBest,
   "the solver keeps to the environment's words and lengths": solverWords,
 };
 

@@ -9,15 +9,28 @@
 import type { Key } from "../random.ts";
 import type { Reply } from "../text/replies.ts";
 import type { Message } from "../text/tokenizer.ts";
-import type { TaskSource } from "./tasks.ts";
 
 export type { Reply, ToolCall } from "../text/replies.ts";
-export type { EndlessTasks, FiniteTasks, TaskSource } from "./tasks.ts";
 
 /** JSON, as a type: what a task or a state may consist of. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 export type Awaitable<T> = T | Promise<T>;
+
+/** Where the tasks of a split come from: a finite list, such as a data set's, or an endless space that is drawn from by key. */
+export type TaskSource<Task> = FiniteTasks<Task> | EndlessTasks<Task>;
+
+export interface FiniteTasks<Task> {
+  readonly size: number;
+  /** @param index from 0 to size − 1; the same index always gives the same task */
+  at(index: number): Awaitable<Task>;
+}
+
+export interface EndlessTasks<Task> {
+  readonly size: null;
+  /** The same key always gives the same task. */
+  draw(key: Key): Awaitable<Task>;
+}
 
 /** What a call of `start` or `step` may use besides its arguments. */
 export interface Context {

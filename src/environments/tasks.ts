@@ -2,21 +2,7 @@
 import { childKey, generatorOf, keyAt, rootKey, shuffled } from "../random.ts";
 import type { Key } from "../random.ts";
 import { TroupeError } from "../errors.ts";
-import type { Awaitable } from "./environment.ts";
-
-export interface FiniteTasks<Task> {
-  readonly size: number;
-  /** @param index from 0 to size − 1; the same index always gives the same task */
-  at(index: number): Awaitable<Task>;
-}
-
-export interface EndlessTasks<Task> {
-  readonly size: null;
-  /** The same key always gives the same task. */
-  draw(key: Key): Awaitable<Task>;
-}
-
-export type TaskSource<Task> = FiniteTasks<Task> | EndlessTasks<Task>;
+import type { Awaitable, EndlessTasks, FiniteTasks, TaskSource } from "./environment.ts";
 
 /** A finite source of what is already in memory. */
 export function taskList<Task>(tasks: readonly Task[]): FiniteTasks<Task> {
@@ -58,7 +44,7 @@ export function trainingTasks<Task>(
   if (source.size === null) return (_, key) => source.draw(key);
   const { size } = source;
   const orders = new Map<number, readonly number[]>();
-  return (drawn, _) => {
+  return (drawn) => {
     const epoch = Math.floor(drawn / size);
     const order = orders.get(epoch) ?? epochOrder(size, childKey(root, epoch));
     orders.set(epoch, order);
@@ -111,7 +97,10 @@ export async function evaluationTasks<Task>(
 /** The task with a number: what `evaluationTasks` calls its index. */
 export function taskAt<Task>(source: TaskSource<Task>, split: string, index: number): Awaitable<Task> {
   if (source.size !== null) return source.at(index);
-  // Paths of held-out tasks are as they always were, so that published figures stay comparable.
-  const name = split === "heldOut" ? "held-out" : split;
-  return source.draw(keyAt(rootKey(evaluationSeed), name, index, "task"));
+  return source.draw(keyAt(rootKey(evaluationSeed), pathName(split), index, "task"));
+}
+
+/** What a split is called in the paths of keys and of evaluated episodes. */
+export function pathName(split: string): string {
+  return split === "heldOut" ? "held-out" : split;
 }

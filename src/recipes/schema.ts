@@ -109,7 +109,13 @@ const train = z.strictObject({
 });
 
 const evaluation = z.strictObject({
-  tasks: count.default(500).describe("Held-out tasks, the same for every team."),
+  tasks: count
+    .default(500)
+    .describe("Distinct tasks, the same for every team; where there are fewer, all of them."),
+  split: z
+    .string()
+    .default("heldOut")
+    .describe("validation: for choices such as a learning rate. heldOut: for final numbers."),
   every: z.int().min(0).default(0).describe("Steps between evaluations; 0: only before and after."),
   tasksDuring: count.optional().describe("Tasks of the evaluations in between; default: tasks."),
   temperature: z.number().min(0).default(0).describe("0: the likeliest token each time."),
@@ -118,6 +124,21 @@ const evaluation = z.strictObject({
     .record(name, teamSchema)
     .default({})
     .describe("Other teams, evaluated before training for the table."),
+});
+
+const failures = z.strictObject({
+  retries: z
+    .int()
+    .min(0)
+    .default(4)
+    .describe("Further tries of a call of the environment that a service failed."),
+  firstDelay: z.number().min(0).default(0.5).describe("Seconds before the first of them; doubled each time."),
+  longestDelay: z.number().min(0).default(30).describe("Seconds that a delay is at most."),
+  limit: fraction
+    .default(0.1)
+    .describe(
+      "Share of a step's or an evaluation's episodes that may fail for good; above it the run stops, to be resumed.",
+    ),
 });
 
 const checkpoint = z.strictObject({
@@ -149,7 +170,8 @@ export const recipeSchema = z.strictObject({
     .optional()
     .describe("Supervised training on a solver's demonstrations, before reinforcement."),
   train: train.describe("Reinforcement."),
-  evaluation: evaluation.prefault({}).describe("On held-out tasks, never trained on."),
+  evaluation: evaluation.prefault({}).describe("On tasks that are never trained on."),
+  failures: failures.prefault({}).describe("What happens where services fail."),
   checkpoint: checkpoint.prefault({}).describe("What an interrupted run goes on from."),
   engine: z
     .strictObject({

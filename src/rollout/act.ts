@@ -2,6 +2,7 @@
 import type { SampledSequence } from "../engines/engine.ts";
 import { seedOf, keyAt, type Key } from "../random.ts";
 import type { History } from "../text/history.ts";
+import type { Reply } from "../text/replies.ts";
 import type { EpisodeNode } from "./episode.ts";
 import { promptHistory, type Histories } from "./prompts.ts";
 import { playerOf, type Player, type RolloutSetting } from "./setting.ts";
@@ -12,7 +13,7 @@ export interface Draft {
   /** The history that the action continues: its tokens are the prompt. */
   readonly history: History;
   readonly sequence: SampledSequence;
-  readonly text: string;
+  readonly reply: Reply;
   /** Which of the role's samples from the state it is. */
   readonly sample: number;
 }
@@ -46,7 +47,7 @@ export async function sampleRole(
     player,
     history,
     sequence,
-    text: tokenizer.decode(sequence.tokens),
+    reply: tokenizer.parseReply(sequence.tokens, sequence.stopReason === "length"),
     sample,
   }));
 }

@@ -239,7 +239,7 @@ describe("properties", () => {
           const together = await growEpisodes(slow, rootKey(seed), starts);
           const alone = [];
           for (const one of starts) alone.push(await growEpisode(quick, rootKey(seed), one));
-          expect(together.map(plain)).toEqual(alone.map(plain));
+          expect(together.episodes.map(plain)).toEqual(alone.map(plain));
         },
       ),
       { numRuns: 25 },
@@ -286,7 +286,7 @@ describe("properties", () => {
     const scheme = { branch: { root: 3, inner: 3 }, keep: "random" } as const;
     const setting = settingFor(policy, { engine: scriptedEngine(tokenizer, constant("2")), scheme });
     const starts = Array.from({ length: 40 }, (_, task) => ({ task: {}, path: ["train", 2, task] }));
-    const episodes = await growEpisodes(setting, root, starts);
+    const { episodes } = await growEpisodes(setting, root, starts);
     const chosen = new Set(episodes.map(({ root: node }) => node.children.findIndex((child) => child.kept)));
     expect(chosen).toEqual(new Set([0, 1, 2]));
   });

@@ -5,9 +5,12 @@
  *
  * All randomness comes from keys of (episode, node, role), so a tree is the same whatever runs beside it.
  */
-import type { ActionReward, Json } from "../environments/environment.ts";
-import { TroupeError } from "../errors.ts";
+import type { ActionReward, Context, Json } from "../environments/environment.ts";
+import { advance, startEpisode } from "../environments/progression.ts";
+import { ServiceError, TroupeError } from "../errors.ts";
 import { drawInt, generatorOf, keyAt, type Key } from "../random.ts";
+import { retrying, standardRetries } from "../retry.ts";
+import { rolesToAct, scheduleOf } from "../teams/acting.ts";
 import { withAction } from "../text/history.ts";
 import { sampleRole, type Draft } from "./act.ts";
 import type { Action, Episode, EpisodeEnd, EpisodeNode } from "./episode.ts";
@@ -37,10 +40,13 @@ interface Tip {
 
 /**
  * Grows one episode. The key's root is the run's.
- * Errors: `cancelled` when the setting's signal aborts, `too_long` for a prompt that does not fit, the engine's own.
+ * @throws TroupeError `cancelled` when the setting's signal aborts, `too_long` for a prompt that does not fit, `service` where
+ * a service failed again and again, the engine's own
  */
 export async function growEpisode(setting: RolloutSetting, root: Key, start: EpisodeStart): Promise<Episode> {
-  const state = setting.environment.start(start.task);
+  const key = keyAt(root, ...start.path);
+  const context = contextOf(setting, keyAt(key, "start"));
+  const { state } = await calling(setting, () => startEpisode(setting.environment, start.task, context));
   const node: GrowingNode = {
     id: "",
     parent: null,
@@ -53,18 +59,62 @@ export async function growEpisode(setting: RolloutSetting, root: Key, start: Epi
     children: [],
     kept: true,
   };
-  const key = keyAt(root, ...start.path);
   const ends = await growFrom(setting, key, { node, histories: new Map() });
   return { path: start.path, task: start.task, root: node, ends };
 }
 
-/** Grows all of them at once; the engine batches what comes. One failure lets the others finish, then is thrown. */
-export function growEpisodes(
+/** Episodes, and those that a service failed. */
+export interface Grown {
+  /** In the order of their starts, without those that failed. */
+  readonly episodes: readonly Episode[];
+  readonly failed: readonly FailedEpisode[];
+}
+
+export interface FailedEpisode {
+  readonly path: EpisodeStart["path"];
+  readonly cause: ServiceError;
+}
+
+/**
+ * Grows all of them at once; the engine batches what comes. Where a service fails an episode for good, the others are not
+ * concerned. Any other error lets them finish, then is thrown.
+ */
+export async function growEpisodes(
   setting: RolloutSetting,
   root: Key,
   starts: readonly EpisodeStart[],
-): Promise<Episode[]> {
-  return settleAll(starts.map((start) => growEpisode(setting, root, start)));
+): Promise<Grown> {
+  const grown = await settleAll(
+    starts.map((start) => orFailed(start, () => growEpisode(setting, root, start))),
+  );
+  return {
+    episodes: grown.filter((one) => "root" in one),
+    failed: grown.filter((one) => "cause" in one),
+  };
+}
+
+/** What is made, or how a service failed it. */
+export async function orFailed<T>(
+  { path }: Pick<EpisodeStart, "path">,
+  make: () => Promise<T>,
+): Promise<T | FailedEpisode> {
+  try {
+    return await make();
+  } catch (cause) {
+    if (cause instanceof ServiceError) return { path, cause };
+    throw cause;
+  }
+}
+
+function contextOf({ signal, services }: RolloutSetting, key: Key): Context {
+  return { key, signal: signal ?? never, services: services ?? {} };
+}
+
+const never = new AbortController().signal;
+
+/** A call of the environment, tried again where a service fails: with the same key, so that it does the same. */
+function calling<T>({ retries, signal }: RolloutSetting, call: () => Promise<T>): Promise<T> {
+  return retrying(call, retries ?? standardRetries, signal);
 }
 
 async function growFrom(setting: RolloutSetting, key: Key, tip: Tip): Promise<EpisodeEnd[]> {
@@ -74,7 +124,7 @@ async function growFrom(setting: RolloutSetting, key: Key, tip: Tip): Promise<Ep
   }
   const children = await expand(setting, key, tip);
   node.children = children.map((child) => child.node);
-  const isLast = isEarnedEnough(setting, node);
+  const isLast = reachedStopThreshold(setting, node);
   const kept = choose(setting, key, node).map((index) => children[index] as Tip);
   for (const child of kept) {
     child.node.kept = true;
@@ -91,11 +141,10 @@ async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Tip[
   const { node, histories } = tip;
   const { branch, joint } = setting.scheme;
   const count = node.parent === null ? branch.root : branch.inner;
-  const roles = setting.team.phases[node.phase] ?? [];
+  const roles = rolesToAct(setting.environment, setting.team, node);
   const drafts = await settleAll(roles.map((role) => sampleRole(setting, key, node, role, histories, count)));
-  return (joint === "cross" ? eachWithEach(drafts) : aligned(drafts, count)).map((chosen, index) =>
-    step(setting, tip, index, chosen),
-  );
+  const chosen = joint === "cross" ? eachWithEach(drafts) : aligned(drafts, count);
+  return settleAll(chosen.map((each, index) => step(setting, key, tip, index, each)));
 }
 
 /** The g-th sample of each role makes the g-th joint action. */
@@ -112,7 +161,7 @@ function eachWithEach(drafts: readonly (readonly Draft[])[]): Draft[][] {
 }
 
 /** Whether the turn that was just played is the last because its joint actions earned more than the threshold on average. */
-function isEarnedEnough(setting: RolloutSetting, { turn, children }: EpisodeNode): boolean {
+function reachedStopThreshold(setting: RolloutSetting, { turn, children }: EpisodeNode): boolean {
   const threshold = setting.scheme.stopAbove;
   if (threshold === undefined || children.every((child) => child.turn === turn)) return false;
   const total = children.reduce((sum, child) => sum + jointScore(setting, child), 0);
@@ -120,24 +169,26 @@ function isEarnedEnough(setting: RolloutSetting, { turn, children }: EpisodeNode
 }
 
 /** Plays one joint action. */
-function step(setting: RolloutSetting, tip: Tip, index: number, drafts: readonly Draft[]): Tip {
+async function step(
+  setting: RolloutSetting,
+  key: Key,
+  tip: Tip,
+  index: number,
+  drafts: readonly Draft[],
+): Promise<Tip> {
   const { environment, team } = setting;
   const parent = tip.node;
-  const texts = drafts.map(({ player, text }) => [player.role.seat, text] as const);
-  const result = environment.step(parent.state, Object.fromEntries(texts));
-  const endsTurn = parent.phase + 1 === team.phases.length;
-  const turn = endsTurn ? parent.turn + 1 : parent.turn;
-  const next = endsTurn && !result.done ? environment.endTurn?.(result.state) : undefined;
-  const state = next ?? result.state;
+  const replies = Object.fromEntries(drafts.map(({ player, reply }) => [player.role.seat, reply]));
+  const context = contextOf(setting, keyAt(key, parent.id, "step", index));
+  const { position, result } = await calling(setting, () =>
+    advance(environment, scheduleOf(team), parent, replies, context),
+  );
   const node: GrowingNode = {
+    ...position,
     id: parent.id === "" ? `${index}` : `${parent.id}.${index}`,
     parent,
-    state,
-    turn,
-    phase: endsTurn ? 0 : parent.phase + 1,
     actions: drafts.map((draft) => actionOf(draft, parent, result.rewards)),
-    score: scoreOf(setting, state),
-    done: result.done || turn >= team.turns,
+    score: scoreOf(setting, position.state),
     children: [],
     kept: false,
   };
@@ -154,16 +205,14 @@ function scoreOf({ environment }: RolloutSetting, state: Json): number {
 function actionOf(
   draft: Draft,
   parent: EpisodeNode,
-  rewards: Readonly<Record<string, ActionReward>>,
+  rewards: Readonly<Record<string, ActionReward | null>>,
 ): Action {
   const { role } = draft.player;
-  const reward = rewards[role.seat];
-  // A reward that is not a number would win no comparison and spoil every advantage of its group, silently.
-  if (reward === undefined || !Number.isFinite(reward.team) || !Number.isFinite(reward.local)) {
-    const found = JSON.stringify(reward) ?? "nothing";
+  const reward = rewards[role.seat] ?? null;
+  if (reward === null) {
     throw new TroupeError(
-      "internal",
-      `the environment rewarded the action of seat ${role.seat} with ${found}`,
+      "unsupported",
+      `the action of seat ${role.seat} has no reward, and there is no judge`,
     );
   }
   return {
@@ -174,7 +223,7 @@ function actionOf(
     prompt: draft.history.tokens,
     tokens: draft.sequence.tokens,
     logprobs: draft.sequence.logprobs,
-    text: draft.text,
+    text: draft.reply.text,
     stopReason: draft.sequence.stopReason,
     reward,
     frozen: role.frozen,

@@ -12,16 +12,17 @@ export type Histories = ReadonlyMap<RoleName, History>;
 export function promptHistory(
   player: Player,
   histories: Histories,
-  observation: string,
+  observation: string | readonly Message[],
   turn: number,
 ): History {
-  const user: Message = { role: "user", content: observation };
+  const seen: readonly Message[] =
+    typeof observation === "string" ? [{ role: "user", content: observation }] : observation;
   const past = player.role.memory === "conversation" ? histories.get(player.role.name) : undefined;
   const system: Message[] = player.system === undefined ? [] : [{ role: "system", content: player.system }];
   const history =
     past === undefined
-      ? beginHistory(player.tokenizer, [...system, user])
-      : withMessage(player.tokenizer, past, user);
+      ? beginHistory(player.tokenizer, [...system, ...seen])
+      : seen.reduce((before, message) => withMessage(player.tokenizer, before, message), past);
   checkLength(player, history.tokens.length, turn);
   return history;
 }

@@ -1,7 +1,8 @@
 /** What a team plays in: everything the sampler needs besides the task and the key. */
 import type { Engine, SamplingOptions } from "../engines/engine.ts";
-import type { ActionReward, Environment } from "../environments/environment.ts";
+import type { ActionReward, Environment, Services } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
+import type { RetryOptions } from "../retry.ts";
 import type { Role, Team } from "../teams/team.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import type { SamplingScheme } from "./episode.ts";
@@ -23,6 +24,10 @@ export interface RolloutSetting {
   readonly score: (reward: ActionReward) => number;
   readonly sampling: Pick<SamplingOptions, "temperature" | "topK" | "topP">;
   readonly signal?: AbortSignal;
+  /** What environments find in their context. Default: nothing. */
+  readonly services?: Services;
+  /** Of the environment's calls, where a service fails. Default: `standardRetries`. */
+  readonly retries?: RetryOptions;
 }
 
 /** The scheme of an evaluation, and of plain playing: one line, nothing to compare. */

@@ -72,6 +72,8 @@ const rolloutMetrics = z.object({
   waves: z.int().optional(),
   /** Of the episodes: left out of the update because no group of theirs had any spread (dynamic sampling). */
   dropped: z.int().optional(),
+  /** Episodes that a service failed for good: in no other figure. Absent: none. */
+  failed: z.int().optional(),
   /** Share of the kept lines that end in success. */
   success: z.number(),
   score: z.number(),
@@ -121,6 +123,10 @@ export const evaluationSchema = z.object({
   team: z.string(),
   tasks: z.int().min(1),
   successes: z.int().min(0),
+  /** Tasks that a service failed for good, in no other figure. Absent: none. */
+  failed: z.int().optional(),
+  /** Of the tasks. Absent: heldOut. */
+  split: z.string().optional(),
   success: z.number(),
   /** 95 % Wilson interval of the success. */
   low: z.number(),
@@ -204,6 +210,8 @@ export const checkpointStateSchema = z.object({
       /** Weight of each policy's divergence from its reference in the next step. */
       klCoefficients: z.record(z.string(), z.number()),
       sampledTokens: z.int(),
+      /** Drawn from the training split. */
+      tasks: z.int().default(0),
     })
     .optional(),
 });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createEnvironment } from "../environments/registry.ts";
+import { gameEnvironment } from "../environments/game.ts";
+import { createGame } from "../environments/registry.ts";
 import { buildTeam, type TeamInput } from "./build.ts";
 
-const environment = createEnvironment("plan-path", {});
+const environment = gameEnvironment(createGame("plan-path", {}));
 const pair: TeamInput = {
   roles: { scout: { policy: "shared" }, planner: { policy: "other" } },
   phases: [["scout"], ["planner"]],

@@ -11,10 +11,11 @@ import { unknownWords } from "../text/unknown-words.ts";
  * @throws TroupeError `bad_arguments`
  */
 export function checkWords(
-  { name, words }: Pick<Environment, "name" | "words">,
+  { name, oracle }: Pick<Environment, "name" | "oracle">,
   tokenizer: Tokenizer,
   { model, vocabularySize, advice }: { model: string; vocabularySize?: number; advice: string },
 ): void {
+  const words = oracle?.words ?? [];
   const unknown = unknownWords(tokenizer, words);
   if (unknown.length > 0) {
     const problem = `the tokenizer of ${model} does not know ${count(unknown, words, name)}`;

@@ -7,7 +7,7 @@ import { readEpisodes, readMetrics } from "../runs/read.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { recordsOf } from "./testing/records-of.ts";
-import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";
 
 let root = "";
@@ -28,7 +28,7 @@ async function trainIn(
   resolved: ReturnType<typeof recipeOf>,
   until = Infinity,
 ): Promise<HashEngine> {
-  const vocabularySize = resolved.environment.words.length + 6;
+  const vocabularySize = wordsOf(resolved).length + 6;
   const calls: string[] = [];
   const engine = new HashEngine({
     vocabularySize,

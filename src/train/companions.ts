@@ -24,6 +24,7 @@ export interface Carried {
   readonly klCoefficients: Readonly<Record<string, number>>;
   /** Since reinforcement began. */
   readonly sampledTokens: number;
+  readonly tasks: number;
 }
 
 /**
@@ -45,8 +46,8 @@ export async function openCompanions(
   await openCritics(engine, critics, layout.beginning);
   if (checkpoint !== null && saved !== undefined)
     await restorePolicies(engine, checkpoint.directory, saved.critics);
-  const { klCoefficients = {}, sampledTokens = 0 } = saved ?? {};
-  return { critics, carried: { klCoefficients, sampledTokens } };
+  const { klCoefficients = {}, sampledTokens = 0, tasks = 0 } = saved ?? {};
+  return { critics, carried: { klCoefficients, sampledTokens, tasks } };
 }
 
 /** Names of a checkpoint's files, and the numbers, that bring the companions back. */

@@ -1,11 +1,13 @@
 /** What one episode of a team takes, at full length: sampling it, training on it, judging it. */
 import type { CriticTerm } from "../credit/algorithm.ts";
-import type { Environment } from "../environments/environment.ts";
+import type { Environment, Json } from "../environments/environment.ts";
+import { plainContext, startEpisode } from "../environments/progression.ts";
+import { sourceOf, trainingTasks } from "../environments/tasks.ts";
 import { keyAt, rootKey } from "../random.ts";
 import type { SamplingScheme } from "../rollout/episode.ts";
 import { promptHistory } from "../rollout/prompts.ts";
 import { playerOf } from "../rollout/setting.ts";
-import type { Player as SeatedRole } from "../rollout/setting.ts";
+import type { Player } from "../rollout/setting.ts";
 import { mean } from "../statistics.ts";
 import type { Role, Team } from "../teams/team.ts";
 import { add, forward, repeat, training, workOf } from "./estimate-work.ts";
@@ -21,7 +23,7 @@ interface RoleLength {
 }
 
 /** A team with the lengths of its roles' prompts and actions. */
-export interface Player {
+export interface MeasuredTeam {
   readonly team: Team;
   readonly lengths: readonly RoleLength[];
 }
@@ -37,7 +39,7 @@ export interface Expansion {
 
 /** One episode at full length: every node of every line that goes on is expanded. */
 export function expansionsOf(
-  { team, lengths }: Player,
+  { team, lengths }: MeasuredTeam,
   { branch, keep, joint }: SamplingScheme,
 ): Expansion[] {
   const expansions: Expansion[] = [];
@@ -94,12 +96,15 @@ export function criticWork(
 }
 
 /** Tokens of each role's prompt at the start of a few tasks, and of a solver's action there. */
-export function lengthsOf(environment: Environment, team: Team, policies: Sizes): RoleLength[] {
+export async function lengthsOf(
+  environment: Environment,
+  team: Team,
+  policies: Sizes,
+): Promise<RoleLength[]> {
+  const starts = await startsOf(environment);
   return team.roles.map((role) => {
     const player = playerOf({ environment, team, policies }, role.name);
-    const measured = Array.from({ length: measuredTasks }, (_, index) =>
-      lengthAtStart(environment, player, index),
-    );
+    const measured = starts.map((state) => lengthAtStart(environment, player, state));
     return {
       role,
       prompt: mean(measured.map(({ prompt }) => prompt)),
@@ -108,15 +113,25 @@ export function lengthsOf(environment: Environment, team: Team, policies: Sizes)
   });
 }
 
+/** How a few training tasks start. */
+export async function startsOf(environment: Environment, count = measuredTasks): Promise<readonly Json[]> {
+  const taskOf = trainingTasks(sourceOf(environment, "train"), rootKey(0));
+  const states: Json[] = [];
+  for (let index = 0; index < count; index++) {
+    const key = keyAt(rootKey(0), "estimate", index);
+    states.push((await startEpisode(environment, await taskOf(index, key), plainContext(key))).state);
+  }
+  return states;
+}
+
 function lengthAtStart(
   environment: Environment,
-  player: SeatedRole,
-  index: number,
+  player: Player,
+  state: Json,
 ): { prompt: number; action: number } {
   const { role, tokenizer } = player;
-  const state = environment.start(environment.task("train", keyAt(rootKey(0), "estimate", index)));
   const prompt = promptHistory(player, new Map(), environment.observe(state, role.seat), 0).tokens.length;
-  const solved = environment.solve?.(state, role.seat);
+  const solved = environment.oracle?.solve?.(state, role.seat);
   const action = solved === undefined ? role.maxTokens : tokenizer.encode(solved).length + 1;
   return { prompt, action: Math.min(action, role.maxTokens) };
 }

@@ -10,35 +10,39 @@ import { estimate } from "./estimate.ts";
 import type { Estimate } from "./estimate.ts";
 import type { Resolved } from "./session.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
-import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";
 
 let root = "";
 let tokenizer: Tokenizer;
 beforeAll(async () => {
   root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-estimate-"));
-  writeWordTokenizer(path.join(root, "tokenizer"), tinyRecipe().environment.words);
+  writeWordTokenizer(path.join(root, "tokenizer"), wordsOf(tinyRecipe()));
   tokenizer = loadTokenizer(path.join(root, "tokenizer"));
 });
 afterAll(() => fs.rm(root, { recursive: true }));
 
-function estimated(resolved: Resolved, parameters = 1000, trainableParameters = parameters): Estimate {
+function estimated(
+  resolved: Resolved,
+  parameters = 1000,
+  trainableParameters = parameters,
+): Promise<Estimate> {
   const size = { tokenizer, maxLength: 512, parameters, trainableParameters };
   return estimate(resolved, { shared: size });
 }
 
-test("samples follow from the algorithm, the team and the schedule", () => {
+test("samples follow from the algorithm, the team and the schedule", async () => {
   // AT-GRPO: 2 turns × 2 roles, 3 actions each; 3 tasks × 4 steps.
-  const atGrpo = estimated(tinyRecipe());
+  const atGrpo = await estimated(tinyRecipe());
   expect(atGrpo.sampling.samples).toBe(2 * 2 * 3 * 12);
   expect(atGrpo.training.samples).toBe(atGrpo.sampling.samples);
   // The team before, during (3 tasks) and after, the single agent before; one action per role and turn.
   expect(atGrpo.evaluation.samples).toBe((6 + 3 + 6) * 4 + 6 * 2);
   // GRPO: 3 whole lines of 4 actions each.
-  const grpo = estimated(tinyRecipe({ algorithm: { name: "grpo", samples: 3 } }));
+  const grpo = await estimated(tinyRecipe({ algorithm: { name: "grpo", samples: 3 } }));
   expect(grpo.sampling.samples).toBe(3 * 4 * 12);
   const twice = tinyRecipe({ train: { steps: 4, tasksPerStep: 3, learningRate: 1, epochs: 2 } });
-  expect(estimated(twice).training.samples).toBe(2 * atGrpo.sampling.samples);
+  expect((await estimated(twice)).training.samples).toBe(2 * atGrpo.sampling.samples);
 });
 
 const atOnce = (algorithm: RecipeInput["algorithm"]) =>
@@ -51,46 +55,51 @@ const atOnce = (algorithm: RecipeInput["algorithm"]) =>
     },
   });
 
-test("in cross mode the tree grows by every pair, and each completion is sampled once", () => {
+test("in cross mode the tree grows by every pair, and each completion is sampled once", async () => {
   // 3 × 3 pairs after the first turn, from each of which both roles sample 3 again; 3 tasks × 4 steps.
-  const cross = estimated(atOnce({ name: "magrpo", samples: 3, joint: "cross" }));
+  const cross = await estimated(atOnce({ name: "magrpo", samples: 3, joint: "cross" }));
   expect(cross.sampling.samples).toBe((3 * 2 + 9 * 3 * 2) * 12);
-  const aligned = estimated(atOnce({ name: "magrpo", samples: 3 }));
+  const aligned = await estimated(atOnce({ name: "magrpo", samples: 3 }));
   expect(aligned.sampling.samples).toBe((3 * 2 + 3 * 3 * 2) * 12);
 });
 
-test("references are read once, critics once and then trained on in their own epochs", () => {
-  const plain = estimated(atOnce({ name: "ppo", samples: 2, critic: "role" }));
+test("references are read once, critics once and then trained on in their own epochs", async () => {
+  const plain = await estimated(atOnce({ name: "ppo", samples: 2, critic: "role" }));
   // Both take the tokens of training: 6 per parameter and token there, 2 + 6 for a critic, 2 for a reference.
   expect(plain.judging.flops).toBeCloseTo((plain.training.flops * 8) / 6, 3);
-  const twice = estimated(atOnce({ name: "ppo", samples: 2, criticEpochs: 2, kl: { where: "reward" } }));
+  const twice = await estimated(
+    atOnce({ name: "ppo", samples: 2, criticEpochs: 2, kl: { where: "reward" } }),
+  );
   expect(twice.judging.flops).toBeCloseTo((plain.training.flops * (2 + 12 + 2)) / 6, 3);
-  expect(estimated(tinyRecipe()).judging.flops).toBe(0);
+  expect((await estimated(tinyRecipe())).judging.flops).toBe(0);
   // A value per prompt needs one token of an action, and a central critic reads what both roles read.
-  const central = estimated(atOnce({ name: "maac", samples: 2 })).judging;
+  const central = (await estimated(atOnce({ name: "maac", samples: 2 }))).judging;
   expect(central.actionTokens).toBe(central.samples);
   expect(central.promptTokens).toBeCloseTo(plain.judging.promptTokens, 6);
   // One policy of 1,000 parameters, two critics, a reference.
   expect(twice.bytes).toEqual({ weights: 16_000 + 2 * 16_000 + 4000, checkpoint: 3 * 12_000 });
 });
 
-test("a number of tokens per step decides how many tasks are played", () => {
-  const one = estimated(tinyRecipe()).sampling.actionTokens / 12;
+test("a number of tokens per step decides how many tasks are played", async () => {
+  const one = (await estimated(tinyRecipe())).sampling.actionTokens / 12;
   const budget = { steps: 4, tasksPerStep: 3, learningRate: 1, tokensPerStep: Math.ceil(10.5 * one) };
-  expect(estimated(tinyRecipe({ train: budget })).sampling.actionTokens).toBeCloseTo(4 * 11 * one, 3);
+  expect((await estimated(tinyRecipe({ train: budget }))).sampling.actionTokens).toBeCloseTo(4 * 11 * one, 3);
 });
 
-test("arithmetic is 2 per parameter and token forward, 6 in training, 4 for an adapter", () => {
-  const { sampling, training, total } = estimated(tinyRecipe(), 1000);
+test("arithmetic is 2 per parameter and token forward, 6 in training, 4 for an adapter", async () => {
+  const { sampling, training, total } = await estimated(tinyRecipe(), 1000);
   expect(sampling.flops).toBeCloseTo(2000 * (sampling.promptTokens + sampling.actionTokens), 3);
   expect(training.flops).toBeCloseTo(3 * sampling.flops, 3);
-  expect(estimated(tinyRecipe(), 1000, 10).training.flops).toBeCloseTo(2 * sampling.flops, 3);
+  expect((await estimated(tinyRecipe(), 1000, 10)).training.flops).toBeCloseTo(2 * sampling.flops, 3);
   expect(total.flops).toBeGreaterThan(sampling.flops + training.flops);
 });
 
-test("memory is weights, gradients and two moments", () => {
-  expect(estimated(tinyRecipe(), 1000).bytes).toEqual({ weights: 16_000, checkpoint: 12_000 });
-  expect(estimated(tinyRecipe(), 1000, 10).bytes).toEqual({ weights: 4 * 990 + 160, checkpoint: 120 });
+test("memory is weights, gradients and two moments", async () => {
+  expect((await estimated(tinyRecipe(), 1000)).bytes).toEqual({ weights: 16_000, checkpoint: 12_000 });
+  expect((await estimated(tinyRecipe(), 1000, 10)).bytes).toEqual({
+    weights: 4 * 990 + 160,
+    checkpoint: 120,
+  });
 });
 
 test("the warm start's tokens are those of a real one, as far as a few calls tell", async () => {
@@ -99,7 +108,7 @@ test("the warm start's tokens are those of a real one, as far as a few calls tel
   const engine = new HashEngine({ vocabularySize: tokenizer.vocabularySize, endToken: 2 });
   const outcome = await train({ ...resolved, directory: path.join(root, "run"), engine });
   const trained = outcome.status === "finished" ? outcome.result.tokens.trained : 0;
-  const { actionTokens, samples } = estimated(resolved).warmStart;
+  const { actionTokens, samples } = (await estimated(resolved)).warmStart;
   expect(samples).toBe(160);
   // Means over 16 and over 160 boards, whose paths vary in length by about half.
   expect(actionTokens / trained).toBeGreaterThan(0.6);

@@ -4,12 +4,13 @@
  */
 import type { Datum } from "../engines/engine.ts";
 import { keyAt, rootKey } from "../random.ts";
+import { settleAll } from "../rollout/settle.ts";
 import { oneLine } from "../rollout/setting.ts";
 import { basesOf, warmStartRecipe } from "./bases.ts";
 import { criticsOf } from "./critics.ts";
 import { criticWork, expansionsOf, learningOnly, lengthsOf } from "./estimate-episode.ts";
 import { measuredTasks, samplingWork, trainingWork } from "./estimate-episode.ts";
-import type { Player } from "./estimate-episode.ts";
+import type { MeasuredTeam } from "./estimate-episode.ts";
 import { add, nothing, repeat, training } from "./estimate-work.ts";
 import type { Sizes, Work } from "./estimate-work.ts";
 import { evaluationAfter } from "./evaluations.ts";
@@ -37,14 +38,12 @@ export interface Estimate {
   };
 }
 
-export function estimate(resolved: Resolved, sizes: Sizes): Estimate {
+export async function estimate(resolved: Resolved, sizes: Sizes): Promise<Estimate> {
   const { recipe, environment } = resolved;
   const teams = namedTeams(recipe, environment);
-  const players = teams.map(({ name, team }) => ({
-    name,
-    team,
-    lengths: lengthsOf(environment, team, sizes),
-  }));
+  const players = await settleAll(
+    teams.map(async ({ name, team }) => ({ name, team, lengths: await lengthsOf(environment, team, sizes) })),
+  );
   const [own] = players;
   const parts = {
     warmStart: lessonWork(resolved, teams, sizes),
@@ -103,7 +102,7 @@ const noStage = { sampling: nothing, training: nothing, judging: nothing };
 /** All of reinforcement. */
 function stageWork(
   { recipe, algorithm }: Resolved,
-  player: Player,
+  player: MeasuredTeam,
   sizes: Sizes,
 ): Pick<Estimate, "sampling" | "training" | "judging"> {
   const { tasksPerStep, tokensPerStep = 0, steps, epochs } = recipe.train;

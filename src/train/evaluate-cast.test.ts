@@ -18,7 +18,7 @@ import type { Weights } from "./evaluate-weights.ts";
 import { openSavedRun, policyNamed, weightsOfDirectory, weightsOfPolicy } from "./evaluate-weights.ts";
 import type { Resolved } from "./session.ts";
 import { namedTeams } from "./teams.ts";
-import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";
 
 const nano = { model: { preset: "nano" } };
@@ -155,7 +155,7 @@ test("a frozen policy costs no memory for training: no gradient, no moments", ()
 
 test("models with different tokenizers train side by side and play together", async () => {
   const [words, model] = [path.join(root, "reversed"), path.join(root, "mine")];
-  writeWordTokenizer(words, tinyRecipe().environment.words.toReversed());
+  writeWordTokenizer(words, wordsOf(tinyRecipe()).toReversed());
   await initModel({ directory: model, preset: "nano", tokenizer: words, seed: 5 });
   const changes = perRole({ scout: { model: { path: model } }, planner: nano });
   await trainRun("mixed", changes);

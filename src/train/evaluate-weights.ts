@@ -135,7 +135,12 @@ async function beginningModel(
     const made = path.join(layoutOf(directory).models, model.preset);
     if (await exists(made)) return made;
     const { name: environment, ...options } = recipe.environment;
-    return modelDirectory(model, recipe, createEnvironment(environment, options), path.join(scratch, name));
+    return modelDirectory(
+      model,
+      recipe,
+      await createEnvironment(environment, options),
+      path.join(scratch, name),
+    );
   }
   const place = path.resolve(model.path);
   if (await exists(place)) return place;

@@ -9,7 +9,7 @@ import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { evaluatePolicies } from "./evaluate.ts";
 import type { EvaluationSetting } from "./evaluate.ts";
 import { namedTeams } from "./teams.ts";
-import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 
 const { recipe, environment } = tinyRecipe();
 const [team, single] = namedTeams(recipe, environment);
@@ -17,7 +17,7 @@ let root = "";
 let policy: RolloutPolicy;
 beforeAll(async () => {
   root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-evaluate-"));
-  writeWordTokenizer(root, environment.words);
+  writeWordTokenizer(root, wordsOf({ environment }));
   policy = { tokenizer: loadTokenizer(root), maxLength: 512 };
 });
 afterAll(() => fs.rm(root, { recursive: true }));

@@ -1,27 +1,38 @@
-/** A team on held-out tasks: the same tasks for every team, run and seed. */
+/** A team on tasks that are not trained on: the same for every team, run and seed. */
 import type { Environment } from "../environments/environment.ts";
 import type { Engine } from "../engines/engine.ts";
-import { keyAt, rootKey } from "../random.ts";
+import { evaluationTasks, pathName } from "../environments/tasks.ts";
+import { TroupeError } from "../errors.ts";
+import { rootKey } from "../random.ts";
+import type { RetryOptions } from "../retry.ts";
 import type { Episode, EpisodeEnd } from "../rollout/episode.ts";
-import { growEpisode } from "../rollout/grow.ts";
+import type { FailedEpisode } from "../rollout/grow.ts";
+import { growEpisode, orFailed } from "../rollout/grow.ts";
 import { oneLine } from "../rollout/setting.ts";
 import type { RolloutPolicy, RolloutSetting } from "../rollout/setting.ts";
 import { settleAll } from "../rollout/settle.ts";
 import type { Evaluation } from "../runs/records.ts";
 import { mean, wilsonInterval } from "../statistics.ts";
 import type { Team } from "../teams/team.ts";
+import { checkFailures } from "./failures.ts";
 
 export interface EvaluationSetting {
   readonly engine: Pick<Engine, "sample">;
   readonly environment: Environment;
   readonly team: Team;
   readonly policies: Readonly<Record<string, RolloutPolicy>>;
+  /** Default: heldOut. */
+  readonly split?: string | undefined;
+  /** Distinct ones; fewer where the split has fewer. */
   readonly tasks: number;
   readonly temperature: number;
   readonly topP: number;
   /** Of sampling; tasks stay the same. Default: 0. */
   readonly seed?: number | undefined;
-  readonly onProgress?: (done: number) => void;
+  readonly onProgress?: (done: number, tasks: number) => void;
+  readonly retries?: RetryOptions;
+  /** Share of the tasks that services may fail. Default: 0. */
+  readonly failureLimit?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -30,30 +41,39 @@ export type Scores = Omit<Evaluation, "schema_version" | "step" | "moment" | "te
 export interface EvaluatedEpisodes {
   readonly scores: Scores;
   readonly episodes: readonly Episode[];
+  readonly failed: readonly FailedEpisode[];
 }
 
-/** Held-out tasks do not depend on a recipe's seed, so that runs with other seeds are measured by the same ruler. */
-const heldOutSeed = 0;
+/** Sampling does not depend on a recipe's seed, so that runs with other seeds are measured alike. */
+const standardSeed = 0;
 
-/** Plays `tasks` held-out tasks once each. Throws `cancelled` where the signal aborts. */
+/**
+ * Plays distinct tasks of the split once each, as many as there are of those asked for.
+ * @throws TroupeError `cancelled` where the signal aborts, `service` where more than `failureLimit` of the tasks failed
+ */
 export async function evaluatePolicies(setting: EvaluationSetting): Promise<EvaluatedEpisodes> {
-  const [root, drawn] = [rootKey(heldOutSeed), rootKey(setting.seed ?? heldOutSeed)];
+  const drawn = rootKey(setting.seed ?? standardSeed);
   const rollout = rolloutSetting(setting);
+  const split = setting.split ?? "heldOut";
+  const tasks = await evaluationTasks(setting.environment, split, setting.tasks);
+  if (tasks.length === 0) throw new TroupeError("bad_arguments", `the split ${split} has no task`);
   let done = 0;
-  const play = async (index: number): Promise<Episode> => {
-    const path = ["held-out", index];
-    const task = setting.environment.task("heldOut", keyAt(root, ...path, "task"));
-    const episode = await growEpisode(rollout, drawn, { path, task });
+  const play = async ({ index, task }: (typeof tasks)[number]): Promise<Episode | FailedEpisode> => {
+    const path = [pathName(split), index];
+    const episode = await orFailed({ path }, () => growEpisode(rollout, drawn, { path, task }));
     done += 1;
-    setting.onProgress?.(done);
+    setting.onProgress?.(done, tasks.length);
     return episode;
   };
-  const episodes = await settleAll(Array.from({ length: setting.tasks }, (_, index) => play(index)));
-  return { episodes, scores: scoresOf(episodes, setting.team.turns) };
+  const played = await settleAll(tasks.map(play));
+  const failed = played.filter((one) => "cause" in one);
+  checkFailures(failed, tasks.length, setting.failureLimit ?? 0);
+  const episodes = played.filter((one) => "root" in one);
+  return { episodes, failed, scores: scoresOf(episodes, failed.length, split, setting.team.turns) };
 }
 
 function rolloutSetting(setting: EvaluationSetting): RolloutSetting {
-  const { engine, environment, team, policies, temperature, topP, signal } = setting;
+  const { engine, environment, team, policies, temperature, topP, signal, retries } = setting;
   return {
     engine,
     environment,
@@ -62,17 +82,20 @@ function rolloutSetting(setting: EvaluationSetting): RolloutSetting {
     scheme: oneLine,
     score: () => 0,
     sampling: { temperature, topP },
+    ...(retries === undefined ? {} : { retries }),
     ...(signal === undefined ? {} : { signal }),
   };
 }
 
-function scoresOf(episodes: readonly Episode[], turns: number): Scores {
+function scoresOf(episodes: readonly Episode[], failed: number, split: string, turns: number): Scores {
   const ends = episodes.flatMap((episode) => episode.ends);
   const successes = ends.filter(({ outcome }) => outcome.success);
   const tokens = episodes.map(tokensOf);
   return {
+    ...(split === "heldOut" ? {} : { split }),
     tasks: ends.length,
     successes: successes.length,
+    ...(failed === 0 ? {} : { failed }),
     success: successes.length / ends.length,
     ...wilsonInterval(successes.length, ends.length),
     score: mean(ends.map(({ outcome }) => outcome.score)),

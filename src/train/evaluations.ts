@@ -5,6 +5,7 @@ import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation } from "../runs/records.ts";
 import { sampleEpisode } from "./episode-records.ts";
 import { evaluatePolicies } from "./evaluate.ts";
+import { retriesOf } from "./failures.ts";
 import type { Session } from "./session.ts";
 import { timed } from "./session.ts";
 import type { NamedTeam } from "./teams.ts";
@@ -73,9 +74,12 @@ async function evaluateTeam(
       ...session,
       team,
       tasks,
+      split: recipe.evaluation.split,
+      retries: retriesOf(recipe),
+      failureLimit: recipe.failures.limit,
       temperature: recipe.evaluation.temperature,
       topP: recipe.evaluation.topP,
-      onProgress: (done) => emit({ type: "evaluation-progress", team: name, done, tasks }),
+      onProgress: (done, found) => emit({ type: "evaluation-progress", team: name, done, tasks: found }),
       signal: AbortSignal.any([stop, session.cancel].filter((signal) => signal !== undefined)),
     }),
   );

@@ -10,7 +10,7 @@ import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { examplesOf, tokensOf, weighted } from "./examples.ts";
 import type { Lessons } from "./examples.ts";
 import { namedTeams } from "./teams.ts";
-import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 
 const { recipe, environment } = tinyRecipe({
   environment: { name: "plan-path", size: 4, demonstrations: { tasksPerBoard: 3 } },
@@ -20,7 +20,7 @@ let root = "";
 let policy: RolloutPolicy;
 beforeAll(async () => {
   root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-examples-"));
-  writeWordTokenizer(root, environment.words);
+  writeWordTokenizer(root, wordsOf({ environment }));
   policy = { tokenizer: loadTokenizer(root), maxLength: 512 };
 });
 afterAll(() => fs.rm(root, { recursive: true }));
@@ -40,10 +40,12 @@ test("what is taught is the demonstrated action and the end of the turn, after t
   const seen: string[] = [];
   const recorded: Environment = {
     ...environment,
-    demonstrations: (at, seats) => {
-      const made = environment.demonstrations?.(at, seats) ?? [];
-      seen.push(...made.map(({ observation, action }) => `${observation}|${action}`));
-      return made;
+    oracle: {
+      demonstrations: (at, seats) => {
+        const made = environment.oracle?.demonstrations?.(at, seats) ?? [];
+        seen.push(...made.map(({ observation, action }) => `${observation}|${action}`));
+        return made;
+      },
     },
   };
   const taught = examplesOf(lessons({ environment: recorded }), key).flatMap(({ prompt, continuations }) =>

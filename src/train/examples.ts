@@ -84,7 +84,8 @@ function commonLength(a: Int32Array, b: Int32Array): number {
 
 function teamLines(lessons: Lessons, team: Team, key: Key): Line[] {
   const { environment, policies } = lessons;
-  if (environment.demonstrations === undefined) {
+  const { oracle } = environment;
+  if (oracle?.demonstrations === undefined) {
     throw new TroupeError(
       "bad_recipe",
       `warmStart: ${environment.name} has no solver to demonstrate its tasks`,
@@ -92,7 +93,7 @@ function teamLines(lessons: Lessons, team: Team, key: Key): Line[] {
   }
   const players = team.roles.map((role) => playerOf({ environment, team, policies }, role.name));
   const taught = players.filter(({ role }) => lessons.isTaught(role));
-  const demonstrations = environment.demonstrations(
+  const demonstrations = oracle.demonstrations(
     key,
     players.map(({ role }) => role.seat),
   );

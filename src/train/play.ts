@@ -1,9 +1,15 @@
 /** A step's episodes: waves of tasks, the episodes of a wave all at once, and which of them the update is made from. */
 import { teaches } from "../credit/teaches.ts";
-import { keyAt } from "../random.ts";
+import { sourceOf, trainingTasks } from "../environments/tasks.ts";
+import { childKey, keyAt } from "../random.ts";
 import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
-import { growEpisodes } from "../rollout/grow.ts";
+import type { EpisodeStart, FailedEpisode, Grown } from "../rollout/grow.ts";
+import { growEpisodes, orFailed } from "../rollout/grow.ts";
 import type { RolloutSetting } from "../rollout/setting.ts";
+import { settleAll } from "../rollout/settle.ts";
+import { retrying } from "../retry.ts";
+import type { RetryOptions } from "../retry.ts";
+import { checkFailures, retriesOf } from "./failures.ts";
 import type { Session } from "./session.ts";
 import { nextWave } from "./waves.ts";
 import type { Played, WavePlan } from "./waves.ts";
@@ -13,31 +19,43 @@ export interface PlayedStep {
   readonly episodes: readonly Episode[];
   /** Those that the update is made from: all, except where the algorithm samples dynamically. */
   readonly kept: readonly Episode[];
+  /** Those that a service failed: in no other list. */
+  readonly failed: readonly FailedEpisode[];
   readonly waves: number;
+  /** Drawn, failed episodes' too. */
+  readonly tasks: number;
   /** Sampled by all roles. */
   readonly sampledTokens: number;
 }
 
-/** @param sampledBefore tokens sampled in the steps before this one of the stage */
-export async function playStep(
-  session: Session,
-  stageStep: number,
-  sampledBefore: number,
-): Promise<PlayedStep> {
+/** What the steps before this one of the stage used up. */
+export interface UsedBefore {
+  readonly sampledTokens: number;
+  /** Drawn from the training split. */
+  readonly tasks: number;
+}
+
+/** @throws ServiceError where more episodes failed than `failures.limit` allows */
+export async function playStep(session: Session, stageStep: number, before: UsedBefore): Promise<PlayedStep> {
   const { dropUniform } = session.algorithm.selection;
-  const plan = planOf(session, stageStep, sampledBefore);
+  const plan = planOf(session, stageStep, before.sampledTokens);
   const episodes: Episode[] = [];
   const kept: Episode[] = [];
-  let [waves, tokens] = [0, 0];
+  const failed: FailedEpisode[] = [];
+  let [waves, drawn, tokens] = [0, 0, 0];
   for (;;) {
-    const played: Played = { waves, tasks: episodes.length, kept: kept.length, tokens };
+    const played: Played = { waves, tasks: drawn, kept: kept.length, tokens };
     const tasks = nextWave(plan, played);
-    if (tasks === 0) return { episodes, kept, waves, sampledTokens: tokens };
-    const wave = await playWave(session, stageStep, episodes.length, tasks);
+    if (tasks === 0) return { episodes, kept, failed, waves, tasks: drawn, sampledTokens: tokens };
+    const wave = await playWave(session, stageStep, { first: drawn, tasks, drawnBefore: before.tasks });
     waves += 1;
-    episodes.push(...wave);
-    kept.push(...(dropUniform ? wave.filter((episode) => teaches(episode, session.algorithm)) : wave));
-    tokens += wave.reduce((sum, episode) => sum + sampledTokens(episode), 0);
+    drawn += tasks;
+    episodes.push(...wave.episodes);
+    failed.push(...wave.failed);
+    checkFailures(failed, drawn, session.recipe.failures.limit);
+    const isKept = (episode: Episode) => !dropUniform || teaches(episode, session.algorithm);
+    kept.push(...wave.episodes.filter(isKept));
+    tokens += wave.episodes.reduce((sum, episode) => sum + sampledTokens(episode), 0);
   }
 }
 
@@ -49,14 +67,36 @@ function planOf({ recipe, algorithm }: Session, stageStep: number, sampledBefore
   return { tasksPerStep, tokens, refills: dropUniform ? refills : 0 };
 }
 
+interface Wave {
+  /** Number of its first task in the step. */
+  readonly first: number;
+  readonly tasks: number;
+  readonly drawnBefore: number;
+}
+
 /** Tasks are numbered through a step, so that a task is the same whichever wave it falls into. */
-function playWave(session: Session, stageStep: number, first: number, tasks: number): Promise<Episode[]> {
-  const { environment, root } = session;
-  const starts = Array.from({ length: tasks }, (_, index) => {
-    const path = ["train", stageStep, first + index];
-    return { path, task: environment.task("train", keyAt(root, ...path, "task")) };
-  });
-  return growEpisodes(trainingSetting(session), root, starts);
+async function playWave(session: Session, stageStep: number, wave: Wave): Promise<Grown> {
+  const { root } = session;
+  const setting = trainingSetting(session);
+  const taskOf = trainingTasks(sourceOf(session.environment, "train"), childKey(root, "tasks"));
+  const drawn = Array.from(
+    { length: wave.tasks },
+    async (_, index): Promise<EpisodeStart | FailedEpisode> => {
+      const path = ["train", stageStep, wave.first + index];
+      const draw = () => taskOf(wave.drawnBefore + wave.first + index, keyAt(root, ...path, "task"));
+      return orFailed({ path }, async () => ({
+        path,
+        task: await retrying(draw, setting.retries, session.cancel),
+      }));
+    },
+  );
+  const starts = await settleAll(drawn);
+  const grown = await growEpisodes(
+    setting,
+    root,
+    starts.filter((one) => "task" in one),
+  );
+  return { ...grown, failed: [...starts.filter((one) => "cause" in one), ...grown.failed] };
 }
 
 function trainingSetting({
@@ -67,7 +107,7 @@ function trainingSetting({
   teams,
   algorithm,
   cancel,
-}: Session): RolloutSetting {
+}: Session): RolloutSetting & { readonly retries: RetryOptions } {
   const { temperature, topK, topP } = recipe.train;
   return {
     environment,
@@ -77,6 +117,7 @@ function trainingSetting({
     scheme: algorithm.sampling,
     score: algorithm.score,
     sampling: { temperature, topK, topP },
+    retries: retriesOf(recipe),
     ...(cancel === undefined ? {} : { signal: cancel }),
   };
 }

@@ -6,6 +6,7 @@ import type { AdapterOptions } from "../models/adapter-options.ts";
 import { checkWords } from "./check-words.ts";
 import { textDirectory } from "../models/adapter-base.ts";
 import { initModel } from "../models/init.ts";
+import { TroupeError } from "../errors.ts";
 import type { Environment } from "../environments/environment.ts";
 import { keyAt, rootKey, seedOf } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
@@ -113,11 +114,21 @@ export async function modelDirectory(
   const directory = path.join(models, model.preset);
   if ((await fs.stat(directory).catch(() => null)) !== null) return directory;
   const tokenizer = path.join(models, `${temporaryPrefix}tokenizer`);
-  writeWordTokenizer(tokenizer, environment.words);
+  writeWordTokenizer(tokenizer, presetWords(model.preset, environment));
   const seed = seedOf(keyAt(rootKey(recipe.seed), "model", model.preset));
   await initModel({ directory, preset: model.preset, tokenizer, seed });
   await fs.rm(tokenizer, { recursive: true });
   return directory;
+}
+
+/** A preset is made for an environment with a closed list of words. */
+function presetWords(preset: string, { name, oracle }: Environment): readonly string[] {
+  if (oracle?.words !== undefined) return oracle.words;
+  const fix = "give a model directory with a tokenizer of its own: `model: { path: … }`";
+  throw new TroupeError(
+    "bad_recipe",
+    `the preset ${preset} is made of an environment's words, and ${name} has none; ${fix}`,
+  );
 }
 
 function adapterOf(name: string, { adapter }: PolicyRecipe, seed: number): { adapter?: AdapterOptions } {

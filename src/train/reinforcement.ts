@@ -35,7 +35,7 @@ export async function reinforcementStep(
   stageStep: number,
 ): Promise<ReinforcementRecord> {
   session.emit({ type: "phase", phase: "sampling" });
-  const sampling = await timed(() => playStep(session, stageStep, companions.carried.sampledTokens));
+  const sampling = await timed(() => playStep(session, stageStep, companions.carried));
   session.emit({ type: "phase", phase: "training" });
   const training = await timed(() => learn(session, companions, stageStep, sampling.value));
   const { credited, carried, policies, critics } = training.value;
@@ -74,7 +74,7 @@ async function learn(
   session: Session,
   { critics, carried }: Companions,
   stageStep: number,
-  { kept, sampledTokens }: PlayedStep,
+  { kept, sampledTokens, tasks }: PlayedStep,
 ): Promise<Learned> {
   const measured = await measure(session, carried, kept);
   const { signals } = measured;
@@ -90,6 +90,7 @@ async function learn(
     carried: {
       klCoefficients: adapted(session, measured),
       sampledTokens: carried.sampledTokens + sampledTokens,
+      tasks: carried.tasks + tasks,
     },
   };
 }

@@ -7,7 +7,7 @@ import type { PlayedStep } from "./play.ts";
 
 /** Rewards and lengths are of all that was played, dropped episodes too; groups and advantages of what was credited. */
 export function rolloutMetrics(
-  { episodes, kept, waves, sampledTokens }: PlayedStep,
+  { episodes, kept, failed, waves, sampledTokens }: PlayedStep,
   credited: readonly CreditedAction[],
 ): RolloutMetrics {
   const ends = episodes.flatMap((episode) => episode.ends);
@@ -19,6 +19,7 @@ export function rolloutMetrics(
     episodes: episodes.length,
     waves,
     dropped: episodes.length - kept.length,
+    ...(failed.length === 0 ? {} : { failed: failed.length }),
     success: mean(ends.map(({ outcome }) => (outcome.success ? 1 : 0))),
     score: mean(ends.map(({ outcome }) => outcome.score)),
     turns: mean(ends.map(({ turns }) => turns)),

@@ -12,7 +12,7 @@ import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { examplesOf } from "./examples.ts";
 import { learningPolicies, namedTeams, taughtPolicies, trainedPolicies } from "./teams.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
-import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";
 import { lessonsOf } from "./warm-start.ts";
 
@@ -20,7 +20,7 @@ let root = "";
 let tokenizer: Tokenizer;
 beforeAll(async () => {
   root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-sharing-"));
-  writeWordTokenizer(path.join(root, "words"), tinyRecipe().environment.words);
+  writeWordTokenizer(path.join(root, "words"), wordsOf(tinyRecipe()));
   tokenizer = loadTokenizer(path.join(root, "words"));
 });
 afterAll(() => fs.rm(root, { recursive: true }));
@@ -71,7 +71,7 @@ const perRole = {
 
 async function lessonsOfRun(name: string, changes: Partial<RecipeInput>): Promise<readonly Lesson[]> {
   const resolved = tinyRecipe(changes);
-  const engine = new Witness({ vocabularySize: resolved.environment.words.length + 6, endToken: 2 });
+  const engine = new Witness({ vocabularySize: wordsOf(resolved).length + 6, endToken: 2 });
   await train({ ...resolved, engine, directory: path.join(root, name) });
   return engine.lessons;
 }

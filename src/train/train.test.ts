@@ -11,7 +11,7 @@ import { supervisedRecipe } from "../recipes/supervised.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import type { HashEngineOptions } from "./testing/hash-engine.ts";
 import { recordsOf as recordsIn } from "./testing/records-of.ts";
-import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";
 import type { TrainOptions } from "./train.ts";
 
@@ -35,7 +35,7 @@ const twoPolicies = (frozen: { scout?: boolean; planner?: boolean } = {}): Parti
 });
 
 function hashEngineOptions({ environment }: Resolved): HashEngineOptions {
-  return { vocabularySize: environment.words.length + 6, endToken: 2 };
+  return { vocabularySize: wordsOf({ environment }).length + 6, endToken: 2 };
 }
 
 function hashEngine(resolved: Resolved, onCall?: HashEngineOptions["onCall"]): HashEngine {

@@ -4,7 +4,7 @@
  */
 import path from "node:path";
 import type { Engine } from "../engines/engine.ts";
-import { TroupeError } from "../errors.ts";
+import { ServiceError, TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { recipeWarnings } from "../recipes/validation/warnings.ts";
@@ -24,6 +24,7 @@ import { basesOf, settleBases, taughtRecipe, warmStartRecipe } from "./bases.ts"
 import { checkpointFiles, openPolicies, restorePolicies, savePolicies } from "./policies.ts";
 import type { OpenPolicies } from "./policies.ts";
 import { reinforcementStep } from "./reinforcement.ts";
+import { TooManyFailures } from "./failures.ts";
 import { buildResult } from "./result.ts";
 import type { Resolved, Session } from "./session.ts";
 import { learningPolicies, namedTeams, taughtPolicies, trainedPolicies } from "./teams.ts";
@@ -81,6 +82,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   } catch (error) {
     const isCancelled = error instanceof TroupeError && error.code === "cancelled";
     if (isCancelled && options.cancel?.aborted === true) return giveUp(course);
+    if (error instanceof ServiceError) throw await stopped(course, error);
     throw error;
   }
 }
@@ -261,6 +263,17 @@ async function finish(course: Course): Promise<TrainOutcome> {
 async function interrupt(course: Course): Promise<TrainOutcome> {
   if (course.step > 0 && !(await lastCheckpoints(course)).includes(course.step)) await checkpoint(course);
   return giveUp(course);
+}
+
+/** Where nothing of a step was trained yet, the weights are those of the step before, and a checkpoint keeps them. */
+async function stopped(course: Course, error: ServiceError): Promise<ServiceError> {
+  if (error instanceof TooManyFailures) await interrupt(course);
+  const last = (await lastCheckpoints(course)).at(-1);
+  const resumes = last === undefined ? "begins anew" : `resumes after step ${last}`;
+  return new ServiceError(
+    `${error.message} The run stopped in step ${course.step + 1}; once the service works, the same command ${resumes}.`,
+    { cause: error },
+  );
 }
 
 async function giveUp(course: Course): Promise<TrainOutcome> {

@@ -2,7 +2,8 @@
  * The smallest task with everything that algorithms tell apart: two seats act at once, for two turns, and must each write
  * the number they see. A number is right for both; the team earns the share of seats that wrote it.
  */
-import type { ActionReward, Environment } from "../../src/environments/environment.ts";
+import type { ActionReward } from "../../src/environments/environment.ts";
+import { gameEnvironment, type Game } from "../../src/environments/game.ts";
 import { drawInt, generatorOf } from "../../src/random.ts";
 
 const numbers = ["zero", "one", "two", "three"];
@@ -10,7 +11,7 @@ const numbers = ["zero", "one", "two", "three"];
 type Task = { readonly shown: readonly number[] };
 type State = Task & { readonly turn: number; readonly right: number };
 
-export const echo: Environment<Task, State> = {
+export const echoGame: Game<Task, State> = {
   name: "echo",
   seats: {
     left: { purpose: "writes the number", prompt: "", maxTokens: 2 },
@@ -32,7 +33,10 @@ export const echo: Environment<Task, State> = {
   },
   outcome: ({ right, shown }) => ({ success: right === shown.length, score: right / shown.length }),
   render: (state) => `${wanted(state)} ${state.right}`,
+  solve: wanted,
 };
+
+export const echo = gameEnvironment(echoGame);
 
 function wanted({ shown, turn }: State): string {
   return numbers[shown[turn] ?? 0] as string;

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Datum, Engine } from "../../engines/engine.ts";
+import type { Json } from "../../environments/environment.ts";
 import { keyAt, rootKey } from "../../random.ts";
 import { openEngine } from "../../engines/open.ts";
 import type { ResolvedRecipe } from "../../recipes/resolve.ts";
@@ -13,6 +14,7 @@ import { promptHistory } from "../../rollout/prompts.ts";
 import { playerOf } from "../../rollout/setting.ts";
 import type { Estimate } from "../../train/estimate.ts";
 import { estimate } from "../../train/estimate.ts";
+import { startsOf } from "../../train/estimate-episode.ts";
 import { examplesOf } from "../../train/examples.ts";
 import type { OpenPolicies } from "../../train/policies.ts";
 import { openPolicies } from "../../train/policies.ts";
@@ -61,9 +63,8 @@ async function measure(
   const sizes = Object.fromEntries(
     Object.entries(opened).map(([name, policy]) => [name, { ...policy, ...policy.info }]),
   );
-  const examples = Array.from({ length: tasks }, (_, index) =>
-    typicalActions(environment, teams, opened, index),
-  );
+  const starts = await startsOf(environment, tasks);
+  const examples = starts.map((state, index) => typicalActions(environment, teams, opened, { index, state }));
   const data = examples.flat();
   const groupSize = Math.max(algorithm.sampling.branch.root, algorithm.sampling.branch.inner);
   const grouped = data.map((datum) => ({ ...datum, continuations: repeated(datum, groupSize) }));
@@ -72,7 +73,7 @@ async function measure(
   const sampled = await rate(tokensIn(grouped), () => sampleLike(engine, grouped, recipe.train.temperature));
   return {
     engine: engine.description,
-    estimate: estimate(resolved, sizes),
+    estimate: await estimate(resolved, sizes),
     policies: Object.values(opened).map(({ info }) => ({
       name: info.name,
       parameters: info.parameters,
@@ -88,14 +89,13 @@ function typicalActions(
   environment: ResolvedRecipe["environment"],
   teams: readonly NamedTeam[],
   policies: OpenPolicies,
-  index: number,
+  { index, state }: { readonly index: number; readonly state: Json },
 ): Datum[] {
   const key = keyAt(rootKey(0), "dry-run", index);
   const played = teams.map(({ team }) => team);
-  if (environment.demonstrations !== undefined) {
+  if (environment.oracle?.demonstrations !== undefined) {
     return examplesOf({ environment, teams: played, policies, isTaught: () => true }, key);
   }
-  const state = environment.start(environment.task("train", key));
   return played.flatMap((team) =>
     team.roles.map((role) => {
       const player = playerOf({ environment, team, policies }, role.name);

@@ -1,13 +1,16 @@
 /** Games between a person and the rest of the team. */
-import type { ActionReward } from "../../environments/environment.ts";
+import type { ActionReward, Awaitable, Json } from "../../environments/environment.ts";
+import { plainReply } from "../../environments/progression.ts";
+import { sourceOf } from "../../environments/tasks.ts";
 import { keyAt, rootKey } from "../../random.ts";
 import type { Role } from "../../teams/team.ts";
+import type { Message } from "../../text/tokenizer.ts";
 import type { Person } from "./ask.ts";
 import type { Actor } from "./others.ts";
 import type { Game, Position, Written } from "./table.ts";
-import { begin, playPhase, rolesToAct } from "./table.ts";
+import { actingRoles, begin, playPhase } from "./table.ts";
 
-export interface Session extends Game {
+export interface Table extends Game {
   /** The person's. */
   readonly role: Role;
   readonly others: Actor;
@@ -16,14 +19,14 @@ export interface Session extends Game {
 }
 
 /** Held-out tasks, one after the other, until the person stops. */
-export async function playGames(session: Session): Promise<void> {
-  const { person, role, environment } = session;
+export async function playGames(table: Table): Promise<void> {
+  const { person, role, environment } = table;
   person.tell(`You are the ${role.name}: ${environment.seats[role.seat]?.purpose ?? ""}`);
   person.tell(
     "Write your action in one line. h tells the rules, ? what the solver would write; q ends the game.\n",
   );
   let game = 0;
-  while (await playGame(session, game)) {
+  while (await playGame(table, game)) {
     game++;
     const answer = await person.ask("Enter for another task, q to stop: ");
     if (answer === null || answer.trim() === "q") return;
@@ -31,16 +34,15 @@ export async function playGames(session: Session): Promise<void> {
 }
 
 /** False: the person left. */
-async function playGame(session: Session, game: number): Promise<boolean> {
-  const { environment, person } = session;
-  const key = keyAt(rootKey(session.seed), "play", game, "task");
-  let position = begin(session, environment.task("heldOut", key));
+async function playGame(table: Table, game: number): Promise<boolean> {
+  const { environment, person } = table;
+  let position = await begin(table, await heldOutTask(table, game));
   person.tell(environment.render(position.state));
   while (!position.done) {
-    const acts = await actionsOf(session, position, game);
+    const acts = await actionsOf(table, position, game);
     if (acts === null) return false;
-    const played = playPhase(session, position, acts);
-    for (const { written, reward } of played.rewards) person.tell(describe(session, written, reward));
+    const played = await playPhase(table, position, acts);
+    for (const { written, reward } of played.rewards) person.tell(describe(table, written, reward));
     person.tell(environment.render(played.position.state));
     position = played.position;
   }
@@ -49,44 +51,56 @@ async function playGame(session: Session, game: number): Promise<boolean> {
   return true;
 }
 
+/** Of an endless source by the game's key, of a finite one in order. */
+function heldOutTask({ environment, seed }: Table, game: number): Awaitable<Json> {
+  const source = sourceOf(environment, "heldOut");
+  if (source.size !== null) return source.at((seed + game) % source.size);
+  return source.draw(keyAt(rootKey(seed), "play", game, "task"));
+}
+
+function seenText(seen: string | readonly Message[]): string {
+  return typeof seen === "string" ? seen : seen.map(({ role, content }) => `${role}: ${content}`).join("\n");
+}
+
 function turnsBegun(position: Position): number {
   return position.phase === 0 ? position.turn : position.turn + 1;
 }
 
-async function actionsOf(session: Session, position: Position, game: number): Promise<Written[] | null> {
+async function actionsOf(table: Table, position: Position, game: number): Promise<Written[] | null> {
   const acts: Written[] = [];
-  for (const role of rolesToAct(session, position)) {
-    const own = role.name === session.role.name;
-    const written = own ? await personActs(session, position) : await session.others(role, position, game);
+  for (const role of actingRoles(table, position)) {
+    const own = role.name === table.role.name;
+    const written = own ? await personActs(table, position) : await table.others(role, position, game);
     if (written === null) return null;
     acts.push(written);
   }
   return acts;
 }
 
-async function personActs(session: Session, position: Position): Promise<Written | null> {
-  const { person, environment, role } = session;
-  person.tell(`\nturn ${position.turn + 1} of ${session.team.turns}; what the ${role.name} sees:`);
-  person.tell(indent(environment.observe(position.state, role.seat)));
+async function personActs(table: Table, position: Position): Promise<Written | null> {
+  const { person, environment, role } = table;
+  person.tell(`\nturn ${position.turn + 1} of ${table.team.turns}; what the ${role.name} sees:`);
+  person.tell(indent(seenText(environment.observe(position.state, role.seat))));
   for (;;) {
     const line = await person.ask(`${role.name}> `);
     if (line === null || line.trim() === "q") return null;
-    const told = answerTo(session, position, line.trim());
-    if (told === undefined) return { role, text: line };
+    const told = answerTo(table, position, line.trim());
+    if (told === undefined) return { role, reply: plainReply(line) };
     person.tell(told);
   }
 }
 
 /** To a person who asks instead of acting; undefined: the line is an action. */
-function answerTo({ environment, role }: Session, { state }: Position, line: string): string | undefined {
-  if (line === "?") return environment.solve?.(state, role.seat) ?? "there is no solver to ask";
+function answerTo({ environment, role }: Table, { state }: Position, line: string): string | undefined {
+  if (line === "?") return environment.oracle?.solve?.(state, role.seat) ?? "there is no solver to ask";
   if (line !== "h" && line !== "help") return undefined;
   return environment.seats[role.seat]?.prompt || "there is nothing to tell";
 }
 
 /** `planner: right down  → team 1.00, local 0.90 (format 0.10, …)` */
-function describe(session: Session, { role, text }: Written, reward: ActionReward): string {
-  const who = role.name === session.role.name ? "you" : role.name;
+function describe(table: Table, { role, reply: { text } }: Written, reward: ActionReward | null): string {
+  const who = role.name === table.role.name ? "you" : role.name;
+  if (reward === null) return `${who}: ${text}\n  → not judged yet`;
   const parts = Object.entries(reward.parts).map(([name, value]) => `${name} ${value.toFixed(2)}`);
   const terms = parts.length === 0 ? "" : ` (${parts.join(", ")})`;
   const reason = reward.reason === undefined ? "" : `: ${reward.reason}`;

@@ -1,4 +1,5 @@
 /** Who plays the roles that the person does not: a run's policies, or the environment's solver. */
+import { plainReply } from "../../environments/progression.ts";
 import { TroupeError } from "../../errors.ts";
 import { keyAt, rootKey } from "../../random.ts";
 import { sampleRole } from "../../rollout/act.ts";
@@ -14,11 +15,11 @@ export type Actor = (role: Role, position: Position, game: number) => Promise<Wr
 
 export function solverActor({ environment }: Game): Actor {
   return async (role, position) => {
-    if (environment.solve === undefined) {
+    if (environment.oracle?.solve === undefined) {
       const fix = "let a run's policies play the other roles, with --run";
       throw new TroupeError("bad_arguments", `${environment.name} has no solver; ${fix}`);
     }
-    return { role, text: environment.solve(position.state, role.seat) };
+    return { role, reply: plainReply(environment.oracle.solve(position.state, role.seat)) };
   };
 }
 
@@ -37,6 +38,6 @@ export function trainedActor(game: Game, { resolved, engine, policies }: Trained
     const key = keyAt(rootKey(resolved.recipe.seed), "play", number);
     const [draft] = await sampleRole(setting, key, nodeOf(position), role.name, position.histories, 1);
     if (draft === undefined) throw new TroupeError("internal", "the engine sampled nothing");
-    return { role, text: draft.text, history: draft.history };
+    return { role, reply: draft.reply, history: draft.history };
   };
 }

@@ -69,7 +69,7 @@ async function gameOf(given: string, overrides: readonly string[]): Promise<Game
     const isUnknown = error instanceof TroupeError && error.code === "bad_arguments";
     if (!isUnknown || definition === undefined || overrides.length > 0) throw error;
   }
-  const environment = definition.create(definition.options.parse({}));
+  const environment = await definition.create(definition.options.parse({}));
   const seats = Object.keys(environment.seats);
   const roles = Object.fromEntries(seats.map((seat) => [seat, { policy: "solver" }]));
   const team = { roles, phases: seats.map((seat) => [seat]), turns: 4 };

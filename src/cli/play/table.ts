@@ -1,20 +1,25 @@
 /** A game in progress as a value, and one joint action played in it. */
 import type { ActionReward, Environment, Json } from "../../environments/environment.ts";
+import {
+  advance,
+  plainContext,
+  startEpisode,
+  type Position as Place,
+} from "../../environments/progression.ts";
+import { keyAt, rootKey } from "../../random.ts";
 import type { EpisodeNode } from "../../rollout/episode.ts";
 import type { Histories } from "../../rollout/prompts.ts";
+import { rolesToAct, scheduleOf } from "../../teams/acting.ts";
 import type { Role, Team } from "../../teams/team.ts";
 import type { History } from "../../text/history.ts";
+import type { Reply } from "../../text/replies.ts";
 
 export interface Game {
   readonly environment: Environment;
   readonly team: Team;
 }
 
-export interface Position {
-  readonly state: Json;
-  readonly turn: number;
-  readonly phase: number;
-  readonly done: boolean;
+export interface Position extends Place {
   /** What the roles that remember have seen and written. */
   readonly histories: Histories;
 }
@@ -22,43 +27,38 @@ export interface Position {
 /** What one role wrote, and what it remembers of it. */
 export interface Written {
   readonly role: Role;
-  readonly text: string;
+  readonly reply: Reply;
   readonly history?: History;
 }
 
-export interface Played {
+export interface PlayedPhase {
   readonly position: Position;
-  readonly rewards: readonly { readonly written: Written; readonly reward: ActionReward }[];
+  readonly rewards: readonly { readonly written: Written; readonly reward: ActionReward | null }[];
 }
 
-export function begin({ environment }: Game, task: Json): Position {
-  return { state: environment.start(task), turn: 0, phase: 0, done: false, histories: new Map() };
+/** Nothing random that an environment does in `play` is trained on. */
+const context = plainContext(keyAt(rootKey(0), "play"));
+
+export async function begin({ environment }: Game, task: Json): Promise<Position> {
+  return { ...(await startEpisode(environment, task, context)), histories: new Map() };
 }
 
-export function rolesToAct({ team }: Game, position: Position): readonly Role[] {
-  const names = team.phases[position.phase] ?? [];
+export function actingRoles({ environment, team }: Game, position: Position): readonly Role[] {
+  const names = rolesToAct(environment, team, position);
   return team.roles.filter((role) => names.includes(role.name));
 }
 
 /** Plays the joint action of a phase. */
-export function playPhase({ environment, team }: Game, position: Position, acts: readonly Written[]): Played {
-  const texts = Object.fromEntries(acts.map(({ role, text }) => [role.seat, text]));
-  const result = environment.step(position.state, texts);
-  const endsTurn = position.phase + 1 === team.phases.length;
-  const turn = endsTurn ? position.turn + 1 : position.turn;
-  const next = endsTurn && !result.done ? environment.endTurn?.(result.state) : undefined;
+export async function playPhase(
+  { environment, team }: Game,
+  { histories, ...place }: Position,
+  acts: readonly Written[],
+): Promise<PlayedPhase> {
+  const replies = Object.fromEntries(acts.map(({ role, reply }) => [role.seat, reply]));
+  const { position, result } = await advance(environment, scheduleOf(team), place, replies, context);
   return {
-    position: {
-      state: next ?? result.state,
-      turn,
-      phase: endsTurn ? 0 : position.phase + 1,
-      done: result.done || turn >= team.turns,
-      histories: remember(position.histories, acts),
-    },
-    rewards: acts.flatMap((written) => {
-      const reward = result.rewards[written.role.seat];
-      return reward === undefined ? [] : [{ written, reward }];
-    }),
+    position: { ...position, histories: remember(histories, acts) },
+    rewards: acts.map((written) => ({ written, reward: result.rewards[written.role.seat] ?? null })),
   };
 }
 

@@ -1,5 +1,5 @@
 /** The conformance kit on other numbers of blocks and teams than the defaults. */
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { gameDefinition } from "../game.ts";
 import { conformanceChecks, type ConformanceOptions } from "../conformance.ts";
 import { blocksworld } from "./definition.ts";
@@ -9,5 +9,7 @@ describe.each<ConformanceOptions>([
   { options: { blocks: 6, longestOf: 2 }, tasks: 60 },
   { options: { blocks: 4 }, seats: ["planner"], turns: 1 },
 ])("blocksworld with %j", async (options) => {
-  it.each(await conformanceChecks(gameDefinition(blocksworld), options))("$name", ({ run }) => run());
+  it.each(await conformanceChecks(gameDefinition(blocksworld), options))("$name", ({ run }) =>
+    expect(run()).resolves.toBeUndefined(),
+  );
 });

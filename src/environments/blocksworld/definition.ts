@@ -24,6 +24,8 @@ export function createBlocksworld(options: BlocksworldOptions): Game<BlocksTask,
     words: notationWords(options.blocks),
     // Coming nearer is paid again after every step back, and so is form.
     summable: [],
+    // The few tasks of three blocks leave none for validation.
+    ...(options.blocks <= 3 ? { splits: ["train", "heldOut"] as const } : {}),
     task: (split, key) => drawTask(options, split, key),
     start: startState,
     observe: (state, seat) => writeObservation(seatOf(blocksworld.name, seat), state),

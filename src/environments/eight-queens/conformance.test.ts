@@ -1,4 +1,4 @@
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { gameDefinition } from "../game.ts";
 import { conformanceChecks, type ConformanceOptions } from "../conformance.ts";
 import { eightQueens } from "./definition.ts";
@@ -9,5 +9,7 @@ describe.each<ConformanceOptions>([
   { options: { size: 6, given: { least: 1, most: 5 } } },
   { options: { size: 10, given: { least: 0, most: 6 } }, tasks: 40 },
 ])("eight-queens with %j", async (options) => {
-  it.each(await conformanceChecks(gameDefinition(eightQueens), options))("$name", ({ run }) => run());
+  it.each(await conformanceChecks(gameDefinition(eightQueens), options))("$name", ({ run }) =>
+    expect(run()).resolves.toBeUndefined(),
+  );
 });

@@ -72,7 +72,7 @@ describe("a split", () => {
     expect([...heldOut].filter((form) => train.has(form))).toEqual([]);
     const all = allClasses();
     expect(all.size).toBe(1407);
-    expect([...all].filter((board) => splitOf(board) === "heldOut")).toHaveLength(367);
+    expect([...all].filter((board) => splitOf(board) === "heldOut")).toHaveLength(273);
     expect([...train, ...heldOut].filter((form) => !all.has(form))).toEqual([]);
   });
 

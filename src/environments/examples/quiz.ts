@@ -21,7 +21,7 @@ export const quiz: EnvironmentDefinition<z.output<typeof options>> = {
   async create({ data, milliseconds }): Promise<Environment> {
     const lines = (await readFile(data, "utf8")).trim().split("\n");
     const tasks = lines.map((line) => JSON.parse(line) as Task);
-    const facts = new Map(tasks.map(({ question, answer }) => [question, answer]));
+    const facts = new Map(tasks.map((task) => [task.question, task.answer]));
     const environment: Environment<Task, State> = {
       name: "quiz",
       seats: {

@@ -1,5 +1,5 @@
 /** The conformance kit on other rooms, notations and teams than the defaults. */
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { gameDefinition } from "../game.ts";
 import { conformanceChecks, type ConformanceOptions } from "../conformance.ts";
 import { sokoban } from "./definition.ts";
@@ -9,5 +9,7 @@ describe.each<ConformanceOptions>([
   { options: { size: 8, notation: "grid", longestOf: 2 }, tasks: 60 },
   { options: { size: 5, plan: "steps" }, seats: ["planner"], turns: 1 },
 ])("sokoban with %j", async (options) => {
-  it.each(await conformanceChecks(gameDefinition(sokoban), options))("$name", ({ run }) => run());
+  it.each(await conformanceChecks(gameDefinition(sokoban), options))("$name", ({ run }) =>
+    expect(run()).resolves.toBeUndefined(),
+  );
 });

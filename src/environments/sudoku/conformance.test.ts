@@ -1,4 +1,4 @@
-import { describe, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { gameDefinition } from "../game.ts";
 import { conformanceChecks, type ConformanceOptions } from "../conformance.ts";
 import { sudoku } from "./definition.ts";
@@ -9,5 +9,7 @@ describe.each<ConformanceOptions>([
   { options: { size: 6, plan: "steps" }, tasks: 60 },
   { options: { size: 9 }, tasks: 40 },
 ])("sudoku with %j", async (options) => {
-  it.each(await conformanceChecks(gameDefinition(sudoku), options))("$name", ({ run }) => run());
+  it.each(await conformanceChecks(gameDefinition(sudoku), options))("$name", ({ run }) =>
+    expect(run()).resolves.toBeUndefined(),
+  );
 });

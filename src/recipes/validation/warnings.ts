@@ -20,7 +20,7 @@ export function recipeWarnings(combination: Combination): readonly Warning[] {
 function summedRewards({ recipe, environment, algorithm }: Combination): readonly Warning[] {
   const { roles, turns } = recipe.team;
   const taken = new Set(Object.entries(roles).map(([name, { seat }]) => seat ?? name));
-  const unfit = [...taken].filter((seat) => environment.summable?.includes(seat) !== true);
+  const unfit = [...taken].filter((seat) => environment.oracle?.summable?.includes(seat) !== true);
   if (turns === 1 || unfit.length === 0 || !sumsActionRewards(recipe.algorithm, algorithm)) return [];
   const how = `\`${String(recipe.algorithm["reward"])}\` adds up, over ${turns} turns, what ${environment.name} pays`;
   const problem = `${how} each action of ${unfit.join(" and ")}; the sum may be larger for not solving than for solving`;

@@ -6,6 +6,7 @@ import type { Environment, Json } from "../../environments/environment.ts";
 import type { Role, Team } from "../../teams/team.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import { writeWordTokenizer } from "../../text/word-tokenizer.ts";
+import { gameEnvironment, type Game } from "../../environments/game.ts";
 import { oneLine, type RolloutPolicy, type RolloutSetting } from "../setting.ts";
 
 /** What has been said so far, in order, and how many turns are over. */
@@ -19,7 +20,7 @@ interface Talk {
  * Two seats say numbers from 0 to 9. Saying n earns the team n / 10, and local 1 for an even n; anything else earns nothing. Saying 9 ends the
  * episode with success; its score is the mean of what was said, over 9. A seat sees everything said so far.
  */
-export const numbers: Environment = {
+const game: Game = {
   name: "numbers",
   seats: {
     first: { purpose: "says a number", prompt: "you are first", maxTokens: 4 },
@@ -50,7 +51,10 @@ export const numbers: Environment = {
     return { success: said.includes("9"), score: mean / 9 };
   },
   render: (state) => (state as Talk).said.join(" "),
+  solve: () => "9",
 };
+
+export const numbers: Environment = gameEnvironment(game);
 
 export function roleFor(name: "first" | "second", changes: Partial<Role> = {}): Role {
   const defaults = { frozen: false, memory: "turn", maxTokens: 4, stop: [] } as const;
@@ -67,7 +71,7 @@ export const pair: Team = {
 /** A word tokenizer that knows the environment's words, and a model that takes 40 tokens. */
 export function numbersPolicy(): RolloutPolicy {
   const directory = mkdtempSync(join(tmpdir(), "troupe-numbers-"));
-  writeWordTokenizer(directory, [...numbers.words, "you", "are"]);
+  writeWordTokenizer(directory, [...game.words, "you", "are"]);
   const tokenizer = loadTokenizer(directory);
   rmSync(directory, { recursive: true });
   return { tokenizer, maxLength: 40 };

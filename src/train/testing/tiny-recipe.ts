@@ -1,11 +1,17 @@
 /** A recipe of seconds, for tests. */
 import { algorithmFrom } from "../../credit/algorithms.ts";
-import { createEnvironment } from "../../environments/registry.ts";
+import { gameEnvironment } from "../../environments/game.ts";
+import { createGame } from "../../environments/registry.ts";
 import type { RecipeInput } from "../../recipes/schema.ts";
 import { recipeSchema } from "../../recipes/schema.ts";
 import type { Resolved } from "../session.ts";
 
 /** Roles that share a policy, or have one each. */
+/** Of the environment. */
+export function wordsOf({ environment }: Pick<Resolved, "environment">): readonly string[] {
+  return environment.oracle?.words ?? [];
+}
+
 export function tinyRecipe(changes: Partial<RecipeInput> = {}): Resolved {
   const recipe = recipeSchema.parse({
     name: "tiny",
@@ -40,5 +46,9 @@ export function tinyRecipe(changes: Partial<RecipeInput> = {}): Resolved {
   } satisfies RecipeInput);
   const { name, ...options } = recipe.environment;
   const { name: row, ...columns } = recipe.algorithm;
-  return { recipe, environment: createEnvironment(name, options), algorithm: algorithmFrom(row, columns) };
+  return {
+    recipe,
+    environment: gameEnvironment(createGame(name, options)),
+    algorithm: algorithmFrom(row, columns),
+  };
 }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createEnvironment } from "../../../environments/registry.ts";
+import { gameEnvironment } from "../../../environments/game.ts";
+import { createGame } from "../../../environments/registry.ts";
 import type { TeamInput } from "../../../teams/build.ts";
 import { teamProblems } from "./teams.ts";
 
-const environment = createEnvironment("plan-path", {});
+const environment = gameEnvironment(createGame("plan-path", {}));
 const policies = ["shared", "other"];
 const pair: TeamInput = {
   roles: { scout: { policy: "shared" }, planner: { policy: "other" } },
@@ -13,7 +14,7 @@ const pair: TeamInput = {
 
 describe("teamProblems", () => {
   it("takes no other seat where one plays alone, and says why", () => {
-    const walking = createEnvironment("plan-path", { scoutWalks: true });
+    const walking = gameEnvironment(createGame("plan-path", { scoutWalks: true }));
     expect(teamProblems(pair, walking, policies)).toEqual([
       {
         path: ["roles", "planner"],

@@ -11,7 +11,7 @@ export const taughtBases: Rule = ({ recipe: { policies, warmStart } }) => {
 };
 
 export const demonstrations: Rule = ({ recipe, environment }) => {
-  if (recipe.warmStart === undefined || environment.demonstrations !== undefined) return [];
+  if (recipe.warmStart === undefined || environment.oracle?.demonstrations !== undefined) return [];
   const problem = `${environment.name} has no solver to demonstrate its tasks`;
   return [
     { path: ["warmStart"], problem, fix: "remove warmStart, and start from a model that can already act" },

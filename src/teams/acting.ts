@@ -1,0 +1,31 @@
+/** Which roles act: by the team's phases, or by the environment's word for its seats. */
+import type { Environment } from "../environments/environment.ts";
+import { seatsToAct, type Position, type Schedule } from "../environments/progression.ts";
+import { TroupeError } from "../errors.ts";
+import type { RoleName, Team } from "./team.ts";
+
+const schedules = new WeakMap<Team, Schedule>();
+
+/** The team's phases as seats. */
+export function scheduleOf(team: Team): Schedule {
+  const known = schedules.get(team);
+  if (known !== undefined) return known;
+  const seats = new Map(team.roles.map(({ name, seat }) => [name, seat]));
+  const phases = team.phases.map((phase) => phase.map((role) => seats.get(role) ?? role));
+  const schedule = { phases, turns: team.turns };
+  schedules.set(team, schedule);
+  return schedule;
+}
+
+/** @throws TroupeError `bad_recipe` where the environment asks a seat in which no role sits */
+export function rolesToAct(environment: Environment, team: Team, position: Position): readonly RoleName[] {
+  if (environment.next === undefined) return team.phases[position.phase] ?? [];
+  return seatsToAct(environment, scheduleOf(team), position).map((seat) => {
+    const role = team.roles.find((candidate) => candidate.seat === seat);
+    if (role !== undefined) return role.name;
+    throw new TroupeError(
+      "bad_recipe",
+      `${environment.name} lets the seat ${seat} act, and no role of the team sits there; add one`,
+    );
+  });
+}

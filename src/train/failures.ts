@@ -1,0 +1,27 @@
+/** Services that fail: how often a call is tried, and how many lost episodes a run bears. */
+import { ServiceError } from "../errors.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import type { RetryOptions } from "../retry.ts";
+import type { FailedEpisode } from "../rollout/grow.ts";
+
+export function retriesOf({ failures }: Pick<Recipe, "failures">): RetryOptions {
+  const { retries, firstDelay, longestDelay } = failures;
+  return { retries, firstDelay: 1000 * firstDelay, longestDelay: 1000 * longestDelay };
+}
+
+/** More episodes failed than the recipe allows. Nothing of the step has changed any weights. */
+export class TooManyFailures extends ServiceError {}
+
+/**
+ * @param limit share of the episodes that may fail
+ * @throws TooManyFailures with the first cause; also where every episode failed, whatever the limit
+ */
+export function checkFailures(failed: readonly FailedEpisode[], episodes: number, limit: number): void {
+  const [first] = failed;
+  if (first === undefined || (failed.length <= limit * episodes && failed.length < episodes)) return;
+  const allowed = `failures.limit allows ${+(100 * limit).toFixed(2)} %`;
+  throw new TooManyFailures(
+    `${failed.length} of ${episodes} episodes failed, ${allowed}. The first, ${first.path.join("/")}: ${first.cause.message}`,
+    { cause: first.cause },
+  );
+}
