@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation } from "../runs/records.ts";
-import type { Cast } from "../train/evaluate-cast.ts";
+import type { RoleWeights } from "../train/open-team.ts";
 import type { Weights } from "../train/evaluate-weights.ts";
 import { evaluatePolicies } from "../train/evaluate.ts";
 import { timed } from "../train/session.ts";
@@ -52,14 +52,14 @@ function gather(value: string, before: readonly string[] = []): readonly string[
 }
 
 async function evaluate(trained: TrainedTeam, options: EvalArguments): Promise<void> {
-  const { resolved, engine, policies, name, team, cast } = trained;
+  const { resolved, engine, policies, name, team, weights } = trained;
   const { evaluation } = resolved.recipe;
   const { tasks = evaluation.tasks, temperature = evaluation.temperature, seed = 0 } = options;
   const setting = { engine, environment: resolved.environment, team, policies, topP: evaluation.topP };
   const { value, seconds } = await timed(() => evaluatePolicies({ ...setting, tasks, temperature, seed }));
   const { scores } = value;
   if (options.json) {
-    return printJson({ team: name, roles: rolesJson(cast), temperature, seed, ...scores, seconds });
+    return printJson({ team: name, roles: rolesJson(weights), temperature, seed, ...scores, seconds });
   }
   const row: Evaluation = { schema_version: schemaVersion, step: 0, moment: "after", team: name, ...scores };
   const turns = scores.successByTurn.map((share, turn) => `${turn + 1}: ${showShare(share)}`);
@@ -68,27 +68,22 @@ async function evaluate(trained: TrainedTeam, options: EvalArguments): Promise<v
     "",
     `solved within turn ${turns.join("   ")}`,
     "",
-    ...castTable(cast),
+    ...weightsTable(weights),
     "",
     `took ${showDuration(seconds)}`,
   ]);
 }
 
-function rolesJson(cast: Cast): Record<string, object> {
-  const roles = Object.entries(cast).map(([role, { label, directory, step }]) => [
+function rolesJson(weights: RoleWeights): Record<string, object> {
+  const roles = Object.entries(weights).map(([role, { label, place, step }]) => [
     role,
-    { weights: label, directory, step },
+    { weights: label, directory: place, step },
   ]);
   return Object.fromEntries(roles) as Record<string, object>;
 }
 
-function castTable(cast: Cast): string[] {
-  const rows = Object.entries(cast).map(([role, weights]) => [
-    role,
-    weights.label,
-    savedAt(weights),
-    weights.directory,
-  ]);
+function weightsTable(weights: RoleWeights): string[] {
+  const rows = Object.entries(weights).map(([role, own]) => [role, own.label, savedAt(own), own.place]);
   return tableLines([{ title: "role" }, { title: "plays with" }, { title: "saved" }, { title: "in" }], rows);
 }
 

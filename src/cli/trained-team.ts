@@ -11,8 +11,8 @@ import { resolveRecipe } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
 import { layoutOf } from "../runs/layout.ts";
 import type { Team } from "../teams/team.ts";
-import type { Cast } from "../train/evaluate-cast.ts";
-import { openCast } from "../train/evaluate-cast.ts";
+import type { RoleWeights } from "../train/open-team.ts";
+import { openTeam } from "../train/open-team.ts";
 import type { Weights } from "../train/evaluate-weights.ts";
 import type { OpenPolicies } from "../train/policies.ts";
 import type { NamedTeam } from "../train/teams.ts";
@@ -39,7 +39,7 @@ export interface TrainedTeam {
   readonly engine: Engine;
   readonly policies: OpenPolicies;
   /** What each role plays with, by role. */
-  readonly cast: Cast;
+  readonly weights: RoleWeights;
 }
 
 /**
@@ -56,11 +56,11 @@ export async function withTrainedTeam<Value>(
   const { name, team } = chosenTeam(namedTeams(resolved.recipe, resolved.environment), choice.team ?? "team");
   const scratch = await mkdtemp(join(tmpdir(), "troupe-models-"));
   try {
-    const cast = await castOf(place, team, choice, scratch);
+    const weights = await weightsOf(place, team, choice, scratch);
     const engine = openEngine(resolved.recipe.engine);
     try {
-      const open = await openCast(engine, resolved.environment, team, cast);
-      return await use({ resolved, name, engine, cast, ...open });
+      const open = await openTeam(engine, resolved.environment, team, weights);
+      return await use({ resolved, name, engine, weights, ...open });
     } finally {
       await engine.close();
     }
@@ -85,22 +85,22 @@ function chosenTeam(teams: readonly NamedTeam[], wanted: string): NamedTeam {
 }
 
 /** Every role's weights; all are found before any are loaded. */
-async function castOf(
+async function weightsOf(
   place: Place,
   team: Team,
   { runs, policies = [] }: TeamChoice,
   scratch: string,
-): Promise<Cast> {
+): Promise<RoleWeights> {
   const sources = parsePolicies(
     policies,
     team.roles.map((role) => role.name),
   );
-  const cast: Record<string, Weights> = {};
+  const weights: Record<string, Weights> = {};
   for (const { name, policy } of team.roles) {
     const source = sources.get(name);
-    cast[name] = await (source === undefined
+    weights[name] = await (source === undefined
       ? defaultWeights(place, name, policy, scratch)
       : weightsFor(name, source, runs, scratch));
   }
-  return cast;
+  return weights;
 }

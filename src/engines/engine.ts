@@ -1,7 +1,13 @@
 /**
- * What computes. An engine is a handful of verbs over policies: sample, forward, forwardBackward, optimStep, save, load.
- * Tokens in, tokens out; credit arrives as one advantage per token; a loss is a SUM over tokens. These are the verbs of
- * the Tinker protocol, so an engine in this process and one behind HTTP look the same from here.
+ * What computes. An engine is a handful of verbs over policies: sample, forward, forwardBackward, optimStep, snapshot,
+ * checkpoint, restore. Tokens in, tokens out; credit arrives as one advantage per token; a loss is a SUM over tokens.
+ * These are the verbs of the Tinker protocol, so an engine in this process and one behind HTTP look the same from here.
+ *
+ * Order. Verbs of one policy take effect in the order of the calls, awaited or not: a caller may submit a step's gradients
+ * and its update, then await both. A verb that changes a policy (createPolicy, forwardBackward, optimStep, restore) and
+ * fails also fails those of the policy's verbs that were submitted before its failure was reported, with the same code;
+ * none of them takes effect, so that no update is made of half the gradients. From then on the policy takes verbs again,
+ * from where it stood before the failed one. Arrays passed to a verb must not be changed before its promise settles.
  */
 import type { AdapterOptions } from "../models/adapter-options.ts";
 
@@ -11,11 +17,14 @@ export type PolicyName = string;
 export interface PolicyOptions {
   readonly name: PolicyName;
   /**
-   * A model directory in the Hugging Face layout, or an adapter's in the PEFT layout, whose weights the policy then begins
-   * with, on the base that it names. Adapters on the same directory share one base in memory.
+   * The model it is made from, which policies may share in memory: what the engine knows models by, or weights that it
+   * saved. For an engine on this machine a model directory in the Hugging Face layout, or an adapter's in the PEFT layout,
+   * whose weights the policy then begins with, on the base that it names.
    */
-  readonly model: string;
-  /** Present: an adapter on the model; of an adapter's directory the same settings. Absent: what the directory holds. */
+  readonly model: string | StoredPolicy;
+  /** Weights to begin with instead, saved from a policy of the same model: those of a reference, or of a critic's trunk. */
+  readonly from?: StoredPolicy;
+  /** Present: an adapter on the model; of an adapter's directory the same settings. Absent: what the weights are. */
   readonly adapter?: AdapterOptions;
   /**
    * A critic: the model's trunk under a head that gives one number per position instead of the vocabulary's scores. The
@@ -53,6 +62,37 @@ export interface SampledSequence {
   readonly logprobs: Float32Array;
   /** `stop`: a stop token or string; `length`: maxTokens or the model's limit. */
   readonly stopReason: "stop" | "length";
+  /** The version of the policy that sampled it: optimizer steps behind its weights. */
+  readonly policyVersion: number;
+}
+
+/** Weights that an engine has saved. Plain data: it survives JSON, and an engine of the same type knows it again. */
+export interface SavedPolicy {
+  /** `checkpoint`: with the optimizer's state, so that training resumes bit for bit. */
+  readonly kind: "snapshot" | "checkpoint";
+  /** In the engine's own terms. */
+  readonly location: string;
+  /** Optimizer steps behind the weights. */
+  readonly version: number;
+  /**
+   * A model directory (Hugging Face layout) or an adapter directory (PEFT layout) that other programs can load, seen from
+   * the folder it was saved in; null: the engine keeps its weights elsewhere.
+   */
+  readonly directory: string | null;
+}
+
+/** Where the caller would have weights saved. An engine that keeps them elsewhere makes of the name what it needs. */
+export interface SavePlace {
+  /** A folder of this machine, which may be moved later with all that is in it. */
+  readonly folder: string;
+  /** Of one file or directory. An earlier save of this name is replaced. */
+  readonly name: string;
+}
+
+/** Saved weights, and the folder that they were saved in as it is called now. */
+export interface StoredPolicy {
+  readonly saved: SavedPolicy;
+  readonly folder: string;
 }
 
 /** One continuation of a shared prompt; all arrays have the length of `tokens`. */
@@ -131,8 +171,8 @@ export interface LossResult {
   /** The sum over tokens. */
   readonly loss: number;
   readonly tokens: number;
-  /** Sum over tokens of the next-token distribution's entropy, in nats. */
-  readonly entropy: number;
+  /** Sum over tokens of the next-token distribution's entropy, in nats; absent: the engine does not measure it. */
+  readonly entropy?: number;
   /** Sum over tokens of ρ − 1 − ln ρ, an estimate of KL(sampled ‖ now); 0 for cross_entropy. */
   readonly kl: number;
   /** Sum over tokens of k3 (see KlEstimator): KL(now ‖ reference); absent where no continuation has a reference. */
@@ -162,13 +202,16 @@ export interface Cancellable {
   readonly signal?: AbortSignal;
 }
 
-/** What an engine can do; a recipe that asks for more is refused before anything is spent. */
+/** What an engine supports; a recipe that asks for more is rejected before training starts. */
 export interface EngineCapabilities {
   readonly wholeModel: boolean;
   readonly adapters: boolean;
   readonly losses: readonly Loss["type"][];
   readonly topK: boolean;
+  /** Generation can end with a text, not with tokens alone. */
   readonly stopStrings: boolean;
+  /** `entropy` of a loss's result. */
+  readonly entropy: boolean;
   /** Policies with a value head, and the loss `value`. */
   readonly critic: boolean;
   /** `kl` of a loss. */
@@ -177,8 +220,6 @@ export interface EngineCapabilities {
   readonly sequenceRatio: boolean;
   /** `dualClip` of ppo. */
   readonly dualClip: boolean;
-  /** Same seed, same bits. */
-  readonly deterministic: boolean;
 }
 
 export interface Engine {
@@ -190,25 +231,35 @@ export interface Engine {
   /** What the bits of a result depend on beside the calls, by name. Two engines that agree in all of it give the same. */
   readonly arithmetic: Readonly<Record<string, string>>;
 
-  /** Makes a policy from a model directory. Refuses a name in use. */
+  /** Makes a policy, of version 0 or that of the saved weights it begins with. A name in use is rejected. */
   createPolicy(options: PolicyOptions): Promise<PolicyInfo>;
   removePolicy(policy: PolicyName): Promise<void>;
 
   sample(request: SampleRequest, options?: Cancellable): Promise<SampledSequence[]>;
   /** Log-probabilities, or a critic's values, of the continuations without gradients; losses and weights are not needed. */
   forward(data: readonly Datum[], options?: Cancellable): Promise<LossResult>;
-  /** Adds to the gradients of every policy named in the data. */
+  /**
+   * Adds to the gradients of every policy named in the data. Rejected, or failed by a service, it leaves them as they were;
+   * cancelled while it runs, it leaves them zero.
+   */
   forwardBackward(data: readonly Datum[], loss: Loss, options?: Cancellable): Promise<LossResult>;
   /** AdamW on one policy; its gradient is zero afterwards. */
   optimStep(policy: PolicyName, adam: AdamOptions): Promise<{ gradientNorm: number }>;
 
-  /** Writes a model directory (whole model, Hugging Face layout) or an adapter directory (PEFT layout), atomically. */
-  save(policy: PolicyName, directory: string): Promise<void>;
-  /** Replaces the policy's weights by those of a directory written by `save` (same shape). */
-  load(policy: PolicyName, directory: string): Promise<void>;
-  /** Optimizer moments and step count, so that training resumes bit for bit. One file. */
-  saveOptimizer(policy: PolicyName, file: string): Promise<void>;
-  loadOptimizer(policy: PolicyName, file: string): Promise<void>;
+  /** Saves the policy's weights, whole or not at all. */
+  snapshot(policy: PolicyName, place: SavePlace): Promise<SavedPolicy>;
+  /** The same with optimizer moments and step count. */
+  checkpoint(policy: PolicyName, place: SavePlace): Promise<SavedPolicy>;
+  /**
+   * Replaces the policy's weights and version by those saved from a policy of the same shape; a checkpoint's optimizer
+   * state too.
+   */
+  restore(policy: PolicyName, stored: StoredPolicy): Promise<void>;
+  /**
+   * Writes a model directory (whole model, Hugging Face layout) or an adapter directory (PEFT layout), atomically. Absent:
+   * the engine cannot.
+   */
+  export?(policy: PolicyName, directory: string): Promise<void>;
 
   /** Cancels what runs, frees what is held. */
   close(): Promise<void>;

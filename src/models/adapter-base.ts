@@ -30,9 +30,14 @@ export function baseOf(directory: string): string {
   );
 }
 
+/** Whether a tokenizer is there. */
+export function holdsText(directory: string): boolean {
+  return existsSync(join(directory, "tokenizer.json"));
+}
+
 /** Where the tokenizer and the chat template of a model directory are; an adapter's may be those of its base. */
 export function textDirectory(directory: string): string {
-  return existsSync(join(directory, "tokenizer.json")) ? directory : baseOf(directory);
+  return holdsText(directory) ? directory : baseOf(directory);
 }
 
 /**

@@ -9,7 +9,7 @@ import type { JsonObject } from "../text/files.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import type { WeightFormat } from "./float-formats.ts";
 import { readModelShape, type ModelShape } from "./model-config.ts";
-import { modelTensors, parametersOf, readCompanions, sizeOf, writeModelFiles } from "./model-directory.ts";
+import { modelTensors, parametersOf, readTextFiles, sizeOf, writeModelFiles } from "./model-directory.ts";
 import type { TensorInfo } from "./tensor.ts";
 import { fillNormal } from "./normal.ts";
 import { presets, type Preset } from "./presets.ts";
@@ -43,7 +43,7 @@ export async function initModel(options: InitOptions): Promise<{ parameters: num
   const tensors = modelTensors(shape);
   const draw = drawTensor(shape, tokenizer.words, options.seed, options.standardDeviation ?? usualDeviation);
   const list = tensors.map((tensor) => ({ ...tensor, values: () => draw(tensor) }));
-  const model = { config, shape, companions: tokenizer.companions };
+  const model = { config, shape, textFiles: tokenizer.textFiles };
   await writeDirectoryDurably(resolve(options.directory), (folder) =>
     writeModelFiles(folder, model, list, options.format ?? "F32"),
   );
@@ -77,7 +77,7 @@ interface TokenizerSource {
   /** What each token id stands for; empty for special tokens. */
   readonly words: readonly string[];
   readonly endTokens: readonly number[];
-  readonly companions: ReadonlyMap<string, Uint8Array>;
+  readonly textFiles: ReadonlyMap<string, Uint8Array>;
 }
 
 async function readTokenizer(place: string): Promise<TokenizerSource> {
@@ -87,10 +87,10 @@ async function readTokenizer(place: string): Promise<TokenizerSource> {
   const words = Array.from({ length: vocabularySize }, (_, id) =>
     Buffer.from(loaded.tokenBytes(id)).toString().trim(),
   );
-  const companions = isFile
+  const textFiles = isFile
     ? new Map([["tokenizer.json", await readFile(place)]])
-    : await readCompanions(place);
-  return { vocabularySize, words, endTokens, companions };
+    : await readTextFiles(place);
+  return { vocabularySize, words, endTokens, textFiles };
 }
 
 const modelTypes = {

@@ -11,7 +11,7 @@ import type { WeightFormat } from "./float-formats.ts";
 import { checkWeights, openWeights, type Weights } from "./weights.ts";
 
 /** Files that go with a model wherever it is saved. */
-export const companionFiles = [
+export const textFileNames = [
   "generation_config.json",
   "tokenizer.json",
   "tokenizer_config.json",
@@ -28,7 +28,7 @@ export interface ModelDescription {
   readonly config: JsonObject;
   readonly shape: ModelShape;
   /** Tokenizer and its kin, by file name; held so that saving works when the directory has gone. */
-  readonly companions: ReadonlyMap<string, Uint8Array>;
+  readonly textFiles: ReadonlyMap<string, Uint8Array>;
 }
 
 /** Reads everything but the weights. */
@@ -41,7 +41,7 @@ export async function describeModel(directory: string): Promise<ModelDescription
   }
   const config = readObject(directory, "config.json");
   const shape = readModelShape(join(directory, "config.json"), config);
-  return { config, shape, companions: await readCompanions(directory) };
+  return { config, shape, textFiles: await readTextFiles(directory) };
 }
 
 /** A critic on the model's trunk; a critic already is one. */
@@ -60,16 +60,16 @@ export function checkHead(directory: string, { shape }: ModelDescription, valueH
   );
 }
 
-export async function readCompanions(directory: string): Promise<Map<string, Uint8Array>> {
-  const companions = new Map<string, Uint8Array>();
-  for (const name of companionFiles) {
+export async function readTextFiles(directory: string): Promise<Map<string, Uint8Array>> {
+  const files = new Map<string, Uint8Array>();
+  for (const name of textFileNames) {
     const file = join(directory, name);
-    if (existsSync(file)) companions.set(name, await readCompanion(file));
+    if (existsSync(file)) files.set(name, await readTextFile(file));
   }
-  return companions;
+  return files;
 }
 
-async function readCompanion(file: string): Promise<Uint8Array> {
+async function readTextFile(file: string): Promise<Uint8Array> {
   return readFile(file).catch((cause: unknown) => {
     throw new TroupeError("bad_model", `${file} cannot be read (${String(cause)}).`, { cause });
   });
@@ -82,6 +82,10 @@ export async function openModelWeights(directory: string, shape: ModelShape): Pr
     name.endsWith(".rotary_emb.inv_freq") || (shape.tiedEmbeddings && name === "lm_head.weight");
   checkWeights(directory, weights, modelTensors(shape), ignorable);
   return weights;
+}
+
+export async function writeTextFiles(folder: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  for (const [name, bytes] of files) await writeFile(join(folder, name), bytes);
 }
 
 /** Writes a model directory's files into an existing folder. */
@@ -97,7 +101,7 @@ export async function writeModelFiles(
     join(folder, "config.json"),
     `${JSON.stringify({ ...model.config, [key]: dtype }, null, 2)}\n`,
   );
-  for (const [name, bytes] of model.companions) await writeFile(join(folder, name), bytes);
+  await writeTextFiles(folder, model.textFiles);
   await writeSafetensors(join(folder, "model.safetensors"), tensors, { format, metadata: { format: "pt" } });
 }
 

@@ -1,5 +1,6 @@
 /**
- * Checkpoints: folders named `step-N` that hold one model directory and one optimizer file per policy and a state.json.
+ * Checkpoints: folders named `step-N` that hold a state.json and what the engine saved of each policy: one model directory
+ * and one optimizer file, of an engine on this machine.
  * A checkpoint has its name only when it is whole.
  */
 import fs from "node:fs/promises";
@@ -14,20 +15,20 @@ export interface Checkpoint {
   readonly state: CheckpointState;
 }
 
-/** Writes `step-N`; `fill` writes the files that the state names. A checkpoint that exists already is left alone. */
+/** Writes `step-N`; `fill` saves the policies there and gives the state. A checkpoint that exists already is left alone. */
 export async function writeCheckpoint(
   checkpoints: string,
-  state: CheckpointState,
-  fill: (directory: string) => Promise<void>,
+  step: number,
+  fill: (directory: string) => Promise<CheckpointState>,
 ): Promise<Checkpoint> {
-  const directory = checkpointDirectory(checkpoints, state.step);
+  const directory = checkpointDirectory(checkpoints, step);
   if (!(await exists(directory))) {
     await writeDirectoryDurably(directory, async (temporary) => {
-      await fill(temporary);
+      const state = await fill(temporary);
       await writeFileDurably(path.join(temporary, "state.json"), `${JSON.stringify(state, null, 2)}\n`);
     });
   }
-  return { directory, state };
+  return readCheckpoint(directory);
 }
 
 /** The steps that have a checkpoint, in ascending order. */
@@ -43,13 +44,13 @@ export async function latestCheckpoint(checkpoints: string): Promise<Checkpoint 
   return step === undefined ? null : readCheckpoint(checkpointDirectory(checkpoints, step));
 }
 
-/** Throws `bad_run` where the state or a file that it names is missing or damaged. */
+/** Throws `bad_run` where the state or a directory that it names is missing or damaged. */
 export async function readCheckpoint(directory: string): Promise<Checkpoint> {
   const state = await readState(directory);
   const saved = [...Object.values(state.policies), ...Object.values(state.reinforcement?.critics ?? {})];
-  const files = saved.flatMap(({ model, optimizer }) => [model, optimizer]);
-  for (const file of files.filter((name) => name !== null)) {
-    if (!(await exists(path.join(directory, file)))) throw damaged(directory, `${file} is missing`);
+  for (const model of saved.flatMap((policy) => policy.directory ?? [])) {
+    if (!(await exists(path.join(directory, model))))
+      throw damagedCheckpoint(directory, `${model} is missing`);
   }
   return { directory, state };
 }
@@ -70,14 +71,15 @@ async function readState(directory: string): Promise<CheckpointState> {
     const text = await fs.readFile(path.join(directory, "state.json"), "utf8");
     return checkpointStateSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw damaged(directory, "state.json is missing or is not what Troupe wrote", error);
+    throw damagedCheckpoint(directory, "state.json is missing or is not what Troupe wrote", error);
   }
 }
 
-function damaged(directory: string, what: string, cause?: unknown): TroupeError {
+/** `bad_run`, with what to do. @param what is wrong with it */
+export function damagedCheckpoint(directory: string, what: string, cause?: unknown): TroupeError {
   return new TroupeError(
     "bad_run",
-    `The checkpoint ${directory} is damaged: ${what}. Remove that folder to go on from the checkpoint before it.`,
+    `The checkpoint ${directory} is damaged: ${what}. Remove that folder to resume from the checkpoint before it.`,
     { cause },
   );
 }

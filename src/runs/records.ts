@@ -189,10 +189,26 @@ export const resultSchema = z.object({
 });
 export type RunResult = z.output<typeof resultSchema>;
 
-const checkpointFiles = z.record(
-  z.string(),
-  z.strictObject({ model: z.string(), optimizer: z.string().nullable() }),
+/** What an engine saved of a policy (SavedPolicy in src/engines/engine.ts). */
+const savedPolicy = z.preprocess(
+  savedBefore,
+  z.strictObject({
+    kind: z.enum(["snapshot", "checkpoint"]),
+    location: z.string(),
+    version: z.int().min(0),
+    directory: z.string().nullable(),
+  }),
 );
+const savedPolicies = z.record(z.string(), savedPolicy);
+
+/** Runs of Troupe 0.1.0 name the files of the local engine. */
+function savedBefore(value: unknown): unknown {
+  const files = z.strictObject({ model: z.string(), optimizer: z.string().nullable() }).safeParse(value);
+  if (!files.success) return value;
+  const { model, optimizer } = files.data;
+  const kind = optimizer === null ? "snapshot" : "checkpoint";
+  return { kind, location: model, version: 0, directory: model };
+}
 
 /** checkpoints/step-N/state.json. */
 export const checkpointStateSchema = z.object({
@@ -200,13 +216,17 @@ export const checkpointStateSchema = z.object({
   step: z.int().min(1),
   stage,
   stageStep: z.int().min(1),
-  /** Each policy's model directory and optimizer file, relative to the checkpoint. */
-  policies: checkpointFiles,
-  /** What reinforcement goes on with besides the policies; absent before it. */
+  /** Saved in the checkpoint's folder. */
+  policies: savedPolicies,
+  /** The models that a warm start of bases taught, saved in the run's folder of models; absent before that. */
+  bases: savedPolicies.optional(),
+  /** What reinforcement resumes with besides the policies; absent before it. */
   reinforcement: z
     .strictObject({
       /** As of policies. */
-      critics: checkpointFiles,
+      critics: savedPolicies,
+      /** The trained policies when reinforcement began, saved in `beginning`; where the algorithm needs them. */
+      beginning: savedPolicies.default({}),
       /** Weight of each policy's divergence from its reference in the next step. */
       klCoefficients: z.record(z.string(), z.number()),
       sampledTokens: z.int(),

@@ -46,7 +46,7 @@ const state = (step: number): CheckpointState => ({
   step,
   stage: "reinforcement",
   stageStep: step,
-  policies: { shared: { model: "shared", optimizer: "shared.optimizer" } },
+  policies: { shared: { kind: "checkpoint", location: "shared", version: step, directory: "shared" } },
 });
 const result: RunResult = {
   schema_version: 1,
@@ -73,9 +73,10 @@ async function recordStep(run: Run, number: number): Promise<void> {
 }
 
 function checkpoint(run: Run, number: number, keep = 2): Promise<unknown> {
-  return run.recordCheckpoint(state(number), keep, async (folder) => {
+  return run.recordCheckpoint(number, keep, async (folder) => {
     await fs.mkdir(path.join(folder, "shared"));
     await fs.writeFile(path.join(folder, "shared.optimizer"), String(number));
+    return state(number);
   });
 }
 
@@ -156,7 +157,7 @@ test("without a checkpoint the run begins anew", async () => {
 test("a checkpoint that fails half-way leaves nothing under its name", async () => {
   await using run = await openRun(directory, recipe);
   await recordStep(run, 1);
-  const failing = run.recordCheckpoint(state(1), 2, async (folder) => {
+  const failing = run.recordCheckpoint(1, 2, async (folder) => {
     await fs.writeFile(path.join(folder, "shared.optimizer"), "half");
     throw new Error("out of paper");
   });
@@ -279,7 +280,7 @@ test("metrics that lost lines which a checkpoint counts on are refused", async (
 
 test.each([
   ["state.json", "state.json is missing"],
-  ["shared.optimizer", "shared.optimizer is missing"],
+  ["shared", "shared is missing"],
 ])("a checkpoint without %s is damaged", async (name, message) => {
   {
     await using run = await openRun(directory, recipe);
@@ -288,10 +289,26 @@ test.each([
   }
   const folder = path.join(directory, "checkpoints", "step-1");
   expect((await readCheckpoint(folder)).state).toEqual(state(1));
-  await fs.rm(path.join(folder, name));
+  await fs.rm(path.join(folder, name), { recursive: true });
   await expect(openRun(directory, recipe)).rejects.toMatchObject({
     code: "bad_run",
     message: expect.stringContaining(message) as string,
+  });
+});
+
+test("the checkpoint of an older run names the files of the local engine", async () => {
+  await using run = await openRun(directory, recipe);
+  await recordStep(run, 1);
+  await checkpoint(run, 1);
+  const folder = path.join(directory, "checkpoints", "step-1");
+  const files = {
+    trained: { model: "shared", optimizer: "shared.optimizer" },
+    kept: { model: "shared", optimizer: null },
+  };
+  await fs.writeFile(path.join(folder, "state.json"), JSON.stringify({ ...state(1), policies: files }));
+  expect((await readCheckpoint(folder)).state.policies).toEqual({
+    trained: { kind: "checkpoint", location: "shared", version: 0, directory: "shared" },
+    kept: { kind: "snapshot", location: "shared", version: 0, directory: "shared" },
   });
 });
 

@@ -43,11 +43,11 @@ export interface Run extends AsyncDisposable {
     episodes: readonly (EpisodeRecord | ActionRecord)[],
   ): Promise<void>;
   recordEvaluation(evaluation: Evaluation, timing: Timing): Promise<void>;
-  /** `fill` writes the files that the state names into the folder given. Older checkpoints beyond `keep` go. */
+  /** `fill` saves the policies in the folder given and gives the state. Older checkpoints beyond `keep` are deleted. */
   recordCheckpoint(
-    state: CheckpointState,
+    step: number,
     keep: number,
-    fill: (directory: string) => Promise<void>,
+    fill: (directory: string) => Promise<CheckpointState>,
   ): Promise<Checkpoint>;
   recordResult(result: RunResult): Promise<void>;
   /**
@@ -108,10 +108,10 @@ function makeRun(
       await appendLine(layout.timings, timing);
       await appendLine(layout.evaluations, evaluation);
     },
-    recordCheckpoint: async (state, keep, fill) => {
+    recordCheckpoint: async (step, keep, fill) => {
       await syncRecords(layout);
       await makeDirectory(layout.checkpoints);
-      const written = await writeCheckpoint(layout.checkpoints, state, fill);
+      const written = await writeCheckpoint(layout.checkpoints, step, fill);
       await pruneCheckpoints(layout.checkpoints, keep);
       return written;
     },

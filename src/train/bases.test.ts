@@ -7,7 +7,7 @@ import { openEngine } from "../engines/open.ts";
 import type { Recipe, RecipeInput } from "../recipes/schema.ts";
 import type { RunResult } from "../runs/records.ts";
 import { readMetrics } from "../runs/read.ts";
-import { basesOf, taughtRecipe, warmStartRecipe } from "./bases.ts";
+import { basesOf, taughtModels, warmStartRecipe } from "./bases.ts";
 import type { TrainEvent } from "./events.ts";
 import type { Resolved } from "./session.ts";
 import { recordsOf } from "./testing/records-of.ts";
@@ -67,6 +67,8 @@ async function trainIn(name: string, resolved: Resolved, stopEveryStep = false):
   }
 }
 
+const saved = (location: string) =>
+  ({ kind: "snapshot", location, version: 3, directory: location }) as const;
 const weights = (...parts: string[]) => fs.readFile(path.join(...parts, "model.safetensors"));
 const before = ({ result }: Trained) => ({ ...result.table.find(({ moment }) => moment === "before") });
 
@@ -128,10 +130,12 @@ describe("which model a policy begins from", () => {
       "nano-2": { model: { path: "other/nano" } },
     });
     expect(rolePolicies(warmStartRecipe(recipe))).toEqual(["nano", "nano-2"]);
-    expect(taughtRecipe(recipe, "models").policies).toEqual({
-      scout: { model: { path: path.join("models", "nano-taught") } },
-      planner: { model: { path: path.join("models", "nano-2-taught") } },
+    const taught = { nano: saved("one"), "nano-2": saved("two") };
+    expect(Object.fromEntries(taughtModels(recipe, "models", taught))).toEqual({
+      scout: { saved: taught.nano, folder: "models" },
+      planner: { saved: taught["nano-2"], folder: "models" },
     });
+    expect(() => taughtModels(recipe, "models", {})).toThrow("where nano, which the warm start taught");
   });
 
   test("a frozen role's own model stays as it is", () => {
@@ -144,7 +148,6 @@ describe("which model a policy begins from", () => {
       policies: { scout: own, planner: { model: { preset: "nano" } } },
     });
     expect([...basesOf(recipe)]).toEqual([["planner", "nano"]]);
-    expect(taughtRecipe(recipe, "models").policies["scout"]).toEqual(own);
     expect(rolePolicies(warmStartRecipe(recipe))).toEqual(["scout", "nano"]);
   });
 
@@ -153,7 +156,7 @@ describe("which model a policy begins from", () => {
       const { recipe } = perRole(changes);
       expect(basesOf(recipe).size).toBe(0);
       expect(warmStartRecipe(recipe)).toEqual(recipe);
-      expect(taughtRecipe(recipe, "models")).toEqual(recipe);
+      expect(taughtModels(recipe, "models", {}).size).toBe(0);
     }
   });
 });

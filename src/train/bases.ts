@@ -4,10 +4,10 @@
  * adapters per role so begin from the very same weights, and differ only in what reinforcement may change.
  */
 import path from "node:path";
-import type { Engine } from "../engines/engine.ts";
+import type { Engine, SavedPolicy, StoredPolicy } from "../engines/engine.ts";
+import { TroupeError } from "../errors.ts";
 import type { Recipe, RecipeTeam } from "../recipes/schema.ts";
 import type { OpenPolicies } from "./policies.ts";
-import { savePolicy } from "./policies.ts";
 import { taughtRoles } from "./teams.ts";
 
 type Model = Recipe["policies"][string]["model"];
@@ -50,33 +50,40 @@ export function warmStartRecipe(recipe: Recipe): Recipe {
   };
 }
 
-/** The recipe after the warm start: the policies' models are the taught ones. */
-export function taughtRecipe(recipe: Recipe, models: string): Recipe {
-  const bases = basesOf(recipe);
-  const policies = Object.entries(recipe.policies).map(([name, policy]) => {
-    const base = bases.get(name);
-    return [name, base === undefined ? policy : { ...policy, model: { path: taughtModel(models, base) } }];
+/**
+ * What the policies of a taught base are made from.
+ * @param saved the bases, as `settleBases` gave them
+ * @throws TroupeError `bad_run` where one is not among them
+ */
+export function taughtModels(
+  recipe: Recipe,
+  models: string,
+  saved: Readonly<Record<string, SavedPolicy>>,
+): ReadonlyMap<string, StoredPolicy> {
+  const taught = [...basesOf(recipe)].map(([policy, base]) => {
+    const found = saved[base];
+    if (found !== undefined) return [policy, { saved: found, folder: models }] as const;
+    const problem = `the checkpoint does not say where ${base}, which the warm start taught, was saved`;
+    throw new TroupeError("bad_run", `${problem}; start a new run`);
   });
-  return { ...recipe, policies: Object.fromEntries(policies) as Recipe["policies"] };
+  return new Map(taught);
 }
 
-/** Where a run keeps a base once it is taught. */
-export function taughtModel(models: string, base: string): string {
-  return path.join(models, `${base}-taught`);
-}
-
-/** Writes the taught bases to their places and takes the warm start's policies out of the engine. */
+/** Saves the taught bases in the run's folder of models and takes the warm start's policies out of the engine. */
 export async function settleBases(
   engine: Engine,
   recipe: Recipe,
   opened: OpenPolicies,
   models: string,
-): Promise<void> {
+): Promise<Record<string, SavedPolicy>> {
   const bases = new Set(basesOf(recipe).values());
-  for (const [name, policy] of Object.entries(opened)) {
-    if (bases.has(name)) await savePolicy(engine, name, taughtModel(models, name), policy.source);
+  const saved: Record<string, SavedPolicy> = {};
+  for (const name of Object.keys(opened)) {
+    if (bases.has(name))
+      saved[name] = await engine.snapshot(name, { folder: models, name: `${name}-taught` });
     await engine.removePolicy(name);
   }
+  return saved;
 }
 
 /** A model's preset or its folder's name, with a number where that is taken. */

@@ -1,6 +1,6 @@
 /** What reinforcement needs beside the policies: references, critics, and what is carried from step to step. */
 import fs from "node:fs/promises";
-import path from "node:path";
+import type { Engine, PolicyOptions, SavedPolicy } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import type { Checkpoint } from "../runs/checkpoints.ts";
 import { writeDirectoryDurably } from "../runs/durable.ts";
@@ -8,13 +8,15 @@ import type { RunLayout } from "../runs/layout.ts";
 import type { CheckpointState } from "../runs/records.ts";
 import { criticsOf, openCritics } from "./critics.ts";
 import type { Critic } from "./critics.ts";
-import { restorePolicies, savePolicy } from "./policies.ts";
+import { restorePolicies, savePolicies } from "./policies.ts";
 import type { OpenPolicies } from "./policies.ts";
 import { openReferences } from "./references.ts";
 import type { Session } from "./session.ts";
 
 export interface Companions {
   readonly critics: readonly Critic[];
+  /** The trained policies when reinforcement began, where references or critics begin from them. */
+  readonly beginning: Readonly<Record<string, SavedPolicy>>;
   readonly carried: Carried;
 }
 
@@ -28,7 +30,7 @@ export interface Carried {
 }
 
 /**
- * Makes references and critics in the engine; those of a run that goes on are brought back as they were.
+ * Makes references and critics in the engine; those of a resumed run are restored.
  * @param checkpoint Of this stage or of the warm start before it; null: the run begins with reinforcement.
  */
 export async function openCompanions(
@@ -38,40 +40,57 @@ export async function openCompanions(
 ): Promise<Companions> {
   const { engine, algorithm, recipe, trained } = session;
   const critics = criticsOf(recipe, algorithm.critic);
-  const saved = checkpoint?.state.reinforcement;
-  if (algorithm.kl !== null || critics.length > 0) {
-    await (saved === undefined ? keepBeginning(session, layout) : requireBeginning(layout));
+  const resumed = checkpoint?.state.reinforcement;
+  const isNeeded = algorithm.kl !== null || critics.length > 0;
+  const beginning = isNeeded ? await beginningOf(session, layout, resumed) : {};
+  const beginningAt = (policy: string): Pick<PolicyOptions, "model" | "from"> => {
+    const [opened, saved] = [session.opened[policy], beginning[policy]];
+    if (opened === undefined || saved === undefined)
+      throw new TroupeError("internal", `nothing was saved of ${policy} when reinforcement began`);
+    return { model: opened.model, from: { saved, folder: layout.beginning } };
+  };
+  if (algorithm.kl !== null) await openReferences(engine, trained, beginningAt);
+  await openCritics(engine, critics, beginningAt);
+  if (checkpoint !== null && resumed !== undefined)
+    await restorePolicies(engine, checkpoint.directory, resumed.critics);
+  const { klCoefficients = {}, sampledTokens = 0, tasks = 0 } = resumed ?? {};
+  return { critics, beginning, carried: { klCoefficients, sampledTokens, tasks } };
+}
+
+/** Saves the critics in a checkpoint's folder. */
+export async function saveCompanions(
+  engine: Engine,
+  folder: string,
+  { critics, beginning, carried }: Companions,
+): Promise<CheckpointState["reinforcement"]> {
+  const names = critics.map(({ name }) => name);
+  const saved = await savePolicies(engine, folder, names, new Set(names));
+  return { critics: saved, beginning, ...carried };
+}
+
+/** The trained policies as they are now, kept in the run's folder: a resumed run must find the very same. */
+async function beginningOf(
+  { engine, trained }: Session,
+  { beginning, checkpoints }: RunLayout,
+  resumed: CheckpointState["reinforcement"],
+): Promise<Readonly<Record<string, SavedPolicy>>> {
+  if (resumed !== undefined) {
+    await requireBeginning(beginning, checkpoints);
+    return resumed.beginning;
   }
-  if (algorithm.kl !== null) await openReferences(engine, trained, layout.beginning);
-  await openCritics(engine, critics, layout.beginning);
-  if (checkpoint !== null && saved !== undefined)
-    await restorePolicies(engine, checkpoint.directory, saved.critics);
-  const { klCoefficients = {}, sampledTokens = 0, tasks = 0 } = saved ?? {};
-  return { critics, carried: { klCoefficients, sampledTokens, tasks } };
-}
-
-/** Names of a checkpoint's files, and the numbers, that bring the companions back. */
-export function companionState({ critics, carried }: Companions): CheckpointState["reinforcement"] {
-  const files = critics.map(({ name }) => [name, { model: name, optimizer: `${name}.optimizer` }]);
-  return { critics: Object.fromEntries(files), ...carried };
-}
-
-/** The trained policies as they are now, in the run's folder: a resumed run must find the very same. */
-async function keepBeginning(
-  { engine, opened, trained }: Session & { readonly opened: OpenPolicies },
-  { beginning }: RunLayout,
-): Promise<void> {
   await fs.rm(beginning, { recursive: true, force: true });
+  let saved: Record<string, SavedPolicy> = {};
   await writeDirectoryDurably(beginning, async (folder) => {
-    for (const name of trained) await savePolicy(engine, name, path.join(folder, name), opened[name]?.source);
+    saved = await savePolicies(engine, folder, trained, new Set());
   });
+  return saved;
 }
 
-async function requireBeginning({ beginning, checkpoints }: RunLayout): Promise<void> {
+async function requireBeginning(beginning: string, checkpoints: string): Promise<void> {
   if ((await fs.stat(beginning).catch(() => null)) !== null) return;
   throw new TroupeError(
     "bad_run",
     `${beginning} is missing: it held the policies as they were when reinforcement began. Restore it, or remove the ` +
-      `folders in ${checkpoints} that were made since, to begin reinforcement anew.`,
+      `folders in ${checkpoints} that were made since, to begin reinforcement again.`,
   );
 }

@@ -4,10 +4,9 @@
  * policy has when reinforcement begins, base and adapter, under a head that is zero: what it reads states with is what the
  * policy acts with.
  */
-import path from "node:path";
 import type { CreditedAction, CriticTerm, Signals } from "../credit/algorithm.ts";
 import { criticData, criticLoss, criticName, valueQueries } from "../credit/critics/queries.ts";
-import type { Datum, Engine } from "../engines/engine.ts";
+import type { Datum, Engine, PolicyOptions } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Episode } from "../rollout/episode.ts";
@@ -43,10 +42,10 @@ export function criticsOf({ team }: Pick<Recipe, "team">, term: CriticTerm | nul
 export async function openCritics(
   engine: Engine,
   critics: readonly Critic[],
-  beginning: string,
+  beginning: (policy: string) => Pick<PolicyOptions, "model" | "from">,
 ): Promise<void> {
   for (const { name, policy } of critics) {
-    await engine.createPolicy({ name, model: path.join(beginning, policy), valueHead: true });
+    await engine.createPolicy({ name, ...beginning(policy), valueHead: true });
   }
 }
 

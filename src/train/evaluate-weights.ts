@@ -2,7 +2,9 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { parse } from "yaml";
-import { baseOf, holdsAdapter } from "../models/adapter-base.ts";
+import type { PolicyOptions, StoredPolicy } from "../engines/engine.ts";
+import { savedDirectory } from "../engines/saved.ts";
+import { baseOf, holdsText, textDirectory } from "../models/adapter-base.ts";
 import { createEnvironment } from "../environments/registry.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
@@ -12,7 +14,7 @@ import { latestCheckpoint, readCheckpoint } from "../runs/checkpoints.ts";
 import type { Checkpoint } from "../runs/checkpoints.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readRecipeText } from "../runs/read.ts";
-import { basesOf, taughtModel } from "./bases.ts";
+import { basesOf } from "./bases.ts";
 import { modelDirectory } from "./policies.ts";
 import { trainedPolicies } from "./teams.ts";
 
@@ -20,10 +22,13 @@ import { trainedPolicies } from "./teams.ts";
 export interface Weights {
   /** For people: `plan-path:planner`, or the directory. */
   readonly label: string;
-  /** A model directory, or the directory of an adapter. */
-  readonly directory: string;
-  /** The model directory below an adapter; null: no adapter. */
-  readonly base: string | null;
+  /** For people: the directory they are in, or what the engine that keeps them calls them. */
+  readonly place: string;
+  readonly model: PolicyOptions["model"];
+  /** The policy's weights, where they are not those of its model. */
+  readonly from: StoredPolicy | null;
+  /** The directory with its tokenizer. */
+  readonly text: string;
   /** The run's step after which they were saved; null: as the policy began, or no run. */
   readonly step: number | null;
   /** The environment of the run, with its options; null: no run. */
@@ -91,23 +96,18 @@ export function policyNamed({ name: run, recipe }: SavedRun, name: string): stri
  */
 export async function weightsOfPolicy(run: SavedRun, policy: string, scratch: string): Promise<Weights> {
   const { name, recipe, checkpoint } = run;
-  const label = `${name}:${policy}`;
-  const beginning = await beginningOf(run, policy, scratch);
-  const common = { label, environment: recipe.environment };
+  const model = await beginningOf(run, policy, scratch);
+  const common = { label: `${name}:${policy}`, environment: recipe.environment, model };
   const saved = checkpoint?.state.policies[policy];
-  if (checkpoint === null || saved === undefined) {
-    const base = holdsAdapter(beginning) ? baseOf(beginning) : null;
-    return { ...common, directory: beginning, base, step: null };
-  }
-  const directory = path.join(checkpoint.directory, saved.model);
-  const base = holdsAdapter(directory) ? baseOf(beginning) : null;
-  return { ...common, directory, base, step: checkpoint.state.step };
+  if (checkpoint === null || saved === undefined)
+    return { ...common, place: placeOf(model), from: null, text: textOf(model), step: null };
+  const from = { saved, folder: checkpoint.directory };
+  return { ...common, place: placeOf(from), from, text: textOf(from, model), step: checkpoint.state.step };
 }
 
-/** The model directory that a policy began from; with a warm start of bases the taught one. */
-async function beginningOf(run: SavedRun, policy: string, scratch: string): Promise<string> {
+/** The model that a policy began from; with a warm start of bases the taught one. */
+async function beginningOf(run: SavedRun, policy: string, scratch: string): Promise<PolicyOptions["model"]> {
   const { recipe, directory, checkpoint } = run;
-  const { models } = layoutOf(directory);
   const base = basesOf(recipe).get(policy);
   if (checkpoint === null && (base !== undefined || trainedPolicies(recipe).has(policy))) {
     const fix = "train it further, or wait until it makes one";
@@ -116,14 +116,26 @@ async function beginningOf(run: SavedRun, policy: string, scratch: string): Prom
       `${directory} has no checkpoint yet, so nothing of ${policy} is saved; ${fix}`,
     );
   }
-  if (base !== undefined) {
-    const taught = taughtModel(models, base);
-    if (await exists(taught)) return taught;
-    return path.join(checkpoint?.directory ?? directory, checkpoint?.state.policies[base]?.model ?? base);
-  }
+  if (base !== undefined && checkpoint !== null) return taughtBase(run, base, checkpoint);
   const settings = recipe.policies[policy];
   if (settings === undefined) throw new TroupeError("internal", `${run.name} has no policy ${policy}`);
   return beginningModel(run, settings, scratch);
+}
+
+/** While the warm start lasts, a base is a policy of the checkpoint. */
+function taughtBase(
+  { directory }: SavedRun,
+  base: string,
+  { directory: folder, state }: Checkpoint,
+): StoredPolicy {
+  const taught = state.bases?.[base];
+  if (taught !== undefined) return { saved: taught, folder: layoutOf(directory).models };
+  const saved = state.policies[base];
+  if (saved !== undefined) return { saved, folder };
+  throw new TroupeError(
+    "bad_run",
+    `${folder} does not say where ${base}, which the warm start taught, was saved`,
+  );
 }
 
 async function beginningModel(
@@ -156,8 +168,22 @@ async function beginningModel(
  * @throws TroupeError `bad_model` where the base is not there
  */
 export async function weightsOfDirectory(directory: string): Promise<Weights> {
-  const common = { label: directory, directory, step: null, environment: null };
-  return { ...common, base: holdsAdapter(directory) ? baseOf(directory) : null };
+  baseOf(directory);
+  const common = { label: directory, place: directory, model: directory, text: textDirectory(directory) };
+  return { ...common, from: null, step: null, environment: null };
+}
+
+function placeOf(model: PolicyOptions["model"]): string {
+  return typeof model === "string" ? model : (savedDirectory(model) ?? model.saved.location);
+}
+
+/** The tokenizer was saved with the weights, or else is that of the model they began from. */
+function textOf(...models: readonly PolicyOptions["model"][]): string {
+  const directories = models.flatMap((model) =>
+    typeof model === "string" ? model : (savedDirectory(model) ?? []),
+  );
+  const [first = ""] = directories;
+  return directories.find(holdsText) ?? textDirectory(first);
 }
 
 async function exists(place: string): Promise<boolean> {

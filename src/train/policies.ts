@@ -1,25 +1,26 @@
-/** The policies of a recipe in an engine: made, brought back from a checkpoint, saved. */
+/** The policies of a recipe in an engine: made, saved, restored. */
 import fs from "node:fs/promises";
 import path from "node:path";
-import type { Engine, PolicyInfo } from "../engines/engine.ts";
+import type { Engine, PolicyInfo, PolicyOptions, SavedPolicy, StoredPolicy } from "../engines/engine.ts";
+import { savedDirectory } from "../engines/saved.ts";
 import type { AdapterOptions } from "../models/adapter-options.ts";
 import { checkWords } from "./check-words.ts";
-import { textDirectory } from "../models/adapter-base.ts";
+import { holdsText, textDirectory } from "../models/adapter-base.ts";
 import { initModel } from "../models/init.ts";
 import { TroupeError } from "../errors.ts";
 import type { Environment } from "../environments/environment.ts";
 import { keyAt, rootKey, seedOf } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
+import { damagedCheckpoint } from "../runs/checkpoints.ts";
 import { temporaryPrefix } from "../runs/durable.ts";
-import type { CheckpointState } from "../runs/records.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 
 export interface OpenPolicy extends RolloutPolicy {
   readonly info: PolicyInfo;
-  /** The directory it began from, a model's or an adapter's. */
-  readonly source: string;
+  /** What it was made from. */
+  readonly model: PolicyOptions["model"];
 }
 
 export type OpenPolicies = Readonly<Record<string, OpenPolicy>>;
@@ -29,24 +30,32 @@ type PolicyRecipe = Recipe["policies"][string];
 /**
  * Makes every policy of the recipe in the engine, untrained or as its directory has it. Presets are made once, in
  * `models`, so that adapters of one preset share a base.
+ * @param taught what replaces the models of some policies
  */
 export async function openPolicies(
   engine: Engine,
   recipe: Recipe,
   environment: Environment,
   models: string,
+  taught: ReadonlyMap<string, StoredPolicy> = new Map(),
 ): Promise<OpenPolicies> {
   const opened: Record<string, OpenPolicy> = {};
   for (const [name, policy] of Object.entries(recipe.policies)) {
-    const source = await modelDirectory(policy.model, recipe, environment, models);
-    const tokenizer = loadTokenizer(textDirectory(source));
-    const info = await engine.createPolicy({ name, model: source, ...adapterOf(name, policy, recipe.seed) });
+    const stored = taught.get(name);
+    const saved = stored === undefined ? null : savedDirectory(stored);
+    const directory =
+      saved !== null && holdsText(saved)
+        ? saved
+        : await modelDirectory(policy.model, recipe, environment, models);
+    const model = stored ?? directory;
+    const tokenizer = loadTokenizer(textDirectory(directory));
+    const info = await engine.createPolicy({ name, model, ...adapterOf(name, policy, recipe.seed) });
     checkWords(environment, tokenizer, {
-      model: source,
+      model: directory,
       vocabularySize: info.vocabularySize,
       advice: otherModel,
     });
-    opened[name] = { tokenizer, maxLength: info.maxLength, info, source };
+    opened[name] = { tokenizer, maxLength: info.maxLength, info, model };
   }
   return opened;
 }
@@ -54,56 +63,39 @@ export async function openPolicies(
 const otherModel =
   "Take a model whose vocabulary has them, such as one with a token for every byte, or a preset, which is made for the environment.";
 
-/** Brings policies and optimizers back to a checkpoint. */
+/**
+ * Brings policies and optimizers back to a checkpoint.
+ * @throws TroupeError `bad_run` where what the engine saved is missing or damaged
+ */
 export async function restorePolicies(
   engine: Engine,
-  directory: string,
-  policies: CheckpointState["policies"],
+  checkpoint: string,
+  policies: Readonly<Record<string, SavedPolicy>>,
 ): Promise<void> {
-  for (const [name, { model, optimizer }] of Object.entries(policies)) {
-    await engine.load(name, path.join(directory, model));
-    if (optimizer !== null) await engine.loadOptimizer(name, path.join(directory, optimizer));
+  for (const [name, saved] of Object.entries(policies)) {
+    await engine.restore(name, { saved, folder: checkpoint }).catch((cause: unknown) => {
+      if (!(cause instanceof TroupeError) || cause.code !== "bad_model") throw cause;
+      throw damagedCheckpoint(checkpoint, `${name} cannot be restored (${cause.message})`, cause);
+    });
   }
 }
 
-/** Names of the files of a checkpoint. Only policies that are `learning` have an optimizer in it. */
-export function checkpointFiles(
-  names: Iterable<string>,
-  learning: ReadonlySet<string>,
-): CheckpointState["policies"] {
-  return Object.fromEntries(
-    [...names].map((name) => [
-      name,
-      { model: name, optimizer: learning.has(name) ? `${name}.optimizer` : null },
-    ]),
-  );
-}
-
-/** Writes each policy as a model directory that can be used by itself, and its optimizer. */
+/** Saves each policy in the folder, those that are `learning` with their optimizer. */
 export async function savePolicies(
   engine: Engine,
-  directory: string,
-  files: CheckpointState["policies"],
-  opened: OpenPolicies,
-): Promise<void> {
-  for (const [name, { model, optimizer }] of Object.entries(files)) {
-    await savePolicy(engine, name, path.join(directory, model), opened[name]?.source);
-    if (optimizer !== null) await engine.saveOptimizer(name, path.join(directory, optimizer));
+  folder: string,
+  names: Iterable<string>,
+  learning: ReadonlySet<string>,
+): Promise<Record<string, SavedPolicy>> {
+  const saved: Record<string, SavedPolicy> = {};
+  for (const name of names) {
+    const place = { folder, name };
+    saved[name] = await (learning.has(name) ? engine.checkpoint(name, place) : engine.snapshot(name, place));
   }
+  return saved;
 }
 
-/** @param source the directory it began from, whose tokenizer and template go with the weights */
-export async function savePolicy(
-  engine: Engine,
-  name: string,
-  target: string,
-  source: string | undefined,
-): Promise<void> {
-  await engine.save(name, target);
-  if (source !== undefined) await copyTextFiles(textDirectory(source), target);
-}
-
-/** The directory of a policy's model, or of the adapter it goes on with; a preset's is made in `models` where it is not there yet. */
+/** The directory of a policy's model, or of the adapter it continues; a preset's is made in `models` where it is not there yet. */
 export async function modelDirectory(
   model: PolicyRecipe["model"],
   recipe: Recipe,
@@ -134,25 +126,4 @@ function presetWords(preset: string, { name, oracle }: Environment): readonly st
 function adapterOf(name: string, { adapter }: PolicyRecipe, seed: number): { adapter?: AdapterOptions } {
   if (adapter === undefined) return {};
   return { adapter: { ...adapter, seed: seedOf(keyAt(rootKey(seed), "adapter", name)) } };
-}
-
-const textFiles = [
-  "tokenizer.json",
-  "tokenizer_config.json",
-  "chat_template.jinja",
-  "generation_config.json",
-  "special_tokens_map.json",
-  "added_tokens.json",
-  "vocab.json",
-  "merges.txt",
-];
-
-/** Tokenizer and template go with the weights; an engine that wrote them already is not overruled. */
-async function copyTextFiles(source: string, target: string): Promise<void> {
-  for (const name of textFiles) {
-    const [from, to] = [path.join(source, name), path.join(target, name)];
-    const copied = await fs.copyFile(from, to, fs.constants.COPYFILE_EXCL).catch((error: unknown) => error);
-    const code = (copied as NodeJS.ErrnoException | undefined)?.code;
-    if (code !== undefined && code !== "ENOENT" && code !== "EEXIST") throw copied;
-  }
 }

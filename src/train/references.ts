@@ -2,10 +2,9 @@
  * Reference policies: each trained policy as it was when reinforcement began, frozen. A KL term in the reward or in the
  * loss holds the trained policy near it.
  */
-import path from "node:path";
 import { klEstimate } from "../credit/kl/estimate.ts";
 import { placedActions } from "../credit/placed-actions.ts";
-import type { Engine } from "../engines/engine.ts";
+import type { Engine, PolicyOptions } from "../engines/engine.ts";
 import type { Action, Episode } from "../rollout/episode.ts";
 import { mean } from "../statistics.ts";
 
@@ -16,15 +15,15 @@ export function referenceName(policy: string): string {
 
 /**
  * Makes the references of the policies in the engine; one of an adapter shares the base of the policy's.
- * @param beginning The run's folder with a directory of each policy's weights at that time.
+ * @param beginning a policy's model, and its weights when reinforcement began
  */
 export async function openReferences(
   engine: Engine,
   policies: Iterable<string>,
-  beginning: string,
+  beginning: (policy: string) => Pick<PolicyOptions, "model" | "from">,
 ): Promise<void> {
   for (const policy of policies) {
-    await engine.createPolicy({ name: referenceName(policy), model: path.join(beginning, policy) });
+    await engine.createPolicy({ name: referenceName(policy), ...beginning(policy) });
   }
 }
 

@@ -1,5 +1,8 @@
 /** result.json, made from the records of a finished run. */
 import path from "node:path";
+import type { PolicyOptions, StoredPolicy } from "../engines/engine.ts";
+import { savedDirectory } from "../engines/saved.ts";
+import type { Checkpoint } from "../runs/checkpoints.ts";
 import type { Run } from "../runs/run.ts";
 import { readMetrics } from "../runs/read.ts";
 import { schemaVersion } from "../runs/records.ts";
@@ -7,17 +10,15 @@ import type { RunResult, StepMetrics, Timing } from "../runs/records.ts";
 import { sum } from "../statistics.ts";
 import type { OpenPolicies } from "./policies.ts";
 import type { Session } from "./session.ts";
-import { trainedPolicies } from "./teams.ts";
 
-/** @param trainedAt The last checkpoint's folder, relative to the run; null where no step was taken. */
+/** @param last null where no step was taken */
 export async function buildResult(
   session: Session,
   run: Run,
   policies: OpenPolicies,
-  trainedAt: string | null,
+  last: Checkpoint | null,
 ): Promise<RunResult> {
   const { recipe, engine } = session;
-  const trained = trainedPolicies(recipe);
   const evaluations = await run.evaluations();
   const metrics = await readMetrics(run.layout.directory);
   const sampledInTraining = sum(metrics.map(({ rollout }) => rollout?.sampledTokens ?? 0));
@@ -29,9 +30,12 @@ export async function buildResult(
     engine: engine.description,
     steps: { warmStart: recipe.warmStart?.steps ?? 0, reinforcement: recipe.train.steps },
     policies: Object.fromEntries(
-      Object.entries(policies).map(([name, { info, source }]) => {
-        const directory =
-          trained.has(name) && trainedAt !== null ? `${trainedAt}/${name}` : relative(run, source);
+      Object.entries(policies).map(([name, { info, model }]) => {
+        const saved = last?.state.policies[name];
+        const directory = placeOf(
+          run,
+          last === null || saved === undefined ? model : { saved, folder: last.directory },
+        );
         const { parameters, trainableParameters } = info;
         const optimizerSteps = sum(metrics.map((step) => step.policies[name]?.optimizerSteps ?? 0));
         return [name, { parameters, trainableParameters, optimizerSteps, directory }];
@@ -59,8 +63,14 @@ function secondsOf(timings: readonly Timing[]): RunResult["seconds"] {
   return { warmStart, reinforcement, evaluation, total: warmStart + reinforcement + evaluation };
 }
 
-/** A folder inside the run is named from the run, so that the run can be moved. */
-function relative(run: Run, directory: string): string {
+/**
+ * The directory of a model, or of saved weights; of those that an engine keeps elsewhere, the engine's name for them. A
+ * folder inside the run is named from the run, so that the run can be moved.
+ */
+function placeOf(run: Run, model: PolicyOptions["model"]): string {
+  const directory = typeof model === "string" ? model : savedDirectory(model);
+  if (directory === null) return (model as StoredPolicy).saved.location;
+
   const inside = path.relative(run.layout.directory, directory);
   return inside.startsWith("..") || path.isAbsolute(inside) ? directory : inside;
 }

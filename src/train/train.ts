@@ -3,25 +3,25 @@
  * signal or by `kill -9`, goes on from its last checkpoint and ends with the same weights and records.
  */
 import path from "node:path";
-import type { Engine } from "../engines/engine.ts";
+import type { Engine, SavedPolicy } from "../engines/engine.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { recipeWarnings } from "../recipes/validation/warnings.ts";
 import { recipeToYaml } from "../recipes/write.ts";
-import { checkpointDirectory, checkpointSteps } from "../runs/checkpoints.ts";
+import { checkpointSteps, latestCheckpoint } from "../runs/checkpoints.ts";
 import { schemaVersion } from "../runs/records.ts";
-import type { CheckpointState, RunResult } from "../runs/records.ts";
+import type { RunResult } from "../runs/records.ts";
 import { openRun } from "../runs/run.ts";
 import type { Run } from "../runs/run.ts";
-import { companionState, openCompanions } from "./companions.ts";
+import { openCompanions, saveCompanions } from "./companions.ts";
 import type { Companions } from "./companions.ts";
 import { episodeRecords, sampleEpisode } from "./episode-records.ts";
 import { noteEngine } from "./engine-change.ts";
 import { evaluateAfter } from "./evaluations.ts";
 import type { Listener, Stage } from "./events.ts";
-import { basesOf, settleBases, taughtRecipe, warmStartRecipe } from "./bases.ts";
-import { checkpointFiles, openPolicies, restorePolicies, savePolicies } from "./policies.ts";
+import { basesOf, settleBases, taughtModels, warmStartRecipe } from "./bases.ts";
+import { openPolicies, restorePolicies, savePolicies } from "./policies.ts";
 import type { OpenPolicies } from "./policies.ts";
 import { reinforcementStep } from "./reinforcement.ts";
 import { TooManyFailures } from "./failures.ts";
@@ -63,6 +63,8 @@ interface Course extends Omit<Session, keyof OfStage>, Mutable<OfStage> {
   readonly episodes: { readonly every: number; readonly perStep: number };
   /** Steps done, counted over both stages. */
   step: number;
+  /** What a warm start of bases taught, once it is over. */
+  bases: Readonly<Record<string, SavedPolicy>> | undefined;
   /** Null until reinforcement begins or goes on. */
   companions: Companions | null;
 }
@@ -91,8 +93,9 @@ async function begin(options: TrainOptions, run: Run): Promise<Course> {
   const { recipe, environment, engine, onEvent } = options;
   const warmSteps = recipe.warmStart?.steps ?? 0;
   const step = run.checkpoint?.state.step ?? 0;
+  const { stage = placeOf({ warmSteps }, 1).stage, bases } = run.checkpoint?.state ?? {};
   const course: Course = {
-    ...(await openStage(options, run, run.checkpoint?.state.stage ?? placeOf({ warmSteps }, 1).stage)),
+    ...(await openStage(options, run, stage, bases)),
     whole: recipe,
     environment,
     algorithm: options.algorithm,
@@ -106,6 +109,7 @@ async function begin(options: TrainOptions, run: Run): Promise<Course> {
     stop: options.stop,
     episodes: options.episodes ?? { every: 1, perStep: 4 },
     step,
+    bases,
     companions: null,
   };
   announce(course);
@@ -120,10 +124,12 @@ async function openStage(
   { recipe: whole, environment, engine }: Pick<TrainOptions, "recipe" | "environment" | "engine">,
   { layout }: Run,
   stage: Stage,
+  bases: Course["bases"],
 ): Promise<OfStage> {
   const isWarm = stage === "warm-start";
-  const recipe = isWarm ? warmStartRecipe(whole) : taughtRecipe(whole, layout.models);
-  const opened = await openPolicies(engine, recipe, environment, layout.models);
+  const recipe = isWarm ? warmStartRecipe(whole) : whole;
+  const taught = isWarm ? undefined : taughtModels(whole, layout.models, bases ?? {});
+  const opened = await openPolicies(engine, recipe, environment, layout.models, taught);
   const trained = isWarm ? taughtPolicies(recipe) : learningPolicies(recipe);
   return { recipe, opened, policies: opened, teams: namedTeams(recipe, environment), trained };
 }
@@ -133,8 +139,8 @@ async function leaveWarmStart(course: Course): Promise<void> {
   const { engine, whole, opened, run } = course;
   course.trained = learningPolicies(whole);
   if (basesOf(whole).size === 0) return;
-  await settleBases(engine, whole, opened, run.layout.models);
-  Object.assign(course, await openStage({ ...course, recipe: whole }, run, "reinforcement"));
+  course.bases = await settleBases(engine, whole, opened, run.layout.models);
+  Object.assign(course, await openStage({ ...course, recipe: whole }, run, "reinforcement", course.bases));
 }
 
 function announce({ emit, run, recipe, engine, opened, trained, warmSteps }: Course): void {
@@ -230,30 +236,22 @@ function isCheckpointDue({ step, warmSteps, totalSteps, recipe }: Course): boole
 }
 
 async function checkpoint(course: Course): Promise<void> {
-  const { engine, opened, recipe, run, step, trained, companions } = course;
-  const reinforcement = companions === null ? undefined : companionState(companions);
+  const { engine, recipe, run, step, trained, bases, companions } = course;
   course.emit({ type: "phase", phase: "saving" });
-  const state: CheckpointState = {
+  const { directory } = await run.recordCheckpoint(step, recipe.checkpoint.keep, async (folder) => ({
     schema_version: schemaVersion,
     step,
     ...placeOf(course, step),
-    policies: checkpointFiles(trainedPolicies(recipe), trained),
-    ...(reinforcement === undefined ? {} : { reinforcement }),
-  };
-  const files = { ...state.policies, ...reinforcement?.critics };
-  const { directory } = await run.recordCheckpoint(state, recipe.checkpoint.keep, (folder) =>
-    savePolicies(engine, folder, files, opened),
-  );
+    policies: await savePolicies(engine, folder, trainedPolicies(recipe), trained),
+    ...(bases === undefined ? {} : { bases }),
+    ...(companions === null ? {} : { reinforcement: await saveCompanions(engine, folder, companions) }),
+  }));
   course.emit({ type: "checkpoint", step, directory });
 }
 
 async function finish(course: Course): Promise<TrainOutcome> {
-  const { run, step, opened, emit } = course;
-  const last =
-    step === 0
-      ? null
-      : path.relative(run.layout.directory, checkpointDirectory(run.layout.checkpoints, step));
-  const result = await buildResult(course, run, opened, last);
+  const { run, opened, emit } = course;
+  const result = await buildResult(course, run, opened, await latestCheckpoint(run.layout.checkpoints));
   await run.recordResult(result);
   emit({ type: "finished", result, alreadyDone: false });
   return { status: "finished", result };

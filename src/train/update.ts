@@ -2,6 +2,7 @@
 import type { AdamOptions, Datum, Engine, Loss, LossResult } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import type { PolicyMetrics } from "../runs/records.ts";
+import { settleAll } from "../rollout/settle.ts";
 import { mean } from "../statistics.ts";
 import type { Schedule } from "./schedule.ts";
 import { learningRateAt } from "./schedule.ts";
@@ -39,8 +40,10 @@ export async function updatePolicy(
   const results: (LossResult & { readonly gradientNorm: number })[] = [];
   for (const data of update.batches.filter((batch) => batch.length > 0)) {
     const cancellable = update.signal === undefined ? {} : { signal: update.signal };
-    const result = await engine.forwardBackward(data, update.loss, cancellable);
-    const { gradientNorm } = await engine.optimStep(update.policy, update.adam);
+    const gradients = engine.forwardBackward(data, update.loss, cancellable);
+    const step = engine.optimStep(update.policy, update.adam);
+    await settleAll<unknown>([gradients, step]);
+    const [result, { gradientNorm }] = [await gradients, await step];
     // A clipped loss is finite where the ratio is not; the divergence tells, and could not be recorded.
     const isFinite = [result.loss, result.kl, gradientNorm].every(Number.isFinite);
     if (!isFinite) throw diverged(update, result.loss);
@@ -63,7 +66,7 @@ function summary(
   results: readonly (LossResult & { readonly gradientNorm: number })[],
   learningRate: number,
 ): Omit<PolicyMetrics, "tokens"> {
-  const total = (field: "tokens" | "entropy" | "kl" | "clipped") =>
+  const total = (field: "tokens" | "kl" | "clipped") =>
     results.reduce((sum, result) => sum + result[field], 0);
   const tokens = total("tokens");
   const perToken = (sum: number) => (tokens === 0 ? 0 : sum / tokens);
@@ -73,9 +76,16 @@ function summary(
     learningRate,
     gradientNorm: Math.max(0, ...results.map(({ gradientNorm }) => gradientNorm)),
     // Measured along with the gradient: a step without an update knows nothing of them.
-    ...(tokens === 0 ? {} : { entropy: perToken(total("entropy")), kl: perToken(total("kl")) }),
+    ...(tokens === 0 ? {} : { ...entropyOf(results, tokens), kl: perToken(total("kl")) }),
     clipShare: perToken(total("clipped")),
   };
+}
+
+/** Not every engine measures it. */
+function entropyOf(results: readonly LossResult[], tokens: number): { entropy?: number } {
+  const sums = results.flatMap(({ entropy }) => entropy ?? []);
+  if (sums.length < results.length) return {};
+  return { entropy: sums.reduce((sum, entropy) => sum + entropy, 0) / tokens };
 }
 
 function diverged({ policy, adam }: Update, loss: number): TroupeError {

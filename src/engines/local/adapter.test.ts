@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { failure, makeModel, temporaryFolder, tensorsOf, tinyPreset } from "../../models/test-model.ts";
-import { adam, adapter, someDatum, testEngine, train, valued } from "./test-engine.ts";
+import { adam, adapter, someDatum, testEngine, train, valued, snapshotAt } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 const at = (...parts: string[]): string => join(folder, ...parts);
@@ -17,7 +17,7 @@ describe("an adapter", () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "a", model, adapter });
     await train(engine, "a", 3);
-    await engine.save("a", at("adapter"));
+    await engine.export("a", at("adapter"));
     expect(JSON.parse(readFileSync(at("adapter", "adapter_config.json"), "utf8"))).toMatchObject({
       peft_type: "LORA",
       r: 3,
@@ -25,11 +25,13 @@ describe("an adapter", () => {
       target_modules: ["o_proj", "q_proj", "up_proj"],
       base_model_name_or_path: model,
     });
+    for (const name of ["tokenizer.json", "tokenizer_config.json"])
+      expect(readFileSync(at("adapter", name))).toEqual(readFileSync(join(model, name)));
     const names = Object.keys(await tensorsOf(at("adapter", "adapter_model.safetensors")));
     expect(names).toHaveLength(2 * 3 * tinyPreset.layers);
     expect(names).toContain("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight");
     await engine.createPolicy({ name: "b", model, adapter: { ...adapter, seed: 9 } });
-    await engine.load("b", at("adapter"));
+    await engine.restore("b", snapshotAt(at("adapter")));
     expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
       (await engine.forward([someDatum("a")])).logprobs,
     );
@@ -42,18 +44,22 @@ describe("an adapter", () => {
   ])("for %s is refused", async (_, change, fragment) => {
     const engine = testEngine();
     await engine.createPolicy({ name: "a", model, adapter });
-    await engine.save("a", at("refused"));
+    await engine.export("a", at("refused"));
     await engine.createPolicy({ name: "b", model, adapter: { ...adapter, ...change } });
-    expect(await failure("bad_model", () => engine.load("b", at("refused")))).toContain(fragment);
+    expect(await failure("bad_model", () => engine.restore("b", snapshotAt(at("refused"))))).toContain(
+      fragment,
+    );
   });
 
   test("of a kind whose arithmetic differs is refused", async () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "a", model, adapter });
-    await engine.save("a", at("dora"));
+    await engine.export("a", at("dora"));
     const file = at("dora", "adapter_config.json");
     writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), use_dora: true }));
-    expect(await failure("bad_model", () => engine.load("a", at("dora")))).toContain("use_dora is true");
+    expect(await failure("bad_model", () => engine.restore("a", snapshotAt(at("dora"))))).toContain(
+      "use_dora is true",
+    );
   });
 });
 
@@ -64,7 +70,7 @@ describe("a policy that begins from an adapter's directory", () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "a", model, adapter });
     await train(engine, "a", 3);
-    await engine.save("a", at("begun"));
+    await engine.export("a", at("begun"));
     const before = engine.memoryBytes;
     const info = await engine.createPolicy({ name: "b", model: at("begun") });
     expect(info).toEqual({ ...(await engine.createPolicy({ name: "fresh", model, adapter })), name: "b" });
@@ -72,7 +78,7 @@ describe("a policy that begins from an adapter's directory", () => {
     expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
       (await engine.forward([someDatum("a")])).logprobs,
     );
-    await engine.save("b", at("again"));
+    await engine.export("b", at("again"));
     expect(await tensorsOf(at("again", "adapter_model.safetensors"))).toEqual(
       await tensorsOf(at("begun", "adapter_model.safetensors")),
     );
@@ -95,7 +101,7 @@ describe("a policy that begins from an adapter's directory", () => {
     expect((await engine.forward([someDatum("b")])).logprobs).not.toEqual(
       (await engine.forward([prompt])).logprobs,
     );
-    await engine.load("b", peft);
+    await engine.restore("b", snapshotAt(peft));
     expect((await engine.forward([someDatum("b")])).logprobs).toEqual(
       (await engine.forward([prompt])).logprobs,
     );
@@ -105,7 +111,7 @@ describe("a policy that begins from an adapter's directory", () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "a", model, adapter });
     await train(engine, "a", 3);
-    await engine.save("a", at("judged"));
+    await engine.export("a", at("judged"));
     await engine.createPolicy({ name: "c", model: at("judged"), valueHead: true });
     const matrix = "base_model.model.model.layers.1.mlp.up_proj.lora_B.weight";
     const [own, critics] = [
@@ -117,7 +123,7 @@ describe("a policy that begins from an adapter's directory", () => {
     expect((await engine.forward([valued("c")])).values).toEqual([new Float32Array(3), new Float32Array(2)]);
     await engine.forwardBackward([valued("c")], { type: "value" });
     await engine.optimStep("c", adam);
-    await engine.save("c", at("critic"));
+    await engine.export("c", at("critic"));
     await engine.createPolicy({ name: "d", model: at("critic"), valueHead: true });
     expect((await engine.forward([valued("d")])).values).toEqual(
       (await engine.forward([valued("c")])).values,
@@ -135,9 +141,9 @@ describe("a policy that begins from an adapter's directory", () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "a", model: join(run, "models", "nano"), adapter });
     await train(engine, "a", 1);
-    await engine.save("a", join(run, "checkpoints", "a"));
+    await engine.export("a", join(run, "checkpoints", "a"));
     await engine.createPolicy({ name: "elsewhere", model, adapter });
-    await engine.save("elsewhere", join(run, "checkpoints", "elsewhere"));
+    await engine.export("elsewhere", join(run, "checkpoints", "elsewhere"));
     renameSync(run, at("moved"));
     const moved = (name: string): string => at("moved", "checkpoints", name);
     const nameOf = (name: string): unknown =>
@@ -175,7 +181,7 @@ describe("a policy that begins from an adapter's directory", () => {
     test.each(spoilt)("%s", async (name, settings, change, fragment) => {
       const engine = testEngine();
       await engine.createPolicy({ name: "a", model, adapter });
-      await engine.save("a", at(name));
+      await engine.export("a", at(name));
       const file = at(name, "adapter_config.json");
       writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...settings }));
       const options = {
@@ -193,7 +199,7 @@ describe("a policy that begins from an adapter's directory", () => {
     test("where its base is of another shape", async () => {
       const engine = testEngine();
       await engine.createPolicy({ name: "a", model, adapter });
-      await engine.save("a", at("misfit"));
+      await engine.export("a", at("misfit"));
       const wide = await makeModel(folder, "wide", { preset: { ...tinyPreset, intermediateSize: 64 } });
       const file = at("misfit", "adapter_config.json");
       const config = { ...JSON.parse(readFileSync(file, "utf8")), base_model_name_or_path: wide };

@@ -1,7 +1,7 @@
 /** Training data as a few flat arrays, checked: one call into the engine whatever the number of sequences. */
 import { types } from "node:util";
 import { TroupeError } from "../../errors.ts";
-import type { Continuation, Datum, KlTerm, Loss } from "../engine.ts";
+import type { Continuation, Datum, KlTerm, Loss, PolicyName } from "../engine.ts";
 import type { FlatBatch } from "./native.ts";
 
 type NumberField = "weights" | "advantages" | "logprobs" | "reference" | "penalties" | "targets" | "values";
@@ -66,6 +66,12 @@ export function flatten(data: readonly Datum[], loss?: Loss): FlatBatch {
     ),
     ...numbers,
   };
+}
+
+/** The policies that data name, each once, whatever else is wrong with the data. */
+export function policiesOf(data: readonly Datum[]): readonly PolicyName[] {
+  const named: readonly (Partial<Datum> | null)[] = isArray(data) ? data : [];
+  return [...new Set(named.flatMap((datum) => datum?.policy ?? []))];
 }
 
 /** Refuses what is not an Int32Array, naming it. */

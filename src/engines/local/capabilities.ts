@@ -11,5 +11,5 @@ export const localCapabilities: EngineCapabilities = {
   klInLoss: true,
   sequenceRatio: true,
   dualClip: true,
-  deterministic: true,
+  entropy: true,
 };

@@ -6,7 +6,7 @@ import type { PolicyOptions } from "../engine.ts";
 import type { LocalEngine } from "./local-engine.ts";
 import { openSafetensors, readTensor } from "../../models/safetensors.ts";
 import { failure, makeModel, temporaryFolder, tinyPreset, vocabularySize } from "../../models/test-model.ts";
-import { adapter, adam, ids, testEngine, valued } from "./test-engine.ts";
+import { adapter, adam, ids, testEngine, valued, snapshotAt } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 const at = (...parts: string[]): string => join(folder, ...parts);
@@ -62,7 +62,7 @@ describe("a critic", () => {
     const info = await engine.createPolicy({ name: "c", model: untied, valueHead: true });
     expect(info.parameters).toBe(tied.parameters);
     await learn(engine, "c", 1);
-    await engine.save("c", at("from-untied"));
+    await engine.export("c", at("from-untied"));
     expect(
       (await openSafetensors(at("from-untied", "model.safetensors"))).tensors.has("lm_head.weight"),
     ).toBe(false);
@@ -114,12 +114,10 @@ describe.each<[string, Partial<PolicyOptions>]>([
     const straight = testEngine();
     await create(straight, "c");
     await learn(straight, "c", 3);
-    await straight.save("c", at(`saved ${name}`));
-    await straight.saveOptimizer("c", at(`saved ${name}.optimizer`));
+    const saved = await straight.checkpoint("c", { folder, name: `saved ${name}` });
     const resumed = testEngine();
     await create(resumed, "c");
-    await resumed.load("c", at(`saved ${name}`));
-    await resumed.loadOptimizer("c", at(`saved ${name}.optimizer`));
+    await resumed.restore("c", { saved, folder });
     expect((await resumed.forward([valued("c")])).values).toEqual(
       (await straight.forward([valued("c")])).values,
     );
@@ -133,11 +131,15 @@ describe.each<[string, Partial<PolicyOptions>]>([
     const engine = testEngine();
     await create(engine, "c");
     await engine.createPolicy({ name: "p", model, ...options });
-    await engine.save("c", at(`head ${name}`));
-    await engine.save("p", at(`no head ${name}`));
+    await engine.export("c", at(`head ${name}`));
+    await engine.export("p", at(`no head ${name}`));
     const setting = "adapter" in options ? "modules_to_save" : "valueHead";
-    expect(await failure("bad_model", () => engine.load("c", at(`no head ${name}`)))).toContain(setting);
-    expect(await failure("bad_model", () => engine.load("p", at(`head ${name}`)))).toContain(setting);
+    expect(
+      await failure("bad_model", () => engine.restore("c", snapshotAt(at(`no head ${name}`)))),
+    ).toContain(setting);
+    expect(await failure("bad_model", () => engine.restore("p", snapshotAt(at(`head ${name}`))))).toContain(
+      setting,
+    );
   });
 });
 
@@ -145,7 +147,7 @@ describe("a critic's directory", () => {
   test("names a token classifier of one label, and says so where a policy is wanted", async () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "c", model, valueHead: true });
-    await engine.save("c", at("critic"));
+    await engine.export("c", at("critic"));
     const config = JSON.parse(readFileSync(at("critic", "config.json"), "utf8")) as Record<string, unknown>;
     expect(config).toMatchObject({ id2label: { "0": "value" }, label2id: { value: 0 } });
     expect(config["architectures"]).toEqual([expect.stringMatching(/ForTokenClassification$/)]);
@@ -162,7 +164,7 @@ describe("a critic's directory", () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "c", model, valueHead: true });
     await learn(engine, "c", 5);
-    await engine.save("c", at("base critic"));
+    await engine.export("c", at("base critic"));
     await engine.createPolicy({ name: "a", model: at("base critic"), valueHead: true, adapter });
     const { values } = await engine.forward([valued("c")]);
     expect((await engine.forward([valued("a")])).values).toEqual(values);
@@ -177,7 +179,7 @@ describe("a critic's directory", () => {
   test("with several labels is refused", async () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "c", model, valueHead: true });
-    await engine.save("c", at("labels"));
+    await engine.export("c", at("labels"));
     const file = at("labels", "config.json");
     const config = JSON.parse(readFileSync(file, "utf8")) as object;
     writeFileSync(file, JSON.stringify({ ...config, id2label: { "0": "no", "1": "yes" } }));

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Datum, SampledSequence, SampleRequest } from "../engine.ts";
 import { LocalEngine } from "./local-engine.ts";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
-import { adam, ids, someDatum, testEngine } from "./test-engine.ts";
+import { adam, ids, someDatum, testEngine, snapshotAt } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 let model = "";
@@ -76,11 +76,11 @@ describe("while the engine works", () => {
   test("saving is one piece: training asked for afterwards is not in it", async () => {
     const engine = await engineWithPolicy();
     const before = await engine.forward([someDatum("p")]);
-    const saved = engine.save("p", `${folder}/piece`);
+    const saved = engine.export("p", `${folder}/piece`);
     const trained = engine.forwardBackward([someDatum("p")], { type: "cross_entropy" });
     const stepped = engine.optimStep("p", adam);
     await Promise.all([saved, trained, stepped]);
-    await engine.load("p", `${folder}/piece`);
+    await engine.restore("p", snapshotAt(`${folder}/piece`));
     expect((await engine.forward([someDatum("p")])).logprobs).toEqual(before.logprobs);
   });
 });

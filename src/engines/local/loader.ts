@@ -6,7 +6,7 @@ import { realpath } from "node:fs/promises";
 import { TroupeError } from "../../errors.ts";
 import { type AdapterOptions, checkAdapterOptions } from "../../models/adapter-options.ts";
 import type { PolicyOptions } from "../engine.ts";
-import { baseOf, holdsAdapter } from "../../models/adapter-base.ts";
+import { baseOf, holdsAdapter, holdsText } from "../../models/adapter-base.ts";
 import {
   checkAdapterConfig,
   initialAdapterTensor,
@@ -21,10 +21,12 @@ import {
   describeModel,
   modelTensors,
   openModelWeights,
+  readTextFiles,
 } from "../../models/model-directory.ts";
 import { parametersOf, type ModelDescription } from "../../models/model-directory.ts";
 import type { TensorInfo } from "../../models/tensor.ts";
 import type { LoadedModel, Policy } from "./policy.ts";
+import { directoryOf } from "./saved.ts";
 import { readWeights, type Weights } from "../../models/weights.ts";
 
 /** Its verbs are called one after the other, with nothing in between (`Jobs.exclusively`). */
@@ -39,8 +41,8 @@ export class Loader {
 
   /** Makes the policy in the engine's memory. */
   open(options: PolicyOptions): Promise<Policy> {
-    const isAdapter = options.adapter !== undefined || holdsAdapter(options.model);
-    return isAdapter ? this.#adapter(options) : this.#wholeModel(options);
+    const made = making(options);
+    return made.adapter === null ? this.#wholeModel(made) : this.#adapter({ ...made, adapter: made.adapter });
   }
 
   /** Takes it out again, and its base where it was the last adapter on it. */
@@ -61,24 +63,25 @@ export class Loader {
     this.#bases.clear();
   }
 
-  async #wholeModel({ name, model: directory, valueHead = false }: PolicyOptions): Promise<Policy> {
+  async #wholeModel({ name, directory, valueHead, version }: Making): Promise<Policy> {
     const stored = await describeModel(directory);
     checkHead(directory, stored, valueHead);
     const model = await this.#loadModel(name, directory, stored, valueHead ? asCritic(stored) : stored);
-    return { name, model, critic: valueHead, tensors: model.tensors };
+    const { tensors, description } = model;
+    return { name, model, critic: valueHead, tensors, textFiles: description.textFiles, version };
   }
 
-  async #adapter(options: PolicyOptions): Promise<Policy> {
-    const { name, valueHead = false } = options;
-    const adapter = adapterOptions(options);
-    const model = await this.#base(baseOf(options.model));
+  async #adapter(made: Making & { readonly adapter: AdapterOptions }): Promise<Policy> {
+    const { name, directory, adapter, valueHead, version } = made;
+    const model = await this.#base(baseOf(made.model));
     try {
       checkHead(model.directory, model.description, valueHead);
       const tensors = await this.#jobs.run((native, job) =>
         native.addAdapter(job, name, model.name, { ...adapter, valueHead }),
       );
-      await this.#orRemove(name, () => this.#startAdapter(options, adapter, model, tensors));
-      return { name, model, adapter, critic: valueHead, tensors };
+      await this.#orRemove(name, () => this.#startAdapter(made, model, tensors));
+      const own = holdsText(directory) ? await readTextFiles(directory) : model.description.textFiles;
+      return { name, model, adapter, critic: valueHead, tensors, textFiles: own, version };
     } catch (error) {
       await this.#releaseBase(model);
       throw error;
@@ -87,8 +90,7 @@ export class Loader {
 
   /** What the directory holds of the adapter, and the rest as in a fresh one. */
   async #startAdapter(
-    { name, model: directory }: PolicyOptions,
-    adapter: AdapterOptions,
+    { name, directory, adapter }: Making & { readonly adapter: AdapterOptions },
     base: LoadedModel,
     tensors: readonly TensorInfo[],
   ): Promise<void> {
@@ -165,14 +167,39 @@ export class Loader {
   }
 }
 
-/** Those asked for, which the adapter of the directory must have, or else those of that adapter. */
-function adapterOptions({ model, adapter, valueHead = false }: PolicyOptions): AdapterOptions {
+/** What is to be made, with the directories that stand for what was saved. */
+interface Making {
+  readonly name: string;
+  readonly model: string;
+  /** Where its weights are, or those below a fresh adapter. */
+  readonly directory: string;
+  readonly adapter: AdapterOptions | null;
+  readonly valueHead: boolean;
+  readonly version: number;
+}
+
+/** Whatever was passed: callers may be JavaScript. */
+function modelDirectory(model: PolicyOptions["model"] | undefined): string {
+  if (typeof model === "string") return model;
+  if (model !== undefined) return directoryOf(model);
+  throw new TroupeError(
+    "bad_arguments",
+    "`model` of a policy must be the path of a directory, or saved weights.",
+  );
+}
+
+function making({ name, model: given, from, adapter, valueHead = false }: PolicyOptions): Making {
+  const model = modelDirectory(given);
+  const directory = from === undefined ? model : directoryOf(from);
+  const stored = from ?? (typeof given === "string" ? undefined : given);
+  const common = { name, model, directory, valueHead, version: stored?.saved.version ?? 0 };
   if (adapter !== undefined) checkAdapterOptions(adapter);
-  if (!holdsAdapter(model)) {
-    if (adapter !== undefined) return adapter;
-    throw new TroupeError("internal", `${model} holds no adapter and none was asked for`);
+  if (!holdsAdapter(directory)) {
+    if (adapter === undefined || from === undefined) return { ...common, adapter: adapter ?? null };
+    throw new TroupeError("bad_model", `${directory} holds no adapter, and the policy ${name} is one.`);
   }
-  const options = adapter ?? readAdapterOptions(model);
-  checkAdapterConfig(model, options, valueHead ? undefined : false);
-  return options;
+  // Those asked for, which the directory must have, or else those of the directory.
+  const options = adapter ?? readAdapterOptions(directory);
+  checkAdapterConfig(directory, options, valueHead ? undefined : false);
+  return { ...common, adapter: options };
 }

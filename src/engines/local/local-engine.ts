@@ -12,25 +12,30 @@ import type {
   PolicyOptions,
   SampledSequence,
   SampleRequest,
+  SavedPolicy,
+  SavePlace,
+  StoredPolicy,
 } from "../engine.ts";
 import { adapterMarker } from "../../models/adapter-base.ts";
 import { writeAdapterFiles } from "../../models/adapter-directory.ts";
-import { flatten } from "./batch.ts";
+import { flatten, policiesOf } from "./batch.ts";
 import type { WeightFormat } from "../../models/float-formats.ts";
 import { localCapabilities } from "./capabilities.ts";
 import { Jobs, type StartJob } from "./jobs.ts";
 import { lossResult } from "./loss-result.ts";
 import { Loader } from "./loader.ts";
-import { writeModelFiles } from "../../models/model-directory.ts";
+import { writeModelFiles, writeTextFiles } from "../../models/model-directory.ts";
 import { nativeBuild, startNativeEngine, type FlatBatch, type NativeLossResult } from "./native.ts";
 import type { TensorInfo } from "../../models/tensor.ts";
 import type { Precision, TensorKind } from "./native.ts";
-import { openOptimizerFile, writeOptimizerFile } from "./optimizer-state.ts";
+import { openOptimizerFile, writeOptimizerFile, type OptimizerFile } from "./optimizer-state.ts";
 import { type LoadedModel, openPolicyWeights, type Policy, policyInfo } from "./policy.ts";
 import { replaceDirectory } from "../../models/replace-directory.ts";
 import { readTensor } from "../../models/safetensors.ts";
 import type { TensorToWrite } from "../../models/safetensors-write.ts";
 import { nativeRequest, sampledSequences } from "./samples.ts";
+import { directoryOf, optimizerFile, pathOf, savedPolicy } from "./saved.ts";
+import { VerbOrder } from "../verb-order.ts";
 import { vocabularyBytes } from "./vocabulary-bytes.ts";
 
 export interface LocalEngineOptions {
@@ -48,6 +53,7 @@ export class LocalEngine implements Engine {
   readonly threads: number;
   readonly #jobs: Jobs;
   readonly #loader: Loader;
+  readonly #order = new VerbOrder();
   readonly #policies = new Map<PolicyName, Policy>();
 
   constructor(options: LocalEngineOptions = {}) {
@@ -66,10 +72,8 @@ export class LocalEngine implements Engine {
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
-    return this.#jobs.exclusively(async () => {
-      const { name, model } = options;
-      if (typeof model !== "string")
-        throw new TroupeError("bad_arguments", "`model` of a policy must be the path of a directory.");
+    return this.#change([options.name], async () => {
+      const { name } = options;
       if (name === "" || this.#policies.has(name)) {
         throw new TroupeError("bad_arguments", `The policy name ${JSON.stringify(name)} is empty or in use.`);
       }
@@ -80,106 +84,123 @@ export class LocalEngine implements Engine {
   }
 
   removePolicy(name: PolicyName): Promise<void> {
-    return this.#jobs.exclusively(async () => {
+    return this.#change([name], async () => {
       await this.#loader.remove(this.#policy(name));
       this.#policies.delete(name);
     });
   }
 
-  sample(request: SampleRequest, options: Cancellable = {}): Promise<SampledSequence[]> {
-    return this.#jobs.inTurn(async () => {
+  sample(request: SampleRequest, { signal }: Cancellable = {}): Promise<SampledSequence[]> {
+    const sample = async (): Promise<SampledSequence[]> => {
       const policy = this.#policy(request.policy);
-      const native = nativeRequest(request, policy.model.description.shape.maxLength);
-      const prepared = native.stopStrings.length > 0 ? this.#prepareStopStrings(policy.model) : undefined;
+      const { version, model } = policy;
+      const native = nativeRequest(request, model.description.shape.maxLength);
+      const prepared = native.stopStrings.length > 0 ? this.#prepareStopStrings(model) : undefined;
       const [samples] = await Promise.all([
-        this.#run((engine, job) => engine.sample(job, native), options.signal),
+        this.#run((engine, job) => engine.sample(job, native), signal),
         prepared,
       ]);
-      return sampledSequences(samples);
-    });
+      return sampledSequences(samples, version);
+    };
+    return this.#order.read([request.policy], () => this.#jobs.inTurn(sample), signal);
   }
 
   forward(data: readonly Datum[], options: Cancellable = {}): Promise<LossResult> {
-    return this.#overData(data, undefined, options, (batch) => (native, job) => native.forward(job, batch));
+    const run = this.#overData(
+      data,
+      undefined,
+      options,
+      (batch) => (native, job) => native.forward(job, batch),
+    );
+    return this.#order.read(policiesOf(data), () => this.#jobs.inTurn(run), options.signal);
   }
 
   forwardBackward(data: readonly Datum[], loss: Loss, options: Cancellable = {}): Promise<LossResult> {
-    return this.#overData(
+    const run = this.#overData(
       data,
       loss,
       options,
       (batch) => (native, job) => native.forwardBackward(job, batch, loss),
     );
+    return this.#order.change(policiesOf(data), () => this.#jobs.inTurn(run), options.signal);
   }
 
   optimStep(name: PolicyName, adam: AdamOptions): Promise<{ gradientNorm: number }> {
-    return this.#jobs.inTurn(async () => {
-      this.#policy(name);
-      return { gradientNorm: await this.#run((native, job) => native.optimizerStep(job, name, adam)) };
-    });
+    const step = async (): Promise<{ gradientNorm: number }> => {
+      const policy = this.#policy(name);
+      const gradientNorm = await this.#run((native, job) => native.optimizerStep(job, name, adam));
+      policy.version += 1;
+      return { gradientNorm };
+    };
+    return this.#order.change([name], () => this.#jobs.inTurn(step));
   }
 
   /** Forgets gradients that were gathered and not used. */
   zeroGradients(name: PolicyName): Promise<void> {
-    return this.#jobs.inTurn(async () => {
+    const zero = async (): Promise<void> => {
       this.#policy(name);
       await this.#run((native, job) => native.zeroGradients(job, name));
+    };
+    return this.#order.change([name], () => this.#jobs.inTurn(zero));
+  }
+
+  /** The model directory `place.name` in `place.folder`; see `export`. */
+  snapshot(name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
+    return this.#read(name, async (policy) => {
+      await this.#write(policy, pathOf(place));
+      return savedPolicy("snapshot", place, policy.version);
+    });
+  }
+
+  /** The same, and beside it a file of the optimizer's state. */
+  checkpoint(name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
+    return this.#read(name, async (policy) => {
+      await this.#write(policy, pathOf(place));
+      const stepCount = await this.#run((native, job) => native.stepCount(job, name));
+      await writeOptimizerFile(
+        optimizerFile(pathOf(place)),
+        policy.tensors,
+        stepCount,
+        ({ moment }, tensor) => this.#tensor(name, moment, tensor),
+      );
+      return savedPolicy("checkpoint", place, policy.version);
+    });
+  }
+
+  restore(name: PolicyName, stored: StoredPolicy): Promise<void> {
+    return this.#change([name], async () => {
+      const policy = this.#policy(name);
+      const directory = directoryOf(stored);
+      const weights = await openPolicyWeights(policy, directory);
+      const { kind, version } = stored.saved;
+      const optimizer =
+        kind === "checkpoint" ? await openOptimizerFile(optimizerFile(directory), policy.tensors) : null;
+      await this.#loader.fill(name, policy.tensors, weights);
+      if (optimizer !== null) await this.#fillOptimizer(name, optimizer);
+      policy.version = version;
     });
   }
 
   /**
-   * A directory that holds an earlier save is replaced; any other that is not empty is refused (`bad_arguments`).
+   * A directory that holds an earlier save is replaced; any other that is not empty is rejected (`bad_arguments`).
    * `format` is of a whole model's weights; adapters are always F32. Critics are saved as transformers and PEFT save
    * token classifiers of one label: the head is `score.weight` [1, hidden] and `score.bias` [1].
    */
-  save(name: PolicyName, directory: string, options: { readonly format?: WeightFormat } = {}): Promise<void> {
-    return this.#jobs.exclusively(async () => {
-      const { adapter, critic, model, tensors } = this.#policy(name);
-      const list = tensors.map((tensor) => this.#toWrite(name, "weight", tensor));
-      const marker = adapter === undefined ? "config.json" : adapterMarker;
-      await replaceDirectory(directory, marker, (folder) =>
-        adapter === undefined
-          ? writeModelFiles(folder, model.description, list, options.format ?? "F32")
-          : writeAdapterFiles(folder, model.directory, adapter, critic, list),
-      );
-    });
-  }
-
-  load(name: PolicyName, directory: string): Promise<void> {
-    return this.#jobs.exclusively(async () => {
-      const policy = this.#policy(name);
-      await this.#loader.fill(name, policy.tensors, await openPolicyWeights(policy, directory));
-    });
-  }
-
-  saveOptimizer(name: PolicyName, file: string): Promise<void> {
-    return this.#jobs.exclusively(async () => {
-      const { tensors } = this.#policy(name);
-      const stepCount = await this.#run((native, job) => native.stepCount(job, name));
-      await writeOptimizerFile(file, tensors, stepCount, ({ moment }, tensor) =>
-        this.#read(name, moment, tensor),
-      );
-    });
-  }
-
-  loadOptimizer(name: PolicyName, path: string): Promise<void> {
-    return this.#jobs.exclusively(async () => {
-      const { file, stepCount, moments } = await openOptimizerFile(path, this.#policy(name).tensors);
-      for (const { moment, tensor, stored } of moments) {
-        const values = await readTensor(file, stored);
-        await this.#run((native, job) => native.writeTensor(job, name, moment, tensor, values));
-      }
-      await this.#run((native, job) => native.setStepCount(job, name, stepCount));
-    });
+  export(
+    name: PolicyName,
+    directory: string,
+    options: { readonly format?: WeightFormat } = {},
+  ): Promise<void> {
+    return this.#read(name, (policy) => this.#write(policy, directory, options.format));
   }
 
   /** A trainable tensor's values, gradient or moments: for tests and for looking inside. */
   readTensor(name: PolicyName, kind: TensorKind, tensor: string): Promise<Float32Array> {
-    return this.#jobs.inTurn(async () => {
-      const found = this.#policy(name).tensors.find((info) => info.name === tensor);
+    return this.#read(name, async ({ tensors }) => {
+      const found = tensors.find((info) => info.name === tensor);
       if (found === undefined)
         throw new TroupeError("bad_arguments", `The policy ${name} has no tensor ${tensor}.`);
-      return this.#read(name, kind, found);
+      return this.#tensor(name, kind, found);
     });
   }
 
@@ -193,12 +214,40 @@ export class LocalEngine implements Engine {
     return this.#jobs.run(start, signal);
   }
 
-  #read(policy: string, kind: TensorKind, tensor: TensorInfo): Promise<Float32Array> {
+  /** Many jobs that change policies, as one piece. */
+  #change<T>(policies: readonly PolicyName[], work: () => Promise<T>): Promise<T> {
+    return this.#order.change(policies, () => this.#jobs.exclusively(work));
+  }
+
+  /** Many jobs that read a policy, as one piece. */
+  #read<T>(name: PolicyName, work: (policy: Policy) => Promise<T>): Promise<T> {
+    return this.#order.read([name], () => this.#jobs.exclusively(async () => work(this.#policy(name))));
+  }
+
+  #tensor(policy: string, kind: TensorKind, tensor: TensorInfo): Promise<Float32Array> {
     return this.#run((native, job) => native.readTensor(job, policy, kind, tensor.name));
   }
 
-  #toWrite(policy: string, kind: TensorKind, tensor: TensorInfo): TensorToWrite {
-    return { ...tensor, values: () => this.#read(policy, kind, tensor) };
+  async #write(policy: Policy, directory: string, format: WeightFormat = "F32"): Promise<void> {
+    const { name, model, adapter, critic, tensors, textFiles } = policy;
+    const list: TensorToWrite[] = tensors.map((tensor) => ({
+      ...tensor,
+      values: () => this.#tensor(name, "weight", tensor),
+    }));
+    const marker = adapter === undefined ? "config.json" : adapterMarker;
+    await replaceDirectory(directory, marker, async (folder) => {
+      if (adapter === undefined) return writeModelFiles(folder, model.description, list, format);
+      await writeTextFiles(folder, textFiles);
+      return writeAdapterFiles(folder, model.directory, adapter, critic, list);
+    });
+  }
+
+  async #fillOptimizer(name: PolicyName, { file, stepCount, moments }: OptimizerFile): Promise<void> {
+    for (const { moment, tensor, stored } of moments) {
+      const values = await readTensor(file, stored);
+      await this.#run((native, job) => native.writeTensor(job, name, moment, tensor, values));
+    }
+    await this.#run((native, job) => native.setStepCount(job, name, stepCount));
   }
 
   #policy(name: PolicyName): Policy {
@@ -213,13 +262,13 @@ export class LocalEngine implements Engine {
     loss: Loss | undefined,
     options: Cancellable,
     start: (batch: FlatBatch) => StartJob<NativeLossResult>,
-  ): Promise<LossResult> {
-    return this.#jobs.inTurn(async () => {
+  ): () => Promise<LossResult> {
+    return async () => {
       const batch = flatten(data, loss);
       const critics = new Set(batch.policies.filter((name) => this.#policy(name).critic));
       const result = await this.#run(start(batch), options.signal);
       return lossResult(data, batch, result, critics);
-    });
+    };
   }
 
   #prepareStopStrings(model: LoadedModel): Promise<void> {

@@ -46,7 +46,7 @@ export async function openOptimizerFile(
   if (file.metadata["kind"] !== kind || !Number.isSafeInteger(stepCount) || stepCount < 0) {
     throw new TroupeError(
       "bad_model",
-      `${path} is not an optimizer's state. Give a file written by saveOptimizer.`,
+      `${path} is not an optimizer's state. Restore a checkpoint with the file that was saved with it.`,
     );
   }
   const shapes = new Map(tensors.map((tensor) => [tensor.name, tensor.shape]));

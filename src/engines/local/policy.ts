@@ -30,9 +30,13 @@ export interface Policy {
   readonly critic: boolean;
   /** The trainable ones. */
   readonly tensors: readonly TensorInfo[];
+  /** What is saved with the weights, by file name: the tokenizer, the chat template. */
+  readonly textFiles: ReadonlyMap<string, Uint8Array>;
+  /** Optimizer steps behind the weights. */
+  version: number;
 }
 
-/** Opens the weights that `load` is given, whole model or adapter, once they are known to fit the policy. */
+/** Opens the weights that `restore` is given, whole model or adapter, once they are known to fit the policy. */
 export async function openPolicyWeights(policy: Policy, directory: string): Promise<Weights> {
   if (policy.adapter === undefined) {
     const { shape } = await describeModel(directory);

@@ -10,7 +10,7 @@ import { dataOf, difference, farAfterTenSteps } from "./reference-data.ts";
 import { farGradients, fixtures, lossesOf } from "./reference-data.ts";
 import { openSafetensors, readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
 import { temporaryFolder } from "../../models/test-model.ts";
-import { testEngine } from "./test-engine.ts";
+import { testEngine, snapshotAt } from "./test-engine.ts";
 
 describe("losses of policies", () => {
   const data = dataOf("losses");
@@ -51,7 +51,7 @@ describe.each(["critic", "critic-lora"])("%s", (name) => {
     } else {
       const model = join(fixtures, "llama-grouped-tied");
       await engine.createPolicy({ name: "p", model, valueHead: true, adapter });
-      await engine.load("p", join(fixtures, name));
+      await engine.restore("p", snapshotAt(join(fixtures, name)));
     }
   });
 
@@ -74,7 +74,7 @@ describe.each(["critic", "critic-lora"])("%s", (name) => {
 
   test("is saved in the same layout, bit for bit", async () => {
     const saved = join(temporaryFolder(), "saved");
-    await engine.save("p", saved);
+    await engine.export("p", saved);
     const original = await openSafetensors(join(fixtures, name, file));
     const written = await openSafetensors(join(saved, file));
     expect([...written.tensors.keys()].toSorted()).toEqual([...original.tensors.keys()].toSorted());

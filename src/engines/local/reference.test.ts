@@ -9,7 +9,7 @@ import type { LocalEngine } from "./local-engine.ts";
 import { openSafetensors, readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
 import { dataOf, difference, farAfterTenSteps, farGradients, fixtures } from "./reference-data.ts";
 import { temporaryFolder } from "../../models/test-model.ts";
-import { testEngine } from "./test-engine.ts";
+import { testEngine, snapshotAt } from "./test-engine.ts";
 
 const losses: readonly Loss[] = [
   { type: "cross_entropy" },
@@ -44,7 +44,7 @@ describe.each(variants)("%s", (name) => {
     engine = testEngine();
     if (name === "lora") {
       await engine.createPolicy({ name: "p", model: join(fixtures, "llama-grouped-tied"), adapter });
-      await engine.load("p", join(fixtures, name));
+      await engine.restore("p", snapshotAt(join(fixtures, name)));
     } else {
       await engine.createPolicy({ name: "p", model: join(fixtures, name) });
     }
@@ -77,8 +77,8 @@ test("a PEFT adapter survives saving bit for bit", async () => {
   const engine = testEngine();
   const folder = temporaryFolder();
   await engine.createPolicy({ name: "p", model: join(fixtures, "llama-grouped-tied"), adapter });
-  await engine.load("p", join(fixtures, "lora"));
-  await engine.save("p", join(folder, "saved"));
+  await engine.restore("p", snapshotAt(join(fixtures, "lora")));
+  await engine.export("p", join(folder, "saved"));
   const [original, saved] = await Promise.all(
     [join(fixtures, "lora"), join(folder, "saved")].map((place) =>
       openSafetensors(join(place, "adapter_model.safetensors")),

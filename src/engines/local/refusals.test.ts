@@ -61,7 +61,7 @@ describe("what cannot be done is refused by a typed error", () => {
     [
       "an unknown format of weights",
       "bad_arguments",
-      () => engine.save("p", join(folder, "q4"), { format: "Q4" as "F32" }),
+      () => engine.export("p", join(folder, "q4"), { format: "Q4" as "F32" }),
       'is "Q4"; expected one of F32, BF16, F16',
     ],
     [

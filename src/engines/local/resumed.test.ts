@@ -1,8 +1,8 @@
-import { truncateSync } from "node:fs";
+import { copyFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
-import { adapter, someDatum, testEngine, train } from "./test-engine.ts";
+import { adapter, someDatum, testEngine, train, request } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 const at = (...parts: string[]): string => join(folder, ...parts);
@@ -22,12 +22,10 @@ describe("training that is resumed", () => {
     const straight = testEngine();
     await straight.createPolicy({ name: "p", model, ...more });
     await train(straight, "p", 3);
-    await straight.save("p", at(`resume-${name}`));
-    await straight.saveOptimizer("p", at(`resume-${name}.optimizer`));
+    const saved = await straight.checkpoint("p", { folder, name });
     const resumed = testEngine();
     await resumed.createPolicy({ name: "p", model, ...more });
-    await resumed.load("p", at(`resume-${name}`));
-    await resumed.loadOptimizer("p", at(`resume-${name}.optimizer`));
+    await resumed.restore("p", { saved, folder });
     expect(await train(resumed, "p", 4)).toEqual(await train(straight, "p", 4));
     expect((await resumed.forward([someDatum("p")])).logprobs).toEqual(
       (await straight.forward([someDatum("p")])).logprobs,
@@ -38,7 +36,7 @@ describe("training that is resumed", () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "p", model });
     await train(engine, "p", 3);
-    await engine.save("p", at("forgetful"));
+    await engine.export("p", at("forgetful"));
     await engine.createPolicy({ name: "q", model: at("forgetful") });
     await train(engine, "p", 1);
     await train(engine, "q", 1);
@@ -51,19 +49,39 @@ describe("training that is resumed", () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "p", model });
     await engine.createPolicy({ name: "a", model, adapter });
-    await engine.saveOptimizer("a", at("other.optimizer"));
-    expect(await failure("bad_model", () => engine.loadOptimizer("p", at("other.optimizer")))).toContain(
-      "moment1.model",
+    const saved = await engine.checkpoint("p", { folder, name: "p" });
+    const other = await engine.checkpoint("a", { folder, name: "a" });
+    const message = () => failure("bad_model", () => engine.restore("p", { saved, folder }));
+    copyFileSync(at("a.optimizer"), at("p.optimizer"));
+    expect(await message()).toContain("moment1.model");
+    copyFileSync(join(model, "model.safetensors"), at("p.optimizer"));
+    expect(await message()).toContain("not an optimizer");
+    rmSync(at("p.optimizer"));
+    expect(await message()).toContain("cannot be opened");
+    truncateSync(at("a.optimizer"), 1000);
+    expect(await failure("bad_model", () => engine.restore("a", { saved: other, folder }))).toContain(
+      "a.optimizer",
     );
-    expect(
-      await failure("bad_model", () => engine.loadOptimizer("p", join(model, "model.safetensors"))),
-    ).toContain("not an optimizer");
-    expect(await failure("bad_model", () => engine.loadOptimizer("p", at("none")))).toContain(
-      "cannot be opened",
-    );
-    truncateSync(at("other.optimizer"), 1000);
-    expect(await failure("bad_model", () => engine.loadOptimizer("a", at("other.optimizer")))).toContain(
-      "other.optimizer",
-    );
+  });
+
+  test("from a checkpoint that does not fit changes nothing", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "p", model });
+    const saved = await engine.checkpoint("p", { folder, name: "whole-but" });
+    truncateSync(at("whole-but.optimizer"), 1000);
+    await train(engine, "p", 1);
+    const before = await engine.forward([someDatum("p")]);
+    await failure("bad_model", () => engine.restore("p", { saved, folder }));
+    expect(await engine.forward([someDatum("p")])).toEqual(before);
+    expect((await engine.sample(request()))[0]?.policyVersion).toBe(1);
+  });
+
+  test("a save has the name of a file", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "p", model });
+    for (const name of ["", ".", "..", "a/b", "/tmp"])
+      expect(await failure("bad_arguments", () => engine.snapshot("p", { folder, name }))).toContain(
+        "file name",
+      );
   });
 });

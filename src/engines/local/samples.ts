@@ -31,7 +31,7 @@ export function nativeRequest(request: SampleRequest, maxLength: number): Native
   };
 }
 
-export function sampledSequences(samples: NativeSamples): SampledSequence[] {
+export function sampledSequences(samples: NativeSamples, policyVersion: number): SampledSequence[] {
   let at = 0;
   return Array.from(samples.lengths, (length, i) => {
     at += length;
@@ -39,6 +39,7 @@ export function sampledSequences(samples: NativeSamples): SampledSequence[] {
       tokens: samples.tokens.slice(at - length, at),
       logprobs: samples.logprobs.slice(at - length, at),
       stopReason: samples.stopped[i] === 1 ? "stop" : "length",
+      policyVersion,
     };
   });
 }

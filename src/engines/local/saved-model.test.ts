@@ -13,7 +13,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { openSafetensors, readTensor } from "../../models/safetensors.ts";
 import { writeSafetensors } from "../../models/safetensors-write.ts";
 import { failure, makeModel, tensorsOf, temporaryFolder } from "../../models/test-model.ts";
-import { someDatum, testEngine, train } from "./test-engine.ts";
+import { someDatum, testEngine, train, snapshotAt } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 const at = (...parts: string[]): string => join(folder, ...parts);
@@ -27,7 +27,7 @@ describe("a whole model", () => {
   test("is saved as it was loaded, bit for bit, tokenizer included", async () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "p", model });
-    await engine.save("p", at("round"));
+    await engine.export("p", at("round"));
     expect(await tensorsOf(at("round", "model.safetensors"))).toEqual(
       await tensorsOf(join(model, "model.safetensors")),
     );
@@ -44,10 +44,10 @@ describe("a whole model", () => {
     await train(engine, "p", 3);
     const trained = await engine.forward([someDatum("p")]);
     expect(trained.logprobs).not.toEqual(untrained.logprobs);
-    await engine.save("p", at("trained"));
+    await engine.export("p", at("trained"));
     await engine.createPolicy({ name: "q", model: at("trained") });
     expect((await engine.forward([someDatum("q")])).logprobs).toEqual(trained.logprobs);
-    await engine.load("q", model);
+    await engine.restore("q", snapshotAt(model));
     expect((await engine.forward([someDatum("q")])).logprobs).toEqual(untrained.logprobs);
   });
 
@@ -80,12 +80,12 @@ describe("a whole model", () => {
     async (format) => {
       const engine = testEngine();
       await engine.createPolicy({ name: "p", model });
-      await engine.save("p", at(`once-${format}`), { format });
+      await engine.export("p", at(`once-${format}`), { format });
       expect(JSON.parse(readFileSync(at(`once-${format}`, "config.json"), "utf8")).torch_dtype).toBe(
         format === "BF16" ? "bfloat16" : "float16",
       );
       await engine.createPolicy({ name: "q", model: at(`once-${format}`) });
-      await engine.save("q", at(`twice-${format}`), { format });
+      await engine.export("q", at(`twice-${format}`), { format });
       const once = readFileSync(at(`once-${format}`, "model.safetensors"));
       expect(readFileSync(at(`twice-${format}`, "model.safetensors"))).toEqual(once);
     },
@@ -94,16 +94,16 @@ describe("a whole model", () => {
   test("replaces an earlier save and nothing else", async () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "p", model });
-    await engine.save("p", at("again"));
+    await engine.export("p", at("again"));
     await train(engine, "p", 1);
-    await engine.save("p", at("again"));
+    await engine.export("p", at("again"));
     await engine.createPolicy({ name: "q", model: at("again") });
     expect((await engine.forward([someDatum("q")])).logprobs).toEqual(
       (await engine.forward([someDatum("p")])).logprobs,
     );
     mkdirSync(at("precious"));
     writeFileSync(at("precious", "thesis.txt"), "years of work");
-    expect(await failure("bad_arguments", () => engine.save("p", at("precious")))).toContain(
+    expect(await failure("bad_arguments", () => engine.export("p", at("precious")))).toContain(
       "not an earlier save",
     );
     expect(readdirSync(at("precious"))).toEqual(["thesis.txt"]);
@@ -115,7 +115,7 @@ describe("a whole model", () => {
     const engine = testEngine();
     await engine.createPolicy({ name: "p", model: at("fleeting") });
     rmSync(at("fleeting"), { recursive: true });
-    await engine.save("p", at("kept"));
+    await engine.export("p", at("kept"));
     expect(existsSync(at("kept", "tokenizer.json"))).toBe(true);
   });
 });
@@ -198,7 +198,7 @@ describe("a damaged model directory is refused, and the engine goes on", () => {
     );
     await engine.createPolicy({ name: "p", model });
     const before = await engine.forward([someDatum("p")]);
-    expect(await failure("bad_model", () => engine.load("p", directory))).toContain(directory);
+    expect(await failure("bad_model", () => engine.restore("p", snapshotAt(directory)))).toContain(directory);
     expect((await engine.forward([someDatum("p")])).logprobs).toEqual(before.logprobs);
   });
 });

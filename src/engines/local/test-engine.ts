@@ -1,7 +1,8 @@
 /** What the tests of this folder share: an engine, data and requests for a tiny model (../../models/test-model.ts). */
+import { basename, dirname } from "node:path";
 import { afterAll } from "vitest";
 import { vocabularySize } from "../../models/test-model.ts";
-import type { AdamOptions, Continuation, Datum, PolicyName, SampleRequest } from "../engine.ts";
+import type { AdamOptions, Continuation, Datum, PolicyName, SampleRequest, StoredPolicy } from "../engine.ts";
 import { LocalEngine, type LocalEngineOptions } from "./local-engine.ts";
 
 const engines: LocalEngine[] = [];
@@ -19,6 +20,15 @@ export function testEngine(options: LocalEngineOptions = {}): LocalEngine {
 
 /** On three of the seven kinds of projections. */
 export const adapter = { rank: 3, alpha: 6, targetModules: ["q_proj", "o_proj", "up_proj"], seed: 4 };
+
+/** A model directory as if a policy had been saved there. */
+export function snapshotAt(directory: string): StoredPolicy {
+  const location = basename(directory);
+  return {
+    saved: { kind: "snapshot", location, version: 0, directory: location },
+    folder: dirname(directory),
+  };
+}
 
 export const adam: AdamOptions = {
   learningRate: 1e-2,

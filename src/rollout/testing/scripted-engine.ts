@@ -37,5 +37,5 @@ function sequence(tokenizer: Tokenizer, request: SampleRequest, text: string): S
   const whole = [...tokenizer.encode(text), ...tokenizer.endTokens.slice(0, 1)];
   const tokens = Int32Array.from(whole.slice(0, request.maxTokens));
   const stopReason = tokens.length < whole.length ? "length" : "stop";
-  return { tokens, logprobs: new Float32Array(tokens.length).fill(-1), stopReason };
+  return { tokens, logprobs: new Float32Array(tokens.length).fill(-1), stopReason, policyVersion: 0 };
 }

@@ -7,6 +7,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import type { Datum, Engine, Loss, LossResult, PolicyInfo, PolicyOptions } from "../../engines/engine.ts";
 import type { SampleRequest, SampledSequence } from "../../engines/engine.ts";
+import type { SavedPolicy, SavePlace, StoredPolicy } from "../../engines/engine.ts";
 import { engineTypes } from "../../engines/open.ts";
 import { TroupeError } from "../../errors.ts";
 import { childKey, drawInt, generatorOf, keyAt, rootKey, seedOf } from "../../random.ts";
@@ -14,7 +15,9 @@ import { childKey, drawInt, generatorOf, keyAt, rootKey, seedOf } from "../../ra
 interface HashPolicy {
   weights: number;
   gradient: number;
+  /** Of the optimizer: a policy made from saved weights begins with none. */
   steps: number;
+  version: number;
   readonly isCritic: boolean;
   readonly vocabularySize: number;
   readonly endToken: number;
@@ -43,16 +46,17 @@ export class HashEngine implements Engine {
     this.arithmetic = options.arithmetic ?? {};
   }
 
-  /** From a directory that `save` wrote, the weights are those; from any other they are 1. */
-  async createPolicy({ name, model, valueHead }: PolicyOptions): Promise<PolicyInfo> {
+  /** From what was saved, the weights are those; of any other model they are 1. */
+  async createPolicy({ name, model, from, valueHead }: PolicyOptions): Promise<PolicyInfo> {
     const { vocabularySize, endToken } = this.#options;
     if (this.policies.has(name)) throw new TroupeError("bad_arguments", `There is a policy ${name} already.`);
-    const saved = await fs.readFile(path.join(model, "weights"), "utf8").catch(() => "1");
+    const stored = from ?? (typeof model === "string" ? null : model);
     const isCritic = valueHead === true;
     this.policies.set(name, {
-      weights: Number(saved),
+      weights: stored === null ? 1 : await savedWeights(stored),
       gradient: 0,
       steps: 0,
+      version: stored?.saved.version ?? 0,
       isCritic,
       vocabularySize,
       endToken,
@@ -74,7 +78,12 @@ export class HashEngine implements Engine {
       const length = 1 + drawInt(generator, Math.min(8, request.maxTokens));
       const tokens = Int32Array.from({ length }, () => drawInt(generator, policy.vocabularySize));
       tokens[length - 1] = policy.endToken;
-      return { tokens, logprobs: new Float32Array(length).fill(-1), stopReason: "stop" };
+      return {
+        tokens,
+        logprobs: new Float32Array(length).fill(-1),
+        stopReason: "stop",
+        policyVersion: policy.version,
+      };
     });
   }
 
@@ -111,25 +120,31 @@ export class HashEngine implements Engine {
     policy.weights = seedOf(keyAt(rootKey(policy.weights), policy.gradient, policy.steps, ...rates));
     policy.gradient = 0;
     policy.steps += 1;
+    policy.version += 1;
     return { gradientNorm: 1 };
   }
 
-  async save(name: string, directory: string): Promise<void> {
+  async snapshot(name: string, { folder, name: file }: SavePlace): Promise<SavedPolicy> {
+    const { weights, version } = this.#policy(name);
     this.#options.onCall?.("save", name);
-    await fs.mkdir(directory);
-    await fs.writeFile(path.join(directory, "weights"), String(this.#policy(name).weights));
+    await fs.mkdir(path.join(folder, file));
+    await fs.writeFile(path.join(folder, file, "weights"), String(weights));
+    return { kind: "snapshot", location: file, version, directory: file };
   }
 
-  async load(name: string, directory: string): Promise<void> {
-    this.#policy(name).weights = Number(await fs.readFile(path.join(directory, "weights"), "utf8"));
+  async checkpoint(name: string, place: SavePlace): Promise<SavedPolicy> {
+    const snapshot = await this.snapshot(name, place);
+    const { steps } = this.#policy(name);
+    await fs.writeFile(optimizerFile({ saved: snapshot, folder: place.folder }), String(steps));
+    return { ...snapshot, kind: "checkpoint" };
   }
 
-  async saveOptimizer(name: string, file: string): Promise<void> {
-    await fs.writeFile(file, String(this.#policy(name).steps));
-  }
-
-  async loadOptimizer(name: string, file: string): Promise<void> {
-    this.#policy(name).steps = Number(await fs.readFile(file, "utf8"));
+  async restore(name: string, stored: StoredPolicy): Promise<void> {
+    const policy = this.#policy(name);
+    policy.weights = await savedWeights(stored);
+    policy.version = stored.saved.version;
+    if (stored.saved.kind === "checkpoint")
+      policy.steps = Number(await fs.readFile(optimizerFile(stored), "utf8"));
   }
 
   async close(): Promise<void> {
@@ -154,6 +169,14 @@ export class HashEngine implements Engine {
     if (policy === undefined) throw new TroupeError("bad_arguments", `There is no policy ${name}.`);
     return policy;
   }
+}
+
+async function savedWeights({ saved, folder }: StoredPolicy): Promise<number> {
+  return Number(await fs.readFile(path.join(folder, saved.location, "weights"), "utf8"));
+}
+
+function optimizerFile({ saved, folder }: StoredPolicy): string {
+  return path.join(folder, `${saved.location}.optimizer`);
 }
 
 async function tick(signal?: AbortSignal): Promise<void> {

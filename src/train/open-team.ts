@@ -1,9 +1,6 @@
 /** A team in which each role plays with weights of its own choice, from one run or several: opened to play, not to train. */
-import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
-import path from "node:path";
 import type { Engine } from "../engines/engine.ts";
-import { readAdapterOptions } from "../models/adapter-directory.ts";
 import type { Environment } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
 import type { Team } from "../teams/team.ts";
@@ -13,54 +10,51 @@ import type { Weights } from "./evaluate-weights.ts";
 import type { OpenPolicies, OpenPolicy } from "./policies.ts";
 
 /** The weights that each role of a team plays with, by role. */
-export type Cast = Readonly<Record<string, Weights>>;
+export type RoleWeights = Readonly<Record<string, Weights>>;
 
-export interface OpenCast {
+export interface OpenTeam {
   /** The team given, its roles playing with the policies below. */
   readonly team: Team;
   readonly policies: OpenPolicies;
 }
 
 /**
- * Loads what the cast names. Weights that several roles play with are loaded once, and adapters share a base.
+ * Loads each role's weights. Weights that several roles play with are loaded once, and adapters share a base.
  * @throws TroupeError `bad_arguments` where a model does not know the environment's words
  */
-export async function openCast(
+export async function openTeam(
   engine: Engine,
   environment: Environment,
   team: Team,
-  cast: Cast,
-): Promise<OpenCast> {
+  weights: RoleWeights,
+): Promise<OpenTeam> {
   const policies: Record<string, OpenPolicy> = {};
   const names = new Map<string, string>();
   const roles: Team["roles"][number][] = [];
   for (const role of team.roles) {
-    const weights = cast[role.name];
-    if (weights === undefined) throw new TroupeError("internal", `nobody plays the role ${role.name}`);
-    const place = await realpath(weights.directory).catch(() => weights.directory);
-    const name = names.get(place) ?? freeName(weights.label, policies);
-    policies[name] ??= await openWeights(engine, environment, name, weights);
+    const own = weights[role.name];
+    if (own === undefined)
+      throw new TroupeError("internal", `there are no weights for the role ${role.name}`);
+    const place = await realpath(own.place).catch(() => own.place);
+    const name = names.get(place) ?? freeName(own.label, policies);
+    policies[name] ??= await openPolicy(engine, environment, name, own);
     names.set(place, name);
     roles.push({ ...role, policy: name });
   }
   return { team: { ...team, roles }, policies };
 }
 
-async function openWeights(
+async function openPolicy(
   engine: Engine,
   environment: Environment,
   name: string,
   weights: Weights,
 ): Promise<OpenPolicy> {
-  const { directory, base } = weights;
-  const source = base === null || existsSync(path.join(directory, "tokenizer.json")) ? directory : base;
-  const tokenizer = loadTokenizer(source);
-  checkWords(environment, tokenizer, { model: weights.label, advice: adviceFor(weights) });
-  const model = base ?? directory;
-  const adapter = base === null ? {} : { adapter: readAdapterOptions(directory) };
-  const info = await engine.createPolicy({ name, model, ...adapter });
-  if (base !== null) await engine.load(name, directory);
-  return { tokenizer, maxLength: info.maxLength, info, source: directory };
+  const { model, from, text, label } = weights;
+  const tokenizer = loadTokenizer(text);
+  checkWords(environment, tokenizer, { model: label, advice: adviceFor(weights) });
+  const info = await engine.createPolicy({ name, model, ...(from === null ? {} : { from }) });
+  return { tokenizer, maxLength: info.maxLength, info, model };
 }
 
 function adviceFor({ environment: own }: Weights): string {

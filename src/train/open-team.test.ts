@@ -3,6 +3,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { baseOf } from "../models/adapter-base.ts";
 import { initModel } from "../models/init.ts";
 import type { Engine } from "../engines/engine.ts";
 import { openEngine } from "../engines/open.ts";
@@ -12,8 +13,8 @@ import type { RunResult } from "../runs/records.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import type { Scores } from "./evaluate.ts";
 import { evaluatePolicies } from "./evaluate.ts";
-import type { Cast } from "./evaluate-cast.ts";
-import { openCast } from "./evaluate-cast.ts";
+import type { RoleWeights } from "./open-team.ts";
+import { openTeam } from "./open-team.ts";
 import type { Weights } from "./evaluate-weights.ts";
 import { openSavedRun, policyNamed, weightsOfDirectory, weightsOfPolicy } from "./evaluate-weights.ts";
 import type { Resolved } from "./session.ts";
@@ -72,7 +73,7 @@ const results = new Map<string, RunResult>();
 /** Bytes that the engine held at the end. */
 const memory = new Map<string, number>();
 beforeAll(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-cast-"));
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-teams-"));
   for (const [name, changes] of Object.entries(recipes)) await trainRun(name, changes);
 });
 afterAll(() => fs.rm(root, { recursive: true }));
@@ -89,7 +90,7 @@ function closing(value: Engine): AsyncDisposable & { value: Engine } {
   return { value, [Symbol.asyncDispose]: () => value.close() };
 }
 
-async function weights(run: string, name: string): Promise<Weights> {
+async function weightsFrom(run: string, name: string): Promise<Weights> {
   const saved = await openSavedRun(path.join(root, run));
   return weightsOfPolicy(saved, policyNamed(saved, name), path.join(root, "scratch"));
 }
@@ -101,13 +102,13 @@ interface Played {
 
 async function play(
   { recipe, environment }: Resolved,
-  cast: Cast,
+  weights: RoleWeights,
   options: { seed?: number; temperature?: number } = {},
 ): Promise<Played> {
   await using engine = closing(openEngine({ threads: 1, precision: "float32" }));
   const [own] = namedTeams(recipe, environment);
   if (own === undefined) throw new Error("unreachable: a recipe has a team");
-  const open = await openCast(engine.value, environment, own.team, cast);
+  const open = await openTeam(engine.value, environment, own.team, weights);
   const setting = {
     engine: engine.value,
     environment,
@@ -121,28 +122,28 @@ async function play(
   return { scores, policies: Object.keys(open.policies) };
 }
 
-const ownCast = (run: string): Promise<Cast> => castOf(run, recipes[run]);
+const ownWeights = (run: string): Promise<RoleWeights> => weightsOf(run, recipes[run]);
 
-async function castOf(run: string, changes: Partial<RecipeInput> | undefined): Promise<Cast> {
+async function weightsOf(run: string, changes: Partial<RecipeInput> | undefined): Promise<RoleWeights> {
   const { recipe } = tinyRecipe(changes);
   const roles = Object.keys(recipe.team.roles);
   return Object.fromEntries(
-    await Promise.all(roles.map(async (name) => [name, await weights(run, name)] as const)),
+    await Promise.all(roles.map(async (name) => [name, await weightsFrom(run, name)] as const)),
   );
 }
 
 describe("a run's team, opened again", () => {
   test.each(Object.keys(recipes))("%s: plays exactly as at the end of the run", async (run) => {
     const after = results.get(run)?.table.find(({ team, moment }) => team === "team" && moment === "after");
-    const { scores } = await play(tinyRecipe(recipes[run]), await ownCast(run));
+    const { scores } = await play(tinyRecipe(recipes[run]), await ownWeights(run));
     expect(after).toMatchObject(scores);
   });
 
   test("weights that roles share are loaded once", async () => {
-    expect((await play(tinyRecipe(recipes["shared"]), await ownCast("shared"))).policies).toEqual([
+    expect((await play(tinyRecipe(recipes["shared"]), await ownWeights("shared"))).policies).toEqual([
       "shared:shared",
     ]);
-    expect((await play(tinyRecipe(recipes["whole"]), await ownCast("whole"))).policies).toHaveLength(2);
+    expect((await play(tinyRecipe(recipes["whole"]), await ownWeights("whole"))).policies).toHaveLength(2);
   });
 });
 
@@ -160,20 +161,26 @@ test("models with different tokenizers train side by side and play together", as
   const changes = perRole({ scout: { model: { path: model } }, planner: nano });
   await trainRun("mixed", changes);
   const after = results.get("mixed")?.table.find(({ moment }) => moment === "after");
-  const own = await castOf("mixed", changes);
+  const own = await weightsOf("mixed", changes);
   expect(after).toMatchObject((await play(tinyRecipe(changes), own)).scores);
-  const cast = { scout: await weights("whole", "scout"), planner: await weights("mixed", "scout") };
-  expect((await play(tinyRecipe(changes), cast)).scores.tasks).toBe(12);
+  const weights = {
+    scout: await weightsFrom("whole", "scout"),
+    planner: await weightsFrom("mixed", "scout"),
+  };
+  expect((await play(tinyRecipe(changes), weights)).scores.tasks).toBe(12);
 });
 
 describe("policies in other teams", () => {
   const form = tinyRecipe(recipes["whole"]);
 
   test("roles swapped", async () => {
-    const cast = { scout: await weights("whole", "planner"), planner: await weights("whole", "scout") };
-    const { scores, policies } = await play(form, cast);
+    const weights = {
+      scout: await weightsFrom("whole", "planner"),
+      planner: await weightsFrom("whole", "scout"),
+    };
+    const { scores, policies } = await play(form, weights);
     expect(policies).toEqual(["whole:planner", "whole:scout"]);
-    const own = await play(form, await ownCast("whole"));
+    const own = await play(form, await ownWeights("whole"));
     expect(scores.sampledTokens).not.toBe(own.scores.sampledTokens);
   });
 
@@ -185,26 +192,31 @@ describe("policies in other teams", () => {
       ["sizes", "sizes"],
       ["untrained", "frozen"],
     ] as const) {
-      const cast = { scout: await weights(scout, "scout"), planner: await weights(planner, "planner") };
-      const { scores } = await play(form, cast);
+      const weights = {
+        scout: await weightsFrom(scout, "scout"),
+        planner: await weightsFrom(planner, "planner"),
+      };
+      const { scores } = await play(form, weights);
       expect(scores.tasks).toBe(12);
     }
   });
 
   test("sampling has a seed, the tasks have none", async () => {
-    const cast = await ownCast("shared");
-    const at = (seed: number) => play(tinyRecipe(recipes["shared"]), cast, { seed, temperature: 1 });
+    const weights = await ownWeights("shared");
+    const at = (seed: number) => play(tinyRecipe(recipes["shared"]), weights, { seed, temperature: 1 });
     const [first, again, other] = [await at(1), await at(1), await at(2)];
     expect(again.scores).toEqual(first.scores);
     expect(other.scores).not.toEqual(first.scores);
   });
 
   test("an adapter's directory knows its base", async () => {
-    const { directory } = await weights("adapters", "scout");
-    const found = await weightsOfDirectory(directory);
-    expect(found.base).toBe(path.join(root, "adapters", "models", "nano"));
-    const cast = { scout: found, planner: await weights("adapters", "planner") };
-    expect((await play(form, cast)).scores).toEqual((await play(form, await ownCast("adapters"))).scores);
+    const { place } = await weightsFrom("adapters", "scout");
+    const found = await weightsOfDirectory(place);
+    expect(baseOf(place)).toBe(path.join(root, "adapters", "models", "nano"));
+    const weights = { scout: found, planner: await weightsFrom("adapters", "planner") };
+    expect((await play(form, weights)).scores).toEqual(
+      (await play(form, await ownWeights("adapters"))).scores,
+    );
     const lost = path.join(root, "lost");
     await fs.mkdir(lost);
     await fs.writeFile(path.join(lost, "adapter_config.json"), '{"base_model_name_or_path":"nowhere"}');
@@ -213,7 +225,7 @@ describe("policies in other teams", () => {
 });
 
 test("a policy goes on with an adapter of another run, and with a critic that begins from it", async () => {
-  const { directory, base } = await weights("adapters", "scout");
+  const { place: directory } = await weightsFrom("adapters", "scout");
   const model = { path: directory };
   const changes = perRole(
     { scout: { model, adapter }, planner: { model } },
@@ -245,9 +257,13 @@ test("a policy goes on with an adapter of another run, and with a critic that be
   const distance = (other: readonly number[]) =>
     Math.hypot(...other.map((value, i) => value - (first?.[i] ?? 0)));
   expect(distance(critic ?? [])).toBeLessThan(Math.hypot(...(first ?? [])));
-  expect(await weights("gone-on", "scout")).toMatchObject({ base, step: 2 });
-  expect(await weights("gone-on", "planner")).toMatchObject({ directory, base, step: null });
-  expect((await play(tinyRecipe(changes), await ownCast("gone-on"))).scores.tasks).toBe(12);
+  expect(await weightsFrom("gone-on", "scout")).toMatchObject({ model: directory, step: 2 });
+  expect(await weightsFrom("gone-on", "planner")).toMatchObject({
+    model: directory,
+    from: null,
+    step: null,
+  });
+  expect((await play(tinyRecipe(changes), await ownWeights("gone-on"))).scores.tasks).toBe(12);
 });
 
 async function matricesOf(folder: string, names: RegExp): Promise<readonly number[]> {
@@ -278,12 +294,12 @@ describe("which weights a name means", () => {
   });
 
   test("a trained policy is in the newest checkpoint, a frozen one where it began", async () => {
-    expect(await weights("frozen", "planner")).toMatchObject({
-      directory: path.join(root, "frozen", "checkpoints", "step-2", "planner"),
+    expect(await weightsFrom("frozen", "planner")).toMatchObject({
+      place: path.join(root, "frozen", "checkpoints", "step-2", "planner"),
       step: 2,
     });
     const began = path.join(root, "frozen", "models", "nano");
-    expect(await weights("frozen", "scout")).toMatchObject({ directory: began, base: null, step: null });
+    expect(await weightsFrom("frozen", "scout")).toMatchObject({ model: began, from: null, step: null });
     expect(results.get("frozen")?.policies["scout"]?.directory).toBe(path.join("models", "nano"));
     expect(await fs.readdir(path.join(root, "frozen", "checkpoints", "step-2"))).not.toContain("scout");
   });
@@ -292,7 +308,7 @@ describe("which weights a name means", () => {
     const at = path.join(root, "whole", "checkpoints", "step-12");
     const older = await openSavedRun(path.join(root, "whole"), at);
     expect(await weightsOfPolicy(older, "scout", root)).toMatchObject({
-      directory: path.join(at, "scout"),
+      place: path.join(at, "scout"),
       step: 12,
     });
     for (const run of ["whole", "bases"]) {
@@ -310,7 +326,7 @@ describe("which weights a name means", () => {
     const copy = path.join(root, "copy");
     await fs.cp(path.join(root, "untrained"), copy, { recursive: true });
     await fs.rm(path.join(copy, "models"), { recursive: true });
-    const { directory } = await weightsOfPolicy(
+    const { place: directory } = await weightsOfPolicy(
       await openSavedRun(copy),
       "shared",
       path.join(root, "scratch"),
@@ -331,7 +347,7 @@ describe("which weights a name means", () => {
 
 test("weights that do not know the environment's words are refused, with the words and where they were trained", async () => {
   const larger = tinyRecipe({ ...recipes["whole"], environment: { name: "plan-path", size: 5 } });
-  await expect(play(larger, await ownCast("whole"))).rejects.toThrow(
+  await expect(play(larger, await ownWeights("whole"))).rejects.toThrow(
     /tokenizer of whole:scout does not know \d+ of the \d+ words of plan-path: .*a5.* trained on plan-path size=4/,
   );
 });

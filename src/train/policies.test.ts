@@ -1,0 +1,47 @@
+/** Checkpoints of the real engine. */
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openEngine } from "../engines/open.ts";
+import { tinyRecipe } from "./testing/tiny-recipe.ts";
+import { train } from "./train.ts";
+import type { TrainOutcome } from "./train.ts";
+
+let directory = "";
+beforeEach(async () => {
+  directory = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-policies-"));
+});
+afterEach(() => fs.rm(directory, { recursive: true }));
+
+async function trainUntil(step: number): Promise<TrainOutcome> {
+  const engine = openEngine({ threads: 1, precision: "float32" });
+  const stop = new AbortController();
+  try {
+    return await train({
+      ...tinyRecipe({ warmStart: undefined, evaluation: { tasks: 1 } }),
+      directory: path.join(directory, "run"),
+      engine,
+      onEvent: (event) => {
+        if (event.type === "step" && event.metrics.step === step) stop.abort();
+      },
+      stop: stop.signal,
+    });
+  } finally {
+    await engine.close();
+  }
+}
+
+test.each(["shared.optimizer", "shared/model.safetensors"])(
+  "a checkpoint without %s is damaged",
+  async (file) => {
+    expect(await trainUntil(2)).toMatchObject({ status: "interrupted", checkpoint: 2 });
+    await fs.rm(path.join(directory, "run/checkpoints/step-2", file));
+    await expect(trainUntil(4)).rejects.toMatchObject({
+      code: "bad_run",
+      message: expect.stringMatching(
+        /step-2 is damaged: shared cannot be restored .* Remove that folder to resume/,
+      ) as string,
+    });
+  },
+);
