@@ -4,58 +4,91 @@ import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { isObject, readOptionalText, type JsonObject } from "./files.ts";
 
-export interface Message {
-  readonly role: "system" | "user" | "assistant";
-  readonly content: string;
+/** What a template is given. */
+export interface TemplateInput {
+  readonly messages: readonly JsonObject[];
+  /** Null: none. */
+  readonly tools: unknown;
+  /** The text then ends where the model's own begins. */
+  readonly addGenerationPrompt: boolean;
 }
 
-/** Renders messages; with `addGenerationPrompt` the text ends where the model's own begins. */
-export type ChatTemplate = (messages: readonly Message[], addGenerationPrompt: boolean) => string;
+export type ChatTemplate = (input: TemplateInput) => string;
+
+/** Templates that print the date print this one: today's would give another prompt, and other weights, tomorrow. */
+const date: Readonly<Record<string, string>> = {
+  Y: "2024",
+  y: "24",
+  m: "07",
+  B: "July",
+  b: "Jul",
+  d: "26",
+  A: "Friday",
+  a: "Fri",
+  H: "00",
+  M: "00",
+  S: "00",
+  "%": "%",
+};
+
+const fixed = {
+  documents: null,
+  date_string: "26 Jul 2024",
+  fixed_date: (format: string) => format.replaceAll(/%(.)/g, (code, letter: string) => date[letter] ?? code),
+};
 
 /**
- * The template of a model directory: `chat_template.jinja`, else `chat_template` of tokenizer_config.json.
- * `variables` are given to the template (special tokens; `enable_thinking` and the like).
- * A directory without a template loads; asking it to render is a `bad_model` error.
+ * The template of a model directory: `chat_template.jinja`, else `chat_template` of tokenizer_config.json, where one for
+ * `tool_use` may stand beside the usual one. `variables` are given to the template (special tokens; `enable_thinking`
+ * and the like). A directory without a template loads; asking it to render is a `bad_model` error.
  */
 export function chatTemplate(directory: string, config: JsonObject, variables: JsonObject): ChatTemplate {
-  const source = readOptionalText(directory, "chat_template.jinja") ?? templateIn(config["chat_template"]);
-  if (source === undefined) return () => refuse(directory, "has no chat template: add chat_template.jinja");
-  const template = compile(directory, source);
-  return (messages, addGenerationPrompt) => {
+  const own = readOptionalText(directory, "chat_template.jinja");
+  const sources = own === undefined ? templatesIn(config["chat_template"]) : { usual: own };
+  if (sources.usual === undefined)
+    return () => reject(directory, "has no chat template: add chat_template.jinja");
+  const usual = compile(directory, sources.usual);
+  const withTools = sources.withTools === undefined ? usual : compile(directory, sources.withTools);
+  return ({ messages, tools, addGenerationPrompt }) => {
     try {
-      // A fixed date: templates that print today's would give another prompt, and other weights, tomorrow.
-      const fixed = { tools: null, documents: null, date_string: "26 Jul 2024" };
-      return template.render({
-        ...fixed,
-        ...variables,
-        messages,
-        add_generation_prompt: addGenerationPrompt,
-      });
+      const template = tools === null ? usual : withTools;
+      const given = { messages, tools, add_generation_prompt: addGenerationPrompt };
+      return template.render({ ...fixed, ...variables, ...given });
     } catch (cause) {
-      const roles = messages.map((message) => message.role).join(", ");
-      return refuse(directory, `has a chat template that refuses the messages (${roles}): ${words(cause)}`);
+      const roles = messages.map((message) => message["role"]).join(", ");
+      return reject(directory, `has a chat template that rejects the messages (${roles}): ${words(cause)}`);
     }
   };
 }
 
-/** tokenizer_config.json holds one template, or a list of named ones of which `default` is meant. */
-function templateIn(value: unknown): string | undefined {
-  if (typeof value === "string") return value;
-  if (!Array.isArray(value)) return undefined;
-  const named = value.filter(isObject);
-  const found = named.find((entry) => entry["name"] === "default") ?? named[0];
-  return typeof found?.["template"] === "string" ? found["template"] : undefined;
+interface Sources {
+  readonly usual?: string | undefined;
+  readonly withTools?: string | undefined;
+}
+
+/** tokenizer_config.json holds one template, or a list of named ones, of which `default` is the usual. */
+function templatesIn(value: unknown): Sources {
+  if (typeof value === "string") return { usual: value };
+  const named = Array.isArray(value) ? value.filter(isObject) : [];
+  const find = (name: string): JsonObject | undefined => named.find((entry) => entry["name"] === name);
+  const usual = (find("default") ?? named[0])?.["template"];
+  const withTools = find("tool_use")?.["template"];
+  return {
+    usual: typeof usual === "string" ? usual : undefined,
+    withTools: typeof withTools === "string" ? withTools : undefined,
+  };
 }
 
 function compile(directory: string, source: string): Template {
   try {
-    return new Template(source);
+    // The library defines strftime_now, and what it defines can only be set again from within. The line break goes.
+    return new Template(`{% set strftime_now = fixed_date %}\n${source}`);
   } catch (cause) {
-    return refuse(directory, `has a chat template that cannot be parsed: ${words(cause)}`);
+    return reject(directory, `has a chat template that cannot be parsed: ${words(cause)}`);
   }
 }
 
-function refuse(directory: string, what: string): never {
+function reject(directory: string, what: string): never {
   throw new TroupeError("bad_model", `${join(directory)} ${what}`);
 }
 

@@ -74,10 +74,10 @@ describe("a conversation of several turns", () => {
     const seen: string[] = [];
     const watched: Tokenizer = {
       ...chatml,
-      encode: (text) => (seen.push(text), chatml.encode(text)),
-      render: (messages, generate) => {
+      encodeMarked: (text) => (seen.push(text), chatml.encodeMarked(text)),
+      renderMarked: (messages, generate) => {
         seen.push(...messages.map(({ content }) => content));
-        return chatml.render(messages, generate);
+        return chatml.renderMarked(messages, generate);
       },
     };
     play(watched, actions);
@@ -176,12 +176,12 @@ describe("templates that look back", () => {
   });
 
   it("are not confused by a message that looks like the place of the model's turn", () => {
-    const begun = beginHistory(chatml, [user("@@model-turn@@")]);
+    const begun = beginHistory(chatml, [user("@@model-turn-1@@")]);
     const past = withAction(begun, Int32Array.of(imEnd));
-    const { tokens } = withMessage(chatml, past, user("@@model-turn@@ and @@@model-turn@@@"));
+    const { tokens } = withMessage(chatml, past, user("@@model-turn-1@@ and @@@model-turn-2@@@"));
     expect(startsWith(tokens, [past.tokens])).toBe(true);
     expect(chatml.decode(tokens.slice(past.tokens.length))).toBe(
-      "\nuser\n@@model-turn@@ and @@@model-turn@@@\nassistant\n",
+      "\nuser\n@@model-turn-1@@ and @@@model-turn-2@@@\nassistant\n",
     );
   });
 });

@@ -1,12 +1,7 @@
 /** What a model wrote in one action, split into thinking, text and tool calls. */
-import type { JsonObject } from "./files.ts";
+import type { ToolCall } from "./messages.ts";
 
-export interface ToolCall {
-  readonly name: string;
-  readonly arguments: JsonObject;
-  /** Given by some formats (Mistral), so that the tool's answer can name the call. */
-  readonly id?: string;
-}
+export type { ToolCall } from "./messages.ts";
 
 export interface Reply {
   /** What is addressed to others: the output without thinking and calls. */

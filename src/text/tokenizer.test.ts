@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { loadTokenizer, type Message, type Tokenizer } from "./tokenizer.ts";
+import { loadTokenizer, type Message, type Tokenizer, type Tool } from "./tokenizer.ts";
 
 const fixtures = new URL("../../tests/fixtures/text/", import.meta.url).pathname;
 
@@ -14,10 +14,13 @@ interface Expected {
   readonly texts: readonly { readonly text: string; readonly ids: number[]; readonly decoded: string }[];
   readonly chats: readonly {
     readonly messages: Message[];
+    readonly tools?: Tool[];
     readonly addGenerationPrompt: boolean;
     readonly text: string;
     readonly ids: number[];
   }[];
+  /** A user's message and a generation prompt. */
+  readonly markup?: readonly { readonly content: string; readonly ids: number[] }[];
 }
 
 function fixture(style: string): { tokenizer: Tokenizer; expected: Expected } {
@@ -29,7 +32,9 @@ function bytesOf(tokenizer: Tokenizer, ids: Iterable<number>): Buffer {
   return Buffer.concat([...ids].map((id) => tokenizer.tokenBytes(id)));
 }
 
-describe.each(["qwen2", "llama3", "llama2", "word-level"])("a tokenizer in the style of %s", (style) => {
+const styles = ["qwen2", "qwen3", "llama2", "llama3", "llama31", "mistral", "word-level"];
+
+describe.each(styles)("a tokenizer in the style of %s", (style) => {
   const { tokenizer, expected } = fixture(style);
 
   it("encodes as transformers does", () => {
@@ -41,9 +46,15 @@ describe.each(["qwen2", "llama3", "llama2", "word-level"])("a tokenizer in the s
   });
 
   it("renders chats as transformers does", () => {
-    for (const { messages, addGenerationPrompt, text, ids } of expected.chats) {
-      expect(tokenizer.render(messages, addGenerationPrompt)).toBe(text);
-      expect([...tokenizer.renderPrompt(messages, addGenerationPrompt)]).toEqual(ids);
+    for (const { messages, tools, addGenerationPrompt, text, ids } of expected.chats) {
+      expect(tokenizer.render(messages, addGenerationPrompt, tools)).toBe(text);
+      expect([...tokenizer.renderPrompt(messages, addGenerationPrompt, tools)]).toEqual(ids);
+    }
+  });
+
+  it("encodes messages spelled like markup as text", () => {
+    for (const { content, ids } of expected.markup ?? []) {
+      expect([...tokenizer.renderPrompt([{ role: "user", content }], true)]).toEqual(ids);
     }
   });
 
@@ -158,11 +169,11 @@ describe("a damaged model directory", () => {
     expect(tokenizer.encode("left").length).toBeGreaterThan(0);
   });
 
-  it("with a template that refuses the roles says which", () => {
+  it("with a template that rejects the roles says which", () => {
     const { tokenizer } = fixture("llama2");
     const twice = [...user, ...user];
     expect(() => tokenizer.render(twice, true)).toThrowError(
-      /refuses the messages \(user, user\): roles must alternate/,
+      /rejects the messages \(user, user\): roles must alternate/,
     );
   });
 });

@@ -1,20 +1,21 @@
 /** A model's tokenizer and chat template, read from a directory in the Hugging Face layout. */
-import { chatTemplate, type Message } from "./chat-template.ts";
+import { chatTemplate } from "./chat-template.ts";
 import { loadCoder, type Coder } from "./coder.ts";
 import { isObject, readOptionalObject, type JsonObject } from "./files.ts";
-import { escapeMarks } from "./marks.ts";
+import { escapeMarks, removeMarks } from "./marks.ts";
+import { templateMessages, templateTools, type Message, type Tool } from "./messages.ts";
 import type { Reply } from "./replies.ts";
 import type { TokenBytes } from "./token-bytes.ts";
 import { idOfEntry } from "./vocabulary.ts";
 
-export type { Message } from "./chat-template.ts";
+export type { Message, Tool } from "./messages.ts";
 
 export interface Tokenizer {
   /** Largest token id plus one. The model's own vocabulary may be padded to more. */
   readonly vocabularySize: number;
   /** Ids that end a turn or a text: what to stop at. The first is the tokenizer's eos token, where it has one. */
   readonly endTokens: readonly number[];
-  /** Token ids of the text, special tokens in it recognised, none added. */
+  /** Token ids of the text, control tokens in it recognised, none added. Not for text from others: that is a message's. */
   encode(text: string): Int32Array;
   /** The text, special tokens and ids without an entry left out. Never throws. */
   decode(tokens: Iterable<number>): string;
@@ -25,9 +26,20 @@ export interface Tokenizer {
   /** The bytes of all ids, in one array. */
   readonly allTokenBytes: TokenBytes["all"];
   /** The chat template's text; with `addGenerationPrompt` it ends where the model's own text begins. */
-  render(messages: readonly Message[], addGenerationPrompt: boolean): string;
-  /** `encode(render(…))`. For histories that hold a model's words use history.ts, which never tokenises those again. */
-  renderPrompt(messages: readonly Message[], addGenerationPrompt: boolean): Int32Array;
+  render(messages: readonly Message[], addGenerationPrompt: boolean, tools?: readonly Tool[]): string;
+  /**
+   * The prompt: control tokens come from the template alone, whatever the messages and tools say. For histories that
+   * hold a model's words use history.ts, which never tokenises those again.
+   */
+  renderPrompt(
+    messages: readonly Message[],
+    addGenerationPrompt: boolean,
+    tools?: readonly Tool[],
+  ): Int32Array;
+  /** `render`, with the marks of marks.ts in what the messages and tools say. */
+  renderMarked(messages: readonly Message[], addGenerationPrompt: boolean, tools?: readonly Tool[]): string;
+  /** Token ids of marked text: `renderPrompt` is `encodeMarked(renderMarked(…))`. */
+  encodeMarked(marked: string): Int32Array;
 }
 
 /**
@@ -39,17 +51,24 @@ export function loadTokenizer(directory: string, templateVariables: JsonObject =
   const coder = loadCoder(directory);
   const { config } = coder;
   const template = chatTemplate(directory, config, { ...specialTokens(config), ...templateVariables });
-  const encode = (text: string): Int32Array => coder.encode(escapeMarks(text));
+  const renderMarked: Tokenizer["renderMarked"] = (messages, addGenerationPrompt, tools) =>
+    template({
+      messages: templateMessages(messages, coder.marks),
+      tools: templateTools(tools, coder.marks),
+      addGenerationPrompt,
+    });
   return {
     vocabularySize: coder.vocabulary.size,
     endTokens: endTokensOf(directory, coder),
-    encode,
+    encode: (text) => coder.encode(escapeMarks(text)),
     decode: (tokens) => coder.decode(tokens),
     parseReply: (tokens, truncated) => ({ text: coder.decode(tokens), truncated }),
     tokenBytes: coder.bytes.of,
     allTokenBytes: coder.bytes.all,
-    render: template,
-    renderPrompt: (messages, addGenerationPrompt) => encode(template(messages, addGenerationPrompt)),
+    render: (...asked) => removeMarks(renderMarked(...asked)),
+    renderPrompt: (...asked) => coder.encode(renderMarked(...asked)),
+    renderMarked,
+    encodeMarked: coder.encode,
   };
 }
 
