@@ -171,6 +171,8 @@ export const resultSchema = z.object({
   ),
   /** Before and after training, in the order of the table. */
   table: z.array(evaluationSchema),
+  /** Episodes of training and evaluation that a service failed for good. Absent: none. */
+  failedEpisodes: z.int().optional(),
   tokens: z.object({
     /** In reinforcement and in evaluations. */
     sampled: z.int(),

@@ -6,7 +6,7 @@ import type { Checkpoint } from "../runs/checkpoints.ts";
 import type { Run } from "../runs/run.ts";
 import { readMetrics } from "../runs/read.ts";
 import { schemaVersion } from "../runs/records.ts";
-import type { RunResult, StepMetrics, Timing } from "../runs/records.ts";
+import type { Evaluation, RunResult, StepMetrics, Timing } from "../runs/records.ts";
 import { sum } from "../statistics.ts";
 import type { OpenPolicies } from "./policies.ts";
 import type { Session } from "./session.ts";
@@ -42,6 +42,7 @@ export async function buildResult(
       }),
     ),
     table: evaluations.filter(({ moment }) => moment !== "during"),
+    ...failedOf(metrics, evaluations),
     tokens: {
       sampled: sampledInTraining + evaluated,
       sampledInTraining,
@@ -49,6 +50,16 @@ export async function buildResult(
     },
     seconds: secondsOf(await run.timings()),
   };
+}
+
+/** Only where there are any: services seldom fail. */
+function failedOf(
+  metrics: readonly StepMetrics[],
+  evaluations: readonly Evaluation[],
+): Pick<RunResult, "failedEpisodes"> {
+  const failed =
+    sum(metrics.map(({ rollout }) => rollout?.failed ?? 0)) + sum(evaluations.map((row) => row.failed ?? 0));
+  return failed === 0 ? {} : { failedEpisodes: failed };
 }
 
 function trainedTokens(metrics: StepMetrics): number[] {

@@ -3,7 +3,7 @@ import type { Evaluation, RunResult } from "../../runs/records.ts";
 import { showCount, showDuration } from "../../format.ts";
 import { commandName } from "../print.ts";
 import { tableLines } from "../table.ts";
-import { showInterval } from "./lines.ts";
+import { failedNote, showInterval } from "./lines.ts";
 
 /** The teams it was compared with, the team before, the team after. */
 export function resultTable(table: readonly Evaluation[], label = labelOf): string[] {
@@ -16,7 +16,7 @@ export function resultTable(table: readonly Evaluation[], label = labelOf): stri
   ]);
   return tableLines(
     [
-      { title: "held-out tasks" },
+      { title: `${table[0]?.split ?? "held-out"} tasks` },
       { title: "success (95 % interval)", align: "right" },
       { title: "tasks", align: "right" },
       { title: "mean turns", align: "right" },
@@ -53,6 +53,7 @@ export function finalLines(result: RunResult, run: string, name: string): string
     `${showDuration(seconds.total)}: warm start ${showDuration(seconds.warmStart)} (${steps.warmStart} steps), ` +
       `reinforcement ${showDuration(seconds.reinforcement)} (${steps.reinforcement} steps), ` +
       `evaluation ${showDuration(seconds.evaluation)}`,
+    ...(result.failedEpisodes === undefined ? [] : [failedNote(result.failedEpisodes)]),
     `${showCount(tokens.sampled)} tokens sampled, ${showCount(tokens.trained)} trained on`,
     `everything is in ${run}`,
     "",

@@ -28,8 +28,18 @@ function lossParts(metrics: StepMetrics): string[] {
 }
 
 function rolloutParts(metrics: StepMetrics): string[] {
-  const { success = 0 } = metrics.rollout ?? {};
-  return [`success ${showShare(success)}`, ...rewardParts(metrics), ...trustParts(metrics)];
+  const { success = 0, failed = 0 } = metrics.rollout ?? {};
+  return [
+    `success ${showShare(success)}`,
+    ...rewardParts(metrics),
+    ...trustParts(metrics),
+    ...(failed === 0 ? [] : [failedNote(failed)]),
+  ];
+}
+
+/** `2 episodes lost to failing services` */
+export function failedNote(failed: number): string {
+  return `${showCount(failed)} ${failed === 1 ? "episode" : "episodes"} lost to failing services`;
 }
 
 /** Team and local reward of each role: `scout 0.43 + 0.90`. */
@@ -54,7 +64,8 @@ const moments = { before: "before training", during: "at step", after: "after tr
 export function evaluationLine(evaluation: Evaluation, warmSteps: number): string {
   const { team, moment, step, tasks } = evaluation;
   const when = moment === "during" ? `${moments.during} ${step - warmSteps}` : moments[moment];
-  return `${team} ${when}: ${showInterval(evaluation)} of ${showCount(tasks)} tasks`;
+  const lost = evaluation.failed === undefined ? "" : `, ${failedNote(evaluation.failed)}`;
+  return `${team} ${when}: ${showInterval(evaluation)} of ${showCount(tasks)} tasks${lost}`;
 }
 
 /** `warning: another engine computes the run from here on (threads 1 before, 2 now): …` */
@@ -88,8 +99,10 @@ export function sampleLines(episode: SampleEpisode): string[] {
   ];
 }
 
+/** A drawing may hold what a model wrote: no control characters reach the terminal. */
 function indent(text: string): string[] {
   return text
+    .replaceAll(/[^\P{C}\n]/gu, " ")
     .trimEnd()
     .split("\n")
     .map((line) => `    ${line}`);

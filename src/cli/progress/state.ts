@@ -18,6 +18,8 @@ export interface ProgressState {
   /** Success of the stage's steps, oldest first. */
   readonly successes: readonly number[];
   readonly evaluation: Evaluation | null;
+  /** Episodes that services failed, since this process began. */
+  readonly failed: number;
   readonly result: RunResult | null;
 }
 
@@ -34,6 +36,7 @@ export const noProgress: ProgressState = {
   seconds: [],
   successes: [],
   evaluation: null,
+  failed: 0,
   result: null,
 };
 
@@ -55,7 +58,11 @@ export function advance(state: ProgressState, event: TrainEvent): ProgressState 
     case "evaluation-progress":
       return { ...state, phase: `evaluating ${event.team}, ${event.done} of ${event.tasks} tasks` };
     case "evaluation":
-      return { ...state, evaluation: event.evaluation };
+      return {
+        ...state,
+        evaluation: event.evaluation,
+        failed: state.failed + (event.evaluation.failed ?? 0),
+      };
     case "finished":
       return { ...state, phase: "finished", result: event.result };
     case "warning":
@@ -77,6 +84,7 @@ function afterStep(state: ProgressState, metrics: StepMetrics, timing: Timing): 
     done: metrics.stageStep,
     metrics,
     timing,
+    failed: state.failed + (metrics.rollout?.failed ?? 0),
     seconds: [...state.seconds, timing.seconds].slice(-window),
     successes: success === undefined ? state.successes : [...state.successes, success],
   };

@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { rootKey } from "../random.ts";
+import type { Environment, Json, Reply } from "./environment.ts";
+import { advance, plainContext, plainReply, seatsToAct, startEpisode } from "./progression.ts";
+import { taskList } from "./tasks.ts";
+
+const context = plainContext(rootKey(1));
+const seat = { purpose: "adds a number", prompt: "Add.", maxTokens: 4 };
+
+/** The state counts what was written; the end of a turn adds 100. */
+function counting(changes: Partial<Environment> = {}): Environment {
+  return {
+    name: "counting",
+    seats: { one: seat, two: seat },
+    tasks: { train: taskList([0]), heldOut: taskList([1]) },
+    start: (task) => task,
+    observe: String,
+    step: async (state, replies) => {
+      const total = Object.values(replies).reduce((sum, { text }) => sum + Number(text), Number(state));
+      const rewards = Object.keys(replies).map((each) => [each, { team: 0, local: 0, parts: {} }]);
+      return { state: total, rewards: Object.fromEntries(rewards), done: total >= 1000 };
+    },
+    endTurn: (state) => Number(state) + 100,
+    outcome: (state) => ({ success: Number(state) >= 1000, score: 0 }),
+    render: String,
+    ...changes,
+  };
+}
+
+async function play(environment: Environment, phases: string[][], turns: number, written: string) {
+  const schedule = { phases, turns };
+  const places: [state: Json, turn: number, phase: number, acting: string][] = [];
+  let position = await startEpisode(environment, 0, context);
+  while (!position.done) {
+    const acting = seatsToAct(environment, schedule, position);
+    places.push([position.state, position.turn, position.phase, acting.join()]);
+    const replies: Record<string, Reply> = Object.fromEntries(
+      acting.map((each) => [each, plainReply(written)]),
+    );
+    ({ position } = await advance(environment, schedule, position, replies, context));
+  }
+  return { places, last: position };
+}
+
+describe("an episode", () => {
+  it("goes phase by phase, ends its turns, and is over at the last", async () => {
+    const { places, last } = await play(counting(), [["one"], ["one", "two"]], 2, "1");
+    expect(places).toEqual([
+      [0, 0, 0, "one"],
+      [1, 0, 1, "one,two"],
+      [103, 1, 0, "one"],
+      [104, 1, 1, "one,two"],
+    ]);
+    expect(last).toEqual({ state: 206, turn: 2, phase: 0, done: true });
+  });
+
+  it("that the environment ends has no end of turn any more", async () => {
+    const { last } = await play(counting(), [["one"], ["two"]], 9, "1000");
+    expect(last).toEqual({ state: 1000, turn: 0, phase: 1, done: true });
+  });
+
+  it("may be led by the environment: a seat acts as often as it says", async () => {
+    const next = (state: Json): string[] => (Number(state) % 100 < 2 ? ["one"] : []);
+    const endTurn = (state: Json): number => Math.ceil(Number(state) / 100) * 100;
+    const { places, last } = await play(counting({ next, endTurn }), [["two"]], 2, "1");
+    expect(places).toEqual([
+      [0, 0, 0, "one"],
+      [1, 0, 1, "one"],
+      [100, 1, 0, "one"],
+      [101, 1, 1, "one"],
+    ]);
+    expect(last).toEqual({ state: 200, turn: 2, phase: 0, done: true });
+  });
+});
+
+describe("an environment that breaks its contract", () => {
+  it.each([
+    ["names nobody", counting({ next: () => [] }), "nobody acts in counting"],
+    ["never ends its turn", counting({ next: () => ["one"] }), "has 1000 joint actions"],
+    [
+      "gives no reward",
+      counting({ step: (state) => ({ state, rewards: {}, done: false }) }),
+      "seat one with nothing",
+    ],
+    [
+      "rewards with no number",
+      counting({
+        step: (state) => ({ state, rewards: { one: { team: NaN, local: 0, parts: {} } }, done: false }),
+      }),
+      "seat one with",
+    ],
+  ])("%s", async (_, environment, message) => {
+    await expect(play(environment, [["one"]], 2, "0")).rejects.toMatchObject({
+      code: "internal",
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it("may leave a reward for later", async () => {
+    const later = counting({ step: (state) => ({ state, rewards: { one: null }, done: false }) });
+    await expect(play(later, [["one"]], 1, "0")).resolves.toMatchObject({ last: { done: true } });
+  });
+});

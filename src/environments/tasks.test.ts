@@ -1,0 +1,86 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { drawInt, generatorOf, keyAt, rootKey } from "../random.ts";
+import { createEnvironment } from "./registry.ts";
+import { evaluationTasks, sourceOf, taskList, trainingTasks } from "./tasks.ts";
+
+const letters = {
+  name: "letters",
+  tasks: { train: taskList([..."abcde"]), heldOut: taskList([..."vwxyz"]) },
+};
+/** Draws one of `size` numbers. */
+const dice = (size: number) => ({
+  name: "dice",
+  tasks: {
+    heldOut: { size: null, draw: (key: ReturnType<typeof rootKey>) => drawInt(generatorOf(key), size) },
+  },
+});
+
+describe("tasks of training", () => {
+  it("go through a finite source once in each epoch, in an order of its own", async () => {
+    const taskOf = trainingTasks(letters.tasks.train, rootKey(3));
+    const drawn = await Promise.all(Array.from({ length: 20 }, (_, index) => taskOf(index, rootKey(9))));
+    const epochs = [0, 5, 10, 15].map((start) => drawn.slice(start, start + 5).join(""));
+    for (const epoch of epochs) expect([...epoch].toSorted().join("")).toBe("abcde");
+    expect(new Set(epochs).size).toBeGreaterThan(1);
+  });
+
+  it("are the same wherever a run begins to draw", async () => {
+    const [whole, resumed] = [0, 1].map(() => trainingTasks(letters.tasks.train, rootKey(3)));
+    const index = 13;
+    const before = await Promise.all(
+      Array.from({ length: index + 1 }, (_, each) => whole?.(each, rootKey(0))),
+    );
+    expect(await resumed?.(index, rootKey(0))).toBe(before[index]);
+  });
+});
+
+describe("tasks of evaluations", () => {
+  it("are distinct, and as many as asked for where there are so many", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 60 }),
+        fc.integer({ min: 1, max: 80 }),
+        async (size, count) => {
+          const found = await evaluationTasks(dice(size), "heldOut", count);
+          expect(new Set(found.map(({ task }) => task)).size).toBe(found.length);
+          expect(found).toHaveLength(Math.min(size, count));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("are the first of a finite source", async () => {
+    const found = await evaluationTasks(letters, "heldOut", 3);
+    expect(found).toEqual([
+      { index: 0, task: "v" },
+      { index: 1, task: "w" },
+      { index: 2, task: "x" },
+    ]);
+    expect(await evaluationTasks(letters, "heldOut", 99)).toHaveLength(5);
+  });
+
+  it("begin alike however many there are", async () => {
+    const [few, many] = [
+      await evaluationTasks(dice(500), "heldOut", 40),
+      await evaluationTasks(dice(500), "heldOut", 90),
+    ];
+    expect(many.slice(0, 40)).toEqual(few);
+  });
+
+  it("have the numbers by which they can be drawn again", async () => {
+    const environment = await createEnvironment("eight-queens", {});
+    const found = await evaluationTasks(environment, "validation", 20);
+    const source = sourceOf(environment, "validation");
+    if (source.size !== null) throw new Error("boards are endless");
+    for (const { index, task } of found)
+      expect(await source.draw(keyAt(rootKey(0), "validation", index, "task"))).toEqual(task);
+  });
+
+  it("of a split that is not there are rejected by name", async () => {
+    await expect(evaluationTasks(letters, "test", 1)).rejects.toThrow(
+      "letters has no split test; its splits are train, heldOut",
+    );
+  });
+});

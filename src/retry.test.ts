@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { ServiceError, TroupeError } from "./errors.ts";
+import { retrying } from "./retry.ts";
+
+const options = { retries: 3, firstDelay: 0, longestDelay: 0 };
+
+function failing(times: number, error: Error): { calls: number[]; work: (attempt: number) => string } {
+  const calls: number[] = [];
+  const work = (attempt: number): string => {
+    calls.push(attempt);
+    if (calls.length <= times) throw error;
+    return "done";
+  };
+  return { calls, work };
+}
+
+describe("retrying", () => {
+  it("tries again while a service fails, as often as it may", async () => {
+    const { calls, work } = failing(3, new ServiceError("no answer"));
+    await expect(retrying(work, options)).resolves.toBe("done");
+    expect(calls).toEqual([0, 1, 2, 3]);
+  });
+
+  it("then throws the last failure", async () => {
+    const { calls, work } = failing(4, new ServiceError("no answer"));
+    await expect(retrying(work, options)).rejects.toMatchObject({ code: "service", message: "no answer" });
+    expect(calls).toHaveLength(4);
+  });
+
+  it("does not try again what failed for another reason", async () => {
+    const { calls, work } = failing(1, new TroupeError("internal", "a bug"));
+    await expect(retrying(work, options)).rejects.toMatchObject({ code: "internal" });
+    expect(calls).toEqual([0]);
+  });
+
+  it("stops waiting when it is cancelled", async () => {
+    const { calls, work } = failing(9, new ServiceError("no answer"));
+    const stop = new AbortController();
+    const running = retrying(work, { retries: 3, firstDelay: 1e9, longestDelay: 1e9 }, stop.signal);
+    stop.abort();
+    await expect(running).rejects.toMatchObject({ code: "service" });
+    expect(calls.length).toBeLessThanOrEqual(2);
+  });
+});
