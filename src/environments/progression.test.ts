@@ -60,9 +60,11 @@ describe("an episode", () => {
   });
 
   it("may be led by the environment: a seat acts as often as it says", async () => {
-    const next = (state: Json): string[] => (Number(state) % 100 < 2 ? ["one"] : []);
-    const endTurn = (state: Json): number => Math.ceil(Number(state) / 100) * 100;
-    const { places, last } = await play(counting({ next, endTurn }), [["two"]], 2, "1");
+    const led = counting({
+      next: (state) => (Number(state) % 100 < 2 ? ["one"] : []),
+      endTurn: (state) => Math.ceil(Number(state) / 100) * 100,
+    });
+    const { places, last } = await play(led, [["two"]], 2, "1");
     expect(places).toEqual([
       [0, 0, 0, "one"],
       [1, 0, 1, "one"],

@@ -6,7 +6,7 @@ import { evaluationTasks, sourceOf, taskList, trainingTasks } from "./tasks.ts";
 
 const letters = {
   name: "letters",
-  tasks: { train: taskList([..."abcde"]), heldOut: taskList([..."vwxyz"]) },
+  tasks: { train: taskList(["a", "b", "c", "d", "e"]), heldOut: taskList(["v", "w", "x", "y", "z"]) },
 };
 /** Draws one of `size` numbers. */
 const dice = (size: number) => ({
@@ -19,19 +19,18 @@ const dice = (size: number) => ({
 describe("tasks of training", () => {
   it("go through a finite source once in each epoch, in an order of its own", async () => {
     const taskOf = trainingTasks(letters.tasks.train, rootKey(3));
-    const drawn = await Promise.all(Array.from({ length: 20 }, (_, index) => taskOf(index, rootKey(9))));
+    const drawn: string[] = [];
+    for (let index = 0; index < 20; index++) drawn.push(await taskOf(index, rootKey(9)));
     const epochs = [0, 5, 10, 15].map((start) => drawn.slice(start, start + 5).join(""));
-    for (const epoch of epochs) expect([...epoch].toSorted().join("")).toBe("abcde");
+    for (const epoch of epochs) expect(epoch.split("").toSorted().join("")).toBe("abcde");
     expect(new Set(epochs).size).toBeGreaterThan(1);
   });
 
   it("are the same wherever a run begins to draw", async () => {
-    const [whole, resumed] = [0, 1].map(() => trainingTasks(letters.tasks.train, rootKey(3)));
     const index = 13;
-    const before = await Promise.all(
-      Array.from({ length: index + 1 }, (_, each) => whole?.(each, rootKey(0))),
-    );
-    expect(await resumed?.(index, rootKey(0))).toBe(before[index]);
+    const [whole, resumed] = [3, 3].map((seed) => trainingTasks(letters.tasks.train, rootKey(seed)));
+    for (let before = 0; before < index; before++) await whole?.(before, rootKey(0));
+    expect(await resumed?.(index, rootKey(0))).toBe(await whole?.(index, rootKey(0)));
   });
 });
 
