@@ -73,7 +73,7 @@ async function trained(
 
 /** Share of the sampled actions that are right. */
 function rewardOf({ rollout }: StepMetrics): number {
-  return mean(Object.values(rollout?.roles ?? {}).map(({ local }) => local));
+  return mean(Object.values(rollout?.roles ?? {}).map(({ local }) => local ?? Number.NaN));
 }
 
 // Measured: from 0.07–0.20 to 0.76–0.99; with KL, which holds the team near its untrained start, to 0.40 and 0.46. A mean

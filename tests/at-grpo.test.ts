@@ -36,7 +36,7 @@ describe("AT-GRPO on a tree worked out by hand: two roles, two turns, K = 3", ()
   it("groups the K actions of a role in a turn, siblings that were not kept included", async () => {
     const groups = Map.groupBy(credit([await grown], algorithm), ({ group }) => group);
     const seen = [...groups.values()].map((members) =>
-      members.map((one) => [one.action.role, one.action.turn, one.action.text]),
+      members.map((one) => [one.action.role, one.action.turn, one.action.reply.text]),
     );
     expect(seen).toEqual([
       [

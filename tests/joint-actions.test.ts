@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import { algorithmFrom } from "../src/credit/algorithms.ts";
 import { credit } from "../src/credit/credit.ts";
 import { rootKey } from "../src/random.ts";
-import type { Episode, EpisodeNode, SamplingScheme } from "../src/rollout/episode.ts";
+import type { SamplingScheme } from "../src/rollout/episode.ts";
 import { growEpisode } from "../src/rollout/grow.ts";
 import { numbersPolicy, pair, settingFor } from "../src/rollout/testing/numbers.ts";
 import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-engine.ts";
+import { treeOf, type Tree, type TreeNode } from "../src/rollout/testing/tree.ts";
 
 const policy = numbersPolicy();
 const atOnce = { ...pair, phases: [["first", "second"]] };
@@ -27,15 +28,15 @@ function grow(scheme: SamplingScheme, changes: Partial<typeof pair> = {}, script
   };
 }
 
-const said = (node: EpisodeNode): string => node.actions.map(({ text }) => text).join("+");
-const children = ({ root }: Episode): string[] => root.children.map(said);
+const said = (node: TreeNode): string => node.actions.map(({ text }) => text).join("+");
+const children = ({ root }: Tree): string[] => root.children.map(said);
 
 describe("cross mode", () => {
   const cross = { branch: { root: 2, inner: 2 }, keep: "all", joint: "cross" } as const;
 
   it("plays each sample of one role with each of the other, and asks for G per role", async () => {
     const { engine, growing } = grow(cross, { turns: 1 });
-    const episode = await growing;
+    const episode = treeOf(await growing);
     expect(children(episode)).toEqual(["1+3", "1+4", "2+3", "2+4"]);
     expect(engine.requests.map(({ count }) => count)).toEqual([2, 2]);
     expect(episode.root.children.map(({ actions }) => actions.map(({ sample }) => sample))).toEqual([
@@ -65,7 +66,7 @@ describe("cross mode", () => {
 
   it("hands over the best pair", async () => {
     const { growing } = grow({ ...cross, keep: "best" });
-    const { root } = await growing;
+    const { root } = treeOf(await growing);
     expect(root.children.map(({ kept }) => kept)).toEqual([false, false, false, true]);
   });
 });
@@ -78,7 +79,7 @@ describe("stopAbove", () => {
     [0.24, 2],
     [0.26, 4],
   ])("%d: %d ends", async (stopAbove, count) => {
-    const { ends, root } = await grow({ ...scheme, stopAbove }).growing;
+    const { ends, root } = treeOf(await grow({ ...scheme, stopAbove }).growing);
     expect(ends).toHaveLength(count);
     expect(root.children.every(({ kept, done }) => kept && done === (count === 2))).toBe(true);
   });
@@ -116,7 +117,7 @@ describe("stopAbove", () => {
 
   it("is asked when a turn is over, not between its phases", async () => {
     const { ends } = await grow({ ...scheme, stopAbove: 0 }, { phases: pair.phases }).growing;
-    expect(ends.map(({ node, turns }) => [node.id, turns])).toEqual([
+    expect(ends.map(({ node, turns }) => [node, turns])).toEqual([
       ["0.0", 1],
       ["0.1", 1],
       ["1.0", 1],

@@ -55,8 +55,8 @@ async function learn(seed: number): Promise<Learned> {
 }
 
 function rewardOf({ rollout }: StepMetrics): number {
-  const { team = Number.NaN, local = Number.NaN } = rollout?.roles["planner"] ?? {};
-  return team + local;
+  const { team, local } = rollout?.roles["planner"] ?? {};
+  return (team ?? Number.NaN) + (local ?? Number.NaN);
 }
 
 test("a team learns by reinforcement alone", async () => {

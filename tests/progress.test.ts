@@ -9,7 +9,6 @@ import { describe, expect, it } from "vitest";
 import type { CreditedAction } from "../src/credit/algorithm.ts";
 import { algorithmFrom } from "../src/credit/algorithms.ts";
 import { credit } from "../src/credit/credit.ts";
-import { lineTo } from "../src/credit/lines.ts";
 import { progressAlong } from "../src/credit/progress.ts";
 import type { Json } from "../src/environments/environment.ts";
 import { gameEnvironment, type Game } from "../src/environments/game.ts";
@@ -17,6 +16,7 @@ import { games } from "../src/environments/registry.ts";
 import { drawInt, generatorOf, keyAt, rootKey, type Generator } from "../src/random.ts";
 import type { Episode, EpisodeNode } from "../src/rollout/episode.ts";
 import { growEpisode } from "../src/rollout/grow.ts";
+import { lineTo, nodeOf, rootOf } from "../src/rollout/navigate.ts";
 import { scriptedEngine } from "../src/rollout/testing/scripted-engine.ts";
 import type { Team } from "../src/teams/team.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
@@ -28,7 +28,7 @@ const rounding = 1e-12;
 
 /** What a row pays a role on a line in all: the sum of single rewards, or a return that already is one. */
 type Paid = (credited: readonly CreditedAction[]) => number;
-const summed: Paid = (credited) => credited.reduce((sum, one) => sum + one.return, 0);
+const summed: Paid = (credited) => credited.reduce((sum, one) => sum + (one.return ?? Number.NaN), 0);
 const first: Paid = (credited) => credited[0]?.return ?? 0;
 
 const progress = { reward: "progress" };
@@ -152,8 +152,10 @@ function paidBy(episode: Episode, [name, options, paid]: (typeof rows)[number]):
   return [...Map.groupBy(credited, owner).values()].map(paid);
 }
 
-const lineOf = ({ ends }: Episode): EpisodeNode[] => lineTo(ends[0]?.node as EpisodeNode);
-const gain = (episode: Episode): number => (episode.ends[0]?.outcome.score ?? 0) - (episode.root.score ?? 0);
+const lineOf = (episode: Episode): EpisodeNode[] =>
+  episode.ends.slice(0, 1).flatMap(({ node }) => lineTo(episode, nodeOf(episode, node)));
+const scoreAtStart = (episode: Episode): number => rootOf(episode).score ?? 0;
+const gain = (episode: Episode): number => (episode.ends[0]?.outcome.score ?? 0) - scoreAtStart(episode);
 
 describe.each(stages.map((stage) => [stage.environment.name, stage] as const))("%s", (name, stage) => {
   const plays = Array.from({ length: 60 }, (_, index) => {
@@ -168,7 +170,7 @@ describe.each(stages.map((stage) => [stage.environment.name, stage] as const))("
         for (const paid of paidBy(episode, row))
           expect(Math.abs(paid - gain(episode))).toBeLessThan(rounding);
       const { success = false } = episode.ends[0]?.outcome ?? {};
-      expect(success || gain(episode) < 1 - (episode.root.score ?? 0)).toBe(true);
+      expect(success || gain(episode) < 1 - scoreAtStart(episode)).toBe(true);
     }
   });
 
@@ -179,7 +181,7 @@ describe.each(stages.map((stage) => [stage.environment.name, stage] as const))("
       for (const [at, node] of line.entries()) {
         const from = line.findIndex((other) => other.score === node.score);
         if (from === at) continue;
-        expect(progressAlong(line.slice(from + 1, at + 1), 1)).toBe(0);
+        expect(progressAlong(episode, line.slice(from + 1, at + 1), 1)).toBe(0);
         const drawn = line.slice(from, at).map(({ state }) => stage.environment.render(state));
         if (new Set(drawn).size > 1) detours++;
       }
@@ -189,7 +191,7 @@ describe.each(stages.map((stage) => [stage.environment.name, stage] as const))("
 
   it("with γ < 1 never pays more than the highest score reached", async () => {
     for (const episode of await Promise.all(plays)) {
-      const highest = Math.max(...lineOf(episode).map(({ score = 0 }) => score)) - (episode.root.score ?? 0);
+      const highest = Math.max(...lineOf(episode).map(({ score = 0 }) => score)) - scoreAtStart(episode);
       for (const discount of [0.9, 0.5]) {
         for (const row of ["magrpo", "mas-grpo"]) {
           const [paid = 0] = paidBy(episode, [row, { ...progress, discount }, first]);

@@ -4,21 +4,15 @@
  */
 import type { KlEstimator, Loss } from "../engines/engine.ts";
 import type { ActionReward } from "../environments/environment.ts";
-import type { Action, Episode, EpisodeNode, SamplingScheme } from "../rollout/episode.ts";
+import type { Action, SamplingScheme } from "../rollout/episode.ts";
+import type { Occurrence } from "../rollout/navigate.ts";
 
-/** A completion with its place in the tree. In cross mode one completion is part of several joint actions. */
-export interface PlacedAction {
-  readonly episode: Episode;
-  /** The node the action led to; in cross mode the first of them. */
-  readonly node: EpisodeNode;
-  readonly action: Action;
-  /** Every node the completion led to, with the action as it was rewarded there. One, except in cross mode. */
+export type { Occurrence } from "../rollout/navigate.ts";
+
+/** A completion with its place in the tree: the node it led to, in cross mode the first of them. */
+export interface PlacedAction extends Occurrence {
+  /** Every joint action that it is part of. One, except in cross mode. */
   readonly occurrences: readonly Occurrence[];
-}
-
-export interface Occurrence {
-  readonly node: EpisodeNode;
-  readonly action: Action;
 }
 
 /** The reward of one action as one number: α·team + local. What the sampler's `keep: best` compares. */
@@ -26,13 +20,19 @@ export type Score = (reward: ActionReward) => number;
 
 /** What single actions earned, after shaping between roles and penalties. */
 export interface Rewards {
-  /** Score, shaped, plus `extra`. */
+  /**
+   * Score, shaped, plus `extra`; `missing` where there is no reward. Arithmetic keeps it: whatever is made of a missing
+   * reward is missing as well, and no formula has to ask.
+   */
   readonly of: (occurrence: Occurrence) => number;
   /** What the algorithm adds to an action's reward: over-long penalty, −β·Σ KL where KL is part of the reward. */
   readonly extra: (action: Action) => number;
 }
 
-/** What an action earned, as one number. */
+/** A number that nobody has given; not a number, so that nothing takes it for one. */
+export const missing: number = Number.NaN;
+
+/** What an action earned, as one number; `missing` where a reward that it is made of is. */
 export type Return = (placed: PlacedAction, rewards: Rewards) => number;
 
 /** Which actions are compared with each other, and what counts once among them. */
@@ -65,7 +65,7 @@ export interface TokenCredit {
   readonly chargesKl: boolean;
 }
 
-/** An action with its return and (R − b) / F. */
+/** An action with its return and (R − b) / F; both `missing`, or neither. */
 export interface JudgedAction extends PlacedAction {
   readonly group: string;
   readonly return: number;
@@ -125,8 +125,8 @@ export interface CriticTerm {
 
 /** Which actions train. */
 export interface Selection {
-  /** Dynamic sampling: episodes whose groups all lack spread are dropped, and the step is refilled. */
-  readonly dropUniform: boolean;
+  /** Dynamic sampling: episodes whose groups all have zero variance are dropped, and the step is refilled. */
+  readonly dropZeroVariance: boolean;
   /** How many times a step samples again to fill up. */
   readonly refills: number;
   /** What becomes of actions cut off by their length: `mask` keeps them in their group's statistics only. */
@@ -169,10 +169,7 @@ export interface Algorithm {
 /** @param own The action's team reward. @param earlier Team rewards of the actions before it, in order; may be empty. */
 export type Shaping = (own: number, earlier: readonly number[]) => number;
 
-/**
- * What the loop measures for an algorithm that asks for it. `action` is always the `action` of a PlacedAction (in cross
- * mode: that of the first joint action).
- */
+/** What the loop measures, once per completion, for an algorithm that asks for it. */
 export interface Signals {
   /** Log-probabilities of the action's tokens under the frozen reference. Asked for where `kl` is not null. */
   readonly reference?: (action: Action) => Float32Array | undefined;
@@ -188,7 +185,8 @@ export interface CreditedAction extends PlacedAction {
   readonly together: string;
   /** What it counts for in the means of the loss, see `shareOf`. */
   readonly share: number;
-  readonly return: number;
+  /** null: a reward that its credit is made of is missing. It trains nothing then and is in no statistic; its advantages are 0. */
+  readonly return: number | null;
   /** One per token. A frozen role's are 0. */
   readonly advantages: Float64Array;
   /** Their mean, for people. */

@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 
 const columns =
   "baselines critics groups kl objectives penalties returns scales shaping tokens whitening".split(" ");
-const single = ["progress.ts", "score.ts", "shares.ts", "teaches.ts", "turn-weights.ts"];
+const single = ["progress.ts", "score.ts", "shares.ts", "turn-weights.ts", "zero-variance.ts"];
 
 /** What is exported beside the formulas, and why it cites nothing. */
 const helpers: Readonly<Record<string, string>> = {

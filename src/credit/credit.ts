@@ -1,13 +1,14 @@
 /** Turns rewards into credit: advantages, one per token, for each action of the episodes. */
 import type { Episode } from "../rollout/episode.ts";
-import type {
-  Algorithm,
-  CreditedAction,
-  JudgedAction,
-  PlacedAction,
-  Rewards,
-  Signals,
-  TokenAdvantages,
+import {
+  type Algorithm,
+  type CreditedAction,
+  type JudgedAction,
+  missing,
+  type PlacedAction,
+  type Rewards,
+  type Signals,
+  type TokenAdvantages,
 } from "./algorithm.ts";
 import { placedActions } from "./placed-actions.ts";
 import { rewardsOf } from "./rewards.ts";
@@ -16,7 +17,8 @@ import { turnWeight } from "./turn-weights.ts";
 
 /**
  * Every completion of every node once, siblings that were not kept included, in the order of the trees. A frozen role's
- * actions enter no group and get advantage 0. Errors: `internal` where the algorithm asks for a signal that is missing.
+ * actions enter no group and get advantage 0; so do those whose return, or whatever else of later rewards their advantage is
+ * made of, is missing a reward. Errors: `internal` where the algorithm asks for a signal that is missing.
  */
 export function credit(
   episodes: readonly Episode[],
@@ -24,11 +26,22 @@ export function credit(
   signals: Signals = {},
 ): CreditedAction[] {
   const placed = episodes.flatMap(placedActions);
-  const judged = judge(placed, algorithm, rewardsOf(algorithm, forEveryOccurrence(placed, signals)));
+  const judged = judge(placed, algorithm, rewardsOf(algorithm, signals));
   const trained = judged.filter(({ action }) => !action.frozen);
   const spread = algorithm.tokenCredit.spread(trained, { kl: algorithm.kl, signals });
-  const byAction = new Map(whitened(trained, spread, algorithm).map((one, index) => [trained[index], one]));
-  return judged.map((one) => creditedAction(one, byAction.get(one), algorithm));
+  const known = trained
+    .map((action, index) => ({ action, tokens: spread[index] as TokenAdvantages }))
+    .filter(({ action, tokens }) => isKnown(action.return) && tokens.advantages.every(isKnown));
+  const tokensOf = new Map(whitened(known, algorithm).map(({ action, tokens }) => [action, tokens]));
+  return judged.map((one) => {
+    const tokens = tokensOf.get(one);
+    const isMissing = one.action.frozen ? !isKnown(one.return) : tokens === undefined;
+    return creditedAction(isMissing ? { ...one, return: null, advantage: 0 } : one, tokens, algorithm);
+  });
+}
+
+function isKnown(value: number): boolean {
+  return !Number.isNaN(value);
 }
 
 /** Each completion with its return, and its place among those it is compared with. */
@@ -38,20 +51,14 @@ function judge(placed: readonly PlacedAction[], algorithm: Algorithm, rewards: R
   const trained = returned.filter(({ action }) => !action.frozen);
   const advantages = new Map<PlacedAction, number>();
   for (const group of Map.groupBy(trained, (one) => one.group).values()) {
-    const byUnit = unitAdvantages(group, algorithm);
-    for (const one of group) advantages.set(one, byUnit.get(grouping.unit(one)) ?? 0);
+    const compared = group.filter((one) => isKnown(one.return));
+    const byUnit = unitAdvantages(compared, algorithm);
+    for (const one of compared) advantages.set(one, byUnit.get(grouping.unit(one)) ?? 0);
   }
-  return returned.map((one) => ({ ...one, advantage: advantages.get(one) ?? 0 }));
-}
-
-/** Signals are measured once per completion; in cross mode the joint actions it is part of ask for them, too. */
-function forEveryOccurrence(placed: readonly PlacedAction[], signals: Signals): Signals {
-  const { reference } = signals;
-  if (reference === undefined) return signals;
-  const measured = new Map(
-    placed.flatMap(({ action, occurrences }) => occurrences.map((one) => [one.action, action] as const)),
-  );
-  return { ...signals, reference: (action) => reference(measured.get(action) ?? action) };
+  return returned.map((one) => ({
+    ...one,
+    advantage: advantages.get(one) ?? (one.action.frozen ? 0 : missing),
+  }));
 }
 
 /** A = (R − b) / F over the group's units. */
@@ -68,26 +75,25 @@ function unitAdvantages(
   );
 }
 
+interface SpreadAction {
+  readonly action: JudgedAction;
+  readonly tokens: TokenAdvantages;
+}
+
 /** Over all of a policy's actions at once, before anything is split into minibatches. */
-function whitened(
-  trained: readonly JudgedAction[],
-  spread: readonly TokenAdvantages[],
-  { whitening }: Algorithm,
-): readonly TokenAdvantages[] {
+function whitened(spread: readonly SpreadAction[], { whitening }: Algorithm): readonly SpreadAction[] {
   if (whitening === null) return spread;
-  const result = [...spread];
-  const indices = trained.map((_, index) => index);
-  for (const members of Map.groupBy(indices, (index) => trained[index]?.action.policy).values()) {
-    const own = members.map((index) => spread[index] as TokenAdvantages);
-    for (const [at, advantages] of whitening(own.map((one) => one.advantages)).entries()) {
-      result[members[at] as number] = { ...(own[at] as TokenAdvantages), advantages };
-    }
-  }
-  return result;
+  return [...Map.groupBy(spread, ({ action }) => action.action.policy).values()].flatMap((own) => {
+    const advantages = whitening(own.map(({ tokens }) => tokens.advantages));
+    return own.map(({ action, tokens }, index) => ({
+      action,
+      tokens: { ...tokens, advantages: advantages[index] as Float64Array },
+    }));
+  });
 }
 
 function creditedAction(
-  judged: JudgedAction,
+  judged: Omit<JudgedAction, "return"> & Pick<CreditedAction, "return">,
   tokens: TokenAdvantages | undefined,
   algorithm: Algorithm,
 ): CreditedAction {

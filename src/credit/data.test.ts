@@ -3,6 +3,7 @@ import type { Action } from "../rollout/episode.ts";
 import type { CreditedAction } from "./algorithm.ts";
 import { algorithmFrom } from "./algorithms.ts";
 import { toData } from "./data.ts";
+import { placedActions } from "./placed-actions.ts";
 import { action, decision, type ActionSketch } from "./testing.ts";
 
 const tokenMean = algorithmFrom("at-grpo");
@@ -10,11 +11,11 @@ const sequenceMean = algorithmFrom("at-grpo", { aggregation: "sequence-mean" });
 
 function credited(advantage: number, sketch: ActionSketch = {}): CreditedAction {
   const episode = decision(0, [action(sketch)]);
-  const node = episode.root.children[0] ?? episode.root;
-  const placed = { node, action: node.actions[0] ?? action() };
+  const [placed] = placedActions(episode);
+  if (placed === undefined) throw new Error("the episode has one action");
   const advantages = new Float64Array(placed.action.tokens.length).fill(advantage);
   const rest = { group: "", together: "", share: 1, return: 0, advantage, advantages };
-  return { episode, ...placed, occurrences: [placed], ...rest };
+  return { ...placed, ...rest };
 }
 
 const three = { tokens: Int32Array.of(5, 6, 7), logprobs: Float32Array.of(-1, -1, -1) };

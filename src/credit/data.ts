@@ -11,14 +11,14 @@ import { trains } from "./trains.ts";
  * engine's sum over tokens is the algorithm's loss. A token's advantage is divided by the aggregation's
  * divisor, which counts every action of the policy that could be trained, those without advantage too: to leave those
  * out saves work and changes no gradient. Where KL is part of the loss they stay, since they have a gradient then.
- * Masked actions count nowhere. Call it once per minibatch. Throws `internal` where a reference is asked for and missing.
+ * Masked actions count nowhere, nor do those without a return. Call it once per minibatch. Throws `internal` where a reference is asked for and missing.
  */
 export function toData(
   credited: readonly CreditedAction[],
   algorithm: Algorithm,
   signals: Signals = {},
 ): readonly Datum[] {
-  const counted = credited.filter(({ action }) => trains(action, algorithm));
+  const counted = credited.filter((one) => one.return !== null && trains(one.action, algorithm));
   const trained = counted.filter(
     ({ advantages }) => algorithm.kl?.where === "loss" || advantages.some((one) => one !== 0),
   );

@@ -1,29 +1,26 @@
-import type { EpisodeEnd, EpisodeNode } from "../rollout/episode.ts";
+import type { Episode, EpisodeEnd, EpisodeNode } from "../rollout/episode.ts";
+import { edgesOf, lineTo, nodeOf } from "../rollout/navigate.ts";
 import type { Occurrence, PlacedAction } from "./algorithm.ts";
 
 /** The end of the kept line that the action is part of (the first one, where lines part below it). */
 export function lineEnd({ episode, node }: PlacedAction): EpisodeEnd | undefined {
-  return episode.ends.find((end) => isAtOrBelow(end.node, node));
-}
-
-/** The nodes that were acted to on the way to this one, in order, itself included; empty for the root. */
-export function lineTo(node: EpisodeNode): EpisodeNode[] {
-  return node.parent === null ? [] : [...lineTo(node.parent), node];
+  return episode.ends.find((end) => isAtOrBelow(end.node, node.id));
 }
 
 /** Every action on the way to this node, in order, with the node it led to. */
-export function actionsTo(node: EpisodeNode): Occurrence[] {
-  return lineTo(node).flatMap((one) => one.actions.map((action) => ({ node: one, action })));
+export function actionsTo(episode: Episode, node: EpisodeNode): Occurrence[] {
+  return lineTo(episode, node).flatMap((one) => edgesOf(episode, one));
 }
 
 /** The action and the later ones of its role on its line, in order. */
 export function roleLine(placed: PlacedAction): Occurrence[] {
-  const end = lineEnd(placed)?.node ?? placed.node;
-  return actionsTo(end).filter(
-    ({ node, action }) => action.role === placed.action.role && isAtOrBelow(node, placed.node),
+  const end = lineEnd(placed)?.node ?? placed.node.id;
+  return actionsTo(placed.episode, nodeOf(placed.episode, end)).filter(
+    ({ node, action }) => action.role === placed.action.role && isAtOrBelow(node.id, placed.node.id),
   );
 }
 
-function isAtOrBelow(node: EpisodeNode, ancestor: EpisodeNode): boolean {
-  return node.id === ancestor.id || node.id.startsWith(`${ancestor.id}.`);
+/** Of node ids, below the root. */
+function isAtOrBelow(node: string, ancestor: string): boolean {
+  return node === ancestor || node.startsWith(`${ancestor}.`);
 }

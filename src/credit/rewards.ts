@@ -1,7 +1,8 @@
 /** What single actions earned, with everything an algorithm adds to the environment's reward. */
-import type { Action, EpisodeNode } from "../rollout/episode.ts";
+import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
+import { edgesOf, lineTo, parentOf } from "../rollout/navigate.ts";
 import { sum } from "../statistics.ts";
-import type { Algorithm, Occurrence, Rewards, Signals } from "./algorithm.ts";
+import { type Algorithm, type Occurrence, type Rewards, type Signals, missing } from "./algorithm.ts";
 import { klCharges } from "./kl/charges.ts";
 import { overlongPenalty } from "./penalties/overlong.ts";
 
@@ -14,13 +15,18 @@ export function rewardsOf(algorithm: Algorithm, signals: Signals): Rewards {
     const penalty = overlong === null ? 0 : overlongPenalty(action.tokens.length, overlong);
     return charge === null ? penalty : penalty - sum(klCharges(action, charge, signals));
   };
-  const shaped = ({ node, action: { reward } }: Occurrence): number =>
-    shaping === null ? score(reward) : score({ ...reward, team: shaping(reward.team, earlierRewards(node)) });
+  const shaped = ({ episode, node, reward }: Occurrence): number => {
+    if (reward === null) return missing;
+    if (shaping === null) return score(reward);
+    return score({ ...reward, team: shaping(reward.team, earlierRewards(episode, node)) });
+  };
   return { extra, of: (occurrence) => shaped(occurrence) + extra(occurrence.action) };
 }
 
 /** Team rewards of the actions on the way to the state the node was acted from. */
-function earlierRewards({ parent }: EpisodeNode): number[] {
+function earlierRewards(episode: Episode, node: EpisodeNode): number[] {
+  const parent = parentOf(episode, node);
   if (parent === null) return [];
-  return [...earlierRewards(parent), ...parent.actions.map(({ reward }) => reward.team)];
+  const earlier = lineTo(episode, parent).flatMap((one) => edgesOf(episode, one));
+  return earlier.map(({ reward }) => reward?.team ?? missing);
 }

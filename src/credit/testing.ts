@@ -1,23 +1,31 @@
 /** Episodes with given rewards, without an engine or an environment. For tests. */
+import type { ActionReward } from "../environments/environment.ts";
 import type { Action, Episode, EpisodeEnd, EpisodeNode } from "../rollout/episode.ts";
 
-export type ActionSketch = Partial<Omit<Action, "reward">> & {
-  readonly team?: number;
-  readonly local?: number;
-};
+/** An action with what it earned; `reward: null`: nobody said. */
+export interface Earning extends Action {
+  readonly reward: ActionReward | null;
+}
+
+export type ActionSketch = Partial<Earning> & { readonly team?: number; readonly local?: number };
 
 /** Two tokens, prompt [1, 2], role and policy "solver". */
-export function action({ team = 0, local = 0, ...rest }: ActionSketch = {}): Action {
+export function action({ team = 0, local = 0, ...rest }: ActionSketch = {}): Earning {
+  const { stopReason = "stop" } = rest;
   return {
+    id: "",
+    parent: "",
+    seat: "solver",
     role: "solver",
     policy: "solver",
+    policyVersion: null,
     turn: 0,
     phase: 0,
     prompt: Int32Array.of(1, 2),
     tokens: Int32Array.of(3, 4),
     logprobs: Float32Array.of(-1, -2),
-    text: "text",
-    stopReason: "stop",
+    reply: { text: "text", truncated: stopReason === "length" },
+    stopReason,
     reward: { team, local, parts: {} },
     frozen: false,
     sample: 0,
@@ -28,57 +36,79 @@ export function action({ team = 0, local = 0, ...rest }: ActionSketch = {}): Act
 /** Whole trajectories of one-role phases from one root, each a list of actions and the score at its end, 0 before. */
 export function trajectories(
   task: number,
-  lines: readonly { readonly actions: readonly Action[]; readonly score: number }[],
+  lines: readonly { readonly actions: readonly Earning[]; readonly score: number }[],
 ): Episode {
-  const root = node("", null, []);
-  const ends = lines.map(({ actions, score }, index) => {
-    let end = root;
+  const tree = new Tree(task);
+  for (const [index, { actions, score }] of lines.entries()) {
+    let end = "";
     for (const [depth, one] of actions.entries()) {
-      const id = depth === 0 ? `${index}` : `${end.id}.0`;
       const reached = depth + 1 === actions.length ? score : 0;
-      end = node(id, end, [{ ...one, sample: depth === 0 ? index : 0 }], reached);
+      end = tree.grow(end, [{ ...one, sample: depth === 0 ? index : 0 }], { score: reached });
     }
-    return { node: end, outcome: { success: score === 1, score }, turns: actions.length };
-  });
-  return { path: ["train", 0, task], task: {}, root, ends };
+    tree.end(end, { success: score === 1, score }, actions.length);
+  }
+  return tree.episode();
 }
 
 /** One decision with the given actions as children, the first of which was kept. The team's reward is the score, too. */
-export function decision(task: number, actions: readonly Action[]): Episode {
-  const root = node("", null, []);
-  const children = actions.map((one, index) =>
-    node(`${index}`, root, [{ ...one, sample: index }], one.reward.team),
-  );
-  const ends = children
-    .slice(0, 1)
-    .map((end) => ({ node: end, outcome: { success: false, score: 0 }, turns: 1 }));
-  return { path: ["train", 0, task], task: {}, root, ends };
+export function decision(task: number, actions: readonly Earning[]): Episode {
+  const tree = new Tree(task);
+  for (const [sample, one] of actions.entries())
+    tree.grow("", [{ ...one, sample }], { score: one.reward?.team ?? 0 });
+  tree.end("0", { success: false, score: 0 }, 1);
+  return tree.episode();
 }
 
-/** Adds itself to its parent's children. */
-function node(
-  id: string,
-  parent: EpisodeNode | null,
-  actions: readonly Action[],
-  score = 0,
-  endedEarly = false,
-): EpisodeNode {
-  const children: EpisodeNode[] = [];
-  const made: EpisodeNode = {
-    id,
-    parent,
-    state: {},
-    turn: 0,
-    phase: 0,
-    actions,
-    done: false,
-    score,
-    children,
-    kept: true,
-    ...(endedEarly ? { endedEarly } : {}),
-  };
-  (parent?.children as EpisodeNode[] | undefined)?.push(made);
-  return made;
+type NodeSketch = Partial<Pick<EpisodeNode, "score" | "endedEarly">>;
+
+/** An episode while it is put together: a child is numbered after its siblings, a completion stands for itself once. */
+class Tree {
+  readonly #task: number;
+  readonly #nodes: EpisodeNode[] = [];
+  readonly #actions = new Map<string, Action>();
+  readonly #ends: EpisodeEnd[] = [];
+
+  constructor(task: number, root: NodeSketch = {}) {
+    this.#task = task;
+    this.#add("", null, [], root);
+  }
+
+  /** Gives the child's id. */
+  grow(parent: string, actions: readonly Earning[], sketch: NodeSketch): string {
+    const index = this.#nodes.filter((node) => node.parent === parent).length;
+    const id = parent === "" ? `${index}` : `${parent}.${index}`;
+    const edge = actions.map(({ reward, ...one }) => {
+      const key = `${parent}/${one.role}/${one.sample}`;
+      if (!this.#actions.has(key)) this.#actions.set(key, { ...one, id: key, parent });
+      return { action: key, reward };
+    });
+    this.#add(id, parent, edge, sketch);
+    return id;
+  }
+
+  end(node: string, outcome: EpisodeEnd["outcome"], turns: number): void {
+    this.#ends.push({ node, outcome, turns });
+  }
+
+  episode(): Episode {
+    const path = ["train", 0, this.#task];
+    const [nodes, actions] = [this.#nodes, [...this.#actions.values()]];
+    return {
+      schema_version: 1,
+      id: path.join("/"),
+      path,
+      split: null,
+      task: {},
+      nodes,
+      actions,
+      ends: this.#ends,
+    };
+  }
+
+  #add(id: string, parent: string | null, actions: EpisodeNode["actions"], sketch: NodeSketch): void {
+    const rest = { state: {}, turn: 0, phase: 0, observations: {}, done: false, kept: true };
+    this.#nodes.push({ ...rest, id, parent, actions, score: 0, ...sketch });
+  }
 }
 
 /** An episode as tests/fixtures/credit/cases.json has it. */
@@ -116,42 +146,45 @@ export interface SketchedEpisode {
 
 /** The policy of a role is `policy-ROLE`; token t of an action is t, its prompt names parent and role. */
 export function episodeFrom(task: number, sketch: TreeSketch): SketchedEpisode {
-  const [references, values] = [new Map<Action, Float64Array>(), new Map<Action, Float64Array>()];
-  const ends: EpisodeEnd[] = [];
-  const grow = (from: TreeSketch, at: EpisodeNode): void => {
-    if (from.score !== undefined)
-      ends.push({ node: at, outcome: { success: false, score: from.score }, turns: 1 });
-    for (const [index, child] of from.children.entries()) {
-      const actions = (child.actions ?? []).map((one) => {
-        const made = sketched(at.id, one);
-        if (one.reference) references.set(made, Float64Array.from(one.reference));
-        if (one.values) values.set(made, Float64Array.from(one.values));
-        return made;
-      });
-      const id = at.id === "" ? `${index}` : `${at.id}.${index}`;
-      grow(child, node(id, at, actions, scoreOf(child), child.endedEarly));
+  const [given, tree] = [new Map<string, SketchedAction>(), new Tree(task, { score: scoreOf(sketch) })];
+  const grow = ({ children, score }: TreeSketch, at: string): void => {
+    if (score !== undefined) tree.end(at, { success: false, score }, 1);
+    for (const child of children) {
+      const { actions = [], endedEarly } = child;
+      for (const one of actions) {
+        const key = `${at}/${one.role}/${one.sample}`;
+        if (!given.has(key)) given.set(key, one);
+      }
+      const ended = endedEarly === undefined ? {} : { endedEarly };
+      const id = tree.grow(
+        at,
+        actions.map((one) => sketched(at, one)),
+        { score: scoreOf(child), ...ended },
+      );
+      grow(child, id);
     }
   };
-  const root = node("", null, [], scoreOf(sketch));
-  grow(sketch, root);
-  return { episode: { path: ["train", 0, task], task: {}, root, ends }, references, values };
+  grow(sketch, "");
+  const episode = tree.episode();
+  const measured = (of: "reference" | "values") =>
+    new Map(
+      episode.actions.flatMap((one) => {
+        const numbers = given.get(one.id)?.[of];
+        return numbers === undefined ? [] : [[one, Float64Array.from(numbers)] as const];
+      }),
+    );
+  return { episode, references: measured("reference"), values: measured("values") };
 }
 
 const scoreOf = ({ score, reached }: TreeSketch): number => score ?? reached ?? 0;
 
-function sketched(parent: string, sketch: SketchedAction): Action {
-  const { logprobs, role, turn, phase, sample, frozen, team, local, stopReason = "stop" } = sketch;
-  const numbers = new TextEncoder().encode(`${parent} ${role}`);
+function sketched(parent: string, sketch: SketchedAction): Earning {
+  const { logprobs, reference: _, values: __, ...rest } = sketch;
+  const numbers = new TextEncoder().encode(`${parent} ${sketch.role}`);
   return action({
-    role,
-    turn,
-    phase,
-    sample,
-    frozen,
-    team,
-    local,
-    stopReason,
-    policy: `policy-${role}`,
+    ...rest,
+    seat: sketch.role,
+    policy: `policy-${sketch.role}`,
     prompt: Int32Array.from(numbers),
     tokens: Int32Array.from(logprobs, (_one, token) => token),
     logprobs: Float32Array.from(logprobs),

@@ -1,3 +1,4 @@
+import { childrenOf, parentOf } from "../rollout/navigate.ts";
 import type { Algorithm, PlacedAction } from "./algorithm.ts";
 
 /**
@@ -6,10 +7,12 @@ import type { Algorithm, PlacedAction } from "./algorithm.ts";
  * c is of the last one alone, after which the turn's reward is known; upstream has one phase per turn.
  */
 export function turnWeight(
-  { node, action }: PlacedAction,
+  { episode, node, action }: PlacedAction,
   { turnWeights, earlyEndWeight }: Pick<Algorithm, "turnWeights" | "earlyEndWeight">,
 ): number {
   const weight = turnWeights?.[action.turn] ?? 1;
-  const isLast = node.parent?.children.some(({ endedEarly }) => endedEarly === true) ?? false;
+  const parent = parentOf(episode, node);
+  const siblings = parent === null ? [] : childrenOf(episode, parent);
+  const isLast = siblings.some(({ endedEarly }) => endedEarly === true);
   return isLast ? weight * earlyEndWeight : weight;
 }

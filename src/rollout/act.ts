@@ -3,13 +3,16 @@ import type { SampledSequence } from "../engines/engine.ts";
 import { seedOf, keyAt, type Key } from "../random.ts";
 import type { History } from "../text/history.ts";
 import type { Reply } from "../text/replies.ts";
-import type { EpisodeNode } from "./episode.ts";
+import type { Observation } from "./episode.ts";
 import { promptHistory, type Histories } from "./prompts.ts";
+import type { GrowingNode } from "./record.ts";
 import { playerOf, type Player, type RolloutSetting } from "./setting.ts";
 
 /** An action before the environment has seen it. */
 export interface Draft {
   readonly player: Player;
+  /** What the role was shown in the state. */
+  readonly observation: Observation;
   /** The history that the action continues: its tokens are the prompt. */
   readonly history: History;
   readonly sequence: SampledSequence;
@@ -22,7 +25,7 @@ export interface Draft {
 export async function sampleRole(
   setting: RolloutSetting,
   key: Key,
-  node: EpisodeNode,
+  node: Pick<GrowingNode, "id" | "state" | "turn">,
   roleName: string,
   histories: Histories,
   count: number,
@@ -45,6 +48,7 @@ export async function sampleRole(
   const sequences = await setting.engine.sample(request, cancellable);
   return sequences.map((sequence, sample) => ({
     player,
+    observation,
     history,
     sequence,
     reply: tokenizer.parseReply(sequence.tokens, sequence.stopReason === "length"),

@@ -1,65 +1,96 @@
 /**
- * An episode is a team at work on a task: a tree of states whose edges are joint actions. What the sampler grows and
- * what credit is computed on.
+ * An episode is a team at work on a task: a tree of states whose edges are joint actions. It is flat data: nodes and actions
+ * refer to each other by id, nothing changes once the episode is handed out, and `codec.ts` writes it as JSON without loss.
+ * The sampler is one source of episodes; whoever can write this record is another. `navigate.ts` finds the way in it.
  */
 import type { ActionReward, Json, Outcome } from "../environments/environment.ts";
 import type { RoleName } from "../teams/team.ts";
+import type { Reply } from "../text/replies.ts";
+import type { Message } from "../text/tokenizer.ts";
 
-/** What one role generated in one phase. */
-export interface Action {
-  readonly role: RoleName;
-  readonly policy: string;
-  readonly turn: number;
-  readonly phase: number;
-  /** The exact tokens the role was given, and exactly those it wrote. Nothing is ever tokenised again. */
-  readonly prompt: Int32Array;
-  readonly tokens: Int32Array;
-  /** Of `tokens`, at temperature 1, in nats. */
-  readonly logprobs: Float32Array;
-  readonly text: string;
-  readonly stopReason: "stop" | "length";
-  readonly reward: ActionReward;
-  /** A frozen role's actions are kept but train nothing. */
-  readonly frozen: boolean;
-  /**
-   * Which of the role's samples from this state it is. In cross mode one completion is part of several joint actions
-   * and stands in several nodes: same parent, role and sample.
-   */
-  readonly sample: number;
+export const episodeVersion = 1;
+
+export interface Episode {
+  readonly schema_version: typeof episodeVersion;
+  /** Unique within a run: "train/12/3". */
+  readonly id: string;
+  /** Path of the random key below the run's: ["train", 12, 3] is step 12, task 3. */
+  readonly path: readonly (string | number)[];
+  /** The split that the task is from; null: from none. */
+  readonly split: string | null;
+  readonly task: Json;
+  /** The root first, every node after its parent. */
+  readonly nodes: readonly EpisodeNode[];
+  /** Every completion once, also where it is part of several joint actions. */
+  readonly actions: readonly Action[];
+  /** The ends of the kept lines (one for a spine; N for N whole trajectories), with what they achieved. */
+  readonly ends: readonly EpisodeEnd[];
 }
 
-/** A state, and the joint action (one per role of the phase) that led to it. */
+/** A state, and the joint action (one action per role of the phase) that led to it. */
 export interface EpisodeNode {
   /** Path from the root, e.g. "3.0.7": child 3, its child 0, its child 7. The root is "". */
   readonly id: string;
-  readonly parent: EpisodeNode | null;
+  readonly parent: string | null;
   readonly state: Json;
+  /** The state as a person sees it. Episodes in a run's folder have it. */
+  readonly rendered?: string;
   /** Turn and phase that will be played from this state. */
   readonly turn: number;
   readonly phase: number;
+  /** What was shown to the seats that acted from this state, by seat. */
+  readonly observations: Readonly<Record<string, Observation>>;
   /** The edge from the parent, in the order of the phase's roles; empty at the root. */
-  readonly actions: readonly Action[];
+  readonly actions: readonly RewardedAction[];
   readonly done: boolean;
-  /** What the outcome's score would be if the episode ended here. The sampler always gives it; only nodes made by hand lack it. */
+  /** What the outcome's score would be if the episode ended here. The sampler always gives it. */
   readonly score?: number;
-  readonly children: readonly EpisodeNode[];
-  /** Whether the sampler went on from here (or the episode ended here): false for the siblings that were not kept. */
+  /** Whether the episode went on from here, or ended here: false for the siblings that were not kept. */
   readonly kept: boolean;
   /** The turn earned more than `stopAbove`, so the episode ends here with turns to spare. Absent: it did not. */
   readonly endedEarly?: boolean;
 }
 
-export interface Episode {
-  /** Path of the random key, for replay: e.g. ["train", 12, 3] is step 12, task 3. */
-  readonly path: readonly (string | number)[];
-  readonly task: Json;
-  readonly root: EpisodeNode;
-  /** The ends of the kept lines (one for a spine; N for N whole trajectories), with what they achieved. */
-  readonly ends: readonly EpisodeEnd[];
+/** An action as a part of a joint action: in cross mode one completion is part of several, and is rewarded in each. */
+export interface RewardedAction {
+  /** The action's id. */
+  readonly action: string;
+  /** null: none yet, or none could be given. Such an action trains nothing and no number stands in for its reward. */
+  readonly reward: ActionReward | null;
+}
+
+/** The user's message of a prompt, or several messages. */
+export type Observation = string | readonly Message[];
+
+/** What one role generated in one phase. */
+export interface Action {
+  /** Unique within the episode: node, role and sample, "3.0/planner/2". */
+  readonly id: string;
+  /** The node in whose state it was taken. */
+  readonly parent: string;
+  readonly seat: string;
+  readonly role: RoleName;
+  readonly policy: string;
+  /** The version of the policy that sampled it: optimizer steps behind its weights. null: not known. */
+  readonly policyVersion: number | null;
+  readonly turn: number;
+  readonly phase: number;
+  /** Which of the role's samples from this state it is. */
+  readonly sample: number;
+  /** A frozen role's actions are kept but train nothing. */
+  readonly frozen: boolean;
+  /** The exact tokens the role was given, and exactly those it wrote. Nothing is ever tokenised again. */
+  readonly prompt: Int32Array;
+  readonly tokens: Int32Array;
+  /** Of `tokens`, at temperature 1, in nats. */
+  readonly logprobs: Float32Array;
+  readonly reply: Reply;
+  readonly stopReason: "stop" | "length";
 }
 
 export interface EpisodeEnd {
-  readonly node: EpisodeNode;
+  /** The node's id. */
+  readonly node: string;
   readonly outcome: Outcome;
   /** Turns begun before the end. */
   readonly turns: number;

@@ -2,10 +2,11 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TroupeError } from "../errors.ts";
 import { drawInt, generatorOf, rootKey } from "../random.ts";
-import type { Episode, EpisodeNode } from "./episode.ts";
+import type { Episode } from "./episode.ts";
 import { growEpisode, growEpisodes } from "./grow.ts";
 import { numbers, numbersPolicy, pair, roleFor, settingFor } from "./testing/numbers.ts";
 import { scriptedEngine, type Script } from "./testing/scripted-engine.ts";
+import { treeOf, withDescendants, type Tree, type TreeNode } from "./testing/tree.ts";
 
 const policy = numbersPolicy();
 const { tokenizer } = policy;
@@ -33,21 +34,15 @@ const constant =
   () =>
     text;
 
-function nodesOf(episode: Episode): EpisodeNode[] {
-  const visit = (node: EpisodeNode): EpisodeNode[] => [node, ...node.children.flatMap(visit)];
-  return visit(episode.root);
+function nodesOf({ root: top }: Tree): TreeNode[] {
+  return withDescendants(top);
 }
 
-/** A tree without its parent links, for comparison. */
-function plain(episode: Episode): unknown {
-  return nodesOf(episode).map(({ parent, children, ...node }) => ({
-    ...node,
-    parent: parent?.id,
-    children: children.length,
-  }));
+async function grow(script: Script, parts: object = {}): Promise<Tree> {
+  return treeOf(await growOne(script, parts));
 }
 
-async function grow(script: Script, parts: object = {}): Promise<Episode> {
+function growOne(script: Script, parts: object = {}): Promise<Episode> {
   return growEpisode(
     settingFor(policy, { engine: scriptedEngine(tokenizer, script), ...parts }),
     root,
@@ -77,7 +72,7 @@ describe("a greedy spine (AT-GRPO)", () => {
 
   it("asks for the K actions of a role in one request, whose prompt all of them keep", async () => {
     const engine = scriptedEngine(tokenizer, byTable);
-    const episode = await growEpisode(settingFor(policy, { engine, scheme: spine }), root, start);
+    const episode = treeOf(await growEpisode(settingFor(policy, { engine, scheme: spine }), root, start));
     expect(engine.requests.map(({ policy: name, count }) => [name, count])).toEqual([
       ["first", 3],
       ["second", 3],
@@ -167,6 +162,42 @@ describe("memory", () => {
   });
 });
 
+const words =
+  (...said: string[]): Script =>
+  (_, index) =>
+    said[index] ?? "";
+
+describe("actions without a reward", () => {
+  /** Nobody rewards the word 7. */
+  const environment: typeof numbers = {
+    ...numbers,
+    step: async (state, replies, context) => {
+      const result = await numbers.step(state, replies, context);
+      const rewards = Object.entries(result.rewards).map(([seat, reward]) => {
+        return [seat, replies[seat]?.text === "7" ? null : reward] as const;
+      });
+      return { ...result, rewards: Object.fromEntries(rewards) };
+    },
+  };
+
+  it("are recorded without one, and `best` goes on from the best of the others", async () => {
+    const { root: top } = await grow(words("7", "1", "3"), { scheme: spine, environment });
+    expect(top.children.map(({ kept }) => kept)).toEqual([false, false, true]);
+    expect(top.children.map(({ actions }) => actions[0]?.reward?.team ?? null)).toEqual([null, 0.1, 0.3]);
+  });
+
+  it("leave `best` the first where there is nothing to compare, and reach no threshold", async () => {
+    const scheme = { ...spine, stopAbove: 0 };
+    const team = { ...pair, phases: [["first"]] };
+    const { ends } = await grow(words("7", "7", "7"), { scheme, environment, team });
+    expect(ends.map(({ node }) => node.id)).toEqual(["0.0"]);
+    const { ends: some } = await grow(words("7", "5", "7"), { scheme, environment, team });
+    expect(some.map(({ node }) => node.id)).toEqual(["1.1"]);
+    const { ends: none } = await grow(words("3", "5", "5"), { scheme, environment, team });
+    expect(none.map(({ node }) => node.id)).toEqual(["1"]);
+  });
+});
+
 describe("what goes wrong", () => {
   it("keeps an action that was cut off by length", async () => {
     const episode = await grow(constant("1 2 3 4 5 6"));
@@ -239,7 +270,7 @@ describe("properties", () => {
           const together = await growEpisodes(slow, rootKey(seed), starts);
           const alone = [];
           for (const one of starts) alone.push(await growEpisode(quick, rootKey(seed), one));
-          expect(together.episodes.map(plain)).toEqual(alone.map(plain));
+          expect(together.episodes).toEqual(alone);
         },
       ),
       { numRuns: 25 },
@@ -249,7 +280,7 @@ describe("properties", () => {
   it("another key gives another tree", async () => {
     const setting = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn), scheme: spine });
     const trees = await Promise.all([1, 2, 3].map((seed) => growEpisode(setting, rootKey(seed), start)));
-    expect(new Set(trees.map((tree) => JSON.stringify(plain(tree)))).size).toBe(3);
+    expect(new Set(trees.map((tree) => JSON.stringify(tree))).size).toBe(3);
   });
 
   it("branches as the scheme says and keeps the first of the best, or any one, or all", async () => {
@@ -261,7 +292,7 @@ describe("properties", () => {
         async (seed, kept, inner) => {
           const scheme = { branch: { root: 4, inner }, keep: kept };
           const setting = settingFor(policy, { engine: scriptedEngine(tokenizer, drawn), scheme });
-          const episode = await growEpisode(setting, rootKey(seed), start);
+          const episode = treeOf(await growEpisode(setting, rootKey(seed), start));
           for (const node of nodesOf(episode)) {
             const grows = node.kept && !node.done;
             expect(node.children).toHaveLength(grows ? (node.parent === null ? 4 : inner) : 0);
@@ -287,7 +318,9 @@ describe("properties", () => {
     const setting = settingFor(policy, { engine: scriptedEngine(tokenizer, constant("2")), scheme });
     const starts = Array.from({ length: 40 }, (_, task) => ({ task: {}, path: ["train", 2, task] }));
     const { episodes } = await growEpisodes(setting, root, starts);
-    const chosen = new Set(episodes.map(({ root: node }) => node.children.findIndex((child) => child.kept)));
+    const chosen = new Set(
+      episodes.map(treeOf).map(({ root: node }) => node.children.findIndex((child) => child.kept)),
+    );
     expect(chosen).toEqual(new Set([0, 1, 2]));
   });
 
@@ -307,8 +340,8 @@ describe("properties", () => {
 
 const zero = { team: 0, local: 0, parts: {} };
 
-function lineOf(end: EpisodeNode | undefined): EpisodeNode[] {
-  const line: EpisodeNode[] = [];
-  for (let node: EpisodeNode | null = end ?? null; node?.parent; node = node.parent) line.unshift(node);
+function lineOf(end: TreeNode | undefined): TreeNode[] {
+  const line: TreeNode[] = [];
+  for (let node: TreeNode | null = end ?? null; node?.parent; node = node.parent) line.unshift(node);
   return line;
 }

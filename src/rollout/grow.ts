@@ -13,24 +13,12 @@ import { retrying, standardRetries } from "../retry.ts";
 import { rolesToAct, scheduleOf } from "../teams/acting.ts";
 import { withAction } from "../text/history.ts";
 import { sampleRole, type Draft } from "./act.ts";
-import type { Action, Episode, EpisodeEnd, EpisodeNode } from "./episode.ts";
+import type { Episode, Observation } from "./episode.ts";
 import type { Histories } from "./prompts.ts";
+import type { EpisodeStart, GrowingNode, GrownAction, GrownEnd } from "./record.ts";
+import { actionId, recordEpisode } from "./record.ts";
 import type { RolloutSetting } from "./setting.ts";
 import { settleAll } from "./settle.ts";
-
-export interface EpisodeStart {
-  readonly task: Json;
-  /** The episode's place in the run, such as ["train", 12, 3]: its key is `keyAt(root, ...path)`. */
-  readonly path: readonly (string | number)[];
-}
-
-/** A node while its tree grows: children, `kept` and how it ended are filled in, then nothing changes any more. */
-interface GrowingNode extends EpisodeNode {
-  children: readonly EpisodeNode[];
-  kept: boolean;
-  done: boolean;
-  endedEarly?: boolean;
-}
 
 /** A node to go on from, with what the roles remember there. */
 interface Tip {
@@ -55,12 +43,13 @@ export async function growEpisode(setting: RolloutSetting, root: Key, start: Epi
     turn: 0,
     phase: 0,
     actions: [],
+    observations: {},
     done: false,
     children: [],
     kept: true,
   };
   const ends = await growFrom(setting, key, { node, histories: new Map() });
-  return { path: start.path, task: start.task, root: node, ends };
+  return recordEpisode(start, node, ends);
 }
 
 /** Episodes, and those that a service failed. */
@@ -88,7 +77,7 @@ export async function growEpisodes(
     starts.map((start) => orFailed(start, () => growEpisode(setting, root, start))),
   );
   return {
-    episodes: grown.filter((one) => "root" in one),
+    episodes: grown.filter((one) => "nodes" in one),
     failed: grown.filter((one) => "cause" in one),
   };
 }
@@ -117,7 +106,7 @@ function calling<T>({ retries, signal }: RolloutSetting, call: () => Promise<T>)
   return retrying(call, retries ?? standardRetries, signal);
 }
 
-async function growFrom(setting: RolloutSetting, key: Key, tip: Tip): Promise<EpisodeEnd[]> {
+async function growFrom(setting: RolloutSetting, key: Key, tip: Tip): Promise<GrownEnd[]> {
   const { node } = tip;
   if (node.done) {
     return [{ node, outcome: setting.environment.outcome(node.state), turns: turnsBegun(node) }];
@@ -143,8 +132,15 @@ async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Tip[
   const count = node.parent === null ? branch.root : branch.inner;
   const roles = rolesToAct(setting.environment, setting.team, node);
   const drafts = await settleAll(roles.map((role) => sampleRole(setting, key, node, role, histories, count)));
+  node.observations = observationsOf(drafts);
   const chosen = joint === "cross" ? eachWithEach(drafts) : aligned(drafts, count);
   return settleAll(chosen.map((each, index) => step(setting, key, tip, index, each)));
+}
+
+/** What each seat that acts was shown: the same for all its samples. */
+function observationsOf(drafts: readonly (readonly Draft[])[]): Record<string, Observation> {
+  const shown = drafts.flatMap((ofRole) => ofRole.slice(0, 1));
+  return Object.fromEntries(shown.map(({ player, observation }) => [player.role.seat, observation]));
 }
 
 /** The g-th sample of each role makes the g-th joint action. */
@@ -161,7 +157,7 @@ function eachWithEach(drafts: readonly (readonly Draft[])[]): Draft[][] {
 }
 
 /** Whether the turn that was just played is the last because its joint actions earned more than the threshold on average. */
-function reachedStopThreshold(setting: RolloutSetting, { turn, children }: EpisodeNode): boolean {
+function reachedStopThreshold(setting: RolloutSetting, { turn, children }: GrowingNode): boolean {
   const threshold = setting.scheme.stopAbove;
   if (threshold === undefined || children.every((child) => child.turn === turn)) return false;
   const total = children.reduce((sum, child) => sum + jointScore(setting, child), 0);
@@ -188,6 +184,7 @@ async function step(
     id: parent.id === "" ? `${index}` : `${parent.id}.${index}`,
     parent,
     actions: drafts.map((draft) => actionOf(draft, parent, result.rewards)),
+    observations: {},
     score: scoreOf(setting, position.state),
     children: [],
     kept: false,
@@ -204,30 +201,28 @@ function scoreOf({ environment }: RolloutSetting, state: Json): number {
 
 function actionOf(
   draft: Draft,
-  parent: EpisodeNode,
+  parent: GrowingNode,
   rewards: Readonly<Record<string, ActionReward | null>>,
-): Action {
+): GrownAction {
   const { role } = draft.player;
-  const reward = rewards[role.seat] ?? null;
-  if (reward === null) {
-    throw new TroupeError(
-      "unsupported",
-      `the action of seat ${role.seat} has no reward, and there is no judge`,
-    );
-  }
+  const { tokens, logprobs, stopReason, policyVersion } = draft.sequence;
   return {
+    id: actionId(parent.id, role.name, draft.sample),
+    parent: parent.id,
+    seat: role.seat,
     role: role.name,
     policy: role.policy,
+    policyVersion,
     turn: parent.turn,
     phase: parent.phase,
-    prompt: draft.history.tokens,
-    tokens: draft.sequence.tokens,
-    logprobs: draft.sequence.logprobs,
-    text: draft.reply.text,
-    stopReason: draft.sequence.stopReason,
-    reward,
-    frozen: role.frozen,
     sample: draft.sample,
+    frozen: role.frozen,
+    prompt: draft.history.tokens,
+    tokens,
+    logprobs,
+    reply: draft.reply,
+    stopReason,
+    reward: rewards[role.seat] ?? null,
   };
 }
 
@@ -241,7 +236,7 @@ function remember(histories: Histories, drafts: readonly Draft[]): Histories {
 }
 
 /** Indices of the children that go on. */
-function choose(setting: RolloutSetting, key: Key, node: EpisodeNode): number[] {
+function choose(setting: RolloutSetting, key: Key, node: GrowingNode): number[] {
   const { children } = node;
   const chosen = {
     all: () => children.map((_, index) => index),
@@ -252,18 +247,25 @@ function choose(setting: RolloutSetting, key: Key, node: EpisodeNode): number[] 
   return chosen[setting.scheme.keep]();
 }
 
-/** The joint action's reward: the mean of its roles'. Frozen roles train nothing, so they do not choose either; where all are frozen they all count. */
-function jointScore(setting: RolloutSetting, child: EpisodeNode): number {
+/**
+ * The joint action's reward: the mean of its roles'; not a number where one is missing. Frozen roles train nothing, so they
+ * do not choose either; where all are frozen they all count.
+ */
+function jointScore(setting: RolloutSetting, child: GrowingNode): number {
   const trained = child.actions.filter((action) => !action.frozen);
   const counted = trained.length > 0 ? trained : child.actions;
-  return counted.reduce((sum, action) => sum + setting.score(action.reward), 0) / counted.length;
+  const scores = counted.map(({ reward }) => (reward === null ? Number.NaN : setting.score(reward)));
+  return scores.reduce((sum, score) => sum + score, 0) / counted.length;
 }
 
+/** Of the values that are numbers; where none is, the first of all. */
 function firstMaximum(values: readonly number[]): number {
-  return values.reduce((best, value, index) => (value > (values[best] as number) ? index : best), 0);
+  const known = values.filter((value) => !Number.isNaN(value));
+  const most = known.reduce((best, value) => Math.max(best, value), -Infinity);
+  return Math.max(0, values.indexOf(most));
 }
 
 /** Turns in which somebody acted. */
-function turnsBegun(node: EpisodeNode): number {
+function turnsBegun(node: GrowingNode): number {
   return (node.actions[0]?.turn ?? -1) + 1;
 }

@@ -55,8 +55,9 @@ export type CriticMetrics = z.output<typeof criticMetrics>;
 
 const roleMetrics = z.object({
   actions: z.int(),
-  team: z.number(),
-  local: z.number(),
+  /** Means over the actions that have a reward; null: none has. */
+  team: z.number().nullable(),
+  local: z.number().nullable(),
   /** Mean of each term of the local reward. */
   parts: z.record(z.string(), z.number()),
   /** Standard deviation of the advantages. */
@@ -70,17 +71,19 @@ const rolloutMetrics = z.object({
   episodes: z.int(),
   /** Waves of tasks they were played in. */
   waves: z.int().optional(),
-  /** Of the episodes: left out of the update because no group of theirs had any spread (dynamic sampling). */
+  /** Of the episodes: left out of the update because all their groups had zero variance (dynamic sampling). */
   dropped: z.int().optional(),
   /** Episodes that a service failed for good: in no other figure. Absent: none. */
   failed: z.int().optional(),
+  /** Actions of trained roles left out of the update because a reward is missing; absent: none. */
+  unrewarded: z.int().optional(),
   /** Share of the kept lines that end in success. */
   success: z.number(),
   score: z.number(),
   turns: z.number(),
   roles: z.record(z.string(), roleMetrics),
   groups: z.int(),
-  /** Share of groups whose members all have the same return, which teach nothing. */
+  /** Share of groups with zero variance: all members have the same return, so a baseline leaves them no advantage. */
   flatGroups: z.number(),
   promptTokens: z.int(),
   /** By every role, in dropped episodes too. */
@@ -272,14 +275,15 @@ export interface ActionRecord {
   readonly logprobs: readonly number[];
   readonly text: string;
   readonly stopReason: string;
-  readonly team: number;
-  readonly local: number;
-  readonly parts: Readonly<Record<string, number>>;
+  /** Absent: the action has no reward. */
+  readonly team?: number;
+  readonly local?: number;
+  readonly parts?: Readonly<Record<string, number>>;
   readonly reason?: string;
   readonly frozen: boolean;
   /** Absent: the action trained nothing (a frozen role). */
   readonly group?: string;
-  readonly return?: number;
+  readonly return?: number | null;
   readonly advantage?: number;
   /** One per token, where they differ; `advantage` is their mean. */
   readonly advantages?: readonly number[];

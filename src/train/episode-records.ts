@@ -1,10 +1,12 @@
 /** Episodes as lines of the run folder, and as samples for people. */
 import type { CreditedAction } from "../credit/algorithm.ts";
 import type { Environment } from "../environments/environment.ts";
-import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
+import { actionsTo } from "../credit/lines.ts";
+import type { Episode } from "../rollout/episode.ts";
+import { nodeOf, rootOf, type Occurrence } from "../rollout/navigate.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { ActionRecord, EpisodeRecord } from "../runs/records.ts";
-import type { SampleEpisode } from "./events.ts";
+import type { SampleAction, SampleEpisode } from "./events.ts";
 
 /** The first `limit` episodes with all their actions; a step's file stays small however many tasks the step has. */
 export function episodeRecords(
@@ -25,13 +27,14 @@ export function episodeRecords(
 export function sampleEpisode(environment: Environment, episode: Episode): SampleEpisode | null {
   const end = episode.ends[0];
   if (end === undefined) return null;
+  const last = nodeOf(episode, end.node);
   return {
     success: end.outcome.success,
     score: end.outcome.score,
     turns: end.turns,
-    start: environment.render(episode.root.state),
-    end: environment.render(end.node.state),
-    actions: lineTo(end.node).flatMap((node) => node.actions.map(sampleAction)),
+    start: environment.render(rootOf(episode).state),
+    end: environment.render(last.state),
+    actions: actionsTo(episode, last).map(sampleAction),
   };
 }
 
@@ -43,7 +46,7 @@ function episodeRecord(episode: Episode, index: number): EpisodeRecord {
     path: episode.path,
     task: episode.task,
     ends: episode.ends.map(({ node, outcome, turns }) => ({
-      node: node.id,
+      node,
       success: outcome.success,
       score: outcome.score,
       turns,
@@ -51,8 +54,7 @@ function episodeRecord(episode: Episode, index: number): EpisodeRecord {
   };
 }
 
-function actionRecord({ action, node, ...credit }: CreditedAction, index: number): ActionRecord {
-  const { reward } = action;
+function actionRecord({ action, node, reward, ...credit }: CreditedAction, index: number): ActionRecord {
   return {
     schema_version: schemaVersion,
     kind: "action",
@@ -66,12 +68,9 @@ function actionRecord({ action, node, ...credit }: CreditedAction, index: number
     prompt: [...action.prompt],
     tokens: [...action.tokens],
     logprobs: [...action.logprobs],
-    text: action.text,
+    text: action.reply.text,
     stopReason: action.stopReason,
-    team: reward.team,
-    local: reward.local,
-    parts: reward.parts,
-    ...(reward.reason === undefined ? {} : { reason: reward.reason }),
+    ...reward,
     frozen: action.frozen,
     ...(action.frozen ? {} : { group: credit.group, return: credit.return, advantage: credit.advantage }),
     ...(isLevel(credit.advantages) ? {} : { advantages: [...credit.advantages] }),
@@ -83,11 +82,9 @@ function isLevel(advantages: Float64Array): boolean {
   return advantages.every((advantage) => advantage === advantages[0]);
 }
 
-function sampleAction({ turn, role, text, reward }: Action): SampleEpisode["actions"][number] {
-  const reason = reward.reason === undefined ? {} : { reason: reward.reason };
-  return { turn, role, text, team: reward.team, local: reward.local, ...reason };
-}
-
-function lineTo(node: EpisodeNode): EpisodeNode[] {
-  return node.parent === null ? [] : [...lineTo(node.parent), node];
+function sampleAction({ action, reward }: Occurrence): SampleAction {
+  const { turn, role, reply } = action;
+  if (reward === null) return { turn, role, text: reply.text, team: null, local: null };
+  const { team, local, reason } = reward;
+  return { turn, role, text: reply.text, team, local, ...(reason === undefined ? {} : { reason }) };
 }

@@ -1,5 +1,6 @@
 /** A team on tasks that are not trained on: the same for every team, run and seed. */
 import type { Environment } from "../environments/environment.ts";
+import { actionsTo } from "../credit/lines.ts";
 import type { Engine } from "../engines/engine.ts";
 import { evaluationTasks, pathName } from "../environments/tasks.ts";
 import { TroupeError } from "../errors.ts";
@@ -8,11 +9,12 @@ import type { RetryOptions } from "../retry.ts";
 import type { Episode, EpisodeEnd } from "../rollout/episode.ts";
 import type { FailedEpisode } from "../rollout/grow.ts";
 import { growEpisode, orFailed } from "../rollout/grow.ts";
+import { nodeOf } from "../rollout/navigate.ts";
 import { oneLine } from "../rollout/setting.ts";
 import type { RolloutPolicy, RolloutSetting } from "../rollout/setting.ts";
 import { settleAll } from "../rollout/settle.ts";
 import type { Evaluation } from "../runs/records.ts";
-import { mean, wilsonInterval } from "../statistics.ts";
+import { mean, sum, wilsonInterval } from "../statistics.ts";
 import type { Team } from "../teams/team.ts";
 import { checkFailures } from "./failures.ts";
 
@@ -60,7 +62,7 @@ export async function evaluatePolicies(setting: EvaluationSetting): Promise<Eval
   let done = 0;
   const play = async ({ index, task }: (typeof tasks)[number]): Promise<Episode | FailedEpisode> => {
     const path = [pathName(split), index];
-    const episode = await orFailed({ path }, () => growEpisode(rollout, drawn, { path, task }));
+    const episode = await orFailed({ path }, () => growEpisode(rollout, drawn, { path, split, task }));
     done += 1;
     setting.onProgress?.(done, tasks.length);
     return episode;
@@ -68,7 +70,7 @@ export async function evaluatePolicies(setting: EvaluationSetting): Promise<Eval
   const played = await settleAll(tasks.map(play));
   const failed = played.filter((one) => "cause" in one);
   checkFailures(failed, tasks.length, setting.failureLimit ?? 0);
-  const episodes = played.filter((one) => "root" in one);
+  const episodes = played.filter((one) => "nodes" in one);
   return { episodes, failed, scores: scoresOf(episodes, failed.length, split, setting.team.turns) };
 }
 
@@ -101,8 +103,8 @@ function scoresOf(episodes: readonly Episode[], failed: number, split: string, t
     score: mean(ends.map(({ outcome }) => outcome.score)),
     turns: mean(ends.map((end) => end.turns)),
     successByTurn: Array.from({ length: turns }, (_, turn) => share(successes, ends.length, turn + 1)),
-    promptTokens: tokens.reduce((sum, { prompt }) => sum + prompt, 0),
-    sampledTokens: tokens.reduce((sum, { sampled }) => sum + sampled, 0),
+    promptTokens: sum(tokens.map(({ prompt }) => prompt)),
+    sampledTokens: sum(tokens.map(({ sampled }) => sampled)),
   };
 }
 
@@ -111,14 +113,9 @@ function share(successes: readonly EpisodeEnd[], trials: number, turns: number):
 }
 
 function tokensOf(episode: Episode): { prompt: number; sampled: number } {
-  let [prompt, sampled] = [0, 0];
-  for (const end of episode.ends) {
-    for (let node = end.node; node.parent !== null; node = node.parent) {
-      for (const action of node.actions) {
-        prompt += action.prompt.length;
-        sampled += action.tokens.length;
-      }
-    }
-  }
-  return { prompt, sampled };
+  const actions = episode.ends.flatMap(({ node }) => actionsTo(episode, nodeOf(episode, node)));
+  return {
+    prompt: sum(actions.map(({ action }) => action.prompt.length)),
+    sampled: sum(actions.map(({ action }) => action.tokens.length)),
+  };
 }

@@ -16,8 +16,9 @@ export interface SampleAction {
   readonly turn: number;
   readonly role: string;
   readonly text: string;
-  readonly team: number;
-  readonly local: number;
+  /** null: the action has no reward. */
+  readonly team: number | null;
+  readonly local: number | null;
   readonly reason?: string;
 }
 

@@ -1,14 +1,16 @@
 /** A step's episodes: waves of tasks, the episodes of a wave all at once, and which of them the update is made from. */
-import { teaches } from "../credit/teaches.ts";
+import { hasZeroVariance } from "../credit/zero-variance.ts";
 import { sourceOf, trainingTasks } from "../environments/tasks.ts";
 import { childKey, keyAt } from "../random.ts";
-import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
-import type { EpisodeStart, FailedEpisode, Grown } from "../rollout/grow.ts";
+import type { Episode } from "../rollout/episode.ts";
+import type { FailedEpisode, Grown } from "../rollout/grow.ts";
 import { growEpisodes, orFailed } from "../rollout/grow.ts";
+import type { EpisodeStart } from "../rollout/record.ts";
 import type { RolloutSetting } from "../rollout/setting.ts";
 import { settleAll } from "../rollout/settle.ts";
 import { retrying } from "../retry.ts";
 import type { RetryOptions } from "../retry.ts";
+import { sum } from "../statistics.ts";
 import { checkFailures, retriesOf } from "./failures.ts";
 import type { Session } from "./session.ts";
 import { nextWave } from "./waves.ts";
@@ -37,7 +39,7 @@ export interface UsedBefore {
 
 /** @throws ServiceError where more episodes failed than `failures.limit` allows */
 export async function playStep(session: Session, stageStep: number, before: UsedBefore): Promise<PlayedStep> {
-  const { dropUniform } = session.algorithm.selection;
+  const { dropZeroVariance } = session.algorithm.selection;
   const plan = planOf(session, stageStep, before.sampledTokens);
   const episodes: Episode[] = [];
   const kept: Episode[] = [];
@@ -53,18 +55,18 @@ export async function playStep(session: Session, stageStep: number, before: Used
     episodes.push(...wave.episodes);
     failed.push(...wave.failed);
     checkFailures(failed, drawn, session.recipe.failures.limit);
-    const isKept = (episode: Episode) => !dropUniform || teaches(episode, session.algorithm);
-    kept.push(...wave.episodes.filter(isKept));
-    tokens += wave.episodes.reduce((sum, episode) => sum + sampledTokens(episode), 0);
+    const isDropped = (episode: Episode) => dropZeroVariance && hasZeroVariance(episode, session.algorithm);
+    kept.push(...wave.episodes.filter((episode) => !isDropped(episode)));
+    tokens += sum(wave.episodes.map(sampledTokens));
   }
 }
 
 /** Whole tasks overshoot; what one step sampled too much, the next ones sample less, so that runs end up level. */
 function planOf({ recipe, algorithm }: Session, stageStep: number, sampledBefore: number): WavePlan {
   const { tasksPerStep, tokensPerStep } = recipe.train;
-  const { dropUniform, refills } = algorithm.selection;
+  const { dropZeroVariance, refills } = algorithm.selection;
   const tokens = tokensPerStep === undefined ? undefined : stageStep * tokensPerStep - sampledBefore;
-  return { tasksPerStep, tokens, refills: dropUniform ? refills : 0 };
+  return { tasksPerStep, tokens, refills: dropZeroVariance ? refills : 0 };
 }
 
 interface Wave {
@@ -86,6 +88,7 @@ async function playWave(session: Session, stageStep: number, wave: Wave): Promis
       const draw = () => taskOf(wave.drawnBefore + wave.first + index, keyAt(root, ...path, "task"));
       return orFailed({ path }, async () => ({
         path,
+        split: "train",
         task: await retrying(draw, setting.retries, session.cancel),
       }));
     },
@@ -123,12 +126,6 @@ function trainingSetting({
 }
 
 /** Of all roles, frozen ones too. A completion that is part of several joint actions was sampled once. */
-export function sampledTokens({ root }: Pick<Episode, "root">): number {
-  const completions = new Set<Action["tokens"]>();
-  const visit = (node: EpisodeNode): void => {
-    for (const { tokens } of node.actions) completions.add(tokens);
-    node.children.forEach(visit);
-  };
-  visit(root);
-  return [...completions].reduce((sum, tokens) => sum + tokens.length, 0);
+export function sampledTokens({ actions }: Pick<Episode, "actions">): number {
+  return sum(actions.map(({ tokens }) => tokens.length));
 }

@@ -131,7 +131,7 @@ test("recorded episodes hold exact tokens, both rewards and the credit of every 
   for (const action of actions) {
     expect(action.logprobs).toHaveLength(action.tokens.length);
     expect(action.tokens.at(-1)).toBe(2);
-    expect(Object.keys(action.parts).length).toBeGreaterThan(0);
+    expect(Object.keys(action.parts ?? {}).length).toBeGreaterThan(0);
     const group = actions.filter((other) => other.group === action.group);
     expect(group).toHaveLength(3);
     expect(group.reduce((sum, member) => sum + (member.advantage ?? Number.NaN), 0)).toBeCloseTo(0, 6);

@@ -69,8 +69,7 @@ function remember(histories: Histories, acts: readonly Written[]): Histories {
   return new Map([...histories, ...remembering]);
 }
 
-/** The position as the sampler sees a state: a tree of its own. */
-export function nodeOf({ state, turn, phase, done }: Position): EpisodeNode {
-  const id = turn === 0 && phase === 0 ? "" : `${turn}.${phase}`;
-  return { id, parent: null, state, turn, phase, actions: [], done, children: [], kept: true };
+/** The position as the sampler sees a state. */
+export function nodeOf({ state, turn, phase }: Position): Pick<EpisodeNode, "id" | "state" | "turn"> {
+  return { id: turn === 0 && phase === 0 ? "" : `${turn}.${phase}`, state, turn };
 }

@@ -1,6 +1,6 @@
 /** What a run says in ordinary lines: one per step and evaluation, a few sample episodes. */
 import type { Evaluation, StepMetrics, Timing } from "../../runs/records.ts";
-import type { SampleEpisode, Stage, TrainEvent } from "../../train/events.ts";
+import type { SampleAction, SampleEpisode, Stage, TrainEvent } from "../../train/events.ts";
 import { showCount, showDuration, showLarge, showNumber, showShare } from "../../format.ts";
 import { tokensPerSecond } from "./state.ts";
 
@@ -28,13 +28,19 @@ function lossParts(metrics: StepMetrics): string[] {
 }
 
 function rolloutParts(metrics: StepMetrics): string[] {
-  const { success = 0, failed = 0 } = metrics.rollout ?? {};
+  const { success = 0, failed = 0, unrewarded = 0 } = metrics.rollout ?? {};
   return [
     `success ${showShare(success)}`,
     ...rewardParts(metrics),
     ...trustParts(metrics),
     ...(failed === 0 ? [] : [failedNote(failed)]),
+    ...(unrewarded === 0 ? [] : [unrewardedNote(unrewarded)]),
   ];
+}
+
+/** `3 actions without a reward` */
+export function unrewardedNote(unrewarded: number): string {
+  return `${showCount(unrewarded)} ${unrewarded === 1 ? "action" : "actions"} without a reward`;
 }
 
 /** `2 episodes lost to failing services` */
@@ -45,7 +51,7 @@ export function failedNote(failed: number): string {
 /** Team and local reward of each role: `scout 0.43 + 0.90`. */
 export function rewardParts(metrics: StepMetrics): string[] {
   const roles = Object.entries(metrics.rollout?.roles ?? {});
-  return roles.map(([name, { team, local }]) => `${name} ${team.toFixed(2)} + ${local.toFixed(2)}`);
+  return roles.map(([name, role]) => `${name} ${showReward(role)}`);
 }
 
 /** Entropy and divergence, of each policy where there are several; a step that trained nothing has not measured them. */
@@ -92,11 +98,17 @@ export function sampleLines(episode: SampleEpisode): string[] {
     `a sample episode: ${outcome} in ${turns}`,
     ...indent(episode.start),
     ...episode.actions.map(
-      ({ turn, role, text, team, local, reason }) =>
-        `  turn ${turn + 1} ${role}: ${oneLine(text)}  [${team.toFixed(2)} + ${local.toFixed(2)}${reason === undefined ? "" : `, ${reason}`}]`,
+      (action) =>
+        `  turn ${action.turn + 1} ${action.role}: ${oneLine(action.text)}  [${showReward(action)}]`,
     ),
     ...indent(episode.end),
   ];
+}
+
+function showReward({ team, local, reason }: Pick<SampleAction, "team" | "local" | "reason">): string {
+  if (team === null || local === null) return "no reward";
+  const earned = `${team.toFixed(2)} + ${local.toFixed(2)}`;
+  return reason === undefined ? earned : `${earned}, ${reason}`;
 }
 
 /** A drawing may hold what a model wrote: no control characters reach the terminal. */

@@ -4,7 +4,7 @@
  */
 export function meanBaseline(returns: readonly number[]): readonly number[] {
   const first = returns[0] ?? 0;
-  const isFlat = returns.every((value) => value === first);
-  const mean = isFlat ? first : returns.reduce((sum, value) => sum + value, 0) / returns.length;
+  const isZeroVariance = returns.every((value) => value === first);
+  const mean = isZeroVariance ? first : returns.reduce((sum, value) => sum + value, 0) / returns.length;
   return returns.map(() => mean);
 }

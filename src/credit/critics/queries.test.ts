@@ -95,7 +95,7 @@ describe("a central critic", () => {
   it("sees the prompts of all roles of the phase, and is asked for one value", () => {
     expect(queries.data).toHaveLength(1);
     const [datum] = queries.data;
-    const prompts = episode.root.children[0]?.actions.flatMap(({ prompt }) => [...prompt]);
+    const prompts = episode.actions.flatMap(({ prompt }) => [...prompt]);
     expect(datum?.policy).toBe("critic");
     expect([...(datum?.prompt ?? [])]).toEqual(prompts);
     expect(datum?.continuations.map(({ tokens }) => tokens.length)).toEqual([1, 1]);

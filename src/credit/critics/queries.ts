@@ -1,6 +1,7 @@
 /** What a critic is asked, and what it is trained on. */
 import type { Continuation, Datum, Loss } from "../../engines/engine.ts";
 import type { Action, Episode } from "../../rollout/episode.ts";
+import { edgesOf } from "../../rollout/navigate.ts";
 import type { Algorithm, CreditedAction, CriticTerm, PlacedAction, Signals } from "../algorithm.ts";
 import { placedActions } from "../placed-actions.ts";
 
@@ -98,9 +99,9 @@ function datum(
  * role: the role's prompt. central: those of all roles of the phase, one after the other, in the phase's order (CoLLM-CC, arXiv
  * 2601.21972: the joint history). Deviation: CoMLRL marks whose prompt is whose with a line of text.
  */
-function criticPrompt({ node, action }: PlacedAction, { scope }: CriticTerm): Int32Array {
+function criticPrompt({ episode, node, action }: PlacedAction, { scope }: CriticTerm): Int32Array {
   if (scope === "role") return action.prompt;
-  return Int32Array.from(node.actions.flatMap(({ prompt }) => [...prompt]));
+  return Int32Array.from(edgesOf(episode, node).flatMap(({ action: { prompt } }) => [...prompt]));
 }
 
 /** The value before the first token is that of the prompt: one token, whichever, is enough to ask for it. */

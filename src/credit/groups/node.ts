@@ -8,7 +8,7 @@ import { episodeKey, taskGrouping } from "./task.ts";
  */
 export const nodeGrouping: Grouping = {
   key: ({ episode, node, action }) =>
-    JSON.stringify([episodeKey(episode), node.parent?.id, action.turn, action.role]),
+    JSON.stringify([episodeKey(episode), node.parent, action.turn, action.role]),
   unit: ({ node }) => node.id,
 };
 

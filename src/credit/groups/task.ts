@@ -8,9 +8,9 @@ import { lineEnd } from "../lines.ts";
  */
 export const taskGrouping: Grouping = {
   key: ({ episode }) => episodeKey(episode),
-  unit: (placed) => lineEnd(placed)?.node.id ?? placed.node.id,
+  unit: (placed) => lineEnd(placed)?.node ?? placed.node.id,
 };
 
 export function episodeKey(episode: Episode): string {
-  return JSON.stringify(episode.path);
+  return episode.id;
 }

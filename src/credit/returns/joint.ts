@@ -1,23 +1,26 @@
-import type { Action, EpisodeNode } from "../../rollout/episode.ts";
-import type { Return, Rewards } from "../algorithm.ts";
+import type { Episode, EpisodeNode } from "../../rollout/episode.ts";
+import { childrenOf, edgesOf } from "../../rollout/navigate.ts";
+import type { Occurrence, Return, Rewards } from "../algorithm.ts";
 
 /** What a joint action earned, as one number that its roles share. */
-export type JointReward = (node: EpisodeNode, rewards: Rewards) => number;
+export type JointReward = (episode: Episode, node: EpisodeNode, rewards: Rewards) => number;
 
 /**
  * r_joint as the actions were paid: the mean of its roles' rewards, which they share (MAGRPO, arXiv 2508.04652: one reward for
  * the team). The mean keeps the scale of one role's reward whatever the team's size. Frozen roles count only where all
  * are frozen. Deviation: upstream's environments give one number per joint action; ours give one per seat.
  */
-export const jointReward: JointReward = (node, rewards) =>
-  meanOver(counted(node), (action) => rewards.of({ node, action }));
+export const jointReward: JointReward = (episode, node, rewards) =>
+  meanOver(counted(episode, node), (occurrence) => rewards.of(occurrence));
 
 /** The penalties of a joint action: the mean of its roles', as in `jointReward`. */
-export const jointExtra: JointReward = (node, rewards) => meanOver(counted(node), rewards.extra);
+export const jointExtra: JointReward = (episode, node, rewards) =>
+  meanOver(counted(episode, node), ({ action }) => rewards.extra(action));
 
-function counted({ actions }: EpisodeNode): readonly Action[] {
-  const live = actions.filter(({ frozen }) => !frozen);
-  return live.length > 0 ? live : actions;
+function counted(episode: Episode, node: EpisodeNode): readonly Occurrence[] {
+  const edges = edgesOf(episode, node);
+  const live = edges.filter(({ action }) => !action.frozen);
+  return live.length > 0 ? live : edges;
 }
 
 /**
@@ -25,7 +28,8 @@ function counted({ actions }: EpisodeNode): readonly Action[] {
  * joint action is handed over). A completion of several joint actions (cross mode) gets their mean, see `meanOver`.
  */
 export function jointReturn(reward: JointReward): Return {
-  return ({ occurrences }, rewards) => meanOver(occurrences, ({ node }) => reward(node, rewards));
+  return ({ occurrences }, rewards) =>
+    meanOver(occurrences, ({ episode, node }) => reward(episode, node, rewards));
 }
 
 /**
@@ -34,13 +38,15 @@ export function jointReturn(reward: JointReward): Return {
  * Deviation: upstream has one phase per turn, so Δ = 1 there.
  */
 export function treeReturn(reward: JointReward, discount: number): Return {
-  const returned = (node: EpisodeNode, rewards: Rewards): number => {
-    const own = reward(node, rewards);
-    if (node.children.length === 0) return own;
-    const later = meanOver(node.children, (child) => returned(child, rewards));
-    return own + discount ** turnsBetween(node, node.children[0] ?? node) * later;
+  const returned = (episode: Episode, node: EpisodeNode, rewards: Rewards): number => {
+    const own = reward(episode, node, rewards);
+    const next = childrenOf(episode, node);
+    const weight = discount ** turnsBetween(episode, node, next[0] ?? node);
+    if (next.length === 0 || weight === 0) return own;
+    return own + weight * meanOver(next, (child) => returned(episode, child, rewards));
   };
-  return ({ occurrences }, rewards) => meanOver(occurrences, ({ node }) => returned(node, rewards));
+  return ({ occurrences }, rewards) =>
+    meanOver(occurrences, ({ episode, node }) => returned(episode, node, rewards));
 }
 
 /**
@@ -52,6 +58,7 @@ function meanOver<T>(items: readonly T[], value: (item: T) => number): number {
   return items.reduce((sum, item) => sum + value(item), 0) / items.length;
 }
 
-function turnsBetween(node: EpisodeNode, next: EpisodeNode): number {
-  return (next.actions[0]?.turn ?? 0) - (node.actions[0]?.turn ?? 0);
+function turnsBetween(episode: Episode, node: EpisodeNode, next: EpisodeNode): number {
+  const [before, after] = [node, next].map((one) => edgesOf(episode, one)[0]?.action.turn ?? 0);
+  return (after ?? 0) - (before ?? 0);
 }

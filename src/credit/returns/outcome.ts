@@ -1,5 +1,6 @@
 import { TroupeError } from "../../errors.ts";
 import type { EpisodeEnd } from "../../rollout/episode.ts";
+import { nodeOf } from "../../rollout/navigate.ts";
 import type { PlacedAction, Return } from "../algorithm.ts";
 import { actionsTo, lineEnd } from "../lines.ts";
 
@@ -10,7 +11,11 @@ import { actionsTo, lineEnd } from "../lines.ts";
  */
 export const outcomeReturn: Return = (placed, rewards) => {
   const { node, outcome } = endOf(placed);
-  return actionsTo(node).reduce((sum, { action }) => sum + rewards.extra(action), outcome.score);
+  const { episode } = placed;
+  return actionsTo(episode, nodeOf(episode, node)).reduce(
+    (sum, { action }) => sum + rewards.extra(action),
+    outcome.score,
+  );
 };
 
 /** The end of the action's trajectory. Throws `internal` where the sampler did not go on from the action's node. */

@@ -1,6 +1,6 @@
 /** Returns made of the change of the score, by hand. */
 import { describe, expect, it } from "vitest";
-import type { Action, EpisodeNode } from "../../rollout/episode.ts";
+import type { Action } from "../../rollout/episode.ts";
 import type { CreditedAction } from "../algorithm.ts";
 import { algorithmFrom } from "../algorithms.ts";
 import { credit } from "../credit.ts";
@@ -105,8 +105,12 @@ describe("progress by hand on a line", () => {
   });
 
   it("needs the score of every node", () => {
-    const { score: _, ...node } = episode.root;
-    const bare = { ...episode.root.children[0], parent: node } as EpisodeNode;
-    expect(() => progressAlong([bare], 1)).toThrow("progress needs the score of every node");
+    const nodes = episode.nodes.map(({ id, parent, actions }) => {
+      return { id, parent, actions, state: {}, turn: 0, phase: 0, observations: {}, done: false, kept: true };
+    });
+    const line = nodes.slice(1, 2);
+    expect(() => progressAlong({ ...episode, nodes }, line, 1)).toThrow(
+      "progress needs the score of every node",
+    );
   });
 });

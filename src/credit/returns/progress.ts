@@ -1,23 +1,26 @@
 /**
- * Returns made of the change of the episode's score (`progressAlong`) in place of what the actions were paid. Ours, after the
+ * Returns made of the change of the episode's score (`progressAlong`) in place of what the actions were paid, after the
  * potentials of Ng, Harada and Russell 1999; no published system that we follow has them.
  */
-import type { EpisodeNode } from "../../rollout/episode.ts";
+import type { Episode, EpisodeNode } from "../../rollout/episode.ts";
+import { edgesOf, lineTo, nodeOf } from "../../rollout/navigate.ts";
 import type { PlacedAction, Return } from "../algorithm.ts";
-import { actionsTo, lineTo, roleLine } from "../lines.ts";
+import { actionsTo, roleLine } from "../lines.ts";
 import { progressAlong } from "../progress.ts";
 import { type JointReward, jointExtra } from "./joint.ts";
 import { endOf } from "./outcome.ts";
 
 /** r_joint = the change of the score by the joint action, plus the mean of its roles' penalties. */
-export const progressReward: JointReward = (node, rewards) =>
-  progressAlong([node], 1) + jointExtra(node, rewards);
+export const progressReward: JointReward = (episode, node, rewards) =>
+  progressAlong(episode, [node], 1) + jointExtra(episode, node, rewards);
+
+type NodeTest = (episode: Episode, node: EpisodeNode) => boolean;
 
 /** What the action itself pays. */
 export const ownPenalties: Return = ({ action }, rewards) => rewards.extra(action);
 
 /** What the roles that act at once pay, their mean. */
-export const sharedPenalties: Return = ({ node }, rewards) => jointExtra(node, rewards);
+export const sharedPenalties: Return = ({ episode, node }, rewards) => jointExtra(episode, node, rewards);
 
 /**
  * R = the change of the score from the state the role acted in to the one it acts in next, or to the end, whoever brought
@@ -26,8 +29,9 @@ export const sharedPenalties: Return = ({ node }, rewards) => jointExtra(node, r
  */
 export function roleProgress(discount: number, penalties: Return): Return {
   return (placed, rewards) => {
-    const isNext = ({ actions }: EpisodeNode) => actions.some(({ role }) => role === placed.action.role);
-    return progressAlong(linePart(placed, isNext), discount) + penalties(placed, rewards);
+    const isNext: NodeTest = (episode, node) =>
+      edgesOf(episode, node).some(({ action }) => action.role === placed.action.role);
+    return progressAlong(placed.episode, linePart(placed, isNext), discount) + penalties(placed, rewards);
   };
 }
 
@@ -39,12 +43,12 @@ export function roleProgress(discount: number, penalties: Return): Return {
  */
 export function teamProgress(discount: number): Return {
   return (placed, rewards) =>
-    progressAlong(linePart(placed, isTrained), discount) + sharedPenalties(placed, rewards);
+    progressAlong(placed.episode, linePart(placed, isTrained), discount) + sharedPenalties(placed, rewards);
 }
 
 /** Whether a trained role acted to the node. */
-function isTrained({ actions }: EpisodeNode): boolean {
-  return actions.some(({ frozen }) => !frozen);
+function isTrained(episode: Episode, node: EpisodeNode): boolean {
+  return edgesOf(episode, node).some(({ action }) => !action.frozen);
 }
 
 /**
@@ -56,7 +60,7 @@ export function laterProgress(discount: number): Return {
     const since = placed.action.turn;
     return roleLine(placed).reduce(
       (sum, { action }) => sum + discount ** (action.turn - since) * rewards.extra(action),
-      progressAlong(lineFrom(placed), discount),
+      progressAlong(placed.episode, lineFrom(placed), discount),
     );
   };
 }
@@ -64,25 +68,27 @@ export function laterProgress(discount: number): Return {
 /** R = the change of the score over the whole trajectory plus the role's own penalties on it; γ once per turn. */
 export function trajectoryProgress(discount: number): Return {
   return (placed, rewards) => {
-    const { node } = endOf(placed);
-    return actionsTo(node)
+    const { episode } = placed;
+    const end = nodeOf(episode, endOf(placed).node);
+    return actionsTo(episode, end)
       .filter(({ action }) => action.role === placed.action.role)
       .reduce(
         (sum, { action }) => sum + discount ** action.turn * rewards.extra(action),
-        progressAlong(lineTo(node), discount),
+        progressAlong(episode, lineTo(episode, end), discount),
       );
   };
 }
 
 /** The nodes of the action's trajectory from its own on, up to the next one that `isNext`, which is left out. */
-function linePart(placed: PlacedAction, isNext: (node: EpisodeNode) => boolean): EpisodeNode[] {
+function linePart(placed: PlacedAction, isNext: NodeTest): EpisodeNode[] {
   const line = lineFrom(placed);
-  const next = line.findIndex((node, index) => index > 0 && isNext(node));
+  const next = line.findIndex((node, index) => index > 0 && isNext(placed.episode, node));
   return next === -1 ? line : line.slice(0, next);
 }
 
 /** The nodes of the action's trajectory from its own on. */
 function lineFrom(placed: PlacedAction): EpisodeNode[] {
-  const line = lineTo(endOf(placed).node);
+  const { episode } = placed;
+  const line = lineTo(episode, nodeOf(episode, endOf(placed).node));
   return line.slice(line.indexOf(placed.node));
 }

@@ -1,3 +1,4 @@
+import { nodeOf } from "../../rollout/navigate.ts";
 import type { Return } from "../algorithm.ts";
 import { actionsTo } from "../lines.ts";
 import { endOf } from "./outcome.ts";
@@ -8,8 +9,12 @@ import { endOf } from "./outcome.ts";
  */
 export function trajectoryReturn(discount: number): Return {
   return (placed, rewards) => {
-    return actionsTo(endOf(placed).node)
+    const { episode } = placed;
+    return actionsTo(episode, nodeOf(episode, endOf(placed).node))
       .filter(({ action }) => action.role === placed.action.role)
-      .reduce((sum, one) => sum + discount ** one.action.turn * rewards.of(one), 0);
+      .reduce((sum, one) => {
+        const weight = discount ** one.action.turn;
+        return weight === 0 ? sum : sum + weight * rewards.of(one);
+      }, 0);
   };
 }

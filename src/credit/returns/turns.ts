@@ -7,8 +7,8 @@ import { roleLine } from "../lines.ts";
  */
 export function turnsReturn(discount: number): Return {
   return (placed, rewards) =>
-    roleLine(placed).reduce(
-      (sum, later) => sum + discount ** (later.action.turn - placed.action.turn) * rewards.of(later),
-      0,
-    );
+    roleLine(placed).reduce((sum, later) => {
+      const weight = discount ** (later.action.turn - placed.action.turn);
+      return weight === 0 ? sum : sum + weight * rewards.of(later);
+    }, 0);
 }

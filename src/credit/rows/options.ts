@@ -109,7 +109,9 @@ export const dynamicSampling = {
   dynamicSampling: z
     .boolean()
     .default(false)
-    .describe("Drop the tasks whose groups all lack spread, and sample others until the step is full."),
+    .describe(
+      "Drop the tasks whose groups all have zero variance, and sample others until the step is full.",
+    ),
   refills: z
     .int()
     .min(0)
@@ -122,8 +124,9 @@ export function selection(options: {
   readonly dynamicSampling?: boolean;
   readonly refills?: number;
 }): Selection {
-  const dropUniform = options.dynamicSampling ?? false;
-  return { dropUniform, refills: dropUniform ? (options.refills ?? 0) : 0, truncated: options.truncated };
+  const dropZeroVariance = options.dynamicSampling ?? false;
+  const refills = dropZeroVariance ? (options.refills ?? 0) : 0;
+  return { dropZeroVariance, refills, truncated: options.truncated };
 }
 
 export const overlong = {

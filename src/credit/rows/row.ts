@@ -34,5 +34,5 @@ export const plain = {
   earlyEndWeight: 1,
   kl: null,
   critic: null,
-  selection: { dropUniform: false, refills: 0, truncated: "train" },
+  selection: { dropZeroVariance: false, refills: 0, truncated: "train" },
 } as const satisfies Partial<Columns>;

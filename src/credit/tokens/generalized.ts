@@ -14,7 +14,9 @@ export function generalizedAdvantages(
   for (let step = rewards.length - 1; step >= 0; step--) {
     const [value = 0, reward = 0, discount = 0] = [values[step], rewards[step], discounts[step]];
     const error = reward + discount * valueAfter - value;
-    after = error + discount * lambda * after;
+    const weight = discount * lambda;
+    // What is not added does not spoil the sum where it is missing.
+    after = weight === 0 ? error : error + weight * after;
     advantages[step] = after;
     valueAfter = value;
   }

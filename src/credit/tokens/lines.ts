@@ -13,7 +13,7 @@ export function trajectoriesOf(judged: readonly JudgedAction[], byRole: boolean)
   const indices = judged.flatMap(({ action }, index) => (action.tokens.length === 0 ? [] : [index]));
   const key = (index: number): string => {
     const one = judged[index] as JudgedAction;
-    const line = [episodeKey(one.episode), lineEnd(one)?.node.id ?? one.node.id];
+    const line = [episodeKey(one.episode), lineEnd(one)?.node ?? one.node.id];
     return JSON.stringify(byRole ? [...line, one.action.role] : line);
   };
   return [...Map.groupBy(indices, key).values()];

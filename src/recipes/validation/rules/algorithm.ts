@@ -47,7 +47,7 @@ function loneSamples({ name, sampling, baseline, grouping }: Algorithm): readonl
 
 /** Dynamic sampling drops groups without a gradient; without a baseline, equal returns have one. */
 function uselessDrops({ name, selection, baseline }: Algorithm): readonly Problem[] {
-  if (!selection.dropUniform || baseline([1, 1])[0] !== 0) return [];
+  if (!selection.dropZeroVariance || baseline([1, 1])[0] !== 0) return [];
   const problem = `${name} has no baseline, so a task whose returns are all equal has a gradient, too`;
   const fix = "remove it, or choose an algorithm that compares: magrpo";
   return [{ path: ["algorithm", "dynamicSampling"], problem, fix }];

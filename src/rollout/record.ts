@@ -1,0 +1,89 @@
+/** Turns what the sampler grew into an episode's flat record. */
+import type { ActionReward, Json, Outcome } from "../environments/environment.ts";
+import type { Action, Episode, EpisodeNode, Observation } from "./episode.ts";
+import { episodeVersion } from "./episode.ts";
+
+export interface EpisodeStart {
+  readonly task: Json;
+  /** The episode's place in the run, such as ["train", 12, 3]: its key is `keyAt(root, ...path)`. */
+  readonly path: readonly (string | number)[];
+  /** The split that the task is from. Absent: from none. */
+  readonly split?: string;
+  /** Absent: the path, such as "train/12/3". */
+  readonly id?: string;
+}
+
+/** A node while its tree grows: children, `kept`, observations and how it ended are filled in as it goes. */
+export interface GrowingNode {
+  readonly id: string;
+  readonly parent: GrowingNode | null;
+  readonly state: Json;
+  readonly turn: number;
+  readonly phase: number;
+  readonly score: number;
+  /** The joint action that led here. */
+  readonly actions: readonly GrownAction[];
+  observations: Readonly<Record<string, Observation>>;
+  children: readonly GrowingNode[];
+  kept: boolean;
+  done: boolean;
+  endedEarly?: boolean;
+}
+
+/** An action with its reward in one joint action; those of one completion have the same id. */
+export interface GrownAction extends Action {
+  readonly reward: ActionReward | null;
+}
+
+export interface GrownEnd {
+  readonly node: GrowingNode;
+  readonly outcome: Outcome;
+  readonly turns: number;
+}
+
+/** Nodes in the order of the tree, each with what is below it; actions in the order in which nodes name them. */
+export function recordEpisode(
+  { task, path, split, id }: EpisodeStart,
+  root: GrowingNode,
+  ends: readonly GrownEnd[],
+): Episode {
+  const grown = withDescendants(root);
+  const actions = new Map<string, Action>();
+  for (const { reward: _, ...action } of grown.flatMap((node) => node.actions))
+    if (!actions.has(action.id)) actions.set(action.id, action);
+  return {
+    schema_version: episodeVersion,
+    id: id ?? path.join("/"),
+    path,
+    split: split ?? null,
+    task,
+    nodes: grown.map(recordNode),
+    actions: [...actions.values()],
+    ends: ends.map(({ node, outcome, turns }) => ({ node: node.id, outcome, turns })),
+  };
+}
+
+function withDescendants(node: GrowingNode): GrowingNode[] {
+  return [node, ...node.children.flatMap(withDescendants)];
+}
+
+function recordNode(node: GrowingNode): EpisodeNode {
+  const { id, parent, state, turn, phase, observations, actions, done, score, kept, endedEarly } = node;
+  return {
+    id,
+    parent: parent?.id ?? null,
+    state,
+    turn,
+    phase,
+    observations,
+    actions: actions.map((action) => ({ action: action.id, reward: action.reward })),
+    done,
+    score,
+    kept,
+    ...(endedEarly === undefined ? {} : { endedEarly }),
+  };
+}
+
+export function actionId(node: string, role: string, sample: number): string {
+  return `${node}/${role}/${sample}`;
+}
