@@ -5,11 +5,13 @@ import type { Evaluation } from "../runs/records.ts";
 import type { RoleWeights } from "../train/open-team.ts";
 import type { Weights } from "../train/evaluate-weights.ts";
 import { evaluatePolicies } from "../train/evaluate.ts";
+import { retriesOf } from "../train/failures.ts";
 import { timed } from "../train/session.ts";
 import { showDuration, showShare } from "../format.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";
 import { resultTable } from "./progress/final.ts";
+import { failedNote } from "./progress/lines.ts";
 import { runsFolder } from "./runs.ts";
 import { tableLines } from "./table.ts";
 import type { TrainedTeam } from "./trained-team.ts";
@@ -20,6 +22,7 @@ interface EvalArguments {
   readonly runs: string;
   readonly team: string;
   readonly policies?: readonly string[];
+  readonly split?: string;
   readonly tasks?: number;
   readonly temperature?: number;
   readonly seed?: number;
@@ -28,7 +31,7 @@ interface EvalArguments {
 
 export function evalCommand(): Command {
   return new Command("eval")
-    .description("measure a run's team, or a model in a recipe's team, on held-out tasks")
+    .description("measure a run's team, or a model in a recipe's team, on tasks that were not trained on")
     .argument("<run-or-model>", "name or folder of a run, a checkpoint's folder, or a model directory")
     .option(
       "--policies <role=run:name,...>",
@@ -37,7 +40,8 @@ export function evalCommand(): Command {
     )
     .option("--team <name>", "`team`, or a name under evaluation.compare", "team")
     .option("--recipe <recipe>", "play in this recipe (default: the run's own; needed for a model directory)")
-    .option("--tasks <number>", "how many tasks (default: the recipe's)", wholeNumber(1))
+    .option("--split <name>", "validation, heldOut, or another of the environment's (default: the recipe's)")
+    .option("--tasks <number>", "how many distinct tasks (default: the recipe's)", wholeNumber(1))
     .option("--temperature <number>", "of sampling (default: the recipe's)", notNegative)
     .option("--seed <number>", "of sampling; the tasks stay the same (default: 0)", wholeNumber(0))
     .option("--runs <folder>", "folder of the runs", runsFolder)
@@ -54,9 +58,21 @@ function gather(value: string, before: readonly string[] = []): readonly string[
 async function evaluate(trained: TrainedTeam, options: EvalArguments): Promise<void> {
   const { resolved, engine, policies, name, team, weights } = trained;
   const { evaluation } = resolved.recipe;
-  const { tasks = evaluation.tasks, temperature = evaluation.temperature, seed = 0 } = options;
-  const setting = { engine, environment: resolved.environment, team, policies, topP: evaluation.topP };
-  const { value, seconds } = await timed(() => evaluatePolicies({ ...setting, tasks, temperature, seed }));
+  const { failures } = resolved.recipe;
+  const { split = evaluation.split, tasks = evaluation.tasks } = options;
+  const { temperature = evaluation.temperature, seed = 0 } = options;
+  const setting = {
+    engine,
+    environment: resolved.environment,
+    team,
+    policies,
+    topP: evaluation.topP,
+    retries: retriesOf(resolved.recipe),
+    failureLimit: failures.limit,
+  };
+  const { value, seconds } = await timed(() =>
+    evaluatePolicies({ ...setting, split, tasks, temperature, seed }),
+  );
   const { scores } = value;
   if (options.json) {
     return printJson({ team: name, roles: rolesJson(weights), temperature, seed, ...scores, seconds });
@@ -67,6 +83,8 @@ async function evaluate(trained: TrainedTeam, options: EvalArguments): Promise<v
     ...resultTable([row], () => name),
     "",
     `solved within turn ${turns.join("   ")}`,
+    ...(scores.tasks + (scores.failed ?? 0) < tasks ? [`these are all tasks of the split ${split}`] : []),
+    ...(scores.failed === undefined ? [] : [failedNote(scores.failed)]),
     "",
     ...weightsTable(weights),
     "",

@@ -9,6 +9,10 @@ import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { evaluatePolicies } from "./evaluate.ts";
 import type { EvaluationSetting } from "./evaluate.ts";
 import { namedTeams } from "./teams.ts";
+import { gameEnvironment } from "../environments/game.ts";
+import { createGame } from "../environments/registry.ts";
+import { wilsonInterval } from "../statistics.ts";
+import { buildTeam } from "../teams/build.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 
 const { recipe, environment } = tinyRecipe();
@@ -65,4 +69,29 @@ test("progress is told for each task, and an aborted evaluation is cancelled", a
   const stop = new AbortController();
   const stopped = setting({ signal: stop.signal, onProgress: (done) => done === 3 && stop.abort() });
   await expect(evaluatePolicies(stopped)).rejects.toMatchObject({ code: "cancelled" });
+});
+
+test("each task is played once; where there are fewer than asked for, all of them are", async () => {
+  const few = gameEnvironment(createGame("eight-queens", { given: { least: 6, most: 6 } }));
+  const role = { policy: "shared", prompt: "" };
+  const alone = buildTeam({ roles: { planner: role }, phases: [["planner"]], turns: 1 }, few);
+  const { scores, episodes } = await evaluatePolicies(
+    setting({ environment: few, team: alone, tasks: 100_000 }),
+  );
+  const distinct = new Set(episodes.map(({ task }) => JSON.stringify(task)));
+  expect(distinct.size).toBe(episodes.length);
+  // 8 choose 2 ways to leave out two queens of 92 solutions; 3 of 16 classes are held out.
+  expect(scores.tasks).toBe(episodes.length);
+  expect(scores.tasks).toBeGreaterThan(300);
+  expect(scores.tasks).toBeLessThan((92 * 28) / 4);
+  expect([scores.low, scores.high]).toEqual(Object.values(wilsonInterval(scores.successes, scores.tasks)));
+});
+
+test("another split has other tasks, and says which it is", async () => {
+  const [heldOut, validation] = await Promise.all(
+    [undefined, "validation"].map((split) => evaluatePolicies(setting({ split, tasks: 40 }))),
+  );
+  expect([heldOut?.scores.split, validation?.scores.split]).toEqual([undefined, "validation"]);
+  const seen = new Set(heldOut?.episodes.map(({ task }) => JSON.stringify(task)));
+  expect(validation?.episodes.some(({ task }) => seen.has(JSON.stringify(task)))).toBe(false);
 });
