@@ -1,26 +1,17 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { beginHistory, withAction, withMessage, type History } from "./history.ts";
-import { loadTokenizer, type Message, type Tokenizer } from "./tokenizer.ts";
+import { changedTokenizer, fixtureTokenizer } from "./testing/fixtures.ts";
+import type { Message, Tokenizer } from "./tokenizer.ts";
 
-const fixtures = new URL("../../tests/fixtures/text/", import.meta.url).pathname;
-const chatml = loadTokenizer(join(fixtures, "qwen2"));
+const chatml = fixtureTokenizer("qwen2");
 const [imEnd = -1, endOfText = -1] = chatml.endTokens;
 
 const user = (content: string): Message => ({ role: "user", content });
 
 /** The Qwen2 fixture's tokenizer with another chat template. */
-function withTemplate(template: string): Tokenizer {
-  const directory = mkdtempSync(join(tmpdir(), "troupe-history-"));
-  cpSync(join(fixtures, "qwen2"), directory, { recursive: true });
-  writeFileSync(join(directory, "chat_template.jinja"), template);
-  const tokenizer = loadTokenizer(directory);
-  rmSync(directory, { recursive: true });
-  return tokenizer;
-}
+const withTemplate = (template: string): Tokenizer =>
+  changedTokenizer("qwen2", { "chat_template.jinja": template });
 
 /** The text as a model may write it though the tokenizer never would: one token for each byte. */
 function byteByByte(text: string): number[] {
@@ -91,7 +82,7 @@ describe("a conversation of several turns", () => {
       .map((list) => list.join(" "));
     fc.assert(
       fc.property(fc.constantFrom("qwen2", "llama3", "word-level"), words, words, (style, said, asked) => {
-        const tokenizer = loadTokenizer(join(fixtures, style));
+        const tokenizer = fixtureTokenizer(style);
         const action = Int32Array.of(...tokenizer.encode(said), tokenizer.endTokens[0] ?? -1);
         const begun = beginHistory(tokenizer, [{ role: "system", content: "path" }, user("say")]);
         const history = withMessage(tokenizer, withAction(begun, action), user(asked));
@@ -135,7 +126,7 @@ describe("the end of a turn", () => {
   });
 
   it("takes no white space the template would have put before it", () => {
-    const llama2 = loadTokenizer(join(fixtures, "llama2"));
+    const llama2 = fixtureTokenizer("llama2");
     const end = llama2.endTokens[0] ?? -1;
     const begun = beginHistory(llama2, [user("hello")]);
     const fresh = [true, false].map((isClosed) => {

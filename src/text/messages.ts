@@ -83,7 +83,11 @@ function callIds(messages: readonly Message[]): readonly (readonly string[])[] {
   let open: string[] = [];
   const next = (): string => `call${String(++made).padStart(5, "0")}`;
   return messages.map(({ role, calls, callId }) => {
-    if (role === "tool") return [callId ?? open.shift() ?? next()];
+    if (role === "tool") {
+      const answered = callId ?? open[0] ?? next();
+      open = open.filter((id) => id !== answered);
+      return [answered];
+    }
     if (calls === undefined) return [];
     const ids = calls.map(({ id }) => id ?? next());
     open = [...ids];
