@@ -10,7 +10,7 @@ import type { Recipe } from "../recipes/schema.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { readRecipeText } from "../runs/read.ts";
 import { isUnbegun } from "../runs/run.ts";
-import { withoutWords } from "../runs/same-training.ts";
+import { comparable } from "../runs/same-training.ts";
 
 export interface RunChoice {
   /** Default: the recipe's name. */
@@ -34,10 +34,8 @@ export async function chooseRun(recipe: Recipe, choice: RunChoice): Promise<stri
   const directory = join(choice.runs, name);
   if (!existsSync(join(directory, "recipe.yaml"))) return directory;
   if (await isUnbegun(directory)) return directory;
-  const [was, is] = [await readRecipeText(directory), recipeToYaml(recipe)].map((text) =>
-    withoutWords(parse(text)),
-  );
-  const changed = differences(was, is);
+  const before: unknown = parse(await readRecipeText(directory));
+  const changed = differences(...comparable(before, parse(recipeToYaml(recipe, directory))));
   if (changed.length > 0) throw otherRecipe(directory, name, changed, choice);
   return directory;
 }

@@ -21,7 +21,7 @@ async function trainArguments(cell: TrainingCell, folders: Folders, threads: num
   const { recipe: file } = layoutOf(directory);
   if (!(await isBegun(directory))) {
     await makeDirectory(directory);
-    await writeFileDurably(file, recipeToYaml(await startRecipe(cell, folders, threads)));
+    await writeFileDurably(file, recipeToYaml(await startRecipe(cell, folders, threads), directory));
   }
   return ["train", file, "--run", path.basename(directory), "--runs", path.dirname(directory), "--json"];
 }

@@ -91,9 +91,9 @@ describe("a right recipe", () => {
       "team.roles.scout.prompt='a: #b\n\n c'",
       "train.schedule=cosine",
     ]);
-    write("again.yaml", recipeToYaml(recipe));
+    write("again.yaml", recipeToYaml(recipe, folder));
     expect((await resolve([], "again.yaml")).recipe).toEqual(recipe);
-    expect(parse(annotatedYaml(recipe, originOf))).toEqual(parse(recipeToYaml(recipe)));
+    expect(parse(annotatedYaml(recipe, originOf))).toEqual(parse(recipeToYaml(recipe, folder)));
     expect(annotatedYaml(recipe, originOf)).toContain("schedule: cosine # override `train.schedule=cosine`");
   });
 });
@@ -167,7 +167,10 @@ describe("mistakes in values", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["train.steps=1_000", 'found "1_000"; write 1000 without quotes or separators'],
     ["seed=None", "write null for the default"],
-    ["algorithm=grpo", 'expected a mapping with the key name, found "grpo"; write { name: grpo }'],
+    [
+      "algorithm=grpo",
+      'expected a mapping with the keys name, module, export, moduleHash, found "grpo"; write { name: grpo }',
+    ],
     ["train=\u001b[31m: {", "not valid YAML"],
     ["team.roles.scout.frozen=yes", 'expected true or false, found "yes"; write true'],
     ["train.schedule=cosin", 'one of constant, linear, cosine, found "cosin"; did you mean cosine?'],

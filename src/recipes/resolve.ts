@@ -1,8 +1,7 @@
 /**
  * From a file and overrides to a recipe that can be run: layers merged, every default filled in, every value checked,
- * every combination checked, and all mistakes reported at once, before anything is spent.
+ * every combination checked, and all mistakes reported at once, before training starts.
  */
-import { ZodError, ZodType } from "zod";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { Environment } from "../environments/environment.ts";
 import { builtInCatalog } from "./built-in.ts";
@@ -11,10 +10,12 @@ import { withAdapters } from "./adapters.ts";
 import { explain } from "./validation/explain.ts";
 import { strayNulls } from "./validation/stray-nulls.ts";
 import { validate } from "./validation/validate.ts";
+import type { Found } from "./choice.ts";
+import { find, make, optionsShape } from "./choice.ts";
+import { algorithmKind, environmentKind } from "./kinds.ts";
 import { loadTree } from "./load.ts";
 import type { Mistake } from "./mistakes.ts";
 import { RecipeError } from "./mistakes.ts";
-import { hintAt } from "./mistakes.ts";
 import { showOrigin } from "./origin.ts";
 import { applyOverrides } from "./overrides.ts";
 import type { Recipe } from "./schema.ts";
@@ -54,12 +55,18 @@ export async function resolveTree(
   rejectExperiment(tree);
   const plain = plainOf(tree) as Record<string, unknown>;
   const parsed = recipeSchema.safeParse(plain);
-  const stray = strayNulls(tree, wholeShape(plain, catalog));
+  const unfound: Mistake[] = [];
+  const named = {
+    environment: await find(environmentKind(catalog), plain, tree, unfound),
+    algorithm: await find(algorithmKind(catalog), plain, tree, unfound),
+  };
+  const stray = strayNulls(tree, wholeShape(named.environment, named.algorithm));
   const mistakes: Mistake[] = [...stray];
   if (!parsed.success)
     mistakes.push(...withoutParents(explain(parsed.error.issues, tree, recipeShape()), stray));
-  const environment = await choose("environment", plain, catalog.environments, tree, mistakes);
-  const algorithm = await choose("algorithm", plain, rowsByName(catalog), tree, mistakes);
+  mistakes.push(...unfound);
+  const environment = named.environment && (await make(named.environment, tree, mistakes));
+  const algorithm = named.algorithm && (await make(named.algorithm, tree, mistakes));
   if (!parsed.success || !environment || !algorithm || stray.length > 0) throw new RecipeError(mistakes);
   const recipe: Recipe = {
     ...parsed.data,
@@ -77,6 +84,24 @@ export async function resolveTree(
   );
   if (mistakes.length > 0) throw new RecipeError(mistakes);
   return { ...resolved, originOf: (path) => describeOrigin(tree, path) };
+}
+
+/**
+ * The environment of a recipe alone, whatever else has become of it.
+ * @throws RecipeError
+ */
+export async function environmentOf(file: string, catalog: Catalog = builtInCatalog): Promise<Environment> {
+  const tree = loadTree(file);
+  const mistakes: Mistake[] = [];
+  const found = await find(
+    environmentKind(catalog),
+    plainOf(tree) as Record<string, unknown>,
+    tree,
+    mistakes,
+  );
+  const made = found && (await make(found, tree, mistakes));
+  if (made === undefined) throw new RecipeError(mistakes);
+  return made.value;
 }
 
 function rejectExperiment({ origin, entries }: MappingTree): void {
@@ -102,97 +127,14 @@ export function recipeShape(): JsonSchema {
 }
 
 /** With the options of the environment and of the algorithm that the recipe names; nothing of ones that do not exist. */
-function wholeShape(plain: Readonly<Record<string, unknown>>, catalog: Catalog): JsonSchema {
-  const shape = recipeShape();
-  const environment = optionsShape(plain["environment"], catalog.environments);
-  const algorithm = optionsShape(plain["algorithm"], catalog.algorithms);
-  return { ...shape, properties: { ...shape.properties, environment, algorithm } };
-}
-
-function optionsShape(
-  given: unknown,
-  definitions: Readonly<Record<string, { readonly options: unknown }>>,
+function wholeShape(
+  environment: Found<unknown> | undefined,
+  algorithm: Found<unknown> | undefined,
 ): JsonSchema {
-  const name = typeof given === "object" && given !== null && "name" in given ? given.name : undefined;
-  const known = typeof name === "string" && Object.hasOwn(definitions, name);
-  const options = known ? definitions[name]?.options : undefined;
-  if (!(options instanceof ZodType)) return {};
-  return named(jsonSchemaOf(options));
-}
-
-/** Beside an environment's or an algorithm's own options stands its name. */
-function named(shape: JsonSchema): JsonSchema {
-  return { ...shape, properties: { name: { type: "string" }, ...shape.properties } };
-}
-
-function rowsByName(catalog: Catalog): Readonly<Record<string, Definition<Algorithm>>> {
-  const rows = Object.entries(catalog.algorithms).map(([name, row]) => [
-    name,
-    {
-      options: row.options,
-      create: (given: unknown): Algorithm => ({ name, source: row.source, ...row.build(given) }),
-    },
-  ]);
-  return Object.fromEntries(rows) as Readonly<Record<string, Definition<Algorithm>>>;
-}
-
-interface Definition<Made> {
-  readonly options: { parse(input: unknown): unknown };
-  create(options: unknown): Made | Promise<Made>;
-}
-
-interface Chosen<Made> {
-  readonly value: Made;
-  /** The name and every option, defaults filled in. */
-  readonly settings: { readonly name: string; readonly [option: string]: unknown };
-}
-
-/** What `environment` or `algorithm` names, made with its own checked options. Adds to the mistakes. */
-async function choose<Made>(
-  key: "environment" | "algorithm",
-  plain: Readonly<Record<string, unknown>>,
-  definitions: Readonly<Record<string, Definition<Made>>>,
-  tree: MappingTree,
-  mistakes: Mistake[],
-): Promise<Chosen<Made> | undefined> {
-  const given = plain[key];
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
-  const { name, ...options } = given as Record<string, unknown>;
-  if (typeof name !== "string") return undefined;
-  const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined;
-  if (definition === undefined) {
-    mistakes.push(unknownName(key, name, Object.keys(definitions), tree));
-    return undefined;
-  }
-  try {
-    const checked = definition.options.parse(options) as Record<string, unknown>;
-    return { value: await definition.create(checked), settings: { name, ...checked } };
-  } catch (error) {
-    mistakes.push(...explainOptions(error, key, definition, tree));
-    return undefined;
-  }
-}
-
-function unknownName(key: string, name: string, known: readonly string[], tree: MappingTree): Mistake {
-  return {
-    origin: originAt(tree, [key, "name"]),
-    key: `${key}.name`,
-    problem: `there is no ${key} \`${name}\``,
-    fix: `${hintAt(name, known)}Known: ${known.join(", ")}`,
+  const shape = recipeShape();
+  const options = {
+    environment: optionsShape(environment),
+    algorithm: optionsShape(algorithm),
   };
-}
-
-function explainOptions(
-  error: unknown,
-  key: string,
-  definition: Definition<unknown>,
-  tree: MappingTree,
-): readonly Mistake[] {
-  if (error instanceof ZodError) {
-    const { options } = definition;
-    const shape = options instanceof ZodType ? named(jsonSchemaOf(options)) : {};
-    return explain(error.issues, tree, shape, [key]);
-  }
-  if (!(error instanceof Error)) throw error;
-  return [{ origin: originAt(tree, [key]), key, problem: error.message }];
+  return { ...shape, properties: { ...shape.properties, ...options } };
 }

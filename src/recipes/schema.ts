@@ -10,9 +10,29 @@ const name = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9-]*$/, "a name: letters, digits and dashes, beginning with a letter");
 
+/** What a module is given by instead of a name. */
+const module = {
+  module: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "In place of name: a file of your own, relative to the file that says it, or an installed package.",
+    ),
+  export: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("What the module exports it as; default: its default export."),
+  moduleHash: z
+    .string()
+    .optional()
+    .describe("Written into a run's recipe: the module's contents as the run began."),
+};
+
 const environment = z
-  .looseObject({ name: z.string().describe("One of the environments below.") })
-  .describe("The environment's name and its own options (checked by the environment).");
+  .looseObject({ name: z.string().optional().describe("One of the environments below."), ...module })
+  .describe("The environment's name, or its module, and its own options (checked by the environment).");
 
 const role = z.strictObject({
   seat: z.string().optional().describe("Seat of the environment; default: the role's own name."),
@@ -164,8 +184,8 @@ export const recipeSchema = z.strictObject({
   team: teamSchema.describe("Who plays, in which order, for how long."),
   policies: z.record(name, policy).describe("What is trained, by name."),
   algorithm: z
-    .looseObject({ name: z.string().describe("One of the algorithms below.") })
-    .describe("A row of the table of algorithms, and its options."),
+    .looseObject({ name: z.string().optional().describe("One of the algorithms below."), ...module })
+    .describe("A row of the table of algorithms, or a module with one, and its options."),
   warmStart: warmStart
     .optional()
     .describe("Supervised training on a solver's demonstrations, before reinforcement."),

@@ -1,12 +1,36 @@
 /** A resolved recipe back to YAML: what a run folder keeps and what `--dry-run` shows. */
+import { existsSync, realpathSync } from "node:fs";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { Document, isMap, isScalar, visit } from "yaml";
 import type { Node } from "yaml";
 import type { Recipe } from "./schema.ts";
 import type { Path } from "./tree.ts";
 
-/** The recipe with every default filled in. Reading it again gives the same recipe. */
-export function recipeToYaml(recipe: Recipe): string {
-  return documentOf(recipe).toString({ lineWidth: 0 });
+/**
+ * The recipe with every default filled in. Reading it again gives the same recipe.
+ * @param folder where it is written: paths of modules are seen from there, so that a project can be moved as a whole
+ */
+export function recipeToYaml(recipe: Recipe, folder: string): string {
+  const { environment, algorithm } = recipe;
+  const moved = {
+    ...recipe,
+    environment: seenFrom(folder, environment),
+    algorithm: seenFrom(folder, algorithm),
+  };
+  return documentOf(moved).toString({ lineWidth: 0 });
+}
+
+function seenFrom(folder: string, settings: Recipe["environment"]): Recipe["environment"] {
+  if (settings.module === undefined) return settings;
+  const way = relative(realPath(folder), realPath(settings.module)).replaceAll(sep, "/");
+  return { ...settings, module: /^\.|^[A-Za-z]:/.test(way) ? way : `./${way}` };
+}
+
+/** Of what need not exist yet: that of the nearest folder above it. */
+function realPath(place: string): string {
+  const whole = resolve(place);
+  if (existsSync(whole)) return realpathSync(whole);
+  return join(realPath(dirname(whole)), basename(whole));
 }
 
 /** The same with the origin of every value as a comment behind it. */

@@ -5,9 +5,9 @@ import { parse } from "yaml";
 import type { PolicyOptions, StoredPolicy } from "../engines/engine.ts";
 import { savedDirectory } from "../engines/saved.ts";
 import { baseOf, holdsText, textDirectory } from "../models/adapter-base.ts";
-import { createEnvironment } from "../environments/registry.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
+import { environmentOf } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { recipeSchema } from "../recipes/schema.ts";
 import { latestCheckpoint, readCheckpoint } from "../runs/checkpoints.ts";
@@ -146,13 +146,8 @@ async function beginningModel(
   if ("preset" in model) {
     const made = path.join(layoutOf(directory).models, model.preset);
     if (await exists(made)) return made;
-    const { name: environment, ...options } = recipe.environment;
-    return modelDirectory(
-      model,
-      recipe,
-      await createEnvironment(environment, options),
-      path.join(scratch, name),
-    );
+    const environment = await environmentOf(layoutOf(directory).recipe);
+    return modelDirectory(model, recipe, environment, path.join(scratch, name));
   }
   const place = path.resolve(model.path);
   if (await exists(place)) return place;

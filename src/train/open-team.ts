@@ -62,9 +62,15 @@ function adviceFor({ environment: own }: Weights): string {
   return `${origin}Take weights of the same environment with the same options, or play their own recipe.`;
 }
 
-function describe({ name, ...options }: NonNullable<Weights["environment"]>): string {
+function describe({
+  name,
+  module,
+  export: _,
+  moduleHash: _hash,
+  ...options
+}: NonNullable<Weights["environment"]>): string {
   const plain = Object.entries(options).filter(([, value]) => typeof value !== "object");
-  return [name, ...plain.map(([key, value]) => `${key}=${String(value)}`)].join(" ");
+  return [name ?? module, ...plain.map(([key, value]) => `${key}=${String(value)}`)].join(" ");
 }
 
 function freeName(label: string, taken: Readonly<Record<string, unknown>>): string {

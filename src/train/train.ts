@@ -73,7 +73,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** Trains, or goes on training. Throws `bad_run`, `bad_model`, `bad_recipe` (diverged) and the engine's errors. */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
-  await using run = await openRun(options.directory, recipeToYaml(options.recipe));
+  await using run = await openRun(options.directory, recipeToYaml(options.recipe, options.directory));
   if (run.result !== null) {
     options.onEvent?.({ type: "finished", result: run.result, alreadyDone: true });
     return { status: "finished", result: run.result };

@@ -141,10 +141,15 @@ const otherSpellings: Readonly<Record<string, string>> = {
   undefined: "null",
 };
 
+/** A path, or something that ends like a source file, is no name. */
+function nameOrModule(value: string): string {
+  return /[/\\]|\.[cm]?[jt]s$/.test(value) ? "module" : "name";
+}
+
 /** What somebody used to another notation meant: Python's None, `1_000`, a name nearly right. */
 function hint(value: unknown, shape: JsonSchema | undefined): string | undefined {
   if (typeof value !== "string") return undefined;
-  if (shape?.required?.length === 1 && shape.required[0] === "name") return `write { name: ${value} }`;
+  if (shape?.properties?.["module"] !== undefined) return `write { ${nameOrModule(value)}: ${value} }`;
   const spelling = otherSpellings[value.trim().toLowerCase()];
   if (spelling === "null") return "write null for the default";
   if (spelling !== undefined && shape?.type === "boolean") return `write ${spelling}`;

@@ -47,7 +47,7 @@ export function validate(combination: Combination, catalog: Catalog): readonly P
   const { name } = recipe.algorithm;
   const subject = {
     ...combination,
-    row: Object.hasOwn(catalog.algorithms, name) ? catalog.algorithms[name] : undefined,
+    row: name !== undefined && Object.hasOwn(catalog.algorithms, name) ? catalog.algorithms[name] : undefined,
     presets: catalog.presets,
     engine: catalog.engines[recipe.engine.type],
   };

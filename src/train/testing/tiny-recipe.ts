@@ -44,8 +44,8 @@ export function tinyRecipe(changes: Partial<RecipeInput> = {}): Resolved {
     engine: { threads: 1 },
     ...changes,
   } satisfies RecipeInput);
-  const { name, ...options } = recipe.environment;
-  const { name: row, ...columns } = recipe.algorithm;
+  const { name = "", ...options } = recipe.environment;
+  const { name: row = "", ...columns } = recipe.algorithm;
   return {
     recipe,
     environment: gameEnvironment(createGame(name, options)),

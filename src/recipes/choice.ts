@@ -1,0 +1,184 @@
+/** What `environment` and `algorithm` of a recipe stand for: something that comes with Troupe, or a module of the user's. */
+import { dirname } from "node:path";
+import { ZodError, ZodObject, ZodType } from "zod";
+import { TroupeError } from "../errors.ts";
+import type { Mistake } from "./mistakes.ts";
+import { hintAt } from "./mistakes.ts";
+import { thrown } from "./modules/import-errors.ts";
+import type { LoadedModule } from "./modules/load-module.ts";
+import { loadModule, ModuleError } from "./modules/load-module.ts";
+import type { JsonSchema } from "./shape.ts";
+import { jsonSchemaOf } from "./shape.ts";
+import type { MappingTree } from "./tree.ts";
+import { originAt } from "./tree.ts";
+import { explain } from "./validation/explain.ts";
+
+/** Checked options make an environment or an algorithm. */
+export interface Definition<Made> {
+  readonly options: { parse(input: unknown): unknown };
+  create(options: unknown): Made | Promise<Made>;
+}
+
+/** Where the names of one key of a recipe are looked up. */
+export interface Kind<Made> {
+  readonly key: "environment" | "algorithm";
+  readonly known: Readonly<Record<string, Definition<Made>>>;
+  /** @throws ModuleError where the module exports something else */
+  fromModule(loaded: LoadedModule, given: ModuleSettings): Definition<Made>;
+}
+
+export interface ModuleSettings {
+  readonly module: string;
+  readonly export?: string | undefined;
+}
+
+/** A definition that the recipe names; its options are not yet checked. */
+export interface Found<Made> {
+  readonly key: Kind<Made>["key"];
+  readonly definition: Definition<Made>;
+  /** What the resolved recipe says besides the options. */
+  readonly settings: Settings;
+  /** As they were given. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export interface Settings {
+  readonly name?: string;
+  /** The file, as a whole path. */
+  readonly module?: string;
+  readonly export?: string;
+  readonly moduleHash?: string;
+  readonly [option: string]: unknown;
+}
+
+export interface Made<Value> {
+  readonly value: Value;
+  /** With every option, defaults filled in. */
+  readonly settings: Settings;
+}
+
+/** Keys that stand beside the options of a module. */
+const moduleKeys = ["module", "export", "name", "moduleHash"] as const;
+
+type Plain = Readonly<Record<string, unknown>>;
+
+/** Adds to the mistakes where there is nothing to find. */
+export async function find<Value>(
+  kind: Kind<Value>,
+  plain: Plain,
+  tree: MappingTree,
+  mistakes: Mistake[],
+): Promise<Found<Value> | undefined> {
+  const { key } = kind;
+  const given = plain[key];
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
+  const { name, module, ...rest } = given as Plain;
+  if (name !== undefined && module !== undefined) {
+    mistakes.push(
+      mistakeAt(tree, key, "module", "cannot stand beside `name`", `take one back: ${key}.name=null`),
+    );
+    return undefined;
+  }
+  if (typeof name === "string") return named(kind, name, rest, tree, mistakes);
+  if (typeof module === "string") return inModule(kind, { module, ...rest }, tree, mistakes);
+  if (name === undefined && module === undefined) {
+    const problem = `missing; expected the name of an ${key}, or \`module\` with a file of your own`;
+    mistakes.push(mistakeAt(tree, key, "name", problem, `Known: ${Object.keys(kind.known).join(", ")}`));
+  }
+  return undefined;
+}
+
+function named<Value>(
+  { key, known }: Kind<Value>,
+  name: string,
+  options: Plain,
+  tree: MappingTree,
+  mistakes: Mistake[],
+): Found<Value> | undefined {
+  const definition = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (definition !== undefined) return { key, definition, settings: { name }, options };
+  const names = Object.keys(known);
+  const fix = `${hintAt(name, names)}Known: ${names.join(", ")}`;
+  mistakes.push(mistakeAt(tree, key, "name", `there is no ${key} \`${name}\``, fix));
+  return undefined;
+}
+
+async function inModule<Value>(
+  kind: Kind<Value>,
+  given: Plain & { readonly module: string },
+  tree: MappingTree,
+  mistakes: Mistake[],
+): Promise<Found<Value> | undefined> {
+  const { module, export: exported, moduleHash: _, ...options } = given;
+  const wanted = { module, ...(typeof exported === "string" ? { export: exported } : {}) };
+  try {
+    const loaded = await loadModule(module, folderOf(tree, kind.key));
+    const settings = { ...wanted, module: loaded.file, moduleHash: loaded.hash };
+    const definition = kind.fromModule(loaded, wanted);
+    rejectReserved(definition, module);
+    return { key: kind.key, definition, settings, options };
+  } catch (error) {
+    if (!(error instanceof ModuleError)) throw error;
+    mistakes.push(mistakeAt(tree, kind.key, "module", error.message, error.fix));
+    return undefined;
+  }
+}
+
+function rejectReserved({ options }: Definition<unknown>, module: string): void {
+  if (!(options instanceof ZodObject)) return;
+  const taken = moduleKeys.find((key) => Object.hasOwn(options.shape, key));
+  if (taken === undefined) return;
+  throw new ModuleError(
+    `${module} has an option \`${taken}\`, a key that recipes use themselves`,
+    "rename it",
+  );
+}
+
+/** A path is seen from the file that names it; of an override, from here. */
+function folderOf(tree: MappingTree, key: string): string {
+  const origin = originAt(tree, [key, "module"]);
+  return origin.kind === "file" ? dirname(origin.file) : process.cwd();
+}
+
+/** Checks the options and makes what they are for. Adds to the mistakes where that fails. */
+export async function make<Value>(
+  found: Found<Value>,
+  tree: MappingTree,
+  mistakes: Mistake[],
+): Promise<Made<Value> | undefined> {
+  const { definition, settings, options } = found;
+  try {
+    const checked = definition.options.parse(options) as Plain;
+    return { value: await definition.create(checked), settings: { ...settings, ...checked } };
+  } catch (error) {
+    mistakes.push(...explainFailure(error, found, tree));
+    return undefined;
+  }
+}
+
+function explainFailure(error: unknown, found: Found<unknown>, tree: MappingTree): readonly Mistake[] {
+  const { key, settings } = found;
+  if (error instanceof ZodError) return explain(error.issues, tree, optionsShape(found), [key]);
+  if (error instanceof ModuleError) return [mistakeAt(tree, key, "module", error.message, error.fix)];
+  const at = { origin: originAt(tree, [key]), key };
+  if (settings.module !== undefined && !(error instanceof TroupeError)) {
+    return [{ ...at, problem: `${settings.module} threw ${thrown(error)} while the ${key} was made` }];
+  }
+  if (!(error instanceof Error)) throw error;
+  return [{ ...at, problem: error.message }];
+}
+
+/** The JSON Schema of what may stand below the key, for messages; nothing is known of options that are not zod's. */
+export function optionsShape(found: Found<unknown> | undefined): JsonSchema {
+  const options = found?.definition.options;
+  if (!(options instanceof ZodType)) return {};
+  const shape = jsonSchemaOf(options);
+  const own = found?.settings.module === undefined ? ["name"] : moduleKeys;
+  const beside = Object.fromEntries(own.map((key) => [key, { type: "string" }]));
+  return { ...shape, properties: { ...beside, ...shape.properties } };
+}
+
+function mistakeAt(tree: MappingTree, key: string, option: string, problem: string, fix?: string): Mistake {
+  const at = { origin: originAt(tree, [key, option]), key: `${key}.${option}` };
+  return { ...at, problem, ...(fix === undefined ? {} : { fix }) };
+}

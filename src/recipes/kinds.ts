@@ -1,0 +1,42 @@
+/** Where environments and algorithms are looked up. */
+import { basename } from "node:path";
+import type { Algorithm } from "../credit/algorithm.ts";
+import type { AlgorithmRow } from "../credit/algorithms.ts";
+import type { Environment } from "../environments/environment.ts";
+import type { Catalog } from "./catalog.ts";
+import type { Definition, Kind, ModuleSettings } from "./choice.ts";
+import { asAlgorithm, asRow } from "./modules/algorithm-module.ts";
+import { asDefinition, asEnvironment } from "./modules/environment-module.ts";
+import { exportOf } from "./modules/exported.ts";
+import type { LoadedModule } from "./modules/load-module.ts";
+
+export function environmentKind({ environments }: Pick<Catalog, "environments">): Kind<Environment> {
+  return { key: "environment", known: environments, fromModule: environmentOf };
+}
+
+function environmentOf({ exported }: LoadedModule, given: ModuleSettings): Definition<Environment> {
+  const { module, export: name } = given;
+  const found = exportOf(exported, module, name, "an environment's definition");
+  const definition = asDefinition(found, module);
+  return {
+    options: definition.options,
+    create: async (checked) => asEnvironment(await definition.create(checked), module),
+  };
+}
+
+export function algorithmKind({ algorithms }: Pick<Catalog, "algorithms">): Kind<Algorithm> {
+  const rows = Object.entries(algorithms).map(([name, row]) => [name, rowDefinition(name, row)] as const);
+  return { key: "algorithm", known: Object.fromEntries(rows), fromModule: algorithmOf };
+}
+
+function rowDefinition(name: string, { options, source, build }: AlgorithmRow): Definition<Algorithm> {
+  return { options, create: (checked) => ({ name, source, ...build(checked) }) };
+}
+
+/** Named like its export, or like its file. */
+function algorithmOf({ exported, file }: LoadedModule, given: ModuleSettings): Definition<Algorithm> {
+  const { module } = given;
+  const row = asRow(exportOf(exported, module, given.export, "an algorithm's row"), module);
+  const name = given.export ?? basename(file).replace(/\.[cm]?[jt]s$/, "");
+  return { options: row.options, create: (checked) => asAlgorithm(row.build(checked), name, row, module) };
+}

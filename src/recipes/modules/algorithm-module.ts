@@ -1,0 +1,69 @@
+/** Whether what a module exports is a row of the table of algorithms, and what it makes is an algorithm. */
+import type { Algorithm } from "../../credit/algorithm.ts";
+import { plain } from "../../credit/rows/row.ts";
+import { isObject, kindOf, listed } from "./exported.ts";
+import { ModuleError } from "./load-module.ts";
+
+/** A row as a module may give it: its options need not be zod's. */
+export interface GivenRow {
+  readonly source?: string;
+  readonly options: { parse(input: unknown): unknown };
+  build(options: unknown): unknown;
+}
+
+export function asRow(value: unknown, given: string): GivenRow {
+  if (isRow(value)) return value;
+  const expected = "expected an algorithm's row, `{ source, summary, options, build }`";
+  const fix = "docs/algorithms.md shows a whole one";
+  throw new ModuleError(`${given}: ${expected}, found ${kindOf(value)}`, fix);
+}
+
+function isRow(value: unknown): value is GivenRow {
+  return (
+    isObject(value) &&
+    typeof value["build"] === "function" &&
+    isObject(value["options"]) &&
+    typeof value["options"]["parse"] === "function"
+  );
+}
+
+/** @param name what the algorithm is called in messages */
+export function asAlgorithm(columns: unknown, name: string, row: GivenRow, given: string): Algorithm {
+  const faults = columnFaults(columns);
+  if (faults.length === 0) {
+    return { ...plain, name, source: row.source ?? given, ...(columns as object) } as Algorithm;
+  }
+  const fix = "docs/algorithms.md lists the columns";
+  throw new ModuleError(`${given}: \`build\` gave no algorithm: ${faults.join("; ")}`, fix);
+}
+
+const functions = ["score", "returns", "baseline", "scale"];
+
+/** The columns that have no default (`plain`). */
+function columnFaults(value: unknown): readonly string[] {
+  if (!isObject(value)) return [`found ${kindOf(value)}`];
+  const missing = functions.filter((name) => typeof value[name] !== "function");
+  const { sampling, grouping, objective } = value;
+  return [
+    ...(missing.length === 0 ? [] : [`no function ${listed(missing)}`]),
+    ...(isSampling(sampling) ? [] : ["`sampling` needs `branch: { root, inner }` and `keep`"]),
+    ...(isGrouping(grouping) ? [] : ["`grouping` needs the functions `key` and `unit`"]),
+    ...(isObjective(objective) ? [] : ["`objective` needs `loss: { type, … }` and `aggregation`"]),
+  ];
+}
+
+function isSampling(value: unknown): boolean {
+  const isCount = (count: unknown) => Number.isInteger(count) && Number(count) >= 1;
+  if (!isObject(value) || !isObject(value["branch"])) return false;
+  const { root, inner } = value["branch"];
+  return isCount(root) && isCount(inner) && typeof value["keep"] === "string";
+}
+
+function isGrouping(value: unknown): boolean {
+  return isObject(value) && typeof value["key"] === "function" && typeof value["unit"] === "function";
+}
+
+function isObjective(value: unknown): boolean {
+  if (!isObject(value) || !isObject(value["loss"])) return false;
+  return typeof value["loss"]["type"] === "string" && typeof value["aggregation"] === "string";
+}

@@ -1,0 +1,17 @@
+/** Modules that are not what they were when a run began. */
+import { parse } from "yaml";
+import type { Recipe } from "../schema.ts";
+import type { Warning } from "../validation/warnings.ts";
+
+/** @param recorded the recipe in the run's folder, in YAML */
+export function changedModules(recorded: string, recipe: Recipe): readonly Warning[] {
+  const before = (parse(recorded) ?? {}) as Readonly<Record<string, { moduleHash?: unknown } | undefined>>;
+  return (["environment", "algorithm"] as const).flatMap((key) => {
+    const { module, moduleHash } = recipe[key];
+    const was = before[key]?.moduleHash;
+    if (module === undefined || typeof was !== "string" || was === moduleHash) return [];
+    const problem = `${module} has changed since the run began (its contents were ${was}, now ${moduleHash})`;
+    const fix = "results before and after the change may not be comparable; put it back, or start a new run";
+    return [{ key: `${key}.module`, problem, fix }];
+  });
+}

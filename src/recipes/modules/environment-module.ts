@@ -1,0 +1,57 @@
+/** Whether what a module exports is an environment's definition, and what it makes is an environment. */
+import type { Environment, EnvironmentDefinition } from "../../environments/environment.ts";
+import { isObject, kindOf, listed } from "./exported.ts";
+import { ModuleError } from "./load-module.ts";
+
+/** @param given as the recipe names the module */
+export function asDefinition(value: unknown, given: string): EnvironmentDefinition<unknown> {
+  if (isDefinition(value)) return value;
+  const fix =
+    isObject(value) && typeof value["start"] === "function"
+      ? "this is an environment: export `{ name, summary, options, create: () => environment }`"
+      : "docs/environments.md shows a whole one";
+  const expected = "expected an environment's definition, `{ name, summary, options, create }`";
+  throw new ModuleError(`${given}: ${expected}, found ${kindOf(value)}`, fix);
+}
+
+function isDefinition(value: unknown): value is EnvironmentDefinition<unknown> {
+  return (
+    isObject(value) &&
+    typeof value["create"] === "function" &&
+    isObject(value["options"]) &&
+    typeof value["options"]["parse"] === "function"
+  );
+}
+
+const functions = ["start", "observe", "step", "outcome", "render"];
+
+/** What `create` gave, as far as can be seen without playing; `troupe check` plays. */
+export function asEnvironment(value: unknown, given: string): Environment {
+  const wrong = environmentFaults(value);
+  if (wrong.length === 0) return value as Environment;
+  const fix = "docs/environments.md shows a whole one; `troupe check` tells more";
+  throw new ModuleError(`${given}: \`create\` gave no environment: ${wrong.join("; ")}`, fix);
+}
+
+function environmentFaults(value: unknown): readonly string[] {
+  if (!isObject(value)) return [`found ${kindOf(value)}`];
+  const missing = functions.filter((name) => typeof value[name] !== "function");
+  return [
+    ...(typeof value["name"] === "string" && value["name"] !== "" ? [] : ["`name` is not text"]),
+    ...(missing.length === 0 ? [] : [`no function ${listed(missing)}`]),
+    ...seatFaults(value["seats"]),
+  ];
+}
+
+function seatFaults(seats: unknown): readonly string[] {
+  if (!isObject(seats) || Object.keys(seats).length === 0) return ["`seats` names no seat"];
+  return Object.entries(seats)
+    .filter(([, seat]) => !isSeat(seat))
+    .map(([name]) => `the seat \`${name}\` needs \`purpose\`, \`prompt\` and \`maxTokens\``);
+}
+
+function isSeat(seat: unknown): boolean {
+  if (!isObject(seat)) return false;
+  const { purpose, prompt, maxTokens } = seat;
+  return typeof purpose === "string" && typeof prompt === "string" && Number.isInteger(maxTokens);
+}

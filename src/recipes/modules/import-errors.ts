@@ -1,0 +1,102 @@
+/** Why Node could not import a module, in the words of a recipe. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { showPath } from "../origin.ts";
+
+interface Described {
+  readonly problem: string;
+  readonly fix?: string;
+}
+
+/**
+ * @param given as the recipe names the module
+ * @param folder of the recipe
+ */
+export function describeImportError(error: unknown, given: string, folder: string): Described {
+  const code = codeOf(error);
+  const message = messageOf(error);
+  switch (code) {
+    case "ERR_MODULE_NOT_FOUND":
+      return notFound(message, given, folder);
+    case "ERR_PACKAGE_PATH_NOT_EXPORTED":
+      return { problem: `the package does not export ${given}`, fix: "see `exports` in its package.json" };
+    case "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING":
+      return {
+        problem: `${given} is TypeScript inside node_modules, where Node does not run TypeScript`,
+        fix: "packages ship JavaScript: build it before it is published",
+      };
+    case "ERR_UNSUPPORTED_ESM_URL_SCHEME":
+    case "ERR_UNKNOWN_FILE_EXTENSION":
+    case "ERR_IMPORT_ATTRIBUTE_MISSING":
+      return { problem: `${given} is not a module`, fix: "name a file that ends in .ts, .mts, .js or .mjs" };
+    case "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX":
+      return {
+        problem: `${sourceOf(error) ?? given}: ${message}`,
+        fix: "Node removes types and translates nothing: write it in JavaScript's own syntax",
+      };
+    default:
+      return error instanceof SyntaxError
+        ? { problem: `${sourceOf(error) ?? given}: ${message}` }
+        : { problem: `${given} threw ${thrown(error)} while it was loaded` };
+  }
+}
+
+/** The module itself, or something that it imports. */
+function notFound(message: string, given: string, folder: string): Described {
+  const [, kind = "module", what = given, from = ""] =
+    /^Cannot find (package|module) '(.*)' imported from (.*)$/.exec(message) ?? [];
+  const isEntry = from === join(folder, "recipe.yaml");
+  if (isEntry && existsSync(join(folder, given))) {
+    return { problem: `there is no package ${given}`, fix: `write ./${given} for the file` };
+  }
+  if (isEntry) {
+    const fix = `install it (\`npm install ${what}\`), or begin the path of a file with ./`;
+    return { problem: `there is no package ${given}, seen from ${showPath(folder) || "."}`, fix };
+  }
+  const problem = `${showPath(from)} imports ${kind === "package" ? what : showPath(what)}, which was not found`;
+  return kind === "package"
+    ? { problem, fix: `install it beside the module: \`npm install ${what}\`` }
+    : { problem, fix: "imports name whole files, with their ending: ./rules.ts" };
+}
+
+/** `Error: no such table (coins.ts:3:9)`: what was thrown, and the user's line that threw it. */
+export function thrown(error: unknown): string {
+  const place = error instanceof Error ? userFrame(error) : undefined;
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return place === undefined ? `"${what}"` : `"${what}" (${place})`;
+}
+
+/** The first line of the stack that is neither Node's nor Troupe's nor a package's. */
+function userFrame({ stack = "" }: Error): string | undefined {
+  const places = stack.matchAll(/^ +at (?:.* \()?(?:async )?((?:file:|\/|[A-Z]:\\).*?):(\d+:\d+)\)?$/gm);
+  for (const [, place = "", position = ""] of places) {
+    const file = pathOf(place);
+    if (!file.startsWith(ownFolder) && !file.includes("/node_modules/"))
+      return `${showPath(file)}:${position}`;
+  }
+  return undefined;
+}
+
+/** Three folders up: `src/` or `dist/`. */
+const ownFolder = join(import.meta.dirname, "..", "..");
+
+/** A syntax error's stack begins with the place: `/there/coins.ts:3`, or a URL. */
+function sourceOf(error: unknown): string | undefined {
+  const [first = ""] = (error instanceof Error ? (error.stack ?? "") : "").split("\n");
+  const [, place, line] = /^(.*\.[cm]?[jt]s):(\d+)$/.exec(first) ?? [];
+  if (place === undefined) return undefined;
+  return `${showPath(pathOf(place))}:${line}`;
+}
+
+function pathOf(place: string): string {
+  return place.startsWith("file:") ? fileURLToPath(place) : place;
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

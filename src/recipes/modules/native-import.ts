@@ -1,0 +1,82 @@
+/**
+ * Imports a module by Node's own loader, and keeps account of the files that it is made of. Nothing else of Troupe is
+ * imported here, so that a test runner which transforms Troupe's sources can leave this file to Node.
+ */
+import { registerHooks } from "node:module";
+
+export interface Imported {
+  /** What the module exports, by name. */
+  readonly exported: Readonly<Record<string, unknown>>;
+  readonly url: string;
+  /** The module and the files that it imports, without other packages and without Troupe itself. */
+  readonly files: readonly string[];
+}
+
+/** A specifier that carries the place it is seen from: `import()` alone resolves from this file. */
+const scheme = "troupe-module:";
+
+/** URLs by the specifiers above. */
+const entries = new Map<string, string>();
+/** What a module of the user imports, by URL. */
+const imports = new Map<string, Set<string>>();
+
+let isRegistered = false;
+
+/**
+ * @param specifier a file's URL, or a package's name with or without a path inside it
+ * @param from URL of the file that names it
+ * @throws whatever Node's loader or the module itself throws
+ */
+export async function nativeImport(specifier: string, from: string): Promise<Imported> {
+  register();
+  const asked = scheme + encodeURIComponent(JSON.stringify([specifier, from]));
+  const exported = (await import(asked)) as Readonly<Record<string, unknown>>;
+  const url = entries.get(asked) ?? specifier;
+  return { exported, url, files: filesOf(url) };
+}
+
+function filesOf(entry: string): string[] {
+  const found = new Set([entry]);
+  for (const url of found) for (const imported of imports.get(url) ?? []) found.add(imported);
+  return [...found];
+}
+
+function register(): void {
+  if (isRegistered) return;
+  isRegistered = true;
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (specifier.startsWith(scheme)) return resolveEntry(specifier, next);
+      // A module works with the Troupe that runs it, wherever it lies and whatever is installed beside it.
+      if (specifier === "troupe") return { url: troupe, shortCircuit: true };
+      const resolved = next(specifier, context);
+      note(context.parentURL, resolved.url);
+      return resolved;
+    },
+  });
+}
+
+const troupe = new URL(`../../index.${import.meta.url.split(".").at(-1)}`, import.meta.url).href;
+
+type Resolve = Parameters<NonNullable<Parameters<typeof registerHooks>[0]["resolve"]>>[2];
+
+function resolveEntry(asked: string, next: Resolve): ReturnType<Resolve> {
+  const [specifier, from] = JSON.parse(decodeURIComponent(asked.slice(scheme.length))) as [string, string];
+  const resolved = next(specifier, { parentURL: from });
+  entries.set(asked, resolved.url);
+  if (!imports.has(resolved.url)) imports.set(resolved.url, new Set());
+  return resolved;
+}
+
+function note(parent: string | undefined, url: string): void {
+  const known = parent === undefined ? undefined : imports.get(parent);
+  if (parent === undefined || known === undefined || !url.startsWith("file:")) return;
+  if (packageOf(url) !== packageOf(parent)) return;
+  known.add(url);
+  if (!imports.has(url)) imports.set(url, new Set());
+}
+
+/** The folder of the installed package that a file belongs to; empty: none. */
+function packageOf(url: string): string {
+  return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+\//.exec(url)?.[0] ?? "";
+}
