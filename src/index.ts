@@ -1,14 +1,38 @@
-/** What a program that uses Troupe imports. The command line is made of the same parts. */
-export { TroupeError } from "./errors.ts";
+/** What a program that uses Troupe, or a module of a recipe, imports. The command line is made of the same parts. */
+export { z } from "zod";
+export { ServiceError, TroupeError } from "./errors.ts";
 export type { ErrorCode } from "./errors.ts";
 export type * from "./engines/engine.ts";
 export type { AdapterOptions } from "./models/adapter-options.ts";
 export type * from "./environments/environment.ts";
+export { taskList } from "./environments/tasks.ts";
 export { conformanceChecks } from "./environments/conformance.ts";
 export type { ConformanceCheck, ConformanceOptions } from "./environments/conformance.ts";
 export { childKey, drawFloat, drawInt, generatorOf, keyAt, rootKey, shuffled } from "./random.ts";
 export type { Generator, Key } from "./random.ts";
 export type { Team, Role } from "./teams/team.ts";
+export type {
+  Aggregation,
+  Algorithm,
+  Baseline,
+  CriticTerm,
+  Grouping,
+  JudgedAction,
+  Objective,
+  PlacedAction,
+  Return,
+  Rewards,
+  Scale,
+  Score,
+  Selection,
+  Shaping,
+  TokenCredit,
+  Whitening,
+} from "./credit/algorithm.ts";
+export { algorithms } from "./credit/algorithms.ts";
+export * as columns from "./credit/columns.ts";
+export { plain, row } from "./credit/rows/row.ts";
+export type { AlgorithmRow, Columns } from "./credit/rows/row.ts";
 export { builtInCatalog } from "./recipes/built-in.ts";
 export type { Catalog } from "./recipes/catalog.ts";
 export { openEngine } from "./engines/open.ts";

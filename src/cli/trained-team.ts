@@ -6,10 +6,14 @@ import type { Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { openEngine } from "../engines/open.ts";
+import { changedModules } from "../recipes/modules/changed.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import { findRecipe } from "../recipes/shipped.ts";
+import { showWarning } from "../recipes/validation/warnings.ts";
 import { layoutOf } from "../runs/layout.ts";
+import { readRecipeText } from "../runs/read.ts";
 import type { Team } from "../teams/team.ts";
 import type { RoleWeights } from "../train/open-team.ts";
 import { openTeam } from "../train/open-team.ts";
@@ -53,6 +57,7 @@ export async function withTrainedTeam<Value>(
 ): Promise<Value> {
   const place = await findPlace(given, choice.runs);
   const resolved = await resolveRecipe(recipeFile(place, choice.recipe));
+  if (place.kind === "run") await warnOfModules(place.run.directory, resolved.recipe);
   const { name, team } = chosenTeam(namedTeams(resolved.recipe, resolved.environment), choice.team ?? "team");
   const scratch = await mkdtemp(join(tmpdir(), "troupe-models-"));
   try {
@@ -67,6 +72,12 @@ export async function withTrainedTeam<Value>(
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+/** Weights were trained in what the module was then. */
+async function warnOfModules(directory: string, recipe: Recipe): Promise<void> {
+  const changed = changedModules(await readRecipeText(directory), recipe);
+  for (const warning of changed) process.stderr.write(`${showWarning(warning)}\n`);
 }
 
 function recipeFile(place: Place, recipe: string | undefined): string {

@@ -39,7 +39,21 @@ export async function cellRecipe(experiment: Experiment, name: string, column: s
     const where = { origin: originAt(experiment.tree, path), key: showKey(path) };
     throw rejected([{ ...where, problem, ...(fix === undefined ? {} : { fix }) }]);
   }
-  return { ...changed, plain: plainOf(tree) as Record<string, unknown> };
+  return { ...changed, plain: withHashes(plainOf(tree) as Record<string, unknown>, recipe) };
+}
+
+/** A module counts by its contents, wherever it lies. */
+function withHashes(
+  plain: Readonly<Record<string, unknown>>,
+  recipe: Recipe,
+): Readonly<Record<string, unknown>> {
+  const hashed = (["environment", "algorithm"] as const).flatMap((key) => {
+    const { moduleHash } = recipe[key];
+    return moduleHash === undefined
+      ? []
+      : [[key, { ...(plain[key] as object), module: moduleHash }] as const];
+  });
+  return { ...plain, ...Object.fromEntries(hashed) };
 }
 
 /** A recipe's mistakes name the recipe's file; which cell asked for it stands in front. */

@@ -7,6 +7,8 @@ import { hintAt } from "./mistakes.ts";
 import { thrown } from "./modules/import-errors.ts";
 import type { LoadedModule } from "./modules/load-module.ts";
 import { loadModule, ModuleError } from "./modules/load-module.ts";
+import type { Settings } from "./settings.ts";
+import { optionsOf, settingKeys } from "./settings.ts";
 import type { JsonSchema } from "./shape.ts";
 import { jsonSchemaOf } from "./shape.ts";
 import type { MappingTree } from "./tree.ts";
@@ -14,17 +16,17 @@ import { originAt } from "./tree.ts";
 import { explain } from "./validation/explain.ts";
 
 /** Checked options make an environment or an algorithm. */
-export interface Definition<Made> {
+export interface Definition<Value> {
   readonly options: { parse(input: unknown): unknown };
-  create(options: unknown): Made | Promise<Made>;
+  create(options: unknown): Value | Promise<Value>;
 }
 
 /** Where the names of one key of a recipe are looked up. */
-export interface Kind<Made> {
+export interface Kind<Value> {
   readonly key: "environment" | "algorithm";
-  readonly known: Readonly<Record<string, Definition<Made>>>;
+  readonly known: Readonly<Record<string, Definition<Value>>>;
   /** @throws ModuleError where the module exports something else */
-  fromModule(loaded: LoadedModule, given: ModuleSettings): Definition<Made>;
+  fromModule(loaded: LoadedModule, given: ModuleSettings): Definition<Value>;
 }
 
 export interface ModuleSettings {
@@ -33,22 +35,13 @@ export interface ModuleSettings {
 }
 
 /** A definition that the recipe names; its options are not yet checked. */
-export interface Found<Made> {
-  readonly key: Kind<Made>["key"];
-  readonly definition: Definition<Made>;
+export interface Found<Value> {
+  readonly key: Kind<Value>["key"];
+  readonly definition: Definition<Value>;
   /** What the resolved recipe says besides the options. */
   readonly settings: Settings;
   /** As they were given. */
   readonly options: Readonly<Record<string, unknown>>;
-}
-
-export interface Settings {
-  readonly name?: string;
-  /** The file, as a whole path. */
-  readonly module?: string;
-  readonly export?: string;
-  readonly moduleHash?: string;
-  readonly [option: string]: unknown;
 }
 
 export interface Made<Value> {
@@ -56,9 +49,6 @@ export interface Made<Value> {
   /** With every option, defaults filled in. */
   readonly settings: Settings;
 }
-
-/** Keys that stand beside the options of a module. */
-const moduleKeys = ["module", "export", "name", "moduleHash"] as const;
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -109,14 +99,14 @@ async function inModule<Value>(
   tree: MappingTree,
   mistakes: Mistake[],
 ): Promise<Found<Value> | undefined> {
-  const { module, export: exported, moduleHash: _, ...options } = given;
+  const { module, export: exported } = given;
   const wanted = { module, ...(typeof exported === "string" ? { export: exported } : {}) };
   try {
     const loaded = await loadModule(module, folderOf(tree, kind.key));
     const settings = { ...wanted, module: loaded.file, moduleHash: loaded.hash };
     const definition = kind.fromModule(loaded, wanted);
     rejectReserved(definition, module);
-    return { key: kind.key, definition, settings, options };
+    return { key: kind.key, definition, settings, options: optionsOf(given) };
   } catch (error) {
     if (!(error instanceof ModuleError)) throw error;
     mistakes.push(mistakeAt(tree, kind.key, "module", error.message, error.fix));
@@ -126,7 +116,7 @@ async function inModule<Value>(
 
 function rejectReserved({ options }: Definition<unknown>, module: string): void {
   if (!(options instanceof ZodObject)) return;
-  const taken = moduleKeys.find((key) => Object.hasOwn(options.shape, key));
+  const taken = settingKeys.find((key) => Object.hasOwn(options.shape, key));
   if (taken === undefined) return;
   throw new ModuleError(
     `${module} has an option \`${taken}\`, a key that recipes use themselves`,
@@ -173,7 +163,7 @@ export function optionsShape(found: Found<unknown> | undefined): JsonSchema {
   const options = found?.definition.options;
   if (!(options instanceof ZodType)) return {};
   const shape = jsonSchemaOf(options);
-  const own = found?.settings.module === undefined ? ["name"] : moduleKeys;
+  const own = found?.settings.module === undefined ? ["name"] : settingKeys;
   const beside = Object.fromEntries(own.map((key) => [key, { type: "string" }]));
   return { ...shape, properties: { ...beside, ...shape.properties } };
 }

@@ -29,8 +29,9 @@ export function algorithmKind({ algorithms }: Pick<Catalog, "algorithms">): Kind
   return { key: "algorithm", known: Object.fromEntries(rows), fromModule: algorithmOf };
 }
 
-function rowDefinition(name: string, { options, source, build }: AlgorithmRow): Definition<Algorithm> {
-  return { options, create: (checked) => ({ name, source, ...build(checked) }) };
+function rowDefinition(name: string, row: AlgorithmRow): Definition<Algorithm> {
+  const { options, source } = row;
+  return { options, create: (checked) => ({ name, source, ...row.build(checked) }) };
 }
 
 /** Named like its export, or like its file. */

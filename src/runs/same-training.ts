@@ -39,9 +39,9 @@ function withoutWords(recipe: Mapping, moved: readonly string[]): Mapping {
   );
 }
 
-function withoutModule({ moduleHash: _, ...rest }: Mapping, isMoved: boolean): Mapping {
-  const { module: _module, ...others } = rest;
-  return isMoved ? others : rest;
+function withoutModule(settings: Mapping, isMoved: boolean): Mapping {
+  const left = isMoved ? ["module", "moduleHash"] : ["moduleHash"];
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => !left.includes(key)));
 }
 
 /** What a recipe in YAML says of the training, line by line, as it stands there; the first line is 1. */

@@ -3,6 +3,7 @@ import { realpath } from "node:fs/promises";
 import type { Engine } from "../engines/engine.ts";
 import type { Environment } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
+import { optionsOf } from "../recipes/settings.ts";
 import type { Team } from "../teams/team.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { checkWords } from "./check-words.ts";
@@ -62,14 +63,9 @@ function adviceFor({ environment: own }: Weights): string {
   return `${origin}Take weights of the same environment with the same options, or play their own recipe.`;
 }
 
-function describe({
-  name,
-  module,
-  export: _,
-  moduleHash: _hash,
-  ...options
-}: NonNullable<Weights["environment"]>): string {
-  const plain = Object.entries(options).filter(([, value]) => typeof value !== "object");
+function describe(environment: NonNullable<Weights["environment"]>): string {
+  const { name, module } = environment;
+  const plain = Object.entries(optionsOf(environment)).filter(([, value]) => typeof value !== "object");
   return [name ?? module, ...plain.map(([key, value]) => `${key}=${String(value)}`)].join(" ");
 }
 

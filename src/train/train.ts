@@ -6,12 +6,15 @@ import path from "node:path";
 import type { Engine, SavedPolicy } from "../engines/engine.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
+import { changedModules } from "../recipes/modules/changed.ts";
 import type { Recipe } from "../recipes/schema.ts";
+import type { Warning } from "../recipes/validation/warnings.ts";
 import { recipeWarnings } from "../recipes/validation/warnings.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { checkpointSteps, latestCheckpoint } from "../runs/checkpoints.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { RunResult } from "../runs/records.ts";
+import { readRecipeText } from "../runs/read.ts";
 import { openRun } from "../runs/run.ts";
 import type { Run } from "../runs/run.ts";
 import { openCompanions, saveCompanions } from "./companions.ts";
@@ -113,11 +116,16 @@ async function begin(options: TrainOptions, run: Run): Promise<Course> {
     companions: null,
   };
   announce(course);
-  for (const warning of recipeWarnings(options)) course.emit({ type: "warning", ...warning });
+  for (const warning of await warningsOf(options, run)) course.emit({ type: "warning", ...warning });
   await noteEngine(course);
   if (run.checkpoint !== null) await resume(course, run.checkpoint);
   if (warmSteps > 0 && step === warmSteps) await leaveWarmStart(course);
   return course;
+}
+
+async function warningsOf(options: TrainOptions, { layout }: Run): Promise<readonly Warning[]> {
+  const changed = changedModules(await readRecipeText(layout.directory), options.recipe);
+  return [...recipeWarnings(options), ...changed];
 }
 
 async function openStage(

@@ -12,9 +12,9 @@ import { commandName } from "../print.ts";
 /** The part of a recipe that the list shows; a recipe that is wrong elsewhere is listed all the same. */
 const shown = z.object({
   description: z.string().default(""),
-  environment: z.object({ name: z.string() }),
+  environment: z.object({ name: z.string().optional(), module: z.string().optional() }),
   team: teamSchema,
-  algorithm: z.looseObject({ name: z.string() }),
+  algorithm: z.looseObject({ name: z.string().optional(), module: z.string().optional() }),
   policies: z.record(z.string(), z.object({ adapter: z.object({}).optional() })),
   train: z.object({ steps: z.number() }),
   expected: z.object({ minutes: z.number().optional(), success: z.number().optional() }).default({}),
@@ -48,9 +48,9 @@ export function describe(name: string, file: string): Listed {
   const { description, environment, algorithm, policies, critics, train, expected } = recipe;
   return {
     ...common,
-    environment: environment.name,
+    environment: environment.name ?? environment.module ?? "",
     description,
-    algorithm: train.steps > 0 ? algorithm.name : null,
+    algorithm: train.steps > 0 ? (algorithm.name ?? algorithm.module ?? "") : null,
     policies: sharing(Object.values(policies)),
     critics,
     minutes: expected.minutes ?? null,
@@ -68,12 +68,17 @@ function read(file: string): (z.output<typeof shown> & { readonly critics: numbe
   try {
     const recipe = shown.safeParse(plainOf(loadTree(file))).data;
     if (recipe === undefined) return undefined;
-    const { name, ...options } = recipe.algorithm;
-    return { ...recipe, critics: criticsOf(recipe, algorithmFrom(name, options).critic).length };
+    return { ...recipe, critics: criticsIn(recipe) };
   } catch (error) {
     if (error instanceof TroupeError) return undefined;
     throw error;
   }
+}
+
+/** Of a module, nothing is known until it is loaded, which a list does not do. */
+function criticsIn(recipe: z.output<typeof shown>): number {
+  const { name, ...options } = recipe.algorithm;
+  return name === undefined ? 0 : criticsOf(recipe, algorithmFrom(name, options).critic).length;
 }
 
 function sharing(policies: readonly { readonly adapter?: object | undefined }[]): string {

@@ -53,10 +53,13 @@ function columnFaults(value: unknown): readonly string[] {
 }
 
 function isSampling(value: unknown): boolean {
-  const isCount = (count: unknown) => Number.isInteger(count) && Number(count) >= 1;
   if (!isObject(value) || !isObject(value["branch"])) return false;
   const { root, inner } = value["branch"];
   return isCount(root) && isCount(inner) && typeof value["keep"] === "string";
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 1;
 }
 
 function isGrouping(value: unknown): boolean {

@@ -40,7 +40,29 @@ function environmentFaults(value: unknown): readonly string[] {
     ...(typeof value["name"] === "string" && value["name"] !== "" ? [] : ["`name` is not text"]),
     ...(missing.length === 0 ? [] : [`no function ${listed(missing)}`]),
     ...seatFaults(value["seats"]),
+    ...taskFaults(value["tasks"]),
   ];
+}
+
+function taskFaults(tasks: unknown): readonly string[] {
+  if (!isObject(tasks)) return ["`tasks` names no split"];
+  const missing = ["train", "heldOut"].filter((split) => !Object.hasOwn(tasks, split));
+  return [
+    ...missing.map((split) => `\`tasks\` has no split \`${split}\``),
+    ...Object.entries(tasks)
+      .filter(([, source]) => !isSource(source))
+      .map(
+        ([split]) =>
+          `the split \`${split}\` needs a \`size\` above 0 and \`at\`, or \`size: null\` and \`draw\``,
+      ),
+  ];
+}
+
+function isSource(source: unknown): boolean {
+  if (!isObject(source)) return false;
+  const { size } = source;
+  if (size === null) return typeof source["draw"] === "function";
+  return Number.isInteger(size) && Number(size) > 0 && typeof source["at"] === "function";
 }
 
 function seatFaults(seats: unknown): readonly string[] {

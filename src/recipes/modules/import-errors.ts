@@ -52,7 +52,7 @@ function notFound(message: string, given: string, folder: string): Described {
   }
   if (isEntry) {
     const fix = `install it (\`npm install ${what}\`), or begin the path of a file with ./`;
-    return { problem: `there is no package ${given}, seen from ${showPath(folder) || "."}`, fix };
+    return { problem: `there is no package ${given}, seen from ${showPath(folder)}`, fix };
   }
   const problem = `${showPath(from)} imports ${kind === "package" ? what : showPath(what)}, which was not found`;
   return kind === "package"

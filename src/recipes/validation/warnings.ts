@@ -13,7 +13,9 @@ export interface Warning {
 }
 
 export function recipeWarnings(combination: Combination): readonly Warning[] {
-  return combination.recipe.train.steps === 0 ? [] : summedRewards(combination);
+  const { train, algorithm } = combination.recipe;
+  // What the options of a module mean is for the module to say.
+  return train.steps === 0 || algorithm.name === undefined ? [] : summedRewards(combination);
 }
 
 /** Rewards that an environment makes for comparing the actions of one state may be farmed where turns are added up. */

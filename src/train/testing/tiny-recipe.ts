@@ -4,6 +4,7 @@ import { gameEnvironment } from "../../environments/game.ts";
 import { createGame } from "../../environments/registry.ts";
 import type { RecipeInput } from "../../recipes/schema.ts";
 import { recipeSchema } from "../../recipes/schema.ts";
+import { optionsOf } from "../../recipes/settings.ts";
 import type { Resolved } from "../session.ts";
 
 /** Roles that share a policy, or have one each. */
@@ -44,11 +45,10 @@ export function tinyRecipe(changes: Partial<RecipeInput> = {}): Resolved {
     engine: { threads: 1 },
     ...changes,
   } satisfies RecipeInput);
-  const { name = "", ...options } = recipe.environment;
-  const { name: row = "", ...columns } = recipe.algorithm;
+  const { environment, algorithm } = recipe;
   return {
     recipe,
-    environment: gameEnvironment(createGame(name, options)),
-    algorithm: algorithmFrom(row, columns),
+    environment: gameEnvironment(createGame(environment.name ?? "", optionsOf(environment))),
+    algorithm: algorithmFrom(algorithm.name ?? "", optionsOf(algorithm)),
   };
 }

@@ -6,6 +6,7 @@ import type { Algorithm } from "../../../credit/algorithm.ts";
 import type { AlgorithmRow } from "../../../credit/algorithms.ts";
 import type { RewardOptions } from "../../../credit/rows/collaboration.ts";
 import { rewardOf } from "../../../credit/rows/collaboration.ts";
+import { optionsOf } from "../../settings.ts";
 import { jsonSchemaOf } from "../../shape.ts";
 import type { Problem } from "../problem.ts";
 import type { Rule } from "../rule.ts";
@@ -35,7 +36,7 @@ type Reason = Required<Pick<Problem, "problem" | "fix">>;
 
 export const idleOptions: Rule = ({ recipe, algorithm, row }) => {
   if (row === undefined) return [];
-  const { name: _, ...options } = recipe.algorithm;
+  const options = optionsOf(recipe.algorithm);
   return optionProblems(row, { algorithm, options, team: recipe.team, train: recipe.train });
 };
 

@@ -1,0 +1,390 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { rightRecipe } from "../fixtures/catalog.ts";
+import { RecipeError } from "../mistakes.ts";
+import { resolveRecipe } from "../resolve.ts";
+import { changedModules } from "./changed.ts";
+import type { Recipe } from "../schema.ts";
+import { recipeToYaml } from "../write.ts";
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), "troupe-modüle and more-")));
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** A folder for each test: Node imports a file once and keeps it. */
+let folder = root;
+let count = 0;
+beforeEach(() => {
+  folder = join(root, `test #${count++}`);
+  mkdirSync(folder);
+});
+
+function write(name: string, text: string): string {
+  const file = join(folder, name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+const environment = `{
+  name: "coins",
+  seats: {
+    scout: { purpose: "looks", prompt: "", maxTokens: 4 },
+    walker: { purpose: "walks", prompt: "", maxTokens: 4 },
+  },
+  tasks: { train: { size: 1, at: () => 0 }, heldOut: { size: 1, at: () => 1 } },
+  start: (task) => task,
+  observe: String,
+  step: (state) => ({ state, rewards: {}, done: true }),
+  outcome: () => ({ success: true, score: 1 }),
+  render: String,
+}`;
+const definition = `{ name: "coins", summary: "", options: { parse: (given) => given }, create: () => (${environment}) }`;
+const coins = `export default ${definition};`;
+
+/** A recipe with an environment or an algorithm of one's own. */
+function recipe(more: string): string {
+  return rightRecipe.replace("  name: grid\n  size: 6", `  ${more}`).replace(/warmStart:[^]*(?=train:)/, "");
+}
+
+async function resolve(text: string, overrides: readonly string[] = [], name = "recipe.yaml") {
+  return resolveRecipe(write(name, text), overrides);
+}
+
+async function rejection(text: string, overrides: readonly string[] = []): Promise<string> {
+  try {
+    await resolve(text, overrides);
+  } catch (error) {
+    if (error instanceof RecipeError) return error.message.replaceAll(`${folder}/`, "");
+    throw error;
+  }
+  throw new Error("the recipe was not rejected");
+}
+
+describe("an environment in a module", () => {
+  it("is found beside the file that names it, and made with its options", async () => {
+    write("coins.ts", coins.replace("(given) => given", '(given) => ({ side: "heads", ...given })'));
+    const found = await resolve(recipe("module: ./coins.ts\n  count: 3"));
+    expect(found.environment.name).toBe("coins");
+    expect(found.recipe.environment).toEqual({
+      module: join(folder, "coins.ts"),
+      moduleHash: expect.stringMatching(/^[0-9a-f]{16}$/) as string,
+      side: "heads",
+      count: 3,
+    });
+  });
+
+  it("may have another name than the default export", async () => {
+    write("games.ts", `export const coins: unknown = ${definition};`);
+    const { environment: made } = await resolve(recipe("module: ./games.ts\n  export: coins"));
+    expect(made.name).toBe("coins");
+  });
+
+  it("is seen from the file that names it, through extends, and from here in an override", async () => {
+    write("below/coins.ts", coins);
+    write("below/base.yaml", recipe("module: ./coins.ts"));
+    const text = "extends: below/base.yaml\nname: above\n";
+    expect((await resolve(text)).recipe.environment.module).toBe(join(folder, "below", "coins.ts"));
+    await expect(resolve(text, ["environment.module=./coins.ts"])).rejects.toThrow(
+      "override `environment.module=./coins.ts`: environment.module: there is no file ./coins.ts, seen from",
+    );
+  });
+
+  it("comes from an installed package, too, by name and by a path in it", async () => {
+    const exported = { ".": { import: "./index.js" }, "./environment": "./coins.mjs" };
+    const described = { name: "our-games", type: "module", exports: exported };
+    write("node_modules/our-games/package.json", JSON.stringify(described));
+    write("node_modules/our-games/index.js", coins);
+    write("node_modules/our-games/coins.mjs", coins.replaceAll('"coins"', '"other"'));
+    const whole = await resolve(recipe("module: our-games"));
+    expect(whole.recipe.environment.module).toBe(join(folder, "node_modules/our-games/index.js"));
+    expect((await resolve(recipe("module: our-games/environment"))).environment.name).toBe("other");
+  });
+
+  it("imports Troupe as the one that runs it", async () => {
+    write(
+      "coins.ts",
+      `import { z } from "troupe";\nexport default { ...${definition}, options: z.strictObject({ count: z.int().default(2) }) };`,
+    );
+    const { recipe: made } = await resolve(recipe("module: ./coins.ts"));
+    expect(made.environment).toMatchObject({ count: 2 });
+    expect(await rejection(recipe("module: ./coins.ts\n  cuont: 3"))).toContain(
+      "recipe.yaml:4:3: environment.cuont: unknown key; did you mean `count`? Keys of `environment`: name, module, export, moduleHash, count",
+    );
+  });
+});
+
+describe("what is wrong with a module is one message", () => {
+  const cases: readonly (readonly [string, Readonly<Record<string, string>>, string, RegExp])[] = [
+    [
+      "no such file",
+      {},
+      "module: ./coins.ts",
+      /there is no file \.\/coins\.ts, seen from .*test #\d+; a path is/,
+    ],
+    [
+      "a name nearly right",
+      { "coins.ts": coins },
+      "module: ./cions.ts",
+      /no file .*; did you mean coins\.ts\?/,
+    ],
+    ["no ending", { "coins.ts": coins }, "module: ./coins", /; did you mean coins\.ts\?/],
+    ["a folder", { "games/index.ts": coins }, "module: ./games", /\.\/games is a folder; name a file in it/],
+    [
+      "no ./",
+      { "coins.ts": coins },
+      "module: coins.ts",
+      /no package coins\.ts; write \.\/coins\.ts for the file/,
+    ],
+    [
+      "no package",
+      {},
+      "module: our-games",
+      /no package our-games, .*; install it \(`npm install our-games`\)/,
+    ],
+    ["a part of Node", {}, "module: fs", /fs is neither a file nor an installed package/],
+    ["a web page", {}, "module: https://x.y/z.ts", /https:\/\/x\.y\/z\.ts is not a module/],
+    [
+      "not a module",
+      { "coins.yaml": "x: 1" },
+      "module: ./coins.yaml",
+      /not a module; name a file that ends in \.ts/,
+    ],
+    [
+      "a syntax error",
+      { "coins.ts": "\nconst a = = 2;" },
+      "module: ./coins.ts",
+      /coins\.ts:2: Expression expected/,
+    ],
+    [
+      "one of JavaScript",
+      { "coins.js": "const a = = 2;" },
+      "module: ./coins.js",
+      /coins\.js:1: Unexpected token '='/,
+    ],
+    [
+      "an enum",
+      { "coins.ts": "enum A { B }" },
+      "module: ./coins.ts",
+      /coins\.ts:1: .*enum.*; Node removes types/,
+    ],
+    [
+      "an import that is not there",
+      { "coins.ts": 'import "./rules.ts"; export {};' },
+      "module: ./coins.ts",
+      /coins\.ts imports rules\.ts, which was not found; imports name whole files/,
+    ],
+    [
+      "a package that is not there",
+      { "coins.ts": 'import "left-pad";' },
+      "module: ./coins.ts",
+      /coins\.ts imports left-pad, which was not found; install it beside the module/,
+    ],
+    [
+      "an import of what is not exported",
+      { "coins.ts": 'import { x } from "./rules.ts";', "rules.ts": "export {};" },
+      "module: ./coins.ts",
+      /coins\.ts:1: The requested module '\.\/rules\.ts' does not provide an export named 'x'/,
+    ],
+    [
+      "an error while it is loaded",
+      { "coins.ts": 'export {};\n  throw new Error("no table");' },
+      "module: ./coins.ts",
+      /\.\/coins\.ts threw "Error: no table" \(coins\.ts:2:9\) while it was loaded/,
+    ],
+    [
+      "no default export",
+      { "coins.ts": `export const coins = ${definition}` },
+      "module: ./coins.ts",
+      /no default export; add `export: coins`; it exports coins/,
+    ],
+    [
+      "nothing exported",
+      { "coins.ts": "export {}" },
+      "module: ./coins.ts",
+      /no default export; write `export default …`/,
+    ],
+    [
+      "another export's name",
+      { "coins.ts": `export const coins = ${definition}` },
+      "module: ./coins.ts\n  export: cions",
+      /has no export `cions`; did you mean `coins`\?/,
+    ],
+    [
+      "something else",
+      { "coins.ts": "export default 3" },
+      "module: ./coins.ts",
+      /expected an environment's definition, `\{ name, summary, options, create \}`, found a number/,
+    ],
+    [
+      "an environment instead of its definition",
+      { "coins.ts": `export default ${environment}` },
+      "module: ./coins.ts",
+      /found an object with `name`, .*; this is an environment: export `\{ name, .*create: \(\) => environment \}`/,
+    ],
+    [
+      "no environment made",
+      {
+        "coins.ts": coins.replace("render: String,", "").replace("heldOut: { size: 1", "heldOut: { size: 0"),
+      },
+      "module: ./coins.ts",
+      /`create` gave no environment: no function `render`; the split `heldOut` needs a `size` above 0/,
+    ],
+    [
+      "an error while it is made",
+      { "coins.ts": coins.replace(`(${environment})`, "{\n  return missing.length; }") },
+      "module: ./coins.ts",
+      /environment: coins\.ts threw "ReferenceError: missing is not defined" \(coins\.ts:2:3\) while the environment was made/,
+    ],
+    [
+      "options that it does not take",
+      { "coins.ts": coins.replace("(given) => given", '() => { throw new Error("count is odd"); }') },
+      "module: ./coins.ts",
+      /threw "Error: count is odd" \(coins\.ts:1:\d+\)/,
+    ],
+    [
+      "a name beside it",
+      { "coins.ts": coins },
+      "module: ./coins.ts\n  name: grid",
+      /cannot stand beside `name`; take one/,
+    ],
+    [
+      "neither",
+      {},
+      "size: 3",
+      /environment\.name: missing; expected the name of an environment, or `module`/,
+    ],
+    [
+      "TypeScript in a package",
+      {
+        "node_modules/ours/package.json": '{ "exports": "./a.ts", "type": "module" }',
+        "node_modules/ours/a.ts": coins,
+      },
+      "module: ours",
+      /ours is TypeScript inside node_modules, .*; packages ship JavaScript/,
+    ],
+    [
+      "a path that a package keeps to itself",
+      {
+        "node_modules/ours/package.json": '{ "exports": "./a.js", "type": "module" }',
+        "node_modules/ours/a.js": coins,
+      },
+      "module: ours/b",
+      /the package does not export ours\/b/,
+    ],
+  ];
+
+  it.each(cases)("%s", async (_, files, more, message) => {
+    for (const [name, text] of Object.entries(files)) write(name, text);
+    const said = await rejection(recipe(more));
+    expect(said).toMatch(message);
+    expect(said).toMatch(/^recipe\.yaml:\d+:\d+: environment[.:]/);
+    expect(said.split("\n")).toHaveLength(1);
+  });
+});
+
+/** On Plan-Path, so that algorithms can be named beside modules. */
+async function resolveWithGrid(given: string, overrides: readonly string[] = []) {
+  const plain = given
+    .replace("name: grid\n  size: 6", "name: plan-path\n  size: 4")
+    .replaceAll("walker", "planner");
+  return resolveRecipe(write("recipe.yaml", plain), overrides);
+}
+
+describe("an algorithm in a module", () => {
+  const row = `import { algorithms, columns, z } from "troupe";
+const options = z.strictObject({ samples: z.int().min(2).default(4) });
+export default {
+  source: "ours", summary: "", options,
+  build: (given: unknown) => ({ ...algorithms.grpo.build(options.parse(given)), scale: columns.noScale }),
+};`;
+  const text = rightRecipe.replace("  name: at-grpo", "  module: ./own.ts");
+
+  it("is a row of the table as those that come with Troupe are", async () => {
+    write("own.ts", row);
+    const { algorithm, recipe: made } = await resolveWithGrid(text);
+    expect(algorithm).toMatchObject({
+      name: "own",
+      source: "ours",
+      sampling: { branch: { root: 4, inner: 1 } },
+    });
+    expect(made.algorithm).toMatchObject({ module: join(folder, "own.ts"), samples: 4 });
+  });
+
+  it("is checked as those are: what its options mean, its shape, what it would compare", async () => {
+    write("own.ts", row);
+    await expect(resolveWithGrid(text, ["algorithm.samples=1"])).rejects.toThrow(
+      "algorithm.samples: expected a whole number, at least 2, found 1",
+    );
+    write("wrong.ts", "export default { options: { parse: (x) => x }, build: () => ({ score: () => 0 }) };");
+    await expect(resolveWithGrid(text, [`algorithm.module="${join(folder, "wrong.ts")}"`])).rejects.toThrow(
+      /`build` gave no algorithm: no function `returns`, `baseline` and `scale`; `sampling` needs .*; `grouping` .*; `objective`/,
+    );
+    write(
+      "lone.ts",
+      row
+        .replace("...algorithms", "...{ ...algorithms")
+        .replace("given)),", "given)), sampling: { branch: { root: 1, inner: 1 }, keep: 'all' } },"),
+    );
+    await expect(resolveWithGrid(text, [`algorithm.module="${join(folder, "lone.ts")}"`])).rejects.toThrow(
+      "lone compares the actions of a group, and here each group has one",
+    );
+  });
+});
+
+/** The recipe of a module with an import, in a folder of its own. */
+async function inFolder(place: string, side: string): Promise<Recipe> {
+  write(`${place}/rules.ts`, `export const side: string = "${side}";`);
+  write(`${place}/coins.ts`, `import { side } from "./rules.ts";\nexport const known = side;\n${coins}`);
+  return (await resolve(recipe("module: ./coins.ts"), [], `${place}/recipe.yaml`)).recipe;
+}
+
+describe("the recipe of a run", () => {
+  it("names the module as seen from the run's folder, so that a project can be moved as a whole", async () => {
+    write("project/coins.ts", coins);
+    const { recipe: made } = await resolve(recipe("module: ./coins.ts"), [], "project/recipe.yaml");
+    const run = join(folder, "project", "runs", "first");
+    const yaml = recipeToYaml(made, run);
+    expect(yaml).toContain("module: ../../coins.ts\n");
+    write("project/runs/first/recipe.yaml", yaml);
+    renameSync(join(folder, "project"), join(folder, "elsewhere"));
+    const again = await resolveRecipe(join(folder, "elsewhere", "runs", "first", "recipe.yaml"));
+    expect(again.recipe.environment).toEqual({
+      ...made.environment,
+      module: join(folder, "elsewhere", "coins.ts"),
+    });
+  });
+
+  it("is found where the run's folder lies behind a link", async () => {
+    write("coins.ts", coins);
+    const { recipe: made } = await resolve(recipe("module: ./coins.ts"));
+    mkdirSync(join(folder, "disk", "deep"), { recursive: true });
+    symlinkSync(join(folder, "disk", "deep"), join(folder, "runs"));
+    write("runs/recipe.yaml", recipeToYaml(made, join(folder, "runs")));
+    const again = await resolveRecipe(join(folder, "runs", "recipe.yaml"));
+    expect(again.recipe).toEqual(made);
+  });
+
+  it("has a hash of the module and what it imports, and a change of either gives a warning", async () => {
+    const first = await inFolder("first", "heads");
+    const recorded = recipeToYaml(first, folder);
+    expect(changedModules(recorded, await inFolder("same", "heads"))).toEqual([]);
+    const changed = await inFolder("changed", "tails");
+    expect(changedModules(recorded, changed)).toEqual([
+      {
+        key: "environment.module",
+        problem: `${join(folder, "changed", "coins.ts")} has changed since the run began (its contents were ${first.environment.moduleHash}, now ${changed.environment.moduleHash})`,
+        fix: expect.any(String) as string,
+      },
+    ]);
+  });
+});
