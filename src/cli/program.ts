@@ -8,7 +8,9 @@ import { initCommand } from "./init.ts";
 import { playCommand } from "./play/play.ts";
 import { recipesCommand } from "./recipes.ts";
 import { runsCommand } from "./runs.ts";
+import { scoreCommand } from "./score.ts";
 import { sftCommand } from "./sft.ts";
+import { tasksCommand } from "./tasks.ts";
 import { trainCommand } from "./train.ts";
 
 const commands = [
@@ -20,6 +22,8 @@ const commands = [
   playCommand,
   recipesCommand,
   runsCommand,
+  tasksCommand,
+  scoreCommand,
 ];
 
 export function makeProgram(): Command {

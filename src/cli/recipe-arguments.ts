@@ -1,5 +1,8 @@
 /** The arguments of every command that takes a recipe: its file or name, then overrides. */
 import type { Command } from "commander";
+import type { Environment } from "../environments/environment.ts";
+import { environments } from "../environments/registry.ts";
+import { TroupeError } from "../errors.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
@@ -22,4 +25,28 @@ export function resolveArguments(
   options: OverrideOptions,
 ): Promise<ResolvedRecipe> {
   return resolveRecipe(findRecipe(recipe), [...overrides, ...(options.override ?? [])]);
+}
+
+/** What is to be played or scored in; without a recipe nobody has said which team plays. */
+export interface ChosenEnvironment {
+  readonly environment: Environment;
+  readonly recipe?: ResolvedRecipe["recipe"];
+}
+
+/**
+ * The environment of a recipe, given by file or name, or else an environment of that name with its default options.
+ * @throws RecipeError, TroupeError `bad_arguments` where there is neither
+ */
+export async function recipeOrEnvironment(
+  given: string,
+  overrides: readonly string[],
+): Promise<ChosenEnvironment> {
+  const definition = environments.find(({ name }) => name === given);
+  try {
+    return await resolveRecipe(findRecipe(given), overrides);
+  } catch (error) {
+    const isUnknown = error instanceof TroupeError && error.code === "bad_arguments";
+    if (!isUnknown || definition === undefined || overrides.length > 0) throw error;
+  }
+  return { environment: await definition.create(definition.options.parse({})) };
 }

@@ -32,6 +32,11 @@ export interface EndlessTasks<Task> {
   draw(key: Key): Awaitable<Task>;
 }
 
+/** A zod schema, or anything else that throws where the input is no task. */
+export interface TaskSchema<Task> {
+  parse(input: unknown): Task;
+}
+
 /** What a call of `start` or `step` may use besides its arguments. */
 export interface Context {
   /** Random key of this very call, derived from run, step, task, state and sample: a retry gets the same one. */
@@ -81,6 +86,8 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
   readonly seats: Readonly<Record<string, SeatDescription>>;
   /** By split: `train` and `heldOut` at least. No two splits share a task (not only never a seed). */
   readonly tasks: Readonly<Record<Split, TaskSource<Task>>>;
+  /** What a task that comes from outside has to be. Absent: any JSON; `start` then has to cope with it. */
+  readonly taskSchema?: TaskSchema<Task>;
   start(task: Task, context: Context): Awaitable<State>;
   /**
    * The seats that act now, at once; none: the turn is over. A seat may act any number of times in a turn. Absent: the

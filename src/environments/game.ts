@@ -13,6 +13,7 @@ import type {
   Reply,
   SeatDescription,
   StepResult,
+  TaskSchema,
 } from "./environment.ts";
 import type { ActionReward } from "./environment.ts";
 import { drawnSplits, type GameSplit } from "./tasks.ts";
@@ -32,6 +33,7 @@ export interface Game<Task extends Json = Json, State extends Json = Json> {
   readonly summable?: readonly string[];
   /** Where the space of tasks is too small for all three. Absent: train, validation, heldOut. */
   readonly splits?: readonly GameSplit[];
+  readonly taskSchema?: TaskSchema<Task>;
   task(split: GameSplit, key: Key): Task;
   start(task: Task): State;
   observe(state: State, seat: string): string;
@@ -61,6 +63,7 @@ export function gameEnvironment(game: Game): Environment {
     name: game.name,
     seats: game.seats,
     tasks: drawnSplits((split, key) => game.task(split, key), game.splits),
+    ...(game.taskSchema === undefined ? {} : { taskSchema: game.taskSchema }),
     start: (task) => game.start(task),
     observe: (state, seat) => game.observe(state, seat),
     step: (state, replies) => game.step(state, textsOf(replies)),

@@ -73,31 +73,60 @@ const fruitless = 20;
 /**
  * The first `count` distinct tasks of a split: the same for every team, run and seed. Fewer where the source has fewer; an
  * endless one is taken to have no more once many draws in a row brought nothing new.
- * A task's index is its number in a finite source, and that of its draw in an endless one.
  */
 export async function evaluationTasks<Task>(
   environment: WithTasks<Task>,
   split: string,
   count: number,
 ): Promise<NumberedTask<Task>[]> {
+  const tasks: NumberedTask<Task>[] = [];
+  if (count === 0) return tasks;
+  for await (const task of distinctTasks(environment, split)) {
+    if (tasks.push(task) === count) break;
+  }
+  return tasks;
+}
+
+/**
+ * The distinct tasks of a split in the order in which evaluations take them. A task's index is its number in a finite
+ * source, and that of its draw in an endless one.
+ * @throws TroupeError `bad_arguments` where the environment has no such split
+ */
+export async function* distinctTasks<Task>(
+  environment: WithTasks<Task>,
+  split: string,
+): AsyncGenerator<NumberedTask<Task>> {
   const source = sourceOf(environment, split);
-  const found = new Map<string, NumberedTask<Task>>();
+  const found = new Set<string>();
   let last = 0;
-  for (let index = 0; found.size < count; index++) {
-    if (source.size === null ? index - last > fruitless * (found.size + 50) : index >= source.size) break;
+  for (let index = 0; ; index++) {
+    if (source.size === null ? index - last > fruitless * (found.size + 50) : index >= source.size) return;
     const task = await taskAt(source, split, index);
     const identity = JSON.stringify(task);
     if (found.has(identity)) continue;
-    found.set(identity, { index, task });
+    found.add(identity);
     last = index;
+    yield { index, task };
   }
-  return [...found.values()];
 }
 
-/** The task with a number: what `evaluationTasks` calls its index. */
+/**
+ * The task with a number: what `distinctTasks` calls its index.
+ * @throws TroupeError `bad_arguments` where a finite source has none of the number
+ */
 export function taskAt<Task>(source: TaskSource<Task>, split: string, index: number): Awaitable<Task> {
-  if (source.size !== null) return source.at(index);
-  return source.draw(keyAt(rootKey(evaluationSeed), pathName(split), index, "task"));
+  if (source.size === null)
+    return source.draw(keyAt(rootKey(evaluationSeed), pathName(split), index, "task"));
+  if (index < source.size) return source.at(index);
+  throw new TroupeError(
+    "bad_arguments",
+    `the split ${split} has ${source.size} tasks, from 0 on; there is no task ${index}`,
+  );
+}
+
+/** The key of a task's episode in an evaluation of the usual seed. */
+export function evaluationKey(split: string, index: number): Key {
+  return keyAt(rootKey(evaluationSeed), pathName(split), index);
 }
 
 /** What a split is called in the paths of keys and of evaluated episodes. */

@@ -1,15 +1,12 @@
 /** `troupe play`: a person takes a role in the terminal; the others are played by a run's policies or by the solver. */
 import { Command } from "commander";
-import { environments } from "../../environments/registry.ts";
 import { TroupeError } from "../../errors.ts";
 import { didYouMean } from "../../nearest.ts";
-import type { ResolvedRecipe } from "../../recipes/resolve.ts";
-import { resolveRecipe } from "../../recipes/resolve.ts";
-import { findRecipe } from "../../recipes/shipped.ts";
 import type { Role, Team } from "../../teams/team.ts";
 import { buildTeam } from "../../teams/build.ts";
 import { namedTeams } from "../../train/teams.ts";
 import { wholeNumber } from "../numbers.ts";
+import { recipeOrEnvironment } from "../recipe-arguments.ts";
 import { findRun, runsFolder } from "../runs.ts";
 import { withTrainedTeam } from "../trained-team.ts";
 import { askPerson } from "./ask.ts";
@@ -60,26 +57,14 @@ async function play(game: Game, others: Actor, { role, seed }: PlayArguments): P
   await playGames({ ...game, role: chosenRole(game.team, role), others, seed, person });
 }
 
-/** A recipe by file or name, or an environment with its own defaults and a role in each seat. */
+/** A recipe's team, or a role in each seat of an environment. */
 async function gameOf(given: string, overrides: readonly string[]): Promise<Game> {
-  const definition = environments.find(({ name }) => name === given);
-  try {
-    return gameOfRecipe(await resolveRecipe(findRecipe(given), overrides));
-  } catch (error) {
-    const isUnknown = error instanceof TroupeError && error.code === "bad_arguments";
-    if (!isUnknown || definition === undefined || overrides.length > 0) throw error;
-  }
-  const environment = await definition.create(definition.options.parse({}));
+  const { environment, recipe } = await recipeOrEnvironment(given, overrides);
+  if (recipe !== undefined) return { environment, team: namedTeams(recipe, environment)[0].team };
   const seats = Object.keys(environment.seats);
   const roles = Object.fromEntries(seats.map((seat) => [seat, { policy: "solver" }]));
   const team = { roles, phases: seats.map((seat) => [seat]), turns: 4 };
   return { environment, team: buildTeam(team, environment) };
-}
-
-function gameOfRecipe(resolved: ResolvedRecipe): Game {
-  const [own] = namedTeams(resolved.recipe, resolved.environment);
-  if (own === undefined) throw new TroupeError("internal", "a recipe without a team");
-  return { environment: resolved.environment, team: own.team };
 }
 
 function chosenRole(team: Team, wanted: string | undefined): Role {

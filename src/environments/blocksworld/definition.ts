@@ -9,6 +9,7 @@ import { blocksOptions, type BlocksworldOptions } from "./options.ts";
 import { renderState } from "./render.ts";
 import { type BlocksState, endTurn, outcomeOf, startState, stepState } from "./rules.ts";
 import { canonicalPlan } from "./solver.ts";
+import { blocksTaskSchema } from "./task.ts";
 
 export const blocksworld: GameDefinition<BlocksworldOptions> = {
   name: "blocksworld",
@@ -26,6 +27,7 @@ export function createBlocksworld(options: BlocksworldOptions): Game<BlocksTask,
     summable: [],
     // The few tasks of three blocks leave none for validation.
     ...(options.blocks <= 3 ? { splits: ["train", "heldOut"] as const } : {}),
+    taskSchema: blocksTaskSchema,
     task: (split, key) => drawTask(options, split, key),
     start: startState,
     observe: (state, seat) => writeObservation(seatOf(blocksworld.name, seat), state),

@@ -10,6 +10,7 @@ import { type QueensOptions, queensOptions } from "./options.ts";
 import { renderState } from "./render.ts";
 import { queensRules, type QueensState } from "./rules.ts";
 import { nearestCompletion } from "./solutions.ts";
+import { queensTaskSchema } from "./task.ts";
 
 export const eightQueens: GameDefinition<QueensOptions> = {
   name: "eight-queens",
@@ -26,6 +27,7 @@ export function createEightQueens(options: QueensOptions): Game<QueensTask, Quee
     words: notationWords(size),
     // A proposer is paid for the same proposal again until somebody follows it.
     summable: ["planner"],
+    taskSchema: queensTaskSchema,
     task: (split, key) => drawTask(options, split, key),
     start: (task) => startState(queensRules, task),
     observe: ({ task: { given }, grid, refused, proposed }, seat) =>

@@ -18,6 +18,7 @@ import {
 } from "./rules.ts";
 import { TroupeError } from "../../errors.ts";
 import { canonicalPath } from "../grid/paths.ts";
+import { pathTaskSchema } from "./task.ts";
 
 export const planPath: GameDefinition<PathOptions> = {
   name: "plan-path",
@@ -34,6 +35,7 @@ export function createPlanPath(options: PathOptions): Game<PathTask, PathState> 
     words: notationWords(notation, options.size),
     // Coming nearer is paid again after every step back, and so is form.
     summable: [],
+    taskSchema: pathTaskSchema,
     task: (split, key) => drawTask(options, split, key),
     start: startState,
     observe: (state, seat) => writeObservation(notation, known(seat), state),

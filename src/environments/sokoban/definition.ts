@@ -9,6 +9,7 @@ import { type SokobanOptions, sokobanOptions } from "./options.ts";
 import { renderState } from "./render.ts";
 import { endTurn, outcomeOf, type SokobanState, startState, stepState } from "./rules.ts";
 import { canonicalSolution, pushesOf } from "./solver.ts";
+import { sokobanTaskSchema } from "./task.ts";
 
 export const sokoban: GameDefinition<SokobanOptions> = {
   name: "sokoban",
@@ -26,6 +27,7 @@ export function createSokoban(options: SokobanOptions): Game<SokobanTask, Sokoba
     summable: [],
     // The few rooms of size 5 leave none for validation.
     ...(options.size === 5 ? { splits: ["train", "heldOut"] as const } : {}),
+    taskSchema: sokobanTaskSchema,
     task: (split, key) => drawTask(options, split, key),
     start: startState,
     observe: (state, seat) => writeObservation(options, seatOf(sokoban.name, seat), state),

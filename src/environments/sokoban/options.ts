@@ -19,7 +19,7 @@ export function mostBoxes(size: number): number {
   return size < 15 ? 2 : 1;
 }
 
-const sizes = { least: 5, most: 16 };
+export const sizes = { least: 5, most: 16 };
 
 export const sokobanOptions = z
   .strictObject({

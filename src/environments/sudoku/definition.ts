@@ -11,6 +11,7 @@ import { clueRange, type SudokuOptions, sudokuOptions } from "./options.ts";
 import { renderState } from "./render.ts";
 import { sudokuRules, type SudokuState } from "./rules.ts";
 import { solvingPlan } from "./solver.ts";
+import { sudokuTaskSchema } from "./task.ts";
 
 export const sudoku: GameDefinition<SudokuOptions> = {
   name: "sudoku",
@@ -28,6 +29,7 @@ export function createSudoku(options: SudokuOptions): Game<SudokuTask, SudokuSta
     words: notationWords(size),
     // A proposer is paid for the same proposal again until somebody follows it.
     summable: ["planner"],
+    taskSchema: sudokuTaskSchema,
     task: (split, key) => drawTask(puzzles, split, key),
     start: (task) => startState(sudokuRules, task),
     observe: ({ task, grid, refused, proposed }, seat) =>

@@ -1,0 +1,197 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { CommandOptions, Outcome } from "./testing/command.ts";
+import { troupe } from "./testing/command.ts";
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-score-"));
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+function run(args: readonly string[], options: Partial<CommandOptions> = {}): Promise<Outcome> {
+  return troupe(args, { cwd, ...options });
+}
+
+function objects(stdout: string): Record<string, unknown>[] {
+  const lines = stdout.split("\n").filter((line) => line !== "");
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+// The solution is 1234 3412 2143 4321.
+const puzzle = { size: 4, clues: "1....4...14...2.", solution: "1234341221434321" };
+const solution = "[[1,2,3,4],[3,4,1,2],[2,1,4,3],[4,3,2,1]]";
+const solved = {
+  rewards: [{ planner: { team: 1, local: 1, parts: { format: 0.1, legality: 0.1, progress: 0.8 } } }],
+  outcome: { success: true, score: 1 },
+};
+
+describe("troupe score", () => {
+  it("gives each line its rewards and its outcome, in order, and a bad line an error in its place", async () => {
+    const lines = [
+      JSON.stringify({ task: puzzle, actions: [{ planner: `#### ${solution}` }], id: "mine" }),
+      "{",
+      JSON.stringify({ task: puzzle, actions: [{ writer: "" }] }),
+      "",
+      JSON.stringify({
+        task: puzzle,
+        actions: [{ proposer: "b1=3", planner: "b1=2 a1=2" }, { planner: "" }],
+      }),
+      JSON.stringify({ task: { size: 4 }, actions: [] }),
+      JSON.stringify({ actions: [] }),
+      JSON.stringify({ task: puzzle, actions: [{ planner: 4 }] }),
+      JSON.stringify({ task: -1, actions: [] }),
+      JSON.stringify({ task: 0, split: "test", actions: [] }),
+      JSON.stringify({ task: puzzle, actions: [{ planner: { text: solution, truncated: true } }] }),
+    ];
+    await writeFile(join(cwd, "actions.jsonl"), lines.join("\n"));
+    const { code, stdout, stderr } = await run(["score", "sudoku", "actions.jsonl"]);
+    expect(code).toBe(1);
+    expect(stderr).toBe("3 of 10 lines scored, 2 of them successes (66.7 %); 7 could not be\n");
+    const results = objects(stdout);
+    expect(results).toHaveLength(10);
+    expect(results[0]).toEqual(solved);
+    expect(results[3]).toMatchObject({
+      rewards: [
+        { proposer: { team: 0, local: 0 }, planner: { team: 1 / 11, reason: "a1 is a clue" } },
+        { planner: { team: 0, local: 0, reason: "no plan found" } },
+      ],
+      outcome: { success: false, score: 1 / 11 },
+    });
+    expect(results[9]).toEqual(solved);
+    expect(results.flatMap(({ error, line }) => (error === undefined ? [] : [[line, error]]))).toEqual([
+      [2, expect.stringMatching(/^line 2: not JSON: /)],
+      [
+        3,
+        "line 3: action 1 names the seat writer, which sudoku does not have; the seats are proposer, planner",
+      ],
+      [6, expect.stringMatching(/^line 6: task.clues: .*expected string/)],
+      [7, expect.stringMatching(/^line 7: task: /)],
+      [
+        8,
+        "line 8: actions.0.planner: expected the text of the action, or { text, thinking, calls, truncated }",
+      ],
+      [9, "line 9: task: a number is the index of a task in its split, from 0"],
+      [10, "line 10: sudoku has no split test; its splits are train, validation, heldOut"],
+    ]);
+  });
+
+  it("takes the environment of a recipe, with changes", async () => {
+    const board = { size: 3, walls: ".........", goal: 2 };
+    const line = { task: { board, start: 0 }, actions: [{ scout: "a1 b1 c1" }] };
+    const input = JSON.stringify(line);
+    // A scout that plays alone moves the agent with its route.
+    const changes = ["environment.scoutWalks=true", "team.roles.planner=null", "team.phases=[[scout]]"];
+    const alone = await run(["score", "plan-path", "-", ...changes, "evaluation.compare={}"], { input });
+    expect(objects(alone.stdout)[0]).toHaveProperty("outcome.success", true);
+    const usual = await run(["score", "scaling/k-2", "-"], { input });
+    expect(objects(usual.stdout)[0]).toHaveProperty("outcome.success", false);
+  });
+
+  it("says what is wrong with its arguments before it reads anything", async () => {
+    const input = "";
+    const unknown = await run(["score", "soduku", "-"], { input });
+    expect(unknown).toMatchObject({ code: 2, stdout: "" });
+    expect(unknown.stderr).toContain("did you mean `sudoku`");
+    const missing = await run(["score", "sudoku", "nowhere.jsonl"]);
+    expect(missing).toMatchObject({ code: 2, stdout: "" });
+    expect(missing.stderr).toContain("cannot read nowhere.jsonl: ENOENT");
+    const folder = await run(["score", "sudoku", "."]);
+    expect(folder).toMatchObject({ code: 2, stderr: "error: cannot read .: it is a folder\n" });
+  });
+
+  it("keeps the order and scores nothing where there is nothing", async () => {
+    const inputs = Array.from({ length: 60 }, (_, index) => ({
+      task: index % 7,
+      actions: [{ planner: "up" }],
+    }));
+    const args = ["score", "plan-path", "-", "--json"];
+    const input = inputs.map((line) => JSON.stringify(line)).join("\r\n");
+    const one = await run([...args, "--jobs", "1"], { input });
+    const many = await run([...args, "--jobs", "7"], { input });
+    expect(one).toMatchObject({ code: 0, stderr: "" });
+    expect(many.stdout).toBe(one.stdout);
+    expect(objects(one.stdout)).toHaveLength(60);
+    expect(await run(["score", "plan-path", "-"], { input: "\n\n" })).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "0 of 0 lines scored\n",
+    });
+  });
+
+  it("answers a line before the next one is written", async () => {
+    const child = spawn(process.execPath, [program, "score", "sudoku", "-", "--json"], { cwd });
+    const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    for (const action of [solution, "b1=2"]) {
+      child.stdin.write(`${JSON.stringify({ task: puzzle, actions: [{ planner: action }] })}\n`);
+      const { value } = await answers.next();
+      expect(objects(String(value))[0]).toHaveProperty("outcome.success", action === solution);
+    }
+    child.stdin.end();
+    expect((await once(child, "close"))[0]).toBe(0);
+  });
+
+  it("ends without an error where its reader has gone away", async () => {
+    const line = `${JSON.stringify({ task: puzzle, actions: [{ planner: "b1=2" }] })}\n`;
+    await writeFile(join(cwd, "long.jsonl"), line.repeat(20_000));
+    const child = spawn(process.execPath, [program, "score", "sudoku", "long.jsonl"], { cwd });
+    await once(child.stdout, "data");
+    child.stdout.destroy();
+    expect((await once(child, "close"))[0]).toBe(0);
+  });
+});
+
+describe("troupe tasks", () => {
+  it("prints the tasks that evaluations take, which score reads by index and as they are", async () => {
+    const { code, stdout, stderr } = await run(["tasks", "sudoku", "--split", "validation", "--count", "5"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const tasks = objects(stdout);
+    expect(tasks.map(({ split, index }) => [split, index])).toEqual(
+      [0, 1, 2, 3, 4].map((index) => ["validation", index]),
+    );
+    const rest = await run(["tasks", "sudoku", "--split", "validation", "--count", "2", "--offset", "3"]);
+    expect(objects(rest.stdout)).toEqual(tasks.slice(3));
+    const solutions = tasks.map(({ task }) => (task as typeof puzzle).solution);
+    const actions = (index: number): object[] => [{ planner: rowsOf(solutions[index] ?? "") }];
+    const whole = tasks.map((line, index) => ({ ...line, actions: actions(index) }));
+    const byIndex = tasks.map((_, index) => ({ task: index, split: "validation", actions: actions(index) }));
+    const input = [...whole, ...byIndex].map((line) => JSON.stringify(line)).join("\n");
+    const scored = await run(["score", "sudoku", "-"], { input });
+    expect(scored.stderr).toBe("10 of 10 lines scored, 10 of them successes (100.0 %)\n");
+    expect(objects(scored.stdout)).toEqual(tasks.flatMap(() => [solved, solved]));
+  });
+
+  it("leaves repeated tasks out, and says where there are no more", async () => {
+    const few = ["tasks", "eight-queens", "environment.size=6", "--count", "1000"];
+    const { code, stdout, stderr } = await run(few);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "heldOut has 40 distinct tasks\n" });
+    const lines = objects(stdout);
+    expect(new Set(lines.map(({ task }) => JSON.stringify(task))).size).toBe(40);
+    // They keep the numbers of their draws.
+    expect(Number(lines.at(-1)?.["index"])).toBeGreaterThan(39);
+    expect(await run([...few, "--offset", "40"])).toEqual({ code: 0, stdout: "", stderr });
+    const unknown = await run(["tasks", "sudoku", "--split", "test"]);
+    expect(unknown).toMatchObject({ code: 2, stdout: "" });
+    expect(unknown.stderr).toContain("sudoku has no split test; its splits are train, validation, heldOut");
+  });
+
+  it("ends without an error where its reader has gone away", async () => {
+    const child = spawn(process.execPath, [program, "tasks", "plan-path", "--count", "100000"], { cwd });
+    await once(child.stdout, "data");
+    child.stdout.destroy();
+    expect((await once(child, "close"))[0]).toBe(0);
+  });
+});
+
+const program = fileURLToPath(new URL("../../bin/troupe.js", import.meta.url));
+
+function rowsOf(grid: string): string {
+  const rows = Array.from({ length: 4 }, (_, row) => Array.from(grid.slice(4 * row, 4 * row + 4), Number));
+  return JSON.stringify(rows);
+}

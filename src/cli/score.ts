@@ -1,0 +1,96 @@
+/** `troupe score`: rewards of actions that are written already, without a model. */
+import { once } from "node:events";
+import { open } from "node:fs/promises";
+import { Command } from "commander";
+import type { Environment } from "../environments/environment.ts";
+import { type Phases, type Scored, scoreActions } from "../environments/score.ts";
+import { TroupeError } from "../errors.ts";
+import { showShare } from "../format.ts";
+import { buildTeam } from "../teams/build.ts";
+import { scheduleOf } from "../teams/acting.ts";
+import { exitCodes } from "./exit.ts";
+import { wholeNumber } from "./numbers.ts";
+import { recipeOrEnvironment } from "./recipe-arguments.ts";
+import { inOrder } from "./score/in-order.ts";
+import { readInput } from "./score/input.ts";
+import { type Line, readLines } from "./score/lines.ts";
+
+interface ScoreArguments {
+  readonly jobs: number;
+  readonly json?: boolean;
+}
+
+/** In bytes. */
+const longestLine = 16 * 1024 * 1024;
+
+export function scoreCommand(): Command {
+  return new Command("score")
+    .description("compute the rewards of actions in a file, without a model")
+    .argument("<recipe-or-environment>", "whose rules")
+    .argument("<file>", "JSON lines with a task and actions; - reads standard input")
+    .argument("[key.path=value...]", "changes to the recipe, `environment.size=9`")
+    .option("--jobs <number>", "lines scored at once", wholeNumber(1), 16)
+    .option("--json", "nothing but the JSON lines: no summary on standard error")
+    .action(async (given: string, file: string, overrides: string[], options: ScoreArguments) => {
+      const { environment, recipe } = await recipeOrEnvironment(given, overrides);
+      const phases = recipe && scheduleOf(buildTeam(recipe.team, environment)).phases;
+      const scoring = { environment, phases };
+      const totals = { lines: 0, failed: 0, successes: 0 };
+      const lines = readLines(await inputOf(file), longestLine);
+      for await (const result of inOrder(lines, options.jobs, (line) => scoreLine(scoring, line))) {
+        totals.lines++;
+        if ("error" in result) totals.failed++;
+        else if (result.outcome.success) totals.successes++;
+        await print(result);
+      }
+      if (options.json !== true) process.stderr.write(`${summary(totals)}\n`);
+      if (totals.failed > 0) process.exitCode = exitCodes.failure;
+    });
+}
+
+interface Scoring {
+  readonly environment: Environment;
+  readonly phases: Phases | undefined;
+}
+
+interface Failed {
+  readonly error: string;
+  readonly line: number;
+}
+
+/** Whatever is wrong with a line, or with what the environment makes of it, concerns no other. */
+async function scoreLine({ environment, phases }: Scoring, line: Line): Promise<Scored | Failed> {
+  try {
+    if (line.text === null) throw new TroupeError("bad_arguments", line.problem ?? "unreadable");
+    const { task, actions, key } = await readInput(environment, line.text);
+    return await scoreActions(environment, task, actions, { key, phases });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const known = error instanceof TroupeError;
+    const problem = known ? message : `${environment.name} failed on this task or these actions: ${message}`;
+    return { error: `line ${line.number}: ${problem}`, line: line.number };
+  }
+}
+
+/** @throws TroupeError `bad_arguments` where the file cannot be read */
+async function inputOf(file: string): Promise<AsyncIterable<Uint8Array>> {
+  if (file === "-") return process.stdin;
+  try {
+    const handle = await open(file);
+    if ((await handle.stat()).isDirectory()) throw new Error("it is a folder");
+    return handle.createReadStream();
+  } catch (cause) {
+    throw new TroupeError("bad_arguments", `cannot read ${file}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Waits where nobody reads, so that what is not printed yet is not computed either. */
+async function print(result: Scored | Failed): Promise<void> {
+  if (!process.stdout.write(`${JSON.stringify(result)}\n`)) await once(process.stdout, "drain");
+}
+
+function summary({ lines, failed, successes }: { lines: number; failed: number; successes: number }): string {
+  const scored = lines - failed;
+  const success = scored === 0 ? "" : `, ${successes} of them successes (${showShare(successes / scored)})`;
+  return `${scored} of ${lines} lines scored${success}${failed === 0 ? "" : `; ${failed} could not be`}`;
+}

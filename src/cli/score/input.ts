@@ -1,0 +1,100 @@
+/** A line of actions to score, as it is written and as it is meant. */
+import { z } from "zod";
+import type { Environment, Json } from "../../environments/environment.ts";
+import type { JointReplies } from "../../environments/score.ts";
+import { evaluationKey, sourceOf, taskAt } from "../../environments/tasks.ts";
+import { TroupeError } from "../../errors.ts";
+import { type Key, keyAt, rootKey } from "../../random.ts";
+
+const call = z.strictObject({
+  name: z.string(),
+  arguments: z.record(z.string(), z.json()),
+  id: z.string().optional(),
+});
+
+/** The text alone, or a reply with what a model wrote besides it. */
+const reply = z.union(
+  [
+    z.string().transform((text) => ({ text, truncated: false })),
+    z.strictObject({
+      text: z.string(),
+      thinking: z.string().optional(),
+      calls: z.array(call).optional(),
+      truncated: z.boolean().default(false),
+    }),
+  ],
+  { error: "expected the text of the action, or { text, thinking, calls, truncated }" },
+);
+
+const index = z.int().min(0);
+
+/** Other keys may stand there too, such as an id. */
+const lineSchema = z.object({
+  task: z.json(),
+  split: z.string().default("heldOut"),
+  /** As `troupe tasks` writes it: then a task that is a number is the task itself. */
+  index: index.optional(),
+  actions: z.array(z.record(z.string(), reply)),
+});
+
+export interface ToScore {
+  readonly task: Json;
+  readonly actions: readonly JointReplies[];
+  readonly key: Key;
+}
+
+/** @throws TroupeError `bad_arguments` where the line cannot be meant */
+export async function readInput(environment: Environment, text: string): Promise<ToScore> {
+  const line = parse(text);
+  const { split, index: written } = line;
+  const actions = line.actions as readonly JointReplies[];
+  const source = sourceOf(environment, split);
+  if (written !== undefined || typeof line.task !== "number") {
+    const task = checked(environment, line.task);
+    return { task, actions, key: written === undefined ? keyOf(task) : evaluationKey(split, written) };
+  }
+  const number = index.safeParse(line.task);
+  if (!number.success) throw wrong("task: a number is the index of a task in its split, from 0");
+  const task = await taskAt(source, split, number.data);
+  return { task, actions, key: evaluationKey(split, number.data) };
+}
+
+/** An environment that is given something else than a task could score it anyhow, or never come to an end. */
+function checked({ taskSchema }: Environment, task: Json): Json {
+  try {
+    return taskSchema?.parse(task) ?? task;
+  } catch (error) {
+    throw wrong(
+      error instanceof z.ZodError ? firstIssue(error, ["task"]) : `task: ${(error as Error).message}`,
+    );
+  }
+}
+
+/** The same for the same task, wherever it stands. */
+function keyOf(task: Json): Key {
+  return keyAt(rootKey(0), "score", JSON.stringify(task));
+}
+
+function parse(text: string): z.output<typeof lineSchema> {
+  const parsed = lineSchema.safeParse(json(text));
+  if (parsed.success) return parsed.data;
+  throw wrong(firstIssue(parsed.error, []));
+}
+
+/** `task.board.walls: expected …` */
+function firstIssue({ issues: [issue] }: z.ZodError, before: readonly string[]): string {
+  const place = [...before, ...(issue?.path ?? [])].map(String).join(".");
+  return `${place === "" ? "" : `${place}: `}${issue?.message ?? "not understood"}`;
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw wrong(`not JSON: ${(error as Error).message}`);
+  }
+}
+
+function wrong(message: string): TroupeError {
+  return new TroupeError("bad_arguments", message);
+}

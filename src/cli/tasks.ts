@@ -1,0 +1,33 @@
+/** `troupe tasks`: tasks of a split, one JSON line each, in the form that `troupe score` reads. */
+import { once } from "node:events";
+import { Command } from "commander";
+import { distinctTasks } from "../environments/tasks.ts";
+import { wholeNumber } from "./numbers.ts";
+import { recipeOrEnvironment } from "./recipe-arguments.ts";
+
+interface TasksArguments {
+  readonly split: string;
+  readonly count: number;
+  readonly offset: number;
+}
+
+export function tasksCommand(): Command {
+  return new Command("tasks")
+    .description("print tasks of a split as JSON lines, for `score` once they have actions")
+    .argument("<recipe-or-environment>", "whose tasks")
+    .argument("[key.path=value...]", "changes to the recipe, `environment.size=9`")
+    .option("--split <split>", "train, validation, heldOut, or one of the environment's own", "heldOut")
+    .option("--count <number>", "how many tasks; fewer where there are fewer", wholeNumber(1), 10)
+    .option("--offset <number>", "how many to leave out before", wholeNumber(0), 0)
+    .action(async (given: string, overrides: string[], { split, count, offset }: TasksArguments) => {
+      const { environment } = await recipeOrEnvironment(given, overrides);
+      let seen = 0;
+      for await (const { index, task } of distinctTasks(environment, split)) {
+        if (++seen <= offset) continue;
+        const line = `${JSON.stringify({ task, split, index })}\n`;
+        if (!process.stdout.write(line)) await once(process.stdout, "drain");
+        if (seen === offset + count) return;
+      }
+      process.stderr.write(`${split} has ${seen} distinct tasks\n`);
+    });
+}

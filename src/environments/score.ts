@@ -1,0 +1,126 @@
+/** Rewards of actions that have been written already: their episode is played again, without a model and without a team. */
+import { TroupeError } from "../errors.ts";
+import { didYouMean } from "../nearest.ts";
+import { keyAt, type Key } from "../random.ts";
+import { retrying, standardRetries, type RetryOptions } from "../retry.ts";
+import type { ActionReward, Environment, Json, Outcome, Reply } from "./environment.ts";
+import { advance, plainContext, seatsToAct, startEpisode, type Position } from "./progression.ts";
+
+/** What the seats wrote that act at once, by seat. */
+export type JointReplies = Readonly<Record<string, Reply>>;
+
+/** The seats of each phase of a turn. */
+export type Phases = readonly (readonly string[])[];
+
+export interface ScoreSetting {
+  /**
+   * The episode's: the calls of the environment get the keys that the sampler gives those of an evaluated episode, so that
+   * what the environment draws at random is the same.
+   */
+  readonly key: Key;
+  /** Of a team's turn, where there is a team. */
+  readonly phases?: Phases | undefined;
+  readonly retries?: RetryOptions;
+  readonly signal?: AbortSignal;
+}
+
+export interface Scored {
+  /** One for each joint action, by seat; null: the environment leaves it to a judge. */
+  readonly rewards: readonly Readonly<Record<string, ActionReward | null>>[];
+  readonly outcome: Outcome;
+}
+
+/**
+ * There is no limit of turns, and actions after the end of the episode earn what the environment says that they do.
+ * @throws TroupeError `bad_arguments` where an action is of seats that do not act there; what the environment throws
+ */
+export async function scoreActions(
+  environment: Environment,
+  task: Json,
+  actions: readonly JointReplies[],
+  { key, phases, retries = standardRetries, signal }: ScoreSetting,
+): Promise<Scored> {
+  const start = plainContext(keyAt(key, "start"), signal);
+  let position = await retrying(() => startEpisode(environment, task, start), retries, signal);
+  const turns = turnsOf(actions, phases);
+  const rewards: Record<string, ActionReward | null>[] = [];
+  for (const [index, replies] of actions.entries()) {
+    checkSeats(environment, position, replies, index + 1);
+    const from = position;
+    const schedule = { phases: turns[index] ?? [], turns: Infinity };
+    const context = plainContext(keyAt(key, nodeId(index), "step", 0), signal);
+    const step = () => advance(environment, schedule, from, replies, context);
+    const { position: next, result } = await retrying(step, retries, signal);
+    rewards.push(
+      Object.fromEntries(Object.keys(replies).map((seat) => [seat, result.rewards[seat] ?? null])),
+    );
+    position = next;
+  }
+  return { rewards, outcome: outcomeOf(environment, position) };
+}
+
+/** As the sampler names the node that the action of this number is played from, in an episode of one line. */
+function nodeId(index: number): string {
+  return Array.from({ length: index }, () => "0").join(".");
+}
+
+/** The phases of each action's turn: the team's where all follow them; else a turn is over where a seat acts again. */
+function turnsOf(actions: readonly JointReplies[], phases: Phases = []): readonly Phases[] {
+  const acting = actions.map((replies) => Object.keys(replies));
+  if (phases.length > 0 && acting.every((seats, index) => areSame(seats, phases[index % phases.length]))) {
+    return acting.map(() => phases);
+  }
+  const turns: string[][][] = [];
+  return acting.map((seats) => {
+    const last = turns.at(-1);
+    const isNew = last === undefined || last.flat().some((seat) => seats.includes(seat));
+    const turn = isNew ? [] : last;
+    if (isNew) turns.push(turn);
+    turn.push(seats);
+    return turn;
+  });
+}
+
+function areSame(seats: readonly string[], others: readonly string[] = []): boolean {
+  return seats.length === others.length && seats.every((seat) => others.includes(seat));
+}
+
+/** @param number of the action, from 1 */
+function checkSeats(
+  environment: Environment,
+  position: Position,
+  replies: JointReplies,
+  number: number,
+): void {
+  const known = Object.keys(environment.seats);
+  const acting = Object.keys(replies);
+  const unknown = acting.find((seat) => !known.includes(seat));
+  if (acting.length === 0) throw wrongSeat(`action ${number} names no seat; ${seatList(known)}`);
+  if (unknown !== undefined) {
+    const hint = didYouMean(unknown, known) ?? seatList(known);
+    throw wrongSeat(
+      `action ${number} names the seat ${unknown}, which ${environment.name} does not have; ${hint}`,
+    );
+  }
+  if (environment.next === undefined || position.done) return;
+  const expected = seatsToAct(environment, { phases: [], turns: Infinity }, position);
+  if (!areSame(acting, expected)) {
+    throw wrongSeat(
+      `action ${number} is by ${acting.join(" and ")}, and ${expected.join(" and ")} acts there`,
+    );
+  }
+}
+
+function seatList(known: readonly string[]): string {
+  return `the seats are ${known.join(", ")}`;
+}
+
+function wrongSeat(message: string): TroupeError {
+  return new TroupeError("bad_arguments", message);
+}
+
+function outcomeOf(environment: Environment, { state }: Position): Outcome {
+  const { success, score } = environment.outcome(state);
+  if (Number.isFinite(score)) return { success, score };
+  throw new TroupeError("internal", `the environment ${environment.name} gave a state the score ${score}`);
+}

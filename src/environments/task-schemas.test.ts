@@ -1,0 +1,72 @@
+/** Tasks that do not come from the games' own draws, as `troupe score` reads them. */
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { keyAt, rootKey } from "../random.ts";
+import type { Json } from "./environment.ts";
+import type { Game } from "./game.ts";
+import { createGame, games } from "./registry.ts";
+import type { GameSplit } from "./tasks.ts";
+
+const splits: readonly GameSplit[] = ["train", "validation", "heldOut"];
+
+function drawn(game: Game, seed: number): Json {
+  return game.task(splits[seed % 3] ?? "train", keyAt(rootKey(seed), "task-schema"));
+}
+
+/** Another value in the place of one that is somewhere in the task, or nothing. */
+function changed(task: Json, at: number, value: Json | undefined): Json {
+  let seen = 0;
+  const visit = (node: Json): Json | undefined => {
+    if (seen++ === at) return value;
+    if (Array.isArray(node)) return node.map(visit).filter((each) => each !== undefined);
+    if (typeof node !== "object" || node === null) return node;
+    const entries = Object.entries(node).map(([key, each]) => [key, visit(each)] as const);
+    return Object.fromEntries(entries.filter(([, each]) => each !== undefined)) as Json;
+  };
+  return visit(task) ?? null;
+}
+
+describe.each(games)("a task of $name", ({ name }) => {
+  const game = createGame(name, {});
+  const accepts = (task: Json): boolean => {
+    try {
+      game.taskSchema?.parse(task);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  it("is taken as it was drawn, in any split", () => {
+    for (let seed = 0; seed < 60; seed++) {
+      const task = drawn(game, seed);
+      expect(game.taskSchema?.parse(JSON.parse(JSON.stringify(task)))).toEqual(task);
+    }
+  });
+
+  it.each([null, 4, "task", [], {}, { size: 4 }, { board: {} }, { __proto__: null }])("is not %j", (task) => {
+    expect(accepts(task as Json)).toBe(false);
+  });
+
+  it("that is accepted can be played, and is not solved before anybody has acted", () => {
+    const anyValue = fc.oneof(
+      fc.constantFrom<Json | undefined>(undefined, null, -1, 0, 1, 7, 1e9, 0.5, "", ".", "#", "ab", [], {}),
+      fc.array(fc.integer({ min: -2, max: 8 }), { maxLength: 6 }),
+      fc.integer({ min: -1, max: 120 }),
+    );
+    const seats = Object.keys(game.seats);
+    fc.assert(
+      fc.property(fc.nat(500), fc.nat(30), anyValue, (seed, at, value) => {
+        const task = changed(drawn(game, seed), at, value);
+        fc.pre(accepts(task));
+        const state = game.start(task);
+        expect(game.outcome(state)).toEqual({ success: false, score: 0 });
+        for (const seat of seats) {
+          const { rewards } = game.step(state, { [seat]: game.solve(state, seat) });
+          expect(rewards[seat]?.team).toBe(1);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
