@@ -141,6 +141,48 @@ describe("extends", () => {
   });
 });
 
+describe("phases that a recipe does not give", () => {
+  const without = rightRecipe.replace("  phases: [[scout], [walker]]\n", "");
+  const alone = "evaluation.compare.alone={roles: {walker: {policy: shared}}, turns: 1}";
+
+  it("are one role after the other, in the order of roles, of every team", async () => {
+    write("without.yaml", without);
+    const { recipe } = await resolve([alone], "without.yaml");
+    expect(recipe.team.phases).toEqual([["scout"], ["walker"]]);
+    expect(recipe.evaluation.compare["alone"]?.phases).toEqual([["walker"]]);
+  });
+
+  it("are none where the environment decides who acts, also when the recipe is read again", async () => {
+    write("dialogue.yaml", without.replace("name: grid\n  size: 6", "name: dialogue"));
+    const { recipe } = await resolve([alone], "dialogue.yaml");
+    expect([recipe.team.phases, recipe.evaluation.compare["alone"]?.phases]).toEqual([[], []]);
+    write("again.yaml", recipeToYaml(recipe, folder));
+    expect((await resolve([], "again.yaml")).recipe).toEqual(recipe);
+  });
+
+  it("are rejected there, and so are two roles in one seat", async () => {
+    const given = "team.phases=[[scout], [walker]]";
+    expect((await rejection([given], "dialogue.yaml")).message).toContain(
+      `override \`${given}\`: team.phases: dialogue decides itself which seats act, and when; remove it`,
+    );
+    const both = "team.roles.walker.seat=scout";
+    expect((await rejection([both], "dialogue.yaml")).message).toContain(
+      "team.roles.walker: `scout` and `walker` have the seat `scout`, and only one of them could act",
+    );
+  });
+
+  it("do not keep algorithms from what they need there", async () => {
+    const cross = [
+      "algorithm={name: magrpo, joint: cross, samples: 2}",
+      "team.turns=1",
+      "train.minibatches=2",
+    ];
+    expect((await resolve(cross, "dialogue.yaml")).algorithm.name).toBe("magrpo");
+    write("without.yaml", without);
+    expect((await rejection(cross, "without.yaml")).message).toContain("no phase has two roles");
+  });
+});
+
 describe("mistakes in values", () => {
   const file = rightRecipe.replace("  steps: 5", "  setps: 5").replace("turns: 3", "turns: three");
 
@@ -184,7 +226,10 @@ describe("mistakes in values", () => {
     ["team.phases=[[]]", "team.phases.0: expected a list of at least 1, each item text, found an empty list"],
     ["engine.threads=100000", "engine.threads: expected a whole number from 0 to 256, found 100000"],
     ["train.learningRate=.nan", "expected a number, above 0, found NaN"],
-    ["environment.name=gird", "there is no environment `gird`; did you mean `grid`? Known: grid, puzzle"],
+    [
+      "environment.name=gird",
+      "there is no environment `gird`; did you mean `grid`? Known: grid, puzzle, dialogue",
+    ],
     ["algorithm.name=ATGRPO", "did you mean `at-grpo`?"],
     [
       "algorithm.samples=1",
@@ -310,6 +355,8 @@ describe("impossible combinations", () => {
     ["algorithm={name: lonely}", "every advantage would be 0; sample at least 2 actions per group"],
     ["algorithm={name: magrpo, joint: cross}", "no phase has two roles; use `joint: aligned`"],
     ["environment={name: puzzle}", "puzzle has no solver to demonstrate its tasks; remove warmStart"],
+    ["evaluation.split=heldout", "evaluation.split: grid has no split `heldout`; did you mean `heldOut`?"],
+    ["team.phases=[]", "team.phases: nobody acts here; name at least one role"],
     ["train.minibatches=9", "9 minibatches cannot be made from 8 tasks"],
     ["team.roles.scot.frozen=true", "policy: missing; expected text; or did you mean `scout` by `scot`?"],
     ["warmStart.warmupSteps=10", "a warm-up of 10 steps does not end within 10 steps"],

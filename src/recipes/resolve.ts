@@ -17,6 +17,7 @@ import { loadTree } from "./load.ts";
 import type { Mistake } from "./mistakes.ts";
 import { RecipeError } from "./mistakes.ts";
 import { showOrigin } from "./origin.ts";
+import { withoutPhases } from "./phases.ts";
 import { applyOverrides } from "./overrides.ts";
 import type { Recipe } from "./schema.ts";
 import { recipeSchema } from "./schema.ts";
@@ -71,6 +72,7 @@ export async function resolveTree(
   const recipe: Recipe = {
     ...parsed.data,
     policies: withAdapters(parsed.data.policies),
+    ...withoutPhases(parsed.data, environment.value, tree),
     environment: environment.settings,
     algorithm: algorithm.settings,
   };

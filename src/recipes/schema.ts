@@ -44,14 +44,22 @@ const role = z.strictObject({
   stop: z.array(z.string().min(1)).default([]).describe("Strings that end an action."),
 });
 
-export const teamSchema = z.strictObject({
-  roles: z.record(name, role).describe("The members, by name."),
-  phases: z
-    .array(z.array(name).min(1))
-    .min(1)
-    .describe("Order in a turn; the roles of one phase act at once."),
-  turns: count.describe("Turns before an episode is over."),
-});
+export const teamSchema = z
+  .strictObject({
+    roles: z.record(name, role).describe("The members, by name."),
+    phases: z
+      .array(z.array(name).min(1))
+      .optional()
+      .describe(
+        "Order in a turn; the roles of one phase act at once. Default: one role after the other, in the order of roles. Not given where the environment decides who acts.",
+      ),
+    turns: count.describe("Turns before an episode is over."),
+  })
+  .transform(({ roles, phases = Object.keys(roles).map((each) => [each]), turns }) => ({
+    roles,
+    phases,
+    turns,
+  }));
 
 const adapter = z.strictObject({
   rank: count.default(8).describe("Rank of the two factors."),

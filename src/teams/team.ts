@@ -26,7 +26,10 @@ export interface Role {
 
 export interface Team {
   readonly roles: readonly Role[];
-  /** Each phase lists the roles that act at once, from the same state. A role acts at most once in a turn. */
+  /**
+   * Each phase lists the roles that act at once, from the same state. A role acts at most once in a turn. None where the
+   * environment decides who acts (`next`).
+   */
   readonly phases: readonly (readonly RoleName[])[];
   readonly turns: number;
 }

@@ -43,10 +43,12 @@ export function expansionsOf(
   { branch, keep, joint }: SamplingScheme,
 ): Expansion[] {
   const expansions: Expansion[] = [];
+  // Where the environment decides who acts, each role once a turn is a guess.
+  const phases = team.phases.length > 0 ? team.phases : team.roles.map(({ name }) => [name]);
   let nodes = 1;
-  for (let depth = 0; depth < team.turns * team.phases.length; depth++) {
+  for (let depth = 0; depth < team.turns * phases.length; depth++) {
     const count = depth === 0 ? branch.root : branch.inner;
-    const phase = team.phases[depth % team.phases.length] ?? [];
+    const phase = phases[depth % phases.length] ?? [];
     const roles = lengths.filter((length) => phase.includes(length.role.name));
     const prompts = roles.reduce((sum, { prompt }) => sum + prompt, 0);
     expansions.push({ roles, count, nodes, prompts });

@@ -63,12 +63,13 @@ async function gameOf(given: string, overrides: readonly string[]): Promise<Game
   if (recipe !== undefined) return { environment, team: namedTeams(recipe, environment)[0].team };
   const seats = Object.keys(environment.seats);
   const roles = Object.fromEntries(seats.map((seat) => [seat, { policy: "solver" }]));
-  const team = { roles, phases: seats.map((seat) => [seat]), turns: 4 };
+  const phases = environment.next === undefined ? seats.map((seat) => [seat]) : [];
+  const team = { roles, phases, turns: 4 };
   return { environment, team: buildTeam(team, environment) };
 }
 
 function chosenRole(team: Team, wanted: string | undefined): Role {
-  const name = wanted ?? team.phases[0]?.[0];
+  const name = wanted ?? team.phases[0]?.[0] ?? team.roles[0]?.name;
   const found = team.roles.find((role) => role.name === name);
   if (found !== undefined) return found;
   const names = team.roles.map((role) => role.name);

@@ -7,6 +7,7 @@ import type { Problem } from "./problem.ts";
 import type { Combination, Rule } from "./rule.ts";
 import { algorithmNeeds, criticVocabulary, loneActions } from "./rules/algorithm.ts";
 import { engineSupport, lossSupport } from "./rules/engine.ts";
+import { evaluationSplit } from "./rules/evaluation.ts";
 import { idleOptions } from "./rules/idle-options.ts";
 import { klOptions } from "./rules/kl-options.ts";
 import { models } from "./rules/models.ts";
@@ -25,6 +26,7 @@ const always: readonly Rule[] = [
   demonstrations,
   minibatches,
   warmUps,
+  evaluationSplit,
   engineSupport,
 ];
 

@@ -23,8 +23,10 @@ function summedRewards({ recipe, environment, algorithm }: Combination): readonl
   const { roles, turns } = recipe.team;
   const taken = new Set(Object.entries(roles).map(([name, { seat }]) => seat ?? name));
   const unfit = [...taken].filter((seat) => environment.oracle?.summable?.includes(seat) !== true);
-  if (turns === 1 || unfit.length === 0 || !sumsActionRewards(recipe.algorithm, algorithm)) return [];
-  const how = `\`${String(recipe.algorithm["reward"])}\` adds up, over ${turns} turns, what ${environment.name} pays`;
+  const acts = environment.next === undefined ? turns : Infinity;
+  if (acts === 1 || unfit.length === 0 || !sumsActionRewards(recipe.algorithm, algorithm)) return [];
+  const over = turns === 1 ? "within a turn" : `over ${turns} turns`;
+  const how = `\`${String(recipe.algorithm["reward"])}\` adds up, ${over}, what ${environment.name} pays`;
   const problem = `${how} each action of ${unfit.join(" and ")}; the sum may be larger for not solving than for solving`;
   const fix = "`reward: progress` adds up the changes of the score, which cannot be farmed";
   return [{ key: "algorithm.reward", problem, fix }];

@@ -3,13 +3,13 @@ import type { EngineCapabilities } from "../../../engines/engine.ts";
 import { engineTypes } from "../../../engines/open.ts";
 import { algorithmFrom } from "../../../credit/algorithms.ts";
 import type { Problem } from "../problem.ts";
-import type { TeamShape } from "./algorithm.ts";
+import type { MeasuredShape } from "./algorithm.ts";
 import { algorithmProblems } from "./algorithm.ts";
 import { unsupported } from "./engine.ts";
 
-const oneByOne: TeamShape = { phases: [["scout"], ["planner"]], turns: 2, maxTokens: [16, 24] };
-const atOnce: TeamShape = { ...oneByOne, phases: [["scout", "planner"]] };
-const alone: TeamShape = { ...oneByOne, phases: [["planner"]] };
+const oneByOne: MeasuredShape = { phases: [["scout"], ["planner"]], turns: 2, maxTokens: [16, 24] };
+const atOnce: MeasuredShape = { ...oneByOne, phases: [["scout", "planner"]] };
+const alone: MeasuredShape = { ...oneByOne, phases: [["planner"]] };
 
 const show = (problems: readonly Problem[]): string[] =>
   problems.map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);

@@ -6,25 +6,23 @@ import { textDirectory } from "../../../models/adapter-base.ts";
 import type { Recipe } from "../../schema.ts";
 import type { Problem } from "../problem.ts";
 import type { Rule } from "../rule.ts";
+import type { TeamShape } from "./team-shape.ts";
+import { teamShape } from "./team-shape.ts";
 import { treeSize } from "./tree-size.ts";
 
-/** What of a team an algorithm depends on. */
-export interface TeamShape {
-  readonly phases: readonly (readonly string[])[];
-  readonly turns: number;
+export interface MeasuredShape extends TeamShape {
   /** Longest action of each role, in tokens. */
   readonly maxTokens: readonly number[];
 }
 
 export const algorithmNeeds: Rule = ({ algorithm, recipe, environment }) => {
-  const { roles, phases, turns } = recipe.team;
-  const maxTokens = Object.entries(roles)
+  const maxTokens = Object.entries(recipe.team.roles)
     .filter(([, { frozen }]) => !frozen)
     .map(([name, role]) => role.maxTokens ?? environment.seats[role.seat ?? name]?.maxTokens ?? 0);
-  return algorithmProblems(algorithm, { phases, turns, maxTokens });
+  return algorithmProblems(algorithm, { ...teamShape(recipe.team, environment), maxTokens });
 };
 
-export function algorithmProblems(algorithm: Algorithm, team: TeamShape): readonly Problem[] {
+export function algorithmProblems(algorithm: Algorithm, team: MeasuredShape): readonly Problem[] {
   return [
     ...loneSamples(algorithm),
     ...uselessDrops(algorithm),
@@ -54,7 +52,8 @@ function uselessDrops({ name, selection, baseline }: Algorithm): readonly Proble
 }
 
 function crossOfOne({ sampling }: Algorithm, team: TeamShape): readonly Problem[] {
-  if (sampling.joint !== "cross" || team.phases.some((roles) => roles.length > 1)) return [];
+  if (sampling.joint !== "cross" || team.isGuessed || team.phases.some((roles) => roles.length > 1))
+    return [];
   const problem = "cross mode pairs the samples of roles that act at once, and no phase has two roles";
   const fix = "use `joint: aligned`, which is the same for one role, or put the roles into one phase";
   return [{ path: ["algorithm", "joint"], problem, fix }];
@@ -78,7 +77,7 @@ function turnWeights({ turnWeights: weights }: Algorithm, { turns }: TeamShape):
   return [{ path, problem, fix: `give ${turns} numbers, one per turn` }];
 }
 
-function overlongPenalty({ overlong }: Algorithm, { maxTokens }: TeamShape): readonly Problem[] {
+function overlongPenalty({ overlong }: Algorithm, { maxTokens }: MeasuredShape): readonly Problem[] {
   if (overlong === null) return [];
   const { length, buffer } = overlong;
   if (buffer > length) {

@@ -10,13 +10,15 @@ import { optionsOf } from "../../settings.ts";
 import { jsonSchemaOf } from "../../shape.ts";
 import type { Problem } from "../problem.ts";
 import type { Rule } from "../rule.ts";
+import type { TeamShape } from "./team-shape.ts";
+import { teamShape } from "./team-shape.ts";
 
 /** What decides whether an option has an effect, besides its value. */
 export interface OptionSetting {
   readonly algorithm: Algorithm;
   /** Of the algorithm, defaults filled in. */
   readonly options: Readonly<Record<string, unknown>>;
-  readonly team: { readonly phases: readonly (readonly string[])[]; readonly turns: number };
+  readonly team: TeamShape;
   /** Of the recipe's train section. */
   readonly train: {
     readonly minibatches: number;
@@ -34,10 +36,15 @@ interface RowSetting extends OptionSetting {
 type Idle = (setting: RowSetting) => Reason | undefined;
 type Reason = Required<Pick<Problem, "problem" | "fix">>;
 
-export const idleOptions: Rule = ({ recipe, algorithm, row }) => {
+export const idleOptions: Rule = ({ recipe, algorithm, environment, row }) => {
   if (row === undefined) return [];
   const options = optionsOf(recipe.algorithm);
-  return optionProblems(row, { algorithm, options, team: recipe.team, train: recipe.train });
+  return optionProblems(row, {
+    algorithm,
+    options,
+    team: teamShape(recipe.team, environment),
+    train: recipe.train,
+  });
 };
 
 /** Every option of the row whose value is not the default and has no effect. */
@@ -63,9 +70,9 @@ const clip: Idle = ({ train }) =>
 
 /** Nothing follows an episode's only phase. */
 const afterOne = (what: string): Idle => {
-  return ({ team: { phases, turns } }) =>
+  return ({ team: { phases, turns, isGuessed } }) =>
     when(
-      phases.length * turns === 1,
+      phases.length * turns === 1 && !isGuessed,
       `${what}, and an episode here is one phase of one turn`,
       "remove it, or play more phases or turns",
     );

@@ -21,7 +21,7 @@ export const warmUps: Rule = ({ recipe: { train, warmStart } }) =>
 export const tokenBudget: Rule = ({ recipe, algorithm }) => {
   const { tokensPerStep, tasksPerStep } = recipe.train;
   const { root } = algorithm.sampling.branch;
-  const least = tasksPerStep * root * (recipe.team.phases[0]?.length ?? 0);
+  const least = tasksPerStep * root * (recipe.team.phases[0]?.length ?? 1);
   if (tokensPerStep === undefined || tokensPerStep > least) return [];
   const problem = `${tokensPerStep} tokens are always reached: ${tasksPerStep} tasks begin with ${least} actions of one token or more`;
   const fix = "give more, or begin with fewer tasks: a smaller train.tasksPerStep";

@@ -29,9 +29,22 @@ export function teamProblems(
   const roles = Object.entries(input.roles).flatMap(([name, role]) => [
     ...unknownSeat(name, role, environment),
     ...unknownPolicy(name, role, policies),
-    ...(input.phases.flat().includes(name) ? [] : [neverActs(name)]),
   ]);
-  return [...roles, ...besideAlone(input, environment), ...phaseProblems(input), ...noTurns(input)];
+  const order = environment.next === undefined ? phaseProblems(input) : ownOrder(input, environment);
+  return [...roles, ...besideAlone(input, environment), ...order, ...noTurns(input)];
+}
+
+/** The environment decides which seat acts, and with it which role. */
+function ownOrder(input: TeamInput, { name }: Environment): readonly Problem[] {
+  const problem = `${name} decides itself which seats act, and when`;
+  const seats = new Map<string, RoleName>();
+  const twice = Object.keys(input.roles).flatMap((role) => {
+    const seat = seatOf(input, role);
+    const other = seats.get(seat);
+    seats.set(seat, other ?? role);
+    return other === undefined ? [] : [sameSeat(["roles", role], role, other, seat)];
+  });
+  return input.phases.length === 0 ? twice : [{ path: ["phases"], problem, fix: "remove it" }, ...twice];
 }
 
 function unknownSeat(name: RoleName, role: RoleInput, environment: Environment): readonly Problem[] {
@@ -83,7 +96,9 @@ function neverActs(name: RoleName): Problem {
 }
 
 function phaseProblems(input: TeamInput): readonly Problem[] {
-  const problems: Problem[] = [];
+  const problems = Object.keys(input.roles)
+    .filter((name) => !input.phases.flat().includes(name))
+    .map(neverActs);
   const acted = new Set<RoleName>();
   if (input.phases.length === 0) problems.push(nobody(["phases"]));
   input.phases.forEach((phase, index) => {
@@ -95,7 +110,7 @@ function phaseProblems(input: TeamInput): readonly Problem[] {
       const other = taken.get(seat);
       if (!Object.hasOwn(input.roles, name)) problems.push(unknownRole(path, name, input));
       else if (acted.has(name)) problems.push(actsTwice(path, name));
-      else if (other !== undefined) problems.push(sameSeat(path, name, other, seat));
+      else if (other !== undefined) problems.push(actAtOnce(path, name, other, seat));
       acted.add(name);
       taken.set(seat, name);
     });
@@ -128,6 +143,14 @@ function actsTwice(path: Path, name: RoleName): Problem {
 }
 
 function sameSeat(path: Path, name: RoleName, other: RoleName, seat: string): Problem {
+  return {
+    path,
+    problem: `\`${other}\` and \`${name}\` have the seat \`${seat}\`, and only one of them could act`,
+    fix: "give each seat one role",
+  };
+}
+
+function actAtOnce(path: Path, name: RoleName, other: RoleName, seat: string): Problem {
   return {
     path,
     problem: `\`${other}\` and \`${name}\` act at once in the seat \`${seat}\``,

@@ -1,16 +1,12 @@
 /** How large an episode's tree of joint actions may become. */
 import type { SamplingScheme } from "../../../rollout/episode.ts";
 import type { Problem } from "../problem.ts";
+import type { TeamShape } from "./team-shape.ts";
 
 /** More joint actions than this in one episode is a tree that nobody meant. */
 const largestTree = 4096;
 
-interface Turns {
-  readonly phases: readonly (readonly string[])[];
-  readonly turns: number;
-}
-
-export function treeSize(sampling: SamplingScheme, team: Turns): readonly Problem[] {
+export function treeSize(sampling: SamplingScheme, team: TeamShape): readonly Problem[] {
   if (jointActions(sampling, team) <= largestTree) return [];
   const problem = `with ${sampling.branch.root} samples an episode could be a tree of more than ${largestTree} joint actions`;
   const keepsAll = sampling.keep === "all" && sampling.branch.inner > 1;
@@ -23,7 +19,7 @@ export function treeSize(sampling: SamplingScheme, team: Turns): readonly Proble
 }
 
 /** As many as the largest tree has room for. */
-function mostSamples(sampling: SamplingScheme, team: Turns): number {
+function mostSamples(sampling: SamplingScheme, team: TeamShape): number {
   const { root, inner } = sampling.branch;
   const fits = (count: number): boolean => {
     const branch = { root: count, inner: Math.min(inner, count) };
@@ -35,7 +31,7 @@ function mostSamples(sampling: SamplingScheme, team: Turns): number {
 }
 
 /** Of a whole episode without an early end; counting stops above the limit. */
-function jointActions({ branch, keep, joint }: SamplingScheme, { phases, turns }: Turns): number {
+function jointActions({ branch, keep, joint }: SamplingScheme, { phases, turns }: TeamShape): number {
   let [total, tips] = [0, 1];
   for (let turn = 0; turn < turns && total <= largestTree; turn++) {
     for (const [phase, roles] of phases.entries()) {
