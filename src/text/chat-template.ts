@@ -13,7 +13,11 @@ export interface TemplateInput {
   readonly addGenerationPrompt: boolean;
 }
 
-export type ChatTemplate = (input: TemplateInput) => string;
+export interface ChatTemplate {
+  /** Jinja; empty where there is none. */
+  readonly source: string;
+  readonly render: (input: TemplateInput) => string;
+}
 
 /** Templates that print the date print this one: today's would give another prompt, and other weights, tomorrow. */
 const date: Readonly<Record<string, string>> = {
@@ -45,11 +49,10 @@ const fixed = {
 export function chatTemplate(directory: string, config: JsonObject, variables: JsonObject): ChatTemplate {
   const own = readOptionalText(directory, "chat_template.jinja");
   const sources = own === undefined ? templatesIn(config["chat_template"]) : { usual: own };
-  if (sources.usual === undefined)
-    return () => reject(directory, "has no chat template: add chat_template.jinja");
+  if (sources.usual === undefined) return noTemplate(directory);
   const usual = compile(directory, sources.usual);
   const withTools = sources.withTools === undefined ? usual : compile(directory, sources.withTools);
-  return ({ messages, tools, addGenerationPrompt }) => {
+  const render = ({ messages, tools, addGenerationPrompt }: TemplateInput): string => {
     try {
       const template = tools === null ? usual : withTools;
       const given = { messages, tools, add_generation_prompt: addGenerationPrompt };
@@ -59,6 +62,11 @@ export function chatTemplate(directory: string, config: JsonObject, variables: J
       return reject(directory, `has a chat template that rejects the messages (${roles}): ${words(cause)}`);
     }
   };
+  return { source: sources.withTools ?? sources.usual, render };
+}
+
+function noTemplate(directory: string): ChatTemplate {
+  return { source: "", render: () => reject(directory, "has no chat template: add chat_template.jinja") };
 }
 
 interface Sources {

@@ -1,10 +1,11 @@
 /** A model's tokenizer and chat template, read from a directory in the Hugging Face layout. */
+import { TroupeError } from "../errors.ts";
 import { chatTemplate } from "./chat-template.ts";
 import { loadCoder, type Coder } from "./coder.ts";
 import { isObject, readOptionalObject, type JsonObject } from "./files.ts";
 import { escapeMarks, removeMarks } from "./marks.ts";
 import { templateMessages, templateTools, type Message, type Tool } from "./messages.ts";
-import type { Reply } from "./replies.ts";
+import { parseReply, replyFormatOf, replyTags, type Reply } from "./replies.ts";
 import type { TokenBytes } from "./token-bytes.ts";
 import { idOfEntry } from "./vocabulary.ts";
 
@@ -52,7 +53,7 @@ export function loadTokenizer(directory: string, templateVariables: JsonObject =
   const { config } = coder;
   const template = chatTemplate(directory, config, { ...specialTokens(config), ...templateVariables });
   const renderMarked: Tokenizer["renderMarked"] = (messages, addGenerationPrompt, tools) =>
-    template({
+    template.render({
       messages: templateMessages(messages, coder.marks),
       tools: templateTools(tools, coder.marks),
       addGenerationPrompt,
@@ -62,7 +63,7 @@ export function loadTokenizer(directory: string, templateVariables: JsonObject =
     endTokens: endTokensOf(directory, coder),
     encode: (text) => coder.encode(escapeMarks(text)),
     decode: (tokens) => coder.decode(tokens),
-    parseReply: (tokens, truncated) => ({ text: coder.decode(tokens), truncated }),
+    parseReply: replyParser(coder, template.source, renderMarked),
     tokenBytes: coder.bytes.of,
     allTokenBytes: coder.bytes.all,
     render: (...asked) => removeMarks(renderMarked(...asked)),
@@ -70,6 +71,34 @@ export function loadTokenizer(directory: string, templateVariables: JsonObject =
     renderMarked,
     encodeMarked: coder.encode,
   };
+}
+
+/** The format is looked for when the first reply is parsed: many tokenizers never parse one. */
+function replyParser(
+  { vocabulary, decode }: Coder,
+  template: string,
+  render: Tokenizer["renderMarked"],
+): Tokenizer["parseReply"] {
+  const tags = new Set(
+    vocabulary.control.filter(({ content }) => replyTags.includes(content)).map(({ id }) => id),
+  );
+  const control = vocabulary.control.map(({ content }) => content);
+  let format: ReturnType<typeof replyFormatOf> | undefined;
+  return (tokens, truncated) => {
+    format ??= replyFormatOf(control, template, somePrompt(render));
+    const isPlain = format.thinking === undefined && format.calls === undefined;
+    return parseReply(isPlain ? decode(tokens) : decode(tokens, tags), format, truncated);
+  };
+}
+
+/** Empty where the directory has no template, or one that rejects a lone question. */
+function somePrompt(render: Tokenizer["renderMarked"]): string {
+  try {
+    return render([{ role: "user", content: "" }], true);
+  } catch (error) {
+    if (error instanceof TroupeError) return "";
+    throw error;
+  }
 }
 
 const specialNames = ["bos_token", "eos_token", "pad_token", "unk_token"] as const;

@@ -1,0 +1,302 @@
+import * as fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { parseReply, replyFormatOf, splitReply, type Reply, type ReplyFormat } from "./replies.ts";
+import { changedTokenizer, fixtureTokenizer } from "./testing/fixtures.ts";
+
+const thinking = { open: "<think>", close: "</think>", isOpen: false };
+const hermes: ReplyFormat = { thinking, calls: "hermes" };
+const llama3: ReplyFormat = { calls: "llama3" };
+const mistral: ReplyFormat = {
+  thinking: { open: "[THINK]", close: "[/THINK]", isOpen: false },
+  calls: "mistral",
+};
+
+const look = { name: "look", arguments: { x: 1, way: "left [up] {a}" } };
+const wait = { name: "wait", arguments: {} };
+const json = (call: { name: string; arguments: object }): string => JSON.stringify(call);
+const parameters = ({ name, arguments: given }: typeof look | typeof wait): string =>
+  JSON.stringify({ name, parameters: given });
+
+/** Without `truncated`, which is what it was told. */
+function read(output: string, format: ReplyFormat): Omit<Reply, "truncated"> {
+  const { truncated, ...reply } = parseReply(output, format, true);
+  expect(truncated).toBe(true);
+  return reply;
+}
+
+describe("thinking", () => {
+  it.each([
+    ["<think>\nhm, left\n</think>\n\ngo left", { thinking: "hm, left", text: "go left" }],
+    ["<think>\n\n</think>\n\ngo left", { text: "go left" }],
+    ["hm, left\n</think>\n\ngo left", { thinking: "hm, left", text: "go left" }],
+    ["<think>hm, le", { thinking: "hm, le", text: "" }],
+    ["<think>a</think> x <think>b</think> y", { thinking: "a\nb", text: "x  y" }],
+    [
+      '<think><tool_call>{"name": "look"}</tool_call></think>no',
+      { thinking: '<tool_call>{"name": "look"}</tool_call>', text: "no" },
+    ],
+  ])("%j", (output, reply) => {
+    expect(read(output, hermes)).toEqual(reply);
+  });
+
+  it("began in the prompt where that opens it, though nothing closes it", () => {
+    const open: ReplyFormat = { thinking: { ...thinking, isOpen: true } };
+    expect(read("hm, le", open)).toEqual({ thinking: "hm, le", text: "" });
+    expect(read("hm</think>left", open)).toEqual({ thinking: "hm", text: "left" });
+    expect(read("<think>hm</think>left", open)).toEqual({ thinking: "hm", text: "left" });
+  });
+});
+
+describe("calls of Hermes and Qwen", () => {
+  it.each([
+    [`<tool_call>\n${json(look)}\n</tool_call>`, { text: "", calls: [look] }],
+    [
+      `so:\n<tool_call>${json(look)}</tool_call>\n<tool_call>${json(wait)}</tool_call>`,
+      { text: "so:", calls: [look, wait] },
+    ],
+    [`<tool_call>${json(look)}${json(wait)}</tool_call>`, { text: "", calls: [look, wait] }],
+    [`<tool_call>\n${json(look)}`, { text: "", calls: [look] }],
+    [
+      `<tool_call>${json({ name: "write", arguments: { text: "</tool_call>" } })}</tool_call> done`,
+      { text: "done", calls: [{ name: "write", arguments: { text: "</tool_call>" } }] },
+    ],
+    [`<tool_call>{"name": "wait"}</tool_call>`, { text: "", calls: [wait] }],
+    [
+      `<tool_call>{"name": "look", "arguments": "{\\"x\\": 1}"}</tool_call>`,
+      { text: "", calls: [{ name: "look", arguments: { x: 1 } }] },
+    ],
+  ])("%j", (output, reply) => {
+    expect(read(output, hermes)).toEqual(reply);
+  });
+
+  it.each([
+    ['<tool_call>{"name": "look", "arg', "", 'the call does not end: {"name": "look", "arg'],
+    ["<tool_call>look(1)</tool_call>", "", "the call is not valid JSON: look(1)"],
+    ["<tool_call>{'name': 'look'}</tool_call>", "", "the call is not valid JSON: {'name': 'look'}"],
+    ['<tool_call>{"arguments": {}}</tool_call>', "", 'the call has no name: {"arguments": {}}'],
+    ["<tool_call></tool_call>", "", "the call is empty"],
+    [
+      '<tool_call>{"name": "look", "arguments": [1]}</tool_call>',
+      "look",
+      'the call has arguments that are not a JSON object: {"name": "look", "arguments": [1]}',
+    ],
+  ])("%j is malformed, which is data", (output, name, error) => {
+    const good = `${output}<tool_call>${json(wait)}</tool_call>`;
+    expect(read(good, hermes)).toEqual({ text: "", calls: [{ name, arguments: {}, error }, wait] });
+  });
+
+  it("are malformed where they nest deeper than anyone can walk", () => {
+    const deep = `${'{"a":'.repeat(9000)}1${"}".repeat(9000)}`;
+    const { calls } = read(`<tool_call>{"name":"look","arguments":${deep}}</tool_call>`, hermes);
+    expect(calls).toEqual([
+      expect.objectContaining({ name: "", error: expect.stringMatching(/is not valid JSON/) }),
+    ]);
+  });
+});
+
+describe("calls of Llama 3", () => {
+  it.each([
+    [parameters(look), { text: "", calls: [look] }],
+    [`\n${parameters(look)}; ${parameters(wait)}`, { text: "", calls: [look, wait] }],
+    [`<|python_tag|>${parameters(look)}`, { text: "", calls: [look] }],
+    [`<|python_tag|>${json(look)};${parameters(wait)}`, { text: "", calls: [look, wait] }],
+    [
+      '<|python_tag|>brave_search.call(query="a, \\"b\\"", count=2, safe=True, page=None)',
+      {
+        text: "",
+        calls: [{ name: "brave_search", arguments: { query: 'a, "b"', count: 2, safe: true, page: null } }],
+      },
+    ],
+    [
+      "so <|python_tag|>print(1)\n",
+      { text: "so", calls: [{ name: "python", arguments: { code: "print(1)" } }] },
+    ],
+    ["<|python_tag|>f.call(x)", { text: "", calls: [{ name: "python", arguments: { code: "f.call(x)" } }] }],
+    ["<|python_tag|>", { text: "", calls: [{ name: "", arguments: {}, error: "the call is empty" }] }],
+    [
+      '<|python_tag|>{"name": "look", "para',
+      {
+        text: "",
+        calls: [{ name: "", arguments: {}, error: 'the call is not valid JSON: {"name": "look", "para' }],
+      },
+    ],
+  ])("%j", (output, reply) => {
+    expect(read(output, llama3)).toEqual(reply);
+  });
+
+  it.each([
+    '{"answer": 1}',
+    '{"name": "Ann"}',
+    '{"name": "look", "para',
+    `it is ${parameters(look)}`,
+    "{}",
+    "[]",
+  ])("are not in %j, which is text", (output) => {
+    expect(read(output, llama3)).toEqual({ text: output });
+  });
+});
+
+describe("calls of Mistral", () => {
+  it.each([
+    [`[TOOL_CALLS] [${json(look)}, ${json(wait)}]`, { text: "", calls: [look, wait] }],
+    [
+      `so[TOOL_CALLS][{"name": "wait", "arguments": {}, "id": "abcdefghi"}] then`,
+      { text: "so then", calls: [{ ...wait, id: "abcdefghi" }] },
+    ],
+    [
+      '[TOOL_CALLS]look[ARGS]{"x": 1}[TOOL_CALLS]wait[CALL_ID]abcdefghi[ARGS]{}',
+      {
+        text: "",
+        calls: [
+          { name: "look", arguments: { x: 1 } },
+          { ...wait, id: "abcdefghi" },
+        ],
+      },
+    ],
+    [
+      '[THINK]hm[/THINK][TOOL_CALLS]look{"x": 1}',
+      { thinking: "hm", text: "", calls: [{ name: "look", arguments: { x: 1 } }] },
+    ],
+    [
+      "[TOOL_CALLS]look[ARGS]{x}[TOOL_CALLS]wait[ARGS]{",
+      {
+        text: "",
+        calls: [
+          { name: "look", arguments: {}, error: "the call is not valid JSON: look[ARGS]{x}" },
+          { name: "", arguments: {}, error: "the call is not valid JSON: wait[ARGS]{" },
+        ],
+      },
+    ],
+    ["[TOOL_CALLS]", { text: "", calls: [{ name: "", arguments: {}, error: "the call is empty" }] }],
+    ["[TOOL_CALLS][]", { text: "" }],
+  ])("%j", (output, reply) => {
+    expect(read(output, mistral)).toEqual(reply);
+  });
+});
+
+/** What outputs are made of, whole and in pieces. */
+const tags =
+  "<think> </think> <tool_call> </tool_call> [TOOL_CALLS] [ARGS] [CALL_ID] [THINK] [/THINK] <|python_tag|>";
+const signs = '{ } [ ] " \\ look ; , .call(';
+const parts = fc.constantFrom(json(look), parameters(wait), " ", "\n", ...`${tags} ${signs}`.split(" "));
+const outputs = fc.array(fc.oneof(parts, fc.string({ unit: "binary", maxLength: 3 })), { maxLength: 12 });
+
+test.each([
+  ["hermes", hermes],
+  ["llama3", llama3],
+  ["mistral", mistral],
+  ["no format", {}],
+])("the parts of any output of %s make it up, and reading them never throws", (_, format) => {
+  fc.assert(
+    fc.property(outputs, fc.boolean(), (pieces, truncated) => {
+      const output = pieces.join("");
+      const segments = splitReply(output, format);
+      expect(segments.map(({ raw }) => raw).join("")).toBe(output);
+      expect(segments.every(({ raw }) => raw !== "")).toBe(true);
+      const reply = parseReply(output, format, truncated);
+      expect(reply.calls?.length ?? 0).toBe(segments.flatMap(({ calls = [] }) => calls).length);
+      expect(JSON.parse(JSON.stringify(reply))).toEqual(reply);
+      const isPlain = segments.every(({ kind }) => kind === "text");
+      expect(reply.text).toBe(isPlain ? output : reply.text.trim());
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test.each([
+  [
+    "hermes",
+    hermes,
+    (text: string) => `<think>\n${text}\n</think>\n\n`,
+    (call: typeof look) => `<tool_call>\n${json(call)}\n</tool_call>`,
+  ],
+  [
+    "mistral",
+    mistral,
+    (text: string) => `[THINK]${text}[/THINK]`,
+    (call: typeof look) => `[TOOL_CALLS]${call.name}[ARGS]${JSON.stringify(call.arguments)}`,
+  ],
+])("what %s writes in its format is read as it was meant", (_, format, think, write) => {
+  const word = fc
+    .string({ unit: fc.constantFrom("a", "b", " ", "{", "}", '"', "\\", "\n") })
+    .map((text) => `a${text}b`);
+  const given = fc.dictionary(word, fc.jsonValue({ maxDepth: 3 }), { maxKeys: 3 });
+  const call = fc.record({ name: fc.constantFrom("look", "wait"), arguments: given });
+  fc.assert(
+    fc.property(word, word, fc.array(call, { minLength: 1, maxLength: 3 }), (thought, text, calls) => {
+      const made = calls.map((one) => JSON.parse(JSON.stringify(one)) as typeof look);
+      const output = think(thought) + text + made.map(write).join("");
+      expect(read(output, format)).toEqual({ thinking: thought, text, calls: made });
+    }),
+  );
+});
+
+describe("a tokenizer", () => {
+  it.each([
+    [
+      "qwen3",
+      '<think>\nhm\n</think>\n\nso<tool_call>\n{"name": "look"}\n</tool_call><|im_end|>',
+      { thinking: "hm", text: "so", calls: [{ name: "look", arguments: {} }] },
+    ],
+    [
+      "llama31",
+      '<|python_tag|>{"name": "look", "parameters": {"x": 1}}<|eom_id|>',
+      { text: "", calls: [{ name: "look", arguments: { x: 1 } }] },
+    ],
+    [
+      "llama31",
+      '{"name": "look", "parameters": {"x": 1}}<|eot_id|>',
+      { text: "", calls: [{ name: "look", arguments: { x: 1 } }] },
+    ],
+    [
+      "mistral",
+      '[TOOL_CALLS] [{"name": "look", "arguments": {"x": 1}}]</s>',
+      { text: "", calls: [{ name: "look", arguments: { x: 1 } }] },
+    ],
+    [
+      "qwen2",
+      "<think>hm</think><tool_call>{}</tool_call>",
+      { text: "<think>hm</think><tool_call>{}</tool_call>" },
+    ],
+    ["word-level", "left<|im_end|>right", { text: "left right" }],
+  ])("in the style of %s reads %j", (style, written, reply) => {
+    const tokenizer = fixtureTokenizer(style);
+    const tokens = tokenizer.encode(written);
+    expect(tokenizer.parseReply(tokens, false)).toEqual({ ...reply, truncated: false });
+  });
+
+  it("knows that its prompt opens thinking", () => {
+    const template = "{{ messages[0].content }}<|im_start|>assistant\n<think>\n";
+    const tokenizer = changedTokenizer("qwen3", { "chat_template.jinja": template });
+    const tokens = tokenizer.encode("hm");
+    expect(tokenizer.parseReply(tokens, true)).toEqual({ text: "", thinking: "hm", truncated: true });
+  });
+
+  it("without a template goes by its vocabulary", () => {
+    const tokenizer = changedTokenizer("mistral", { "chat_template.jinja": "" });
+    const tokens = tokenizer.encode("[TOOL_CALLS]wait{}");
+    expect(tokenizer.parseReply(tokens, false).calls).toEqual([wait]);
+  });
+
+  it.each(["qwen2", "llama2", "llama3", "word-level"])(
+    "of a style without a format (%s) gives the decoded text",
+    (style) => {
+      const tokenizer = fixtureTokenizer(style);
+      const ids = fc.array(fc.integer({ min: -1, max: tokenizer.vocabularySize + 9 }));
+      fc.assert(
+        fc.property(ids, fc.boolean(), (tokens, truncated) => {
+          expect(tokenizer.parseReply(tokens, truncated)).toEqual({
+            text: tokenizer.decode(tokens),
+            truncated,
+          });
+        }),
+      );
+    },
+  );
+});
+
+test("a template's format counts for more than the vocabulary's", () => {
+  expect(replyFormatOf(["<|python_tag|>"], "… <tool_call> …", "")).toEqual({ calls: "hermes" });
+  expect(replyFormatOf(["<|python_tag|>"], "", "")).toEqual({ calls: "llama3" });
+  expect(replyFormatOf(["<|im_end|>"], "", "")).toEqual({});
+});

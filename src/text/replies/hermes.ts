@@ -1,0 +1,44 @@
+/** `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, of Hermes, Qwen and others. */
+import type { ToolCall } from "../messages.ts";
+import { callOf, jsonEnd, malformed, skipSpace } from "./json.ts";
+import { textSegment, type CallParser, type Segment } from "./segments.ts";
+
+const open = "<tool_call>";
+const close = "</tool_call>";
+
+export const hermesTags = [open, close] as const;
+
+export const hermesCalls: CallParser = (text) => {
+  const segments: Segment[] = [];
+  let at = 0;
+  for (let start = text.indexOf(open); start >= 0; start = text.indexOf(open, at)) {
+    const { calls, end } = readBlock(text, start + open.length);
+    segments.push(...textSegment(text.slice(at, start)), {
+      kind: "calls",
+      raw: text.slice(start, end),
+      calls,
+    });
+    at = end;
+  }
+  return [...segments, ...textSegment(text.slice(at))];
+};
+
+/** The closing tag may be missing; a tag within a JSON string is part of the string. */
+function readBlock(text: string, start: number): { calls: ToolCall[]; end: number } {
+  const calls: ToolCall[] = [];
+  let at = skipSpace(text, start);
+  while (text[at] === "{") {
+    const end = jsonEnd(text, at);
+    if (end === undefined) break;
+    calls.push(callOf(text.slice(at, end)));
+    at = skipSpace(text, end);
+  }
+  if (calls.length > 0 && text[at] !== "{") {
+    return { calls, end: text.startsWith(close, at) ? at + close.length : at };
+  }
+  const closing = text.indexOf(close, at);
+  const next = text.indexOf(open, at);
+  const stop = Math.min(...[closing, next, text.length].filter((index) => index >= 0));
+  calls.push(malformed(text.slice(at, stop), stop === closing ? "is not valid JSON" : "does not end"));
+  return { calls, end: stop === closing ? stop + close.length : stop };
+}

@@ -1,0 +1,64 @@
+/** JSON in what a model wrote: where it ends, and the call it stands for. */
+import { isObject, type JsonObject } from "../files.ts";
+import type { ToolCall } from "../messages.ts";
+
+export function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (/\s/.test(text[at] ?? "")) at++;
+  return at;
+}
+
+/** Deeper nesting is nothing a tool asks for, and would overflow the stack of whoever walks through it. */
+const deepest = 64;
+
+/** Where the object or list that begins at `start` ends, by its brackets; undefined where it does not, or is too deep. */
+export function jsonEnd(text: string, start: number): number | undefined {
+  let depth = 0;
+  let isString = false;
+  for (let at = start; at < text.length; at++) {
+    const character = text[at];
+    if (isString && character === "\\") at++;
+    else if (character === '"') isString = !isString;
+    else if (isString) continue;
+    else if (character === "{" || character === "[") depth++;
+    else if (character === "}" || character === "]") depth--;
+    if (depth === 0) return at + 1;
+    if (depth > deepest) return undefined;
+  }
+  return undefined;
+}
+
+/** Undefined where it is not JSON. */
+export function parseJson(text: string): unknown {
+  const start = skipSpace(text, 0);
+  if ("[{".includes(text[start] ?? " ") && jsonEnd(text, start) === undefined) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A call that cannot be carried out, as data. */
+export function malformed(written: string, problem: string, name = ""): ToolCall {
+  const seen = written.trim();
+  return { name, arguments: {}, error: `the call ${seen === "" ? "is empty" : `${problem}: ${seen}`}` };
+}
+
+/** `{"name": …, "arguments": {…}}`, or with `parameters`; arguments may be JSON in a string, as in the OpenAI API. */
+export function callOf(written: string, value: unknown = parseJson(written)): ToolCall {
+  if (value === undefined) return malformed(written, "is not valid JSON");
+  if (!isObject(value)) return malformed(written, "is not a JSON object");
+  const { name, id } = value;
+  if (typeof name !== "string" || name === "") return malformed(written, "has no name");
+  const given = argumentsOf(value);
+  if (given === undefined) return malformed(written, "has arguments that are not a JSON object", name);
+  return { name, arguments: given, ...(typeof id === "string" ? { id } : {}) };
+}
+
+/** Undefined where they are something else. */
+function argumentsOf(value: JsonObject): JsonObject | undefined {
+  const given = value["arguments"] ?? value["parameters"] ?? {};
+  const parsed = typeof given === "string" ? parseJson(given) : given;
+  return isObject(parsed) ? parsed : undefined;
+}
