@@ -1,8 +1,9 @@
 /** The arguments of every command that takes a recipe: its file or name, then overrides. */
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Environment } from "../environments/environment.ts";
 import { environments } from "../environments/registry.ts";
-import { TroupeError } from "../errors.ts";
+import { loneEnvironment } from "../recipes/lone-environment.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
@@ -34,19 +35,29 @@ export interface ChosenEnvironment {
 }
 
 /**
- * The environment of a recipe, given by file or name, or else an environment of that name with its default options.
- * @throws RecipeError, TroupeError `bad_arguments` where there is neither
+ * The environment of a recipe, given by file or name; or else one of that name, or of a module, with its default options.
+ * @param overrides without a recipe `environment.key=value` only
+ * @throws RecipeError, TroupeError `bad_arguments` where there is nothing of that name
  */
 export async function recipeOrEnvironment(
   given: string,
   overrides: readonly string[],
 ): Promise<ChosenEnvironment> {
-  const definition = environments.find(({ name }) => name === given);
-  try {
-    return await resolveRecipe(findRecipe(given), overrides);
-  } catch (error) {
-    const isUnknown = error instanceof TroupeError && error.code === "bad_arguments";
-    if (!isUnknown || definition === undefined || overrides.length > 0) throw error;
+  if (moduleFile.test(given)) {
+    return { environment: await loneEnvironment({ module: resolve(given) }, overrides) };
   }
-  return { environment: await definition.create(definition.options.parse({})) };
+  if (isRecipe(given) || !environments.some(({ name }) => name === given)) {
+    return resolveRecipe(findRecipe(given), overrides);
+  }
+  return { environment: await loneEnvironment({ name: given }, overrides) };
+}
+
+const moduleFile = /\.[cm]?[jt]s$/;
+
+function isRecipe(given: string): boolean {
+  try {
+    return findRecipe(given) !== "";
+  } catch {
+    return false;
+  }
 }

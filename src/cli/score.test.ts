@@ -147,6 +147,69 @@ describe("troupe score", () => {
   });
 });
 
+/** Three sums from a list; the answer is checked a moment later. Tasks are whole numbers, one of them broken. */
+const sums = `
+import { setTimeout as delay } from "node:timers/promises";
+const seats = { pupil: { purpose: "Adds.", prompt: "Add.", maxTokens: 4 } };
+const list = (...tasks) => ({ size: tasks.length, at: async (index) => tasks[index] });
+export default {
+  name: "sums",
+  summary: "A pupil doubles a number.",
+  options: { parse: ({ slow = 0 }) => ({ slow }) },
+  create: async ({ slow }) => ({
+    name: "sums",
+    seats,
+    tasks: { train: list(1), heldOut: list(7, 5, 7, 9) },
+    start: async (task) => {
+      await delay(slow * (10 - task));
+      if (task === 9) throw new Error("nine is broken");
+      return { task, said: null };
+    },
+    next: ({ said }) => (said === null ? ["pupil"] : []),
+    observe: ({ task }) => String(task),
+    step: async (state, { pupil }) => {
+      await delay(slow);
+      const right = Number(pupil.text) === 2 * state.task;
+      const reward = { team: right ? 1 : 0, local: 0, parts: {} };
+      return { state: { ...state, said: pupil.text }, rewards: { pupil: reward }, done: true };
+    },
+    outcome: ({ task, said }) => ({ success: Number(said) === 2 * task, score: Number(said) === 2 * task ? 1 : 0 }),
+    render: ({ task }) => String(task),
+  }),
+};
+`;
+
+describe("an environment of a module", () => {
+  it("has its tasks printed and scored, though it takes its time and breaks on some", async () => {
+    await writeFile(join(cwd, "sums.mjs"), sums);
+    const tasks = await run(["tasks", "sums.mjs"]);
+    expect(objects(tasks.stdout)).toEqual(
+      [7, 5, 9].map((task, place) => ({ task, split: "heldOut", index: [0, 1, 3][place] })),
+    );
+    expect(tasks.stderr).toBe("heldOut has 3 distinct tasks\n");
+    const answered = objects(tasks.stdout).map((line) => ({ ...line, actions: [{ pupil: "10" }] }));
+    const byIndex = [0, 1, 2, 3, 4].map((task) => ({ task, actions: [{ pupil: "14" }] }));
+    const input = [...answered, ...byIndex].map((line) => JSON.stringify(line)).join("\n");
+    const scored = await run(["score", "./sums.mjs", "-", "environment.slow=3"], { input });
+    expect(scored.code).toBe(1);
+    const results = objects(scored.stdout).map(
+      ({ outcome, error }) => error ?? (outcome as { score: number }).score,
+    );
+    const broken = "sums failed on this task or these actions: nine is broken";
+    const missing = "the split heldOut has 4 tasks, from 0 on; there is no task 4";
+    expect(results).toEqual([0, 1, `line 3: ${broken}`, 1, 0, 1, `line 7: ${broken}`, `line 8: ${missing}`]);
+  });
+
+  it("takes changes of its own options alone", async () => {
+    const stray = await run(["tasks", "sums.mjs", "train.steps=4"]);
+    expect(stray).toMatchObject({ code: 2, stdout: "" });
+    expect(stray.stderr).toContain("train: there is no recipe here to change");
+    const missing = await run(["tasks", "sum.mjs"]);
+    expect(missing).toMatchObject({ code: 2, stdout: "" });
+    expect(missing.stderr).toContain("did you mean sums.mjs?");
+  });
+});
+
 describe("troupe tasks", () => {
   it("prints the tasks that evaluations take, which score reads by index and as they are", async () => {
     const { code, stdout, stderr } = await run(["tasks", "sudoku", "--split", "validation", "--count", "5"]);
