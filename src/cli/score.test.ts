@@ -106,6 +106,21 @@ describe("troupe score", () => {
     expect(folder).toMatchObject({ code: 2, stderr: "error: cannot read .: it is a folder\n" });
   });
 
+  it("does not read what was only thought", async () => {
+    const texts = [
+      `<think>Is it ${solution}?</think>\n\n#### [[0,1,2]]`,
+      `${solution}\n</think>\nI cannot tell.`,
+      `<think>It is ${solution}`,
+      `b1=2 <thinking is hard`,
+    ];
+    const input = texts
+      .map((text) => JSON.stringify({ task: puzzle, actions: [{ planner: text }] }))
+      .join("\n");
+    const { stdout } = await run(["score", "sudoku", "-", "--json"], { input });
+    const scores = objects(stdout).map(({ outcome }) => (outcome as { score: number }).score);
+    expect(scores).toEqual([1 / 11, 0, 0, 1 / 11]);
+  });
+
   it("keeps the order and scores nothing where there is nothing", async () => {
     const inputs = Array.from({ length: 60 }, (_, index) => ({
       task: index % 7,

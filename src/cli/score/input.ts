@@ -5,6 +5,7 @@ import type { JointReplies } from "../../environments/score.ts";
 import { evaluationKey, sourceOf, taskAt } from "../../environments/tasks.ts";
 import { TroupeError } from "../../errors.ts";
 import { type Key, keyAt, rootKey } from "../../random.ts";
+import { parseReply } from "../../text/replies.ts";
 
 const call = z.strictObject({
   name: z.string(),
@@ -12,10 +13,13 @@ const call = z.strictObject({
   id: z.string().optional(),
 });
 
+/** Qwen's and DeepSeek's. A plan that was only thought of is none. */
+const [open, close] = ["<think>", "</think>"];
+
 /** The text alone, or a reply with what a model wrote besides it. */
 const reply = z.union(
   [
-    z.string().transform((text) => ({ text, truncated: false })),
+    z.string().transform((output) => parseReply(output, { thinking: { open, close, isOpen: false } }, false)),
     z.strictObject({
       text: z.string(),
       thinking: z.string().optional(),
