@@ -29,7 +29,7 @@ export type {
   TokenCredit,
   Whitening,
 } from "./credit/algorithm.ts";
-export { algorithms } from "./credit/algorithms.ts";
+export { algorithmFrom, algorithms } from "./credit/algorithms.ts";
 export * as columns from "./credit/columns.ts";
 export { plain, row } from "./credit/rows/row.ts";
 export type { AlgorithmRow, Columns } from "./credit/rows/row.ts";

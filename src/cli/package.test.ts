@@ -15,6 +15,7 @@ describe("what is published", () => {
       "native/build.mjs",
       "recipes/plan-path.yaml",
       "recipes/algorithms/grpo.yaml",
+      "examples/translation/recipe.yaml",
       "experiments/at-grpo-table.yaml",
       "docs/recipes.md",
       "LICENSE",

@@ -31,7 +31,7 @@ function isRow(value: unknown): value is GivenRow {
 export function asAlgorithm(columns: unknown, name: string, row: GivenRow, given: string): Algorithm {
   const faults = columnFaults(columns);
   if (faults.length === 0) {
-    return { ...plain, name, source: row.source ?? given, ...(columns as object) } as Algorithm;
+    return { ...plain, ...(columns as object), name, source: row.source ?? given } as Algorithm;
   }
   const fix = "docs/algorithms.md lists the columns";
   throw new ModuleError(`${given}: \`build\` gave no algorithm: ${faults.join("; ")}`, fix);

@@ -1,0 +1,112 @@
+/** An environment and an algorithm that do not come with Troupe, through every command, as a user would run them. */
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import type { Outcome } from "../src/cli/testing/command.ts";
+import { troupe } from "../src/cli/testing/command.ts";
+
+const root = mkdtempSync(join(tmpdir(), "troupe-Übersetzung mit Wörtern-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const example = fileURLToPath(new URL("../examples/translation", import.meta.url));
+const project = join(root, "project");
+cpSync(example, project, { recursive: true });
+
+const short = ["train.steps=3", "train.tasksPerStep=2", "evaluation.every=0", "checkpoint.every=1"];
+
+function run(args: readonly string[], options: Partial<Parameters<typeof troupe>[1]> = {}): Promise<Outcome> {
+  return troupe(args, { cwd: project, ...options });
+}
+
+interface Named {
+  readonly module: string;
+  readonly moduleHash: string;
+}
+
+function named(folder: string): { readonly environment: Named; readonly algorithm: Named } {
+  return parse(readFileSync(join(folder, "recipe.yaml"), "utf8")) as ReturnType<typeof named>;
+}
+
+describe("a recipe with modules, outside Troupe's folder", { timeout: 120_000 }, () => {
+  const train = ["train", "recipe.yaml", ...short];
+
+  it("is trained, and a run that was interrupted is resumed", async () => {
+    const first = await run([...train, "--json"], {
+      watch: (stdout, interrupt) => {
+        if (stdout.includes('"type":"step"')) interrupt();
+      },
+    });
+    expect(first.code).toBe(130);
+    const { environment, algorithm } = named(join(project, "runs", "translation"));
+    expect([environment.module, algorithm.module]).toEqual(["../../translation.ts", "../../median.ts"]);
+    expect(environment.moduleHash).not.toBe(algorithm.moduleHash);
+    const second = await run([...train, "--json"]);
+    expect(second).toMatchObject({ code: 0, stderr: "" });
+    expect(second.stdout).toContain('"type":"resumed"');
+    expect(second.stdout).toContain('"type":"finished"');
+    expect(second.stdout).not.toContain('"type":"warning"');
+  });
+
+  it("is evaluated and played", async () => {
+    const evaluated = await run(["eval", "translation", "--json"]);
+    expect(evaluated).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(evaluated.stdout)).toMatchObject({ team: "team", tasks: 6 });
+    const withRun = await run(["play", "--run", "translation", "--role", "editor"], { input: "eins\nq\n" });
+    expect(withRun).toMatchObject({ code: 0, stderr: "" });
+    expect(withRun.stdout).toMatch(/edit \w+/);
+    const withSolver = await run(["play", "recipe.yaml", "--role", "editor"], { input: "?\nq\n" });
+    expect(withSolver).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("is a column of an experiment, whose processes find the modules again", async () => {
+    const rows =
+      "{ median: { train: {} }, mean: { train: { changes: { algorithm: { module: null, name: at-grpo } } } } }";
+    const changes = "{ train: { steps: 2, tasksPerStep: 2 }, evaluation: { every: 0 } }";
+    const text = `name: compared\nseeds: [1]\ncolumns: { words: { recipe: recipe.yaml, changes: ${changes} } }\nrows: ${rows}\n`;
+    writeFileSync(join(project, "compared.yaml"), text);
+    const done = await run(["experiment", "compared.yaml", "--runs", "cells"]);
+    expect(done).toMatchObject({ code: 0, stderr: "" });
+    const folders = readdirSync(join(project, "cells")).filter((name) => name.startsWith("words-median"));
+    expect(folders).toHaveLength(1);
+    expect(named(join(project, "cells", folders[0] ?? "")).algorithm.module).toBe("../../median.ts");
+  });
+
+  it("is found again where the whole project was moved, and a module that is gone is missed by name", async () => {
+    const moved = join(root, "moved");
+    renameSync(project, moved);
+    expect((await run(["eval", "translation", "--json"], { cwd: moved })).code).toBe(0);
+    const again = await run(train, { cwd: moved });
+    expect(again.code).toBe(0);
+    renameSync(join(moved, "translation.ts"), join(moved, "other.ts"));
+    const missed = await run(["eval", "translation"], { cwd: moved });
+    expect(missed.code).toBe(2);
+    expect(missed.stderr).toMatch(
+      /^error: runs\/translation\/recipe\.yaml:\d+:\d+: environment\.module: there is no file \.\.\/\.\.\/translation\.ts, seen from runs\/translation/,
+    );
+    renameSync(join(moved, "other.ts"), join(moved, "translation.ts"));
+    renameSync(moved, project);
+  });
+
+  it("gives a warning where a module has changed since the run began", async () => {
+    appendFileSync(join(project, "median.ts"), "// changed\n");
+    const warning = /^warning: algorithm\.module: .*median\.ts has changed since the run began/;
+    expect((await run(["eval", "translation"])).stderr).toMatch(warning);
+    rmSync(join(project, "runs", "translation", "result.json"));
+    rmSync(join(project, "runs", "translation", "checkpoints", "step-3"), { recursive: true });
+    const resumed = await run([...train, "--json"]);
+    expect(resumed.code).toBe(0);
+    expect(resumed.stdout).toContain('"type":"warning","key":"algorithm.module"');
+  });
+});
