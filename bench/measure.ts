@@ -10,16 +10,18 @@ import { measureSampling, type Sampling } from "./sampling.ts";
 import { sampling, type ModelName } from "./shapes.ts";
 import { measureSharedPrompts, type SharedPrompts } from "./shared-prompts.ts";
 import { measureTraining, type Training } from "./training.ts";
+import { measureVocabularies, type VocabularyLoad } from "./vocabularies.ts";
 
 /** The document of `--json`. */
 export interface Measurements {
-  readonly schema_version: 2;
+  readonly schema_version: 3;
   readonly date: string;
   readonly machine: Machine;
   readonly peer?: PeerVersions;
   readonly products?: Products;
   readonly models: readonly ModelMeasurements[];
   readonly games: readonly GameSpeed[];
+  readonly vocabularies: readonly VocabularyLoad[];
 }
 
 export interface ModelMeasurements {
@@ -35,26 +37,30 @@ export async function measure(
   tell: (what: string) => void,
 ): Promise<Measurements> {
   const { seconds, threads } = options;
+  const withModels = !options.game && !options.vocabularies;
   const speeds: GameSpeed[] = [];
-  for (const game of games) {
+  for (const game of options.vocabularies ? [] : games) {
     tell(`rules of ${game.name}`);
     speeds.push(await measureGame(game, seconds));
   }
-  if (!options.game) tell("matrix products");
-  const products = options.game ? undefined : await measureProducts(threads);
+  if (!options.game) tell("vocabularies");
+  const vocabularies = options.game ? [] : await measureVocabularies(seconds);
+  if (withModels) tell("matrix products");
+  const products = withModels ? await measureProducts(threads) : undefined;
   const models: ModelMeasurements[] = [];
-  for (const name of options.game ? [] : options.models) {
+  for (const name of withModels ? options.models : []) {
     const work = (engines: LocalEngines) => measureModel(name, engines, peer, seconds, tell);
     models.push(await withEngines(name, threads, work));
   }
   return {
-    schema_version: 2,
+    schema_version: 3,
     date: new Date().toISOString().slice(0, 10),
     machine: await describeMachine(threads),
     ...(peer === undefined ? {} : { peer: peer.versions }),
     ...(products === undefined ? {} : { products }),
     models,
     games: speeds,
+    vocabularies,
   };
 }
 

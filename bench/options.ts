@@ -14,6 +14,8 @@ export interface Options {
   readonly models: readonly ModelName[];
   /** The games' rules alone. */
   readonly game: boolean;
+  /** Loading vocabularies alone. */
+  readonly vocabularies: boolean;
   readonly json: boolean;
 }
 
@@ -24,6 +26,7 @@ export const usage = `npm run bench -- [options]
   --threads N      threads of every side (default: one for each processor)
   --models A,B     of ${modelNames.join(", ")} (default: all)
   --game           the games' rules alone
+  --vocabularies   loading vocabularies alone
   --json           one JSON document instead of tables`;
 
 /** @throws TroupeError `bad_arguments` with the usage. `undefined`: help was asked for. */
@@ -37,6 +40,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
     threads: positive("--threads", values.threads, true),
     models: values.models.split(",").map(knownModel),
     game: values.game,
+    vocabularies: values.vocabularies,
     json: values.json,
   };
 }
@@ -52,6 +56,7 @@ function parse(args: readonly string[]) {
         threads: { type: "string", default: String(availableParallelism()) },
         models: { type: "string", default: modelNames.join(",") },
         game: { type: "boolean", default: false },
+        vocabularies: { type: "boolean", default: false },
         json: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },

@@ -14,10 +14,10 @@ export function reportLines(found: Measurements): string[] {
         : ` · PyTorch ${peer.torch}, transformers ${peer.transformers}, ${peer.threads} threads`),
   ];
   const ofModels = models.length === 0 ? [] : [trainingTable, samplingTable, shareTable, sharedPromptTable];
-  return [head, ...ofModels.map((lines) => lines(found)), gameLines(found)].flatMap((lines) => [
-    ...lines,
-    "",
-  ]);
+  const ofGames = found.games.length === 0 ? [] : [gameLines];
+  const ofVocabularies = found.vocabularies.length === 0 ? [] : [vocabularyLines];
+  const tables = [...ofModels, ...ofGames, ...ofVocabularies].map((lines) => lines(found));
+  return [head, ...tables].flatMap((lines) => [...lines, ""]);
 }
 
 function trainingTable({ models }: Measurements): string[] {
@@ -107,6 +107,18 @@ function sharedPromptTable({ models }: Measurements): string[] {
 function gameLines({ games }: Measurements): string[] {
   const rows = games.map((row) => [row.game, count(row.tasksPerSecond), count(row.transitionsPerSecond)]);
   return ["Rules of the games, one core", ...table(["game", "tasks/s", "state transitions/s"], rows)];
+}
+
+function vocabularyLines({ vocabularies }: Measurements): string[] {
+  const rows = vocabularies.map(({ like, entries, ours, library, ratio }) => [
+    like,
+    count(entries),
+    ...[ours, library].flatMap(({ seconds, megabytes }) => [seconds.toFixed(2), count(megabytes)]),
+    times(ratio.seconds),
+    times(ratio.megabytes),
+  ]);
+  const titles = ["like", "entries", "s", "MB", "library s", "library MB", "ratio, time", "ratio, memory"];
+  return ["Vocabularies, read and used once in a fresh process", ...table(titles, rows)];
 }
 
 /** The first column is a name, the others are numbers. */

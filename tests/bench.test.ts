@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { loadTokenizer } from "../src/text/tokenizer.ts";
 
 const main = path.join(import.meta.dirname, "..", "bench", "main.ts");
 
@@ -16,6 +17,16 @@ describe("npm run bench", () => {
     expect(JSON.parse(stdout)).toBeTypeOf("object");
     expect(stdout).toMatch(/"transitionsPerSecond": [1-9]/);
     expect(stdout).not.toContain("null"); // what JSON makes of a rate that is not a number
+  });
+
+  it.each(["ours", "library"])("loads a vocabulary in a process of its own (%s)", (whose) => {
+    const program = path.join(import.meta.dirname, "..", "bench", "load-vocabulary.ts");
+    const fixture = path.join(import.meta.dirname, "fixtures", "text", "qwen3");
+    const { status, stdout } = spawnSync(process.execPath, [program, whose, fixture], { encoding: "utf8" });
+    expect(status).toBe(0);
+    const load = JSON.parse(stdout) as Record<string, number>;
+    expect(load["tokens"]).toBe(loadTokenizer(fixture).encode("she goes left").length);
+    expect([load["seconds"], load["megabytes"]].every((value) => Number(value) > 0)).toBe(true);
   });
 
   it("refuses a size it does not have, and says which there are", () => {

@@ -11,6 +11,7 @@ export interface Library {
     readonly tokens_to_ids: ReadonlyMap<string, number>;
     readonly unk_token_id: number | undefined;
   };
+  encode(text: string): { readonly ids: number[] };
   /** Texts that decoding leaves out. */
   readonly special_tokens: readonly string[];
   decode(

@@ -13,7 +13,7 @@ export class EntryTable {
 
   /** @param entries texts by id; the table reads them and holds those that are added */
   constructor(entries: readonly (string | undefined)[]) {
-    const capacity = capacityFor(entries.length);
+    const capacity = capacityFor(2 * entries.length);
     this.#entries = entries;
     this.#mask = capacity - 1;
     this.#slots = new Int32Array(capacity).fill(-1);
@@ -39,9 +39,8 @@ export class EntryTable {
 
   #reads(id: number, text: string, more: string): boolean {
     const entry = this.#entries[id] as string;
-    if (entry.length !== text.length + more.length) return false;
-    for (let at = 0; at < text.length; at++) if (entry.charCodeAt(at) !== text.charCodeAt(at)) return false;
-    return more === "" || entry.endsWith(more);
+    if (more === "") return entry === text;
+    return entry.length === text.length + more.length && entry.startsWith(text) && entry.endsWith(more);
   }
 }
 

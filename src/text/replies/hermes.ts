@@ -36,9 +36,10 @@ function readBlock(text: string, start: number): { calls: ToolCall[]; end: numbe
   if (calls.length > 0 && text[at] !== "{") {
     return { calls, end: text.startsWith(close, at) ? at + close.length : at };
   }
-  const closing = text.indexOf(close, at);
   const next = text.indexOf(open, at);
-  const stop = Math.min(...[closing, next, text.length].filter((index) => index >= 0));
-  calls.push(malformed(text.slice(at, stop), stop === closing ? "is not valid JSON" : "does not end"));
-  return { calls, end: stop === closing ? stop + close.length : stop };
+  const written = text.slice(at, next < 0 ? undefined : next);
+  const closing = written.indexOf(close);
+  if (closing < 0) calls.push(malformed(written, "does not end"));
+  else calls.push(malformed(written.slice(0, closing), "is not valid JSON"));
+  return { calls, end: at + (closing < 0 ? written.length : closing + close.length) };
 }
