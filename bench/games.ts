@@ -5,6 +5,7 @@ import type { PathState } from "../src/environments/plan-path/rules.ts";
 import type { BlocksState } from "../src/environments/blocksworld/rules.ts";
 import type { SokobanState } from "../src/environments/sokoban/rules.ts";
 import type { SudokuState } from "../src/environments/sudoku/rules.ts";
+import type { IceState } from "../src/environments/thin-ice/rules.ts";
 
 export interface Game {
   /** As in the registry. */
@@ -26,6 +27,8 @@ export const games: readonly Game[] = [
   game<QueensState>("eight-queens", "planner", (before, after) => differences(before.grid, after.grid)),
   game<SokobanState>("sokoban", "planner", (_, after) => after.path.length - 1),
   game<BlocksState>("blocksworld", "planner", (_, after) => after.moved.length),
+  // Each of the two moves only its own walker; red's is counted.
+  game<IceState>("thin-ice", "red", (_, after) => after.red.path.length - 1),
 ];
 
 function game<State extends Json>(

@@ -49,7 +49,8 @@ const rows: readonly (readonly [string, object, Paid])[] = [
 interface Stage {
   readonly environment: Game;
   readonly seats: readonly [string, string];
-  /** Plays what is written, one line: the helper and the planner in turn. */
+  readonly phases: readonly (readonly string[])[];
+  /** Plays what is written, one line: by the helper, the planner, the helper, … */
   readonly play: (task: Json, written: readonly string[]) => Promise<Episode>;
 }
 
@@ -71,7 +72,9 @@ const stages = games.map((definition): Stage => {
     stop: [],
   } as const;
   const roles = [helper, planner].map((seat) => ({ ...role, name: seat, seat }));
-  const team: Team = { roles, phases: [[helper], [planner]], turns };
+  const isTogether = definition.name === "thin-ice";
+  const phases = isTogether ? [[helper, planner]] : [[helper], [planner]];
+  const team: Team = { roles, phases, turns };
   const play: Stage["play"] = (task, written) => {
     let next = 0;
     return growEpisode(
@@ -88,30 +91,35 @@ const stages = games.map((definition): Stage => {
       { task, path: ["train", 0, 0] },
     );
   };
-  return { environment: rules, seats: [helper, planner], play };
+  return { environment: rules, seats: [helper, planner], phases, play };
 });
 
 const opposite: Readonly<Record<string, string>> = { up: "down", down: "up", left: "right", right: "left" };
 
 /** Beginnings of solutions, ways back, stray words, nothing: what farms rewards that are paid per action. */
-function halfSensible({ environment, seats }: Stage, task: Json, draw: Generator): string[] {
+function halfSensible(stage: Stage, task: Json, draw: Generator): string[] {
+  const { environment, seats, phases } = stage;
   const written: string[] = [];
   let [state, before] = [environment.start(task), ""];
   for (let turn = 0; turn < turns; turn++) {
-    for (const [phase, seat] of seats.entries()) {
-      const solution = environment.solve(state, seat);
-      const text = [
-        () => solution,
-        () => begun(environment, solution, draw),
-        () => begun(environment, solution, draw),
-        () => undone(environment, before, draw),
-        () => undone(environment, before, draw),
-        () => "",
-      ][phase === 0 ? drawInt(draw, 6) : 1 + drawInt(draw, 5)]?.();
-      written.push(text ?? "");
-      const result = environment.step(state, { [seat]: text ?? "" });
+    for (const phase of phases) {
+      const texts = phase.map((seat) => {
+        const solution = environment.solve(state, seat);
+        const choices = [
+          () => solution,
+          () => begun(environment, solution, draw),
+          () => begun(environment, solution, draw),
+          () => undone(environment, before, draw),
+          () => undone(environment, before, draw),
+          () => "",
+        ];
+        return choices[seat === seats[0] ? drawInt(draw, 6) : 1 + drawInt(draw, 5)]?.() ?? "";
+      });
+      written.push(...texts);
+      const actions = phase.map((seat, index) => [seat, texts[index] ?? ""] as const);
+      const result = environment.step(state, Object.fromEntries(actions));
       state = result.state;
-      if (phase === 1) before = text ?? "";
+      if (phase.includes(seats[1])) before = texts.at(-1) ?? "";
       if (result.done) return written;
     }
     state = environment.endTurn?.(state) ?? state;
@@ -148,8 +156,9 @@ function undone(environment: Game, plan: string, draw: Generator): string {
 function paidBy(episode: Episode, [name, options, paid]: (typeof rows)[number]): number[] {
   const values = { values: ({ tokens }: { tokens: Int32Array }) => new Float32Array(tokens.length) };
   const credited = credit([episode], algorithmFrom(name, { ...options }), values);
-  const owner = ({ action }: CreditedAction): string => (name === "maac" ? "team" : action.role);
-  return [...Map.groupBy(credited, owner).values()].map(paid);
+  // In maac one value follows the team; roles that act at once share it.
+  if (name === "maac") return [paid([...new Map(credited.map((one) => [one.node, one])).values()])];
+  return [...Map.groupBy(credited, ({ action }) => action.role).values()].map(paid);
 }
 
 const lineOf = (episode: Episode): EpisodeNode[] =>

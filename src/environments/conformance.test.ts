@@ -8,10 +8,13 @@ import { planPath } from "./plan-path/definition.ts";
 import { environments } from "./registry.ts";
 
 const checked = [...environments, gameDefinition(guessNumber), quiz];
+/** Where seats act at once in a turn. */
+const together: Readonly<Record<string, ConformanceOptions>> = { "thin-ice": { phases: [["red", "blue"]] } };
+
 describe.each(checked.map((definition) => ({ name: definition.name, definition })))(
   "$name",
   async ({ definition }) => {
-    it.each(await conformanceChecks(definition))("$name", ({ run }) =>
+    it.each(await conformanceChecks(definition, together[definition.name]))("$name", ({ run }) =>
       expect(run()).resolves.toBeUndefined(),
     );
   },

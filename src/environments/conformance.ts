@@ -22,13 +22,15 @@ import {
   observationWords,
   properWords,
 } from "./conformance/tasks.ts";
-import type { EnvironmentDefinition, Oracle, Services } from "./environment.ts";
+import type { Environment, EnvironmentDefinition, Oracle, Services } from "./environment.ts";
 
 export interface ConformanceOptions {
   /** The environment's own options, as a recipe gives them. Default: {}. */
   readonly options?: unknown;
-  /** Seats in the order in which they act in a turn. Default: all, in the order of `seats`. */
+  /** Seats in the order in which they act in a turn. Default: all that play with others, in the order of `seats`. */
   readonly seats?: readonly string[];
+  /** In place of `seats`: the seats of each phase, which act at once. Default: each seat by itself. */
+  readonly phases?: readonly (readonly string[])[];
   /** Turns within which the solver ends an episode. Default: 4. */
   readonly turns?: number;
   /** Tasks drawn from each split. Default: 200. */
@@ -52,9 +54,11 @@ export async function conformanceChecks<Options>(
   given: ConformanceOptions = {},
 ): Promise<ConformanceCheck[]> {
   const environment = await definition.create(definition.options.parse(given.options ?? {}));
+  const phases = given.phases ?? (given.seats ?? seatsTogether(environment)).map((seat) => [seat]);
   const setting: Setting = {
     environment,
-    seats: given.seats ?? Object.keys(environment.seats),
+    seats: phases.flat(),
+    phases,
     turns: given.turns ?? 4,
     tasks: given.tasks ?? 200,
     key: rootKey(given.seed ?? 1),
@@ -65,6 +69,13 @@ export async function conformanceChecks<Options>(
     name,
     run: () => check(setting),
   }));
+}
+
+/** All seats, or where some play alone (`SeatDescription.alone`) the others. */
+function seatsTogether({ seats }: Environment): readonly string[] {
+  const names = Object.keys(seats);
+  const together = names.filter((name) => seats[name]?.alone === undefined);
+  return together.length > 0 ? together : names;
 }
 
 type Check = (setting: Setting) => Promise<void>;

@@ -11,15 +11,19 @@ import type { Json } from "./environment.ts";
 import { gameEnvironment, type Game } from "./game.ts";
 import { createGame, games } from "./registry.ts";
 
+/** Teams whose seats act at once; in other games each acts by itself. */
+const together: Readonly<Record<string, readonly (readonly string[])[]>> = { "thin-ice": [["red", "blue"]] };
+
 function settingOf(name: string): Setting {
   const environment = gameEnvironment(createGame(name, {}));
-  const seats = Object.keys(environment.seats);
-  return { environment, seats, turns: 4, tasks: 200, key: rootKey(1), milliseconds: 10_000, services: {} };
+  const phases = together[name] ?? Object.keys(environment.seats).map((seat) => [seat]);
+  const common = { turns: 4, tasks: 200, key: rootKey(1), milliseconds: 10_000, services: {} };
+  return { environment, seats: phases.flat(), phases, ...common };
 }
 
 /**
- * Bounds of the most that the search finds in eight turns; the solver earns 2 with its one action. In the games of placing a
- * planner that does not solve comes near to 2: it lacks one placement.
+ * Bounds of the most that the search finds in eight turns; the solver earns 2 with its one action, in Thin Ice 1.65 or more. In
+ * the games of placing a planner that does not solve comes near to 2: it lacks one placement.
  */
 const bounds: Readonly<Record<string, Readonly<Record<string, readonly [number, number]>>>> = {
   "plan-path": { scout: [12, Infinity], planner: [5, Infinity] },
@@ -27,11 +31,11 @@ const bounds: Readonly<Record<string, Readonly<Record<string, readonly [number, 
   "eight-queens": { proposer: [12, Infinity], planner: [1.5, 2] },
   sokoban: { proposer: [12, Infinity], planner: [4, Infinity] },
   blocksworld: { proposer: [12, Infinity], planner: [4, Infinity] },
+  "thin-ice": { red: [1, 1.5], blue: [1, 1.5] },
 };
 
-const seats = games.flatMap(({ name }) =>
-  Object.keys(settingOf(name).environment.seats).map((seat) => ({ name, seat })),
-);
+const seats = games.flatMap(({ name }) => settingOf(name).seats.map((seat) => ({ name, seat })));
+const planned = games.filter(({ name }) => settingOf(name).seats.includes("planner"));
 
 it.each(seats)(
   "$name pays $seat for not solving more than the solver, unless it may be added up",
@@ -45,7 +49,7 @@ it.each(seats)(
   },
 );
 
-it.each(games)("$name pays more for solving step by step than for solving at once", ({ name }) => {
+it.each(planned)("$name pays more for solving step by step than for solving at once", ({ name }) => {
   const { earned } = solvedByStep(name);
   expect(earned).toBeGreaterThan(2);
 });

@@ -1,6 +1,6 @@
 /**
- * A game: rules that answer at once, read plain text, draw tasks from an endless space and can be solved. Five of the
- * environments are games; `gameEnvironment` makes an environment of one.
+ * A game: rules that answer at once, read plain text, draw tasks from an endless space and can be solved. All environments that
+ * come with Troupe are games; `gameEnvironment` makes an environment of one.
  */
 import type { Key } from "../random.ts";
 import type {

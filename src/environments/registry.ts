@@ -8,6 +8,7 @@ import { gameDefinition, type Game, type GameDefinition } from "./game.ts";
 import { planPath } from "./plan-path/definition.ts";
 import { sokoban } from "./sokoban/definition.ts";
 import { sudoku } from "./sudoku/definition.ts";
+import { thinIce } from "./thin-ice/definition.ts";
 
 /** To add one, add it here (docs/environments.md). */
 export const games: readonly GameDefinition<unknown>[] = [
@@ -16,6 +17,7 @@ export const games: readonly GameDefinition<unknown>[] = [
   eightQueens,
   sokoban,
   blocksworld,
+  thinIce,
 ];
 
 export const environments: readonly EnvironmentDefinition<unknown>[] = games.map(gameDefinition);

@@ -112,7 +112,7 @@ function rowOf(key: string, schema: JsonSchema, isRequired: boolean): Row {
 }
 
 function valueOf(schema: JsonSchema): string {
-  if (schema.anyOf)
+  if (schema.anyOf?.every(({ properties }) => properties !== undefined) === true)
     return schema.anyOf.map((each) => `{ ${Object.keys(each.properties ?? {}).join()}: … }`).join(" or ");
   return schema.type === "object" ? "a mapping" : expectation(schema).replaceAll("|", "\\|");
 }

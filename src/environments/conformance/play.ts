@@ -19,6 +19,8 @@ import { sourceOf } from "../tasks.ts";
 export interface Setting {
   readonly environment: Environment;
   readonly seats: readonly string[];
+  /** Those seats in the order in which they act in a turn: the seats of a phase act at once. */
+  readonly phases: readonly (readonly string[])[];
   readonly turns: number;
   readonly tasks: number;
   readonly key: Key;
@@ -45,7 +47,7 @@ export interface Played {
 export interface PlayOptions {
   /** What a seat writes. */
   readonly act: (state: Json, seat: string) => string;
-  /** All seats act at once instead of one after another. */
+  /** All seats act at once, whatever the phases. */
   readonly together?: boolean;
   /** Applied to the task and to every state before the environment sees it again. */
   readonly pass?: (value: Json) => Json;
@@ -55,7 +57,7 @@ export interface PlayOptions {
 export async function play(setting: Setting, task: Json, options: PlayOptions): Promise<Played> {
   const { environment, seats, turns } = setting;
   const pass = options.pass ?? ((value: Json): Json => value);
-  const phases = options.together === true ? [seats] : seats.map((seat) => [seat]);
+  const phases = options.together === true ? [seats] : setting.phases;
   const schedule: Schedule = { phases, turns };
   const moves: Move[] = [];
   let position = await startEpisode(environment, pass(task), contextFor(setting, "start"));

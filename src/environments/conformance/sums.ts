@@ -108,22 +108,28 @@ async function search(
   texts: Texts,
   generator: Generator,
 ): Promise<Pick<Unsolved, "earned" | "actions">> {
-  const { environment, seats } = setting;
+  const { environment, phases } = setting;
   const actions: string[] = [];
   let [state, earned] = [await startOf(setting, task), 0];
   for (let turn = 0; turn < searchedTurns; turn++) {
-    for (const seat of seats) {
-      const open = await openActions(setting, state, seat, texts, generator);
-      const isGreedy = seat === seeker && drawInt(generator, 2) === 0;
-      const paid = (one: Tried): number => total(one.rewards[seat]);
-      const taken = isGreedy
-        ? open.toSorted((one, other) => paid(other) - paid(one))[0]
-        : open[drawInt(generator, Math.max(1, open.length))];
-      if (taken === undefined) return { earned, actions };
-      state = taken.state;
-      if (seat !== seeker) continue;
-      earned += paid(taken);
-      actions.push(taken.text);
+    for (const phase of phases) {
+      const taken: Record<string, string> = {};
+      for (const seat of phase) {
+        const open = await openActions(setting, state, seat, texts, generator);
+        const isGreedy = seat === seeker && drawInt(generator, 2) === 0;
+        const paid = (one: Tried): number => total(one.rewards[seat]);
+        const chosen = isGreedy
+          ? open.toSorted((one, other) => paid(other) - paid(one))[0]
+          : open[drawInt(generator, Math.max(1, open.length))];
+        if (chosen === undefined) return { earned, actions };
+        taken[seat] = chosen.text;
+      }
+      const result = await stepText(setting, state, taken);
+      // What ends nothing by itself may end the episode together with what others do.
+      if (result.done) return { earned, actions };
+      state = result.state;
+      earned += total(result.rewards[seeker]);
+      if (taken[seeker] !== undefined) actions.push(taken[seeker]);
     }
     state = environment.endTurn?.(state) ?? state;
   }

@@ -1,0 +1,20 @@
+/** Best play by one who sees the whole lake: straight to the goal, and for the other the way on from where it was told. */
+import { canonicalPath } from "../grid/paths.ts";
+import type { Messages } from "./act.ts";
+import { otherOf, type Side, type Sides } from "./lake.ts";
+import { writeAction } from "./notation.ts";
+import { isOfTeam, type Seat, walkLabels } from "./seats.ts";
+
+export function solve(messages: Messages, sides: Sides, seat: Seat): string {
+  const walks = walkLabels(seat).map(([label, walker]) => [label, wayFrom(sides[walker], sides[walker].at)]);
+  const lists = Object.fromEntries(walks) as Record<string, number[]>;
+  const { size } = sides.red.ice;
+  if (!isOfTeam(seat) || messages === false) return writeAction(size, lists);
+  const other = sides[otherOf(seat)];
+  return writeAction(size, { ...lists, say: wayFrom(other, other.told.to).slice(0, messages) });
+}
+
+/** The cells of a shortest safe way, without the one that it begins at. */
+function wayFrom({ ice }: Side, cell: number): number[] {
+  return canonicalPath(ice, cell).slice(1);
+}

@@ -1,0 +1,88 @@
+/**
+ * What a walker can reach that is told nothing, by exhaustive search: it knows which lakes there are, and its own start
+ * and goal, and learns one thing on its way, that the ice has held so far.
+ */
+import type { GameSplit } from "../tasks.ts";
+import { distancesTo } from "../grid/board.ts";
+import { neighbourTable } from "../grid/cells.ts";
+import { type HalfOptions, isWithin, splitOf } from "./generate.ts";
+
+/** All halves that have the same ends. */
+export interface Ends {
+  readonly start: number;
+  readonly goal: number;
+  /** The thin cells of each half: bit 0 is cell 0. */
+  readonly thin: readonly number[];
+}
+
+/** Every half of a split, each once; of at most 25 cells, for the bits of a number. */
+export function allHalves(options: HalfOptions, split: GameSplit): Ends[] {
+  const byEnds = new Map<number, { start: number; goal: number; thin: number[] }>();
+  const cells = options.size ** 2;
+  for (const thin of subsets(cells, options.thin)) {
+    const walls = Array.from({ length: cells }, (_, cell) => (has(thin, cell) ? "#" : ".")).join("");
+    for (let goal = 0; goal < cells; goal++) {
+      const ice = { size: options.size, walls, goal };
+      if (has(thin, goal) || splitOf(ice) !== split) continue;
+      for (const start of distancesTo(ice).keys()) {
+        if (!isWithin(options, { ice, start })) continue;
+        const ends = byEnds.get(start * cells + goal) ?? { start, goal, thin: [] };
+        byEnds.set(start * cells + goal, ends);
+        ends.thin.push(thin);
+      }
+    }
+  }
+  return [...byEnds.values()];
+}
+
+export function countHalves(ends: readonly Ends[]): number {
+  return ends.reduce((sum, { thin }) => sum + thin.length, 0);
+}
+
+/** The best share of halves that one who is told nothing can cross. */
+export function blindSuccess(size: number, ends: readonly Ends[]): number {
+  const crossed = ends.map((each) => bestWalk(size, each).crossed);
+  return crossed.reduce((sum, count) => sum + count, 0) / countHalves(ends);
+}
+
+/** A way to the goal, and in how many halves the ice holds on it. */
+export interface BlindWalk {
+  readonly crossed: number;
+  /** Cells from the first to the last, both included. */
+  readonly path: readonly number[];
+}
+
+/** The walk that crosses most of the halves with the same ends. */
+export function bestWalk(size: number, { start, goal, thin }: Ends): BlindWalk {
+  return walkOn(size, goal, [start], thin);
+}
+
+/**
+ * The best way on from the end of a path. All that the walker knows is the path and the halves in which the ice has held
+ * on it. To go back is of no use: it learns nothing where it has been.
+ */
+function walkOn(size: number, goal: number, path: readonly number[], held: readonly number[]): BlindWalk {
+  const at = path.at(-1) ?? 0;
+  if (at === goal) return { crossed: held.length, path };
+  let best: BlindWalk = { crossed: 0, path };
+  for (let move = 0; move < 4; move++) {
+    const next = neighbourTable(size)[4 * at + move] ?? -1;
+    if (next < 0 || path.includes(next)) continue;
+    const still = held.filter((thin) => !has(thin, next));
+    // No way on crosses more than it begins with.
+    if (still.length <= best.crossed) continue;
+    const walk = walkOn(size, goal, [...path, next], still);
+    if (walk.crossed > best.crossed) best = walk;
+  }
+  return best;
+}
+
+function has(cells: number, cell: number): boolean {
+  return (cells & (1 << cell)) !== 0;
+}
+
+/** All sets of `count` among `cells` cells. */
+function subsets(cells: number, count: number): number[] {
+  const all = Array.from({ length: 2 ** cells }, (_, set) => set);
+  return all.filter((set) => Array.from(set.toString(2).replaceAll("0", "")).length === count);
+}
