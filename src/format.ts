@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Numbers, and text from anywhere, as people read them. */
 
 /** `1,234,567` */
 export function showCount(value: number): string {
@@ -45,4 +45,10 @@ export function showNumber(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e6 || size < 1e-4) return value.toExponential(1);
   return value.toFixed(Math.max(0, 2 - Math.floor(Math.log10(size))));
+}
+
+/** Text that may hold anything: one line of at most so many characters, none of which controls a terminal. */
+export function showText(text: string, length: number): string {
+  const line = text.replaceAll(/[\p{C}\s]+/gu, " ").trim();
+  return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
 }

@@ -57,6 +57,20 @@ export interface RewardedAction {
   readonly action: string;
   /** null: none yet, or none could be given. Such an action trains nothing and no number stands in for its reward. */
   readonly reward: ActionReward | null;
+  /** What a judge said of it; its score is then the reward. Absent: no judge was asked. */
+  readonly verdict?: Verdict;
+  /** The environment's reward, where a verdict replaced it. Absent: the environment gave none, or its reward stands. */
+  readonly environmentReward?: ActionReward;
+}
+
+/** A judge's word on an action, or why there is none. */
+export type Verdict = JudgedScore | { readonly failure: string };
+
+export interface JudgedScore {
+  /** In [0, 1]. */
+  readonly score: number;
+  /** For people. */
+  readonly explanation?: string;
 }
 
 /** The user's message of a prompt, or several messages. */

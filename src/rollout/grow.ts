@@ -5,7 +5,7 @@
  *
  * All randomness comes from keys of (episode, node, role), so a tree is the same whatever runs beside it.
  */
-import type { ActionReward, Context, Json } from "../environments/environment.ts";
+import type { Context, Json } from "../environments/environment.ts";
 import { advance, startEpisode } from "../environments/progression.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { drawInt, generatorOf, keyAt, type Key } from "../random.ts";
@@ -13,9 +13,10 @@ import { retrying, standardRetries } from "../retry.ts";
 import { rolesToAct, scheduleOf } from "../teams/acting.ts";
 import { withAction } from "../text/history.ts";
 import { sampleRole, type Draft } from "./act.ts";
-import type { Episode, Observation } from "./episode.ts";
+import type { Action, Episode, Observation } from "./episode.ts";
+import { judgeChildren, judgeEnded } from "./judging.ts";
 import type { Histories } from "./prompts.ts";
-import type { EpisodeStart, GrowingNode, GrownAction, GrownEnd } from "./record.ts";
+import type { EpisodeStart, GrowingNode, GrownEnd } from "./record.ts";
 import { actionId, recordEpisode } from "./record.ts";
 import type { RolloutSetting } from "./setting.ts";
 import { settleAll } from "./settle.ts";
@@ -43,13 +44,14 @@ export async function growEpisode(setting: RolloutSetting, root: Key, start: Epi
     turn: 0,
     phase: 0,
     actions: [],
+    rewarded: [],
     observations: {},
     done: false,
     children: [],
     kept: true,
   };
-  const ends = await growFrom(setting, key, { node, histories: new Map() });
-  return recordEpisode(start, node, ends);
+  const ends = await growFrom(setting, key, start, { node, histories: new Map() });
+  return judgeEnded(setting, recordEpisode(start, node, ends));
 }
 
 /** Episodes, and those that a service failed. */
@@ -106,13 +108,19 @@ function calling<T>({ retries, signal }: RolloutSetting, call: () => Promise<T>)
   return retrying(call, retries ?? standardRetries, signal);
 }
 
-async function growFrom(setting: RolloutSetting, key: Key, tip: Tip): Promise<GrownEnd[]> {
+async function growFrom(
+  setting: RolloutSetting,
+  key: Key,
+  start: EpisodeStart,
+  tip: Tip,
+): Promise<GrownEnd[]> {
   const { node } = tip;
   if (node.done) {
     return [{ node, outcome: setting.environment.outcome(node.state), turns: turnsBegun(node) }];
   }
   const children = await expand(setting, key, tip);
   node.children = children.map((child) => child.node);
+  await judgeChildren(setting, start, node);
   const isLast = reachedStopThreshold(setting, node);
   const kept = choose(setting, key, node).map((index) => children[index] as Tip);
   for (const child of kept) {
@@ -120,7 +128,7 @@ async function growFrom(setting: RolloutSetting, key: Key, tip: Tip): Promise<Gr
     // Also where the environment ended the child: the threshold would have, and the turn is weighed for it.
     if (isLast && child.node.turn < setting.team.turns) child.node.done = child.node.endedEarly = true;
   }
-  const grown = await settleAll(kept.map((child) => growFrom(setting, key, child)));
+  const grown = await settleAll(kept.map((child) => growFrom(setting, key, start, child)));
   return grown.flat();
 }
 
@@ -179,11 +187,13 @@ async function step(
   const { position, result } = await calling(setting, () =>
     advance(environment, scheduleOf(team), parent, replies, context),
   );
+  const actions = drafts.map((draft) => actionOf(draft, parent));
   const node: GrowingNode = {
     ...position,
     id: parent.id === "" ? `${index}` : `${parent.id}.${index}`,
     parent,
-    actions: drafts.map((draft) => actionOf(draft, parent, result.rewards)),
+    actions,
+    rewarded: actions.map(({ id, seat }) => ({ action: id, reward: result.rewards[seat] ?? null })),
     observations: {},
     score: scoreOf(setting, position.state),
     children: [],
@@ -199,11 +209,7 @@ function scoreOf({ environment }: RolloutSetting, state: Json): number {
   throw new TroupeError("internal", `the environment ${environment.name} gave a state the score ${score}`);
 }
 
-function actionOf(
-  draft: Draft,
-  parent: GrowingNode,
-  rewards: Readonly<Record<string, ActionReward | null>>,
-): GrownAction {
+function actionOf(draft: Draft, parent: GrowingNode): Action {
   const { role } = draft.player;
   const { tokens, logprobs, stopReason, policyVersion } = draft.sequence;
   return {
@@ -222,7 +228,6 @@ function actionOf(
     logprobs,
     reply: draft.reply,
     stopReason,
-    reward: rewards[role.seat] ?? null,
   };
 }
 
@@ -251,9 +256,9 @@ function choose(setting: RolloutSetting, key: Key, node: GrowingNode): number[] 
  * The joint action's reward: the mean of its roles'; not a number where one is missing. Frozen roles train nothing, so they
  * do not choose either; where all are frozen they all count.
  */
-function jointScore(setting: RolloutSetting, child: GrowingNode): number {
-  const trained = child.actions.filter((action) => !action.frozen);
-  const counted = trained.length > 0 ? trained : child.actions;
+function jointScore(setting: RolloutSetting, { actions, rewarded }: GrowingNode): number {
+  const trained = rewarded.filter((_, index) => actions[index]?.frozen !== true);
+  const counted = trained.length > 0 ? trained : rewarded;
   const scores = counted.map(({ reward }) => (reward === null ? Number.NaN : setting.score(reward)));
   return scores.reduce((sum, score) => sum + score, 0) / counted.length;
 }

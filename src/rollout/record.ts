@@ -1,6 +1,6 @@
 /** Turns what the sampler grew into an episode's flat record. */
-import type { ActionReward, Json, Outcome } from "../environments/environment.ts";
-import type { Action, Episode, EpisodeNode, Observation } from "./episode.ts";
+import type { Json, Outcome } from "../environments/environment.ts";
+import type { Action, Episode, EpisodeNode, Observation, RewardedAction } from "./episode.ts";
 import { episodeVersion } from "./episode.ts";
 
 export interface EpisodeStart {
@@ -13,7 +13,7 @@ export interface EpisodeStart {
   readonly id?: string;
 }
 
-/** A node while its tree grows: children, `kept`, observations and how it ended are filled in as it goes. */
+/** A node while its tree grows: children, `kept`, observations, verdicts and how it ended are filled in as it goes. */
 export interface GrowingNode {
   readonly id: string;
   readonly parent: GrowingNode | null;
@@ -22,17 +22,14 @@ export interface GrowingNode {
   readonly phase: number;
   readonly score: number;
   /** The joint action that led here. */
-  readonly actions: readonly GrownAction[];
+  readonly actions: readonly Action[];
+  /** What each of them earned in it. */
+  rewarded: readonly RewardedAction[];
   observations: Readonly<Record<string, Observation>>;
   children: readonly GrowingNode[];
   kept: boolean;
   done: boolean;
   endedEarly?: boolean;
-}
-
-/** An action with its reward in one joint action; those of one completion have the same id. */
-export interface GrownAction extends Action {
-  readonly reward: ActionReward | null;
 }
 
 export interface GrownEnd {
@@ -42,14 +39,27 @@ export interface GrownEnd {
 }
 
 /** Nodes in the order of the tree, each with what is below it; actions in the order in which nodes name them. */
-export function recordEpisode(
+export function recordEpisode(start: EpisodeStart, root: GrowingNode, ends: readonly GrownEnd[]): Episode {
+  return recordNodes(start, withDescendants(root), ends);
+}
+
+/**
+ * The episode as far as it has grown, seen from a node that was just acted from: the way to it and its children. What grows
+ * beside it is left out, so that the record is the same whatever was quicker.
+ */
+export function recordLine(start: EpisodeStart, node: GrowingNode): Episode {
+  const way: GrowingNode[] = [];
+  for (let at: GrowingNode | null = node; at !== null; at = at.parent) way.unshift(at);
+  return recordNodes(start, [...way, ...node.children], []);
+}
+
+function recordNodes(
   { task, path, split, id }: EpisodeStart,
-  root: GrowingNode,
+  grown: readonly GrowingNode[],
   ends: readonly GrownEnd[],
 ): Episode {
-  const grown = withDescendants(root);
   const actions = new Map<string, Action>();
-  for (const { reward: _, ...action } of grown.flatMap((node) => node.actions))
+  for (const action of grown.flatMap((node) => node.actions))
     if (!actions.has(action.id)) actions.set(action.id, action);
   return {
     schema_version: episodeVersion,
@@ -68,7 +78,7 @@ function withDescendants(node: GrowingNode): GrowingNode[] {
 }
 
 function recordNode(node: GrowingNode): EpisodeNode {
-  const { id, parent, state, turn, phase, observations, actions, done, score, kept, endedEarly } = node;
+  const { id, parent, state, turn, phase, observations, rewarded, done, score, kept, endedEarly } = node;
   return {
     id,
     parent: parent?.id ?? null,
@@ -76,7 +86,7 @@ function recordNode(node: GrowingNode): EpisodeNode {
     turn,
     phase,
     observations,
-    actions: actions.map((action) => ({ action: action.id, reward: action.reward })),
+    actions: rewarded,
     done,
     score,
     kept,

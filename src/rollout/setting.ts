@@ -5,7 +5,7 @@ import { TroupeError } from "../errors.ts";
 import type { RetryOptions } from "../retry.ts";
 import type { Role, Team } from "../teams/team.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
-import type { SamplingScheme } from "./episode.ts";
+import type { Episode, SamplingScheme } from "./episode.ts";
 
 export interface RolloutPolicy {
   readonly tokenizer: Tokenizer;
@@ -28,6 +28,11 @@ export interface RolloutSetting {
   readonly services?: Services;
   /** Of the environment's calls, where a service fails. Default: `standardRetries`. */
   readonly retries?: RetryOptions;
+  /**
+   * Gives the episode with verdicts on the actions that have none yet. Asked before the sampler chooses among joint actions
+   * by what they earned, else when the episode is over. Absent: what the environment leaves without a reward has none.
+   */
+  readonly judge?: (episode: Episode) => Promise<Episode>;
 }
 
 /** The scheme of an evaluation, and of plain playing: one line, nothing to compare. */

@@ -13,7 +13,13 @@ export interface Line {
 }
 
 export async function appendLine(file: string, value: object): Promise<void> {
-  await writing(file, () => fs.appendFile(file, `${JSON.stringify(value)}\n`));
+  await appendLines(file, [value]);
+}
+
+/** In one write. */
+export async function appendLines(file: string, values: readonly object[]): Promise<void> {
+  const text = values.map((value) => `${JSON.stringify(value)}\n`).join("");
+  await writing(file, () => fs.appendFile(file, text));
 }
 
 /** The whole lines of a file; none where there is no file. A damaged line before the last is `bad_run`. */

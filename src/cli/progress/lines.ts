@@ -1,7 +1,7 @@
 /** What a run says in ordinary lines: one per step and evaluation, a few sample episodes. */
 import type { Evaluation, StepMetrics, Timing } from "../../runs/records.ts";
 import type { SampleAction, SampleEpisode, Stage, TrainEvent } from "../../train/events.ts";
-import { showCount, showDuration, showLarge, showNumber, showShare } from "../../format.ts";
+import { showCount, showDuration, showLarge, showNumber, showShare, showText } from "../../format.ts";
 import { tokensPerSecond } from "./state.ts";
 
 export const stageNames: Readonly<Record<Stage, string>> = {
@@ -120,9 +120,7 @@ function indent(text: string): string[] {
     .map((line) => `    ${line}`);
 }
 
-/** What a model wrote may hold anything: one line, without control characters, neither empty nor too long. */
+/** What a model wrote, which may be nothing. */
 function oneLine(text: string): string {
-  const line = text.replaceAll(/[\p{C}\s]+/gu, " ").trim();
-  if (line === "") return "(nothing)";
-  return line.length <= 120 ? line : `${line.slice(0, 119)}…`;
+  return showText(text, 120) || "(nothing)";
 }

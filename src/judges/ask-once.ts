@@ -1,0 +1,77 @@
+/** Questions to a judge that are asked once: what was answered before is found by the digest of the question. */
+import { createHash } from "node:crypto";
+import type { JudgedScore, Verdict } from "../rollout/episode.ts";
+import type { RecordedCall, RecordedCalls } from "../runs/recorded-calls.ts";
+
+/** What is asked; its id is its digest, together with that of who is asked. */
+export interface Asked<Question> {
+  readonly id: string;
+  readonly question: Question;
+}
+
+export interface AskOnce<Question> {
+  /** @param episode in which it is asked */
+  ask(question: Question, episode: string): Promise<Verdict>;
+  /** Records the failures so far. Each counts for the episode in which it was met; a later episode asks again. */
+  settle(): Promise<void>;
+}
+
+/**
+ * @param asker who is asked, with all that its answers depend on besides the question
+ * @param answer of the asker itself
+ */
+export function askOnce<Question extends object>(
+  calls: RecordedCalls,
+  asker: object,
+  answer: (asked: Asked<Question>) => Promise<Verdict>,
+): AskOnce<Question> {
+  const underWay = new Map<string, Promise<Verdict>>();
+  const failed = new Map<string, RecordedCall>();
+
+  const askFirst = async (asked: Asked<Question>): Promise<Verdict> => {
+    const verdict = await answer(asked);
+    if ("score" in verdict) await calls.put([{ key: asked.id, answer: verdict }]);
+    return verdict;
+  };
+  return {
+    async ask(question, episode) {
+      const id = digestOf([asker, question]);
+      const inEpisode = digestOf([id, episode]);
+      const known = failed.get(inEpisode)?.answer ?? calls.get(inEpisode) ?? calls.get(id);
+      const recorded = asVerdict(known);
+      if (recorded !== null) return recorded;
+      const asking = underWay.get(id) ?? askFirst({ id, question }).finally(() => underWay.delete(id));
+      underWay.set(id, asking);
+      const verdict = await asking;
+      if ("failure" in verdict) failed.set(inEpisode, { key: inEpisode, answer: verdict });
+      return verdict;
+    },
+    async settle() {
+      const failures = [...failed.values()];
+      failed.clear();
+      await calls.put(failures);
+    },
+  };
+}
+
+/** Null: nothing, or not what Troupe records. */
+function asVerdict(value: unknown): Verdict | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { failure, score, explanation } = value as Partial<JudgedScore> & { readonly failure?: unknown };
+  if (typeof failure === "string") return { failure };
+  if (typeof score !== "number" || !(score >= 0 && score <= 1)) return null;
+  return typeof explanation === "string" ? { score, explanation } : { score };
+}
+
+function digestOf(value: unknown): string {
+  return createHash("sha256").update(canonical(value)).digest("hex").slice(0, 32);
+}
+
+/** JSON with keys in order: the same text for the same value. As in JSON, a key without a value is not there. */
+export function canonical(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  const given = Object.entries(value).filter(([, one]) => one !== undefined);
+  const entries = given.toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return `{${entries.map(([key, one]) => `${JSON.stringify(key)}:${canonical(one)}`).join(",")}}`;
+}

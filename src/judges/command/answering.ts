@@ -1,0 +1,106 @@
+/** Questions put to a judge program, again where it does not answer as it should, and what then becomes of them. */
+import { ServiceError } from "../../errors.ts";
+import { showText } from "../../format.ts";
+import type { RetryOptions } from "../../retry.ts";
+import { retrying } from "../../retry.ts";
+import type { Verdict } from "../../rollout/episode.ts";
+import type { Asked } from "../ask-once.ts";
+import { readAnswer, type Answer } from "./answers.ts";
+import type { Heard, Program, ProgramEnd } from "./program.ts";
+import { cancelled, runProgram } from "./program.ts";
+
+export type Posed = Asked<object>;
+
+export interface Answering {
+  readonly program: Program;
+  readonly retries: RetryOptions;
+  readonly signal?: AbortSignal | undefined;
+  /** Takes out what must not be repeated from what the program wrote. */
+  readonly clean: (text: string) => string;
+}
+
+/**
+ * A verdict for each, in their order.
+ * @throws TroupeError `cancelled`
+ */
+export async function answersTo(posed: readonly Posed[], answering: Answering): Promise<Verdict[]> {
+  const { retries, signal } = answering;
+  const verdicts = new Map<string, Verdict>();
+  const failures = new Map<string, string>();
+  const put = async (): Promise<void> => {
+    const open = posed.filter(({ id }) => !verdicts.has(id));
+    for (const [id, answer] of await putOnce(open, answering)) {
+      if ("problem" in answer) failures.set(id, answer.problem);
+      else verdicts.set(id, answer);
+    }
+    if (verdicts.size < posed.length) throw new ServiceError("the judge did not answer as it should");
+  };
+  try {
+    await retrying(put, retries, signal);
+  } catch (error) {
+    if (signal?.aborted === true) throw cancelled();
+    if (!(error instanceof ServiceError)) throw error;
+  }
+  return posed.map(
+    ({ id }) => verdicts.get(id) ?? { failure: failures.get(id) ?? "the judge was not asked" },
+  );
+}
+
+/** Starts the program once, and reads an answer for each. */
+async function putOnce(
+  open: readonly Posed[],
+  { program, signal, clean }: Answering,
+): Promise<[id: string, answer: Answer][]> {
+  const input = open.map(({ id, question }) => `${JSON.stringify({ id, ...question })}\n`).join("");
+  const heard = listener(open.map(({ id }) => id));
+  const end = await runProgram(program, input, heard.hear, signal);
+  return open.map(({ id }) => {
+    const answer = heard.answers.get(id) ?? { problem: whyNone(end, heard.strange()) };
+    return [id, cleaned(answer, clean)];
+  });
+}
+
+interface Listener {
+  readonly hear: (line: string) => Heard;
+  readonly answers: ReadonlyMap<string, Answer>;
+  /** The first line that answered nothing; empty: there was none. */
+  readonly strange: () => string;
+}
+
+function listener(ids: readonly string[]): Listener {
+  const asked = new Set(ids);
+  const answers = new Map<string, Answer>();
+  let strange = "";
+  const hear = (line: string): Heard => {
+    const read = readAnswer(line);
+    if (read === null || !asked.has(read.id)) {
+      strange ||= line;
+      return "nothing";
+    }
+    const isFirst = !answers.has(read.id);
+    answers.set(read.id, isFirst ? read.answer : { problem: "the judge answered twice" });
+    if (!isFirst) return "nothing";
+    return answers.size === asked.size ? "last" : "more";
+  };
+  return { hear, answers, strange: () => strange };
+}
+
+/** Longest that is repeated of what the program wrote, in characters. */
+const longestQuote = 1000;
+
+function whyNone({ problem, stderr }: ProgramEnd, strange: string): string {
+  const wrote =
+    stderr.trim() === "" ? "" : `; its last words on stderr: ${quoted(stderr.slice(-longestQuote))}`;
+  const line = strange === "" ? "" : `; it wrote ${quoted(strange)}, which answers nothing`;
+  return `the judge gave no answer: ${problem ?? "it ended without one"}${line}${wrote}`;
+}
+
+function quoted(text: string): string {
+  return `"${showText(text, longestQuote)}"`;
+}
+
+function cleaned(answer: Answer, clean: (text: string) => string): Answer {
+  if ("problem" in answer) return { problem: clean(answer.problem) };
+  if ("failure" in answer) return { failure: clean(answer.failure) };
+  return answer.explanation === undefined ? answer : { ...answer, explanation: clean(answer.explanation) };
+}

@@ -1,0 +1,50 @@
+/** What a judge program writes: one JSON object per line, each with the id of an action and a score or a failure. */
+import { showText } from "../../format.ts";
+import type { Verdict } from "../../rollout/episode.ts";
+
+/** A verdict, or what is wrong with the answer. */
+export type Answer = Verdict | { readonly problem: string };
+
+/** Longest explanation or failure that is kept, in characters. */
+const longestText = 4000;
+
+/** Null: the line is not an answer to anything. */
+export function readAnswer(line: string): { readonly id: string; readonly answer: Answer } | null {
+  const value = parsed(line);
+  if (typeof value !== "object" || value === null) return null;
+  const { id, ...rest } = value as { readonly id?: unknown };
+  return typeof id === "string" ? { id, answer: answerOf(rest) } : null;
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+}
+
+function answerOf({ score, explanation, failure }: Readonly<Record<string, unknown>>): Answer {
+  if (score !== undefined && failure !== undefined)
+    return { problem: "the judge answered with a score and a failure at once" };
+  if (failure !== undefined) {
+    return typeof failure === "string"
+      ? { failure: bounded(failure) }
+      : { problem: "the judge answered with a failure that is not text" };
+  }
+  if (explanation !== undefined && typeof explanation !== "string")
+    return { problem: "the judge answered with an explanation that is not text" };
+  if (typeof score !== "number" || !(score >= 0 && score <= 1))
+    return {
+      problem: `the judge answered with the score ${shown(score)}, which is not a number from 0 to 1`,
+    };
+  return explanation === undefined ? { score } : { score, explanation: bounded(explanation) };
+}
+
+function bounded(text: string): string {
+  return text.length <= longestText ? text : `${text.slice(0, longestText - 1)}…`;
+}
+
+function shown(value: unknown): string {
+  return showText(JSON.stringify(value) ?? "nothing", 40);
+}

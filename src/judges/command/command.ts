@@ -1,0 +1,32 @@
+/** The judge `command`: a program of the user's that reads actions as lines of JSON and writes verdicts. */
+import type { Occurrence } from "../../rollout/navigate.ts";
+import { settleAll } from "../../rollout/settle.ts";
+import { askOnce } from "../ask-once.ts";
+import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
+import { answersTo, type Posed } from "./answering.ts";
+import { batched } from "./batches.ts";
+import { passedOn, withoutSecrets } from "./environment.ts";
+import type { CommandOptions } from "./options.ts";
+import type { Program } from "./program.ts";
+import { questionOf } from "./question.ts";
+
+/** Part of what verdicts are found by: raised where a program is told something else of the same action. */
+const format = 1;
+
+export function commandJudge(options: CommandOptions, { calls, retries, signal }: JudgeContext): Judge {
+  const { run, attempt } = options;
+  const answering = { program: programOf(options), retries, signal, clean: withoutSecrets(options.env) };
+  const put = batched(options, (posed: readonly Posed[]) => answersTo(posed, answering));
+  const asker = { judge: "command", format, run, attempt };
+  const questions = askOnce(calls, asker, put);
+  const judged = async (occurrence: Occurrence): Promise<GivenVerdict> => {
+    const { episode, node, action } = occurrence;
+    const verdict = await questions.ask(questionOf(occurrence), episode.id);
+    return { node: node.id, action: action.id, verdict };
+  };
+  return { judge: (_, asked) => settleAll(asked.map(judged)), settle: () => questions.settle() };
+}
+
+function programOf({ run, directory, env, timeoutSeconds }: CommandOptions): Program {
+  return { run, directory: directory ?? process.cwd(), env: passedOn(env), timeoutSeconds };
+}

@@ -1,0 +1,86 @@
+/** A program in a process group of its own, so that what it starts can be killed with it. */
+import { spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams as Child } from "node:child_process";
+
+export interface Group {
+  readonly child: Child;
+  /** Kills all of the group. @param problem what `ended` gives; null: nothing is wrong. The first one counts. */
+  readonly kill: (problem: string | null) => void;
+  /** What is wrong with how it ended; null: nothing. Never rejects. */
+  readonly ended: Promise<string | null>;
+}
+
+export interface GroupOptions {
+  /** The program, found as a shell finds it, and its arguments. */
+  readonly run: readonly [string, ...string[]];
+  /** Its working directory. */
+  readonly directory: string;
+  /** Its whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** For pipes to close after the program has ended, in milliseconds: something it started may hold them. */
+const grace = 1000;
+
+/** An error: it could not even be tried. */
+export function startGroup({ run: [command, ...given], directory, env }: GroupOptions): Group | Error {
+  let child: Child;
+  try {
+    child = spawn(command, given, { cwd: directory, env, stdio: "pipe", detached: true });
+  } catch (error) {
+    return error as Error;
+  }
+  let reason: string | null | undefined;
+  const kill = (problem: string | null): void => {
+    if (reason === undefined) reason = problem;
+    killAllOf(child);
+  };
+  keepTrackOf(child);
+  return { child, kill, ended: endOf(child).then((problem) => (reason === undefined ? problem : reason)) };
+}
+
+/** When the program has ended and its pipes are closed. */
+function endOf(child: Child): Promise<string | null> {
+  return new Promise((resolve) => {
+    child.on("error", ({ message }) => resolve(`it could not be started: ${message}`));
+    child.on("exit", () => {
+      killAllOf(child);
+      setTimeout(() => closePipes(child), grace).unref();
+    });
+    child.on("close", (code, signal) => resolve(describeEnd(code, signal)));
+  });
+}
+
+function describeEnd(code: number | null, signal: NodeJS.Signals | null): string | null {
+  if (signal !== null) return `it was ended by ${signal}`;
+  return code === 0 ? null : `it ended with the code ${code}`;
+}
+
+function closePipes({ stdin, stdout, stderr }: Child): void {
+  for (const pipe of [stdin, stdout, stderr]) pipe.destroy();
+}
+
+function killAllOf({ pid }: Child): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing of the group is left.
+  }
+}
+
+const alive = new Set<Child>();
+
+function keepTrackOf(child: Child): void {
+  if (alive.size === 0) process.on("exit", killEverything);
+  alive.add(child);
+  const forget = (): void => {
+    alive.delete(child);
+    if (alive.size === 0) process.off("exit", killEverything);
+  };
+  child.on("exit", forget).on("error", forget);
+}
+
+function killEverything(): void {
+  for (const child of alive) killAllOf(child);
+}

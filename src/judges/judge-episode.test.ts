@@ -1,0 +1,185 @@
+import { describe, expect, it } from "vitest";
+import { ServiceError, TroupeError } from "../errors.ts";
+import type { Episode, Verdict } from "../rollout/episode.ts";
+import { lineTo, nodeOf, type Occurrence } from "../rollout/navigate.ts";
+import { numbers, pair } from "../rollout/testing/numbers.ts";
+import type { Judge, JudgeUse } from "./judge.ts";
+import { judgeEpisode, withoutVerdicts } from "./judge-episode.ts";
+import { silent, talk } from "./testing/talk.ts";
+
+interface ListeningJudge extends Judge {
+  /** Node and action of what was asked, call by call. */
+  readonly calls: string[][];
+}
+
+function judgeBy(verdict: (asked: Occurrence) => Verdict): ListeningJudge {
+  const calls: string[][] = [];
+  return {
+    calls,
+    judge: async (_, asked) => {
+      calls.push(asked.map(({ node, action }) => `${node.id} ${action.role}`));
+      return asked.map((one) => ({ node: one.node.id, action: one.action.id, verdict: verdict(one) }));
+    },
+    settle: async () => {},
+  };
+}
+
+/** Tenths of what was said. */
+const tenths = judgeBy.bind(null, ({ action }) => ({ score: Number(action.reply.text) / 10 }));
+/** What is worth little to the environment is worth much to this judge. */
+const contrary = judgeBy.bind(null, ({ action }) => ({ score: 1 - Number(action.reply.text) / 10 }));
+const asking = (judge: Judge, use: JudgeUse) => (episode: Episode) => judgeEpisode(episode, judge, use);
+const missing: JudgeUse = { fills: "missing", as: "team" };
+const edgesOf = ({ nodes }: Episode) => nodes.flatMap((node) => node.actions);
+
+describe("a verdict", () => {
+  it("becomes the part of the reward that it is for; the other part is 0", async () => {
+    const episode = await talk();
+    const team = await judgeEpisode(episode, tenths(), missing);
+    const local = await judgeEpisode(episode, tenths(), { ...missing, as: "local" });
+    expect(nodeOf(team, "2").actions[0]?.reward).toEqual({ team: 0.2, local: 0, parts: {} });
+    expect(nodeOf(local, "2").actions[0]?.reward).toEqual({ team: 0, local: 0.2, parts: { judge: 0.2 } });
+  });
+
+  it("is asked for where the environment gave no reward, or everywhere, and only once", async () => {
+    const episode = await talk({ environment: silent(["first"]) });
+    const some = tenths();
+    const filled = await judgeEpisode(episode, some, missing);
+    expect(some.calls).toHaveLength(1);
+    expect(some.calls[0]).toEqual(
+      ["0.0", "0.0.0.0", "1.0", "1.0.0.0", "2.0", "2.0.0.0"].map((id) => `${id} second`),
+    );
+    const all = tenths();
+    const replaced = await judgeEpisode(episode, all, { ...missing, fills: "all" });
+    expect(all.calls[0]).toHaveLength(12);
+    const given = { team: 0.2, local: 1, parts: { even: 1 } };
+    expect(nodeOf(filled, "2").actions).toEqual(nodeOf(episode, "2").actions);
+    expect(nodeOf(replaced, "2").actions[0]).toMatchObject({
+      reward: { team: 0.2, local: 0 },
+      environmentReward: given,
+    });
+    expect(await judgeEpisode(replaced, all, { ...missing, fills: "all" })).toEqual(replaced);
+    expect(all.calls).toHaveLength(1);
+    expect(withoutVerdicts(replaced)).toEqual(episode);
+    expect(withoutVerdicts(filled)).toEqual(episode);
+  });
+
+  it.each([
+    ["fails", judgeBy(() => ({ failure: "no idea" })), "no idea"],
+    ["is above 1", judgeBy(() => ({ score: 1.5 })), "the score 1.5 is not between 0 and 1"],
+    ["is not a number", judgeBy(() => ({ score: Number.NaN })), "the score NaN is not between 0 and 1"],
+    ["is missing", { ...judgeBy(() => ({ score: 1 })), judge: async () => [] }, "the judge gave no verdict"],
+    [
+      "is for something else",
+      {
+        ...judgeBy(() => ({ score: 1 })),
+        judge: async () => [{ node: "0", action: "x", verdict: { score: 1 } }],
+      },
+      "the judge gave no verdict",
+    ],
+    [
+      "is not to be had",
+      { ...judgeBy(() => ({ score: 1 })), judge: () => Promise.reject(new ServiceError("nobody there")) },
+      "nobody there",
+    ],
+  ])("that %s leaves the action without a reward", async (_, judge, failure) => {
+    const episode = await talk({ environment: silent(["first"]) });
+    const judged = await judgeEpisode(episode, judge, { ...missing, fills: "all" });
+    for (const { reward, verdict } of edgesOf(judged)) {
+      expect(reward).toBeNull();
+      expect(verdict).toEqual({ failure });
+    }
+    expect(withoutVerdicts(judged)).toEqual(episode);
+  });
+
+  it("that is cancelled is no verdict", async () => {
+    const judge = { ...tenths(), judge: () => Promise.reject(new TroupeError("cancelled", "stop")) };
+    await expect(judgeEpisode(await talk(), judge, missing)).rejects.toMatchObject({ code: "cancelled" });
+  });
+});
+
+describe("the sampler", () => {
+  const sampled = [
+    ["3", "1", "2"],
+    ["1", "2", "3"],
+  ] as const;
+  const byRole = ({ policy }: { policy: string }, index: number): string =>
+    sampled[policy === "first" ? 0 : 1][index] ?? "";
+  const spine = { branch: { root: 3, inner: 3 }, keep: "best" } as const;
+
+  it("asks before it hands over the best", async () => {
+    const judge = contrary();
+    const episode = await talk({ scheme: spine, script: byRole, judge: asking(judge, missing) });
+    const kept = lineTo(episode, nodeOf(episode, episode.ends[0]?.node ?? ""));
+    expect(kept.map(({ id }) => id)).toEqual(["1", "1.0", "1.0.1", "1.0.1.0"]);
+    expect(judge.calls).toEqual([
+      ["0 first", "1 first", "2 first"],
+      ["1.0 second", "1.1 second", "1.2 second"],
+      ["1.0.0 first", "1.0.1 first", "1.0.2 first"],
+      ["1.0.1.0 second", "1.0.1.1 second", "1.0.1.2 second"],
+    ]);
+    expect(edgesOf(episode).every(({ reward }) => reward !== null)).toBe(true);
+  });
+
+  it("shows the judge only the way to what it asks about", async () => {
+    const seen: string[][] = [];
+    const judge: Judge = {
+      ...contrary(),
+      judge: async (episode, asked) => {
+        seen.push(episode.nodes.map(({ id }) => id));
+        return contrary().judge(episode, asked);
+      },
+    };
+    await talk({
+      scheme: { ...spine, keep: "all", stopAbove: 2 },
+      team: { ...pair, turns: 1 },
+      judge: asking(judge, missing),
+    });
+    expect(seen).toEqual([
+      ["", "0", "1", "2"],
+      ["", "0", "0.0", "0.1", "0.2"],
+      ["", "1", "1.0", "1.1", "1.2"],
+      ["", "2", "2.0", "2.1", "2.2"],
+    ]);
+  });
+
+  it("asks before it decides whether a turn earned enough to be the last", async () => {
+    const scheme = { branch: { root: 2, inner: 2 }, keep: "all", stopAbove: 0.9 } as const;
+    const team = { ...pair, phases: [["first"]] };
+    const ends = async (text: string) => {
+      const judge = asking(contrary(), { fills: "all", as: "team" });
+      return (await talk({ environment: numbers, scheme, team, judge, script: () => text })).ends;
+    };
+    expect(await ends("0")).toHaveLength(2);
+    expect(await ends("1")).toHaveLength(4);
+  });
+
+  it("asks once an episode is over where it does not choose by rewards", async () => {
+    const judge = contrary();
+    const scheme = { ...spine, keep: "first" } as const;
+    const episode = await talk({ scheme, script: byRole, judge: asking(judge, missing) });
+    expect(judge.calls).toHaveLength(1);
+    expect(judge.calls[0]).toHaveLength(12);
+    expect(edgesOf(episode).every(({ reward }) => reward !== null)).toBe(true);
+  });
+
+  it("goes on from the best of those that were judged", async () => {
+    const judge = judgeBy(({ action }) =>
+      action.reply.text === "1" ? { failure: "no idea" } : { score: 1 - Number(action.reply.text) / 10 },
+    );
+    const episode = await talk({ scheme: spine, script: byRole, judge: asking(judge, missing) });
+    expect(episode.ends.map(({ node }) => node)).toEqual(["2.1.2.1"]);
+    expect(edgesOf(episode).filter(({ reward }) => reward === null)).toHaveLength(4);
+  });
+
+  it("asks about a completion in each joint action that it is part of", async () => {
+    const scheme = { branch: { root: 2, inner: 1 }, keep: "all", joint: "cross" } as const;
+    const team = { ...pair, phases: [["first", "second"]], turns: 1 };
+    const judge = contrary();
+    const episode = await talk({ scheme, team, judge: asking(judge, missing) });
+    expect(episode.actions).toHaveLength(4);
+    expect(judge.calls[0]).toEqual(
+      ["0", "1", "2", "3"].flatMap((node) => [`${node} first`, `${node} second`]),
+    );
+  });
+});

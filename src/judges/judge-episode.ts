@@ -1,0 +1,85 @@
+/** Rewards from a judge's verdicts. */
+import { ServiceError } from "../errors.ts";
+import type { ActionReward } from "../environments/environment.ts";
+import type { Episode, EpisodeNode, RewardedAction, Verdict } from "../rollout/episode.ts";
+import { edgesOf } from "../rollout/navigate.ts";
+import type { Occurrence } from "../rollout/navigate.ts";
+import type { GivenVerdict, Judge, JudgeUse } from "./judge.ts";
+
+/**
+ * The episode with verdicts on the actions that have none yet, and the rewards made of them. An action whose verdict failed
+ * has no reward.
+ * @throws TroupeError `cancelled`
+ */
+export async function judgeEpisode(episode: Episode, judge: Judge, use: JudgeUse): Promise<Episode> {
+  const asked = episode.nodes.flatMap((node) => openActions(episode, node, use));
+  if (asked.length === 0) return episode;
+  const verdicts = new Map<string, Verdict>();
+  for (const { node, action, verdict } of await verdictsOf(judge, episode, asked))
+    verdicts.set(placeOf(node, action), checked(verdict));
+  const isAsked = new Set(asked.map(({ node, action }) => placeOf(node.id, action.id)));
+  const nodes = episode.nodes.map((node) => ({
+    ...node,
+    actions: node.actions.map((edge) => {
+      const place = placeOf(node.id, edge.action);
+      return isAsked.has(place) ? rewarded(edge, verdicts.get(place) ?? unanswered, use) : edge;
+    }),
+  }));
+  return { ...episode, nodes };
+}
+
+/** The episode as the environment rewarded it. */
+export function withoutVerdicts(episode: Episode): Episode {
+  const nodes = episode.nodes.map((node) => ({
+    ...node,
+    actions: node.actions.map((edge) => ({ action: edge.action, reward: rewardBefore(edge) })),
+  }));
+  return { ...episode, nodes };
+}
+
+/** What the environment gave, whatever a judge said of it. */
+export function rewardBefore({ reward, verdict, environmentReward }: RewardedAction): ActionReward | null {
+  return verdict === undefined ? reward : (environmentReward ?? null);
+}
+
+const unanswered: Verdict = { failure: "the judge gave no verdict" };
+
+function placeOf(node: string, action: string): string {
+  return JSON.stringify([node, action]);
+}
+
+function openActions(episode: Episode, node: EpisodeNode, { fills }: JudgeUse): Occurrence[] {
+  return edgesOf(episode, node).filter(
+    (_, index) =>
+      node.actions[index]?.verdict === undefined && (fills === "all" || node.actions[index]?.reward === null),
+  );
+}
+
+async function verdictsOf(
+  judge: Judge,
+  episode: Episode,
+  asked: readonly Occurrence[],
+): Promise<readonly GivenVerdict[]> {
+  try {
+    return await judge.judge(episode, asked);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const verdict = { failure: error.message };
+    return asked.map(({ node, action }) => ({ node: node.id, action: action.id, verdict }));
+  }
+}
+
+/** No judge is trusted to keep to its scale. */
+function checked(verdict: Verdict): Verdict {
+  if ("failure" in verdict || (verdict.score >= 0 && verdict.score <= 1)) return verdict;
+  return { failure: `the score ${verdict.score} is not between 0 and 1` };
+}
+
+function rewarded({ action, reward }: RewardedAction, verdict: Verdict, { as }: JudgeUse): RewardedAction {
+  const before = reward === null ? {} : { environmentReward: reward };
+  if ("failure" in verdict) return { action, reward: null, verdict, ...before };
+  const { score } = verdict;
+  const made: ActionReward =
+    as === "team" ? { team: score, local: 0, parts: {} } : { team: 0, local: score, parts: { judge: score } };
+  return { action, reward: made, verdict, ...before };
+}

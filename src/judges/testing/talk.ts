@@ -1,0 +1,81 @@
+/** Episodes of the numbers that nobody has rewarded, and programs that judge them. For tests. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Environment } from "../../environments/environment.ts";
+import { rootKey } from "../../random.ts";
+import type { Episode, SamplingScheme } from "../../rollout/episode.ts";
+import { growEpisode } from "../../rollout/grow.ts";
+import type { RolloutSetting } from "../../rollout/setting.ts";
+import { numbers, numbersPolicy, settingFor } from "../../rollout/testing/numbers.ts";
+import { scriptedEngine, type Script } from "../../rollout/testing/scripted-engine.ts";
+import { commandOptions, type CommandOptions } from "../command/options.ts";
+
+/** The numbers, with a reward for what `first` says alone, or for nobody. */
+export function silent(seats: readonly string[] = []): Environment {
+  return {
+    ...numbers,
+    step: async (state, replies, context) => {
+      const result = await numbers.step(state, replies, context);
+      const rewards = Object.entries(result.rewards).map(([seat, reward]) => {
+        return [seat, seats.includes(seat) ? reward : null] as const;
+      });
+      return { ...result, rewards: Object.fromEntries(rewards) };
+    },
+  };
+}
+
+const policy = numbersPolicy();
+const eachItsIndex: Script = (_, index) => String(index);
+
+interface Talk extends Partial<Pick<RolloutSetting, "environment" | "judge" | "team">> {
+  readonly scheme?: SamplingScheme;
+  readonly script?: Script;
+  readonly path?: readonly (string | number)[];
+}
+
+/** By default three lines, whose k-th says k throughout. */
+export function talk({
+  script = eachItsIndex,
+  path = ["train", 1, 0],
+  ...parts
+}: Talk = {}): Promise<Episode> {
+  const scheme = { branch: { root: 3, inner: 1 }, keep: "all" } as const;
+  const engine = scriptedEngine(policy.tokenizer, script);
+  const setting = settingFor(policy, { environment: silent(), scheme, engine, ...parts });
+  return growEpisode(setting, rootKey(7), { task: { goal: "talk" }, path });
+}
+
+export interface Workshop extends Disposable {
+  readonly directory: string;
+  /** Runs JavaScript with `lines`, what it was given, and `say`, which writes a line of JSON. */
+  program(source: string, changes?: Partial<CommandOptions>): CommandOptions;
+  /** Ids of the actions that programs of this folder were given, start by start. */
+  asked(): string[][];
+}
+
+/** Programs note what they were asked before they do anything else. */
+const preamble = `
+const fs = require("node:fs");
+const lines = fs.readFileSync(0, "utf8").trim().split("\\n").map((line) => JSON.parse(line));
+fs.appendFileSync("asked", JSON.stringify(lines.map(({ id }) => id)) + "\\n");
+const say = (value) => fs.writeSync(1, JSON.stringify(value) + "\\n");
+`;
+
+export function workshop(): Workshop {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-judge-"));
+  const asked = () => {
+    try {
+      return readFileSync(join(directory, "asked"), "utf8").trim().split("\n");
+    } catch {
+      return [];
+    }
+  };
+  return {
+    directory,
+    program: (source, changes = {}) =>
+      commandOptions.parse({ run: [process.execPath, "-e", preamble + source], directory, ...changes }),
+    asked: () => asked().map((line) => JSON.parse(line) as string[]),
+    [Symbol.dispose]: () => rmSync(directory, { recursive: true }),
+  };
+}

@@ -1,0 +1,27 @@
+/** When the sampler asks a judge: before it chooses by rewards, or once an episode is over. */
+import type { Episode, SamplingScheme } from "./episode.ts";
+import { nodeOf } from "./navigate.ts";
+import { recordLine, type EpisodeStart, type GrowingNode } from "./record.ts";
+import type { RolloutSetting } from "./setting.ts";
+
+type Judging = Pick<RolloutSetting, "judge" | "scheme">;
+
+/** The joint actions that were just played, where the sampler is about to choose among them. */
+export async function judgeChildren(
+  { judge, scheme }: Judging,
+  start: EpisodeStart,
+  node: GrowingNode,
+): Promise<void> {
+  if (judge === undefined || !choosesByReward(scheme)) return;
+  const judged = await judge(recordLine(start, node));
+  for (const child of node.children) child.rewarded = nodeOf(judged, child.id).actions;
+}
+
+/** An episode that is over; where its actions were judged on the way, nothing is left to ask. */
+export async function judgeEnded({ judge, scheme }: Judging, episode: Episode): Promise<Episode> {
+  return judge === undefined || choosesByReward(scheme) ? episode : judge(episode);
+}
+
+function choosesByReward({ keep, stopAbove }: SamplingScheme): boolean {
+  return keep === "best" || stopAbove !== undefined;
+}
