@@ -10,6 +10,7 @@ import { type IceState, outcomeOf, startState, stepState } from "./rules.ts";
 import { seatDescriptions } from "./seat-descriptions.ts";
 import { seatNames, seatOf } from "./seats.ts";
 import { solve } from "./solver.ts";
+import { iceTaskSchema } from "./task.ts";
 
 export const thinIce: GameDefinition<IceOptions> = {
   name: "thin-ice",
@@ -26,6 +27,7 @@ export function createThinIce(options: IceOptions): Game<IceTask, IceState> {
     words: notationWords(options.size),
     // Every reward is the growth of something that never shrinks.
     summable: seatNames,
+    taskSchema: iceTaskSchema,
     task: (split, key) => drawTask(options, split, key),
     start: startState,
     observe: (state, seat) => observationOf(options, state, seatOf(seat)),
