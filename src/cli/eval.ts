@@ -6,7 +6,7 @@ import type { RoleWeights } from "../train/open-team.ts";
 import type { Weights } from "../train/evaluate-weights.ts";
 import { evaluatePolicies } from "../train/evaluate.ts";
 import { retriesOf } from "../train/failures.ts";
-import { timed } from "../train/session.ts";
+import { timed } from "../train/timed.ts";
 import { showDuration, showShare } from "../format.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";

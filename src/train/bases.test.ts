@@ -9,7 +9,7 @@ import type { RunResult } from "../runs/records.ts";
 import { readMetrics } from "../runs/read.ts";
 import { basesOf, taughtModels, warmStartRecipe } from "./bases.ts";
 import type { TrainEvent } from "./events.ts";
-import type { Resolved } from "./session.ts";
+import type { Resolved } from "./resolved.ts";
 import { recordsOf } from "./testing/records-of.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";

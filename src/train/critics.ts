@@ -13,9 +13,9 @@ import type { Episode } from "../rollout/episode.ts";
 import { settleAll } from "../rollout/settle.ts";
 import type { CriticMetrics } from "../runs/records.ts";
 import { mean } from "../statistics.ts";
-import type { Lesson } from "./lesson.ts";
+import type { CreditedBatch } from "./credited-batch.ts";
+import type { Learner } from "./learner.ts";
 import { minibatchesOf } from "./minibatches.ts";
-import type { Session } from "./session.ts";
 import { adamAt, updatePolicy } from "./update.ts";
 
 /** A critic to be: its name in the engine, and the policy whose model it is made from. */
@@ -51,13 +51,13 @@ export async function openCritics(
 
 /** The values that credit asks for. */
 export async function criticValues(
-  { engine, algorithm, policies, trained, cancel }: Session,
+  { engine, algorithm, maxLength, signal }: Learner,
   episodes: readonly Episode[],
 ): Promise<NonNullable<Signals["values"]>> {
   const { data, read } = valueQueries(episodes, algorithm);
-  checkLengths(data, Math.min(...[...trained].map((name) => policies[name]?.maxLength ?? Infinity)));
+  checkLengths(data, maxLength);
   if (data.length === 0) return read([]);
-  const { values = [] } = await engine.forward(data, cancel === undefined ? {} : { signal: cancel });
+  const { values = [] } = await engine.forward(data, signal === undefined ? {} : { signal });
   return read(values);
 }
 
@@ -76,34 +76,31 @@ function checkLengths(data: readonly Datum[], limit: number): void {
 
 /** Trains each critic towards the targets that credit gave, side by side. */
 export async function updateCritics(
-  session: Session,
+  learner: Learner,
   critics: readonly Critic[],
-  lesson: Lesson,
+  batch: CreditedBatch,
 ): Promise<Record<string, CriticMetrics>> {
-  const term = session.algorithm.critic;
+  const term = learner.algorithm.critic;
   if (term === null) return {};
-  const metrics = await settleAll(critics.map(({ name }) => updateCritic(session, term, name, lesson)));
+  const metrics = await settleAll(critics.map(({ name }) => updateCritic(learner, term, name, batch)));
   return Object.fromEntries(critics.map(({ name }, index) => [name, metrics[index] as CriticMetrics]));
 }
 
 async function updateCritic(
-  session: Session,
+  { engine, algorithm, settings, root, signal }: Learner,
   term: CriticTerm,
   name: string,
-  { stageStep, credited, signals }: Lesson,
+  { stageStep, credited, signals }: CreditedBatch,
 ): Promise<CriticMetrics> {
   const own = credited.filter(({ action }) => !action.frozen && criticName(action.role, term) === name);
-  const batches = minibatchesOf(session, name, stageStep, own, term.epochs);
-  const { loss, tokens, optimizerSteps, learningRate, gradientNorm, clipShare } = await updatePolicy(
-    session.engine,
-    {
-      policy: name,
-      loss: criticLoss(term),
-      batches: batches.map((batch) => criticData(batch, session.algorithm, signals)),
-      adam: adamAt(session.recipe.train, stageStep, term.learningRate ?? undefined),
-      signal: session.cancel,
-    },
-  );
+  const batches = minibatchesOf({ settings, root }, name, stageStep, own, term.epochs);
+  const { loss, tokens, optimizerSteps, learningRate, gradientNorm, clipShare } = await updatePolicy(engine, {
+    policy: name,
+    loss: criticLoss(term),
+    batches: batches.map((batch) => criticData(batch, algorithm, signals)),
+    adam: adamAt(settings, stageStep, term.learningRate ?? undefined),
+    signal,
+  });
   const measured = { loss, tokens, optimizerSteps, learningRate, gradientNorm, clipShare };
   return { ...measured, explainedVariance: explainedVariance(own, signals) };
 }

@@ -1,6 +1,6 @@
 /**
- * What computes a run is kept in its folder. A run may go on on another machine, with another number of threads or another
- * native build; its numbers may then differ in their last bits, so it is said and kept, and never refused.
+ * What computes a run is kept in its folder. A run resumed on another machine, with another number of threads or another
+ * native build continues; its numbers may then differ in their last bits, so the change is logged and recorded.
  */
 import type { Engine } from "../engines/engine.ts";
 import type { Run } from "../runs/run.ts";
@@ -10,17 +10,15 @@ import type { Listener, TrainEvent } from "./events.ts";
 type Changes = Extract<TrainEvent, { type: "engine-changed" }>["changes"];
 
 /** Call it once, when the run is opened and `step` steps of it are done. */
-export async function noteEngine(course: {
-  readonly engine: Engine;
-  readonly run: Run;
-  readonly step: number;
-  readonly emit: Listener;
-}): Promise<void> {
-  const { description, arithmetic } = course.engine;
-  const before = await course.run.recordEngine({ engine: description, arithmetic });
+export async function noteEngine(
+  { description, arithmetic }: Pick<Engine, "description" | "arithmetic">,
+  run: Pick<Run, "recordEngine">,
+  step: number,
+  emit: Listener,
+): Promise<void> {
+  const before = await run.recordEngine({ engine: description, arithmetic });
   if (before === null) return;
-  const changes = changesBetween(before.arithmetic, arithmetic);
-  course.emit({ type: "engine-changed", step: course.step, changes });
+  emit({ type: "engine-changed", step, changes: changesBetween(before.arithmetic, arithmetic) });
 }
 
 function changesBetween(before: Engine["arithmetic"], now: Engine["arithmetic"]): Changes {

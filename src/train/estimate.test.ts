@@ -8,7 +8,7 @@ import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { estimate } from "./estimate.ts";
 import type { Estimate } from "./estimate.ts";
-import type { Resolved } from "./session.ts";
+import type { Resolved } from "./resolved.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";

@@ -15,10 +15,10 @@ import { add, nothing, repeat, training } from "./estimate-work.ts";
 import type { Sizes, Work } from "./estimate-work.ts";
 import { evaluationAfter } from "./evaluations.ts";
 import { examplesOf, tokensOf } from "./examples.ts";
-import type { Resolved } from "./session.ts";
+import type { Resolved } from "./resolved.ts";
 import { learningPolicies, namedTeams, trainedPolicies } from "./teams.ts";
 import type { NamedTeams } from "./teams.ts";
-import { lessonsOf } from "./warm-start.ts";
+import { demonstrationSetup } from "./warm-start.ts";
 
 export type { PolicySize, Work } from "./estimate-work.ts";
 
@@ -46,7 +46,7 @@ export async function estimate(resolved: Resolved, sizes: Sizes): Promise<Estima
   );
   const [own] = players;
   const parts = {
-    warmStart: lessonWork(resolved, teams, sizes),
+    warmStart: warmStartWork(resolved, teams, sizes),
     ...(own === undefined ? noStage : stageWork(resolved, own, sizes)),
     evaluation: add(
       players.map((player) =>
@@ -61,15 +61,15 @@ export async function estimate(resolved: Resolved, sizes: Sizes): Promise<Estima
 }
 
 /** The warm start, by a few calls of the environment's demonstrations. What prompts share counts once. */
-function lessonWork(resolved: Resolved, teams: NamedTeams, sizes: Sizes): Work {
+function warmStartWork(resolved: Resolved, teams: NamedTeams, sizes: Sizes): Work {
   const { warmStart } = resolved.recipe;
   if (warmStart === undefined) return nothing;
   const recipe = warmStartRecipe(resolved.recipe);
   const known = { ...sizes, ...baseSizes(resolved.recipe, sizes) };
   const named = recipe === resolved.recipe ? teams : namedTeams(recipe, resolved.environment);
-  const lessons = lessonsOf({ ...resolved, recipe }, named, known);
+  const setup = demonstrationSetup({ ...resolved, recipe }, named, known);
   const calls = Array.from({ length: measuredTasks }, (_, index) => keyAt(rootKey(0), "estimate", index));
-  const works = calls.flatMap((key) => examplesOf(lessons, key)).map((datum) => datumWork(datum, known));
+  const works = calls.flatMap((key) => examplesOf(setup, key)).map((datum) => datumWork(datum, known));
   return repeat(add(works), (warmStart.steps * warmStart.demonstrationsPerStep) / measuredTasks);
 }
 

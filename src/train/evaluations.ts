@@ -1,14 +1,17 @@
 /** Which evaluations a run makes after which step, and making them. */
+import type { Environment } from "../environments/environment.ts";
+import type { Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
-import type { Run } from "../runs/run.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import type { RolloutPolicy } from "../rollout/setting.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation } from "../runs/records.ts";
-import { sampleEpisode } from "./episode-records.ts";
 import { evaluatePolicies } from "./evaluate.ts";
+import type { Listener } from "./events.ts";
 import { retriesOf } from "./failures.ts";
-import type { Session } from "./session.ts";
-import { timed } from "./session.ts";
-import type { NamedTeam } from "./teams.ts";
+import type { Recorder } from "./recorder.ts";
+import type { NamedTeam, NamedTeams } from "./teams.ts";
+import { timed } from "./timed.ts";
 
 interface Plan {
   readonly moment: Evaluation["moment"];
@@ -16,12 +19,21 @@ interface Plan {
   readonly teams: readonly NamedTeam[];
 }
 
-/** Sample episodes shown of each evaluation. */
-const samples = 2;
+/** What a run's evaluations play with. */
+export interface Evaluations {
+  readonly recipe: Pick<Recipe, "warmStart" | "train" | "evaluation" | "failures">;
+  readonly environment: Environment;
+  readonly engine: Pick<Engine, "sample">;
+  readonly policies: Readonly<Record<string, RolloutPolicy>>;
+  /** The trained team first. */
+  readonly teams: NamedTeams;
+  readonly emit: Listener;
+  readonly recorder: Pick<Recorder, "evaluation">;
+}
 
 /** What is evaluated after a step, counted over both stages; null: nothing. */
 export function evaluationAfter(
-  { recipe, teams }: Pick<Session, "recipe" | "teams">,
+  { recipe, teams }: Pick<Evaluations, "recipe" | "teams">,
   step: number,
 ): Plan | null {
   const warmSteps = recipe.warmStart?.steps ?? 0;
@@ -35,22 +47,22 @@ export function evaluationAfter(
 }
 
 /**
- * Makes the evaluations due after a step, except those that the run has recorded already. Nothing is changed by an
- * evaluation, so `stop` ends it at once: the answer is whether all were made.
+ * Makes the evaluations due after a step, except those that were recorded already. Nothing is changed by an evaluation, so
+ * `stop` ends it at once: the answer is whether all were made.
  */
 export async function evaluateAfter(
-  session: Session,
-  run: Run,
+  evaluations: Evaluations,
+  recorded: readonly Evaluation[],
   step: number,
-  stop: AbortSignal | undefined,
+  { stop, cancel }: Stopping,
 ): Promise<boolean> {
-  const plan = evaluationAfter(session, step);
+  const plan = evaluationAfter(evaluations, step);
   if (plan === null) return true;
-  const recorded = (await run.evaluations()).filter((evaluation) => evaluation.step === step);
-  for (const named of plan.teams) {
-    if (recorded.some(({ team }) => team === named.name)) continue;
+  const done = new Set(recorded.filter((one) => one.step === step).map(({ team }) => team));
+  const signal = AbortSignal.any([stop, cancel].filter((each) => each !== undefined));
+  for (const named of plan.teams.filter(({ name }) => !done.has(name))) {
     try {
-      await evaluateTeam(session, run, step, plan, named, stop);
+      await evaluateTeam(evaluations, step, plan, named, signal);
     } catch (error) {
       if (stop?.aborted === true && error instanceof TroupeError && error.code === "cancelled") return false;
       throw error;
@@ -59,35 +71,38 @@ export async function evaluateAfter(
   return true;
 }
 
+/** How a run is ended from outside: `stop` after the step in progress, `cancel` at once. */
+export interface Stopping {
+  readonly stop: AbortSignal | undefined;
+  readonly cancel: AbortSignal | undefined;
+}
+
 async function evaluateTeam(
-  session: Session,
-  run: Run,
+  { recipe, environment, engine, policies, emit, recorder }: Evaluations,
   step: number,
   { moment, tasks }: Plan,
   { name, team }: NamedTeam,
-  stop: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<void> {
-  const { recipe, emit, environment } = session;
+  const { split, temperature, topP } = recipe.evaluation;
   emit({ type: "evaluation-started", team: name, moment, tasks });
   const { value, seconds } = await timed(() =>
     evaluatePolicies({
-      ...session,
+      environment,
+      engine,
+      policies,
       team,
       tasks,
-      split: recipe.evaluation.split,
+      split,
+      temperature,
+      topP,
       retries: retriesOf(recipe),
       failureLimit: recipe.failures.limit,
-      temperature: recipe.evaluation.temperature,
-      topP: recipe.evaluation.topP,
       onProgress: (done, found) => emit({ type: "evaluation-progress", team: name, done, tasks: found }),
-      signal: AbortSignal.any([stop, session.cancel].filter((signal) => signal !== undefined)),
+      signal,
     }),
   );
   const place = { schema_version: schemaVersion, step } as const;
   const evaluation: Evaluation = { ...place, moment, team: name, ...value.scores };
-  const timing = { ...place, what: "evaluation", seconds } as const;
-  await run.recordEvaluation(evaluation, timing);
-  emit({ type: "evaluation", evaluation, timing });
-  const shown = value.episodes.slice(0, samples).map((episode) => sampleEpisode(environment, episode));
-  emit({ type: "sample-episodes", step, episodes: shown.filter((episode) => episode !== null) });
+  await recorder.evaluation(evaluation, { ...place, what: "evaluation", seconds }, value.episodes);
 }

@@ -8,7 +8,7 @@ import type { RolloutPolicy } from "../rollout/setting.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { examplesOf, tokensOf, weighted } from "./examples.ts";
-import type { Lessons } from "./examples.ts";
+import type { DemonstrationSetup } from "./examples.ts";
 import { namedTeams } from "./teams.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => fs.rm(root, { recursive: true }));
 
-function lessons(changes: Partial<Lessons> = {}): Lessons {
+function setup(changes: Partial<DemonstrationSetup> = {}): DemonstrationSetup {
   const teams = namedTeams(recipe, environment).slice(0, 1);
   return {
     environment,
@@ -48,7 +48,7 @@ test("what is taught is the demonstrated action and the end of the turn, after t
       },
     },
   };
-  const taught = examplesOf(lessons({ environment: recorded }), key).flatMap(({ prompt, continuations }) =>
+  const taught = examplesOf(setup({ environment: recorded }), key).flatMap(({ prompt, continuations }) =>
     continuations.map(({ tokens, weights }) => {
       const first = weights?.indexOf(1) ?? 0;
       expect(tokens.at(-1)).toBe(policy.tokenizer.endTokens[0]);
@@ -69,13 +69,13 @@ test("what is taught is the demonstrated action and the end of the turn, after t
 });
 
 test("what the prompts of a board share is one prompt", () => {
-  const [datum] = examplesOf(lessons(), key);
+  const [datum] = examplesOf(setup(), key);
   expect(datum?.continuations.length).toBeGreaterThanOrEqual(3);
   expect(datum?.prompt.length).toBeGreaterThan(1);
 });
 
 test("weighted examples sum to a mean over the taught tokens", () => {
-  const data = [1, 2, 3].flatMap((index) => examplesOf(lessons(), keyAt(key, index)));
+  const data = [1, 2, 3].flatMap((index) => examplesOf(setup(), keyAt(key, index)));
   const weights = weighted(data)
     .flatMap(({ continuations }) => continuations)
     .flatMap((continuation) => [...(continuation.weights ?? [])]);
@@ -85,12 +85,12 @@ test("weighted examples sum to a mean over the taught tokens", () => {
 });
 
 test("roles that are not taught get no examples", () => {
-  expect(examplesOf(lessons({ isTaught: () => false }), key)).toEqual([]);
+  expect(examplesOf(setup({ isTaught: () => false }), key)).toEqual([]);
 });
 
 test("a demonstration that the model cannot hold is refused before anything is trained", () => {
   const policies = { shared: { ...policy, maxLength: 12 } };
-  expect(() => examplesOf(lessons({ policies }), key)).toThrow(
+  expect(() => examplesOf(setup({ policies }), key)).toThrow(
     expect.objectContaining({ code: "too_long" }) as Error,
   );
 });

@@ -9,7 +9,7 @@ import { playerOf } from "../rollout/setting.ts";
 import type { Player, RolloutPolicy } from "../rollout/setting.ts";
 import type { Role, Team } from "../teams/team.ts";
 
-export interface Lessons {
+export interface DemonstrationSetup {
   readonly environment: Environment;
   readonly teams: readonly Team[];
   readonly policies: Readonly<Record<string, RolloutPolicy>>;
@@ -22,8 +22,8 @@ export interface Lessons {
  * taught: a planner beside a frozen scout must learn to read a route. What the prompts of a policy begin with in common (a board's walls) is the datum's prompt, computed once;
  * the rest of each prompt has weight 0, what the role should write has weight 1. cross_entropy is their loss.
  */
-export function examplesOf(lessons: Lessons, key: Key): Datum[] {
-  const lines = lessons.teams.flatMap((team, index) => teamLines(lessons, team, childKey(key, index)));
+export function examplesOf(setup: DemonstrationSetup, key: Key): Datum[] {
+  const lines = setup.teams.flatMap((team, index) => teamLines(setup, team, childKey(key, index)));
   return [...Map.groupBy(lines, ({ policy }) => policy)].map(([policy, of]) => sharedDatum(policy, of));
 }
 
@@ -82,8 +82,8 @@ function commonLength(a: Int32Array, b: Int32Array): number {
   return length;
 }
 
-function teamLines(lessons: Lessons, team: Team, key: Key): Line[] {
-  const { environment, policies } = lessons;
+function teamLines(setup: DemonstrationSetup, team: Team, key: Key): Line[] {
+  const { environment, policies } = setup;
   const { oracle } = environment;
   if (oracle?.demonstrations === undefined) {
     throw new TroupeError(
@@ -92,7 +92,7 @@ function teamLines(lessons: Lessons, team: Team, key: Key): Line[] {
     );
   }
   const players = team.roles.map((role) => playerOf({ environment, team, policies }, role.name));
-  const taught = players.filter(({ role }) => lessons.isTaught(role));
+  const taught = players.filter(({ role }) => setup.isTaught(role));
   const demonstrations = oracle.demonstrations(
     key,
     players.map(({ role }) => role.seat),

@@ -17,11 +17,11 @@ function creditedTasks(tasks: number): CreditedAction[] {
   return credit(episodes, algorithmFrom("mas-grpo"));
 }
 
-function sessionOf(epochs: number, minibatches: number) {
+function learnerOf(epochs: number, minibatches: number) {
   const { recipe } = tinyRecipe({
     train: { steps: 1, tasksPerStep: 20, learningRate: 1, epochs, minibatches },
   });
-  return { recipe, root: rootKey(3) };
+  return { settings: recipe.train, root: rootKey(3) };
 }
 
 const taskOf = ({ episode }: CreditedAction) => episode.path[2];
@@ -31,7 +31,7 @@ test("every epoch has every action once, tasks whole, in parts of nearly equal s
   fc.assert(
     fc.property(counts, fc.integer({ min: 1, max: 5 }), ({ tasks, epochs }, parts) => {
       const credited = creditedTasks(tasks);
-      const batches = minibatchesOf(sessionOf(epochs, parts), "solver", 1, credited);
+      const batches = minibatchesOf(learnerOf(epochs, parts), "solver", 1, credited);
       expect(batches).toHaveLength(epochs * parts);
       for (let epoch = 0; epoch < epochs; epoch++) {
         const own = batches.slice(epoch * parts, (epoch + 1) * parts);
@@ -61,7 +61,7 @@ test("a tree stays whole, so that its turns weigh the same in every minibatch", 
   const credited = credit(episodes, magrpo);
   const turnOf = new Map(credited.map((one) => [one.action.tokens, one.action.turn]));
   const batches = [1, 2, 3].flatMap((step) =>
-    minibatchesOf(sessionOf(1, 3), "policy-solver", step, credited),
+    minibatchesOf(learnerOf(1, 3), "policy-solver", step, credited),
   );
   for (const batch of batches) {
     const trained = toData(batch, magrpo).flatMap(({ continuations }) => continuations);
@@ -77,7 +77,7 @@ test("a tree stays whole, so that its turns weigh the same in every minibatch", 
 test("epochs, steps and policies are shuffled each in its own way, and the same again", () => {
   const credited = creditedTasks(12);
   const orders = (stageStep: number, policy: string) =>
-    minibatchesOf(sessionOf(2, 2), policy, stageStep, credited).map((batch) => batch.map(taskOf).join());
+    minibatchesOf(learnerOf(2, 2), policy, stageStep, credited).map((batch) => batch.map(taskOf).join());
   const [first, second] = [orders(1, "a"), orders(1, "a")];
   expect(first).toEqual(second);
   expect(new Set([...first, ...orders(2, "a"), ...orders(1, "b")]).size).toBe(12);

@@ -1,21 +1,21 @@
 /** The batches that optimizer steps are made from. */
 import type { CreditedAction } from "../credit/algorithm.ts";
 import { generatorOf, keyAt, shuffled } from "../random.ts";
-import type { Session } from "./session.ts";
+import type { Learner } from "./learner.ts";
 
 /**
  * Epochs × minibatches of one policy's or critic's actions. What belongs together (a group: its members share a prompt
  * or a task, and their advantages sum to about 0) stays together. Some are empty where there are fewer groups.
  */
 export function minibatchesOf(
-  { recipe, root }: Pick<Session, "recipe" | "root">,
+  { settings, root }: Pick<Learner, "settings" | "root">,
   name: string,
   stageStep: number,
   credited: readonly CreditedAction[],
-  epochs = recipe.train.epochs,
+  epochs = settings.epochs,
 ): CreditedAction[][] {
   const groups = [...Map.groupBy(credited, ({ together }) => together).values()];
-  const { minibatches } = recipe.train;
+  const { minibatches } = settings;
   const batches = Array.from({ length: epochs }, (_, epoch) => {
     const generator = generatorOf(keyAt(root, "minibatches", stageStep, name, epoch));
     const order = minibatches === 1 ? groups : shuffled(generator, groups);

@@ -17,7 +17,7 @@ import type { RoleWeights } from "./open-team.ts";
 import { openTeam } from "./open-team.ts";
 import type { Weights } from "./evaluate-weights.ts";
 import { openSavedRun, policyNamed, weightsOfDirectory, weightsOfPolicy } from "./evaluate-weights.ts";
-import type { Resolved } from "./session.ts";
+import type { Resolved } from "./resolved.ts";
 import { namedTeams } from "./teams.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";

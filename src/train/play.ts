@@ -1,7 +1,9 @@
 /** A step's episodes: waves of tasks, the episodes of a wave all at once, and which of them the update is made from. */
+import type { Algorithm } from "../credit/algorithm.ts";
 import { hasZeroVariance } from "../credit/zero-variance.ts";
 import { sourceOf, trainingTasks } from "../environments/tasks.ts";
-import { childKey, keyAt } from "../random.ts";
+import { childKey, keyAt, type Key } from "../random.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import type { Episode } from "../rollout/episode.ts";
 import type { FailedEpisode, Grown } from "../rollout/grow.ts";
 import { growEpisodes, orFailed } from "../rollout/grow.ts";
@@ -11,10 +13,9 @@ import { settleAll } from "../rollout/settle.ts";
 import { retrying } from "../retry.ts";
 import type { RetryOptions } from "../retry.ts";
 import { sum } from "../statistics.ts";
-import { checkFailures, retriesOf } from "./failures.ts";
-import type { Session } from "./session.ts";
+import { checkFailures } from "./failures.ts";
 import { nextWave } from "./waves.ts";
-import type { Played, WavePlan } from "./waves.ts";
+import type { PlayedSoFar, WavePlan } from "./waves.ts";
 
 export interface PlayedStep {
   /** All of them, in the order of their tasks. */
@@ -37,33 +38,49 @@ export interface UsedBefore {
   readonly tasks: number;
 }
 
-/** @throws ServiceError where more episodes failed than `failures.limit` allows */
-export async function playStep(session: Session, stageStep: number, before: UsedBefore): Promise<PlayedStep> {
-  const { dropZeroVariance } = session.algorithm.selection;
-  const plan = planOf(session, stageStep, before.sampledTokens);
+/** What a step of reinforcement plays with. */
+export interface PlaySetting {
+  readonly rollout: RolloutSetting & { readonly retries: RetryOptions };
+  readonly algorithm: Algorithm;
+  readonly tasks: Pick<Recipe["train"], "tasksPerStep" | "tokensPerStep">;
+  /** The run's random key. */
+  readonly root: Key;
+  /** Share of a step's episodes that services may fail. */
+  readonly failureLimit: number;
+}
+
+/** @throws ServiceError where more episodes failed than the limit allows */
+export async function playStep(
+  setting: PlaySetting,
+  stageStep: number,
+  before: UsedBefore,
+): Promise<PlayedStep> {
+  const { algorithm } = setting;
+  const plan = planOf(setting, stageStep, before.sampledTokens);
   const episodes: Episode[] = [];
   const kept: Episode[] = [];
   const failed: FailedEpisode[] = [];
   let [waves, drawn, tokens] = [0, 0, 0];
   for (;;) {
-    const played: Played = { waves, tasks: drawn, kept: kept.length, tokens };
+    const played: PlayedSoFar = { waves, tasks: drawn, kept: kept.length, tokens };
     const tasks = nextWave(plan, played);
     if (tasks === 0) return { episodes, kept, failed, waves, tasks: drawn, sampledTokens: tokens };
-    const wave = await playWave(session, stageStep, { first: drawn, tasks, drawnBefore: before.tasks });
+    const wave = await playWave(setting, stageStep, { first: drawn, tasks, drawnBefore: before.tasks });
     waves += 1;
     drawn += tasks;
     episodes.push(...wave.episodes);
     failed.push(...wave.failed);
-    checkFailures(failed, drawn, session.recipe.failures.limit);
-    const isDropped = (episode: Episode) => dropZeroVariance && hasZeroVariance(episode, session.algorithm);
+    checkFailures(failed, drawn, setting.failureLimit);
+    const isDropped = (episode: Episode) =>
+      algorithm.selection.dropZeroVariance && hasZeroVariance(episode, algorithm);
     kept.push(...wave.episodes.filter((episode) => !isDropped(episode)));
     tokens += sum(wave.episodes.map(sampledTokens));
   }
 }
 
 /** Whole tasks overshoot; what one step sampled too much, the next ones sample less, so that runs end up level. */
-function planOf({ recipe, algorithm }: Session, stageStep: number, sampledBefore: number): WavePlan {
-  const { tasksPerStep, tokensPerStep } = recipe.train;
+function planOf({ tasks, algorithm }: PlaySetting, stageStep: number, sampledBefore: number): WavePlan {
+  const { tasksPerStep, tokensPerStep } = tasks;
   const { dropZeroVariance, refills } = algorithm.selection;
   const tokens = tokensPerStep === undefined ? undefined : stageStep * tokensPerStep - sampledBefore;
   return { tasksPerStep, tokens, refills: dropZeroVariance ? refills : 0 };
@@ -77,10 +94,8 @@ interface Wave {
 }
 
 /** Tasks are numbered through a step, so that a task is the same whichever wave it falls into. */
-async function playWave(session: Session, stageStep: number, wave: Wave): Promise<Grown> {
-  const { root } = session;
-  const setting = trainingSetting(session);
-  const taskOf = trainingTasks(sourceOf(session.environment, "train"), childKey(root, "tasks"));
+async function playWave({ rollout, root }: PlaySetting, stageStep: number, wave: Wave): Promise<Grown> {
+  const taskOf = trainingTasks(sourceOf(rollout.environment, "train"), childKey(root, "tasks"));
   const drawn = Array.from(
     { length: wave.tasks },
     async (_, index): Promise<EpisodeStart | FailedEpisode> => {
@@ -89,40 +104,17 @@ async function playWave(session: Session, stageStep: number, wave: Wave): Promis
       return orFailed({ path }, async () => ({
         path,
         split: "train",
-        task: await retrying(draw, setting.retries, session.cancel),
+        task: await retrying(draw, rollout.retries, rollout.signal),
       }));
     },
   );
   const starts = await settleAll(drawn);
   const grown = await growEpisodes(
-    setting,
+    rollout,
     root,
     starts.filter((one) => "task" in one),
   );
   return { ...grown, failed: [...starts.filter((one) => "cause" in one), ...grown.failed] };
-}
-
-function trainingSetting({
-  recipe,
-  environment,
-  engine,
-  policies,
-  teams,
-  algorithm,
-  cancel,
-}: Session): RolloutSetting & { readonly retries: RetryOptions } {
-  const { temperature, topK, topP } = recipe.train;
-  return {
-    environment,
-    team: teams[0].team,
-    engine,
-    policies,
-    scheme: algorithm.sampling,
-    score: algorithm.score,
-    sampling: { temperature, topK, topP },
-    retries: retriesOf(recipe),
-    ...(cancel === undefined ? {} : { signal: cancel }),
-  };
 }
 
 /** Of all roles, frozen ones too. A completion that is part of several joint actions was sampled once. */

@@ -6,51 +6,56 @@ import { adaptKl } from "../credit/kl/adapt.ts";
 import { settleAll } from "../rollout/settle.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { CriticMetrics, PolicyMetrics } from "../runs/records.ts";
-import type { Carried, Companions } from "./companions.ts";
+import type { Carried } from "./auxiliary.ts";
+import type { CreditedBatch } from "./credited-batch.ts";
 import { updateCritics } from "./critics.ts";
-import type { Lesson } from "./lesson.ts";
+import type { Critic } from "./critics.ts";
+import { forEachPolicy } from "./learner.ts";
+import type { Learner } from "./learner.ts";
 import { minibatchesOf } from "./minibatches.ts";
 import { playStep } from "./play.ts";
-import type { PlayedStep } from "./play.ts";
+import type { PlayedStep, PlaySetting } from "./play.ts";
+import type { ReinforcementRecord } from "./step-record.ts";
 import { rolloutMetrics } from "./rollout-metrics.ts";
-import type { Session } from "./session.ts";
-import { forTrained, timed } from "./session.ts";
 import { measure } from "./signals.ts";
 import type { Measured } from "./signals.ts";
+import { timed } from "./timed.ts";
 import { adamAt, updatePolicy } from "./update.ts";
-import type { StepRecord } from "./warm-start.ts";
 
-export interface ReinforcementRecord extends StepRecord {
-  readonly played: PlayedStep;
-  readonly credited: readonly CreditedAction[];
-  /** For the next step. */
-  readonly carried: Carried;
+export interface Reinforcement {
+  readonly play: PlaySetting;
+  readonly learner: Learner;
+  readonly critics: readonly Critic[];
+  readonly onPhase: (phase: "sampling" | "training") => void;
 }
 
 /** @param step Counted over both stages. @param stageStep Counted within the stage, like all random paths. */
 export async function reinforcementStep(
-  session: Session,
-  companions: Companions,
+  { play, learner, critics, onPhase }: Reinforcement,
+  carried: Carried,
   step: number,
   stageStep: number,
 ): Promise<ReinforcementRecord> {
-  session.emit({ type: "phase", phase: "sampling" });
-  const sampling = await timed(() => playStep(session, stageStep, companions.carried));
-  session.emit({ type: "phase", phase: "training" });
-  const training = await timed(() => learn(session, companions, stageStep, sampling.value));
-  const { credited, carried, policies, critics } = training.value;
+  onPhase("sampling");
+  const sampling = await timed(() => playStep(play, stageStep, carried));
+  onPhase("training");
+  const training = await timed(() => learn(learner, critics, carried, stageStep, sampling.value));
+  const { value: learned } = training;
   const place = { schema_version: schemaVersion, step } as const;
   return {
     played: sampling.value,
-    credited,
-    carried,
+    credited: learned.credited,
+    carried: learned.carried,
     metrics: {
       ...place,
       stage: "reinforcement",
       stageStep,
-      policies,
-      ...(Object.keys(critics).length === 0 ? {} : { critics }),
-      rollout: { ...rolloutMetrics(sampling.value, credited), sampledSoFar: carried.sampledTokens },
+      policies: learned.policies,
+      ...(critics.length === 0 ? {} : { critics: learned.critics }),
+      rollout: {
+        ...rolloutMetrics(sampling.value, learned.credited),
+        sampledSoFar: learned.carried.sampledTokens,
+      },
     },
     timing: {
       ...place,
@@ -71,24 +76,25 @@ interface Learned {
 
 /** Policies and critics are updated side by side: each has data of its own, from before either changed. */
 async function learn(
-  session: Session,
-  { critics, carried }: Companions,
+  learner: Learner,
+  critics: readonly Critic[],
+  carried: Carried,
   stageStep: number,
   { kept, sampledTokens, tasks }: PlayedStep,
 ): Promise<Learned> {
-  const measured = await measure(session, carried, kept);
+  const measured = await measure(learner, carried, kept);
   const { signals } = measured;
-  const credited = credit(kept, session.algorithm, signals);
-  const lesson = { stageStep, credited, signals };
-  const policies = forTrained(session, (policy) => reinforce(session, policy, lesson));
-  const criticMetrics = updateCritics(session, critics, lesson);
+  const credited = credit(kept, learner.algorithm, signals);
+  const batch = { stageStep, credited, signals };
+  const policies = forEachPolicy(learner.trained, (policy) => reinforce(learner, policy, batch));
+  const criticMetrics = updateCritics(learner, critics, batch);
   await settleAll<unknown>([policies, criticMetrics]);
   return {
     credited,
     policies: withDivergence(await policies, measured),
     critics: await criticMetrics,
     carried: {
-      klCoefficients: adapted(session, measured),
+      klCoefficients: adapted(learner, measured),
       sampledTokens: carried.sampledTokens + sampledTokens,
       tasks: carried.tasks + tasks,
     },
@@ -96,19 +102,18 @@ async function learn(
 }
 
 function reinforce(
-  session: Session,
+  { engine, algorithm, settings, learningRates, root, signal }: Learner,
   policy: string,
-  { stageStep, credited, signals }: Lesson,
+  { stageStep, credited, signals }: CreditedBatch,
 ): Promise<PolicyMetrics> {
-  const { recipe, algorithm } = session;
   const own = credited.filter(({ action }) => action.policy === policy);
-  const batches = minibatchesOf(session, policy, stageStep, own);
-  return updatePolicy(session.engine, {
+  const batches = minibatchesOf({ settings, root }, policy, stageStep, own);
+  return updatePolicy(engine, {
     policy,
     loss: algorithm.objective.loss,
     batches: batches.map((batch) => toData(batch, algorithm, signals)),
-    adam: adamAt(recipe.train, stageStep, recipe.policies[policy]?.learningRate),
-    signal: session.cancel,
+    adam: adamAt(settings, stageStep, learningRates[policy]),
+    signal,
   });
 }
 
@@ -125,7 +130,7 @@ function withDivergence(
 }
 
 /** Where the algorithm's KL term has no target, the coefficients stay as they are. */
-function adapted({ algorithm: { kl } }: Session, { divergence }: Measured): Record<string, number> {
+function adapted({ algorithm: { kl } }: Learner, { divergence }: Measured): Record<string, number> {
   if (kl === null) return {};
   const entries = Object.entries(divergence).map(([policy, { coefficient, perToken, tokens }]) => [
     policy,

@@ -2,6 +2,7 @@
 import path from "node:path";
 import type { PolicyOptions, StoredPolicy } from "../engines/engine.ts";
 import { savedDirectory } from "../engines/saved.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import type { Checkpoint } from "../runs/checkpoints.ts";
 import type { Run } from "../runs/run.ts";
 import { readMetrics } from "../runs/read.ts";
@@ -9,16 +10,18 @@ import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation, RunResult, StepMetrics, Timing } from "../runs/records.ts";
 import { sum } from "../statistics.ts";
 import type { OpenPolicies } from "./policies.ts";
-import type { Session } from "./session.ts";
 
-/** @param last null where no step was taken */
+/**
+ * @param engine its description
+ * @param last null where no step was taken
+ */
 export async function buildResult(
-  session: Session,
+  recipe: Recipe,
+  engine: string,
   run: Run,
   policies: OpenPolicies,
   last: Checkpoint | null,
 ): Promise<RunResult> {
-  const { recipe, engine } = session;
   const evaluations = await run.evaluations();
   const metrics = await readMetrics(run.layout.directory);
   const sampledInTraining = sum(metrics.map(({ rollout }) => rollout?.sampledTokens ?? 0));
@@ -27,7 +30,7 @@ export async function buildResult(
     schema_version: schemaVersion,
     recipe: recipe.name,
     seed: recipe.seed,
-    engine: engine.description,
+    engine,
     steps: { warmStart: recipe.warmStart?.steps ?? 0, reinforcement: recipe.train.steps },
     policies: Object.fromEntries(
       Object.entries(policies).map(([name, { info, model }]) => {

@@ -14,7 +14,7 @@ import { learningPolicies, namedTeams, taughtPolicies, trainedPolicies } from ".
 import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";
-import { lessonsOf } from "./warm-start.ts";
+import { demonstrationSetup } from "./warm-start.ts";
 
 let root = "";
 let tokenizer: Tokenizer;
@@ -166,7 +166,7 @@ describe("which policies change", () => {
     const { recipe, environment } = tinyRecipe(changes);
     const teams = namedTeams(recipe, environment);
     const policy = { tokenizer, maxLength: 512 };
-    const lessons = lessonsOf({ recipe, environment }, teams, {
+    const lessons = demonstrationSetup({ recipe, environment }, teams, {
       first: policy,
       second: policy,
       third: policy,
@@ -191,7 +191,7 @@ test("a planner beside a frozen scout of the user's own is taught to read routes
   });
   const policy = { tokenizer, maxLength: 512 };
   const policies = { first: policy, second: policy };
-  const lessons = lessonsOf({ recipe, environment }, namedTeams(recipe, environment), policies);
+  const lessons = demonstrationSetup({ recipe, environment }, namedTeams(recipe, environment), policies);
   const data = Array.from({ length: 20 }, (_, index) => examplesOf(lessons, keyAt(rootKey(1), index))).flat();
   expect(new Set(data.map((datum) => datum.policy))).toEqual(new Set(["second"]));
   const prompts = data.flatMap(({ prompt, continuations }) =>

@@ -2,11 +2,11 @@
 import type { Signals } from "../credit/algorithm.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { settleAll } from "../rollout/settle.ts";
-import type { Carried } from "./companions.ts";
+import type { Carried } from "./auxiliary.ts";
 import { criticValues } from "./critics.ts";
 import { divergenceOf, referenceLogprobs } from "./references.ts";
 import type { Divergence } from "./references.ts";
-import type { Session } from "./session.ts";
+import type { Learner } from "./learner.ts";
 
 export interface Measured {
   readonly signals: Signals;
@@ -16,25 +16,25 @@ export interface Measured {
 
 /** Only what the algorithm asks for is computed. */
 export async function measure(
-  session: Session,
+  learner: Learner,
   carried: Carried,
   episodes: readonly Episode[],
 ): Promise<Measured> {
-  const reference = fromReferences(session, carried, episodes);
-  const values = fromCritics(session, episodes);
+  const reference = fromReferences(learner, carried, episodes);
+  const values = fromCritics(learner, episodes);
   await settleAll<unknown>([reference, values]);
   const { signals, divergence } = await reference;
   return { signals: { ...signals, ...(await values) }, divergence };
 }
 
 async function fromReferences(
-  { engine, algorithm: { kl }, trained, cancel }: Session,
+  { engine, algorithm: { kl }, trained, signal }: Learner,
   { klCoefficients }: Carried,
   episodes: readonly Episode[],
 ): Promise<Measured> {
   if (kl === null) return { signals: {}, divergence: {} };
   const klCoefficient = (policy: string) => klCoefficients[policy] ?? kl.coefficient;
-  const logprobs = await referenceLogprobs(engine, episodes, cancel);
+  const logprobs = await referenceLogprobs(engine, episodes, signal);
   const divergence = [...trained].map((policy) => [
     policy,
     { ...divergenceOf(policy, logprobs), coefficient: klCoefficient(policy) },
@@ -45,6 +45,6 @@ async function fromReferences(
   };
 }
 
-async function fromCritics(session: Session, episodes: readonly Episode[]): Promise<Signals> {
-  return session.algorithm.critic === null ? {} : { values: await criticValues(session, episodes) };
+async function fromCritics(learner: Learner, episodes: readonly Episode[]): Promise<Signals> {
+  return learner.algorithm.critic === null ? {} : { values: await criticValues(learner, episodes) };
 }

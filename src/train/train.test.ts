@@ -6,7 +6,7 @@ import { TroupeError } from "../errors.ts";
 import { readEpisodes, readEvaluations, readMetrics, readTimings } from "../runs/read.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { TrainEvent } from "./events.ts";
-import type { Resolved } from "./session.ts";
+import type { Resolved } from "./resolved.ts";
 import { supervisedRecipe } from "../recipes/supervised.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import type { HashEngineOptions } from "./testing/hash-engine.ts";

@@ -1,15 +1,16 @@
 /**
  * The loop: warm start, evaluation, reinforcement, evaluation; checkpoints on the way. A run that was interrupted, by a
- * signal or by `kill -9`, goes on from its last checkpoint and ends with the same weights and records.
+ * signal or by `kill -9`, resumes from its last checkpoint and ends with the same weights and records.
+ *
+ * `train` opens the run's folder; `stage.ts` makes what each stage works with; `recorder.ts` writes and tells what was done.
  */
 import path from "node:path";
-import type { Engine, SavedPolicy } from "../engines/engine.ts";
+import type { Engine } from "../engines/engine.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import { changedModules } from "../recipes/modules/changed.ts";
-import type { Recipe } from "../recipes/schema.ts";
-import type { Warning } from "../recipes/validation/warnings.ts";
 import { recipeWarnings } from "../recipes/validation/warnings.ts";
+import type { Warning } from "../recipes/validation/warnings.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { checkpointSteps, latestCheckpoint } from "../runs/checkpoints.ts";
 import { schemaVersion } from "../runs/records.ts";
@@ -17,25 +18,26 @@ import type { RunResult } from "../runs/records.ts";
 import { readRecipeText } from "../runs/read.ts";
 import { openRun } from "../runs/run.ts";
 import type { Run } from "../runs/run.ts";
-import { openCompanions, saveCompanions } from "./companions.ts";
-import type { Companions } from "./companions.ts";
-import { episodeRecords, sampleEpisode } from "./episode-records.ts";
+import { openAuxiliaryModels, saveAuxiliaryModels } from "./auxiliary.ts";
+import type { AuxiliaryModels } from "./auxiliary.ts";
 import { noteEngine } from "./engine-change.ts";
 import { evaluateAfter } from "./evaluations.ts";
 import type { Listener, Stage } from "./events.ts";
-import { basesOf, settleBases, taughtModels, warmStartRecipe } from "./bases.ts";
-import { openPolicies, restorePolicies, savePolicies } from "./policies.ts";
-import type { OpenPolicies } from "./policies.ts";
-import { reinforcementStep } from "./reinforcement.ts";
 import { TooManyFailures } from "./failures.ts";
+import { restorePolicies, savePolicies } from "./policies.ts";
+import { makeRecorder } from "./recorder.ts";
+import type { KeptEpisodes, Recorder } from "./recorder.ts";
+import { reinforcementStep } from "./reinforcement.ts";
 import { buildResult } from "./result.ts";
-import type { Resolved, Session } from "./session.ts";
-import { learningPolicies, namedTeams, taughtPolicies, trainedPolicies } from "./teams.ts";
-import { warmStartStep } from "./warm-start.ts";
-import type { StepRecord } from "./warm-start.ts";
+import type { Resolved } from "./resolved.ts";
+import { leaveWarmStart, learnerOf, openStage, playSetting, warmStartOf } from "./stage.ts";
+import type { Shared, StageState, TaughtBases } from "./stage.ts";
+import type { StepRecord } from "./step-record.ts";
+import { trainedPolicies } from "./teams.ts";
+import { warmStartSteps } from "./warm-start.ts";
 
 export interface TrainOptions extends Resolved {
-  /** The run's folder; made where there is none, gone on with where there is one of the same recipe. */
+  /** The run's folder; made where there is none, resumed where there is one of the same recipe. */
   readonly directory: string;
   /** Its policies are made by the run; whoever made the engine closes it. */
   readonly engine: Engine;
@@ -44,83 +46,72 @@ export interface TrainOptions extends Resolved {
   readonly stop?: AbortSignal;
   /** Aborted: the engine's work is cancelled; what was done since the last checkpoint is lost. */
   readonly cancel?: AbortSignal;
-  /** Episodes written to the run's folder: those of every n-th step, and how many of each. Default: 1 and 4. */
-  readonly episodes?: { readonly every: number; readonly perStep: number };
+  /** Default: of every step 4. */
+  readonly episodes?: KeptEpisodes;
 }
 
 export type TrainOutcome =
   | { readonly status: "finished"; readonly result: RunResult }
-  /** `checkpoint`: the step that the same call goes on after; null: from the beginning. */
+  /** `checkpoint`: the step after which the same call resumes; null: it begins anew. */
   | { readonly status: "interrupted"; readonly step: number; readonly checkpoint: number | null };
 
-/** What changes from stage to stage; with a warm start of bases (bases.ts) even the policies do. */
-type OfStage = Pick<Session, "recipe" | "policies" | "teams" | "trained"> & { readonly opened: OpenPolicies };
-
-interface Course extends Omit<Session, keyof OfStage>, Mutable<OfStage> {
+/** Where a run stands. Only this file changes it; the parts of the loop are given what they use. */
+interface TrainingState {
   readonly run: Run;
-  /** As it was given. */
-  readonly whole: Recipe;
-  readonly warmSteps: number;
-  readonly totalSteps: number;
+  readonly recorder: Recorder;
+  readonly shared: Shared;
+  readonly emit: Listener;
   readonly stop: AbortSignal | undefined;
-  readonly episodes: { readonly every: number; readonly perStep: number };
   /** Steps done, counted over both stages. */
   step: number;
-  /** What a warm start of bases taught, once it is over. */
-  bases: Readonly<Record<string, SavedPolicy>> | undefined;
-  /** Null until reinforcement begins or goes on. */
-  companions: Companions | null;
+  stage: StageState;
+  bases: TaughtBases;
+  warmStartStep: ((stageStep: number) => Promise<StepRecord>) | null;
+  /** Null until reinforcement begins or is resumed. */
+  auxiliary: AuxiliaryModels | null;
 }
 
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
-
-/** Trains, or goes on training. Throws `bad_run`, `bad_model`, `bad_recipe` (diverged) and the engine's errors. */
+/** Trains, or resumes. Throws `bad_run`, `bad_model`, `bad_recipe` (diverged), `service` and the engine's errors. */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
   await using run = await openRun(options.directory, recipeToYaml(options.recipe, options.directory));
   if (run.result !== null) {
     options.onEvent?.({ type: "finished", result: run.result, alreadyDone: true });
     return { status: "finished", result: run.result };
   }
-  const course = await begin(options, run);
+  const state = await begin(options, run);
   try {
-    return (await advance(course)) ? await finish(course) : await interrupt(course);
+    return (await advance(state)) ? await finish(state) : await interrupt(state);
   } catch (error) {
     const isCancelled = error instanceof TroupeError && error.code === "cancelled";
-    if (isCancelled && options.cancel?.aborted === true) return giveUp(course);
-    if (error instanceof ServiceError) throw await stopped(course, error);
+    if (isCancelled && options.cancel?.aborted === true) return giveUp(state);
+    if (error instanceof ServiceError) throw await stopped(state, error);
     throw error;
   }
 }
 
-async function begin(options: TrainOptions, run: Run): Promise<Course> {
-  const { recipe, environment, engine, onEvent } = options;
-  const warmSteps = recipe.warmStart?.steps ?? 0;
-  const step = run.checkpoint?.state.step ?? 0;
-  const { stage = placeOf({ warmSteps }, 1).stage, bases } = run.checkpoint?.state ?? {};
-  const course: Course = {
-    ...(await openStage(options, run, stage, bases)),
-    whole: recipe,
-    environment,
-    algorithm: options.algorithm,
-    engine,
-    root: rootKey(recipe.seed),
-    emit: onEvent ?? (() => {}),
-    cancel: options.cancel,
+async function begin(options: TrainOptions, run: Run): Promise<TrainingState> {
+  const { recipe, environment, algorithm, engine, cancel } = options;
+  const { step = 0, stage = placeOf(recipe, 1).stage, bases } = run.checkpoint?.state ?? {};
+  const emit = options.onEvent ?? (() => {});
+  const shared = { recipe, environment, algorithm, engine, root: rootKey(recipe.seed), cancel };
+  const state: TrainingState = {
     run,
-    warmSteps,
-    totalSteps: warmSteps + recipe.train.steps,
+    recorder: makeRecorder(run, environment, emit, options.episodes ?? { every: 1, perStep: 4 }),
+    shared,
+    emit,
     stop: options.stop,
-    episodes: options.episodes ?? { every: 1, perStep: 4 },
     step,
+    stage: await openStage(shared, run.layout.models, stage, bases),
     bases,
-    companions: null,
+    warmStartStep: null,
+    auxiliary: null,
   };
-  announce(course);
-  for (const warning of await warningsOf(options, run)) course.emit({ type: "warning", ...warning });
-  await noteEngine(course);
-  if (run.checkpoint !== null) await resume(course, run.checkpoint);
-  if (warmSteps > 0 && step === warmSteps) await leaveWarmStart(course);
-  return course;
+  announce(state);
+  for (const warning of await warningsOf(options, run)) emit({ type: "warning", ...warning });
+  await noteEngine(engine, run, step, emit);
+  if (run.checkpoint !== null) await restore(state, run.checkpoint);
+  if (step > 0 && step === recipe.warmStart?.steps) await endWarmStart(state);
+  return state;
 }
 
 async function warningsOf(options: TrainOptions, { layout }: Run): Promise<readonly Warning[]> {
@@ -128,167 +119,175 @@ async function warningsOf(options: TrainOptions, { layout }: Run): Promise<reado
   return [...recipeWarnings(options), ...changed];
 }
 
-async function openStage(
-  { recipe: whole, environment, engine }: Pick<TrainOptions, "recipe" | "environment" | "engine">,
-  { layout }: Run,
-  stage: Stage,
-  bases: Course["bases"],
-): Promise<OfStage> {
-  const isWarm = stage === "warm-start";
-  const recipe = isWarm ? warmStartRecipe(whole) : whole;
-  const taught = isWarm ? undefined : taughtModels(whole, layout.models, bases ?? {});
-  const opened = await openPolicies(engine, recipe, environment, layout.models, taught);
-  const trained = isWarm ? taughtPolicies(recipe) : learningPolicies(recipe);
-  return { recipe, opened, policies: opened, teams: namedTeams(recipe, environment), trained };
-}
-
-/** What the warm start taught is where the policies begin; those that learn no more are not trained any further. */
-async function leaveWarmStart(course: Course): Promise<void> {
-  const { engine, whole, opened, run } = course;
-  course.trained = learningPolicies(whole);
-  if (basesOf(whole).size === 0) return;
-  course.bases = await settleBases(engine, whole, opened, run.layout.models);
-  Object.assign(course, await openStage({ ...course, recipe: whole }, run, "reinforcement", course.bases));
-}
-
-function announce({ emit, run, recipe, engine, opened, trained, warmSteps }: Course): void {
+function announce({ emit, run, shared: { recipe, engine }, stage }: TrainingState): void {
   emit({
     type: "run-started",
     run: path.basename(run.layout.directory),
     recipe: recipe.name,
     engine: engine.description,
-    policies: Object.values(opened).map(({ info }) => ({
+    policies: Object.values(stage.policies).map(({ info }) => ({
       name: info.name,
       parameters: info.parameters,
       trainableParameters: info.trainableParameters,
-      trained: trained.has(info.name),
+      trained: stage.trained.has(info.name),
     })),
-    steps: { "warm-start": warmSteps, reinforcement: recipe.train.steps },
+    steps: { "warm-start": recipe.warmStart?.steps ?? 0, reinforcement: recipe.train.steps },
   });
 }
 
-async function resume(course: Course, { directory, state }: NonNullable<Run["checkpoint"]>): Promise<void> {
-  await restorePolicies(course.engine, directory, state.policies);
-  course.emit({ type: "resumed", step: state.step, stage: state.stage, stageStep: state.stageStep });
+async function restore(
+  { shared, emit }: TrainingState,
+  { directory, state }: NonNullable<Run["checkpoint"]>,
+): Promise<void> {
+  await restorePolicies(shared.engine, directory, state.policies);
+  emit({ type: "resumed", step: state.step, stage: state.stage, stageStep: state.stageStep });
+}
+
+async function endWarmStart(state: TrainingState): Promise<void> {
+  const left = await leaveWarmStart(state.shared, state.stage, state.run.layout.models);
+  state.stage = left.state;
+  state.bases = left.bases ?? state.bases;
 }
 
 /** Does every step that is left. False: stopped before the end. */
-async function advance(course: Course): Promise<boolean> {
+async function advance(state: TrainingState): Promise<boolean> {
+  const { recipe } = state.shared;
+  const warmSteps = recipe.warmStart?.steps ?? 0;
   let stage: Stage | null = null;
-  while (await evaluateAfter(course, course.run, course.step, course.stop)) {
-    if (course.step === course.totalSteps) return true;
-    if (course.stop?.aborted === true) return false;
-    const next = placeOf(course, course.step + 1);
-    if (next.stage !== stage) announceStage(course, next.stage, next.stageStep - 1);
+  while (await evaluate(state)) {
+    if (state.step === warmSteps + recipe.train.steps) return true;
+    if (state.stop?.aborted === true) return false;
+    const next = placeOf(recipe, state.step + 1);
+    if (next.stage !== stage) announceStage(state, next.stage, next.stageStep - 1);
     stage = next.stage;
-    await takeStep(course, next.stage, next.stageStep);
-    if (isCheckpointDue(course)) await checkpoint(course);
-    if (course.step === course.warmSteps) await leaveWarmStart(course);
+    await takeStep(state, next);
+    if (isCheckpointDue(state)) await checkpoint(state);
+    if (state.step === warmSteps) await endWarmStart(state);
   }
   return false;
 }
 
-function placeOf(
-  { warmSteps }: Pick<Course, "warmSteps">,
-  step: number,
-): { stage: Stage; stageStep: number } {
+interface Place {
+  readonly stage: Stage;
+  readonly stageStep: number;
+}
+
+function placeOf({ warmStart }: Shared["recipe"], step: number): Place {
+  const warmSteps = warmStart?.steps ?? 0;
   return step <= warmSteps
     ? { stage: "warm-start", stageStep: step }
     : { stage: "reinforcement", stageStep: step - warmSteps };
 }
 
-function announceStage({ emit, warmSteps, recipe }: Course, stage: Stage, done: number): void {
-  emit({
-    type: "stage-started",
-    stage,
-    steps: stage === "warm-start" ? warmSteps : recipe.train.steps,
-    done,
-  });
+function announceStage({ emit, shared: { recipe } }: TrainingState, stage: Stage, done: number): void {
+  const steps = stage === "warm-start" ? (recipe.warmStart?.steps ?? 0) : recipe.train.steps;
+  emit({ type: "stage-started", stage, steps, done });
 }
 
-async function takeStep(course: Course, stage: Stage, stageStep: number): Promise<void> {
-  if (stage === "warm-start") await commit(course, await warmStartStep(course, stageStep), []);
-  else await reinforceOnce(course, stageStep);
+async function evaluate({ shared, stage, run, recorder, emit, step, stop }: TrainingState): Promise<boolean> {
+  const { environment, engine, cancel } = shared;
+  const evaluations = { ...stage, environment, engine, emit, recorder };
+  return evaluateAfter(evaluations, await run.evaluations(), step, { stop, cancel });
 }
 
-async function reinforceOnce(course: Course, stageStep: number): Promise<void> {
-  const { every, perStep } = course.episodes;
-  course.companions ??= await openCompanions(course, course.run.layout, course.run.checkpoint);
-  const { played, credited, carried, ...record } = await reinforcementStep(
-    course,
-    course.companions,
-    course.step + 1,
-    stageStep,
-  );
-  const isKept = every > 0 && (stageStep - 1) % every === 0;
-  await commit(course, record, isKept ? episodeRecords(played.kept, credited, perStep) : []);
-  course.companions = { ...course.companions, carried };
-  const samples = played.episodes.slice(0, 1).map((episode) => sampleEpisode(course.environment, episode));
-  const shown = samples.filter((sample) => sample !== null);
-  course.emit({ type: "sample-episodes", step: course.step, episodes: shown });
+async function takeStep(state: TrainingState, { stage, stageStep }: Place): Promise<void> {
+  await (stage === "warm-start" ? warmUp(state, stageStep) : reinforce(state, stageStep));
 }
 
-async function commit(
-  course: Course,
-  { metrics, timing }: StepRecord,
-  episodes: ReturnType<typeof episodeRecords>,
-): Promise<void> {
-  await course.run.recordStep(metrics, timing, episodes);
-  course.step = metrics.step;
-  course.emit({ type: "step", metrics, timing });
+async function warmUp(state: TrainingState, stageStep: number): Promise<void> {
+  const { warmStart } = state.stage.recipe;
+  if (warmStart === undefined)
+    throw new TroupeError("internal", "a recipe without a warm start has no such step");
+  state.emit({ type: "phase", phase: "training" });
+  state.warmStartStep ??= warmStartSteps(warmStartOf(state.shared, state.stage, warmStart));
+  const record = await state.warmStartStep(stageStep);
+  await state.recorder.warmStartStep(record);
+  state.step = record.metrics.step;
 }
 
-function isCheckpointDue({ step, warmSteps, totalSteps, recipe }: Course): boolean {
-  const stageStep = step <= warmSteps ? step : step - warmSteps;
-  return step === warmSteps || step === totalSteps || stageStep % recipe.checkpoint.every === 0;
+async function reinforce(state: TrainingState, stageStep: number): Promise<void> {
+  const { shared, stage, run, emit } = state;
+  const { team } = stage.recipe;
+  state.auxiliary ??= await openAuxiliaryModels({ ...shared, ...stage, team }, run.layout, run.checkpoint);
+  const { critics, carried } = state.auxiliary;
+  const reinforcement = {
+    play: playSetting(shared, stage),
+    learner: learnerOf(shared, stage),
+    critics,
+    onPhase: (phase: "sampling" | "training") => emit({ type: "phase", phase }),
+  };
+  const record = await reinforcementStep(reinforcement, carried, state.step + 1, stageStep);
+  await state.recorder.reinforcementStep(record);
+  state.step = record.metrics.step;
+  state.auxiliary = { ...state.auxiliary, carried: record.carried };
 }
 
-async function checkpoint(course: Course): Promise<void> {
-  const { engine, recipe, run, step, trained, bases, companions } = course;
-  course.emit({ type: "phase", phase: "saving" });
+function isCheckpointDue({ step, shared: { recipe } }: TrainingState): boolean {
+  const warmSteps = recipe.warmStart?.steps ?? 0;
+  const { stageStep } = placeOf(recipe, step);
+  const isLast = step === warmSteps || step === warmSteps + recipe.train.steps;
+  return isLast || stageStep % recipe.checkpoint.every === 0;
+}
+
+async function checkpoint({
+  shared,
+  stage,
+  run,
+  step,
+  bases,
+  auxiliary,
+  emit,
+}: TrainingState): Promise<void> {
+  const { engine } = shared;
+  const { recipe, trained } = stage;
+  emit({ type: "phase", phase: "saving" });
   const { directory } = await run.recordCheckpoint(step, recipe.checkpoint.keep, async (folder) => ({
     schema_version: schemaVersion,
     step,
-    ...placeOf(course, step),
+    ...placeOf(recipe, step),
     policies: await savePolicies(engine, folder, trainedPolicies(recipe), trained),
     ...(bases === undefined ? {} : { bases }),
-    ...(companions === null ? {} : { reinforcement: await saveCompanions(engine, folder, companions) }),
+    ...(auxiliary === null ? {} : { reinforcement: await saveAuxiliaryModels(engine, folder, auxiliary) }),
   }));
-  course.emit({ type: "checkpoint", step, directory });
+  emit({ type: "checkpoint", step, directory });
 }
 
-async function finish(course: Course): Promise<TrainOutcome> {
-  const { run, opened, emit } = course;
-  const result = await buildResult(course, run, opened, await latestCheckpoint(run.layout.checkpoints));
-  await run.recordResult(result);
-  emit({ type: "finished", result, alreadyDone: false });
+async function finish({ shared, stage, run, recorder }: TrainingState): Promise<TrainOutcome> {
+  const { recipe, engine } = shared;
+  const last = await latestCheckpoint(run.layout.checkpoints);
+  const result = await buildResult(recipe, engine.description, run, stage.policies, last);
+  await recorder.result(result);
   return { status: "finished", result };
 }
 
 /** Stopped between steps: the weights are those of the last step, and a checkpoint keeps them. */
-async function interrupt(course: Course): Promise<TrainOutcome> {
-  if (course.step > 0 && !(await lastCheckpoints(course)).includes(course.step)) await checkpoint(course);
-  return giveUp(course);
+async function interrupt(state: TrainingState): Promise<TrainOutcome> {
+  await keepStep(state);
+  return giveUp(state);
+}
+
+async function keepStep(state: TrainingState): Promise<void> {
+  if (state.step > 0 && !(await checkpointsOf(state)).includes(state.step)) await checkpoint(state);
 }
 
 /** Where nothing of a step was trained yet, the weights are those of the step before, and a checkpoint keeps them. */
-async function stopped(course: Course, error: ServiceError): Promise<ServiceError> {
-  if (error instanceof TooManyFailures) await interrupt(course);
-  const last = (await lastCheckpoints(course)).at(-1);
+async function stopped(state: TrainingState, error: ServiceError): Promise<ServiceError> {
+  if (error instanceof TooManyFailures) await keepStep(state);
+  const last = (await checkpointsOf(state)).at(-1);
   const resumes = last === undefined ? "begins anew" : `resumes after step ${last}`;
   return new ServiceError(
-    `${error.message} The run stopped in step ${course.step + 1}; once the service works, the same command ${resumes}.`,
+    `${error.message} The run stopped in step ${state.step + 1}; once the service works, the same command ${resumes}.`,
     { cause: error },
   );
 }
 
-async function giveUp(course: Course): Promise<TrainOutcome> {
-  const { step, emit } = course;
-  const last = (await lastCheckpoints(course)).at(-1) ?? null;
-  emit({ type: "interrupted", step, checkpoint: last });
-  return { status: "interrupted", step, checkpoint: last };
+async function giveUp(state: TrainingState): Promise<TrainOutcome> {
+  const { step, emit } = state;
+  const checkpointed = (await checkpointsOf(state)).at(-1) ?? null;
+  emit({ type: "interrupted", step, checkpoint: checkpointed });
+  return { status: "interrupted", step, checkpoint: checkpointed };
 }
 
-function lastCheckpoints({ run }: Course): Promise<number[]> {
+function checkpointsOf({ run }: TrainingState): Promise<number[]> {
   return checkpointSteps(run.layout.checkpoints);
 }

@@ -1,71 +1,84 @@
 /** Supervised steps on generated demonstrations, so that reinforcement has something to reinforce. */
-import type { Datum } from "../engines/engine.ts";
-import { TroupeError } from "../errors.ts";
-import { keyAt } from "../random.ts";
+import type { Datum, Engine } from "../engines/engine.ts";
+import type { Environment } from "../environments/environment.ts";
+import { keyAt, type Key } from "../random.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import { settleAll } from "../rollout/settle.ts";
 import { schemaVersion } from "../runs/records.ts";
-import type { PolicyMetrics, StepMetrics, Timing } from "../runs/records.ts";
+import type { PolicyMetrics } from "../runs/records.ts";
 import { examplesOf, weighted } from "./examples.ts";
-import type { Lessons } from "./examples.ts";
-import type { Resolved, Session } from "./session.ts";
-import { forTrained, timed } from "./session.ts";
+import type { DemonstrationSetup } from "./examples.ts";
+import { forEachPolicy } from "./learner.ts";
+import type { StepRecord } from "./step-record.ts";
 import { taughtRoles } from "./teams.ts";
 import type { NamedTeam } from "./teams.ts";
+import { timed } from "./timed.ts";
 import { adamAt, updatePolicy } from "./update.ts";
 
-export interface StepRecord {
-  readonly metrics: StepMetrics;
-  readonly timing: Timing;
+export interface WarmStart {
+  readonly engine: Pick<Engine, "forwardBackward" | "optimStep">;
+  readonly setup: DemonstrationSetup;
+  readonly settings: NonNullable<Recipe["warmStart"]>;
+  /** Names of the policies that it trains. */
+  readonly trained: ReadonlySet<string>;
+  /** The run's random key. */
+  readonly root: Key;
+  readonly signal: AbortSignal | undefined;
 }
 
-/** One step, counted from 1 within the stage. */
-export async function warmStartStep(session: Session, stageStep: number): Promise<StepRecord> {
-  session.emit({ type: "phase", phase: "training" });
-  const { value: policies, seconds } = await timed(async () => {
-    const data = Map.groupBy(examplesAt(session, stageStep), (datum) => datum.policy);
-    const taught = forTrained(session, (policy) => teach(session, policy, stageStep, data.get(policy) ?? []));
-    await settleAll<unknown>([taught, prepareExamples(session, stageStep + 1)]);
-    return await taught;
-  });
-  return {
-    metrics: { schema_version: schemaVersion, step: stageStep, stage: "warm-start", stageStep, policies },
-    timing: {
-      schema_version: schemaVersion,
-      step: stageStep,
-      what: "warm-start",
-      seconds,
-      training: seconds,
-    },
+/** The stage as a function of its step, counted from 1. Steps are asked for one after the other. */
+export function warmStartSteps(warmStart: WarmStart): (stageStep: number) => Promise<StepRecord> {
+  let prepared: { readonly stageStep: number; readonly examples: readonly Datum[] } | undefined;
+  /** The next step's examples are made while the engine's threads compute this one's. */
+  const prepare = async (stageStep: number): Promise<void> => {
+    if (stageStep <= warmStart.settings.steps)
+      prepared = { stageStep, examples: makeExamples(warmStart, stageStep) };
+  };
+  return async (stageStep) => {
+    const { value: policies, seconds } = await timed(async () => {
+      const isPrepared = prepared?.stageStep === stageStep;
+      const examples = isPrepared ? (prepared?.examples ?? []) : makeExamples(warmStart, stageStep);
+      const taught = teachAll(warmStart, stageStep, examples);
+      await settleAll<unknown>([taught, prepare(stageStep + 1)]);
+      return await taught;
+    });
+    const place = { schema_version: schemaVersion, step: stageStep } as const;
+    return {
+      metrics: { ...place, stage: "warm-start", stageStep, policies },
+      timing: { ...place, what: "warm-start", seconds, training: seconds },
+    };
   };
 }
 
-/** The next step's examples, made while the engine's threads compute this one's. */
-const prepared = new WeakMap<Session, { readonly stageStep: number; readonly examples: Datum[] }>();
-
-function examplesAt(session: Session, stageStep: number): Datum[] {
-  const ahead = prepared.get(session);
-  return ahead?.stageStep === stageStep ? ahead.examples : makeExamples(session, stageStep);
-}
-
-async function prepareExamples(session: Session, stageStep: number): Promise<void> {
-  if (stageStep > settingsOf(session).steps) return;
-  prepared.set(session, { stageStep, examples: makeExamples(session, stageStep) });
-}
-
-function makeExamples(session: Session, stageStep: number): Datum[] {
-  const lessons = lessonsOf(session, session.teams, session.policies);
-  const tasks = settingsOf(session).demonstrationsPerStep;
-  return Array.from({ length: tasks }, (_, task) =>
-    examplesOf(lessons, keyAt(session.root, "warm-start", stageStep, task)),
+function makeExamples({ setup, settings, root }: WarmStart, stageStep: number): Datum[] {
+  return Array.from({ length: settings.demonstrationsPerStep }, (_, task) =>
+    examplesOf(setup, keyAt(root, "warm-start", stageStep, task)),
   ).flat();
 }
 
+function teachAll(
+  { engine, settings, trained, signal }: WarmStart,
+  stageStep: number,
+  examples: readonly Datum[],
+): Promise<Record<string, PolicyMetrics>> {
+  const data = Map.groupBy(examples, (datum) => datum.policy);
+  return forEachPolicy(trained, (policy) =>
+    updatePolicy(engine, {
+      policy,
+      loss: { type: "cross_entropy" },
+      batches: [weighted(data.get(policy) ?? [])],
+      adam: adamAt(settings, stageStep),
+      signal,
+    }),
+  );
+}
+
 /** Who is taught in a recipe's warm start. */
-export function lessonsOf(
-  { recipe, environment }: Pick<Resolved, "recipe" | "environment">,
+export function demonstrationSetup(
+  { recipe, environment }: { readonly recipe: Pick<Recipe, "policies">; readonly environment: Environment },
   teams: readonly NamedTeam[],
-  policies: Lessons["policies"],
-): Lessons {
+  policies: DemonstrationSetup["policies"],
+): DemonstrationSetup {
   const taught = new Set(
     taughtRoles(
       recipe,
@@ -78,25 +91,4 @@ export function lessonsOf(
     policies,
     isTaught: (role) => taught.has(role),
   };
-}
-
-function teach(
-  session: Session,
-  policy: string,
-  stageStep: number,
-  data: readonly Datum[],
-): Promise<PolicyMetrics> {
-  return updatePolicy(session.engine, {
-    policy,
-    loss: { type: "cross_entropy" },
-    batches: [weighted(data)],
-    adam: adamAt(settingsOf(session), stageStep),
-    signal: session.cancel,
-  });
-}
-
-function settingsOf({ recipe }: Session): NonNullable<Session["recipe"]["warmStart"]> {
-  if (recipe.warmStart === undefined)
-    throw new TroupeError("internal", "a recipe without a warm start has no such step");
-  return recipe.warmStart;
 }

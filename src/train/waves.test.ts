@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Played, WavePlan } from "./waves.ts";
+import type { PlayedSoFar, WavePlan } from "./waves.ts";
 import { nextWave } from "./waves.ts";
 
-const nothing: Played = { waves: 0, tasks: 0, kept: 0, tokens: 0 };
+const nothing: PlayedSoFar = { waves: 0, tasks: 0, kept: 0, tokens: 0 };
 
 /** Plays tasks of the given numbers of tokens, in turn, every `keep`-th of them worth keeping. */
-function play(plan: WavePlan, tokens: readonly number[], keep = 1): { played: Played; waves: number[] } {
+function play(plan: WavePlan, tokens: readonly number[], keep = 1): { played: PlayedSoFar; waves: number[] } {
   let played = nothing;
   const waves: number[] = [];
   for (let size = nextWave(plan, played); size > 0; size = nextWave(plan, played)) {

@@ -59,7 +59,7 @@ export function criticData(
       members,
       critic,
       members.map((one) =>
-        lesson(one, critic, counts.get(criticName(one.action.role, critic)) ?? 1, signals),
+        valueTarget(one, critic, counts.get(criticName(one.action.role, critic)) ?? 1, signals),
       ),
     ),
   );
@@ -109,7 +109,7 @@ function continuation({ action }: PlacedAction, { at }: CriticTerm): Continuatio
   return { tokens: at === "prompt" ? action.tokens.slice(0, 1) : action.tokens };
 }
 
-function lesson(one: CreditedAction, critic: CriticTerm, count: number, signals: Signals): Continuation {
+function valueTarget(one: CreditedAction, critic: CriticTerm, count: number, signals: Signals): Continuation {
   const { tokens } = continuation(one, critic);
   const values = critic.clip === null ? undefined : signals.values?.(one.action);
   return {

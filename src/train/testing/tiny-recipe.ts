@@ -5,7 +5,7 @@ import { createGame } from "../../environments/registry.ts";
 import type { RecipeInput } from "../../recipes/schema.ts";
 import { recipeSchema } from "../../recipes/schema.ts";
 import { optionsOf } from "../../recipes/settings.ts";
-import type { Resolved } from "../session.ts";
+import type { Resolved } from "../resolved.ts";
 
 /** Roles that share a policy, or have one each. */
 /** Of the environment. */

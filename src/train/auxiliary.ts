@@ -1,7 +1,9 @@
-/** What reinforcement needs beside the policies: references, critics, and what is carried from step to step. */
+/** Auxiliary models: references and critics, which reinforcement needs beside the policies; and what is carried from step to step. */
 import fs from "node:fs/promises";
+import type { Algorithm } from "../credit/algorithm.ts";
 import type { Engine, PolicyOptions, SavedPolicy } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import type { Checkpoint } from "../runs/checkpoints.ts";
 import { writeDirectoryDurably } from "../runs/durable.ts";
 import type { RunLayout } from "../runs/layout.ts";
@@ -11,9 +13,8 @@ import type { Critic } from "./critics.ts";
 import { restorePolicies, savePolicies } from "./policies.ts";
 import type { OpenPolicies } from "./policies.ts";
 import { openReferences } from "./references.ts";
-import type { Session } from "./session.ts";
 
-export interface Companions {
+export interface AuxiliaryModels {
   readonly critics: readonly Critic[];
   /** The trained policies when reinforcement began, where references or critics begin from them. */
   readonly beginning: Readonly<Record<string, SavedPolicy>>;
@@ -29,22 +30,31 @@ export interface Carried {
   readonly tasks: number;
 }
 
+/** The stage of reinforcement as it begins. */
+interface Beginning {
+  readonly engine: Engine;
+  readonly algorithm: Algorithm;
+  readonly team: Recipe["team"];
+  readonly policies: OpenPolicies;
+  /** Names of the policies that it trains. */
+  readonly trained: ReadonlySet<string>;
+}
+
 /**
  * Makes references and critics in the engine; those of a resumed run are restored.
  * @param checkpoint Of this stage or of the warm start before it; null: the run begins with reinforcement.
  */
-export async function openCompanions(
-  session: Session & { readonly opened: OpenPolicies },
+export async function openAuxiliaryModels(
+  { engine, algorithm, team, policies, trained }: Beginning,
   layout: RunLayout,
   checkpoint: Checkpoint | null,
-): Promise<Companions> {
-  const { engine, algorithm, recipe, trained } = session;
-  const critics = criticsOf(recipe, algorithm.critic);
+): Promise<AuxiliaryModels> {
+  const critics = criticsOf({ team }, algorithm.critic);
   const resumed = checkpoint?.state.reinforcement;
   const isNeeded = algorithm.kl !== null || critics.length > 0;
-  const beginning = isNeeded ? await beginningOf(session, layout, resumed) : {};
+  const beginning = isNeeded ? await beginningOf(engine, trained, layout, resumed) : {};
   const beginningAt = (policy: string): Pick<PolicyOptions, "model" | "from"> => {
-    const [opened, saved] = [session.opened[policy], beginning[policy]];
+    const [opened, saved] = [policies[policy], beginning[policy]];
     if (opened === undefined || saved === undefined)
       throw new TroupeError("internal", `nothing was saved of ${policy} when reinforcement began`);
     return { model: opened.model, from: { saved, folder: layout.beginning } };
@@ -58,10 +68,10 @@ export async function openCompanions(
 }
 
 /** Saves the critics in a checkpoint's folder. */
-export async function saveCompanions(
+export async function saveAuxiliaryModels(
   engine: Engine,
   folder: string,
-  { critics, beginning, carried }: Companions,
+  { critics, beginning, carried }: AuxiliaryModels,
 ): Promise<CheckpointState["reinforcement"]> {
   const names = critics.map(({ name }) => name);
   const saved = await savePolicies(engine, folder, names, new Set(names));
@@ -70,7 +80,8 @@ export async function saveCompanions(
 
 /** The trained policies as they are now, kept in the run's folder: a resumed run must find the very same. */
 async function beginningOf(
-  { engine, trained }: Session,
+  engine: Engine,
+  trained: ReadonlySet<string>,
   { beginning, checkpoints }: RunLayout,
   resumed: CheckpointState["reinforcement"],
 ): Promise<Readonly<Record<string, SavedPolicy>>> {

@@ -1,0 +1,32 @@
+/** What training needs, policies and critics alike: where gradients are taken, from which settings, under which key. */
+import type { Algorithm } from "../credit/algorithm.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { Key } from "../random.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import { settleAll } from "../rollout/settle.ts";
+
+export interface Learner {
+  readonly engine: Pick<Engine, "forward" | "forwardBackward" | "optimStep">;
+  readonly algorithm: Algorithm;
+  readonly settings: Recipe["train"];
+  /** Of policies with a learning rate of their own. */
+  readonly learningRates: Readonly<Record<string, number>>;
+  /** Names of the policies that reinforcement trains. */
+  readonly trained: ReadonlySet<string>;
+  /** The shortest of their models' contexts, in tokens. */
+  readonly maxLength: number;
+  /** The run's random key. */
+  readonly root: Key;
+  /** Cancels what the engine is doing. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The work for every trained policy, side by side. */
+export async function forEachPolicy<T>(
+  names: Iterable<string>,
+  work: (policy: string) => Promise<T>,
+): Promise<Record<string, T>> {
+  const policies = [...names];
+  const values = await settleAll(policies.map(work));
+  return Object.fromEntries(policies.map((name, index) => [name, values[index] as T]));
+}

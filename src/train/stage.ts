@@ -1,0 +1,122 @@
+/** A stage of a run: who plays and learns in it, with which policies. */
+import type { Engine, SavedPolicy } from "../engines/engine.ts";
+import type { Key } from "../random.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import { basesOf, settleBases, taughtModels, warmStartRecipe } from "./bases.ts";
+import type { Stage } from "./events.ts";
+import { retriesOf } from "./failures.ts";
+import type { Learner } from "./learner.ts";
+import type { PlaySetting } from "./play.ts";
+import { openPolicies } from "./policies.ts";
+import type { OpenPolicies } from "./policies.ts";
+import type { Resolved } from "./resolved.ts";
+import { learningPolicies, namedTeams, taughtPolicies } from "./teams.ts";
+import type { NamedTeams } from "./teams.ts";
+import { demonstrationSetup } from "./warm-start.ts";
+import type { WarmStart } from "./warm-start.ts";
+
+/** What changes from stage to stage; with a warm start of bases (bases.ts) even the policies do. */
+export interface StageState {
+  /** As the stage has it: in a warm start of bases, the bases stand in the places of the policies. */
+  readonly recipe: Recipe;
+  readonly policies: OpenPolicies;
+  /** The trained team first. */
+  readonly teams: NamedTeams;
+  /** Names of the policies whose weights change in the stage. */
+  readonly trained: ReadonlySet<string>;
+}
+
+/** What a warm start of bases taught, once it is over; undefined: nothing. */
+export type TaughtBases = Readonly<Record<string, SavedPolicy>> | undefined;
+
+/** What every stage of a run has in common. */
+export interface Shared extends Resolved {
+  readonly engine: Engine;
+  /** The run's random key, of the recipe's seed. */
+  readonly root: Key;
+  /** Cancels what the engine is doing. */
+  readonly cancel: AbortSignal | undefined;
+}
+
+/** @param models the run's folder of models */
+export async function openStage(
+  { recipe: whole, environment, engine }: Pick<Shared, "recipe" | "environment" | "engine">,
+  models: string,
+  stage: Stage,
+  bases: TaughtBases,
+): Promise<StageState> {
+  const isWarm = stage === "warm-start";
+  const recipe = isWarm ? warmStartRecipe(whole) : whole;
+  const taught = isWarm ? undefined : taughtModels(whole, models, bases ?? {});
+  return {
+    recipe,
+    policies: await openPolicies(engine, recipe, environment, models, taught),
+    teams: namedTeams(recipe, environment),
+    trained: isWarm ? taughtPolicies(recipe) : learningPolicies(recipe),
+  };
+}
+
+/** What the warm start taught is where the policies begin; those that learn no more are not trained any further. */
+export async function leaveWarmStart(
+  shared: Pick<Shared, "recipe" | "environment" | "engine">,
+  state: StageState,
+  models: string,
+): Promise<{ readonly state: StageState; readonly bases: TaughtBases }> {
+  const { recipe: whole, engine } = shared;
+  if (basesOf(whole).size === 0)
+    return { state: { ...state, trained: learningPolicies(whole) }, bases: undefined };
+  const bases = await settleBases(engine, whole, state.policies, models);
+  return { state: await openStage(shared, models, "reinforcement", bases), bases };
+}
+
+export function warmStartOf(
+  { engine, environment, root, cancel }: Pick<Shared, "engine" | "environment" | "root" | "cancel">,
+  { recipe, teams, policies, trained }: StageState,
+  settings: NonNullable<Recipe["warmStart"]>,
+): WarmStart {
+  const setup = demonstrationSetup({ recipe, environment }, teams, policies);
+  return { engine, setup, settings, trained, root, signal: cancel };
+}
+
+export function playSetting(
+  { engine, environment, algorithm, root, cancel }: Shared,
+  { recipe, teams, policies }: StageState,
+): PlaySetting {
+  const { temperature, topK, topP } = recipe.train;
+  return {
+    rollout: {
+      environment,
+      team: teams[0].team,
+      engine,
+      policies,
+      scheme: algorithm.sampling,
+      score: algorithm.score,
+      sampling: { temperature, topK, topP },
+      retries: retriesOf(recipe),
+      ...(cancel === undefined ? {} : { signal: cancel }),
+    },
+    algorithm,
+    tasks: recipe.train,
+    root,
+    failureLimit: recipe.failures.limit,
+  };
+}
+
+export function learnerOf(
+  { engine, algorithm, root, cancel }: Pick<Shared, "engine" | "algorithm" | "root" | "cancel">,
+  { recipe, policies, trained }: StageState,
+): Learner {
+  const own = Object.entries(recipe.policies).flatMap(([name, { learningRate }]) =>
+    learningRate === undefined ? [] : [[name, learningRate] as const],
+  );
+  return {
+    engine,
+    algorithm,
+    settings: recipe.train,
+    learningRates: Object.fromEntries(own),
+    trained,
+    maxLength: Math.min(...[...trained].map((name) => policies[name]?.maxLength ?? Infinity)),
+    root,
+    signal: cancel,
+  };
+}

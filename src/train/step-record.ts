@@ -1,0 +1,17 @@
+/** What a step of a stage leaves behind. */
+import type { CreditedAction } from "../credit/algorithm.ts";
+import type { StepMetrics, Timing } from "../runs/records.ts";
+import type { Carried } from "./auxiliary.ts";
+import type { PlayedStep } from "./play.ts";
+
+export interface StepRecord {
+  readonly metrics: StepMetrics;
+  readonly timing: Timing;
+}
+
+export interface ReinforcementRecord extends StepRecord {
+  readonly played: PlayedStep;
+  readonly credited: readonly CreditedAction[];
+  /** For the next step. */
+  readonly carried: Carried;
+}
