@@ -207,12 +207,16 @@ template <typename Array, typename T>
 class Pieces {
  public:
   Pieces(Array array, std::string name) : array_(array), name_(std::move(name)) {}
-  std::vector<T> take(int64_t n) {
+  const T* skip(int64_t n) {
     if (n < 0 || static_cast<uint64_t>(n) > array_.ElementLength() - used_) {
       throw EngineError("bad_arguments", name_ + " is shorter than the lengths say.");
     }
     const T* begin = array_.Data() + used_;
     used_ += static_cast<size_t>(n);
+    return begin;
+  }
+  std::vector<T> take(int64_t n) {
+    const T* begin = skip(n);
     return std::vector<T>(begin, begin + n);
   }
   void finished() const {
@@ -308,19 +312,17 @@ std::vector<Datum> training_data(const Argument& from) {
   return data;
 }
 
-std::vector<std::string> token_bytes(const Argument& from) {
+TokenBytes token_bytes(const Argument& from) {
   Argument bytes = from["bytes"];
   if (!bytes.value.IsTypedArray() || bytes.value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
     bytes.refuse("a Uint8Array");
   }
-  Pieces<Napi::Uint8Array, uint8_t> pieces(bytes.value.As<Napi::Uint8Array>(), bytes.name);
-  std::vector<std::string> tokens;
-  for (int32_t length : from["lengths"].int_vector()) {
-    std::vector<uint8_t> token = pieces.take(length);
-    tokens.emplace_back(token.begin(), token.end());
-  }
+  auto array = bytes.value.As<Napi::Uint8Array>();
+  const std::vector<int32_t> lengths = from["lengths"].int_vector();
+  Pieces<Napi::Uint8Array, uint8_t> pieces(array, bytes.name);
+  for (int32_t length : lengths) pieces.skip(length);
   pieces.finished();
-  return tokens;
+  return TokenBytes(std::string(array.Data(), array.Data() + array.ElementLength()), lengths);
 }
 
 }  // namespace troupe

@@ -48,6 +48,6 @@ Precision precision(const Argument&);
 //   continuation token, or absent.
 std::vector<Datum> training_data(const Argument&);
 // The bytes of each vocabulary entry: bytes: Uint8Array, lengths: Int32Array.
-std::vector<std::string> token_bytes(const Argument&);
+TokenBytes token_bytes(const Argument&);
 
 }  // namespace troupe

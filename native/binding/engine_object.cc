@@ -219,7 +219,7 @@ Napi::Value EngineObject::set_step_count(const Info& info) {
 
 Napi::Value EngineObject::set_token_bytes(const Info& info) {
   std::string model = argument(info, 1, "model").text();
-  auto bytes = std::make_shared<std::vector<std::string>>(token_bytes(argument(info, 2, "vocabulary")));
+  auto bytes = std::make_shared<TokenBytes>(token_bytes(argument(info, 2, "vocabulary")));
   return run(info, "Setting the vocabulary", [model, bytes](Engine& engine, const std::atomic<bool>&) {
     engine.set_token_bytes(model, std::move(*bytes));
     return Nothing();

@@ -113,7 +113,7 @@ void validate(const SampleRequest& request, const Policy& policy) {
   for (const std::string& stop : request.stop_strings) {
     if (stop.empty()) throw EngineError("bad_arguments", where + ": a stop string is empty");
   }
-  if (!request.stop_strings.empty() && model.token_bytes.empty()) {
+  if (!request.stop_strings.empty() && model.token_bytes == nullptr) {
     throw EngineError("bad_arguments", where + ": stop strings need the bytes of the model's tokens, which were not set");
   }
 }

@@ -54,6 +54,13 @@ struct Engine::State {
     if (models.count(name) || adapters.count(name)) refuse("there is a policy \"" + name + "\" already");
   }
 
+  std::shared_ptr<const TokenBytes> shared(TokenBytes bytes) const {
+    for (const auto& [name, model] : models) {
+      if (model->token_bytes && *model->token_bytes == bytes) return model->token_bytes;
+    }
+    return std::make_shared<const TokenBytes>(std::move(bytes));
+  }
+
   // Sequences half sampled would mix two sets of weights.
   void check_unused(const Policy& policy, const char* what) const {
     if (sampler.holds(policy)) {
@@ -141,7 +148,7 @@ void Engine::set_step_count(const std::string& policy, int64_t steps) {
   state_->find(policy).parameters().steps = steps;
 }
 
-void Engine::set_token_bytes(const std::string& model, std::vector<std::string> bytes) {
+void Engine::set_token_bytes(const std::string& model, TokenBytes bytes) {
   const Policy policy = state_->find(model);
   if (policy.adapter) refuse("token bytes belong to a model, and \"" + model + "\" is an adapter");
   if (bytes.size() != static_cast<size_t>(policy.model->config.vocab)) {
@@ -150,7 +157,7 @@ void Engine::set_token_bytes(const std::string& model, std::vector<std::string> 
                                        std::to_string(policy.model->config.vocab));
   }
   if (state_->sampler.uses(policy)) refuse("token bytes of \"" + model + "\" changed while it is being sampled");
-  policy.model->token_bytes = std::move(bytes);
+  policy.model->token_bytes = state_->shared(std::move(bytes));
 }
 
 LossResult Engine::forward(const std::vector<Datum>& data, const std::atomic<bool>& cancel) {

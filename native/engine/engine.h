@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../kernels/kernels.h"
+#include "token_bytes.h"
 
 namespace troupe {
 
@@ -136,7 +137,7 @@ class Engine {
   int64_t step_count(const std::string& policy) const;  // optimizer steps taken (AdamW's t)
   void set_step_count(const std::string& policy, int64_t);
   // Bytes of each vocabulary entry, for stop strings.
-  void set_token_bytes(const std::string& model, std::vector<std::string> bytes);
+  void set_token_bytes(const std::string& model, TokenBytes bytes);
 
   // Log-probabilities of the continuations' tokens, or a critic's values before them; no gradient. `cancel` is looked
   // at between chunks.

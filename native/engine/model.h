@@ -1,10 +1,12 @@
 // One transformer: its configuration, where each weight lies, and the packed copies its products use.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "machine.h"
 #include "parameters.h"
+#include "token_bytes.h"
 
 namespace troupe {
 
@@ -80,7 +82,7 @@ class Model {
   ptrdiff_t embedding = 0, final_norm = 0, head = -1;  // head = embedding when tied, -1 of a critic
   ValueHeadOffsets value_head;
   RopeTable rope;
-  std::vector<std::string> token_bytes;  // empty until set
+  std::shared_ptr<const TokenBytes> token_bytes;  // null until set; one for all models with the same
 
  private:
   static size_t index(int layer, Site site) { return static_cast<size_t>(layer) * site_count + static_cast<int>(site); }

@@ -10,7 +10,7 @@ namespace {
 bool completes_stop_string(Sequence& sequence, int32_t token) {
   const SampleJob& job = *sequence.job;
   if (job.longest_stop == 0) return false;
-  sequence.tail += job.policy.model->token_bytes[token];
+  sequence.tail += (*job.policy.model->token_bytes)[token];
   for (const std::string& stop : job.request.stop_strings) {
     if (sequence.tail.find(stop) != std::string::npos) return true;
   }

@@ -160,7 +160,7 @@ void check_requests(Report& report) {
   refuses("bad_arguments", "top_k", [](SampleRequest& r) { r.top_k = -1; });
   refuses("bad_arguments", "stop string", [](SampleRequest& r) { r.stop_strings = {""}; });
   refuses("bad_arguments", "bytes", [](SampleRequest& r) { r.stop_strings = {"x"}; });
-  fails(report, "token bytes", "bad_shape", "23", [&] { engine->set_token_bytes("m", {"a"}); });
+  fails(report, "token bytes", "bad_shape", "23", [&] { engine->set_token_bytes("m", TokenBytes("a", {1})); });
   submit([](SampleRequest&) {});
   engine->sample_step();
   fails(report, "step while sampling", "internal", "while it is being sampled", [&] { engine->optimizer_step("m", {}); });

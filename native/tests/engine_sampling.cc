@@ -125,7 +125,9 @@ void check_stops(Report& report) {
   add_policies(engine, tiny_config());
   std::vector<std::string> bytes;
   for (int i = 0; i < 23; i++) bytes.push_back(std::string(1, static_cast<char>('a' + i)));
-  engine.set_token_bytes("m", bytes);
+  std::string letters;
+  for (const std::string& letter : bytes) letters += letter;
+  engine.set_token_bytes("m", TokenBytes(letters, std::vector<int32_t>(23, 1)));
   SampleRequest request;
   request.policy = "a";
   request.prompt = {1, 2, 3};
