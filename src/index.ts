@@ -29,6 +29,8 @@ export type {
   TokenCredit,
   Whitening,
 } from "./credit/algorithm.ts";
+export type { AlgorithmCheck } from "./credit/checks/checks.ts";
+export { algorithmChecks } from "./credit/checks/checks.ts";
 export { algorithmFrom, algorithms } from "./credit/algorithms.ts";
 export * as columns from "./credit/columns.ts";
 export { plain, row } from "./credit/rows/row.ts";

@@ -37,14 +37,14 @@ const definition: EnvironmentDefinition<z.output<typeof options>> = {
       },
       start: (task) => ({ task, draft: null, final: null }),
       observe: ({ task, draft }, seat) =>
-        seat === "drafter" ? `draft ${task.english}` : `edit ${task.english} ${draft}`,
+        seat === "drafter" ? `draft ${task.english}` : `edit ${task.english} ${draft ?? "unknown"}`,
       async step(state, replies, { signal }) {
         await delay(milliseconds, undefined, { signal });
         const rewards: Record<string, ActionReward> = {};
         let next = state;
         for (const [seat, { text }] of Object.entries(replies)) {
           const word = knownWord(text, tasks);
-          next = seat === "drafter" ? { ...next, draft: word } : { ...next, final: word };
+          if (state.final === null) next = { ...next, [seat === "drafter" ? "draft" : "final"]: word };
           rewards[seat] = rewardOf(word, state.task);
         }
         return { state: next, rewards, done: next.final !== null };
@@ -55,7 +55,9 @@ const definition: EnvironmentDefinition<z.output<typeof options>> = {
       }),
       render: ({ task, draft, final }) => `${task.english}: ${draft ?? "…"}, ${final ?? "…"}`,
       oracle: {
-        words: ["draft", "edit", "unknown", ...tasks.flatMap(({ english, wanted }) => [english, wanted])],
+        words: [
+          ...new Set(["draft", "edit", "unknown", ...tasks.flatMap((task) => [task.english, task.wanted])]),
+        ],
         solve: ({ task }) => task.wanted,
       },
     };

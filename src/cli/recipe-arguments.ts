@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Environment } from "../environments/environment.ts";
 import { environments } from "../environments/registry.ts";
-import { loneEnvironment } from "../recipes/lone-environment.ts";
+import { loneEnvironment } from "../recipes/lone.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
@@ -52,7 +52,7 @@ export async function recipeOrEnvironment(
   return { environment: await loneEnvironment({ name: given }, overrides) };
 }
 
-const moduleFile = /\.[cm]?[jt]s$/;
+export const moduleFile = /\.[cm]?[jt]s$/;
 
 function isRecipe(given: string): boolean {
   try {

@@ -1,0 +1,84 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { troupe } from "./testing/command.ts";
+
+const example = fileURLToPath(new URL("../../examples/translation", import.meta.url));
+
+const seat = '{ purpose: "guesses", prompt: "Guess.", maxTokens: 2 }';
+/** Its states keep a function, which JSON loses. */
+const forgetful = `export const forgetful = {
+  name: "forgetful", summary: "", options: { parse: (given) => given },
+  create: () => ({
+    name: "forgetful",
+    seats: { one: ${seat} },
+    tasks: { train: { size: 1, at: () => 0 }, heldOut: { size: 1, at: () => 1 } },
+    start: (task) => ({ task, when: new Date(0) }),
+    observe: () => "guess",
+    step: (state) => ({ state, rewards: { one: { team: 0, local: 0, parts: {}, reason: "wrong" } }, done: true }),
+    outcome: () => ({ success: false, score: 0 }),
+    render: () => "…",
+  }),
+};`;
+const zero = `import { algorithmFrom } from "troupe";
+export default { options: { parse: (given) => given }, build: () => ({ ...algorithmFrom("grpo"), scale: () => 0 }) };`;
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-check-"));
+  await writeFile(join(cwd, "forgetful.js"), forgetful);
+  await writeFile(join(cwd, "zero.ts"), zero);
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+const check = (...args: string[]) => troupe(["check", ...args], { cwd });
+
+describe("troupe check", () => {
+  it("passes what is right: an environment with its options, an algorithm, ones that come with Troupe", async () => {
+    const environment = await check(join(example, "translation.ts"), "language=french", "milliseconds=0");
+    expect(environment).toMatchObject({ code: 0, stderr: "" });
+    expect(environment.stdout).toMatch(
+      /^✓ it can be loaded and made with its options\n(✓ .*\n)+\nall \d+ passed\n$/,
+    );
+    const algorithm = await check(join(example, "median.ts"), "samples=4", "--json");
+    expect(algorithm.code).toBe(0);
+    const document = JSON.parse(algorithm.stdout) as { passed: boolean; checks: { name: string }[] };
+    expect(document.passed).toBe(true);
+    expect(document.checks.map(({ name }) => name)).toContain("the scale is finite and above zero");
+    expect((await check("grpo")).code).toBe(0);
+  });
+
+  it("says what is wrong with each check that fails, and exits with 1", async () => {
+    const environment = await check("forgetful.js", "--export", "forgetful", "--tasks", "1");
+    expect(environment.code).toBe(1);
+    expect(environment.stdout).toMatch(/^✗ states survive JSON\n {4}\S.*$/m);
+    expect(environment.stdout).toMatch(/\n\d+ of \d+ failed\n$/);
+    const algorithm = await check("zero.ts", "--json");
+    expect(algorithm.code).toBe(1);
+    const { checks } = JSON.parse(algorithm.stdout) as { checks: { name: string; reason?: string }[] };
+    expect(checks.find(({ name }) => name === "the scale is finite and above zero")?.reason).toBe(
+      "the returns [0] are divided by 0",
+    );
+  });
+
+  it.each([
+    [["nowhere.ts"], /there is no file .*nowhere\.ts/],
+    [["forgetful.js"], /has no default export; add `export: forgetful`/],
+    [
+      [join(example, "translation.ts"), "langauge=french"],
+      /environment\.langauge: unknown key; did you mean `language`\?/,
+    ],
+    [
+      [join(example, "median.ts"), "samples=1"],
+      /algorithm\.samples: expected a whole number, at least 2, found 1/,
+    ],
+  ])("%j cannot be checked, and the reason is told", async (args, reason) => {
+    const { code, stdout } = await check(...args);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^✗ it can be loaded and made with its options\n/);
+    expect(stdout).toMatch(reason);
+    expect(stdout).toMatch(/\n1 of 1 failed\n$/);
+  });
+});

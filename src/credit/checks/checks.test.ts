@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import type { Algorithm } from "../algorithm.ts";
+import { algorithmFrom, algorithms } from "../algorithms.ts";
+import { algorithmChecks } from "./checks.ts";
+
+describe.each(Object.keys(algorithms))("%s", (name) => {
+  it.each(algorithmChecks(algorithmFrom(name)))("$name", ({ run }) => {
+    expect(run).not.toThrow();
+  });
+});
+
+describe("options that change what is sampled or how credit is spread", () => {
+  it.each([
+    ["magrpo", { joint: "cross", samples: 2 }],
+    ["magrpo", { handOver: "best", samples: 3 }],
+    ["magrpo", { turnWeights: [1, 2, 3] }],
+    ["ppo", { critic: "central", reward: "action" }],
+    ["reinforce", { reward: "turns", discount: 0.5, baseline: "batch" }],
+    ["mas-grpo", { reward: "rewards", shaping: "margin" }],
+    ["grpo", { kl: { where: "reward", coefficient: 0.1 } }],
+  ])("%s %j passes", (name, options) => {
+    for (const { run } of algorithmChecks(algorithmFrom(name, options))) expect(run).not.toThrow();
+  });
+});
+
+describe("an algorithm that is wrong fails", () => {
+  const grpo = algorithmFrom("grpo", { samples: 4 });
+  let calls = 0;
+  const broken: Readonly<Record<string, readonly [Partial<Algorithm>, RegExp]>> = {
+    "the baseline is one finite number for each return": [{ baseline: () => [0] }, /have the baseline \[0\]/],
+    "the scale is finite and above zero": [
+      { scale: (returns) => Math.max(...returns) - Math.min(...returns) },
+      /\[0\] are divided by 0/,
+    ],
+    "baseline and scale do not depend on the order of the returns": [
+      { baseline: (returns) => returns.map(() => returns[0] ?? 0) },
+      /are compared in different ways/,
+    ],
+    "the same episodes give the same credit": [{ returns: () => calls++ }, /different credit/],
+    "episodes are never changed": [
+      {
+        returns: ({ action }) => {
+          action.tokens[0] = 9;
+          return 1;
+        },
+      },
+      /another after it was credited/,
+    ],
+    "every token gets a finite advantage": [{ returns: () => Number.NaN }, /with the return null got/],
+    "the order of the episodes does not matter": [
+      {
+        grouping: { key: () => "all", unit: ({ episode, action }) => `${episode.id} ${action.id}` },
+        baseline: (returns) => [...returns.keys()],
+      },
+      /in another order of the episodes/,
+    ],
+    "equal rewards give the actions of a group equal advantages": [
+      { returns: ({ node }) => Number(node.id[0]) },
+      /actions that earned the same got the advantages \[/,
+    ],
+  };
+
+  it.each(Object.entries(broken))("%s", (check, [change, message]) => {
+    const found = algorithmChecks({ ...grpo, ...change }).find(({ name }) => name === check);
+    expect(found?.run).toThrow(message);
+  });
+
+  it("has a case for every check", () => {
+    expect(Object.keys(broken)).toEqual(algorithmChecks(grpo).map(({ name }) => name));
+  });
+});

@@ -1,0 +1,191 @@
+/**
+ * What every algorithm must pass, for any test runner:
+ *
+ * ```ts
+ * for (const { name, run } of algorithmChecks(algorithm)) it(name, () => expect(run).not.toThrow());
+ * ```
+ *
+ * Episodes are drawn as the algorithm samples them, with rewards by chance. Not covered: whether it learns anything.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { Key } from "../../random.ts";
+import { childKey, drawInt, generatorOf, rootKey, shuffled } from "../../random.ts";
+import type { Episode } from "../../rollout/episode.ts";
+import type { Algorithm, CreditedAction, Signals } from "../algorithm.ts";
+import { credit } from "../credit.ts";
+import { drawnEpisode, type Play } from "./episodes.ts";
+
+export interface AlgorithmCheck {
+  readonly name: string;
+  /** @throws Error that says what is wrong. */
+  readonly run: () => void;
+}
+
+export function algorithmChecks(algorithm: Algorithm, seed = 1): AlgorithmCheck[] {
+  const key = rootKey(seed);
+  return Object.entries(checks).map(([name, check]) => ({ name, run: () => check(algorithm, key) }));
+}
+
+type Check = (algorithm: Algorithm, key: Key) => void;
+
+/** Lists, teams and steps that each check draws. */
+const draws = 20;
+const tasks = 3;
+/** A tree of more samples shows nothing new. */
+const mostSamples = 4;
+/** Standardising divides by 1e-6 at least, and so makes rounding errors of 1e-16 as large as 1e-10. */
+const rounding = 1e-7;
+
+const checks: Readonly<Record<string, Check>> = {
+  "the baseline is one finite number for each return": baselines,
+  "the scale is finite and above zero": scales,
+  "baseline and scale do not depend on the order of the returns": orderOfReturns,
+  "the same episodes give the same credit": sameCredit,
+  "episodes are never changed": unchanged,
+  "every token gets a finite advantage": finite,
+  "the order of the episodes does not matter": orderOfEpisodes,
+  "equal rewards give the actions of a group equal advantages": equalRewards,
+};
+
+function returnsOf(key: Key): readonly (readonly number[])[] {
+  const random = generatorOf(childKey(key, "returns"));
+  const drawn = Array.from({ length: draws }, () =>
+    Array.from({ length: 1 + drawInt(random, 8) }, () => drawInt(random, 9) / 8 - 0.5),
+  );
+  return [[0], [1, 1, 1], [0, 1], ...drawn];
+}
+
+function baselines({ baseline }: Algorithm, key: Key): void {
+  for (const returns of returnsOf(key)) {
+    const found = baseline(returns);
+    const isRight = found.length === returns.length && found.every(Number.isFinite);
+    if (!isRight) throw new Error(`the returns ${show(returns)} have the baseline ${show(found)}`);
+  }
+}
+
+function scales({ scale }: Algorithm, key: Key): void {
+  for (const returns of returnsOf(key)) {
+    const found = scale(returns);
+    if (!(Number.isFinite(found) && found > 0)) {
+      throw new Error(`the returns ${show(returns)} are divided by ${found}`);
+    }
+  }
+}
+
+function orderOfReturns({ baseline, scale }: Algorithm, key: Key): void {
+  for (const [index, returns] of returnsOf(key).entries()) {
+    const order = shuffled(generatorOf(childKey(key, index)), [...returns.keys()]);
+    const mixed = order.map((at) => returns[at] ?? 0);
+    const whole = baseline(returns);
+    const expected = order.map((at) => whole[at] ?? 0);
+    const isSame = near(baseline(mixed), expected) && near([scale(mixed)], [scale(returns)]);
+    if (!isSame) throw new Error(`${show(returns)} and ${show(mixed)} are compared in different ways`);
+  }
+}
+
+/** Roles that act one after the other, and at once. */
+const teams = [[["first"], ["second"]], [["first", "second"]]];
+
+interface Step {
+  readonly play: Play;
+  readonly episodes: readonly Episode[];
+}
+
+function stepsOf({ sampling }: Algorithm, key: Key, reward?: number): readonly Step[] {
+  const { root, inner } = sampling.branch;
+  const branch = { root: Math.min(root, mostSamples), inner: Math.min(inner, mostSamples) };
+  return teams.map((phases) => {
+    const play = { sampling: { ...sampling, branch }, phases, ...(reward === undefined ? {} : { reward }) };
+    return { play, episodes: Array.from({ length: tasks }, (_, task) => drawnEpisode(play, task, key)) };
+  });
+}
+
+/** A critic that knows nothing, and a reference that is the policy itself. */
+function credited({ episodes }: Pick<Step, "episodes">, algorithm: Algorithm): readonly CreditedAction[] {
+  const signals: Signals = {
+    reference: ({ logprobs }) => logprobs,
+    values: ({ tokens }) => new Float32Array(algorithm.critic?.at === "prompt" ? 1 : tokens.length),
+  };
+  const shortened = algorithm.turnWeights === null ? algorithm : { ...algorithm, turnWeights: [1, 1] };
+  return credit(episodes, shortened, signals);
+}
+
+function sameCredit(algorithm: Algorithm, key: Key): void {
+  for (const step of stepsOf(algorithm, key)) {
+    const [first, second] = [credited(step, algorithm), credited(step, algorithm)];
+    if (!isDeepStrictEqual(first.map(creditOf), second.map(creditOf))) {
+      throw new Error("two calls with the same episodes gave different credit; draw nothing, keep nothing");
+    }
+  }
+}
+
+function unchanged(algorithm: Algorithm, key: Key): void {
+  for (const step of stepsOf(algorithm, key)) {
+    const before = structuredClone(step.episodes);
+    credited(step, algorithm);
+    if (!isDeepStrictEqual(step.episodes, before))
+      throw new Error("an episode is another after it was credited");
+  }
+}
+
+function finite(algorithm: Algorithm, key: Key): void {
+  for (const step of stepsOf(algorithm, key)) {
+    for (const one of credited(step, algorithm)) {
+      const { action, advantages } = one;
+      const isRight = advantages.length === action.tokens.length && advantages.every(Number.isFinite);
+      if (one.return !== null && isRight) continue;
+      throw new Error(
+        `an action of ${action.tokens.length} tokens with the return ${one.return} got the advantages ${show([...advantages])}`,
+      );
+    }
+  }
+}
+
+function orderOfEpisodes(algorithm: Algorithm, key: Key): void {
+  for (const { episodes } of stepsOf(algorithm, key)) {
+    const forward = byAction(credited({ episodes }, algorithm));
+    const backward = byAction(credited({ episodes: episodes.toReversed() }, algorithm));
+    for (const [action, advantage] of forward) {
+      if (near([advantage], [backward.get(action) ?? Number.NaN])) continue;
+      throw new Error(
+        `an action got ${advantage}, and in another order of the episodes ${backward.get(action)}`,
+      );
+    }
+  }
+}
+
+function equalRewards(algorithm: Algorithm, key: Key): void {
+  for (const step of stepsOf(algorithm, key, 0.5)) {
+    const groups = Map.groupBy(
+      credited(step, algorithm),
+      ({ group, action }) => `${group} ${action.turn} ${action.role}`,
+    );
+    for (const members of groups.values()) {
+      const [first = 0, ...others] = members.map(({ advantages }) => advantages[0] ?? 0);
+      if (others.every((other) => near([other], [first]))) continue;
+      throw new Error(`actions that earned the same got the advantages ${show([first, ...others])}`);
+    }
+  }
+}
+
+function creditOf({ return: earned, advantages, share, valueTargets }: CreditedAction): object {
+  return { earned, advantages, share, valueTargets };
+}
+
+function byAction(all: readonly CreditedAction[]): ReadonlyMap<string, number> {
+  return new Map(all.map(({ episode, action, advantage }) => [`${episode.id} ${action.id}`, advantage]));
+}
+
+function near(found: readonly number[], expected: readonly number[]): boolean {
+  return (
+    found.length === expected.length &&
+    found.every((value, index) => {
+      const wanted = expected[index] ?? Number.NaN;
+      return Math.abs(value - wanted) <= rounding * Math.max(1, Math.abs(wanted));
+    })
+  );
+}
+
+function show(numbers: readonly number[]): string {
+  return `[${numbers.slice(0, 8).map(String).join(", ")}${numbers.length > 8 ? ", …" : ""}]`;
+}
