@@ -30,6 +30,14 @@ describe("docs/algorithms.md", () => {
   });
 });
 
+describe("the row of one's own", () => {
+  it("stands in the page as in its example", () => {
+    const example = new URL("../../examples/translation/median.ts", import.meta.url);
+    const [code = ""] = /^import .*?^\);$/ms.exec(readFileSync(example, "utf8")) ?? [];
+    expect(page).toContain(`\`\`\`ts\n${code}\n\`\`\``);
+  });
+});
+
 describe("recipes/algorithms", () => {
   it.each(Object.keys(algorithms))("%s trains the row that it is named after", async (name) => {
     const { recipe } = await resolveRecipe(recipes[`algorithms/${name}`] ?? "");
