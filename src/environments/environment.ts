@@ -8,8 +8,9 @@
  */
 import type { Key } from "../random.ts";
 import type { Reply } from "../text/replies.ts";
-import type { Message } from "../text/tokenizer.ts";
+import type { Message, Tool } from "../text/messages.ts";
 
+export type { Message, Tool } from "../text/messages.ts";
 export type { Reply, ToolCall } from "../text/replies.ts";
 
 /** JSON, as a type: what a task or a state may consist of. */
@@ -145,6 +146,8 @@ export interface SeatDescription {
   readonly prompt: string;
   /** Tokens a well-formed action may need at most, for word-level vocabularies; a recipe's default. */
   readonly maxTokens: number;
+  /** What a model in this seat may call; its chat template tells it. */
+  readonly tools?: readonly Tool[];
   /** Why no other seat may be taken where this one is: "its route moves the agent". Absent: any may. */
   readonly alone?: string;
 }

@@ -1,7 +1,7 @@
 /** The prompt of a role in a state: a fresh one each turn, or its own history of the episode with a new message. */
 import { TroupeError } from "../errors.ts";
 import type { RoleName } from "../teams/team.ts";
-import { beginHistory, withMessage, type History } from "../text/history.ts";
+import { beginHistory, withMessages, type History } from "../text/history.ts";
 import type { Message } from "../text/tokenizer.ts";
 import type { Player } from "./setting.ts";
 
@@ -21,8 +21,8 @@ export function promptHistory(
   const system: Message[] = player.system === undefined ? [] : [{ role: "system", content: player.system }];
   const history =
     past === undefined
-      ? beginHistory(player.tokenizer, [...system, ...seen])
-      : seen.reduce((before, message) => withMessage(player.tokenizer, before, message), past);
+      ? beginHistory(player.tokenizer, [...system, ...seen], player.tools)
+      : withMessages(player.tokenizer, past, seen);
   checkLength(player, history.tokens.length, turn);
   return history;
 }

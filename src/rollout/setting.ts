@@ -4,6 +4,7 @@ import type { ActionReward, Environment, Services } from "../environments/enviro
 import { TroupeError } from "../errors.ts";
 import type { RetryOptions } from "../retry.ts";
 import type { Role, Team } from "../teams/team.ts";
+import type { Tool } from "../text/messages.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import type { Episode, SamplingScheme } from "./episode.ts";
 
@@ -43,6 +44,8 @@ export interface Player extends RolloutPolicy {
   readonly role: Role;
   /** The system message; absent: none. */
   readonly system: string | undefined;
+  /** What it may call. */
+  readonly tools: readonly Tool[];
 }
 
 export function playerOf(
@@ -57,6 +60,7 @@ export function playerOf(
     const known = Object.keys(setting.policies).join(", ");
     throw new TroupeError("bad_recipe", `role ${name} plays with policy ${role.policy}; known: ${known}`);
   }
-  const prompt = role.prompt ?? setting.environment.seats[role.seat]?.prompt;
-  return { ...policy, role, system: prompt === "" ? undefined : prompt };
+  const seat = setting.environment.seats[role.seat];
+  const prompt = role.prompt ?? seat?.prompt;
+  return { ...policy, role, system: prompt === "" ? undefined : prompt, tools: seat?.tools ?? [] };
 }

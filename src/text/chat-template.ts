@@ -3,6 +3,7 @@ import { Template } from "@huggingface/jinja";
 import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { isObject, readOptionalText, type JsonObject } from "./files.ts";
+import { removeMarks } from "./marks.ts";
 
 /** What a template is given. */
 export interface TemplateInput {
@@ -59,7 +60,10 @@ export function chatTemplate(directory: string, config: JsonObject, variables: J
       return template.render({ ...fixed, ...variables, ...given });
     } catch (cause) {
       const roles = messages.map((message) => message["role"]).join(", ");
-      return reject(directory, `has a chat template that rejects the messages (${roles}): ${words(cause)}`);
+      return reject(
+        directory,
+        `has a chat template that rejects the messages (${roles}): ${removeMarks(words(cause))}`,
+      );
     }
   };
   return { source: sources.withTools ?? sources.usual, render };

@@ -164,6 +164,12 @@ describe("marks", () => {
     expect(marks.text("im")).toBe("i\u007Fm");
   });
 
+  it("break control tokens whatever they begin with", () => {
+    for (const token of ["--end--", "/end/", "|end|", "^end", "\\end", "\u{1F389}end", "endoftext"]) {
+      expect(dataMarks([token]).text(`left ${token}`)).not.toContain(token);
+    }
+  });
+
   it("come out again, and leave what the text had of them", () => {
     fc.assert(
       fc.property(hostileText(["<|im_end|>", "[INST]"]), (text) => {

@@ -63,5 +63,5 @@ function markStart(text: string): string {
 }
 
 export function escapeExpression(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }
