@@ -1,4 +1,4 @@
-/** A quiz from a file: a researcher looks facts up, which takes a moment, and a writer answers with what was found. */
+/** A quiz from a file: a researcher looks up a fact, which takes a moment, and a writer answers from it. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,12 +11,12 @@ type State = { readonly task: Task; readonly fact: string | null; readonly said:
 
 const options = z.strictObject({
   data: z.string().default(fileURLToPath(new URL("quiz.jsonl", import.meta.url))),
-  milliseconds: z.number().min(0).default(1).describe("What a look-up takes."),
+  milliseconds: z.number().min(0).default(1).describe("Duration of a look-up."),
 });
 
 export const quiz: EnvironmentDefinition<z.output<typeof options>> = {
   name: "quiz",
-  summary: "A researcher looks a fact up, a writer answers the question.",
+  summary: "A researcher looks up a fact, a writer answers the question.",
   options,
   async create({ data, milliseconds }): Promise<Environment> {
     const lines = (await readFile(data, "utf8")).trim().split("\n");
@@ -43,9 +43,9 @@ export const quiz: EnvironmentDefinition<z.output<typeof options>> = {
         let next = state;
         const rewards: Record<string, ActionReward> = {};
         for (const [seat, { text }] of Object.entries(replies)) {
-          const played = seat === "writer" ? answer(next, text) : await lookUp(next, text, signal);
-          next = played.state;
-          rewards[seat] = played.reward;
+          const acted = seat === "writer" ? answer(next, text) : await lookUp(next, text, signal);
+          next = acted.state;
+          rewards[seat] = acted.reward;
         }
         return { state: next, rewards, done: next.said !== null };
       },
@@ -55,24 +55,24 @@ export const quiz: EnvironmentDefinition<z.output<typeof options>> = {
     return environment;
 
     async function lookUp(state: State, text: string, signal: AbortSignal) {
-      if (state.fact !== null || state.said !== null) return { state, reward: paid(0, "too late") };
+      if (state.fact !== null || state.said !== null) return { state, reward: rewardOf(0, "too late") };
       await delay(milliseconds, undefined, { signal });
       const fact = facts.get(text.trim());
       const problem = fact === undefined ? "nothing was found" : undefined;
-      return { state: { ...state, fact: fact ?? "nothing was found" }, reward: paid(0, problem) };
+      return { state: { ...state, fact: fact ?? "nothing was found" }, reward: rewardOf(0, problem) };
     }
   },
 };
 
 function answer(state: State, text: string) {
-  if (state.said !== null) return { state, reward: paid(0, "too late") };
+  if (state.said !== null) return { state, reward: rewardOf(0, "too late") };
   const said = text.trim().slice(0, 100);
   const isRight = said === state.task.answer;
-  return { state: { ...state, said }, reward: paid(isRight ? 1 : 0, isRight ? undefined : "wrong") };
+  return { state: { ...state, said }, reward: rewardOf(isRight ? 1 : 0, isRight ? undefined : "wrong") };
 }
 
-/** What the team earned; the seat's own share is for an action that did its job. */
-function paid(team: number, problem: string | undefined): ActionReward {
-  const right = problem === undefined ? 1 : 0;
-  return { team, local: right, parts: { right }, ...(problem === undefined ? {} : { reason: problem }) };
+/** `local` is 1 for an action that did its seat's job. */
+function rewardOf(team: number, problem: string | undefined): ActionReward {
+  const valid = problem === undefined ? 1 : 0;
+  return { team, local: valid, parts: { valid }, ...(problem === undefined ? {} : { reason: problem }) };
 }
