@@ -5,6 +5,8 @@ export type { ErrorCode } from "./errors.ts";
 export type * from "./engines/engine.ts";
 export type { AdapterOptions } from "./models/adapter-options.ts";
 export type * from "./environments/environment.ts";
+export type { Actions, Game, GameDefinition } from "./environments/game.ts";
+export { gameDefinition, gameEnvironment } from "./environments/game.ts";
 export { taskList } from "./environments/tasks.ts";
 export { conformanceChecks } from "./environments/conformance.ts";
 export type { ConformanceCheck, ConformanceOptions } from "./environments/conformance.ts";
