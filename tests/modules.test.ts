@@ -23,6 +23,8 @@ afterAll(() => rmSync(root, { recursive: true }));
 const example = fileURLToPath(new URL("../examples/translation", import.meta.url));
 const project = join(root, "project");
 cpSync(example, project, { recursive: true });
+// As `npm init` leaves it: nothing is said about the kind of modules.
+writeFileSync(join(project, "package.json"), "{}\n");
 
 const short = ["train.steps=3", "train.tasksPerStep=2", "evaluation.every=0", "checkpoint.every=1"];
 

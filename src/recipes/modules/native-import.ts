@@ -50,8 +50,7 @@ function register(): void {
       // A module works with the Troupe that runs it, wherever it lies and whatever is installed beside it.
       if (specifier === "troupe") return { url: troupe, shortCircuit: true };
       const resolved = next(specifier, context);
-      note(context.parentURL, resolved.url);
-      return resolved;
+      return isNoted(context.parentURL, resolved.url) ? asModule(resolved) : resolved;
     },
   });
 }
@@ -65,15 +64,23 @@ function resolveEntry(asked: string, next: Resolve): ReturnType<Resolve> {
   const resolved = next(specifier, { parentURL: from });
   entries.set(asked, resolved.url);
   if (!imports.has(resolved.url)) imports.set(resolved.url, new Set());
-  return resolved;
+  return asModule(resolved);
 }
 
-function note(parent: string | undefined, url: string): void {
+/** Notes what a module of the user imports. */
+function isNoted(parent: string | undefined, url: string): boolean {
   const known = parent === undefined ? undefined : imports.get(parent);
-  if (parent === undefined || known === undefined || !url.startsWith("file:")) return;
-  if (packageOf(url) !== packageOf(parent)) return;
+  if (parent === undefined || known === undefined || !url.startsWith("file:")) return false;
+  if (packageOf(url) !== packageOf(parent)) return false;
   known.add(url);
   if (!imports.has(url)) imports.set(url, new Set());
+  return true;
+}
+
+/** TypeScript that no package.json says more about is an ES module; Node would try CommonJS first, and say so. */
+function asModule(resolved: ReturnType<Resolve>): ReturnType<Resolve> {
+  const isOpen = resolved.format === undefined || resolved.format === null;
+  return isOpen && resolved.url.endsWith(".ts") ? { ...resolved, format: "module-typescript" } : resolved;
 }
 
 /** The folder of the installed package that a file belongs to; empty: none. */
