@@ -93,8 +93,9 @@ function templatesIn(value: unknown): Sources {
 
 function compile(directory: string, source: string): Template {
   try {
-    // The library defines strftime_now, and what it defines can only be set again from within. The line break goes.
-    return new Template(`{% set strftime_now = fixed_date %}\n${source}`);
+    // The library defines strftime_now, and what it defines can only be set again from within; the line break behind it
+    // is not printed. Jinja reads all line ends as \n.
+    return new Template(`{% set strftime_now = fixed_date %}\n${source.replaceAll(/\r\n?/g, "\n")}`);
   } catch (cause) {
     return reject(directory, `has a chat template that cannot be parsed: ${words(cause)}`);
   }
