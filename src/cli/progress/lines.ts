@@ -39,7 +39,7 @@ function rolloutParts(metrics: StepMetrics): string[] {
 }
 
 /** `3 actions without a reward` */
-export function unrewardedNote(unrewarded: number): string {
+function unrewardedNote(unrewarded: number): string {
   return `${showCount(unrewarded)} ${unrewarded === 1 ? "action" : "actions"} without a reward`;
 }
 
