@@ -13,9 +13,10 @@ const starts = { system: "<|system|>", user: "<|user|>", assistant: "<|assistant
 /** Their ids are 0 … 5, in this order. */
 export const specialTokens: readonly string[] = [pad, unknown, end, ...Object.values(starts)];
 
-/** ChatML with one token for `<|im_start|>role\n`: a message costs its words and two tokens. */
+/** ChatML with one token for `<|im_start|>role\n`: a message costs its words and two tokens. Tools answer as users do. */
 const chatTemplate =
-  "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|im_end|>' }}{% endfor %}" +
+  "{% for message in messages %}{% set role = 'user' if message['role'] == 'tool' else message['role'] %}" +
+  "{{ '<|' + role + '|>' + message['content'] + '<|im_end|>' }}{% endfor %}" +
   "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}";
 
 export interface WordTokenizerFiles {
