@@ -48,7 +48,7 @@ describe("what is refused: exit code 2, one clear message, no stack, nothing wri
     [
       "a group of one",
       ["train", "plan-path", "algorithm.samples=1"],
-      [/a whole number, at least 2, found 1; a group of one has nothing to compare.*`name: reinforce`/],
+      [/a whole number, at least 2, found 1; a group of one has advantage 0.*`name: reinforce`/],
     ],
     [
       "a tree that nobody could play",

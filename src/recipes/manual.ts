@@ -1,6 +1,6 @@
 /**
- * The tables of docs/recipes.md, made from the schemas: every key with its type, default and meaning. A test compares
- * them with the page; `node src/recipes/manual.ts` writes them into it.
+ * The tables of docs/recipes.md, generated from the schemas: every key with its type, default and meaning. A test compares
+ * them with the page; `node src/recipes/manual.ts` updates it.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,14 +8,14 @@ import { ZodType } from "zod";
 import { builtInCatalog } from "./built-in.ts";
 import { recipeShape } from "./resolve.ts";
 import type { JsonSchema } from "./shape.ts";
-import { expectation, jsonSchemaOf } from "./shape.ts";
+import { jsonSchemaOf } from "./shape.ts";
 
 export const manualFile = join(import.meta.dirname, "..", "..", "docs", "recipes.md");
 
 const begin = "<!-- made by src/recipes/manual.ts -->";
 const end = "<!-- end -->";
 
-/** The page with its tables made anew. */
+/** The page with new tables. */
 export function refreshed(page: string): string {
   const [before] = page.split(begin);
   const [, after] = page.split(end);
@@ -28,18 +28,31 @@ function manual(): string {
   const { environments, algorithms } = builtInCatalog;
   const sections = [
     ["### Every key", keyTable(recipeShape())],
-    ...Object.entries(environments).map(([name, { summary, options }]) => [
-      `### Options of the environment \`${name}\`\n\n${summary}`,
-      optionTable(options),
-    ]),
+    ...environmentSections(environments),
     ["### Algorithms", algorithmTable(algorithms)],
     ["### Options of algorithms", algorithmOptions(algorithms)],
   ];
-  return sections.map(([title, table]) => `${title}\n\n${table}\n`).join("\n");
+  return sections.map(([title, contents]) => `${title}\n\n${contents}\n`).join("\n");
 }
 
-function optionTable(options: unknown): string {
-  return options instanceof ZodType ? keyTable(jsonSchemaOf(options)) : "Its own check; see its source.";
+type Environments = typeof builtInCatalog.environments;
+
+/** Options that environments share have a table of their own. */
+function environmentSections(environments: Environments): string[][] {
+  const options = Object.entries(environments).map(([name, { options: schema }]) => ({
+    name,
+    rows: schema instanceof ZodType ? rowsOf(jsonSchemaOf(schema), "") : [],
+  }));
+  const all = sharedRows(options);
+  const common = all.filter((members) => members.length > 1);
+  const isCommon = (row: Row) => common.some((members) => members.some((member) => member.row === row));
+  return [
+    ...options.map(({ name, rows }) => [
+      `### Options of the environment \`${name}\`\n\n${environments[name]?.summary ?? ""}`,
+      table(rows.filter((row) => !isCommon(row))),
+    ]),
+    ["### Options of several environments", sharedTable(common, Object.keys(environments))],
+  ];
 }
 
 type Algorithms = typeof builtInCatalog.algorithms;
@@ -51,25 +64,44 @@ function algorithmTable(algorithms: Algorithms): string {
   return ["| name | what it does | source |", "|---|---|---|", ...rows].join("\n");
 }
 
-/** One table for all of them: an option that several rows share stands in it once, with the defaults that differ. */
+/** One table for all algorithms: a shared option has one line, with the defaults that differ. */
 function algorithmOptions(algorithms: Algorithms): string {
-  const all = Object.entries(algorithms).flatMap(([name, { options }]) =>
-    rowsOf(jsonSchemaOf(options), "").map((row) => ({ name, row })),
-  );
+  const options = Object.entries(algorithms).map(([name, row]) => ({
+    name,
+    rows: rowsOf(jsonSchemaOf(row.options), ""),
+  }));
+  return sharedTable(sharedRows(options), Object.keys(algorithms));
+}
+
+type Shared = readonly { readonly name: string; readonly row: Row }[];
+
+/** Rows that differ in nothing but their default, by key. */
+function sharedRows(options: readonly { readonly name: string; readonly rows: readonly Row[] }[]): Shared[] {
+  const all = options.flatMap(({ name, rows }) => rows.map((row) => ({ name, row })));
   const shared = Map.groupBy(all, ({ row: [key, value, , meaning] }) => [key, value, meaning].join("|"));
-  const byKey = [...shared.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  const rows = byKey.map((members) => {
+  return [...shared.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+function sharedTable(shared: readonly Shared[], names: readonly string[]): string {
+  const rows = shared.map((members) => {
     const [key, value, , meaning] = members[0]?.row ?? [];
-    const names = members.map(({ name }) => name);
-    const of = names.length === Object.keys(algorithms).length ? "all" : names.join(", ");
+    const of = ofRows(
+      members.map(({ name }) => name),
+      names,
+    );
     return `| ${[key, value, defaultsOf(members), of, meaning].join(" | ")} |`;
   });
   return ["| key | value | default | of | meaning |", "|---|---|---|---|---|", ...rows].join("\n");
 }
 
-type Shared = readonly { readonly name: string; readonly row: Row }[];
+/** "all", "all but iac, maac", or the names, whichever is shortest. */
+function ofRows(names: readonly string[], all: readonly string[]): string {
+  const others = all.filter((name) => !names.includes(name));
+  if (others.length === 0) return "all";
+  return others.length < names.length ? `all but ${others.join(", ")}` : names.join(", ");
+}
 
-/** Without the closing quote: `kl` stands before `kl.where`. */
+/** Without the closing quote: `kl` sorts before `kl.where`. */
 function keyOf(members: Shared): string {
   return members[0]?.row[0].slice(1, -1) ?? "";
 }
@@ -83,8 +115,22 @@ function defaultsOf(members: Shared): string {
 }
 
 function keyTable(schema: JsonSchema): string {
-  const rows = rowsOf(schema, "").map((cells) => `| ${cells.join(" | ")} |`);
-  return ["| key | value | default | meaning |", "|---|---|---|---|", ...rows].join("\n");
+  // The optimizer's keys are the same in every stage.
+  const same = Map.groupBy(rowsOf(schema, ""), ([key, ...rest]) => [lastPart(key), ...rest].join("|"));
+  const rows = [...same.values()].map((members) => {
+    const [, ...rest] = members[0] as Row;
+    return [members.map(([key]) => key).join(", "), ...rest];
+  });
+  return table(rows);
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const lines = rows.map((cells) => `| ${cells.join(" | ")} |`);
+  return ["| key | value | default | meaning |", "|---|---|---|---|", ...lines].join("\n");
+}
+
+function lastPart(key: string): string {
+  return key.slice(key.lastIndexOf(".") + 1);
 }
 
 type Row = readonly [key: string, value: string, fallback: string, meaning: string];
@@ -93,11 +139,17 @@ function rowsOf(schema: JsonSchema, prefix: string): Row[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
     const key = `${prefix}${name}`;
     const isRequired = schema.required?.includes(name) ?? false;
-    return [rowOf(key, inner, isRequired), ...nestedRows(key, inner)];
+    const nested = nestedRows(key, inner);
+    return [...(isTitleOnly(inner, isRequired, nested) ? [] : [rowOf(key, inner, isRequired)]), ...nested];
   });
 }
 
-/** A mapping of mappings (`policies`) shows what stands below each of its names. */
+/** A mapping that is always there says nothing that its keys do not. */
+function isTitleOnly(schema: JsonSchema, isRequired: boolean, nested: readonly Row[]): boolean {
+  return nested.length > 0 && (isRequired || schema.default !== undefined);
+}
+
+/** For a mapping of mappings (`policies`), the keys below each name. */
 function nestedRows(key: string, schema: JsonSchema): Row[] {
   // A team of `evaluation.compare` is described where the trained team is.
   if (key === "evaluation.compare") return [];
@@ -111,10 +163,27 @@ function rowOf(key: string, schema: JsonSchema, isRequired: boolean): Row {
   return [`\`${key}\``, valueOf(schema), isRequired ? "required" : fallback(schema), meaning];
 }
 
+/** A short type: "integer ≥ 1", "`a`, `b`", "list of text". */
 function valueOf(schema: JsonSchema): string {
-  if (schema.anyOf?.every(({ properties }) => properties !== undefined) === true)
-    return schema.anyOf.map((each) => `{ ${Object.keys(each.properties ?? {}).join()}: … }`).join(" or ");
-  return schema.type === "object" ? "a mapping" : expectation(schema).replaceAll("|", "\\|");
+  const { type, anyOf, enum: choices, const: only, items } = schema;
+  if (anyOf?.every(({ properties }) => properties !== undefined) === true)
+    return anyOf.map((each) => `{ ${Object.keys(each.properties ?? {}).join()}: … }`).join(" or ");
+  if (anyOf) return anyOf.map(valueOf).join(" or ");
+  if (choices) return choices.map((choice) => `\`${String(choice)}\``).join(", ");
+  if (only !== undefined) return `\`${JSON.stringify(only)}\``;
+  if (type === "array") return `list of ${items?.type === "array" ? "lists of names" : valueOf(items ?? {})}`;
+  if (type === "object") return "mapping";
+  return `${type === "string" ? "text" : (type ?? "any")}${range(schema)}`;
+}
+
+/** " ≥ 1", " > 0, < 1", " 0 to 1". The schema of a safe integer has bounds that nobody asked for. */
+function range({ minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below }: JsonSchema): string {
+  const least = minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum;
+  const most = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
+  if (least !== undefined && most !== undefined) return ` ${least} to ${most}`;
+  const bounds = Object.entries({ "≥": least, ">": above, "≤": most, "<": below });
+  const given = bounds.filter(([, value]) => value !== undefined);
+  return given.length === 0 ? "" : ` ${given.map(([sign, value]) => `${sign} ${value}`).join(", ")}`;
 }
 
 function fallback({ default: value, type }: JsonSchema): string {

@@ -233,7 +233,7 @@ describe("mistakes in values", () => {
     ["algorithm.name=ATGRPO", "did you mean `at-grpo`?"],
     [
       "algorithm.samples=1",
-      "algorithm.samples: expected a whole number, at least 2, found 1; a group of one has nothing to compare",
+      "algorithm.samples: expected a whole number, at least 2, found 1; a group of one has advantage 0",
     ],
     [
       "algorithm={nmae: grpo}",

@@ -20,12 +20,9 @@ import * as option from "./options.ts";
 import { plain, row, type AlgorithmRow } from "./row.ts";
 
 const lambda = (standard: number) =>
-  z.number().min(0).max(1).default(standard).describe("λ of GAE: 0 trusts the critic, 1 what was earned.");
+  z.number().min(0).max(1).default(standard).describe("λ of GAE: 0 relies on the critic, 1 on the rewards.");
 
-const whiten = z
-  .boolean()
-  .default(true)
-  .describe("Mean 0 and deviation 1 over all advantages of a policy in the step.");
+const whiten = z.boolean().default(true).describe("Normalise a policy's advantages over the step.");
 
 /** No comparison within a group: the critic is the baseline. */
 const uncompared = {
@@ -37,14 +34,14 @@ const uncompared = {
 
 export const ppo = row(
   "PPO, arXiv 1707.06347, eq. 7, with GAE, arXiv 1506.02438, eq. 16",
-  "a critic per role values every token; advantages by GAE along the role's own actions",
+  "a critic per role values every token; GAE along the role's actions",
   z.strictObject({
     samples: option.samples(1),
     reward: z
       .enum(["outcome", "progress", "action"])
       .default("outcome")
       .describe(
-        "outcome: the episode's score, at the role's last action. progress: its change until the role acts again; adds up to the score, whatever the way. action: each action's own reward.",
+        "outcome: the episode's score, at the role's last action. progress: its change until the role acts again. action: each action's reward.",
       ),
     alpha: option.alpha,
     discount: option.discount,
@@ -53,7 +50,7 @@ export const ppo = row(
       .enum(["role", "central"])
       .default("role")
       .describe(
-        "role: each role's critic sees its prompt. central: one sees those of all roles that act at once.",
+        "role: each role's critic sees its prompt. central: one sees those of all simultaneous roles.",
       ),
     ...option.criticOptions,
     whiten,
@@ -129,14 +126,14 @@ function jointActorCritic(
 
 export const iac = jointActorCritic(
   "IAC (CoLLM-DC)",
-  "each role learns from the joint reward and its own critic, which sees its prompt",
+  "each role learns from the joint reward and its own critic",
   "role",
   "role",
 );
 
 export const maac = jointActorCritic(
   "MAAC (CoLLM-CC)",
-  "roles that act at once learn from the joint reward and one critic, which sees all their prompts",
+  "simultaneous roles learn from the joint reward and one critic that sees all their prompts",
   "central",
   "team",
 );

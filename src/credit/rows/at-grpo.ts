@@ -12,11 +12,11 @@ import { plain, row } from "./row.ts";
 
 export const atGrpo = row(
   "AT-GRPO, arXiv 2510.11062, algorithm 1",
-  "each role samples K actions from one state, the best goes on; compared by task, role and turn",
+  "each role samples K actions from one state, the best is kept; compared by task, role and turn",
   z.strictObject({
     samples: option.samples(2),
     alpha: option.alpha,
-    keep: z.enum(["best", "first", "random"]).default("best").describe("Which of the K goes on."),
+    keep: z.enum(["best", "first", "random"]).default("best").describe("Which of the K actions is kept."),
     standardise: option.standardise,
     ...option.clip(),
     aggregation: option.aggregation("token-mean"),

@@ -21,43 +21,37 @@ const options = (least: number) =>
     reward: z
       .enum(["progress", "action"])
       .optional()
-      .describe(
-        `${option.jointProgress} Absent: progress with \`handOver: all\`, which adds rewards up; action with best or random, which compare the actions of one state.`,
-      ),
+      .describe(`${option.jointProgress} Default: progress with \`handOver: all\`, else action.`),
     alpha: option.alpha,
     joint: z
       .enum(["aligned", "cross"])
       .default("aligned")
-      .describe(
-        "How the samples of roles that act at once are paired. aligned: the g-th of one with the g-th of the other. cross: each with each.",
-      ),
+      .describe("Pairing of simultaneous samples. aligned: the g-th of each role. cross: all combinations."),
     handOver: z
       .enum(["all", "best", "random"])
       .default("all")
-      .describe(
-        "Which joint actions the next phase is played from. all: each, and returns reach back through the tree.",
-      ),
+      .describe("Joint actions from which the next phase continues. all: returns go back through the tree."),
     discount: z
       .number()
       .min(0)
       .max(1)
       .optional()
-      .describe("γ of the tree's returns, once per turn; with `handOver: all`. Absent: 1."),
+      .describe("With `handOver: all`: γ of the tree's returns, once per turn. Absent: 1."),
     terminationThreshold: z
       .number()
       .optional()
-      .describe("A turn whose joint actions earned more than this on average is the last. Absent: never."),
+      .describe("A turn whose joint actions earn more than this on average is the last. Absent: off."),
     turnWeights: z
       .array(z.number().min(0))
       .min(1)
       .optional()
-      .describe("What the gradient of each turn is multiplied by; one number per turn. Absent: 1."),
+      .describe("Factor of each turn's advantages; one number per turn. Absent: 1."),
     earlyEndWeight: z
       .number()
       .min(0)
       .optional()
       .describe(
-        "What the gradient of a turn is multiplied by, besides, that `terminationThreshold` made the last. Absent: 1. MAGRPO's first code: 2.",
+        "Additional factor of a turn that `terminationThreshold` made the last. Absent: 1; MAGRPO's first code: 2.",
       ),
     aggregation: option.aggregation("sequence-sum"),
     ...option.klOption("none", "k3"),
@@ -106,17 +100,12 @@ function collaboration(name: string, summary: string, baseline: Baseline, least:
 
 export const magrpo = collaboration(
   "MAGRPO",
-  "roles that act at once share the reward of their joint action; compared with the group's mean",
+  "roles that act simultaneously share the reward of their joint action; compared with the group's mean",
   meanBaseline,
   2,
 );
 
-export const mareinforce = collaboration(
-  "MAREINFORCE",
-  "MAGRPO without a baseline: the joint return itself",
-  noBaseline,
-  1,
-);
+export const mareinforce = collaboration("MAREINFORCE", "MAGRPO without a baseline", noBaseline, 1);
 
 export const marloo = collaboration(
   "MARLOO",
@@ -127,7 +116,7 @@ export const marloo = collaboration(
 
 export const maremax = collaboration(
   "MAReMax",
-  "MAGRPO with the group's best as baseline: nothing is reinforced, all but the best are discouraged",
+  "MAGRPO with the group's maximum as baseline: all but the best are discouraged",
   maxBaseline,
   2,
 );

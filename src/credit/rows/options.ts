@@ -11,21 +11,16 @@ export const samples = (least: number): z.ZodDefault<z.ZodInt> =>
     .min(least)
     .default(8)
     .meta({
-      description: "Actions (or trajectories) sampled for comparison: the papers' K, N, G.",
+      description: "Actions or trajectories per group: the papers' K, N, G.",
       ...(least < 2 ? {} : { $comment: loneSample }),
     });
 
 const loneSample =
-  "a group of one has nothing to compare, every advantage would be 0: sample 2 or more, or take `name: reinforce`, which compares with nothing or with the batch";
+  "a group of one has advantage 0: use 2 or more samples, or `name: reinforce`, which compares with nothing or with the batch";
 
-export const alpha = z.number().min(0).default(1).describe("Weight of the team's reward: α·team + local.");
+export const alpha = z.number().min(0).default(1).describe("Weight of the team reward: α·team + local.");
 
-export const discount = z
-  .number()
-  .min(0)
-  .max(1)
-  .default(1)
-  .describe("γ, once per turn. Within a turn and within an action nothing is discounted.");
+export const discount = z.number().min(0).max(1).default(1).describe("γ, once per turn.");
 
 export const standardise = z.boolean().default(true).describe("Divide by the group's standard deviation.");
 
@@ -34,7 +29,7 @@ export const aggregation = (standard: Aggregation): z.ZodDefault<z.ZodEnum<{ [A 
     .enum(["token-mean", "sequence-mean", "sequence-sum"])
     .default(standard)
     .describe(
-      "token-mean: every token of the batch weighs the same. sequence-mean: every action does. sequence-sum: sum over an action's tokens, mean over actions.",
+      "token-mean: mean over all tokens. sequence-mean: mean over actions of token means. sequence-sum: mean over actions of token sums.",
     );
 
 /** Whole trajectories: N lines that part at the root. */
@@ -44,13 +39,13 @@ export function lines(count: number): SamplingScheme {
 
 /** Defaults of PPO, or the row's own. */
 export const clip = (low = 0.2, high = 0.2) => ({
-  clipLow: z.number().gt(0).lt(1).default(low).describe("PPO: the ratio is clipped at 1 − clipLow."),
-  clipHigh: z.number().gt(0).default(high).describe("PPO: the ratio is clipped at 1 + clipHigh."),
+  clipLow: z.number().gt(0).lt(1).default(low).describe("The ratio is clipped at 1 − clipLow."),
+  clipHigh: z.number().gt(0).default(high).describe("The ratio is clipped at 1 + clipHigh."),
   dualClip: z
     .number()
     .gt(1)
     .optional()
-    .describe("PPO: where A < 0, the term is bounded by this times A. Absent: off. Usual: 3."),
+    .describe("For A < 0 the term is at least this times A, usually 3. Absent: off."),
 });
 
 const standardKl = { coefficient: 0.01, horizon: 10000 } as const;
@@ -65,25 +60,25 @@ export const klOption = (
       where: z
         .enum(["none", "reward", "loss"])
         .default(where)
-        .describe("What KL to the reference is added to; none: it is not computed."),
+        .describe("Where KL to the initial policy is added."),
       estimator: z
         .enum(["k1", "k2", "k3"])
         .default(estimator)
-        .describe("With d = log π − log π_ref: k1 = d, in the reward only; k2 = d²/2; k3 = e^−d − 1 + d."),
-      coefficient: z.number().min(0).default(standardKl.coefficient).describe("β, at the start."),
+        .describe("k1 = d (reward only), k2 = d²/2, k3 = e^−d − 1 + d, with d = log π − log π_ref."),
+      coefficient: z.number().min(0).default(standardKl.coefficient).describe("Initial β."),
       target: z
         .number()
         .gt(0)
         .optional()
-        .describe("KL per token that β is steered towards. Absent: β stays as it is."),
+        .describe("KL per token that β is adapted to. Absent: β is constant."),
       horizon: z
         .int()
         .min(1)
         .default(standardKl.horizon)
-        .describe("With a target: tokens in which β changes by a fifth at most."),
+        .describe("With target: tokens over which β changes by at most a fifth."),
     })
     .prefault({})
-    .describe("KL to a reference: the policies as they were when reinforcement began."),
+    .describe("KL to the policies at the start of reinforcement."),
 });
 
 export interface KlOptions {
@@ -102,21 +97,16 @@ export const truncated = {
   truncated: z
     .enum(["train", "mask"])
     .default("train")
-    .describe("Actions cut off by their length: train them, or keep them in their group's statistics only."),
+    .describe("Actions cut off by their length limit: train, or use in group statistics only."),
 };
 
 export const dynamicSampling = {
-  dynamicSampling: z
-    .boolean()
-    .default(false)
-    .describe(
-      "Drop the tasks whose groups all have zero variance, and sample others until the step is full.",
-    ),
+  dynamicSampling: z.boolean().default(false).describe("Replace tasks whose groups all have zero variance."),
   refills: z
     .int()
     .min(0)
     .default(3)
-    .describe("With dynamicSampling: how many times a step samples again at most."),
+    .describe("With dynamicSampling: maximum rounds of replacement per step."),
 };
 
 export function selection(options: {
@@ -132,9 +122,9 @@ export function selection(options: {
 export const overlong = {
   overlong: z
     .strictObject({
-      length: z.int().min(1).describe("Tokens of an action from which on the whole penalty is due."),
-      buffer: z.int().min(1).describe("Tokens before `length` over which the penalty grows from 0."),
-      penalty: z.number().gt(0).default(1).describe("Taken from the reward at most."),
+      length: z.int().min(1).describe("Tokens at which the whole penalty applies."),
+      buffer: z.int().min(1).describe("Tokens before length over which the penalty grows from 0."),
+      penalty: z.number().gt(0).default(1).describe("Maximum penalty."),
     })
     .optional()
     .describe("Soft penalty on long actions (DAPO). Absent: none."),
@@ -148,8 +138,8 @@ export const shaping = {
   shaping: z
     .enum(["none", "margin", "quality"])
     .default("none")
-    .describe("Team reward shaped by those of the actions before it in the episode (MARTI)."),
-  shapingWeight: z.number().min(0).default(0.5).describe("With shaping: MARTI's α."),
+    .describe("MARTI's shaping of the team reward by those of earlier actions."),
+  shapingWeight: z.number().min(0).default(0.5).describe("With shaping: its α."),
 };
 
 export const outcomeWeight = {
@@ -157,12 +147,11 @@ export const outcomeWeight = {
     .number()
     .min(0)
     .default(0)
-    .describe("Adds this times the episode's score to each return that is not the score itself (MARTI's β)."),
+    .describe("Adds this times the episode's score to returns made of action rewards (MARTI's β)."),
 };
 
-/** Said in a description before the default. */
 export const jointProgress =
-  "The reward that roles which act at once share. progress: the change of the episode's score; adds up to the score, whatever the way. action: the mean of what their actions were paid.";
+  "Shared by roles that act simultaneously. progress: change of the score. action: mean of their actions' rewards.";
 
 export function shapingOf(options: {
   readonly shaping: "none" | "margin" | "quality";
@@ -177,8 +166,8 @@ export const criticOptions = {
     .number()
     .gt(0)
     .optional()
-    .describe("The value moves at most this far from the old one within the loss. Absent: off."),
-  criticLearningRate: z.number().gt(0).optional().describe("Default: that of the train section."),
+    .describe("Clips values to this distance from the old ones. Absent: off."),
+  criticLearningRate: z.number().gt(0).optional().describe("Default: train.learningRate."),
   criticEpochs: z.int().min(1).default(1).describe("Passes of the critic over a step's data."),
 };
 

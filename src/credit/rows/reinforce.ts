@@ -27,7 +27,7 @@ const rewardOptions = (standard: Reward) => ({
     .enum(["action", "turns", "progress", "outcome"])
     .default(standard)
     .describe(
-      "action: the action's own reward. turns: that and the later ones of its role. progress: the change of the episode's score from here on; adds up to the score, whatever the way. outcome: the episode's score.",
+      "action: the action's reward. turns: also the role's later ones. progress: later changes of the score. outcome: the episode's score.",
     ),
   alpha: option.alpha,
   discount: option.discount,
@@ -44,13 +44,13 @@ function returnsFor(options: { reward: Reward; discount: number; outcomeWeight: 
 
 export const reinforce = row(
   "REINFORCE, Williams 1992, sec. 4",
-  "whole trajectories, each action credited with its return, less the batch's mean if asked for",
+  "whole trajectories, each action credited with its return, optionally minus the batch mean",
   z.strictObject({
     samples: option.samples(1),
     baseline: z
       .enum(["none", "batch"])
       .default("none")
-      .describe("batch: the mean over all actions of the policy in the step."),
+      .describe("batch: mean over the policy's actions of the step."),
     ...rewardOptions("outcome"),
     aggregation: option.aggregation("token-mean"),
     ...option.klOption("none", "k1"),
@@ -79,7 +79,7 @@ export const reinforce = row(
 
 export const reinforcePlusPlus = row(
   "REINFORCE++, arXiv 2501.03262v9, eq. 8 to 10; per action as in MAPPA",
-  "each action's own reward, KL to the reference charged per token, whitened over the policy's whole batch",
+  "each action's own reward, KL charged per token, whitened over the policy's batch",
   z.strictObject({
     samples: option.samples(1),
     ...rewardOptions("action"),

@@ -44,7 +44,7 @@ const trajectoryOptions = z.strictObject({ samples: option.samples(2), ...shared
 
 export const grpo = row(
   "GRPO, arXiv 2402.03300, eq. 3 and sec. 4.1.2, by default without the KL term",
-  "N whole trajectories per task, all rewarded with the episode's score and compared with each other",
+  "N whole trajectories per task, rewarded with the episode's score",
   z.strictObject({
     samples: option.samples(2),
     standardise: option.standardise,
@@ -61,7 +61,7 @@ export const grpo = row(
 
 export const drGrpo = row(
   "Dr. GRPO, arXiv 2503.20783, sec. 3.2",
-  "GRPO without its two divisors: neither the deviation of a group nor the length of an action",
+  "GRPO without dividing by a group's deviation or an action's length",
   z.strictObject({ samples: option.samples(2), ...option.clip(), ...shared }),
   (options) => {
     const columns = trajectories(options);
@@ -105,7 +105,7 @@ export const masGrpo = row(
       .enum(["outcome", "progress", "rewards"])
       .default("outcome")
       .describe(
-        "outcome: the episode's score. progress: the sum of its changes on the trajectory; adds up to the score, whatever the way. rewards: the sum of the role's own rewards on the trajectory.",
+        "outcome: the episode's score. progress: discounted sum of its changes. rewards: discounted sum of the role's rewards.",
       ),
     alpha: option.alpha,
     discount: option.discount,

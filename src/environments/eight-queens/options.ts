@@ -9,24 +9,28 @@ export const queensOptions = z
     size: z.int().min(6).max(largestSize).default(8).describe("Rows, columns and queens."),
     given: z
       .strictObject({
-        least: z.int().min(0).default(1).describe("Fewest."),
-        most: z.int().min(1).default(4).describe("Most."),
+        least: z
+          .int()
+          .min(0)
+          .default(1)
+          .describe("Minimum of given queens; each number between is equally likely."),
+        most: z.int().min(1).default(4).describe("Maximum of given queens."),
       })
       .prefault({})
-      .describe("Queens that stand on a board already; each number between is equally likely."),
+      .describe("Given queens; each number between is equally likely."),
     plan: z
       .enum(planNotations)
       .default("queens")
-      .describe('How plans are demonstrated: "c4 a5", or each row first, "r4 c4 r5 a5".'),
+      .describe('Demonstrated plans: "c4 a5", or with each row first, "r4 c4 r5 a5".'),
     demonstrations: z
       .strictObject({
         positionsPerBoard: drawnAtOnce.describe(
-          "Positions demonstrated of one board; an engine computes their shared beginning once.",
+          "Positions demonstrated per board; their shared prefix is computed once.",
         ),
         ...demonstrationShape,
       })
       .prefault({})
-      .describe("How the examples of a warm start are made."),
+      .describe("Warm-start examples."),
   })
   .superRefine(({ size, given: { least, most } }, context) => {
     const refuse = (key: "least" | "most", message: string): void =>

@@ -5,6 +5,7 @@ import { drawFloat, drawInt } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
 import {
   aloneShare,
+  breakOffShare,
   brokenOff,
   drawSeat,
   proposerShare,
@@ -16,14 +17,10 @@ import type { Seat } from "../planning/seats.ts";
 /** Options under `demonstrations`, in every game of placing. */
 export const demonstrationShape = {
   proposer: proposerShare,
-  breakOff: share
-    .default(0)
-    .describe(
-      "Probability that a demonstrated plan breaks off after a placement: above 0, demonstrations show good first placements and leave it to reinforcement to finish.",
-    ),
-  begun: share.default(0.5).describe("Share of the examples in which something has been placed already."),
-  mistaken: share.default(0.1).describe("Share of the begun examples in which one placement is wrong."),
-  refused: share.default(0.15).describe("Share of the examples that tell of a refused placement."),
+  breakOff: breakOffShare,
+  begun: share.default(0.5).describe("Share of the examples with placements already made."),
+  mistaken: share.default(0.1).describe("Share of the begun examples with one wrong placement."),
+  refused: share.default(0.15).describe("Share of the examples that report a rejected placement."),
   alone: aloneShare,
   wrongProposal: wrongProposalShare(0.2),
 };

@@ -11,16 +11,20 @@ export const drawnAtOnce = z.int().min(1).max(1000).default(1);
 
 export const proposerShare = share
   .default(0.5)
-  .describe("Share of a team's examples that are the proposer's; the others are the planner's.");
+  .describe("Share of a team's examples for the proposer; the others are for the planner.");
 
 export const aloneShare = share
   .default(0.25)
-  .describe("Share of a team's planner examples that show no proposal.");
+  .describe("Share of a team's planner examples without a proposal.");
+
+export const breakOffShare = share
+  .default(0)
+  .describe(
+    "Probability that a demonstration stops after each item; above 0, finishing is left to reinforcement.",
+  );
 
 export function wrongProposalShare(usual: number): z.ZodDefault<typeof share> {
-  return share
-    .default(usual)
-    .describe("Share of the planner examples with a proposal that show a wrong one.");
+  return share.default(usual).describe("Share of the proposals shown that are wrong.");
 }
 
 /** Whom an example is for. Where both seats are asked for, it is drawn; where one is, nothing is drawn. */

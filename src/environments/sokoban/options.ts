@@ -2,6 +2,7 @@
 import { z } from "zod";
 import {
   aloneShare,
+  breakOffShare,
   drawnAtOnce,
   proposerShare,
   share,
@@ -28,45 +29,35 @@ export const sokobanOptions = z
       .min(sizes.least)
       .max(sizes.most)
       .default(6)
-      .describe("Rows and columns of a room, its outer walls included."),
+      .describe("Rows and columns, outer walls included."),
     boxes: z
       .int()
       .min(1)
       .default(1)
-      .describe("Boxes, and goals: up to 1 in rooms of size 5, 3 of 6 to 8, 2 of 9 to 14, 1 of 15 and 16."),
-    longestOf: drawnAtOnce.describe(
-      "A training episode gets the task with the longest solution among this many draws; demonstrations and held-out rooms stay as they are drawn.",
-    ),
-    notation: z.enum(roomNotations).default("list").describe("How the room is written for a model."),
+      .describe("Boxes and goals: at most 1 at size 5, 3 at 6 to 8, 2 at 9 to 14, 1 at 15 and 16."),
+    longestOf: drawnAtOnce.describe("Training episodes use the longest of this many drawn tasks."),
+    notation: z.enum(roomNotations).default("list").describe("Notation of the room."),
     plan: z
       .enum(planNotations)
       .default("moves")
-      .describe(
-        'How plans are demonstrated: "right down", or with the cells between, "c4 right d4 down d5 d6".',
-      ),
+      .describe('Demonstrated plans: "right down", or with cells, "c4 right d4 down d5 d6".'),
     demonstrations: z
       .strictObject({
         startsPerRoom: drawnAtOnce.describe(
-          "Positions demonstrated in one room; an engine computes a shared prompt once.",
+          "Positions demonstrated per room; their shared prompt is computed once.",
         ),
         proposer: proposerShare,
-        breakOff: share
-          .default(0)
-          .describe(
-            "Probability that a demonstrated solution breaks off after a move or a push: above 0, demonstrations show good beginnings and leave it to reinforcement to finish.",
-          ),
-        bumped: share
-          .default(0.25)
-          .describe("Share of the examples that tell of a cell beside the player that could not be entered."),
+        breakOff: breakOffShare,
+        bumped: share.default(0.25).describe("Share of the examples that report an illegal move."),
         alone: aloneShare,
         wrongProposal: wrongProposalShare(0.1),
       })
       .prefault({})
-      .describe("How the examples of a warm start are made."),
+      .describe("Warm-start examples."),
   })
   .superRefine(({ size, boxes }, context) => {
     const most = mostBoxes(size);
-    // A size that is itself wrong has been refused already.
+    // A wrong size has its own error.
     if (size < sizes.least || size > sizes.most || boxes <= most) return;
     const message = `at most ${most} in rooms of size ${size}`;
     context.addIssue({ code: "custom", path: ["boxes"], message });

@@ -22,31 +22,34 @@ export const sudokuOptions = z
     size: z
       .literal(sizes)
       .default(4)
-      .describe("Rows, columns and digits: 4 (boxes of 2×2), 6 (2 rows × 3 columns) or 9 (3×3)."),
+      .describe("Rows, columns and digits; boxes are 2×2, 2 rows × 3 columns, 3×3."),
     clues: z
       .strictObject({
-        least: z.int().optional().describe("Fewest; default 5, 12 or 30 by the size."),
-        most: z.int().optional().describe("Most; default 8, 18 or 40 by the size."),
+        least: z
+          .int()
+          .optional()
+          .describe("Minimum of clues; each number between is equally likely. Default: 5, 12 or 30 by size."),
+        most: z.int().optional().describe("Maximum of clues. Default: 8, 18 or 40 by size."),
       })
       .prefault({})
-      .describe("Clues of a puzzle; each number between is equally likely."),
+      .describe("Clues."),
     plan: z
       .enum(planNotations)
       .default("entries")
-      .describe('How plans are demonstrated: "b1=2 d1=4", or each cell first, "b1 b1=2 d1 d1=4".'),
+      .describe('Demonstrated plans: "b1=2 d1=4", or with each cell first, "b1 b1=2 d1 d1=4".'),
     demonstrations: z
       .strictObject({
         positionsPerPuzzle: drawnAtOnce.describe(
-          "Positions demonstrated of one puzzle; an engine computes their shared clues once.",
+          "Positions demonstrated per puzzle; their shared prefix is computed once.",
         ),
         order: z
           .enum(["random", "canonical"])
           .default("random")
-          .describe("Of cells that are forced at once: any of them, or the first of the grid."),
+          .describe("Among cells that are forced: any, or the first of the grid."),
         ...demonstrationShape,
       })
       .prefault({})
-      .describe("How the examples of a warm start are made."),
+      .describe("Warm-start examples."),
   })
   .superRefine(({ size, clues }, context) => {
     const { fewest, highest } = cluesBySize[size];

@@ -8,7 +8,7 @@ describe("options", () => {
   });
 
   it.each([
-    [{ size: 3, thin: 8 }, "leaves no cells for a start and a goal"],
+    [{ size: 3, thin: 8 }, "leaves no room for a start and a goal"],
     [{ distance: { least: 5, most: 4 } }, "is below `distance.least`"],
     [{ sees: "own" }, "must be false with `sees: own`"],
     [{ messages: 0 }, "messages"],
