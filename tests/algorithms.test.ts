@@ -66,7 +66,7 @@ async function trained(
   const directory = await fs.mkdtemp(path.join(root, name));
   const engine = openEngine({ threads: 2 });
   const algorithm = algorithmFrom(name, options);
-  await train({ recipe, environment, algorithm, directory, engine, episodes: { every: 0, perStep: 0 } });
+  await train({ recipe, environment, algorithm, directory, engine });
   await engine.close();
   return readMetrics(directory);
 }

@@ -155,6 +155,20 @@ const checkpoint = z.strictObject({
   keep: count.default(2).describe("Number of newest checkpoints kept."),
 });
 
+/** A number of episodes. */
+const episodes = z.union([z.literal("all"), z.int().min(0)]);
+
+const record = z.strictObject({
+  training: z
+    .strictObject({
+      every: count.default(1).describe("Steps between steps whose episodes are kept."),
+      perStep: episodes.default(4).describe("Episodes kept of such a step."),
+    })
+    .prefault({})
+    .describe("Episodes of training, with their credit."),
+  evaluation: episodes.default("all").describe("Episodes kept of each evaluation."),
+});
+
 const expected = z.strictObject({
   minutes: z.number().min(0).optional().describe("Measured duration on two cores."),
   success: fraction.optional().describe("Measured held-out success after training."),
@@ -176,6 +190,7 @@ export const recipeSchema = z.strictObject({
   evaluation: evaluation.prefault({}).describe("Evaluation."),
   failures: failures.prefault({}).describe("Handling of failing services."),
   checkpoint: checkpoint.prefault({}).describe("Checkpoints."),
+  record: record.prefault({}).describe("Episodes kept in the run's folder. No effect on training."),
   engine: z
     .strictObject({
       type: z.enum(["local"]).default("local").describe("local: in this process, on the CPU."),

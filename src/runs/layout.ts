@@ -11,7 +11,11 @@ export interface RunLayout {
   /** What computed the run, from which step on. */
   readonly engines: string;
   readonly result: string;
+  /** The folder of what is kept of episodes: see episode-log.ts. */
   readonly episodes: string;
+  readonly episodeIndex: string;
+  readonly episodeData: string;
+  readonly promptData: string;
   readonly checkpoints: string;
   /** Untrained models made for the run. */
   readonly models: string;
@@ -30,20 +34,13 @@ export function layoutOf(directory: string): RunLayout {
     engines: at("engines.jsonl"),
     result: at("result.json"),
     episodes: at("episodes"),
+    episodeIndex: at("episodes/index.jsonl"),
+    episodeData: at("episodes/episodes.jsonl.gz"),
+    promptData: at("episodes/prompts.jsonl.gz"),
     checkpoints: at("checkpoints"),
     models: at("models"),
     beginning: at("beginning"),
   };
-}
-
-export function episodesFile(layout: RunLayout, step: number): string {
-  return path.join(layout.episodes, `step-${String(step).padStart(5, "0")}.jsonl`);
-}
-
-/** Null: not the name of an episodes file. */
-export function stepOfEpisodesFile(name: string): number | null {
-  const match = /^step-(\d+)\.jsonl$/.exec(name);
-  return match ? Number(match[1]) : null;
 }
 
 /** The run's folder that a place lies in: the nearest one with a recipe. Null: it is in none. */

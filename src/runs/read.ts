@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { TroupeError } from "../errors.ts";
 import { checkpointSteps } from "./checkpoints.ts";
 import { readLines } from "./json-lines.ts";
-import { episodesFile, layoutOf, stepOfEpisodesFile } from "./layout.ts";
+import { layoutOf } from "./layout.ts";
 import { isLocked } from "./lock.ts";
 import {
   engineRecordSchema,
@@ -15,15 +15,7 @@ import {
   stepMetricsSchema,
   timingSchema,
 } from "./records.ts";
-import type {
-  ActionRecord,
-  EngineRecord,
-  EpisodeRecord,
-  Evaluation,
-  RunResult,
-  StepMetrics,
-  Timing,
-} from "./records.ts";
+import type { EngineRecord, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
 
 export interface RunSummary {
   readonly name: string;
@@ -127,28 +119,8 @@ export async function readResult(directory: string): Promise<RunResult> {
   return checkRecord(file, resultSchema, value);
 }
 
-/** Steps whose episodes were recorded, in ascending order. */
-export async function episodeSteps(directory: string): Promise<number[]> {
-  const names = await fs.readdir(layoutOf(directory).episodes).catch(() => []);
-  const steps = names.map(stepOfEpisodesFile).filter((step) => step !== null);
-  return steps.toSorted((left, right) => left - right);
-}
-
-/** The recorded episodes of a step: an `episode` record opens each, and its actions follow. */
-export async function readEpisodes(
-  directory: string,
-  step: number,
-): Promise<(EpisodeRecord | ActionRecord)[]> {
-  const file = episodesFile(layoutOf(directory), step);
-  const lines = await readLines(file);
-  if (lines.length === 0) throw new TroupeError("bad_run", `${file} does not exist or is empty.`);
-  return lines.map(({ value }, index) => {
-    if (value["schema_version"] === schemaVersion) return value as unknown as EpisodeRecord | ActionRecord;
-    throw unreadable(`${file}:${index + 1}`, value, "unexpected record");
-  });
-}
-
-async function readRecords<Schema extends z.ZodType>(
+/** The lines of a file of records. Damage is `bad_run`. */
+export async function readRecords<Schema extends z.ZodType>(
   file: string,
   schema: Schema,
 ): Promise<z.output<Schema>[]> {
@@ -156,7 +128,8 @@ async function readRecords<Schema extends z.ZodType>(
   return lines.map(({ value }, index) => checkRecord(`${file}:${index + 1}`, schema, value));
 }
 
-function checkRecord<Schema extends z.ZodType>(
+/** @param where for messages */
+export function checkRecord<Schema extends z.ZodType>(
   where: string,
   schema: Schema,
   value: unknown,

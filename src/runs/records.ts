@@ -242,49 +242,35 @@ export const checkpointStateSchema = z.object({
 });
 export type CheckpointState = z.output<typeof checkpointStateSchema>;
 
-/** One line of episodes/step-NNNNN.jsonl that opens an episode; its actions follow. */
-export interface EpisodeRecord {
-  readonly schema_version: typeof schemaVersion;
-  readonly kind: "episode";
-  readonly episode: number;
-  readonly path: readonly (string | number)[];
-  readonly task: unknown;
-  readonly ends: readonly {
-    readonly node: string;
-    readonly success: boolean;
-    readonly score: number;
-    readonly turns: number;
-  }[];
-}
+/** From this byte up to that one. */
+const bytes = z.tuple([z.int().min(0), z.int().min(0)]);
 
-/** One line of episodes/step-NNNNN.jsonl: what one role generated in one phase. */
-export interface ActionRecord {
-  readonly schema_version: typeof schemaVersion;
-  readonly kind: "action";
-  /** Number of the episode within the file. */
-  readonly episode: number;
-  /** The state it led to; the state it was taken in is the same without the last part. */
-  readonly node: string;
-  readonly kept: boolean;
-  readonly role: string;
-  readonly policy: string;
-  readonly turn: number;
-  readonly phase: number;
-  readonly prompt: readonly number[];
-  readonly tokens: readonly number[];
-  readonly logprobs: readonly number[];
-  readonly text: string;
-  readonly stopReason: string;
-  /** Absent: the action has no reward. */
-  readonly team?: number;
-  readonly local?: number;
-  readonly parts?: Readonly<Record<string, number>>;
-  readonly reason?: string;
-  readonly frozen: boolean;
-  /** Absent: the action trained nothing (a frozen role). */
-  readonly group?: string;
-  readonly return?: number | null;
-  readonly advantage?: number;
-  /** One per token, where they differ; `advantage` is their mean. */
-  readonly advantages?: readonly number[];
-}
+/** One line of episodes/index.jsonl. */
+export const episodeEntrySchema = z.object({
+  ...header,
+  id: z.string(),
+  /** The step of training that it was sampled in, or after which it was evaluated. */
+  step: z.int().min(0),
+  /** The evaluation it is part of; absent: none, it was sampled to be trained on. */
+  evaluation: z.object({ moment: evaluationSchema.shape.moment, team: z.string() }).optional(),
+  /** Share of its kept lines that end in success, and the mean of their scores. */
+  success: z.number(),
+  score: z.number(),
+  /** Its place in episodes.jsonl.gz, and that of the prompts it brought in prompts.jsonl.gz. */
+  episode: bytes,
+  prompts: bytes,
+});
+export type EpisodeEntry = z.output<typeof episodeEntrySchema>;
+
+/** One line of episodes/prompts.jsonl.gz. */
+export const promptRecordSchema = z.object({
+  ...header,
+  hash: z.string(),
+  tokens: z.array(z.int()),
+  /** For people: the tokens as text, control tokens left out. */
+  text: z.string(),
+});
+export type PromptRecord = z.output<typeof promptRecordSchema>;
+
+/** What a line of episodes.jsonl.gz says of its prompts: by hash, the byte at which the member of prompts.jsonl.gz begins. */
+export const storedPromptsSchema = z.object({ ...header, prompts: z.record(z.string(), z.int().min(0)) });

@@ -3,6 +3,8 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { checkpointSteps, readCheckpoint } from "./checkpoints.ts";
+import type { NewEpisode } from "./episode-log.ts";
+import { readEpisodeIndex } from "./read-episodes.ts";
 import { listRuns, readEngines, readEvaluations, readMetrics, readResult } from "./read.ts";
 import { openRun } from "./run.ts";
 import type { Run } from "./run.ts";
@@ -60,16 +62,14 @@ const result: RunResult = {
   seconds: { warmStart: 0, reinforcement: 1, evaluation: 1, total: 2 },
 };
 
+/** One that has a prompt of its own and one that all have. */
+function episodeOf(id: string, place: Pick<NewEpisode["entry"], "step" | "evaluation">): NewEpisode {
+  const prompts = new Map(["shared", id].map((text) => [text, () => ({ tokens: [text.length], text })]));
+  return { entry: { id, ...place, success: 1, score: 1 }, record: { episode: { id } }, prompts };
+}
+
 async function recordStep(run: Run, number: number): Promise<void> {
-  const episode = {
-    schema_version: 1,
-    kind: "episode",
-    episode: 0,
-    path: ["train", number, 0],
-    task: null,
-    ends: [],
-  } as const;
-  await run.recordStep(metrics(number), timing(number), [episode]);
+  await run.recordStep(metrics(number), timing(number), [episodeOf(`train/${number}/0`, { step: number })]);
 }
 
 function checkpoint(run: Run, number: number, keep = 2): Promise<unknown> {
@@ -96,10 +96,7 @@ test("a run goes on from its last checkpoint; what was recorded after it is cut 
   expect((await readMetrics(directory)).map((line) => line.step)).toEqual([1, 2]);
   expect((await run.evaluations()).map((line) => line.step)).toEqual([2]);
   expect((await run.timings()).map((line) => line.step)).toEqual([1, 2, 2]);
-  expect(await fs.readdir(path.join(directory, "episodes"))).toEqual([
-    "step-00001.jsonl",
-    "step-00002.jsonl",
-  ]);
+  expect((await readEpisodeIndex(directory)).map(({ id }) => id)).toEqual(["train/1/0", "train/2/0"]);
   expect(await fs.readdir(path.join(directory, "checkpoints"))).toEqual(["step-2"]);
 });
 

@@ -3,28 +3,20 @@
  * interrupted process recorded after it is cut off, because those steps will be done again, with the same result.
  */
 import fs from "node:fs/promises";
-import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { TroupeError } from "../errors.ts";
 import { checkpointSteps, latestCheckpoint, pruneCheckpoints, writeCheckpoint } from "./checkpoints.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { makeDirectory, removeTemporaries, syncPath, temporaryPrefix, writeFileDurably } from "./durable.ts";
 import { appendLine, cutLines } from "./json-lines.ts";
-import { episodesFile, layoutOf, stepOfEpisodesFile } from "./layout.ts";
+import { EpisodeLog } from "./episode-log.ts";
+import type { NewEpisode } from "./episode-log.ts";
+import { layoutOf } from "./layout.ts";
 import type { RunLayout } from "./layout.ts";
 import { acquireLock, lockPrefix } from "./lock.ts";
 import { readEngines, readEvaluations, readResult, readTimings } from "./read.ts";
 import { schemaVersion } from "./records.ts";
-import type {
-  ActionRecord,
-  CheckpointState,
-  EngineRecord,
-  EpisodeRecord,
-  Evaluation,
-  RunResult,
-  StepMetrics,
-  Timing,
-} from "./records.ts";
+import type { CheckpointState, EngineRecord, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
 import { isSameTraining, trainingLines } from "./same-training.ts";
 
 export interface Run extends AsyncDisposable {
@@ -37,11 +29,9 @@ export interface Run extends AsyncDisposable {
   evaluations(): Promise<Evaluation[]>;
   timings(): Promise<Timing[]>;
   /** Commits a step: its episodes and timing first, its metrics last. */
-  recordStep(
-    metrics: StepMetrics,
-    timing: Timing,
-    episodes: readonly (EpisodeRecord | ActionRecord)[],
-  ): Promise<void>;
+  recordStep(metrics: StepMetrics, timing: Timing, episodes: readonly NewEpisode[]): Promise<void>;
+  /** Keeps an episode of an evaluation in progress. It counts once the evaluation is recorded. */
+  recordEpisode(episode: NewEpisode): Promise<void>;
   recordEvaluation(evaluation: Evaluation, timing: Timing): Promise<void>;
   /** `fill` saves the policies in the folder given and gives the state. Older checkpoints beyond `keep` are deleted. */
   recordCheckpoint(
@@ -64,8 +54,8 @@ export interface Run extends AsyncDisposable {
  *
  * Throws `bad_run`: in use by another process, made from another recipe, not a run folder, damaged, or not writable.
  *
- * @param recipe The recipe as resolved, in YAML. A run goes on only with the recipe that it began with; its description and
- * expected numbers may have changed.
+ * @param recipe The recipe as resolved, in YAML. A run goes on only with the recipe that it began with; its description,
+ * expected numbers and what it records may have changed.
  */
 export async function openRun(directory: string, recipe: string): Promise<Run> {
   const layout = layoutOf(directory);
@@ -78,17 +68,22 @@ export async function openRun(directory: string, recipe: string): Promise<Run> {
     const checkpoint = await latestCheckpoint(layout.checkpoints);
     const result = await finishedResult(layout);
     if (result === null) await rewind(layout, checkpoint?.state.step ?? 0);
-    return makeRun(layout, checkpoint, result, () => lock.release());
+    const episodes = result === null ? await openEpisodes(layout, checkpoint?.state.step ?? 0) : null;
+    return makeRun(layout, { checkpoint, result, episodes }, () => lock.release());
   } catch (error) {
     await lock.release();
     throw error;
   }
 }
 
+interface Opened extends Pick<Run, "checkpoint" | "result"> {
+  /** null: the run is finished. */
+  readonly episodes: EpisodeLog | null;
+}
+
 function makeRun(
   layout: RunLayout,
-  checkpoint: Checkpoint | null,
-  result: RunResult | null,
+  { checkpoint, result, episodes: log }: Opened,
   close: () => Promise<void>,
 ): Run {
   return {
@@ -100,23 +95,25 @@ function makeRun(
     evaluations: () => readEvaluations(layout.directory),
     timings: () => readTimings(layout.directory),
     recordStep: async (metrics, timing, episodes) => {
-      await writeEpisodes(layout, metrics.step, episodes);
+      for (const episode of episodes) await log?.append(episode);
       await appendLine(layout.timings, timing);
       await appendLine(layout.metrics, metrics);
     },
+    recordEpisode: async (episode) => log?.append(episode),
     recordEvaluation: async (evaluation, timing) => {
+      await log?.sync();
       await appendLine(layout.timings, timing);
       await appendLine(layout.evaluations, evaluation);
     },
     recordCheckpoint: async (step, keep, fill) => {
-      await syncRecords(layout);
+      await syncRecords(layout, log);
       await makeDirectory(layout.checkpoints);
       const written = await writeCheckpoint(layout.checkpoints, step, fill);
       await pruneCheckpoints(layout.checkpoints, keep);
       return written;
     },
     recordResult: async (value) => {
-      await syncRecords(layout);
+      await syncRecords(layout, log);
       await writeFileDurably(layout.result, `${JSON.stringify(value, null, 2)}\n`);
     },
     recordEngine: async (engine) => {
@@ -154,7 +151,7 @@ export async function isUnbegun(directory: string): Promise<boolean> {
   const layout = layoutOf(directory);
   const records = [layout.metrics, layout.timings, layout.evaluations, layout.result];
   const found = await Promise.all(
-    [...records, layout.checkpoints, layout.episodes].map((file) => fs.stat(file).catch(() => null)),
+    [...records, layout.checkpoints, layout.episodeIndex].map((file) => fs.stat(file).catch(() => null)),
   );
   return found.every((each) => each === null || (each.isFile() && each.size === 0));
 }
@@ -191,10 +188,17 @@ async function rewind(layout: RunLayout, step: number): Promise<void> {
   await cutLines(layout.timings, upToStep);
   await cutLines(layout.evaluations, upToStep);
   await cutLines(layout.engines, upToStep);
-  const names = await fs.readdir(layout.episodes).catch(() => []);
-  for (const name of names.filter((entry) => (stepOfEpisodesFile(entry) ?? 0) > step)) {
-    await fs.rm(path.join(layout.episodes, name));
-  }
+}
+
+/** Of training, the episodes up to a step stay; of evaluations, those of the ones that are recorded. */
+async function openEpisodes(layout: RunLayout, step: number): Promise<EpisodeLog> {
+  const recorded = await readEvaluations(layout.directory);
+  const places = new Set(recorded.map((one) => JSON.stringify([one.step, one.team])));
+  return EpisodeLog.open(layout, (entry) => {
+    const { evaluation } = entry;
+    if (evaluation === undefined) return entry.step <= step;
+    return places.has(JSON.stringify([entry.step, evaluation.team]));
+  });
 }
 
 async function requireSteps(layout: RunLayout, step: number, lines: number): Promise<void> {
@@ -211,19 +215,9 @@ async function requireSteps(layout: RunLayout, step: number, lines: number): Pro
   );
 }
 
-async function writeEpisodes(
-  layout: RunLayout,
-  step: number,
-  records: readonly (EpisodeRecord | ActionRecord)[],
-): Promise<void> {
-  if (records.length === 0) return;
-  await makeDirectory(layout.episodes);
-  const lines = records.map((record) => `${JSON.stringify(record)}\n`);
-  await writeFileDurably(episodesFile(layout, step), lines.join(""));
-}
-
 /** A checkpoint must never be on the disk before the records of its steps are. */
-async function syncRecords(layout: RunLayout): Promise<void> {
+async function syncRecords(layout: RunLayout, episodes: EpisodeLog | null): Promise<void> {
+  await episodes?.sync();
   for (const file of [layout.metrics, layout.timings, layout.evaluations, layout.engines]) {
     if (await fs.stat(file).catch(() => null)) await syncPath(file);
   }

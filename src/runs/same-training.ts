@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 
-/** What a recipe tells people. A run goes on when it was worded anew, or when its numbers were measured since. */
-const forPeople: ReadonlySet<string> = new Set(["description", "expected"]);
+/** What changes nothing of the training. A run resumes where its recipe says something else of these. */
+const besides: ReadonlySet<string> = new Set(["description", "expected", "record"]);
 
 /** Of two texts of recipes, in YAML. A text that cannot be read is the same as itself alone. */
 export function isSameTraining(one: string, other: string): boolean {
@@ -11,7 +11,7 @@ export function isSameTraining(one: string, other: string): boolean {
 }
 
 /**
- * Two recipes without what makes no difference to the training: what is for people, and a module's hash. A module with the
+ * Two recipes without what makes no difference to the training: what is said besides, and a module's hash. A module with the
  * same contents may lie elsewhere; one in the same place may have changed, which is warned of and does not end a run.
  */
 export function comparable(one: unknown, other: unknown): readonly [unknown, unknown] {
@@ -33,7 +33,7 @@ function hasSameModule(one: unknown, other: unknown): boolean {
 
 /** @param moved keys whose module may lie anywhere */
 function withoutWords(recipe: Mapping, moved: readonly string[]): Mapping {
-  const kept = Object.entries(recipe).filter(([key]) => !forPeople.has(key));
+  const kept = Object.entries(recipe).filter(([key]) => !besides.has(key));
   return Object.fromEntries(
     kept.map(([key, value]) => [key, isMapping(value) ? withoutModule(value, moved.includes(key)) : value]),
   );
@@ -49,7 +49,7 @@ export function trainingLines(recipe: string): readonly { readonly number: numbe
   let key = "";
   return recipe.split("\n").flatMap((line, index) => {
     key = /^(\w+):/.exec(line)?.[1] ?? key;
-    return forPeople.has(key) || /^ +moduleHash:/.test(line) ? [] : [{ number: index + 1, line }];
+    return besides.has(key) || /^ +moduleHash:/.test(line) ? [] : [{ number: index + 1, line }];
   });
 }
 

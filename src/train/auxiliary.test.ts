@@ -3,7 +3,8 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { latestCheckpoint } from "../runs/checkpoints.ts";
-import { readEpisodes, readMetrics } from "../runs/read.ts";
+import { readEpisodeIndex } from "../runs/read-episodes.ts";
+import { readMetrics } from "../runs/read.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { recordsOf } from "./testing/records-of.ts";
@@ -153,7 +154,9 @@ test("dynamic sampling: what teaches nothing is dropped and replaced, and its to
     soFar += sampledTokens;
     expect(sampledSoFar).toBe(soFar);
   }
-  const kept = (await readEpisodes(at("run"), 4)).filter((record) => record.kind === "episode");
+  const kept = (await readEpisodeIndex(at("run"))).filter(
+    ({ step, evaluation }) => step === 4 && !evaluation,
+  );
   expect(kept).toHaveLength(3);
 });
 

@@ -1,26 +1,55 @@
-/** Episodes as lines of the run folder, and as samples for people. */
+/** Episodes as a run keeps them, and as samples for people. */
 import type { CreditedAction } from "../credit/algorithm.ts";
-import type { Environment } from "../environments/environment.ts";
 import { actionsTo } from "../credit/lines.ts";
+import type { Environment } from "../environments/environment.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { nodeOf, rootOf, type Occurrence } from "../rollout/navigate.ts";
-import { schemaVersion } from "../runs/records.ts";
-import type { ActionRecord, EpisodeRecord } from "../runs/records.ts";
+import type { RolloutPolicy } from "../rollout/setting.ts";
+import { newEpisode, type ActionCredit } from "../rollout/stored.ts";
+import type { NewEpisode } from "../runs/episode-log.ts";
+import type { EpisodeEntry } from "../runs/records.ts";
 import type { SampleAction, SampleEpisode } from "./events.ts";
 
-/** The first `limit` episodes with all their actions; a step's file stays small however many tasks the step has. */
-export function episodeRecords(
+/** What a run was doing when an episode was sampled. */
+export type EpisodePlace = Pick<EpisodeEntry, "step" | "evaluation">;
+
+interface Recorded {
+  readonly environment: Environment;
+  /** By name: prompts are kept as text, too. */
+  readonly policies: Readonly<Record<string, RolloutPolicy>>;
+}
+
+/** Episodes that were trained on, with their credit. */
+export function trainingRecords(
+  recorded: Recorded,
+  step: number,
   episodes: readonly Episode[],
   credited: readonly CreditedAction[],
-  limit: number,
-): (EpisodeRecord | ActionRecord)[] {
+): NewEpisode[] {
   const byEpisode = Map.groupBy(credited, (placed) => placed.episode);
-  return episodes
-    .slice(0, limit)
-    .flatMap((episode, index) => [
-      episodeRecord(episode, index),
-      ...(byEpisode.get(episode) ?? []).map((placed) => actionRecord(placed, index)),
-    ]);
+  return episodes.map((episode) => {
+    const trained = (byEpisode.get(episode) ?? []).filter(({ action }) => !action.frozen);
+    return recordOf(recorded, episode, { step }, trained.map(creditOf));
+  });
+}
+
+/** An episode with its states drawn and its prompts as text. */
+export function recordOf(
+  { environment, policies }: Recorded,
+  episode: Episode,
+  place: EpisodePlace,
+  credit?: readonly ActionCredit[],
+): NewEpisode {
+  const nodes = episode.nodes.map((node) => ({ ...node, rendered: environment.render(node.state) }));
+  const decode = (policy: string, tokens: Int32Array) => policies[policy]?.tokenizer.decode(tokens) ?? "";
+  return newEpisode({ ...episode, nodes }, place, decode, credit);
+}
+
+function creditOf(credited: CreditedAction): ActionCredit {
+  const { action, group, advantage, advantages } = credited;
+  const isLevel = advantages.every((one) => one === advantages[0]);
+  const given = { action: action.id, group, return: credited.return, advantage };
+  return isLevel ? given : { ...given, advantages: [...advantages] };
 }
 
 /** The first line of an episode that was kept, as people read it. */
@@ -36,50 +65,6 @@ export function sampleEpisode(environment: Environment, episode: Episode): Sampl
     end: environment.render(last.state),
     actions: actionsTo(episode, last).map(sampleAction),
   };
-}
-
-function episodeRecord(episode: Episode, index: number): EpisodeRecord {
-  return {
-    schema_version: schemaVersion,
-    kind: "episode",
-    episode: index,
-    path: episode.path,
-    task: episode.task,
-    ends: episode.ends.map(({ node, outcome, turns }) => ({
-      node,
-      success: outcome.success,
-      score: outcome.score,
-      turns,
-    })),
-  };
-}
-
-function actionRecord({ action, node, reward, ...credit }: CreditedAction, index: number): ActionRecord {
-  return {
-    schema_version: schemaVersion,
-    kind: "action",
-    episode: index,
-    node: node.id,
-    kept: node.kept,
-    role: action.role,
-    policy: action.policy,
-    turn: action.turn,
-    phase: action.phase,
-    prompt: [...action.prompt],
-    tokens: [...action.tokens],
-    logprobs: [...action.logprobs],
-    text: action.reply.text,
-    stopReason: action.stopReason,
-    ...reward,
-    frozen: action.frozen,
-    ...(action.frozen ? {} : { group: credit.group, return: credit.return, advantage: credit.advantage }),
-    ...(isLevel(credit.advantages) ? {} : { advantages: [...credit.advantages] }),
-  };
-}
-
-/** The same for each token, as most algorithms have it. */
-function isLevel(advantages: Float64Array): boolean {
-  return advantages.every((advantage) => advantage === advantages[0]);
 }
 
 function sampleAction({ action, reward }: Occurrence): SampleAction {

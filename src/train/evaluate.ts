@@ -32,6 +32,10 @@ export interface EvaluationSetting {
   /** Of sampling; tasks stay the same. Default: 0. */
   readonly seed?: number | undefined;
   readonly onProgress?: (done: number, tasks: number) => void;
+  /** Episodes' ids begin with it. Default: the path's name of the split. */
+  readonly name?: string;
+  /** Called in the order of the tasks, one at a time, as the episodes are over. */
+  readonly onEpisode?: (episode: Episode) => Promise<void>;
   readonly retries?: RetryOptions;
   /** Share of the tasks that services may fail. Default: 0. */
   readonly failureLimit?: number;
@@ -62,16 +66,32 @@ export async function evaluatePolicies(setting: EvaluationSetting): Promise<Eval
   let done = 0;
   const play = async ({ index, task }: (typeof tasks)[number]): Promise<Episode | FailedEpisode> => {
     const path = [pathName(split), index];
-    const episode = await orFailed({ path }, () => growEpisode(rollout, drawn, { path, split, task }));
+    const id = [setting.name ?? pathName(split), index].join("/");
+    const episode = await orFailed({ path }, () => growEpisode(rollout, drawn, { id, path, split, task }));
     done += 1;
     setting.onProgress?.(done, tasks.length);
     return episode;
   };
-  const played = await settleAll(tasks.map(play));
+  const playing = tasks.map(play);
+  const handedOn = inOrder(playing, setting.onEpisode);
+  await settleAll<unknown>([...playing, handedOn]);
+  const played = await Promise.all(playing);
   const failed = played.filter((one) => "cause" in one);
   checkFailures(failed, tasks.length, setting.failureLimit ?? 0);
   const episodes = played.filter((one) => "nodes" in one);
   return { episodes, failed, scores: scoresOf(episodes, failed.length, split, setting.team.turns) };
+}
+
+/** What fails is thrown by whoever waits for the playing. */
+async function inOrder(
+  playing: readonly Promise<Episode | FailedEpisode>[],
+  onEpisode: EvaluationSetting["onEpisode"],
+): Promise<void> {
+  if (onEpisode === undefined) return;
+  for (const episode of playing) {
+    const played = await episode.catch(() => null);
+    if (played !== null && "nodes" in played) await onEpisode(played);
+  }
 }
 
 function rolloutSetting(setting: EvaluationSetting): RolloutSetting {

@@ -28,7 +28,7 @@ export interface Evaluations {
   /** The trained team first. */
   readonly teams: NamedTeams;
   readonly emit: Listener;
-  readonly recorder: Pick<Recorder, "evaluation">;
+  readonly recorder: Pick<Recorder, "evaluation" | "evaluationEpisodes">;
 }
 
 /** What is evaluated after a step, counted over both stages; null: nothing. */
@@ -98,6 +98,8 @@ async function evaluateTeam(
       topP,
       retries: retriesOf(recipe),
       failureLimit: recipe.failures.limit,
+      name: `evaluation/${step}/${name}`,
+      onEpisode: recorder.evaluationEpisodes({ step, evaluation: { moment, team: name } }, policies),
       onProgress: (done, found) => emit({ type: "evaluation-progress", team: name, done, tasks: found }),
       signal,
     }),

@@ -3,8 +3,11 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { TroupeError } from "../errors.ts";
-import { readEpisodes, readEvaluations, readMetrics, readTimings } from "../runs/read.ts";
+import { readEpisodes } from "../rollout/stored.ts";
+import { readEpisodeIndex } from "../runs/read-episodes.ts";
+import { readEvaluations, readMetrics, readTimings } from "../runs/read.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
+import type { Evaluation } from "../runs/records.ts";
 import type { TrainEvent } from "./events.ts";
 import type { Resolved } from "./resolved.ts";
 import { supervisedRecipe } from "../recipes/supervised.ts";
@@ -122,20 +125,53 @@ test("a finished run is shown again, not run again", async () => {
   expect(await recordsOf("run")).toEqual(before);
 });
 
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
 test("recorded episodes hold exact tokens, both rewards and the credit of every action, kept or not", async () => {
   await trainOnce("run", tinyRecipe());
-  const records = await readEpisodes(path.join(root, "run"), 4);
-  const actions = records.filter((record) => record.kind === "action");
-  expect(records.filter((record) => record.kind === "episode")).toHaveLength(3);
-  expect(new Set(actions.map(({ kept }) => kept))).toEqual(new Set([true, false]));
-  for (const action of actions) {
-    expect(action.logprobs).toHaveLength(action.tokens.length);
-    expect(action.tokens.at(-1)).toBe(2);
-    expect(Object.keys(action.parts ?? {}).length).toBeGreaterThan(0);
-    const group = actions.filter((other) => other.group === action.group);
-    expect(group).toHaveLength(3);
-    expect(group.reduce((sum, member) => sum + (member.advantage ?? Number.NaN), 0)).toBeCloseTo(0, 6);
+  const stored = await collect(readEpisodes(path.join(root, "run"), { step: 4, from: "training" }));
+  expect(stored.map(({ episode }) => episode.id)).toEqual(["train/1/0", "train/1/1", "train/1/2"]);
+  const nodes = stored.flatMap(({ episode }) => episode.nodes);
+  expect(new Set(nodes.map(({ kept }) => kept))).toEqual(new Set([true, false]));
+  expect(nodes.every(({ rendered = "" }) => rendered.length > 0)).toBe(true);
+  const parts = nodes.flatMap(({ actions }) => actions.map(({ reward }) => Object.keys(reward?.parts ?? {})));
+  expect(parts.every((names) => names.length > 0)).toBe(true);
+  for (const { episode, credit = [], promptText } of stored) {
+    expect(credit.map(({ action }) => action)).toEqual(episode.actions.map(({ id }) => id));
+    for (const action of episode.actions) {
+      const { observations } = episode.nodes.find(({ id }) => id === action.parent) ?? {};
+      expect(action.logprobs).toHaveLength(action.tokens.length);
+      expect(action.tokens.at(-1)).toBe(2);
+      const seen = observations?.[action.seat];
+      expect(promptText(action)).toContain(typeof seen === "string" ? seen.replaceAll(/\s+/g, " ") : seen);
+    }
+    for (const group of Map.groupBy(credit, (one) => one.group).values()) {
+      expect(group).toHaveLength(3);
+      expect(group.reduce((sum, { advantage }) => sum + advantage, 0)).toBeCloseTo(0, 6);
+    }
   }
+});
+
+test("every episode of an evaluation is recorded, and as many of a step as the recipe says", async () => {
+  const record = { training: { every: 2, perStep: 1 }, evaluation: "all" } as const;
+  await trainOnce("run", tinyRecipe({ record }));
+  const run = path.join(root, "run");
+  const ids = (await readEpisodeIndex(run)).map(({ id }) => id);
+  const evaluations = await readEvaluations(run);
+  const of = ({ step, team }: Evaluation) => ids.filter((id) => id.startsWith(`evaluation/${step}/${team}/`));
+  expect(evaluations.map((one) => of(one).length)).toEqual(evaluations.map(({ tasks }) => tasks));
+  expect(ids.filter((id) => id.startsWith("train/"))).toEqual(["train/1/0", "train/3/0"]);
+  for await (const { episode, entry, credit } of readEpisodes(run, { from: "evaluations" })) {
+    expect(entry.success).toBe(episode.ends[0]?.outcome.success === true ? 1 : 0);
+    expect(credit).toBeUndefined();
+  }
+  const nothing = { training: { perStep: 0 }, evaluation: 0 };
+  await trainOnce("none", tinyRecipe({ record: nothing }));
+  expect(await readEpisodeIndex(path.join(root, "none"))).toEqual([]);
 });
 
 test("stopped after any step and gone on with, a run ends with the same weights and records", async () => {

@@ -26,7 +26,7 @@ import type { Listener, Stage } from "./events.ts";
 import { TooManyFailures } from "./failures.ts";
 import { restorePolicies, savePolicies } from "./policies.ts";
 import { makeRecorder } from "./recorder.ts";
-import type { KeptEpisodes, Recorder } from "./recorder.ts";
+import type { Recorder } from "./recorder.ts";
 import { reinforcementStep } from "./reinforcement.ts";
 import { buildResult } from "./result.ts";
 import type { Resolved } from "./resolved.ts";
@@ -46,8 +46,6 @@ export interface TrainOptions extends Resolved {
   readonly stop?: AbortSignal;
   /** Aborted: the engine's work is cancelled; what was done since the last checkpoint is lost. */
   readonly cancel?: AbortSignal;
-  /** Default: of every step 4. */
-  readonly episodes?: KeptEpisodes;
 }
 
 export type TrainOutcome =
@@ -96,7 +94,7 @@ async function begin(options: TrainOptions, run: Run): Promise<TrainingState> {
   const shared = { recipe, environment, algorithm, engine, root: rootKey(recipe.seed), cancel };
   const state: TrainingState = {
     run,
-    recorder: makeRecorder(run, environment, emit, options.episodes ?? { every: 1, perStep: 4 }),
+    recorder: makeRecorder(run, options, emit),
     shared,
     emit,
     stop: options.stop,
@@ -217,7 +215,7 @@ async function reinforce(state: TrainingState, stageStep: number): Promise<void>
     onPhase: (phase: "sampling" | "training") => emit({ type: "phase", phase }),
   };
   const record = await reinforcementStep(reinforcement, carried, state.step + 1, stageStep);
-  await state.recorder.reinforcementStep(record);
+  await state.recorder.reinforcementStep(record, stage.policies);
   state.step = record.metrics.step;
   state.auxiliary = { ...state.auxiliary, carried: record.carried };
 }

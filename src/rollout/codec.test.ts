@@ -1,0 +1,160 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { algorithmFrom } from "../credit/algorithms.ts";
+import { credit } from "../credit/credit.ts";
+import { rootKey } from "../random.ts";
+import { decodeEpisode, encodeEpisode, promptHash, type EpisodeJson } from "./codec.ts";
+import type { Action, Episode } from "./episode.ts";
+import { growEpisode } from "./grow.ts";
+import { numbersPolicy, pair, roleFor, settingFor } from "./testing/numbers.ts";
+import { scriptedEngine, type Script } from "./testing/scripted-engine.ts";
+
+const policy = numbersPolicy();
+const counting: Script = (_, index, prompt) => `${index + (prompt.includes("first") ? 1 : 3)}`;
+
+/** A tree of two turns in cross mode, whose first role keeps its conversation. */
+function crossed(): Promise<Episode> {
+  const roles = [roleFor("first", { memory: "conversation" }), roleFor("second")];
+  const team = { ...pair, roles, phases: [["first", "second"]] };
+  const scheme = { branch: { root: 2, inner: 2 }, keep: "all", joint: "cross" } as const;
+  const engine = scriptedEngine(policy.tokenizer, counting);
+  const start = { task: { size: 4 }, path: ["train", 3, 0], split: "train" };
+  return growEpisode(settingFor(policy, { engine, team, scheme }), rootKey(1), start);
+}
+
+function throughJson(episode: Episode): Episode {
+  const { json, prompts } = encodeEpisode(episode);
+  const text = JSON.stringify(json);
+  return decodeEpisode(JSON.parse(text), (hash) => prompts.get(hash), "here");
+}
+
+const frozen = <T>(value: T): T => {
+  if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) {
+    Object.values(value).forEach(frozen);
+    Object.freeze(value);
+  }
+  return value;
+};
+
+describe("an episode as JSON", () => {
+  it("comes back the same", async () => {
+    const episode = await crossed();
+    expect(throughJson(episode)).toEqual(episode);
+  });
+
+  it("is credited bit for bit as it was, and is changed by nobody", async () => {
+    const algorithm = algorithmFrom("magrpo", { joint: "cross", samples: 2, reward: "action" });
+    const episode = await crossed();
+    const numbersOf = (one: Episode) =>
+      credit([frozen(one)], algorithm).map(({ action, group, advantages }) => [action.id, group, advantages]);
+    expect(numbersOf(throughJson(episode))).toEqual(numbersOf(episode));
+  });
+
+  it("names each prompt by its tokens, however many actions share it", async () => {
+    const episode = await crossed();
+    const { json, prompts } = encodeEpisode(episode);
+    expect(new Set(json.actions.map(({ prompt }) => prompt))).toEqual(new Set(prompts.keys()));
+    expect([...prompts].every(([hash, tokens]) => promptHash(Int32Array.from(tokens)) === hash)).toBe(true);
+    expect(prompts.size).toBeLessThan(episode.actions.length);
+    const shared = throughJson(episode).actions.filter((one) => one.parent === "" && one.role === "first");
+    expect(shared).toHaveLength(2);
+    expect(shared[0]?.prompt).toBe(shared[1]?.prompt);
+  });
+
+  const float32 = fc.oneof(
+    fc.float(),
+    fc.float({ min: -20, max: 0, noNaN: true }),
+    fc.constantFrom(-0, Number.NaN, Infinity, -Infinity, 2 ** -149),
+  );
+  const words = fc.string({ unit: "binary" });
+  const messages = fc.array(fc.record({ role: fc.constantFrom("user", "tool"), content: words }));
+  const reply = fc.record(
+    {
+      text: words,
+      thinking: words,
+      calls: fc.array(fc.record({ name: words, arguments: fc.jsonValue() })),
+      truncated: fc.boolean(),
+    },
+    { requiredKeys: ["text", "truncated"] },
+  );
+  const number = fc.double({ noNaN: true, noDefaultInfinity: true });
+  const reward = fc.record(
+    { team: number, local: number, parts: fc.dictionary(fc.string(), number), reason: words },
+    { requiredKeys: ["team", "local", "parts"] },
+  );
+
+  it("keeps every bit of tokens and log-probabilities, and every word", async () => {
+    const whole = await crossed();
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(2 ** 31 - 1), float32)),
+        reply,
+        fc.option(reward),
+        fc.oneof(words, messages),
+        fc.jsonValue(),
+        (sampled, said, earned, seen, state) => {
+          const tokens = Int32Array.from(sampled, ([token]) => token);
+          const logprobs = Float32Array.from(sampled, ([, logprob]) => logprob);
+          const json = JSON.parse(JSON.stringify({ state, said, earned, seen }));
+          const [action, ...actions] = whole.actions;
+          const changed = { ...(action as Action), tokens, logprobs, reply: json.said };
+          const nodes = whole.nodes.map((node) => ({
+            ...node,
+            state: json.state,
+            observations: { first: json.seen },
+            actions: node.actions.map((one) => ({ ...one, reward: json.earned })),
+          }));
+          const episode: Episode = { ...whole, task: json.state, nodes, actions: [changed, ...actions] };
+          expect(throughJson(episode)).toEqual(episode);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it("writes log-probabilities as short as they can be", async () => {
+    const whole = await crossed();
+    const numbers = [-0.1, -1.5, -0.7654321, -12.345678];
+    const actions = whole.actions.map((one) => ({ ...one, logprobs: Float32Array.from(numbers) }));
+    expect(encodeEpisode({ ...whole, actions }).json.actions[0]?.logprobs).toEqual(numbers);
+  });
+});
+
+describe("what is no episode", () => {
+  const cases: readonly (readonly [string, (json: EpisodeJson) => unknown, RegExp])[] = [
+    ["of another version", (json) => ({ ...json, schema_version: 2 }), /schema_version/],
+    ["without nodes", (json) => ({ ...json, nodes: [] }), /nodes/],
+    [
+      "whose nodes come before their parents",
+      (json) => ({ ...json, nodes: json.nodes.toReversed() }),
+      /has no parent/,
+    ],
+    ["with a node twice", (json) => ({ ...json, nodes: [...json.nodes, json.nodes.at(-1)] }), /two nodes/],
+    [
+      "with an action twice",
+      (json) => ({ ...json, actions: [...json.actions, json.actions[0]] }),
+      /two actions/,
+    ],
+    ["that names an action it has not", (json) => ({ ...json, actions: json.actions.slice(1) }), /no action/],
+    ["that ends nowhere", (json) => ({ ...json, ends: [{ ...json.ends[0], node: "9" }] }), /no node 9/],
+    [
+      "with a log-probability too few",
+      (json) => ({ ...json, actions: json.actions.map((one) => ({ ...one, logprobs: [] })) }),
+      /one log-probability per token/,
+    ],
+  ];
+
+  it.each(cases)("%s is `bad_run`", async (_, change, message) => {
+    const { json, prompts } = encodeEpisode(await crossed());
+    const decode = () => decodeEpisode(change(json), (hash) => prompts.get(hash), "line 7");
+    expect(decode).toThrowError(
+      expect.objectContaining({ code: "bad_run", message: expect.stringMatching(message) }),
+    );
+    expect(decode).toThrowError(/^line 7 is no episode/);
+  });
+
+  it("has a prompt that nobody kept", async () => {
+    const { json } = encodeEpisode(await crossed());
+    expect(() => decodeEpisode(json, () => undefined, "line 7")).toThrowError(/the prompt \w+ is missing/);
+  });
+});

@@ -1,0 +1,156 @@
+/**
+ * An episode as JSON and back, without loss: the same tokens, and the same bits of every log-probability. Prompts are named
+ * by the hash of their tokens, so that whoever stores episodes stores each prompt once.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { TroupeError } from "../errors.ts";
+import { episodeVersion } from "./episode.ts";
+import type { Action, Episode } from "./episode.ts";
+
+const message = z.looseObject({ role: z.string(), content: z.string() });
+
+/** A float32 as the shortest decimal that is that float32; what JSON has no number for, as its name. */
+const float32 = z.union([z.number(), z.enum(["NaN", "Infinity", "-Infinity", "-0"])]);
+
+const reward = z.object({
+  team: z.number(),
+  local: z.number(),
+  parts: z.record(z.string(), z.number()),
+  reason: z.string().optional(),
+});
+
+const node = z.object({
+  id: z.string(),
+  parent: z.string().nullable(),
+  turn: z.int(),
+  phase: z.int(),
+  state: z.unknown(),
+  rendered: z.string().optional(),
+  observations: z.record(z.string(), z.union([z.string(), z.array(message)])),
+  actions: z.array(z.object({ action: z.string(), reward: reward.nullable() })),
+  done: z.boolean(),
+  score: z.number().optional(),
+  kept: z.boolean(),
+  endedEarly: z.boolean().optional(),
+});
+
+const action = z.object({
+  id: z.string(),
+  parent: z.string(),
+  seat: z.string(),
+  role: z.string(),
+  policy: z.string(),
+  policyVersion: z.int().nullable(),
+  turn: z.int(),
+  phase: z.int(),
+  sample: z.int(),
+  frozen: z.boolean(),
+  /** The hash of the prompt's tokens, see `promptHash`. */
+  prompt: z.string(),
+  tokens: z.array(z.int()),
+  logprobs: z.array(float32),
+  reply: z.looseObject({ text: z.string(), truncated: z.boolean() }),
+  stopReason: z.enum(["stop", "length"]),
+});
+
+const outcome = z.object({ success: z.boolean(), score: z.number() });
+
+export const episodeSchema = z.object({
+  schema_version: z.literal(episodeVersion),
+  id: z.string(),
+  path: z.array(z.union([z.string(), z.number()])),
+  split: z.string().nullable(),
+  task: z.unknown(),
+  nodes: z.array(node).min(1),
+  actions: z.array(action),
+  ends: z.array(z.object({ node: z.string(), outcome, turns: z.int() })),
+});
+
+/** An episode as JSON. */
+export type EpisodeJson = z.output<typeof episodeSchema>;
+
+export interface EncodedEpisode {
+  readonly json: EpisodeJson;
+  /** The tokens of the prompts that it names, by hash. */
+  readonly prompts: ReadonlyMap<string, Int32Array>;
+}
+
+export function encodeEpisode(episode: Episode): EncodedEpisode {
+  const prompts = new Map<string, Int32Array>();
+  const hashes = new Map<Int32Array, string>();
+  const actions = episode.actions.map((one): EpisodeJson["actions"][number] => {
+    const hash = hashes.get(one.prompt) ?? promptHash(one.prompt);
+    hashes.set(one.prompt, hash);
+    prompts.set(hash, one.prompt);
+    const [tokens, logprobs] = [[...one.tokens], Array.from(one.logprobs, float32ToJson)];
+    return { ...one, prompt: hash, tokens, logprobs, reply: { ...one.reply } };
+  });
+  return { json: { ...episode, actions } as EpisodeJson, prompts };
+}
+
+/**
+ * @param promptOf the tokens of a prompt by hash; actions that share a prompt share the array
+ * @param where for messages
+ * @throws TroupeError `bad_run` where the value is no episode, or names what is not there
+ */
+export function decodeEpisode(
+  value: unknown,
+  promptOf: (hash: string) => Int32Array | undefined,
+  where: string,
+): Episode {
+  const parsed = episodeSchema.safeParse(value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw damaged(where, `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "unexpected"}`);
+  }
+  const json = parsed.data;
+  checkReferences(json, where);
+  const actions = json.actions.map((one): Action => {
+    const prompt = promptOf(one.prompt);
+    if (prompt === undefined) throw damaged(where, `the prompt ${one.prompt} is missing`);
+    const [tokens, logprobs] = [Int32Array.from(one.tokens), Float32Array.from(one.logprobs, Number)];
+    return { ...one, prompt, tokens, logprobs };
+  });
+  return { ...json, actions } as Episode;
+}
+
+/** Of the tokens alone: the same prompt has the same hash in every run. 128 bits, in hexadecimal. */
+export function promptHash(tokens: Int32Array): string {
+  const bytes = Buffer.from(tokens.buffer, tokens.byteOffset, tokens.byteLength);
+  return createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+}
+
+/** The shortest decimal that a float32 is nearest to: `-0.1` in place of `-0.10000000149011612`. */
+function float32ToJson(value: number): z.output<typeof float32> {
+  if (Object.is(value, -0)) return "-0";
+  if (!Number.isFinite(value)) return String(value) as "NaN";
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return short;
+  }
+  return Number(value.toPrecision(9));
+}
+
+/** What navigation takes for granted. */
+function checkReferences({ nodes, actions, ends }: EpisodeJson, where: string): void {
+  const [seen, ids] = [new Set<string>(), new Set(actions.map(({ id }) => id))];
+  for (const [index, { id, parent, actions: edge }] of nodes.entries()) {
+    const isRoot = index === 0 && parent === null;
+    if (!isRoot && (parent === null || !seen.has(parent))) throw damaged(where, `node ${id} has no parent`);
+    if (seen.has(id)) throw damaged(where, `there are two nodes ${id}`);
+    const stray = edge.find((one) => !ids.has(one.action));
+    if (stray !== undefined) throw damaged(where, `there is no action ${stray.action}`);
+    seen.add(id);
+  }
+  if (ids.size < actions.length) throw damaged(where, "two actions have the same id");
+  const long = actions.find(({ tokens, logprobs }) => tokens.length !== logprobs.length);
+  if (long !== undefined) throw damaged(where, `action ${long.id} has not one log-probability per token`);
+  const lost = [...actions.map(({ parent }) => parent), ...ends.map((end) => end.node)];
+  const unknown = lost.find((id) => !seen.has(id));
+  if (unknown !== undefined) throw damaged(where, `there is no node ${unknown}`);
+}
+
+function damaged(where: string, problem: string): TroupeError {
+  return new TroupeError("bad_run", `${where} is no episode as Troupe writes it: ${problem}.`);
+}

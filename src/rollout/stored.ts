@@ -1,0 +1,99 @@
+/** The episodes that a run keeps, as episodes; what is kept of them besides: their credit, and prompts as text. */
+import { z } from "zod";
+import type { NewEpisode } from "../runs/episode-log.ts";
+import { readEpisodeIndex, readEpisodeRecords } from "../runs/read-episodes.ts";
+import { checkRecord } from "../runs/read.ts";
+import type { EpisodeEntry } from "../runs/records.ts";
+import { mean } from "../statistics.ts";
+import { decodeEpisode, encodeEpisode, promptHash } from "./codec.ts";
+import type { Action, Episode } from "./episode.ts";
+
+const actionCredit = z.object({
+  /** The action's id. */
+  action: z.string(),
+  /** Actions of the same group were compared with each other. */
+  group: z.string(),
+  /** null: a reward that it is made of is missing. */
+  return: z.number().nullable(),
+  advantage: z.number(),
+  /** One per token, where they differ; `advantage` is their mean. */
+  advantages: z.array(z.number()).optional(),
+});
+
+/** What an action that trained was credited with. */
+export type ActionCredit = Readonly<z.output<typeof actionCredit>>;
+
+const stored = z.object({ episode: z.unknown(), credit: z.array(actionCredit).optional() });
+
+export interface StoredEpisode {
+  readonly entry: EpisodeEntry;
+  readonly episode: Episode;
+  /** Of every action of a trained role. Absent: the episode was not trained on, such as one of an evaluation. */
+  readonly credit?: readonly ActionCredit[];
+  /** An action's prompt as people read it. */
+  readonly promptText: (action: Action) => string;
+}
+
+/** Which episodes of a run. Each condition that is given has to hold. */
+export interface EpisodeSelection {
+  /** Of training: the step that they were sampled in. Of evaluations: the step after which they were evaluated. */
+  readonly step?: number;
+  readonly from?: "training" | "evaluations";
+  readonly moment?: "before" | "during" | "after";
+  /** Of evaluations: the team's name. */
+  readonly team?: string;
+  readonly id?: string;
+}
+
+/**
+ * The run's episodes, in the order in which they were kept, one at a time. Nothing where it keeps none.
+ * @throws TroupeError `bad_run` where a file is damaged
+ */
+export async function* readEpisodes(
+  directory: string,
+  selection: EpisodeSelection = {},
+): AsyncGenerator<StoredEpisode> {
+  const entries = (await readEpisodeIndex(directory)).filter((entry) => isSelected(entry, selection));
+  for await (const { entry, record, prompts, where } of readEpisodeRecords(directory, entries)) {
+    const { episode: json, credit } = checkRecord(where, stored, record);
+    const tokens = new Map([...prompts].map(([hash, prompt]) => [hash, Int32Array.from(prompt.tokens)]));
+    const episode = decodeEpisode(json, (hash) => tokens.get(hash), where);
+    const promptText = ({ prompt }: Action) => prompts.get(promptHash(prompt))?.text ?? "";
+    yield { entry, episode, promptText, ...(credit === undefined ? {} : { credit }) };
+  }
+}
+
+export function isSelected(entry: EpisodeEntry, selection: EpisodeSelection): boolean {
+  const { step, from, moment, team, id } = selection;
+  const { evaluation } = entry;
+  return (
+    (step === undefined || entry.step === step) &&
+    (from === undefined || (from === "evaluations") === (evaluation !== undefined)) &&
+    (moment === undefined || evaluation?.moment === moment) &&
+    (team === undefined || evaluation?.team === team) &&
+    (id === undefined || entry.id === id)
+  );
+}
+
+/** @param decode the text of a policy's tokens */
+export function newEpisode(
+  episode: Episode,
+  place: Pick<EpisodeEntry, "step" | "evaluation">,
+  decode: (policy: string, tokens: Int32Array) => string,
+  credit?: readonly ActionCredit[],
+): NewEpisode {
+  const { json, prompts } = encodeEpisode(episode);
+  const policyOf = new Map(json.actions.map(({ prompt, policy }) => [prompt, policy]));
+  const lines = [...prompts].map(([hash, tokens]) => {
+    const line = () => ({ tokens: [...tokens], text: decode(policyOf.get(hash) ?? "", tokens) });
+    return [hash, line] as const;
+  });
+  const outcomes = episode.ends.map(({ outcome }) => outcome);
+  const success = mean(outcomes.map((outcome) => (outcome.success ? 1 : 0)));
+  const score = mean(outcomes.map((outcome) => outcome.score));
+  return {
+    entry: { id: episode.id, ...place, success, score },
+    record: { episode: json, ...(credit === undefined ? {} : { credit }) },
+    prompts: new Map(lines),
+  };
+}

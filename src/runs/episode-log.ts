@@ -1,0 +1,118 @@
+/**
+ * The episodes that a run keeps, in three files that are only ever appended to:
+ *
+ *   index.jsonl            one line per episode: what it is, and where its bytes are
+ *   episodes.jsonl.gz      one gzip member per episode, with one JSON line
+ *   prompts.jsonl.gz       every prompt once, by hash; one member for each episode that brought new ones
+ *
+ * The line in the index comes last and makes the episode count. What lies beyond the bytes that the index names, after a
+ * crash or a rewind, is cut off before the next episode is written. `zcat` reads the other two files as they are.
+ */
+import fs from "node:fs/promises";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { TroupeError } from "../errors.ts";
+import { makeDirectory, syncPath, writing } from "./durable.ts";
+import { appendLine, cutLines } from "./json-lines.ts";
+import type { RunLayout } from "./layout.ts";
+import { checkRecord } from "./read.ts";
+import { promptsAt } from "./read-episodes.ts";
+import { episodeEntrySchema, schemaVersion } from "./records.ts";
+import type { EpisodeEntry, PromptRecord } from "./records.ts";
+
+/** An episode to be kept. */
+export interface NewEpisode {
+  readonly entry: Omit<EpisodeEntry, "schema_version" | "episode" | "prompts">;
+  /** JSON, beside the entry's fields; prompts are named by their hashes. */
+  readonly record: object;
+  /** Every prompt of the record, by hash; asked for where the run has not kept it yet. */
+  readonly prompts: ReadonlyMap<string, () => Pick<PromptRecord, "tokens" | "text">>;
+}
+
+type Place = EpisodeEntry["episode"];
+
+export class EpisodeLog {
+  readonly #layout: RunLayout;
+  readonly #kept: readonly EpisodeEntry[];
+  /** Ends of the files that the index names. */
+  readonly #ends: { episodes: number; prompts: number };
+  /** Where the member begins that a prompt is in, by hash; null: not read yet. */
+  #known: Map<string, number> | null = null;
+  #last: Promise<void> = Promise.resolve();
+
+  private constructor(layout: RunLayout, kept: readonly EpisodeEntry[]) {
+    const last = kept.at(-1);
+    this.#layout = layout;
+    this.#kept = kept;
+    this.#ends = { episodes: last?.episode[1] ?? 0, prompts: last?.prompts[1] ?? 0 };
+  }
+
+  /**
+   * Opens the log for writing and cuts off what comes after the last episode before the first that `keep` rejects.
+   * @throws TroupeError `bad_run` where bytes are missing that the index names
+   */
+  static async open(layout: RunLayout, keep: (entry: EpisodeEntry) => boolean): Promise<EpisodeLog> {
+    const entryOf = (value: unknown) => checkRecord(layout.episodeIndex, episodeEntrySchema, value);
+    const lines = await cutLines(layout.episodeIndex, (value) => keep(entryOf(value)));
+    const log = new EpisodeLog(layout, lines.map(entryOf));
+    await cutFile(layout.episodeData, log.#ends.episodes);
+    await cutFile(layout.promptData, log.#ends.prompts);
+    return log;
+  }
+
+  /** Calls may overlap: episodes are written in the order of the calls. */
+  append(episode: NewEpisode): Promise<void> {
+    this.#last = this.#last.then(() => this.#write(episode));
+    return this.#last;
+  }
+
+  /** Has the bytes on the disk. */
+  async sync(): Promise<void> {
+    const { episodes, promptData, episodeData, episodeIndex } = this.#layout;
+    for (const place of [promptData, episodeData, episodeIndex, episodes])
+      if (await fs.stat(place).catch(() => null)) await syncPath(place);
+  }
+
+  async #write({ entry, record, prompts }: NewEpisode): Promise<void> {
+    const { episodes, promptData, episodeData, episodeIndex } = this.#layout;
+    await makeDirectory(episodes);
+    const header = { schema_version: schemaVersion };
+    const known = (this.#known ??= await this.#readPrompts());
+    const fresh = [...prompts].filter(([hash]) => !known.has(hash));
+    for (const [hash] of fresh) known.set(hash, this.#ends.prompts);
+    const lines = fresh.map(([hash, prompt]) => ({ ...header, hash, ...prompt() }));
+    const brought = await appendMember(promptData, this.#ends.prompts, lines);
+    const places = Object.fromEntries([...prompts.keys()].map((hash) => [hash, known.get(hash)]));
+    const line = { ...header, ...entry, prompts: places, ...record };
+    const place = await appendMember(episodeData, this.#ends.episodes, [line]);
+    await appendLine(episodeIndex, { ...header, ...entry, episode: place, prompts: brought });
+    [this.#ends.episodes, this.#ends.prompts] = [place[1], brought[1]];
+  }
+
+  async #readPrompts(): Promise<Map<string, number>> {
+    const known = new Map<string, number>();
+    for (const { prompts } of this.#kept)
+      for (const { hash } of await promptsAt(this.#layout, prompts)) known.set(hash, prompts[0]);
+    return known;
+  }
+}
+
+const compress = promisify(gzip);
+
+/** Appends one gzip member of JSON lines; nothing where there are none. */
+async function appendMember(file: string, start: number, lines: readonly object[]): Promise<Place> {
+  if (lines.length === 0) return [start, start];
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  const bytes = await compress(text);
+  await writing(file, () => fs.appendFile(file, bytes));
+  return [start, start + bytes.length];
+}
+
+async function cutFile(file: string, end: number): Promise<void> {
+  const size = (await fs.stat(file).catch(() => null))?.size ?? 0;
+  if (size < end) {
+    const problem = `has ${size} bytes, and the index of episodes names ${end}`;
+    throw new TroupeError("bad_run", `${file} ${problem}. Restore the file or remove the run's folder.`);
+  }
+  if (size > end) await writing(file, () => fs.truncate(file, end));
+}

@@ -1,0 +1,118 @@
+/** Reading the episodes that a run keeps, one after the other, also while they are being written. */
+import fs from "node:fs/promises";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { TroupeError } from "../errors.ts";
+import type { RunLayout } from "./layout.ts";
+import { layoutOf } from "./layout.ts";
+import { checkRecord, readRecords } from "./read.ts";
+import { episodeEntrySchema, promptRecordSchema, storedPromptsSchema } from "./records.ts";
+import type { EpisodeEntry, PromptRecord } from "./records.ts";
+
+type Place = EpisodeEntry["episode"];
+
+/** An episode as it was written, with the prompts that it names. */
+export interface EpisodeRecord {
+  readonly entry: EpisodeEntry;
+  /** As parsed, unchecked but for its prompts. */
+  readonly record: unknown;
+  /** By hash. */
+  readonly prompts: ReadonlyMap<string, PromptRecord>;
+  /** For messages. */
+  readonly where: string;
+}
+
+/** What a run keeps, in the order in which it was written; nothing where it keeps none. Damage is `bad_run`. */
+export function readEpisodeIndex(directory: string): Promise<EpisodeEntry[]> {
+  return readRecords(layoutOf(directory).episodeIndex, episodeEntrySchema);
+}
+
+/**
+ * The episodes of some lines of the index. One is in memory at a time, with a few prompts.
+ * @throws TroupeError `bad_run` where the bytes that the index names are missing or damaged
+ */
+export async function* readEpisodeRecords(
+  directory: string,
+  entries: Iterable<EpisodeEntry>,
+): AsyncGenerator<EpisodeRecord> {
+  const layout = layoutOf(directory);
+  const all = await readEpisodeIndex(directory);
+  const members = new Map(all.map(({ prompts }) => [prompts[0], prompts]));
+  const recent = new Recent((start) => promptsAt(layout, members.get(start) ?? [start, start]));
+  for (const entry of entries) {
+    const [record] = await readMember(layout.episodeData, entry.episode);
+    const where = `${layout.episodeData}, the episode ${entry.id}`;
+    const { prompts: places } = checkRecord(where, storedPromptsSchema, record);
+    const prompts = new Map<string, PromptRecord>();
+    for (const [hash, start] of Object.entries(places)) {
+      const prompt = (await recent.at(start)).get(hash);
+      if (prompt === undefined) throw damaged(layout.promptData, [start, start], `no prompt ${hash}`);
+      prompts.set(hash, prompt);
+    }
+    yield { entry, record, prompts, where };
+  }
+}
+
+/** The prompts of one member of the prompts' file. */
+export async function promptsAt({ promptData }: RunLayout, place: Place): Promise<PromptRecord[]> {
+  const where = `${promptData}, from byte ${place[0]}`;
+  const lines = await readMember(promptData, place);
+  return lines.map((line) => checkRecord(where, promptRecordSchema, line));
+}
+
+/** How many members of the prompts' file are kept in memory: the first prompts of tasks come again and again. */
+const mostMembers = 256;
+
+class Recent {
+  readonly #members = new Map<number, ReadonlyMap<string, PromptRecord>>();
+  readonly #read: (start: number) => Promise<PromptRecord[]>;
+
+  constructor(read: (start: number) => Promise<PromptRecord[]>) {
+    this.#read = read;
+  }
+
+  async at(start: number): Promise<ReadonlyMap<string, PromptRecord>> {
+    const found =
+      this.#members.get(start) ?? new Map((await this.#read(start)).map((one) => [one.hash, one]));
+    this.#members.delete(start);
+    this.#members.set(start, found);
+    const [oldest] = this.#members.keys();
+    if (this.#members.size > mostMembers && oldest !== undefined) this.#members.delete(oldest);
+    return found;
+  }
+}
+
+const decompress = promisify(gunzip);
+
+/** The JSON lines of a gzip member; none where the place is empty. */
+async function readMember(file: string, place: Place): Promise<unknown[]> {
+  if (place[0] === place[1]) return [];
+  const bytes = await readBytes(file, place);
+  try {
+    const lines = (await decompress(bytes)).toString("utf8").trimEnd().split("\n");
+    return lines.map((line): unknown => JSON.parse(line));
+  } catch (error) {
+    throw damaged(file, place, error);
+  }
+}
+
+async function readBytes(file: string, place: Place): Promise<Buffer> {
+  const [start, end] = place;
+  try {
+    await using handle = await fs.open(file);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
+    if (bytesRead === end - start) return buffer;
+  } catch (error) {
+    throw damaged(file, place, error);
+  }
+  throw damaged(file, place, new Error("the file ends before"));
+}
+
+function damaged(file: string, [start, end]: Place, cause: unknown): TroupeError {
+  const problem = cause instanceof Error ? cause.message : String(cause);
+  return new TroupeError(
+    "bad_run",
+    `${file} is not what Troupe wrote: ${problem}, in bytes ${start} to ${end}. Restore the file.`,
+    { cause },
+  );
+}
