@@ -1,6 +1,6 @@
 /** Trying again what a service failed to do: bounded exponential back-off. */
 import { setTimeout as delay } from "node:timers/promises";
-import { ServiceError } from "./errors.ts";
+import { ServiceError, TroupeError } from "./errors.ts";
 
 export interface RetryOptions {
   /** Tries after the first one. */
@@ -8,28 +8,34 @@ export interface RetryOptions {
   /** Before the first retry, in milliseconds; doubled each time, up to the longest. */
   readonly firstDelay: number;
   readonly longestDelay: number;
+  /** Resolves, or rejects, at once where the signal is aborted. Default: by the clock. */
+  readonly sleep?: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
 export const standardRetries: RetryOptions = { retries: 4, firstDelay: 500, longestDelay: 30_000 };
 
 /**
  * What `work` gives, tried again while it fails with a ServiceError. Anything else is thrown at once; so is the last failure.
+ * @throws TroupeError `cancelled` where the signal aborts before the next try
  * @param work gets the number of the try, from 0
  */
 export async function retrying<T>(
   work: (attempt: number) => T | Promise<T>,
-  { retries, firstDelay, longestDelay }: RetryOptions,
+  { retries, firstDelay, longestDelay, sleep = sleepByClock }: RetryOptions,
   signal?: AbortSignal,
 ): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await work(attempt);
     } catch (error) {
-      if (!(error instanceof ServiceError) || attempt >= retries || signal?.aborted === true) throw error;
+      if (!(error instanceof ServiceError) || attempt >= retries) throw error;
+      if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled between two tries.");
       // An aborted wait ends at once; the next try then finds the signal aborted.
-      await delay(Math.min(longestDelay, firstDelay * 2 ** attempt), undefined, signal && { signal }).catch(
-        () => {},
-      );
+      await sleep(Math.min(longestDelay, firstDelay * 2 ** attempt), signal).catch(() => {});
     }
   }
+}
+
+function sleepByClock(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return delay(milliseconds, undefined, signal && { signal });
 }

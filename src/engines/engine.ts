@@ -227,7 +227,9 @@ export interface Engine {
   /** One line for people: processor, threads, precision. */
   readonly description: string;
   /** Bytes of weights, gradients, moments and caches held in this process; absent: unknown, or elsewhere. */
-  readonly memoryBytes?: number;
+  readonly memoryBytes?: number | undefined;
+  /** Whether it tries failed services again by itself; other engines are wrapped for that (retrying.ts). Default: no. */
+  readonly retries?: boolean;
   /** What the bits of a result depend on beside the calls, by name. Two engines that agree in all of it give the same. */
   readonly arithmetic: Readonly<Record<string, string>>;
 

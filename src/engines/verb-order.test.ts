@@ -53,8 +53,7 @@ function overtakings(list: readonly Verb[], happened: Awaited<ReturnType<typeof 
     list.slice(0, second).flatMap((earlier, first) => {
       const bothRan = at("start", first) !== -1 && at("start", second) !== -1;
       const isOrdered = earlier.changes || later.changes;
-      const begins = at(earlier.changes ? "end" : "start", first);
-      const isKept = begins < at("start", second);
+      const isKept = at("end", first) < at("start", second);
       return bothRan && shares(earlier, later) && isOrdered && !isKept ? [`${second} before ${first}`] : [];
     }),
   );

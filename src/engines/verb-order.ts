@@ -1,6 +1,6 @@
 /**
  * The order of verbs that engine.ts promises, for an engine that would not keep it by itself. Verbs that read a policy run
- * side by side; one that changes it starts once those before it have started and the change before it is over.
+ * side by side, once the change before them is over; a change runs by itself, once all that was asked for before it is over.
  */
 import { ServiceError, TroupeError } from "../errors.ts";
 import type { PolicyName } from "./engine.ts";
@@ -14,7 +14,7 @@ interface Change {
   readonly before: Map<PolicyName, Line>;
 }
 
-/** What a policy was asked for last: a change, and the reads after it that have not started. */
+/** What a policy was asked for last: a change, and the reads after it that are not over. */
 interface Line {
   readonly change: Change | null;
   readonly readers: Set<Promise<void>>;
@@ -22,34 +22,31 @@ interface Line {
 
 export class VerbOrder {
   readonly #lines = new Map<PolicyName, Line>();
+  readonly #closing = new AbortController();
 
-  /** `start` is called in its turn, and before it first waits has taken what it needs of the policies. */
-  async read<T>(policies: readonly PolicyName[], start: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  /** `work` is called in its turn. */
+  async read<T>(policies: readonly PolicyName[], work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const lines = policies.map((policy) => this.#line(policy));
-    const started = Promise.withResolvers<void>();
-    for (const { readers } of lines) readers.add(started.promise);
+    const over = Promise.withResolvers<void>();
+    for (const { readers } of lines) readers.add(over.promise);
     try {
-      if (lines.some(({ change }) => change !== null)) await turn(changesOf(lines), [], signal);
-      return start();
+      if (lines.some(({ change }) => change !== null)) await this.#turn(changesOf(lines), [], signal);
+      return await work();
     } finally {
-      started.resolve();
-      for (const { readers } of lines) readers.delete(started.promise);
+      over.resolve();
+      for (const { readers } of lines) readers.delete(over.promise);
     }
   }
 
-  /** As `read`, and no other verb of these policies starts until it is over. */
-  async change<T>(
-    policies: readonly PolicyName[],
-    start: () => Promise<T>,
-    signal?: AbortSignal,
-  ): Promise<T> {
+  /** As `read`, with no other verb of these policies beside it. */
+  async change<T>(policies: readonly PolicyName[], work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const own = this.#enter(policies);
     const lines = [...own.before.values()];
     const readers = lines.flatMap((line) => [...line.readers]);
     try {
       if (lines.some(({ change }) => change !== null) || readers.length > 0)
-        await turn(changesOf(lines), readers, signal);
-      return await start();
+        await this.#turn(changesOf(lines), readers, signal);
+      return await work();
     } catch (error) {
       own.failure = { error };
       for (const policy of own.before.keys()) this.#undo(policy, own);
@@ -57,6 +54,24 @@ export class VerbOrder {
     } finally {
       this.#leave(own);
     }
+  }
+
+  /** Cancels what waits for its turn. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  /** Resolves once all of it is over. A change that failed, and an aborted signal, end the wait with an error. */
+  async #turn(
+    changes: readonly Change[],
+    readers: readonly Promise<void>[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const closing = this.#closing.signal;
+    const all = Promise.all([...changes.map(({ over }) => over.promise), ...readers]);
+    await unlessAborted(all, signal === undefined ? closing : AbortSignal.any([closing, signal]));
+    const failed = changes.find(({ failure }) => failure !== null);
+    if (failed?.failure) throw failedBehind(failed.failure.error);
   }
 
   #enter(policies: readonly PolicyName[]): Change {
@@ -94,18 +109,6 @@ export class VerbOrder {
 
 function changesOf(lines: readonly Line[]): readonly Change[] {
   return lines.flatMap(({ change }) => change ?? []);
-}
-
-/** Resolves once all of it is over. A change that failed, and an aborted signal, end the wait with an error. */
-async function turn(
-  changes: readonly Change[],
-  readers: readonly Promise<void>[],
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const all = Promise.all([...changes.map(({ over }) => over.promise), ...readers]);
-  await (signal === undefined ? all : unlessAborted(all, signal));
-  const failed = changes.find(({ failure }) => failure !== null);
-  if (failed?.failure) throw failedBehind(failed.failure.error);
 }
 
 async function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {

@@ -6,6 +6,7 @@
  */
 import path from "node:path";
 import type { Engine } from "../engines/engine.ts";
+import { retryingEngine } from "../engines/retrying.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import { changedModules } from "../recipes/modules/changed.ts";
@@ -23,7 +24,7 @@ import type { AuxiliaryModels } from "./auxiliary.ts";
 import { noteEngine } from "./engine-change.ts";
 import { evaluateAfter } from "./evaluations.ts";
 import type { Listener, Stage } from "./events.ts";
-import { TooManyFailures } from "./failures.ts";
+import { retriesOf, TooManyFailures } from "./failures.ts";
 import { restorePolicies, savePolicies } from "./policies.ts";
 import { makeRecorder } from "./recorder.ts";
 import type { Recorder } from "./recorder.ts";
@@ -39,7 +40,10 @@ import { warmStartSteps } from "./warm-start.ts";
 export interface TrainOptions extends Resolved {
   /** The run's folder; made where there is none, resumed where there is one of the same recipe. */
   readonly directory: string;
-  /** Its policies are made by the run; whoever made the engine closes it. */
+  /**
+   * Its policies are made by the run; whoever made the engine closes it. Where a service fails it, its verbs are tried again
+   * as the recipe's `failures` say.
+   */
   readonly engine: Engine;
   readonly onEvent?: Listener;
   /** Aborted: the step in progress is finished, a checkpoint is made, and the run ends as interrupted. */
@@ -88,7 +92,8 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
 }
 
 async function begin(options: TrainOptions, run: Run): Promise<TrainingState> {
-  const { recipe, environment, algorithm, engine, cancel } = options;
+  const { recipe, environment, algorithm, cancel } = options;
+  const engine = retryingEngine(options.engine, retriesOf(recipe));
   const { step = 0, stage = placeOf(recipe, 1).stage, bases } = run.checkpoint?.state ?? {};
   const emit = options.onEvent ?? (() => {});
   const shared = { recipe, environment, algorithm, engine, root: rootKey(recipe.seed), cancel };

@@ -18,7 +18,8 @@ import type {
 } from "../engine.ts";
 import { adapterMarker } from "../../models/adapter-base.ts";
 import { writeAdapterFiles } from "../../models/adapter-directory.ts";
-import { flatten, policiesOf } from "./batch.ts";
+import { policiesOf } from "../data.ts";
+import { flatten } from "./batch.ts";
 import type { WeightFormat } from "../../models/float-formats.ts";
 import { localCapabilities } from "./capabilities.ts";
 import { Jobs, type StartJob } from "./jobs.ts";
@@ -48,6 +49,8 @@ export interface LocalEngineOptions {
 /** @throws TroupeError `no_engine` from the constructor when the compiled addon is missing. */
 export class LocalEngine implements Engine {
   readonly capabilities = localCapabilities;
+  /** There is no service that could fail. */
+  readonly retries = true;
   readonly description: string;
   readonly arithmetic: Readonly<Record<string, string>>;
   readonly threads: number;
@@ -205,6 +208,7 @@ export class LocalEngine implements Engine {
   }
 
   async close(): Promise<void> {
+    this.#order.close();
     await this.#jobs.close();
     this.#policies.clear();
     this.#loader.forget();

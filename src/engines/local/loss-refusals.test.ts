@@ -65,7 +65,7 @@ describe("what cannot be done with losses is refused by a typed error", () => {
       "targets that are no numbers",
       "bad_arguments",
       train(change(valued("c"), { targets: Float32Array.of(1, Number.NaN) }), { type: "value" }),
-      "targets[1] is not a finite number",
+      "targets[1] is NaN; expected a finite number",
     ],
     [
       "no reference",

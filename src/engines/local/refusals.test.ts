@@ -46,6 +46,7 @@ describe("what cannot be done is refused by a typed error", () => {
     ["no data", "bad_arguments", () => engine.forward([]), "data is empty"],
     ["data that is none", "bad_arguments", () => engine.forward(null as never), "data is empty or no array"],
     ["a datum that is none", "bad_arguments", () => engine.forward([null as never]), "data[0].prompt"],
+    ["a datum of nobody", "bad_arguments", forward({ policy: undefined }), "data[0].policy"],
     [
       "a continuation that is none",
       "bad_arguments",

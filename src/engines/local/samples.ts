@@ -1,7 +1,7 @@
 /** Sampling requests and their results, between the verbs and the native engine. */
 import { TroupeError } from "../../errors.ts";
 import type { SampledSequence, SampleRequest } from "../engine.ts";
-import { checkTokens } from "./batch.ts";
+import { checkTokens } from "../data.ts";
 import type { NativeSampleRequest, NativeSamples } from "./native.ts";
 
 /**

@@ -1,0 +1,56 @@
+/** An engine in front of another one: every verb goes through a function, in the order that engine.ts promises. */
+import type { Engine, PolicyName } from "./engine.ts";
+import { policiesOf } from "./data.ts";
+import { VerbOrder } from "./verb-order.ts";
+
+export type Verb = Exclude<
+  keyof Engine,
+  "capabilities" | "description" | "memoryBytes" | "retries" | "arithmetic" | "close"
+>;
+
+/** Calls the engine behind, perhaps more than once, or fails with an error of its own. */
+export type Around = <T>(verb: Verb, call: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
+
+/** Verbs of a policy reach the engine behind one by one where they change it: each waits for the answer to the one before. */
+export function engineAround(engine: Engine, around: Around): Engine {
+  const order = new VerbOrder();
+  type Call<T> = () => Promise<T>;
+  const read = <T>(verb: Verb, policies: readonly PolicyName[], call: Call<T>, signal?: AbortSignal) =>
+    order.read(policies, () => around(verb, call, signal), signal);
+  const change = <T>(verb: Verb, policies: readonly PolicyName[], call: Call<T>, signal?: AbortSignal) =>
+    order.change(policies, () => around(verb, call, signal), signal);
+  return {
+    capabilities: engine.capabilities,
+    description: engine.description,
+    arithmetic: engine.arithmetic,
+    get memoryBytes() {
+      return engine.memoryBytes;
+    },
+    createPolicy: (options) => change("createPolicy", [options.name], () => engine.createPolicy(options)),
+    removePolicy: (policy) => change("removePolicy", [policy], () => engine.removePolicy(policy)),
+    sample: (request, options) =>
+      read("sample", [request.policy], () => engine.sample(request, options), options?.signal),
+    forward: (data, options) =>
+      read("forward", policiesOf(data), () => engine.forward(data, options), options?.signal),
+    forwardBackward: (data, loss, options) => {
+      const call = () => engine.forwardBackward(data, loss, options);
+      return change("forwardBackward", policiesOf(data), call, options?.signal);
+    },
+    optimStep: (policy, adam) => change("optimStep", [policy], () => engine.optimStep(policy, adam)),
+    snapshot: (policy, place) => read("snapshot", [policy], () => engine.snapshot(policy, place)),
+    checkpoint: (policy, place) => read("checkpoint", [policy], () => engine.checkpoint(policy, place)),
+    restore: (policy, stored) => change("restore", [policy], () => engine.restore(policy, stored)),
+    ...(engine.export === undefined ? {} : { export: exporting(engine, read) }),
+    close: () => {
+      order.close();
+      return engine.close();
+    },
+  };
+}
+
+function exporting(
+  engine: Engine,
+  read: <T>(verb: Verb, policies: readonly PolicyName[], call: () => Promise<T>) => Promise<T>,
+): NonNullable<Engine["export"]> {
+  return (policy, directory) => read("export", [policy], async () => engine.export?.(policy, directory));
+}

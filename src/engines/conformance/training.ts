@@ -1,0 +1,225 @@
+/** Training: what losses are, that gradients are their derivatives, and what a step does with them. */
+import type {
+  Datum,
+  Engine,
+  EngineCapabilities,
+  Loss,
+  LossResult,
+  PolicyInfo,
+  PolicyOptions,
+} from "../engine.ts";
+import { expectedSums } from "./expected-losses.ts";
+import {
+  adam,
+  allNear,
+  crossEntropy,
+  datum,
+  differs,
+  equal,
+  holds,
+  near,
+  outputs,
+  train,
+  withNumbers,
+  withPolicy,
+  type Check,
+  type Setting,
+} from "./setting.ts";
+
+const ppo = { type: "ppo", clipLow: 0.2, clipHigh: 0.3 } as const;
+
+/** Every loss of a policy, with every option, that the engine supports. */
+function policyLosses({ losses, klInLoss, sequenceRatio, dualClip }: EngineCapabilities): readonly Loss[] {
+  const all: readonly Loss[] = [
+    crossEntropy,
+    { type: "importance_sampling" },
+    ppo,
+    ...(sequenceRatio ? [{ ...ppo, ratio: "sequence" } as const] : []),
+    ...(dualClip ? [{ ...ppo, dualClip: 1.5 }] : []),
+    ...(klInLoss
+      ? (["k1", "k2", "k3"] as const).map((kl) => ({ type: "importance_sampling", kl }) as const)
+      : []),
+    ...(klInLoss ? [{ ...ppo, kl: "k3" } as const] : []),
+  ];
+  return all.filter(({ type }) => losses.includes(type));
+}
+
+const valueLosses: readonly Loss[] = [{ type: "value" }, { type: "value", clip: 0.1 }];
+
+/** Runs the check on every loss of a policy and of a critic, each with a fresh engine. */
+async function eachLoss(
+  setting: Setting,
+  check: (engine: Engine, info: PolicyInfo, loss: Loss) => Promise<void>,
+): Promise<void> {
+  const capabilities = await withPolicy(setting, async (engine) => engine.capabilities);
+  for (const loss of policyLosses(capabilities))
+    await withPolicy(setting, (engine, info) => check(engine, info, loss));
+  if (!capabilities.critic) return;
+  for (const loss of valueLosses)
+    await withPolicy(setting, (engine, info) => check(engine, info, loss), { valueHead: true });
+}
+
+export const sums: Check = (setting) =>
+  eachLoss(setting, async (engine, info, loss) => {
+    const what = JSON.stringify(loss);
+    const data = [datum(info, 0), datum(info, 1)];
+    const result = await engine.forwardBackward(data, loss);
+    const continuations = data.flatMap((each) => each.continuations);
+    const found = loss.type === "value" ? (result.values ?? []) : result.logprobs;
+    const expected = expectedSums(loss, continuations, found);
+    near(result.loss, expected.loss, setting.tolerance, `${what}: the loss`);
+    near(result.kl, expected.kl, setting.tolerance, `${what}: kl`);
+    equal(result.clipped, expected.clipped, `${what}: clipped tokens`);
+    equal(result.tokens, 10, `${what}: tokens`);
+    if (result.referenceKl !== undefined)
+      near(result.referenceKl, expected.referenceKl, setting.tolerance, `${what}: referenceKl`);
+    equal(
+      result.entropy === undefined,
+      !engine.capabilities.entropy,
+      `${what}: entropy, as the capabilities say`,
+    );
+    const plain = await engine.forward(data);
+    for (const field of ["logprobs", "values"] as const)
+      allNear(flat(plain[field]), flat(result[field]), setting.tolerance, `${what}: ${field} of forward`);
+  });
+
+export const additive: Check = (setting) =>
+  eachLoss(setting, async (engine, info, loss) => {
+    const parts = [datum(info, 0), datum(info, 1), datum(info, 2)];
+    const whole = await engine.forwardBackward(parts, loss);
+    const apart: LossResult[] = [];
+    for (const part of parts) apart.push(await engine.forwardBackward([part], loss));
+    for (const field of ["loss", "tokens", "entropy", "kl", "referenceKl", "clipped"] as const) {
+      const sum = apart.reduce((total, each) => total + (each[field] ?? 0), 0);
+      near(whole[field] ?? 0, sum, setting.tolerance, `${JSON.stringify(loss)}: ${field} over data`);
+    }
+  });
+
+/**
+ * With an epsilon far above the gradient, Adam takes the step η·g. The loss then changes by −η·|g|² where g is its
+ * derivative; of two steps, η and 2η, the term of second order cancels.
+ */
+export const derivatives: Check = async (setting) => {
+  await eachLoss(setting, (engine, info, loss) => {
+    const critic = loss.type === "value" ? { valueHead: true } : {};
+    return checkDerivative(setting, engine, info, loss, critic);
+  });
+  const { adapter } = setting;
+  await withPolicy(setting, async (engine, info) => {
+    if (!engine.capabilities.adapters) return;
+    await checkDerivative(setting, engine, info, crossEntropy, { adapter });
+  });
+};
+
+/** @param options of the policies that are trained */
+async function checkDerivative(
+  { model }: Setting,
+  engine: Engine,
+  info: PolicyInfo,
+  loss: Loss,
+  options: Pick<PolicyOptions, "adapter" | "valueHead">,
+): Promise<void> {
+  const what = JSON.stringify({ ...loss, ...options });
+  const lossAfter = async (policy: string, step: typeof adam): Promise<[number, number, number]> => {
+    await engine.createPolicy({ name: policy, model, ...options });
+    const data = [datum(info, 3, policy)];
+    const { loss: before } = await engine.forwardBackward(data, loss);
+    const { gradientNorm } = await engine.optimStep(policy, step);
+    return [before, gradientNorm, (await engine.forwardBackward(data, loss)).loss];
+  };
+  const [before, norm] = await lossAfter("still", { ...adam, learningRate: 0 });
+  holds(norm > 0, `${what}: the gradient is zero`);
+  const rate = (0.002 * (1 + Math.abs(before))) / norm ** 2;
+  const [, , once] = await lossAfter("once", plainStep(rate));
+  const [, , twice] = await lossAfter("twice", plainStep(2 * rate));
+  const slope = (4 * (once - before) - (twice - before)) / (2 * rate);
+  near(slope / -(norm ** 2), 1, 0.01, `${what}: the loss's slope along its gradient, over the expected one`);
+}
+
+function plainStep(rate: number): typeof adam {
+  const epsilon = 1e6;
+  return { learningRate: rate * epsilon, beta1: 0, beta2: 0, epsilon, weightDecay: 0, clipNorm: 0 };
+}
+
+/** Gradients that are equal have one norm. */
+export const relations: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    const base = datum(info, 4);
+    const { logprobs } = await engine.forward([base]);
+    const fresh = withNumbers(base, ({ advantages }, index) => ({
+      logprobs: logprobs[index],
+      weights: advantages,
+    }));
+    const norm = async (data: Datum, loss: Loss): Promise<number> => {
+      await engine.forwardBackward([data], loss);
+      return (await engine.optimStep("p", { ...adam, learningRate: 0 })).gradientNorm;
+    };
+    const expected = await norm(fresh, crossEntropy);
+    for (const loss of [{ type: "importance_sampling" }, ppo] as const)
+      near(await norm(fresh, loss), expected, 10 * setting.tolerance, `${loss.type} where the ratio is 1`);
+    const far = withNumbers(base, ({ tokens }) => ({
+      logprobs: new Float32Array(tokens.length).fill(-40),
+      advantages: new Float32Array(tokens.length).fill(1),
+    }));
+    equal(await norm(far, ppo), 0, "the gradient's norm of ppo where every token is clipped");
+  });
+
+export const accumulation: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    await engine.createPolicy({ name: "q", model: setting.model });
+    await engine.forwardBackward([datum(info, 0), datum(info, 1)], crossEntropy);
+    await engine.forwardBackward([datum(info, 0, "q")], crossEntropy);
+    await engine.forwardBackward([datum(info, 1, "q")], crossEntropy);
+    const [once, twice] = [await engine.optimStep("p", adam), await engine.optimStep("q", adam)];
+    near(
+      twice.gradientNorm,
+      once.gradientNorm,
+      setting.tolerance,
+      "the norm of gradients gathered in two calls",
+    );
+    holds(once.gradientNorm > 0, "the norm is above zero");
+    allNear(
+      [...(await outputs(engine, info, "q"))],
+      [...(await outputs(engine, info))],
+      10 * setting.tolerance,
+      "after",
+    );
+    equal((await engine.optimStep("p", adam)).gradientNorm, 0, "the gradient's norm after an optimizer step");
+  });
+
+export const learning: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    const steps = 60;
+    const data = [datum(info, 0)];
+    const losses: number[] = [];
+    for (let step = 0; step < steps; step++) {
+      losses.push((await engine.forwardBackward(data, crossEntropy)).loss);
+      await engine.optimStep("p", adam);
+    }
+    const [first = 0, last = 0] = [losses[0], losses.at(-1)];
+    holds(last < 0.7 * first, `the loss fell from ${first} to ${last}; expected below 70 %`);
+  });
+
+export const zeroRate: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    const before = await outputs(engine, info);
+    await engine.forwardBackward([datum(info, 0)], crossEntropy);
+    await engine.optimStep("p", { ...adam, learningRate: 0 });
+    equal(await outputs(engine, info), before, "outputs after a step of rate 0");
+    await engine.forwardBackward([datum(info, 0)], crossEntropy);
+    await engine.optimStep("p", adam);
+    differs(await outputs(engine, info), before, "a step changes the outputs");
+  });
+
+export const repeated: Check = async (setting) => {
+  const run = () =>
+    withPolicy(setting, async (engine, info) => ({
+      losses: await train(engine, info, 3),
+      after: await outputs(engine, info),
+    }));
+  equal(await run(), await run(), "the same training again");
+};
+
+function flat(arrays: readonly Float32Array[] | undefined): number[] {
+  return (arrays ?? []).flatMap((array) => [...array]);
+}

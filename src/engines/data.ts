@@ -1,0 +1,114 @@
+/** Training data that every engine would reject, whatever it computes with: wrong types, lengths and numbers, by name. */
+import { types } from "node:util";
+import { TroupeError } from "../errors.ts";
+import type { Continuation, Datum, KlTerm, Loss, PolicyName } from "./engine.ts";
+
+export type NumberField =
+  | "weights"
+  | "advantages"
+  | "logprobs"
+  | "reference"
+  | "penalties"
+  | "targets"
+  | "values";
+
+export interface Field {
+  readonly name: NumberField;
+  /** `ones`: where it is absent it counts as ones. `all or none`: where no continuation has it, it is left out. */
+  readonly presence: "required" | "ones" | "all or none";
+  /** For the message where it is missing. */
+  readonly reason: string;
+}
+
+/** What a loss reads of the data beside the tokens. */
+export function fieldsOf(loss: Loss, data: readonly Datum[]): readonly Field[] {
+  const isGiven = ({ name, presence }: Field): boolean =>
+    presence !== "all or none" ||
+    data.some(({ continuations }) => continuations.some((continuation) => continuation[name] !== undefined));
+  return fieldsOfLoss(loss).filter(isGiven);
+}
+
+function fieldsOfLoss(loss: Loss): readonly Field[] {
+  const needed = (name: NumberField, who = `the loss ${loss.type}`): Field => ({
+    name,
+    presence: "required",
+    reason: `${who} needs it`,
+  });
+  const weights: Field = { name: "weights", presence: "ones", reason: "it is given" };
+  switch (loss.type) {
+    case "cross_entropy":
+      return [weights];
+    case "importance_sampling":
+    case "ppo":
+      return [needed("advantages"), needed("logprobs"), ...referenceFields(loss, needed)];
+    case "value":
+      return [weights, needed("targets"), ...(loss.clip === undefined ? [] : [needed("values", "`clip`")])];
+    default: {
+      const type = JSON.stringify((loss as { type: unknown }).type);
+      const known = "cross_entropy, importance_sampling, ppo, value";
+      throw new TroupeError("bad_arguments", `The loss ${type} is not one of ${known}.`);
+    }
+  }
+}
+
+function referenceFields(loss: KlTerm, needed: (name: NumberField, who: string) => Field): readonly Field[] {
+  if (loss.kl !== undefined) return [needed("reference", "`kl`"), needed("penalties", "`kl`")];
+  return [{ name: "reference", presence: "all or none", reason: "another continuation has one" }];
+}
+
+/** `loss` absent: for log-probabilities alone. Wrong types and numbers: `bad_arguments`; wrong lengths: `bad_shape`. */
+export function checkData(data: readonly Datum[], loss?: Loss): void {
+  if (!isArray(data) || data.length === 0)
+    throw new TroupeError("bad_arguments", "data is empty or no array; expected at least one datum.");
+  data.forEach(checkDatum);
+  for (const field of loss === undefined ? [] : fieldsOf(loss, data)) {
+    data.forEach(({ continuations }, i) =>
+      continuations.forEach((continuation, j) => {
+        const isAbsent = continuation[field.name] === undefined && field.presence === "ones";
+        if (!isAbsent) checkNumbers(continuation, field, `data[${i}].continuations[${j}].${field.name}`);
+      }),
+    );
+  }
+}
+
+/** The policies that data name, each once, whatever else is wrong with the data. */
+export function policiesOf(data: readonly Datum[]): readonly PolicyName[] {
+  const named: readonly (Partial<Datum> | null)[] = isArray(data) ? data : [];
+  return [...new Set(named.flatMap((datum) => datum?.policy ?? []))];
+}
+
+/** Rejects what is not an Int32Array, naming it. */
+export function checkTokens(tokens: unknown, where: string): void {
+  if (!types.isInt32Array(tokens))
+    throw new TroupeError("bad_arguments", `${where} must be an Int32Array of token ids.`);
+}
+
+/** As `Array.isArray`, which would forget what the elements are. */
+function isArray(value: unknown): boolean {
+  return Array.isArray(value);
+}
+
+function checkDatum(datum: Datum, index: number): void {
+  const where = `data[${index}]`;
+  checkTokens((datum as Partial<Datum> | null)?.prompt, `${where}.prompt`);
+  if (typeof datum.policy !== "string")
+    throw new TroupeError("bad_arguments", `${where}.policy must be the name of a policy.`);
+  if (!isArray(datum.continuations))
+    throw new TroupeError("bad_arguments", `${where}.continuations must be an array.`);
+  const continuations: readonly (Partial<Continuation> | null)[] = datum.continuations;
+  continuations.forEach((each, i) => checkTokens(each?.tokens, `${where}.continuations[${i}].tokens`));
+}
+
+function checkNumbers(continuation: Continuation, { name, reason }: Field, where: string): void {
+  const values: unknown = continuation[name];
+  if (!types.isFloat32Array(values))
+    throw new TroupeError("bad_arguments", `${where} must be a Float32Array; ${reason}.`);
+  const { length } = continuation.tokens;
+  if (values.length !== length) {
+    const found = `${values.length} values for ${length} tokens`;
+    throw new TroupeError("bad_shape", `${where} has ${found}; expected one for each token.`);
+  }
+  const bad = values.findIndex((value) => !Number.isFinite(value));
+  if (bad !== -1)
+    throw new TroupeError("bad_arguments", `${where}[${bad}] is ${values[bad]}; expected a finite number.`);
+}

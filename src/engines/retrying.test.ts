@@ -1,0 +1,169 @@
+import * as fc from "fast-check";
+import { beforeAll, describe, expect, test } from "vitest";
+import { ServiceError, TroupeError } from "../errors.ts";
+import { failure, makeModel, temporaryFolder } from "../models/test-model.ts";
+import type { RetryOptions } from "../retry.ts";
+import type { Verb } from "./around.ts";
+import type { AdamOptions, Datum, Engine, SampledSequence } from "./engine.ts";
+import { openEngine } from "./open.ts";
+import { retryingEngine } from "./retrying.ts";
+import { faultyEngine } from "./testing/faulty-engine.ts";
+import { TinyEngine } from "./testing/tiny-engine.ts";
+
+const folder = temporaryFolder();
+let model = "";
+beforeAll(async () => {
+  model = await makeModel(folder, "model");
+});
+
+const adam: AdamOptions = {
+  learningRate: 0.02,
+  beta1: 0.9,
+  beta2: 0.99,
+  epsilon: 1e-8,
+  weightDecay: 0.01,
+  clipNorm: 1,
+};
+const patient: RetryOptions = {
+  retries: 200,
+  firstDelay: 0,
+  longestDelay: 0,
+  sleep: () => Promise.resolve(),
+};
+
+function dataOf(policy: string, sequences: readonly SampledSequence[]): Datum {
+  const continuations = sequences.map(({ tokens, logprobs }, index) => ({
+    tokens,
+    logprobs,
+    advantages: new Float32Array(tokens.length).fill(index % 2 === 0 ? 1 : -0.5),
+  }));
+  return { policy, prompt: Int32Array.of(4, 6), continuations };
+}
+
+const request = (policy: string, seed: number) =>
+  ({ policy, prompt: Int32Array.of(4, 6), count: 2, maxTokens: 4, temperature: 1, seed }) as const;
+
+/** Two policies and a critic trained side by side, on what they sample; everything that came back, and the weights. */
+async function trained(engine: Engine, name: string): Promise<unknown> {
+  const answers: unknown[] = [];
+  const policies = ["p", "q"];
+  for (const policy of policies) await engine.createPolicy({ name: policy, model });
+  for (let step = 0; step < 3; step++) {
+    const updates = policies.map(async (policy) => {
+      const sequences = await engine.sample(request(policy, step));
+      const data = [dataOf(policy, sequences)];
+      // Submitted at once: two calls for gradients and their step, with a sample of the version before and one of the next.
+      return Promise.all([
+        engine.sample(request(policy, step + 10)),
+        engine.forwardBackward(data, { type: "importance_sampling" }),
+        engine.forwardBackward(data, { type: "ppo", clipLow: 0.2, clipHigh: 0.2 }),
+        engine.optimStep(policy, adam),
+        engine.sample(request(policy, step + 10)),
+      ]);
+    });
+    answers.push(await Promise.all(updates));
+  }
+  for (const policy of policies) {
+    const saved = await engine.checkpoint(policy, { folder, name: `${name}-${policy}` });
+    await engine.restore(policy, { saved, folder });
+    answers.push(
+      saved.version,
+      await engine.forward([dataOf(policy, await engine.sample(request(policy, 99)))]),
+    );
+  }
+  await engine.close();
+  return answers;
+}
+
+const failed = new Set<Verb>();
+
+test("with a fifth of all calls failing, training ends with the same weights, bit for bit", async () => {
+  const expected = await trained(new TinyEngine(), "whole");
+  await fc.assert(
+    fc.asyncProperty(fc.nat(1000), async (seed) => {
+      const faulty = faultyEngine(new TinyEngine(), {
+        seed,
+        failing: 0.2,
+        delay: 3,
+        onFailure: (verb) => failed.add(verb),
+      });
+      expect(await trained(retryingEngine(faulty, patient), `faulty-${seed}`)).toEqual(expected);
+    }),
+    { numRuns: 20 },
+  );
+  const verbs: Verb[] = [
+    "createPolicy",
+    "sample",
+    "forward",
+    "forwardBackward",
+    "optimStep",
+    "checkpoint",
+    "restore",
+  ];
+  expect(verbs.filter((verb) => !failed.has(verb))).toEqual([]);
+});
+
+test("without retries, such training fails, and nothing behind the failed verb has an effect", async () => {
+  const inner = new TinyEngine();
+  await inner.createPolicy({ name: "p", model });
+  const [sequence] = await inner.sample(request("p", 1));
+  const data = [dataOf("p", sequence === undefined ? [] : [sequence])];
+  const faulty = faultyEngine(inner, { failing: 1 });
+  const gradients = faulty.forwardBackward(data, { type: "importance_sampling" });
+  const update = faulty.optimStep("p", adam);
+  await failure("service", () => gradients);
+  expect(await failure("service", () => update)).toContain("connection was lost");
+  expect((await inner.sample(request("p", 1)))[0]).toEqual(sequence);
+});
+
+function fiveRetries(sleeps: number[]): RetryOptions {
+  const sleep = async (milliseconds: number): Promise<void> => void sleeps.push(milliseconds);
+  return { retries: 5, firstDelay: 10, longestDelay: 50, sleep };
+}
+
+describe("a verb that goes on failing", () => {
+  /** Only sampling, and every call of it. */
+  class Lame extends TinyEngine {
+    calls = 0;
+    readonly error: TroupeError;
+    constructor(error: TroupeError) {
+      super();
+      this.error = error;
+    }
+    override sample(): Promise<SampledSequence[]> {
+      this.calls += 1;
+      return Promise.reject(this.error);
+    }
+  }
+
+  test("is tried again with delays that double up to the longest, then throws", async () => {
+    const [sleeps, lame] = [[] as number[], new Lame(new ServiceError("busy"))];
+    const engine = retryingEngine(lame, fiveRetries(sleeps));
+    expect(await failure("service", () => engine.sample(request("p", 1)))).toBe("busy");
+    expect(lame.calls).toBe(6);
+    expect(sleeps).toEqual([10, 20, 40, 50, 50]);
+  });
+
+  test("is not tried again where the failure is no service's", async () => {
+    const [sleeps, lame] = [[] as number[], new Lame(new TroupeError("too_long", "too long"))];
+    await failure("too_long", () => retryingEngine(lame, fiveRetries(sleeps)).sample(request("p", 1)));
+    expect([lame.calls, sleeps]).toEqual([1, []]);
+  });
+
+  test("is not tried again once its signal is aborted", async () => {
+    const [controller, lame] = [new AbortController(), new Lame(new ServiceError("busy"))];
+    const sleep = async (): Promise<void> => controller.abort();
+    const engine = retryingEngine(lame, { ...fiveRetries([]), sleep });
+    const { signal } = controller;
+    await failure("cancelled", () => engine.sample(request("p", 1), { signal }));
+    expect(lame.calls).toBe(2);
+  });
+});
+
+test("an engine that retries by itself is taken as it is", async () => {
+  const local = openEngine({ threads: 1 });
+  expect(retryingEngine(local)).toBe(local);
+  const wrapped = retryingEngine(new TinyEngine());
+  expect(retryingEngine(wrapped)).toBe(wrapped);
+  await local.close();
+});

@@ -1,0 +1,298 @@
+/**
+ * An engine for tests: the verbs and losses of engine.ts on a model of a few hundred parameters (tiny-model.ts), in
+ * TypeScript and float64, apart from everything that the native engine is made of. It takes the vocabulary and the length of
+ * a model directory, and its weights from the directory's name. What it saves are its own files, no model directories.
+ */
+import path from "node:path";
+import { TroupeError } from "../../errors.ts";
+import { checkAdapterOptions } from "../../models/adapter-options.ts";
+import { describeModel } from "../../models/model-directory.ts";
+import { keyAt, rootKey } from "../../random.ts";
+import { loadTokenizer } from "../../text/tokenizer.ts";
+import { checkData, fieldsOf, policiesOf } from "../data.ts";
+import type {
+  AdamOptions,
+  Cancellable,
+  Continuation,
+  Datum,
+  Engine,
+  EngineCapabilities,
+  Loss,
+  LossResult,
+  PolicyInfo,
+  PolicyOptions,
+  SampledSequence,
+  SampleRequest,
+  SavedPolicy,
+  SavePlace,
+  StoredPolicy,
+} from "../engine.ts";
+import { VerbOrder } from "../verb-order.ts";
+import { asCritic, backwardPass, forwardPass, freshModel, isCritic } from "./tiny-model.ts";
+import { logitSlopes, logProbabilities, valueOf, withAdapter } from "./tiny-model.ts";
+import { newPolicy, step, zeroGradients } from "./tiny-policy.ts";
+import type { TinyPolicy } from "./tiny-policy.ts";
+import { checkIds, checkRequest, sampleSequence } from "./tiny-sampling.ts";
+import { load, restore, save } from "./tiny-saves.ts";
+import type { LoadedTiny } from "./tiny-saves.ts";
+import { tokenLosses } from "./token-losses.ts";
+
+export interface TinyEngineOptions {
+  /** Of the weights of models; default: 1. */
+  readonly seed?: number;
+  /** Width of the hidden layer; default: 16. */
+  readonly hidden?: number;
+  /** What it is to do without. */
+  readonly without?: readonly ("entropy" | "stopStrings" | "topK")[];
+}
+
+export class TinyEngine implements Engine {
+  readonly capabilities: EngineCapabilities;
+  readonly description = "tiny engine (float64)";
+  readonly arithmetic = { numbers: "float64" };
+  readonly #options: TinyEngineOptions;
+  readonly #order = new VerbOrder();
+  readonly #policies = new Map<string, TinyPolicy>();
+  #isClosed = false;
+
+  constructor(options: TinyEngineOptions = {}) {
+    this.#options = options;
+    const has = (name: "entropy" | "stopStrings" | "topK"): boolean =>
+      options.without?.includes(name) !== true;
+    this.capabilities = {
+      wholeModel: true,
+      adapters: true,
+      losses: ["cross_entropy", "importance_sampling", "ppo", "value"],
+      topK: has("topK"),
+      stopStrings: has("stopStrings"),
+      entropy: has("entropy"),
+      critic: true,
+      klInLoss: true,
+      sequenceRatio: true,
+      dualClip: true,
+    };
+  }
+
+  createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
+    return this.#change([options.name], async () => {
+      if (options.name === "" || this.#policies.has(options.name))
+        throw new TroupeError(
+          "bad_arguments",
+          `The policy name ${JSON.stringify(options.name)} is empty or in use.`,
+        );
+      const policy = await this.#make(options);
+      this.#policies.set(options.name, policy);
+      return policy.info;
+    });
+  }
+
+  removePolicy(name: string): Promise<void> {
+    return this.#change([name], async () => {
+      this.#policy(name);
+      this.#policies.delete(name);
+    });
+  }
+
+  sample(request: SampleRequest, options: Cancellable = {}): Promise<SampledSequence[]> {
+    return this.#read([request.policy], options, async () => {
+      const { model, info, version, text } = this.#policy(request.policy);
+      if (isCritic(model))
+        throw new TroupeError("bad_arguments", `${info.name} is a critic and writes no tokens.`);
+      checkRequest(request, info);
+      this.#require("topK", (request.topK ?? 0) > 0);
+      this.#require("stopStrings", (request.stopStrings ?? []).length > 0);
+      const limit = Math.min(request.maxTokens, info.maxLength - request.prompt.length);
+      const tokenizer = request.stopStrings?.length ? loadTokenizer(text) : null;
+      const bytesOf = (token: number): Uint8Array => tokenizer?.tokenBytes(token) ?? new Uint8Array();
+      return Array.from({ length: request.count }, (_, index) => ({
+        ...sampleSequence(model, request, index, limit, bytesOf),
+        policyVersion: version,
+      }));
+    });
+  }
+
+  forward(data: readonly Datum[], options: Cancellable = {}): Promise<LossResult> {
+    return this.#read(policiesOf(data), options, async () => {
+      checkData(data);
+      return this.#pass(data, { type: "cross_entropy" }, false);
+    });
+  }
+
+  forwardBackward(data: readonly Datum[], loss: Loss, options: Cancellable = {}): Promise<LossResult> {
+    const pass = async (): Promise<LossResult> => {
+      checkData(data, loss);
+      return this.#pass(data, loss, true);
+    };
+    return this.#change(policiesOf(data), pass, options.signal);
+  }
+
+  optimStep(name: string, adam: AdamOptions): Promise<{ gradientNorm: number }> {
+    return this.#change([name], async () => ({ gradientNorm: step(this.#policy(name), adam) }));
+  }
+
+  snapshot(name: string, place: SavePlace): Promise<SavedPolicy> {
+    return this.#read([name], {}, async () => save(this.#policy(name), place, "snapshot"));
+  }
+
+  checkpoint(name: string, place: SavePlace): Promise<SavedPolicy> {
+    return this.#read([name], {}, async () => save(this.#policy(name), place, "checkpoint"));
+  }
+
+  restore(name: string, stored: StoredPolicy): Promise<void> {
+    return this.#change([name], async () => {
+      const policy = this.#policy(name);
+      restore(policy, await load(stored), stored.saved.kind);
+      zeroGradients(policy);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#order.close();
+    this.#policies.clear();
+  }
+
+  #read<T>(policies: readonly string[], { signal }: Cancellable, work: () => Promise<T>): Promise<T> {
+    return this.#order.read(policies, () => this.#run(work, signal), signal);
+  }
+
+  #change<T>(policies: readonly string[], work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#order.change(policies, () => this.#run(work, signal), signal);
+  }
+
+  /** As on any other engine, nothing is done before the call has returned. */
+  async #run<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    await Promise.resolve();
+    if (this.#isClosed) throw new TroupeError("bad_arguments", "The engine is closed.");
+    if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before it began.");
+    return work();
+  }
+
+  async #make({ name, model: given, from, adapter, valueHead = false }: PolicyOptions): Promise<TinyPolicy> {
+    if (adapter !== undefined) checkAdapterOptions(adapter);
+    const stored = from ?? (typeof given === "string" ? undefined : given);
+    const loaded = stored === undefined ? await this.#model(given as string) : await load(stored);
+    const isFresh = adapter !== undefined && loaded.model.rank === 0;
+    if (isFresh && from !== undefined)
+      throw new TroupeError("bad_model", `What was saved is no adapter, and the policy ${name} is one.`);
+    if (isCritic(loaded.model) && !valueHead)
+      throw new TroupeError("bad_model", "What was saved is a critic, which gives values and no tokens.");
+    const adapted = isFresh
+      ? withAdapter(loaded.model, adapter.rank, adapter.alpha, keyAt(rootKey(adapter.seed), "adapter"))
+      : loaded.model;
+    return newPolicy(name, valueHead ? asCritic(adapted) : adapted, loaded);
+  }
+
+  async #model(directory: string): Promise<LoadedTiny> {
+    if (typeof directory !== "string")
+      throw new TroupeError("bad_arguments", "`model` of a policy must be the path of a directory.");
+    const { vocabularySize, maxLength } = (await describeModel(directory)).shape;
+    const { seed = 1, hidden = 16 } = this.#options;
+    const key = keyAt(rootKey(seed), "model", path.basename(directory));
+    const model = freshModel(vocabularySize, hidden, key);
+    return { model, optimizer: null, text: directory, maxLength, version: 0 };
+  }
+
+  /** All of it is checked before the first gradient changes. */
+  #pass(data: readonly Datum[], loss: Loss, isTraining: boolean): LossResult {
+    const hasReference = isTraining && fieldsOf(loss, data).some(({ name }) => name === "reference");
+    for (const datum of data) this.#check(datum, isTraining ? loss : null);
+    const results = data.flatMap((datum) =>
+      datum.continuations.map((continuation) => this.#continuation(datum, continuation, loss, isTraining)),
+    );
+    const sum = (field: "loss" | "tokens" | "entropy" | "kl" | "referenceKl" | "clipped"): number =>
+      results.reduce((total, result) => total + result[field], 0);
+    const hasCritic = policiesOf(data).some((name) => isCritic(this.#policy(name).model));
+    return {
+      loss: sum("loss"),
+      tokens: sum("tokens"),
+      ...(this.capabilities.entropy ? { entropy: sum("entropy") } : {}),
+      kl: sum("kl"),
+      ...(hasReference ? { referenceKl: sum("referenceKl") } : {}),
+      clipped: sum("clipped"),
+      logprobs: results.map(({ logprobs }) => logprobs),
+      ...(hasCritic ? { values: results.map(({ values }) => values) } : {}),
+    };
+  }
+
+  #check({ policy, prompt, continuations }: Datum, loss: Loss | null): void {
+    const { info, model } = this.#policy(policy);
+    if (loss !== null && (loss.type === "value") !== isCritic(model))
+      throw new TroupeError(
+        "bad_arguments",
+        `${policy} is ${isCritic(model) ? "a" : "no"} critic; not its loss.`,
+      );
+    if (continuations.length === 0)
+      throw new TroupeError("bad_shape", `Data of ${policy} have no continuations.`);
+    for (const tokens of [prompt, ...continuations.map((each) => each.tokens)]) {
+      if (tokens.length === 0) throw new TroupeError("bad_shape", `Data of ${policy} have no tokens.`);
+      checkIds(tokens, info.vocabularySize, `data of ${policy}`);
+    }
+    const longest = prompt.length + Math.max(...continuations.map(({ tokens }) => tokens.length));
+    if (longest > info.maxLength)
+      throw new TroupeError("too_long", `${longest} tokens are longer than the model's ${info.maxLength}.`);
+  }
+
+  #continuation(
+    { policy: name, prompt }: Datum,
+    continuation: Continuation,
+    loss: Loss,
+    isTraining: boolean,
+  ): ContinuationResult {
+    const { model, gradients } = this.#policy(name);
+    const { tokens } = continuation;
+    const pass = forwardPass(model, prompt, tokens);
+    const critic = isCritic(model);
+    const distributions = critic ? [] : pass.hidden.map((hidden) => logProbabilities(model, hidden));
+    const outputs = critic
+      ? pass.hidden.map((hidden) => valueOf(model, hidden))
+      : distributions.map((distribution, at) => distribution[tokens[at] ?? 0] ?? 0);
+    const terms = isTraining ? tokenLosses(loss, continuation, outputs) : [];
+    if (isTraining) {
+      const slopes = terms.map(({ slope }, at) =>
+        critic
+          ? Float64Array.of(slope)
+          : logitSlopes(distributions[at] as Float64Array, tokens[at] ?? 0, slope),
+      );
+      backwardPass(model, gradients, pass, slopes);
+    }
+    const sum = (of: (term: (typeof terms)[number]) => number): number =>
+      terms.reduce((total, term) => total + of(term), 0);
+    return {
+      loss: sum((term) => term.loss),
+      tokens: tokens.length,
+      entropy: distributions.reduce((total, distribution) => total + entropyOf(distribution), 0),
+      kl: sum(({ kl }) => kl),
+      referenceKl: sum(({ referenceKl }) => referenceKl),
+      clipped: sum(({ clipped }) => (clipped ? 1 : 0)),
+      logprobs: Float32Array.from(critic ? [] : outputs),
+      values: Float32Array.from(critic ? outputs : []),
+    };
+  }
+
+  #require(capability: "stopStrings" | "topK", isAsked: boolean): void {
+    if (isAsked && !this.capabilities[capability])
+      throw new TroupeError("unsupported", `This engine does not support ${capability}.`);
+  }
+
+  #policy(name: string): TinyPolicy {
+    const policy = this.#policies.get(name);
+    if (policy !== undefined) return policy;
+    throw new TroupeError("bad_arguments", `There is no policy ${JSON.stringify(name)}.`);
+  }
+}
+
+interface ContinuationResult {
+  readonly loss: number;
+  readonly tokens: number;
+  readonly entropy: number;
+  readonly kl: number;
+  readonly referenceKl: number;
+  readonly clipped: number;
+  readonly logprobs: Float32Array;
+  readonly values: Float32Array;
+}
+
+function entropyOf(logprobs: Float64Array): number {
+  return logprobs.reduce((sum, logprob) => sum - Math.exp(logprob) * logprob, 0);
+}
