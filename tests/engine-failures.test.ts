@@ -18,7 +18,7 @@ import { echo } from "./support/echo.ts";
 
 let root = "";
 beforeAll(async () => {
-  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-faults-"));
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-engine-failures-"));
 });
 afterAll(() => fs.rm(root, { recursive: true }));
 
