@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { algorithmFrom } from "../credit/algorithms.ts";
-import { credit } from "../credit/credit.ts";
-import { rootKey } from "../random.ts";
-import { decodeEpisode, encodeEpisode, promptHash, type EpisodeJson } from "./codec.ts";
-import type { Action, Episode } from "./episode.ts";
-import { growEpisode } from "./grow.ts";
-import { numbersPolicy, pair, roleFor, settingFor } from "./testing/numbers.ts";
-import { scriptedEngine, type Script } from "./testing/scripted-engine.ts";
+import { algorithmFrom } from "../src/credit/algorithms.ts";
+import { credit } from "../src/credit/credit.ts";
+import { rootKey } from "../src/random.ts";
+import { decodeEpisode, encodeEpisode, promptHash, type EpisodeJson } from "../src/rollout/codec.ts";
+import type { Action, Episode } from "../src/rollout/episode.ts";
+import { growEpisode } from "../src/rollout/grow.ts";
+import { numbersPolicy, pair, roleFor, settingFor } from "../src/rollout/testing/numbers.ts";
+import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-engine.ts";
 
 const policy = numbersPolicy();
 const counting: Script = (_, index, prompt) => `${index + (prompt.includes("first") ? 1 : 3)}`;
