@@ -83,13 +83,22 @@ describe("an episode as JSON", () => {
     { requiredKeys: ["team", "local", "parts"] },
   );
 
+  const verdict = fc.oneof(
+    fc.record({ score: number, explanation: words }, { requiredKeys: ["score"] }),
+    fc.record({ failure: words }),
+  );
+  const edge = fc.record(
+    { reward: fc.option(reward), verdict, environmentReward: reward },
+    { requiredKeys: ["reward"] },
+  );
+
   it("keeps every bit of tokens and log-probabilities, and every word", async () => {
     const whole = await crossed();
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.nat(2 ** 31 - 1), float32)),
         reply,
-        fc.option(reward),
+        edge,
         fc.oneof(words, messages),
         fc.jsonValue(),
         (sampled, said, earned, seen, state) => {
@@ -102,7 +111,7 @@ describe("an episode as JSON", () => {
             ...node,
             state: json.state,
             observations: { first: json.seen },
-            actions: node.actions.map((one) => ({ ...one, reward: json.earned })),
+            actions: node.actions.map(({ action: id }) => ({ action: id, ...json.earned })),
           }));
           const episode: Episode = { ...whole, task: json.state, nodes, actions: [changed, ...actions] };
           expect(throughJson(episode)).toEqual(episode);

@@ -13,14 +13,27 @@ const message = z.looseObject({ role: z.string(), content: z.string() });
 /** A float32 as the shortest decimal that is that float32; what JSON has no number for, as its name. */
 const float32 = z.union([z.number(), z.enum(["NaN", "Infinity", "-Infinity", "-0"])]);
 
-const reward = z.object({
+// Strict objects: a key that is written and not listed here is found by the next reader, not lost.
+const reward = z.strictObject({
   team: z.number(),
   local: z.number(),
   parts: z.record(z.string(), z.number()),
   reason: z.string().optional(),
 });
 
-const node = z.object({
+const verdict = z.union([
+  z.strictObject({ score: z.number(), explanation: z.string().optional() }),
+  z.strictObject({ failure: z.string() }),
+]);
+
+const edge = z.strictObject({
+  action: z.string(),
+  reward: reward.nullable(),
+  verdict: verdict.optional(),
+  environmentReward: reward.optional(),
+});
+
+const node = z.strictObject({
   id: z.string(),
   parent: z.string().nullable(),
   turn: z.int(),
@@ -28,14 +41,14 @@ const node = z.object({
   state: z.unknown(),
   rendered: z.string().optional(),
   observations: z.record(z.string(), z.union([z.string(), z.array(message)])),
-  actions: z.array(z.object({ action: z.string(), reward: reward.nullable() })),
+  actions: z.array(edge),
   done: z.boolean(),
   score: z.number().optional(),
   kept: z.boolean(),
   endedEarly: z.boolean().optional(),
 });
 
-const action = z.object({
+const action = z.strictObject({
   id: z.string(),
   parent: z.string(),
   seat: z.string(),
@@ -54,9 +67,9 @@ const action = z.object({
   stopReason: z.enum(["stop", "length"]),
 });
 
-const outcome = z.object({ success: z.boolean(), score: z.number() });
+const outcome = z.strictObject({ success: z.boolean(), score: z.number() });
 
-export const episodeSchema = z.object({
+export const episodeSchema = z.strictObject({
   schema_version: z.literal(episodeVersion),
   id: z.string(),
   path: z.array(z.union([z.string(), z.number()])),
@@ -64,7 +77,7 @@ export const episodeSchema = z.object({
   task: z.unknown(),
   nodes: z.array(node).min(1),
   actions: z.array(action),
-  ends: z.array(z.object({ node: z.string(), outcome, turns: z.int() })),
+  ends: z.array(z.strictObject({ node: z.string(), outcome, turns: z.int() })),
 });
 
 /** An episode as JSON. */
@@ -135,11 +148,11 @@ function float32ToJson(value: number): z.output<typeof float32> {
 /** What navigation takes for granted. */
 function checkReferences({ nodes, actions, ends }: EpisodeJson, where: string): void {
   const [seen, ids] = [new Set<string>(), new Set(actions.map(({ id }) => id))];
-  for (const [index, { id, parent, actions: edge }] of nodes.entries()) {
+  for (const [index, { id, parent, actions: edges }] of nodes.entries()) {
     const isRoot = index === 0 && parent === null;
     if (!isRoot && (parent === null || !seen.has(parent))) throw damaged(where, `node ${id} has no parent`);
     if (seen.has(id)) throw damaged(where, `there are two nodes ${id}`);
-    const stray = edge.find((one) => !ids.has(one.action));
+    const stray = edges.find((one) => !ids.has(one.action));
     if (stray !== undefined) throw damaged(where, `there is no action ${stray.action}`);
     seen.add(id);
   }
