@@ -8,6 +8,8 @@ import { experimentCommand } from "./experiment.ts";
 import { initCommand } from "./init.ts";
 import { playCommand } from "./play/play.ts";
 import { recipesCommand } from "./recipes.ts";
+import { replayCommand } from "./replay.ts";
+import { rescoreCommand } from "./rescore.ts";
 import { runsCommand } from "./runs.ts";
 import { scoreCommand } from "./score.ts";
 import { sftCommand } from "./sft.ts";
@@ -23,6 +25,8 @@ const commands = [
   playCommand,
   recipesCommand,
   runsCommand,
+  replayCommand,
+  rescoreCommand,
   tasksCommand,
   scoreCommand,
   checkCommand,

@@ -53,7 +53,18 @@ export async function* readEpisodes(
   directory: string,
   selection: EpisodeSelection = {},
 ): AsyncGenerator<StoredEpisode> {
-  const entries = (await readEpisodeIndex(directory)).filter((entry) => isSelected(entry, selection));
+  const entries = await readEpisodeIndex(directory);
+  yield* readStored(
+    directory,
+    entries.filter((entry) => isSelected(entry, selection)),
+  );
+}
+
+/** The episodes of some lines of the run's index. */
+export async function* readStored(
+  directory: string,
+  entries: Iterable<EpisodeEntry>,
+): AsyncGenerator<StoredEpisode> {
   for await (const { entry, record, prompts, where } of readEpisodeRecords(directory, entries)) {
     const { episode: json, credit } = checkRecord(where, stored, record);
     const tokens = new Map([...prompts].map(([hash, prompt]) => [hash, Int32Array.from(prompt.tokens)]));

@@ -51,14 +51,14 @@ export interface EvaluatedEpisodes {
 }
 
 /** Sampling does not depend on a recipe's seed, so that runs with other seeds are measured alike. */
-const standardSeed = 0;
+export const evaluationSeed = 0;
 
 /**
  * Plays distinct tasks of the split once each, as many as there are of those asked for.
  * @throws TroupeError `cancelled` where the signal aborts, `service` where more than `failureLimit` of the tasks failed
  */
 export async function evaluatePolicies(setting: EvaluationSetting): Promise<EvaluatedEpisodes> {
-  const drawn = rootKey(setting.seed ?? standardSeed);
+  const drawn = rootKey(setting.seed ?? evaluationSeed);
   const rollout = rolloutSetting(setting);
   const split = setting.split ?? "heldOut";
   const tasks = await evaluationTasks(setting.environment, split, setting.tasks);

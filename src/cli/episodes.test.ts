@@ -1,0 +1,123 @@
+/** `troupe replay` and `troupe rescore` as a user types them, on a run of seconds. */
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Outcome } from "./testing/command.ts";
+import { troupe } from "./testing/command.ts";
+
+const recipe = `name: tiny
+environment: { name: plan-path, size: 3 }
+team:
+  roles: { scout: { policy: scout, prompt: "" }, planner: { policy: planner, prompt: "", memory: conversation } }
+  phases: [[scout], [planner]]
+  turns: 2
+policies: { scout: { model: { preset: nano } }, planner: { model: { preset: nano } } }
+algorithm: { name: at-grpo, samples: 2 }
+warmStart: { steps: 5, demonstrationsPerStep: 8, learningRate: 0.003 }
+train: { steps: 2, tasksPerStep: 3, learningRate: 0.001, minibatches: 1 }
+evaluation: { tasks: 5 }
+record: { training: { perStep: all } }
+engine: { threads: 1 }
+`;
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-kept-"));
+  await writeFile(join(cwd, "tiny.yaml"), recipe);
+  const { code, stderr } = await troupe(["train", "tiny.yaml"], { cwd });
+  if (code !== 0) throw new Error(stderr);
+}, 60_000);
+afterAll(() => rm(cwd, { recursive: true }));
+
+const run = (...args: readonly string[]): Promise<Outcome> => troupe(args, { cwd });
+
+describe("troupe replay", () => {
+  it("finds that everything is as it was", async () => {
+    const { code, stdout } = await run("replay", "tiny");
+    expect(stdout).toMatch(/^replayed 16 episodes with \d+ joint actions: no differences\n$/);
+    expect(code).toBe(0);
+  });
+
+  it("computes the log-probabilities again with the weights that sampled", async () => {
+    const { code, stdout } = await run("replay", "tiny", "--logprobs", "--evaluation", "after", "--json");
+    const { episodes, logprobs } = JSON.parse(stdout) as {
+      episodes: number;
+      logprobs: { tokens: number; largestDifference: number };
+    };
+    expect({ code, episodes }).toEqual({ code: 0, episodes: 5 });
+    expect(logprobs.tokens).toBeGreaterThan(10);
+    // The same weights, kernels and threads: the sampler and a forward pass differ by rounding at most.
+    expect(logprobs.largestDifference).toBeLessThan(1e-3);
+  });
+
+  it("names what is different, and says so with its exit code", async () => {
+    await cp(join(cwd, "runs/tiny"), join(cwd, "runs/longer"), { recursive: true });
+    const file = join(cwd, "runs/longer/recipe.yaml");
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace(/turns: 2/, "turns: 3"));
+    const { code, stdout } = await run("replay", "longer", "--step", "7", "--training");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^train\/2\/0, node [\d.]+, done: recorded true, now false$/m);
+    expect(stdout).toMatch(/differences in [123] of them, exit code 1$/m);
+  });
+
+  it("replays one episode, and says what there is where there is no such", async () => {
+    expect((await run("replay", "tiny", "--episode", "evaluation/7/team/0")).code).toBe(0);
+    const { code, stderr } = await run("replay", "tiny", "--step", "70");
+    expect(code).toBe(2);
+    expect(stderr).toContain(
+      "keeps no such episode; it keeps episodes of the steps 6 to 7 and evaluations of team after the steps 5, 7",
+    );
+  });
+});
+
+interface Line {
+  readonly episode: string;
+  readonly recorded: { readonly return: number; readonly advantage: number } | null;
+  readonly now: { readonly return: number; readonly advantage: number };
+}
+
+async function lines(...args: readonly string[]): Promise<Line[]> {
+  const { code, stdout, stderr } = await run("rescore", "tiny", "--json", ...args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
+}
+
+describe("troupe rescore", () => {
+  it("with the run's own algorithm gives exactly what was recorded", async () => {
+    const found = await lines();
+    expect(new Set(found.map(({ episode }) => episode)).size).toBe(2 * 3);
+    expect(found.some(({ recorded }) => recorded !== null && recorded.advantage !== 0)).toBe(true);
+    expect(found.map(({ now }) => now)).toEqual(found.map(({ recorded }) => recorded));
+  });
+
+  it("with other options gives other numbers, by role in a table", async () => {
+    const halved = await lines("alpha=0", "standardise=false");
+    expect(halved.map(({ now }) => now.return)).not.toEqual(halved.map(({ recorded }) => recorded?.return));
+    const { stdout } = await run("rescore", "tiny", "--algorithm", "marloo", "samples=2", "handOver=best");
+    expect(stdout).toMatch(/^scout +\d+ /m);
+    expect(stdout).toMatch(/^planner +\d+ /m);
+  });
+
+  it("credits episodes of an evaluation, which have no credit of their own", async () => {
+    const found = await lines("--algorithm", "reinforce", "--evaluation", "after");
+    expect(found.length).toBeGreaterThan(9);
+    expect(
+      found.every(({ recorded, episode }) => recorded === null && episode.startsWith("evaluation/7/")),
+    ).toBe(true);
+  });
+
+  it("says of an algorithm what it lacks, and of an option what is wrong", async () => {
+    const ppo = await run("rescore", "tiny", "--algorithm", "ppo");
+    expect(ppo).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("ppo needs the values of a critic"),
+    });
+    const unknown = await run("rescore", "tiny", "sampels=2");
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining("algorithm.sampels") });
+  });
+});

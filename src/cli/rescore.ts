@@ -1,0 +1,139 @@
+/** `troupe rescore RUN`: what another algorithm would have credited the actions that a run keeps with. */
+import { once } from "node:events";
+import { Command } from "commander";
+import { showCount } from "../format.ts";
+import type { CreditedAction } from "../credit/algorithm.ts";
+import type { ResolvedRecipe } from "../recipes/resolve.ts";
+import { resolveRecipe } from "../recipes/resolve.ts";
+import type { Episode } from "../rollout/episode.ts";
+import type { ActionCredit, StoredEpisode } from "../rollout/stored.ts";
+import { readStored } from "../rollout/stored.ts";
+import { layoutOf } from "../runs/layout.ts";
+import { readMetrics } from "../runs/read.ts";
+import type { EpisodeEntry } from "../runs/records.ts";
+import { rescore } from "../train/rescore.ts";
+import type { SelectionOptions } from "./episode-selection.ts";
+import { selectEpisodes, selectionOf, withSelection } from "./episode-selection.ts";
+import { printLines } from "./print.ts";
+import { findRun, runsFolder } from "./runs.ts";
+import { Comparison } from "./rescore/comparison.ts";
+import type { Rescored } from "./rescore/comparison.ts";
+
+interface RescoreArguments extends SelectionOptions {
+  readonly algorithm?: string;
+  readonly runs: string;
+  readonly json?: boolean;
+}
+
+export function rescoreCommand(): Command {
+  const command = new Command("rescore")
+    .description("compute returns and advantages of a run's recorded episodes with another algorithm")
+    .argument("<run>", "name or folder of a run")
+    .argument("[key=value...]", "options of the algorithm, `samples=4`");
+  return withSelection(command)
+    .option("--algorithm <name>", "default: the run's own, with the options given")
+    .option("--runs <folder>", "folder of the runs", runsFolder)
+    .option("--json", "print a line of JSON for each action")
+    .action(async (given: string, changes: string[], options: RescoreArguments) => {
+      const directory = await findRun(given, options.runs);
+      const resolved = await resolveRecipe(
+        layoutOf(directory).recipe,
+        overridesFor(options.algorithm, changes),
+      );
+      const chosen = { ...(isAnyChosen(options) ? {} : { training: true }), ...options };
+      const entries = await selectEpisodes(directory, selectionOf(chosen));
+      const comparison = new Comparison();
+      for (const batch of batchesOf(entries)) {
+        for (const one of await rescoreBatch(directory, batch, resolved)) {
+          comparison.add(one);
+          if (options.json === true) await printLine(one);
+        }
+      }
+      if (options.json === true) return;
+      printLines([...comparison.lines(), ...(await notes(directory, entries, resolved))]);
+    });
+}
+
+/** Evaluations play each task once: there is nothing in them that most algorithms could compare. */
+function isAnyChosen({ evaluation, team, episode }: SelectionOptions): boolean {
+  return evaluation !== undefined || team !== undefined || episode !== undefined;
+}
+
+function overridesFor(algorithm: string | undefined, changes: readonly string[]): string[] {
+  const own = changes.map((change) => `algorithm.${change}`);
+  return algorithm === undefined ? own : ["algorithm=null", `algorithm={name: ${algorithm}}`, ...own];
+}
+
+/** What is credited together: a step, or an evaluation of a team. */
+function batchesOf(entries: readonly EpisodeEntry[]): EpisodeEntry[][] {
+  return [
+    ...Map.groupBy(entries, ({ step, evaluation }) => JSON.stringify([step, evaluation?.team])).values(),
+  ];
+}
+
+async function rescoreBatch(
+  directory: string,
+  entries: readonly EpisodeEntry[],
+  { algorithm }: ResolvedRecipe,
+): Promise<Rescored[]> {
+  const stored: StoredEpisode[] = [];
+  for await (const one of readStored(directory, entries)) stored.push(one);
+  const recorded = new Map(stored.map(({ episode, credit }) => [episode.id, creditById(credit ?? [])]));
+  const credited = await rescore(
+    stored.map(({ episode }) => episode),
+    { algorithm },
+  );
+  return credited.filter(({ action }) => !action.frozen).map((one) => rescored(one, recorded));
+}
+
+type CreditById = ReadonlyMap<string, ActionCredit>;
+
+function creditById(credit: readonly ActionCredit[]): CreditById {
+  return new Map(credit.map((one) => [one.action, one]));
+}
+
+function rescored(
+  { episode, action, group, return: returned, advantage }: CreditedAction,
+  recorded: ReadonlyMap<Episode["id"], CreditById>,
+): Rescored {
+  const before = recorded.get(episode.id)?.get(action.id);
+  return {
+    episode: episode.id,
+    action: action.id,
+    role: action.role,
+    turn: action.turn,
+    recorded:
+      before === undefined
+        ? null
+        : { return: before.return, advantage: before.advantage, group: before.group },
+    now: { return: returned, advantage, group },
+  };
+}
+
+/** Waits where nobody reads. */
+async function printLine(value: object): Promise<void> {
+  if (!process.stdout.write(`${JSON.stringify(value)}\n`)) await once(process.stdout, "drain");
+}
+
+/** What of a batch is not kept changes what is computed over the whole of it. */
+async function notes(
+  directory: string,
+  entries: readonly EpisodeEntry[],
+  { algorithm }: ResolvedRecipe,
+): Promise<string[]> {
+  if (algorithm.whitening === null && algorithm.grouping.spans !== "batch") return [];
+  const sampled = new Map(
+    (await readMetrics(directory)).map(({ step, rollout }) => [step, rollout?.episodes ?? 0]),
+  );
+  const missing = batchesOf(entries).filter(([first, ...rest]) => {
+    if (first === undefined || first.evaluation !== undefined) return false;
+    return rest.length + 1 < (sampled.get(first.step) ?? 0);
+  });
+  if (missing.length === 0) return [];
+  const steps = `${showCount(missing.length)} ${missing.length === 1 ? "step" : "steps"}`;
+  return [
+    "",
+    `${algorithm.name} normalises over all actions of a step, and of ${steps} the run keeps some episodes only: ` +
+      "its advantages were others. `record.training.perStep: all` keeps all of them.",
+  ];
+}

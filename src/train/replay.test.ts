@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import type { Environment } from "../environments/environment.ts";
+import { drawFloat, generatorOf, rootKey } from "../random.ts";
+import { decodeEpisode, encodeEpisode } from "../rollout/codec.ts";
+import type { Episode } from "../rollout/episode.ts";
+import { growEpisode } from "../rollout/grow.ts";
+import { numbers, numbersPolicy, pair, settingFor } from "../rollout/testing/numbers.ts";
+import { scriptedEngine, type Script } from "../rollout/testing/scripted-engine.ts";
+import { replayEpisode, type Difference, type ReplaySetting } from "./replay.ts";
+
+const policy = numbersPolicy();
+const team = { ...pair, phases: [["first", "second"]] };
+const counting: Script = (_, index, prompt) => `${index + (prompt.includes("first") ? 1 : 3)}`;
+
+/** numbers, with luck in the rewards: what a step draws from its key. */
+const lucky: Environment = {
+  ...numbers,
+  step: async (state, replies, context) => {
+    const result = await numbers.step(state, replies, context);
+    const luck = drawFloat(generatorOf(context.key));
+    const rewards = Object.entries(result.rewards).map(([seat, reward]) => {
+      return [seat, reward === null ? null : { ...reward, parts: { luck } }] as const;
+    });
+    return { ...result, rewards: Object.fromEntries(rewards) };
+  },
+};
+
+async function played(environment = numbers): Promise<Episode> {
+  const scheme = { branch: { root: 3, inner: 2 }, keep: "all" } as const;
+  const engine = scriptedEngine(policy.tokenizer, counting);
+  const start = { task: {}, path: ["train", 3, 1], split: "train" };
+  const episode = await growEpisode(
+    settingFor(policy, { environment, engine, team, scheme }),
+    rootKey(5),
+    start,
+  );
+  const nodes = episode.nodes.map((node) => ({ ...node, rendered: environment.render(node.state) }));
+  const { json, prompts } = encodeEpisode({ ...episode, nodes });
+  return decodeEpisode(JSON.parse(JSON.stringify(json)), (hash) => prompts.get(hash), "here");
+}
+
+const tokenizers = { first: policy.tokenizer, second: policy.tokenizer };
+
+async function replayed(
+  environment: Environment,
+  changes: Partial<ReplaySetting> = {},
+): Promise<Difference[]> {
+  const setting = { environment, team, root: rootKey(5), tokenizers, ...changes };
+  return replayEpisode(setting, await played(environment === lucky ? lucky : numbers));
+}
+
+describe("a replay", () => {
+  it("finds nothing where nothing has changed, luck included", async () => {
+    expect(await replayed(numbers)).toEqual([]);
+    expect(await replayed(lucky)).toEqual([]);
+  });
+
+  it("finds other luck below another key", async () => {
+    const found = await replayed(lucky, { root: rootKey(6) });
+    expect(new Set(found.map(({ what }) => what))).toEqual(new Set(["reward"]));
+  });
+
+  const changed: readonly (readonly [string, Partial<Environment>, Partial<Difference>])[] = [
+    ["a start", { start: () => ({ said: [], turns: 7 }) }, { node: "", what: "state" }],
+    ["a rendering", { render: () => "nothing" }, { node: "", what: "rendering", now: "nothing" }],
+    ["what a seat sees", { observe: () => "say nothing" }, { node: "", what: "observation", seat: "first" }],
+    ["an outcome", { outcome: () => ({ success: true, score: 1 }) }, { node: "0.0", what: "outcome" }],
+    [
+      "what an action earns",
+      {
+        step: async (state, replies, context) => {
+          const result = await numbers.step(state, replies, context);
+          return { ...result, rewards: { ...result.rewards, second: null } };
+        },
+      },
+      { node: "0", what: "reward", seat: "second", now: null },
+    ],
+    [
+      "the rules",
+      {
+        step: async (state, replies, context) => ({
+          ...(await numbers.step(state, replies, context)),
+          done: true,
+        }),
+      },
+      { node: "0", what: "done", recorded: false, now: true },
+    ],
+    ["the end of a turn", { endTurn: (state) => state }, { node: "0", what: "state" }],
+    ["who acts", { next: () => ["first"] }, { node: "", what: "seats", now: ["first"] }],
+  ];
+
+  it.each(changed)("finds that %s has changed", async (_, changes, expected) => {
+    expect(await replayed({ ...numbers, ...changes })).toContainEqual(expect.objectContaining(expected));
+  });
+
+  it("reads replies from the tokens again, where there is a tokenizer", async () => {
+    const other = { parseReply: () => ({ text: "9", truncated: false }) };
+    const found = await replayed(numbers, { tokenizers: { first: other, second: policy.tokenizer } });
+    expect(found[0]).toMatchObject({ node: "0", what: "reply", seat: "first", now: { text: "9" } });
+    expect(found.map(({ what }) => what)).toContain("done");
+    expect(await replayed(numbers, { tokenizers: {} })).toEqual([]);
+  });
+
+  it("compares with the environment's reward where a judge replaced it", async () => {
+    const episode = await played();
+    const nodes = episode.nodes.map((node) => ({
+      ...node,
+      actions: node.actions.map(({ action, reward }) => ({
+        action,
+        reward: { team: 0.5, local: 0, parts: {} },
+        verdict: { score: 0.5 },
+        ...(reward === null ? {} : { environmentReward: reward }),
+      })),
+    }));
+    expect(
+      await replayEpisode({ environment: numbers, team, root: rootKey(5) }, { ...episode, nodes }),
+    ).toEqual([]);
+  });
+});

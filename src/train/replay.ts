@@ -1,0 +1,159 @@
+/** Plays a recorded episode again: the tokens as they were sampled, the environment as it is now. */
+import { isDeepStrictEqual } from "node:util";
+import type { Context, Environment, Reply, Services } from "../environments/environment.ts";
+import { advance, plainContext, startEpisode } from "../environments/progression.ts";
+import { rewardBefore } from "../judges/judge-episode.ts";
+import { keyAt, type Key } from "../random.ts";
+import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
+import { childrenOf, edgesOf, nodeOf } from "../rollout/navigate.ts";
+import { scheduleOf } from "../teams/acting.ts";
+import type { Team } from "../teams/team.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
+
+export interface ReplaySetting {
+  readonly environment: Environment;
+  /** The team that played. */
+  readonly team: Team;
+  /** The key below which the episode's path lies. */
+  readonly root: Key;
+  /** By policy: replies are read from the tokens again. Where a policy has none, they are taken as recorded. */
+  readonly tokenizers?: Readonly<Record<string, Pick<Tokenizer, "parseReply">>>;
+  readonly services?: Services;
+  readonly signal?: AbortSignal;
+}
+
+export interface Difference {
+  readonly episode: string;
+  /** The node that differs, or from which somebody acts; "": the root. */
+  readonly node: string;
+  readonly what:
+    | "state"
+    | "rendering"
+    | "score"
+    | "turn"
+    | "phase"
+    | "done"
+    | "seats"
+    | "observation"
+    | "reply"
+    | "reward"
+    | "outcome";
+  /** Of an observation, a reply or a reward: the seat. */
+  readonly seat?: string;
+  readonly recorded: unknown;
+  readonly now: unknown;
+}
+
+/**
+ * Every difference between the record and what the environment does now. Each joint action is played from the recorded
+ * state, so that one difference does not make others of all that follows. Rewards are compared with the environment's own,
+ * whatever a judge made of them.
+ * @throws what the environment throws
+ */
+export async function replayEpisode(setting: ReplaySetting, episode: Episode): Promise<Difference[]> {
+  const key = keyAt(setting.root, ...episode.path);
+  const context = (...path: readonly (string | number)[]): Context => ({
+    ...plainContext(keyAt(key, ...path), setting.signal),
+    services: setting.services ?? {},
+  });
+  const [root] = episode.nodes;
+  if (root === undefined) return [];
+  const { state } = await startEpisode(setting.environment, episode.task, context("start"));
+  const found = [
+    ...differing(episode, root, [["state", root.state, state]]),
+    ...renderedDifferently(setting, episode, root),
+  ];
+  for (const node of episode.nodes) {
+    const children = childrenOf(episode, node);
+    if (children.length > 0) found.push(...shownDifferently(setting, episode, node));
+    for (const [index, child] of children.entries()) {
+      const played = context(node.id, "step", index);
+      found.push(...(await steppedDifferently(setting, episode, node, child, played)));
+    }
+  }
+  return [...found, ...endedDifferently(setting, episode)];
+}
+
+type Pair = readonly [what: Difference["what"], recorded: unknown, now: unknown, seat?: string];
+
+function differing({ id }: Episode, node: EpisodeNode, pairs: readonly Pair[]): Difference[] {
+  return pairs
+    .filter(([, recorded, now]) => !isDeepStrictEqual(asJson(recorded), asJson(now)))
+    .map(([what, recorded, now, seat]) => {
+      return { episode: id, node: node.id, what, ...(seat === undefined ? {} : { seat }), recorded, now };
+    });
+}
+
+/** The record went through JSON; what is compared with it does, too. */
+function asJson(value: unknown): unknown {
+  return value === undefined ? null : JSON.parse(JSON.stringify(value));
+}
+
+function shownDifferently(
+  { environment, team }: ReplaySetting,
+  episode: Episode,
+  node: EpisodeNode,
+): Difference[] {
+  const seats = Object.keys(node.observations);
+  const now = environment.next?.(node.state) ?? scheduleOf(team).phases[node.phase] ?? [];
+  return differing(episode, node, [
+    ["seats", seats.toSorted(), now.toSorted()],
+    ...seats.map((seat): Pair => [
+      "observation",
+      node.observations[seat],
+      environment.observe(node.state, seat),
+      seat,
+    ]),
+  ]);
+}
+
+async function steppedDifferently(
+  setting: ReplaySetting,
+  episode: Episode,
+  node: EpisodeNode,
+  child: EpisodeNode,
+  context: Context,
+): Promise<Difference[]> {
+  const { environment, team } = setting;
+  const actions = edgesOf(episode, child).map(({ action }) => action);
+  const replies = Object.fromEntries(actions.map((action) => [action.seat, replyOf(setting, action)]));
+  const { position, result } = await advance(environment, scheduleOf(team), node, replies, context);
+  return [
+    ...differing(episode, child, [
+      ...actions.map(({ seat, reply }): Pair => ["reply", reply, replies[seat], seat]),
+      ...actions.map(({ seat }, index): Pair => {
+        const edge = child.actions[index];
+        return ["reward", edge === undefined ? null : rewardBefore(edge), result.rewards[seat] ?? null, seat];
+      }),
+      ["state", child.state, position.state],
+      ["turn", child.turn, position.turn],
+      ["phase", child.phase, position.phase],
+      ["done", child.done, position.done || child.endedEarly === true],
+    ]),
+    ...renderedDifferently(setting, episode, child),
+  ];
+}
+
+function replyOf({ tokenizers }: ReplaySetting, { policy, tokens, stopReason, reply }: Action): Reply {
+  return tokenizers?.[policy]?.parseReply(tokens, stopReason === "length") ?? reply;
+}
+
+/** What people and returns see of a state. */
+function renderedDifferently(
+  { environment }: ReplaySetting,
+  episode: Episode,
+  node: EpisodeNode,
+): Difference[] {
+  const { state, rendered, score } = node;
+  return differing(episode, node, [
+    ...(rendered === undefined ? [] : [["rendering", rendered, environment.render(state)] as const]),
+    ...(score === undefined ? [] : [["score", score, environment.outcome(state).score] as const]),
+  ]);
+}
+
+function endedDifferently({ environment }: ReplaySetting, episode: Episode): Difference[] {
+  return episode.ends.flatMap(({ node: id, outcome }) => {
+    const node = nodeOf(episode, id);
+    return differing(episode, node, [["outcome", outcome, environment.outcome(node.state)]]);
+  });
+}

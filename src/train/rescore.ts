@@ -1,0 +1,50 @@
+/** Credits recorded episodes anew: with another algorithm, other options, or what a judge says of them. */
+import type { Algorithm, CreditedAction } from "../credit/algorithm.ts";
+import { credit } from "../credit/credit.ts";
+import { TroupeError } from "../errors.ts";
+import type { Judge, JudgeUse } from "../judges/judge.ts";
+import { judgeEpisode, withoutVerdicts } from "../judges/judge-episode.ts";
+import type { Episode } from "../rollout/episode.ts";
+
+export interface Rescoring {
+  readonly algorithm: Algorithm;
+  /** Absent: rewards stay as they are recorded. */
+  readonly judge?: { readonly judge: Judge; readonly use: JudgeUse };
+}
+
+/**
+ * @param episodes Of one step: what an algorithm compares or whitens over a batch, it does over these.
+ * @throws TroupeError `unsupported` where the algorithm needs what is not recorded, or another tree
+ */
+export async function rescore(
+  episodes: readonly Episode[],
+  { algorithm, judge }: Rescoring,
+): Promise<CreditedAction[]> {
+  for (const episode of episodes) checkRescorable(episode, algorithm);
+  if (judge === undefined) return credit(episodes, algorithm);
+  const judged: Episode[] = [];
+  for (const episode of episodes)
+    judged.push(await judgeEpisode(withoutVerdicts(episode), judge.judge, judge.use));
+  return credit(judged, algorithm);
+}
+
+/** @throws TroupeError `unsupported` */
+function checkRescorable(episode: Episode, { name, critic, kl, sampling }: Algorithm): void {
+  if (critic !== null)
+    throw lacking(`${name} needs the values of a critic`, "choose an algorithm without one");
+  if (kl?.where === "reward") {
+    const problem = `${name} charges KL to a reference, and needs its log-probabilities`;
+    throw lacking(problem, "set kl.where to none or loss");
+  }
+  const isCut = episode.nodes.some(({ kept }) => !kept);
+  if (sampling.keep !== "all" || !isCut) return;
+  throw new TroupeError(
+    "unsupported",
+    `${name} compares whole trajectories, and the episode ${episode.id} went on from one of the sampled actions alone; ` +
+      "choose an algorithm that compares the actions of one state, such as at-grpo",
+  );
+}
+
+function lacking(problem: string, fix: string): TroupeError {
+  return new TroupeError("unsupported", `${problem}, which a run's folder does not keep; ${fix}`);
+}
