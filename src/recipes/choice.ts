@@ -4,6 +4,7 @@ import { ZodError, ZodObject, ZodType } from "zod";
 import { TroupeError } from "../errors.ts";
 import type { Mistake } from "./mistakes.ts";
 import { hintAt } from "./mistakes.ts";
+import { isPlain, kindOf } from "./modules/exported.ts";
 import { thrown } from "./modules/import-errors.ts";
 import type { LoadedModule } from "./modules/load-module.ts";
 import { loadModule, ModuleError } from "./modules/load-module.ts";
@@ -12,7 +13,7 @@ import { optionsOf, settingKeys } from "./settings.ts";
 import type { JsonSchema } from "./shape.ts";
 import { jsonSchemaOf } from "./shape.ts";
 import type { MappingTree } from "./tree.ts";
-import { originAt } from "./tree.ts";
+import { originAt, plainOf } from "./tree.ts";
 import { explain } from "./validation/explain.ts";
 
 /** Checked options make an environment or an algorithm. */
@@ -130,6 +131,16 @@ function folderOf(tree: MappingTree, key: string): string {
   return origin.kind === "file" ? dirname(origin.file) : process.cwd();
 }
 
+/** Finds and makes what one key of a tree names, whatever else the tree says. Adds to the mistakes where that fails. */
+export async function findAndMake<Value>(
+  kind: Kind<Value>,
+  tree: MappingTree,
+  mistakes: Mistake[],
+): Promise<Value | undefined> {
+  const found = await find(kind, plainOf(tree) as Plain, tree, mistakes);
+  return found && (await make(found, tree, mistakes))?.value;
+}
+
 /** Checks the options and makes what they are for. Adds to the mistakes where that fails. */
 export async function make<Value>(
   found: Found<Value>,
@@ -138,7 +149,14 @@ export async function make<Value>(
 ): Promise<Made<Value> | undefined> {
   const { definition, settings, options } = found;
   try {
-    const checked = definition.options.parse(options) as Plain;
+    const checked = definition.options.parse(options);
+    if (!isPlain(checked)) {
+      const problem = `its options are ${kindOf(checked)} once they are parsed; a recipe can keep plain data alone`;
+      throw new ModuleError(
+        problem,
+        "let `options.parse` give an object of numbers, text, lists and objects",
+      );
+    }
     return { value: await definition.create(checked), settings: { ...settings, ...checked } };
   } catch (error) {
     mistakes.push(...explainFailure(error, found, tree));

@@ -4,13 +4,12 @@ import type { Environment } from "../environments/environment.ts";
 import { builtInCatalog } from "./built-in.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Kind } from "./choice.ts";
-import { find, make } from "./choice.ts";
+import { findAndMake } from "./choice.ts";
 import { algorithmKind, environmentKind } from "./kinds.ts";
 import type { Mistake } from "./mistakes.ts";
 import { RecipeError } from "./mistakes.ts";
 import { applyOverrides } from "./overrides.ts";
 import type { MappingTree } from "./tree.ts";
-import { plainOf } from "./tree.ts";
 
 /** A module's path is seen from the working folder. */
 export type Lone =
@@ -45,10 +44,9 @@ async function lone<Value>(kind: Kind<Value>, settings: Lone, overrides: readonl
   const empty: MappingTree = { kind: "mapping", origin: { kind: "override", text: "" }, entries: new Map() };
   const tree = applyOverrides(empty, [...own, ...overrides]);
   const mistakes = strayKeys(tree, kind.key);
-  const found = await find(kind, plainOf(tree) as Record<string, unknown>, tree, mistakes);
-  const made = found && (await make(found, tree, mistakes));
+  const made = await findAndMake(kind, tree, mistakes);
   if (made === undefined || mistakes.length > 0) throw new RecipeError(mistakes);
-  return made.value;
+  return made;
 }
 
 function strayKeys({ entries }: MappingTree, own: string): Mistake[] {

@@ -11,7 +11,7 @@ import { explain } from "./validation/explain.ts";
 import { strayNulls } from "./validation/stray-nulls.ts";
 import { validate } from "./validation/validate.ts";
 import type { Found } from "./choice.ts";
-import { find, make, optionsShape } from "./choice.ts";
+import { find, findAndMake, make, optionsShape } from "./choice.ts";
 import { algorithmKind, environmentKind } from "./kinds.ts";
 import { loadTree } from "./load.ts";
 import type { Mistake } from "./mistakes.ts";
@@ -95,15 +95,9 @@ export async function resolveTree(
 export async function environmentOf(file: string, catalog: Catalog = builtInCatalog): Promise<Environment> {
   const tree = loadTree(file);
   const mistakes: Mistake[] = [];
-  const found = await find(
-    environmentKind(catalog),
-    plainOf(tree) as Record<string, unknown>,
-    tree,
-    mistakes,
-  );
-  const made = found && (await make(found, tree, mistakes));
-  if (made === undefined) throw new RecipeError(mistakes);
-  return made.value;
+  const environment = await findAndMake(environmentKind(catalog), tree, mistakes);
+  if (environment === undefined) throw new RecipeError(mistakes);
+  return environment;
 }
 
 function rejectExperiment({ origin, entries }: MappingTree): void {

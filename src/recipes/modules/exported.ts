@@ -40,6 +40,19 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** An object that YAML keeps as it is. */
+export function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (!isObject(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (prototype === Object.prototype || prototype === null) && Object.values(value).every(isData);
+}
+
+function isData(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(isData);
+  if (typeof value === "object" && value !== null) return isPlain(value);
+  return value === null || ["undefined", "boolean", "string", "number"].includes(typeof value);
+}
+
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";

@@ -252,6 +252,20 @@ describe("what is wrong with a module is one message", () => {
       /threw "Error: count is odd" \(coins\.ts:1:\d+\)/,
     ],
     [
+      "options that a recipe cannot keep",
+      { "coins.ts": coins.replace("(given) => given", "() => ({ since: new Date(0) })") },
+      "module: ./coins.ts",
+      /its options are an object with `since` once they are parsed; a recipe can keep plain data alone/,
+    ],
+    [
+      "options that are a key of recipes",
+      {
+        "coins.ts": `import { z } from "troupe"; export default { ...${definition}, options: z.object({ name: z.string() }) };`,
+      },
+      "module: ./coins.ts",
+      /has an option `name`, a key that recipes use themselves; rename it/,
+    ],
+    [
       "a name beside it",
       { "coins.ts": coins },
       "module: ./coins.ts\n  name: grid",
