@@ -198,6 +198,24 @@ describe("actions without a reward", () => {
   });
 });
 
+describe("a threshold that ends an episode early", () => {
+  const scheme = { ...spine, stopAbove: 0.5 };
+  const ended = ({ nodes }: Episode) =>
+    nodes.flatMap(({ id, endedEarly }) => (endedEarly === true ? [id] : []));
+
+  it("is asked where the environment ends every child before the turn's last phase", async () => {
+    expect(await ended({}, "9")).toEqual(["0"]);
+  });
+
+  it("is not asked in the middle of a turn that goes on", async () => {
+    expect(await ended({ team: { ...pair, turns: 3 } }, "8")).toEqual(["0.0"]);
+  });
+
+  it("ends nothing early in the last turn", async () => {
+    expect(await ended({ team: { ...pair, turns: 1 } }, "9")).toEqual([]);
+  });
+});
+
 describe("what goes wrong", () => {
   it("keeps an action that was cut off by length", async () => {
     const episode = await grow(constant("1 2 3 4 5 6"));

@@ -126,7 +126,7 @@ async function growFrom(
   for (const child of kept) {
     child.node.kept = true;
     // Also where the environment ended the child: the threshold would have, and the turn is weighed for it.
-    if (isLast && child.node.turn < setting.team.turns) child.node.done = child.node.endedEarly = true;
+    if (isLast && node.turn + 1 < setting.team.turns) child.node.done = child.node.endedEarly = true;
   }
   const grown = await settleAll(kept.map((child) => growFrom(setting, key, start, child)));
   return grown.flat();
@@ -167,7 +167,9 @@ function eachWithEach(drafts: readonly (readonly Draft[])[]): Draft[][] {
 /** Whether the turn that was just played is the last because its joint actions earned more than the threshold on average. */
 function reachedStopThreshold(setting: RolloutSetting, { turn, children }: GrowingNode): boolean {
   const threshold = setting.scheme.stopAbove;
-  if (threshold === undefined || children.every((child) => child.turn === turn)) return false;
+  // A turn is over with its last phase, or where the environment ended every child before it.
+  const isTurnOver = children.every((child) => child.turn !== turn || child.done);
+  if (threshold === undefined || !isTurnOver) return false;
   const total = children.reduce((sum, child) => sum + jointScore(setting, child), 0);
   return total / children.length > threshold;
 }
