@@ -200,8 +200,15 @@ describe("actions without a reward", () => {
 
 describe("a threshold that ends an episode early", () => {
   const scheme = { ...spine, stopAbove: 0.5 };
-  const ended = ({ nodes }: Episode) =>
-    nodes.flatMap(({ id, endedEarly }) => (endedEarly === true ? [id] : []));
+  const ended = async (parts: object, text: string) => {
+    const setting = settingFor(policy, {
+      engine: scriptedEngine(tokenizer, constant(text)),
+      scheme,
+      ...parts,
+    });
+    const { nodes } = await growEpisode(setting, root, start);
+    return nodes.flatMap(({ id, endedEarly }) => (endedEarly === true ? [id] : []));
+  };
 
   it("is asked where the environment ends every child before the turn's last phase", async () => {
     expect(await ended({}, "9")).toEqual(["0"]);
