@@ -12,6 +12,12 @@ export { conformanceChecks } from "./environments/conformance.ts";
 export type { ConformanceCheck, ConformanceOptions } from "./environments/conformance.ts";
 export { childKey, drawFloat, drawInt, generatorOf, keyAt, rootKey, shuffled } from "./random.ts";
 export type { Generator, Key } from "./random.ts";
+export type * from "./rollout/episode.ts";
+export { decodeEpisode, encodeEpisode } from "./rollout/codec.ts";
+export { childrenOf, edgesOf, lineTo, nodeOf, occurrencesOf, parentOf, rootOf } from "./rollout/navigate.ts";
+export type { Occurrence } from "./rollout/navigate.ts";
+export { readEpisodes } from "./rollout/stored.ts";
+export type { ActionCredit, EpisodeSelection, StoredEpisode } from "./rollout/stored.ts";
 export type { Team, Role } from "./teams/team.ts";
 export type {
   Aggregation,
@@ -31,6 +37,7 @@ export type {
   TokenCredit,
   Whitening,
 } from "./credit/algorithm.ts";
+export { missing } from "./credit/algorithm.ts";
 export type { AlgorithmCheck } from "./credit/checks/checks.ts";
 export { algorithmChecks } from "./credit/checks/checks.ts";
 export { algorithmFrom, algorithms } from "./credit/algorithms.ts";
@@ -50,6 +57,10 @@ export type { Mistake } from "./recipes/mistakes.ts";
 export { resolveRecipe } from "./recipes/resolve.ts";
 export type { ResolvedRecipe } from "./recipes/resolve.ts";
 export type { Recipe } from "./recipes/schema.ts";
+export { replayEpisode } from "./train/replay.ts";
+export type { Difference, ReplaySetting } from "./train/replay.ts";
+export { rescore } from "./train/rescore.ts";
+export type { Rescoring } from "./train/rescore.ts";
 export type { TrainEvent } from "./train/events.ts";
 export { train } from "./train/train.ts";
 export type { TrainOptions, TrainOutcome } from "./train/train.ts";

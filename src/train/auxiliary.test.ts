@@ -142,7 +142,7 @@ test("a critic has an optimizer of its own", async () => {
   expect(last?.policies["shared"]).toMatchObject({ optimizerSteps: 2, learningRate: 0.001 });
 });
 
-test("dynamic sampling: what teaches nothing is dropped and replaced, and its tokens count", async () => {
+test("dynamic sampling: tasks with zero variance are dropped and replaced, and their tokens count", async () => {
   const dynamic = { name: "grpo", samples: 2, dynamicSampling: true, refills: 50 };
   await trainIn("run", recipeOf(dynamic));
   const steps = (await readMetrics(at("run"))).flatMap(({ rollout }) => rollout ?? []);

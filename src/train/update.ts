@@ -52,7 +52,7 @@ export async function updatePolicy(
   return { ...summary(results, update.adam.learningRate), tokens: trainedTokens(update.batches.flat()) };
 }
 
-/** A prompt's rest that stands before a demonstrated action has weight 0: the engine runs over it but it teaches nothing. */
+/** A prompt's rest that stands before a demonstrated action has weight 0: the engine runs over it, and it has no gradient. */
 function trainedTokens(data: readonly Datum[]): number {
   const continuations = data.flatMap((datum) => datum.continuations);
   const counts = continuations.map(

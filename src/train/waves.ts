@@ -1,6 +1,6 @@
 /**
  * How many tasks a step plays. The first wave is the recipe's tasksPerStep. Further ones follow where the recipe asks for
- * a number of sampled tokens, or where the algorithm dropped tasks that teach nothing (dynamic sampling).
+ * a number of sampled tokens, or where the algorithm dropped tasks with zero variance (dynamic sampling).
  */
 
 export interface WavePlan {

@@ -58,6 +58,10 @@ describe("an algorithm that is wrong fails", () => {
       { returns: ({ node }) => Number(node.id[0]) },
       /actions that earned the same got the advantages \[/,
     ],
+    "a return made of a missing reward is missing": [
+      { returns: ({ reward }) => reward?.team ?? 0 },
+      /without a reward the return of an action is 0; with rewards of 0 and 1 it is 0 and 1/,
+    ],
   };
 
   it.each(Object.entries(broken))("%s", (check, [change, message]) => {

@@ -8,6 +8,7 @@
  * Episodes are drawn as the algorithm samples them, with rewards by chance. Not covered: whether it learns anything.
  */
 import { isDeepStrictEqual } from "node:util";
+import type { ActionReward } from "../../environments/environment.ts";
 import type { Key } from "../../random.ts";
 import { childKey, drawInt, generatorOf, rootKey, shuffled } from "../../random.ts";
 import type { Episode } from "../../rollout/episode.ts";
@@ -45,6 +46,7 @@ const checks: Readonly<Record<string, Check>> = {
   "every token gets a finite advantage": finite,
   "the order of the episodes does not matter": orderOfEpisodes,
   "equal rewards give the actions of a group equal advantages": equalRewards,
+  "a return made of a missing reward is missing": missingRewards,
 };
 
 function returnsOf(key: Key): readonly (readonly number[])[] {
@@ -166,6 +168,40 @@ function equalRewards(algorithm: Algorithm, key: Key): void {
       throw new Error(`actions that earned the same got the advantages ${show([first, ...others])}`);
     }
   }
+}
+
+/** What depends on a reward is missing without it; what does not stays as it is. */
+function missingRewards(algorithm: Algorithm, key: Key): void {
+  for (const { episodes } of stepsOf(algorithm, key)) {
+    const drawn = drawInt(generatorOf(childKey(key, "missing")), (episodes[0]?.nodes.length ?? 2) - 1);
+    const given = [0, 1, null].map((team) => {
+      const reward = team === null ? null : { team, local: 0.5, parts: {} };
+      return credited({ episodes: withReward(episodes, drawn + 1, reward) }, algorithm);
+    });
+    const [low = [], high = [], none = []] = given;
+    for (const [index, one] of none.entries()) {
+      const [least, most] = [low[index]?.return, high[index]?.return];
+      const isRight = one.return === null || (least === most && one.return === least);
+      if (isRight && one.advantages.every(Number.isFinite)) continue;
+      throw new Error(
+        `without a reward the return of an action is ${one.return}; with rewards of 0 and 1 it is ${least} and ${most}`,
+      );
+    }
+  }
+}
+
+/** The first episode with another reward of the first action that led to a node. */
+function withReward(
+  [first, ...others]: readonly Episode[],
+  at: number,
+  reward: ActionReward | null,
+): readonly Episode[] {
+  if (first === undefined) return others;
+  const nodes = first.nodes.map((node, index) => {
+    const [edge, ...rest] = node.actions;
+    return index !== at || edge === undefined ? node : { ...node, actions: [{ ...edge, reward }, ...rest] };
+  });
+  return [{ ...first, nodes }, ...others];
 }
 
 function creditOf({ return: earned, advantages, share, valueTargets }: CreditedAction): object {

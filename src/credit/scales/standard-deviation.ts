@@ -1,4 +1,4 @@
-/** Keeps a group without spread from dividing by zero; the value of verl and PettingLLMs. */
+/** Keeps a group with zero variance from dividing by zero; the value of verl and PettingLLMs. */
 const epsilon = 1e-6;
 
 /**
