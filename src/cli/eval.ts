@@ -12,7 +12,7 @@ import { notNegative, wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";
 import { resultTable } from "./progress/final.ts";
 import { failedNote } from "./progress/lines.ts";
-import { runsFolder } from "./runs.ts";
+import { runsFolder } from "./runs-folder.ts";
 import { tableLines } from "./table.ts";
 import type { TrainedTeam } from "./trained-team.ts";
 import { withTrainedTeam } from "./trained-team.ts";

@@ -5,6 +5,11 @@ export function commandName(): string {
   return process.env["npm_package_name"] === "troupe" ? "npm run troupe --" : "troupe";
 }
 
+/** A word as a shell reads it. */
+export function shellWord(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 export function printLines(lines: readonly string[]): void {
   process.stdout.write(`${lines.join("\n")}\n`);
 }

@@ -26,7 +26,7 @@ import { selectEpisodes, selectionOf, withSelection } from "./episode-selection.
 import { exitCodes } from "./exit.ts";
 import { findPlace } from "./places.ts";
 import { printJson, printLines } from "./print.ts";
-import { runsFolder } from "./runs.ts";
+import { runsFolder } from "./runs-folder.ts";
 import type { TrainedTeam } from "./trained-team.ts";
 import { withTrainedTeam } from "./trained-team.ts";
 

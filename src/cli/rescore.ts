@@ -15,7 +15,8 @@ import { rescore } from "../train/rescore.ts";
 import type { SelectionOptions } from "./episode-selection.ts";
 import { selectEpisodes, selectionOf, withSelection } from "./episode-selection.ts";
 import { printLines } from "./print.ts";
-import { findRun, runsFolder } from "./runs.ts";
+import { findRun } from "./runs.ts";
+import { runsFolder } from "./runs-folder.ts";
 import { Comparison } from "./rescore/comparison.ts";
 import type { Rescored } from "./rescore/comparison.ts";
 

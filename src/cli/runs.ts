@@ -1,4 +1,5 @@
 /** `troupe runs`: the runs of a folder, and `troupe runs compare`: what differs between some of them. */
+import { runsFolder } from "./runs-folder.ts";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
@@ -13,8 +14,6 @@ import { showDuration } from "../format.ts";
 import { commandName, printJson, printLines } from "./print.ts";
 import { showInterval } from "./progress/lines.ts";
 import { tableLines } from "./table.ts";
-
-export const runsFolder = "runs";
 
 export function runsCommand(): Command {
   const command = new Command("runs")

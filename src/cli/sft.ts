@@ -15,7 +15,7 @@ import { printLines } from "./print.ts";
 import type { OverrideOptions } from "./recipe-arguments.ts";
 import { resolveArguments, withRecipeArguments } from "./recipe-arguments.ts";
 import { chooseRun } from "./run-name.ts";
-import { runsFolder } from "./runs.ts";
+import { runsFolder } from "./runs-folder.ts";
 import { trainAndReport } from "./train.ts";
 
 interface SftArguments extends OverrideOptions {

@@ -1,5 +1,4 @@
 /** `troupe train RECIPE`: the main command. The same command again goes on with a run that was interrupted. */
-import { basename } from "node:path";
 import { Command } from "commander";
 import { openEngine } from "../engines/open.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
@@ -15,7 +14,7 @@ import { makeReporter } from "./progress/reporter.ts";
 import type { OverrideOptions } from "./recipe-arguments.ts";
 import { resolveArguments, withRecipeArguments } from "./recipe-arguments.ts";
 import { chooseRun } from "./run-name.ts";
-import { runsFolder } from "./runs.ts";
+import { runsFolder } from "./runs-folder.ts";
 import { listenForStop } from "./stopping.ts";
 
 interface TrainArguments extends OverrideOptions {
@@ -72,7 +71,7 @@ async function trainWith(
 
 function report(outcome: TrainOutcome, directory: string, json: boolean, reporter: Reporter): void {
   if (outcome.status === "finished") {
-    if (!json) printLines(finalLines(outcome.result, showPath(directory), basename(directory)));
+    if (!json) printLines(finalLines(outcome.result, showPath(directory)));
     return;
   }
   const { step, checkpoint } = outcome;

@@ -1,7 +1,9 @@
 /** The end of a run: the table, what it took, where it is, what to try next. */
+import { basename, dirname } from "node:path";
 import type { Evaluation, RunResult } from "../../runs/records.ts";
 import { showCount, showDuration } from "../../format.ts";
-import { commandName } from "../print.ts";
+import { commandName, shellWord } from "../print.ts";
+import { runsFolder } from "../runs-folder.ts";
 import { tableLines } from "../table.ts";
 import { failedNote, showInterval } from "./lines.ts";
 
@@ -34,13 +36,15 @@ function place({ team, moment }: Evaluation): number {
 }
 
 /** @param run the run's folder, as the user would write it */
-export function finalLines(result: RunResult, run: string, name: string): string[] {
+export function finalLines(result: RunResult, run: string): string[] {
   const { seconds, tokens, steps } = result;
   const command = commandName();
+  const name = shellWord(basename(run));
+  const folder = dirname(run) === runsFolder ? "" : ` --runs ${shellWord(dirname(run))}`;
   const next = [
-    [`${command} play --run ${name}`, "take a seat beside the trained team"],
-    [`${command} eval ${name} --tasks 2000`, "a narrower interval"],
-    [`${command} runs`, "all runs; `runs compare A B` sets some side by side"],
+    [`${command} play --run ${name}${folder}`, "take a seat beside the trained team"],
+    [`${command} eval ${name} --tasks 2000${folder}`, "a narrower interval"],
+    [`${command} runs${folder}`, "all runs; `runs compare A B` sets some side by side"],
   ] as const;
   const width = Math.max(...next.map(([line]) => line.length));
   return [

@@ -1,0 +1,2 @@
+/** Where runs are kept unless `--runs` names another folder. */
+export const runsFolder = "runs";
