@@ -150,6 +150,13 @@ const faults: Fault[] = [
     fault: rewarding((reward) => ({ ...reward, parts: { ...reward.parts, bonus: 0.5 } })),
   },
   {
+    check: "seats whose actions may have no reward say so",
+    says: /guesser got no reward after .* and its seat does not say `judged: true`/,
+    fault: (good) => ({
+      step: (state, actions) => ({ ...good.step(state, actions), rewards: { guesser: null } as never }),
+    }),
+  },
+  {
     check: "the seats that acted are rewarded, and no others",
     says: /got a reward/,
     fault: (good) => ({

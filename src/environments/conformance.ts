@@ -11,7 +11,7 @@
 import { rootKey } from "../random.ts";
 import { anythingIsAnAction, garbageHasReason, garbageStaysSmall } from "./conformance/garbage.ts";
 import type { Setting } from "./conformance/play.ts";
-import { rewardsEachSeat, sumOfParts, withinBounds } from "./conformance/rewards.ts";
+import { judgedSeats, rewardsEachSeat, sumOfParts, withinBounds } from "./conformance/rewards.ts";
 import { solverIsBest, solverSolves, solverWords } from "./conformance/solver.ts";
 import { drawn, neverChanged, sameEpisode, staysOver, surviveJson } from "./conformance/states.ts";
 import { sumsPayForSolving } from "./conformance/sums.ts";
@@ -102,6 +102,7 @@ const always: Record<string, Check> = {
   "rewards and scores are within their bounds": withinBounds,
   "the local reward is the sum of its parts": sumOfParts,
   "the seats that acted are rewarded, and no others": rewardsEachSeat,
+  "seats whose actions may have no reward say so": judgedSeats,
   "anything is an action": anythingIsAnAction,
   "a million characters stay small": garbageStaysSmall,
   "no two splits share a task": disjointSplits,

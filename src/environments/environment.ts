@@ -150,6 +150,8 @@ export interface SeatDescription {
   readonly tools?: readonly Tool[];
   /** Why no other seat may be taken where this one is: "its route moves the agent". Absent: any may. */
   readonly alone?: string;
+  /** Actions of this seat may have no reward (null): to train it takes a judge, or an algorithm that needs none. */
+  readonly judged?: true;
 }
 
 /** `train`, `validation` (for choices: learning rates, design), `heldOut` (for final numbers), and an environment's own. */

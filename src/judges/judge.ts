@@ -35,9 +35,22 @@ export interface JudgeContext {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type OpenJudge = (context: JudgeContext) => Judge;
+/** An entry of the table of judges: its options, checked, make a judge. */
+export interface JudgeDefinition {
+  readonly summary: string;
+  /** Those of every judge (`judgeUse`) among them. */
+  readonly options: { parse(input: unknown): unknown };
+  create(options: unknown): ConfiguredJudge;
+}
 
-/** What every judge is asked for and how its scores are used. */
+/** A judge as a recipe asks for it. */
+export interface ConfiguredJudge extends JudgeUse {
+  /** Whether the episodes of evaluations are judged, too. */
+  readonly evaluation: boolean;
+  open(context: JudgeContext): Judge;
+}
+
+/** What a judge is asked for and how its scores are used. */
 export interface JudgeUse {
   /** missing: actions that the environment left without a reward. all: every action; the score replaces the reward. */
   readonly fills: "missing" | "all";

@@ -1,20 +1,16 @@
 /** The table of judges. */
-import type { z } from "zod";
 import { commandJudge } from "./command/command.ts";
 import { commandOptions } from "./command/options.ts";
-import type { OpenJudge } from "./judge.ts";
-
-/** An entry of the table: checked options make a judge. */
-export interface JudgeDefinition {
-  readonly summary: string;
-  readonly options: z.ZodObject;
-  create(options: unknown): OpenJudge;
-}
+import type { JudgeDefinition } from "./judge.ts";
 
 export const judges: Readonly<Record<string, JudgeDefinition>> = {
   command: {
-    summary: "A program of your own reads actions as lines of JSON and writes scores.",
+    summary: "A program of your own: it reads actions as lines of JSON and writes scores from 0 to 1.",
     options: commandOptions,
-    create: (options) => (context) => commandJudge(commandOptions.parse(options), context),
+    create(given) {
+      const options = commandOptions.parse(given);
+      const { fills, as, evaluation } = options;
+      return { fills, as, evaluation, open: (context) => commandJudge(options, context) };
+    },
   },
 };

@@ -2,10 +2,12 @@
 import type { AlgorithmRow } from "../credit/algorithms.ts";
 import type { EngineCapabilities } from "../engines/engine.ts";
 import type { EnvironmentDefinition } from "../environments/environment.ts";
+import type { JudgeDefinition } from "../judges/judge.ts";
 
 export interface Catalog {
   readonly environments: Readonly<Record<string, EnvironmentDefinition<unknown>>>;
   readonly algorithms: Readonly<Record<string, AlgorithmRow>>;
+  readonly judges: Readonly<Record<string, JudgeDefinition>>;
   /** Presets of `policies.*.model.preset`. */
   readonly presets: readonly string[];
   /** What each engine type can do. */

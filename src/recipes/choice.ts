@@ -1,4 +1,4 @@
-/** What `environment` and `algorithm` of a recipe stand for: something that comes with Troupe, or a module of the user's. */
+/** What `environment`, `algorithm` and `judge` of a recipe stand for: something that comes with Troupe, or a module of the user's. */
 import { dirname } from "node:path";
 import { ZodError, ZodObject, ZodType } from "zod";
 import { TroupeError } from "../errors.ts";
@@ -16,7 +16,7 @@ import type { MappingTree } from "./tree.ts";
 import { originAt, plainOf } from "./tree.ts";
 import { explain } from "./validation/explain.ts";
 
-/** Checked options make an environment or an algorithm. */
+/** Checked options make an environment, an algorithm or a judge. */
 export interface Definition<Value> {
   readonly options: { parse(input: unknown): unknown };
   create(options: unknown): Value | Promise<Value>;
@@ -24,7 +24,7 @@ export interface Definition<Value> {
 
 /** Where the names of one key of a recipe are looked up. */
 export interface Kind<Value> {
-  readonly key: "environment" | "algorithm";
+  readonly key: "environment" | "algorithm" | "judge";
   readonly known: Readonly<Record<string, Definition<Value>>>;
   /** @throws ModuleError where the module exports something else */
   fromModule(loaded: LoadedModule, given: ModuleSettings): Definition<Value>;
@@ -73,11 +73,17 @@ export async function find<Value>(
   if (typeof name === "string") return named(kind, name, rest, tree, mistakes);
   if (typeof module === "string") return inModule(kind, { module, ...rest }, tree, mistakes);
   if (name === undefined && module === undefined) {
-    const problem = `missing; expected the name of an ${key}, or \`module\` with a file of your own`;
+    const problem = `missing; expected ${expectedOf[key]}`;
     mistakes.push(mistakeAt(tree, key, "name", problem, `Known: ${Object.keys(kind.known).join(", ")}`));
   }
   return undefined;
 }
+
+const expectedOf: Readonly<Record<Kind<unknown>["key"], string>> = {
+  environment: "the name of an environment, or `module` with a file of your own",
+  algorithm: "the name of an algorithm, or `module` with a file of your own",
+  judge: "the name of a judge",
+};
 
 function named<Value>(
   { key, known }: Kind<Value>,

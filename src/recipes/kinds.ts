@@ -1,14 +1,16 @@
-/** Where environments and algorithms are looked up. */
+/** Where environments, algorithms and judges are looked up. */
 import { basename } from "node:path";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { AlgorithmRow } from "../credit/algorithms.ts";
 import type { Environment } from "../environments/environment.ts";
+import type { ConfiguredJudge } from "../judges/judge.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Definition, Kind, ModuleSettings } from "./choice.ts";
 import { asAlgorithm, asRow } from "./modules/algorithm-module.ts";
 import { asDefinition, asEnvironment } from "./modules/environment-module.ts";
 import { exportOf } from "./modules/exported.ts";
 import type { LoadedModule } from "./modules/load-module.ts";
+import { ModuleError } from "./modules/load-module.ts";
 
 export function environmentKind({ environments }: Pick<Catalog, "environments">): Kind<Environment> {
   return { key: "environment", known: environments, fromModule: environmentOf };
@@ -40,4 +42,15 @@ function algorithmOf({ exported, file }: LoadedModule, given: ModuleSettings): D
   const row = asRow(exportOf(exported, module, given.export, "an algorithm's row"), module);
   const name = given.export ?? basename(file).replace(/\.[cm]?[jt]s$/, "");
   return { options: row.options, create: (checked) => asAlgorithm(row.build(checked), name, row, module) };
+}
+
+export function judgeKind({ judges }: Pick<Catalog, "judges">): Kind<ConfiguredJudge> {
+  return { key: "judge", known: judges, fromModule: noJudge };
+}
+
+function noJudge(_: LoadedModule, { module }: ModuleSettings): never {
+  throw new ModuleError(
+    `${module}: judges are not read from modules`,
+    "a program of your own is `name: command`",
+  );
 }

@@ -25,12 +25,16 @@ export function refreshed(page: string): string {
 }
 
 function manual(): string {
-  const { environments, algorithms } = builtInCatalog;
+  const { environments, algorithms, judges } = builtInCatalog;
   const sections = [
     ["### Every key", keyTable(recipeShape())],
     ...environmentSections(environments),
     ["### Algorithms", algorithmTable(algorithms)],
     ["### Options of algorithms", algorithmOptions(algorithms)],
+    ...Object.entries(judges).map(([name, { summary, options }]) => [
+      `### Options of the judge \`${name}\`\n\n${summary}`,
+      optionTable(options),
+    ]),
   ];
   return sections.map(([title, contents]) => `${title}\n\n${contents}\n`).join("\n");
 }

@@ -4,6 +4,7 @@
  */
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { Environment } from "../environments/environment.ts";
+import type { ConfiguredJudge } from "../judges/judge.ts";
 import { builtInCatalog } from "./built-in.ts";
 import type { Catalog } from "./catalog.ts";
 import { withAdapters } from "./adapters.ts";
@@ -12,7 +13,8 @@ import { strayNulls } from "./validation/stray-nulls.ts";
 import { validate } from "./validation/validate.ts";
 import type { Found } from "./choice.ts";
 import { find, findAndMake, make, optionsShape } from "./choice.ts";
-import { algorithmKind, environmentKind } from "./kinds.ts";
+import { withJudgeDirectory } from "./judge-directory.ts";
+import { algorithmKind, environmentKind, judgeKind } from "./kinds.ts";
 import { loadTree } from "./load.ts";
 import type { Mistake } from "./mistakes.ts";
 import { RecipeError } from "./mistakes.ts";
@@ -31,6 +33,8 @@ export interface ResolvedRecipe {
   readonly recipe: Recipe;
   readonly environment: Environment;
   readonly algorithm: Algorithm;
+  /** Absent: the recipe has none. */
+  readonly judge?: ConfiguredJudge;
   /** Where the value at a path came from: `recipes/plan-path.yaml:3:7`, an override, or "default". */
   readonly originOf: (path: Path) => string;
 }
@@ -54,29 +58,38 @@ export async function resolveTree(
   catalog: Catalog = builtInCatalog,
 ): Promise<ResolvedRecipe> {
   rejectExperiment(tree);
-  const plain = plainOf(tree) as Record<string, unknown>;
+  const plain = withJudgeDirectory(plainOf(tree) as Record<string, unknown>, tree);
   const parsed = recipeSchema.safeParse(plain);
   const unfound: Mistake[] = [];
   const named = {
     environment: await find(environmentKind(catalog), plain, tree, unfound),
     algorithm: await find(algorithmKind(catalog), plain, tree, unfound),
+    judge: await find(judgeKind(catalog), plain, tree, unfound),
   };
-  const stray = strayNulls(tree, wholeShape(named.environment, named.algorithm));
+  const stray = strayNulls(tree, wholeShape(named));
   const mistakes: Mistake[] = [...stray];
   if (!parsed.success)
     mistakes.push(...withoutParents(explain(parsed.error.issues, tree, recipeShape()), stray));
   mistakes.push(...unfound);
   const environment = named.environment && (await make(named.environment, tree, mistakes));
   const algorithm = named.algorithm && (await make(named.algorithm, tree, mistakes));
-  if (!parsed.success || !environment || !algorithm || stray.length > 0) throw new RecipeError(mistakes);
+  const judge = named.judge && (await make(named.judge, tree, mistakes));
+  const isWhole = stray.length === 0 && (plain["judge"] === undefined || judge !== undefined);
+  if (!parsed.success || !environment || !algorithm || !isWhole) throw new RecipeError(mistakes);
   const recipe: Recipe = {
     ...parsed.data,
     policies: withAdapters(parsed.data.policies),
     ...withoutPhases(parsed.data, environment.value, tree),
     environment: environment.settings,
     algorithm: algorithm.settings,
+    ...(judge === undefined ? {} : { judge: judge.settings as Recipe["judge"] }),
   };
-  const resolved = { recipe, environment: environment.value, algorithm: algorithm.value };
+  const resolved = {
+    recipe,
+    environment: environment.value,
+    algorithm: algorithm.value,
+    ...(judge === undefined ? {} : { judge: judge.value }),
+  };
   mistakes.push(
     ...validate(resolved, catalog).map(({ path, ...rest }) => ({
       ...rest,
@@ -122,15 +135,9 @@ export function recipeShape(): JsonSchema {
   return jsonSchemaOf(recipeSchema);
 }
 
-/** With the options of the environment and of the algorithm that the recipe names; nothing of ones that do not exist. */
-function wholeShape(
-  environment: Found<unknown> | undefined,
-  algorithm: Found<unknown> | undefined,
-): JsonSchema {
+/** With the options of what the recipe names; nothing of what does not exist. */
+function wholeShape(named: Readonly<Record<string, Found<unknown> | undefined>>): JsonSchema {
   const shape = recipeShape();
-  const options = {
-    environment: optionsShape(environment),
-    algorithm: optionsShape(algorithm),
-  };
-  return { ...shape, properties: { ...shape.properties, ...options } };
+  const options = Object.entries(named).map(([key, found]) => [key, optionsShape(found)] as const);
+  return { ...shape, properties: { ...shape.properties, ...Object.fromEntries(options) } };
 }

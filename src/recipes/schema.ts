@@ -185,6 +185,10 @@ export const recipeSchema = z.strictObject({
   algorithm: z
     .looseObject({ name: z.string().optional().describe("One of the algorithms below."), ...module })
     .describe("The algorithm's name or module, and its options."),
+  judge: z
+    .looseObject({ name: z.string().optional().describe("One of the judges below.") })
+    .optional()
+    .describe("The judge's name and its options: it rewards actions in place of the environment."),
   warmStart: warmStart.optional().describe("Supervised training on demonstrations before reinforcement."),
   train: train.describe("Reinforcement."),
   evaluation: evaluation.prefault({}).describe("Evaluation."),

@@ -8,22 +8,29 @@ import type { Path } from "./tree.ts";
 
 /**
  * The recipe with every default filled in. Reading it again gives the same recipe.
- * @param folder where it is written: paths of modules are seen from there, so that a project can be moved as a whole
+ * @param folder where it is written: paths of modules and of a judge's working directory are seen from there, so that a project
+ * can be moved as a whole
  */
 export function recipeToYaml(recipe: Recipe, folder: string): string {
-  const { environment, algorithm } = recipe;
+  const { environment, algorithm, judge } = recipe;
   const moved = {
     ...recipe,
-    environment: seenFrom(folder, environment),
-    algorithm: seenFrom(folder, algorithm),
+    environment: seenFrom(folder, "module", environment),
+    algorithm: seenFrom(folder, "module", algorithm),
+    ...(judge === undefined ? {} : { judge: seenFrom(folder, "directory", judge) }),
   };
   return documentOf(moved).toString({ lineWidth: 0 });
 }
 
-function seenFrom(folder: string, settings: Recipe["environment"]): Recipe["environment"] {
-  if (settings.module === undefined) return settings;
-  const way = relative(realPath(folder), realPath(settings.module)).replaceAll(sep, "/");
-  return { ...settings, module: /^\.|^[A-Za-z]:/.test(way) ? way : `./${way}` };
+function seenFrom<Settings extends Readonly<Record<string, unknown>>>(
+  folder: string,
+  key: string,
+  settings: Settings,
+): Settings {
+  const place = settings[key];
+  if (typeof place !== "string") return settings;
+  const way = relative(realPath(folder), realPath(place)).replaceAll(sep, "/");
+  return { ...settings, [key]: /^\.|^[A-Za-z]:/.test(way) ? way : `./${way}` };
 }
 
 /** Of what need not exist yet: that of the nearest folder above it. */

@@ -5,14 +5,24 @@ import { parse } from "yaml";
 /** What changes nothing of the training. A run resumes where its recipe says something else of these. */
 const besides: ReadonlySet<string> = new Set(["description", "expected", "record"]);
 
+/** Of a judge: where its program runs, how long it may take and how much of it at once. Its verdicts do not depend on them. */
+const forPrograms: ReadonlySet<string> = new Set([
+  "directory",
+  "env",
+  "timeoutSeconds",
+  "concurrency",
+  "batch",
+]);
+
 /** Of two texts of recipes, in YAML. A text that cannot be read is the same as itself alone. */
 export function isSameTraining(one: string, other: string): boolean {
   return one === other || isDeepStrictEqual(...comparable(parsed(one), parsed(other)));
 }
 
 /**
- * Two recipes without what makes no difference to the training: what is said besides, and a module's hash. A module with the
- * same contents may lie elsewhere; one in the same place may have changed, which is warned of and does not end a run.
+ * Two recipes without what makes no difference to the training: what is said besides, how a judge's program is run, and a
+ * module's hash. A module with the same contents may lie elsewhere; one in the same place may have changed, which is warned
+ * of and does not end a run.
  */
 export function comparable(one: unknown, other: unknown): readonly [unknown, unknown] {
   if (!isMapping(one) || !isMapping(other)) return [one, other];
@@ -35,13 +45,19 @@ function hasSameModule(one: unknown, other: unknown): boolean {
 function withoutWords(recipe: Mapping, moved: readonly string[]): Mapping {
   const kept = Object.entries(recipe).filter(([key]) => !besides.has(key));
   return Object.fromEntries(
-    kept.map(([key, value]) => [key, isMapping(value) ? withoutModule(value, moved.includes(key)) : value]),
+    kept.map(([key, value]) => {
+      if (!isMapping(value)) return [key, value];
+      return [key, key === "judge" ? without(value, forPrograms) : withoutModule(value, moved.includes(key))];
+    }),
   );
 }
 
 function withoutModule(settings: Mapping, isMoved: boolean): Mapping {
-  const left = isMoved ? ["module", "moduleHash"] : ["moduleHash"];
-  return Object.fromEntries(Object.entries(settings).filter(([key]) => !left.includes(key)));
+  return without(settings, new Set(isMoved ? ["module", "moduleHash"] : ["moduleHash"]));
+}
+
+function without(settings: Mapping, left: ReadonlySet<string>): Mapping {
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => !left.has(key)));
 }
 
 /** What a recipe in YAML says of the training, line by line, as it stands there; the first line is 1. */
@@ -49,7 +65,9 @@ export function trainingLines(recipe: string): readonly { readonly number: numbe
   let key = "";
   return recipe.split("\n").flatMap((line, index) => {
     key = /^(\w+):/.exec(line)?.[1] ?? key;
-    return besides.has(key) || /^ +moduleHash:/.test(line) ? [] : [{ number: index + 1, line }];
+    const inner = /^ {2}(\w+):/.exec(line)?.[1] ?? "";
+    const isLeft = inner === "moduleHash" || (key === "judge" && forPrograms.has(inner));
+    return besides.has(key) || isLeft ? [] : [{ number: index + 1, line }];
   });
 }
 

@@ -1,6 +1,6 @@
 /** Checks of the scale on which actions are compared. */
 import type { ActionReward } from "../environment.ts";
-import { demand, type Setting, show, someEpisodes } from "./play.ts";
+import { demand, type Move, type Setting, show, someEpisodes } from "./play.ts";
 
 /** Sums of a few parts in double precision. */
 const tolerance = 1e-9;
@@ -50,16 +50,30 @@ export async function rewardsEachSeat(setting: Setting): Promise<void> {
   }
 }
 
+export async function judgedSeats(setting: Setting): Promise<void> {
+  const { seats } = setting.environment;
+  for await (const { actions, result } of allMoves(setting)) {
+    for (const [seat, reward] of Object.entries(result.rewards)) {
+      demand(
+        reward !== null || seats[seat]?.judged === true,
+        () => `${seat} got no reward after ${show(actions)}, and its seat does not say \`judged: true\``,
+      );
+    }
+  }
+}
+
+async function* allMoves(setting: Setting): AsyncIterable<Move> {
+  for await (const { moves } of someEpisodes(setting)) yield* moves;
+}
+
 async function forEachReward(
   setting: Setting,
   check: (seat: string, reward: ActionReward) => void,
 ): Promise<void> {
-  for await (const { moves } of someEpisodes(setting)) {
-    for (const { result } of moves) {
-      for (const [seat, reward] of Object.entries(result.rewards)) {
-        // A reward that comes later is no reward yet.
-        if (reward !== null) check(seat, reward);
-      }
+  for await (const { result } of allMoves(setting)) {
+    for (const [seat, reward] of Object.entries(result.rewards)) {
+      // A reward that comes later is no reward yet.
+      if (reward !== null) check(seat, reward);
     }
   }
 }

@@ -9,6 +9,7 @@ import { algorithmNeeds, criticVocabulary, loneActions } from "./rules/algorithm
 import { engineSupport, lossSupport } from "./rules/engine.ts";
 import { evaluationSplit } from "./rules/evaluation.ts";
 import { idleOptions } from "./rules/idle-options.ts";
+import { judgeProgram } from "./rules/judge.ts";
 import { klOptions } from "./rules/kl-options.ts";
 import { models } from "./rules/models.ts";
 import { reservedPolicies, reservedTeam } from "./rules/names.ts";
@@ -39,6 +40,7 @@ const withReinforcement: readonly Rule[] = [
   idleOptions,
   reservedPolicies,
   criticVocabulary,
+  judgeProgram,
   tokenBudget,
   loneActions,
 ];

@@ -2,6 +2,7 @@
  * What to know of a recipe before it is trained. Nothing here is rejected: published systems do some of it, and
  * comparing with them must stay possible.
  */
+import { usesRewards } from "../../credit/uses-rewards.ts";
 import type { Combination } from "./rule.ts";
 
 export interface Warning {
@@ -14,8 +15,39 @@ export interface Warning {
 
 export function recipeWarnings(combination: Combination): readonly Warning[] {
   const { train, algorithm } = combination.recipe;
+  if (train.steps === 0) return [];
   // What the options of a module mean is for the module to say.
-  return train.steps === 0 || algorithm.name === undefined ? [] : summedRewards(combination);
+  const summed = algorithm.name === undefined ? [] : summedRewards(combination);
+  return [...summed, ...missingRewards(combination)];
+}
+
+/** Whether somebody rewards what the environment does not, and whether that trains anything. */
+function missingRewards({ recipe, environment, algorithm }: Combination): readonly Warning[] {
+  const { judge } = recipe;
+  const acting = Object.entries(recipe.team.roles).filter(([, { frozen }]) => !frozen);
+  const seats = new Set(acting.map(([name, { seat }]) => seat ?? name));
+  const judged = [...seats].filter((seat) => environment.seats[seat]?.judged === true);
+  const isUsed = usesRewards(algorithm);
+  if (judge === undefined) {
+    if (judged.length === 0 || !isUsed) return [];
+    const problem = `${environment.name} leaves actions of ${judged.join(" and ")} without a reward, and such actions train nothing`;
+    return [
+      {
+        key: "judge",
+        problem,
+        fix: "add a judge, such as `judge: { name: command, run: [node, judge.ts] }`",
+      },
+    ];
+  }
+  if (!isUsed) {
+    const problem = `${algorithm.name} learns from the episode's score alone, so verdicts train nothing`;
+    return [
+      { key: "judge", problem, fix: "remove it, or use an algorithm that compares rewards, such as at-grpo" },
+    ];
+  }
+  if (judge["fills"] !== "missing" || judged.length > 0) return [];
+  const problem = `${environment.name} says of no seat here that it leaves actions without a reward, so the judge may never be asked`;
+  return [{ key: "judge.fills", problem, fix: "`fills: all` judges every action" }];
 }
 
 /** Rewards that an environment makes for comparing the actions of one state may be farmed where turns are added up. */

@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { algorithmFrom } from "./algorithms.ts";
+import { usesRewards } from "./uses-rewards.ts";
+
+it.each([
+  ["at-grpo", {}, true],
+  ["grpo", {}, false],
+  ["reinforce", { reward: "outcome" }, false],
+  ["reinforce", { reward: "action" }, true],
+  ["reinforce-plus-plus", { reward: "turns" }, true],
+  ["magrpo", {}, false],
+  ["magrpo", { reward: "action" }, true],
+  ["mas-grpo", { reward: "rewards" }, true],
+  ["ppo", { kl: { where: "reward", coefficient: 0.1 } }, false],
+  ["ppo", { reward: "action", critic: "central" }, true],
+  ["iac", { reward: "action" }, true],
+  ["maac", {}, false],
+])("%s with %o: %s", (name, options, uses) => {
+  expect(usesRewards(algorithmFrom(name, options))).toBe(uses);
+});
+
+it("cannot tell of an algorithm that fails on an unrewarded episode, and says yes", () => {
+  const algorithm = algorithmFrom("grpo", {});
+  const returns = (): number => {
+    throw new Error("no reward");
+  };
+  expect(usesRewards({ ...algorithm, returns })).toBe(true);
+});

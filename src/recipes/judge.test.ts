@@ -1,0 +1,186 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isSameTraining } from "../runs/same-training.ts";
+import { rightRecipe, testCatalog } from "./fixtures/catalog.ts";
+import { RecipeError } from "./mistakes.ts";
+import type { ResolvedRecipe } from "./resolve.ts";
+import { resolveRecipe } from "./resolve.ts";
+import { recipeWarnings } from "./validation/warnings.ts";
+import { recipeToYaml } from "./write.ts";
+
+let folder = "";
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "troupe-judges-")));
+  write("judge.ts", "");
+  chmodSync(write("judge.sh", "#!/bin/sh\n"), 0o755);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function write(name: string, text: string): string {
+  const file = join(folder, name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+function resolve(
+  judge: string,
+  overrides: readonly string[] = [],
+  name = "recipe.yaml",
+): Promise<ResolvedRecipe> {
+  return resolveRecipe(write(name, `${rightRecipe}judge: ${judge}\n`), overrides, testCatalog);
+}
+
+async function mistakes(judge: string, overrides: readonly string[] = []): Promise<string[]> {
+  try {
+    await resolve(judge, overrides);
+  } catch (error) {
+    if (error instanceof RecipeError)
+      return error.mistakes.map(({ key, problem, fix }) => `${key}: ${problem}; ${fix}`);
+    throw error;
+  }
+  return [];
+}
+
+const command = "{ name: command, run: [node, judge.ts] }";
+
+describe("a recipe's judge", () => {
+  it("gets its defaults, and runs in the folder of the file that says so", async () => {
+    const { recipe, judge } = await resolve(command);
+    expect(recipe.judge).toEqual({
+      name: "command",
+      run: ["node", "judge.ts"],
+      directory: folder,
+      env: [],
+      timeoutSeconds: 60,
+      concurrency: 2,
+      batch: 64,
+      attempt: 1,
+      fills: "missing",
+      as: "team",
+      evaluation: false,
+    });
+    expect(judge).toMatchObject({ fills: "missing", as: "team", evaluation: false });
+  });
+
+  it("runs in the folder of the recipe that is extended, or in one seen from the file that names it", async () => {
+    await resolve(command, [], "base.yaml");
+    const child = write("deep/child.yaml", "name: child\nextends: ../base.yaml\njudge: { as: local }\n");
+    const extended = await resolveRecipe(child, [], testCatalog);
+    expect(extended.recipe.judge).toMatchObject({ directory: folder, as: "local" });
+    mkdirSync(join(folder, "deep", "tools"));
+    write("deep/tools/judge.ts", "");
+    const other = write(
+      "deep/other.yaml",
+      "name: other\nextends: ../base.yaml\njudge: { directory: tools }\n",
+    );
+    expect((await resolveRecipe(other, [], testCatalog)).recipe.judge).toMatchObject({
+      directory: join(folder, "deep", "tools"),
+    });
+  });
+
+  it("is seen from the working folder where an override says what is run", async () => {
+    const { recipe } = await resolve(command, ["judge.run=[node]"]);
+    expect(recipe.judge).toMatchObject({ run: ["node"], directory: process.cwd() });
+  });
+
+  it("is taken back by null", async () => {
+    const { recipe, judge } = await resolve(command, ["judge=null"]);
+    expect(recipe).not.toHaveProperty("judge");
+    expect(judge).toBeUndefined();
+  });
+
+  it("is written as seen from the run's folder, and read back the same", async () => {
+    const { recipe } = await resolve(command);
+    const run = join(folder, "runs", "one");
+    const yaml = recipeToYaml(recipe, run);
+    expect(yaml).toContain("directory: ../..\n");
+    const again = await resolveRecipe(write("runs/one/recipe.yaml", yaml), [], testCatalog);
+    expect(again.recipe).toEqual(recipe);
+  });
+
+  it.each([
+    ["command", /^judge: expected a mapping with the key name, found "command"/],
+    ["{}", /^judge\.name: missing; expected the name of a judge; Known: command/],
+    ["{ name: comand, run: [node] }", /^judge\.name: there is no judge `comand`; did you mean `?command/],
+    ["{ module: ./judge.ts }", /^judge\.module: \.\/judge\.ts: judges are not read from modules; /],
+    ["{ name: command }", /^judge\.run: missing/],
+    ["{ name: command, run: [] }", /^judge\.run/],
+    ["{ name: command, run: [node, judge.ts], fill: all }", /^judge\.fill: .*; did you mean `?fills/],
+    ["{ name: command, run: [node, judge.ts], as: both }", /^judge\.as: expected one of team, local/],
+    [
+      "{ name: command, run: [node, judge.ts], env: [A=1] }",
+      /^judge\.env\.0: expected the name of an environment/,
+    ],
+    [
+      "{ name: command, run: [node, judge.ts], timeoutSeconds: 0 }",
+      /^judge\.timeoutSeconds: expected a number, above 0 and/,
+    ],
+    [
+      "{ name: command, run: [no-such-program] }",
+      /^judge\.run: there is no program `no-such-program` on PATH; /,
+    ],
+    ["{ name: command, run: [./none.sh] }", /^judge\.run: there is no program `\.\/none\.sh` seen from /],
+    ["{ name: command, run: [./judge.ts] }", /^judge\.run: there is no program `\.\/judge\.ts` seen from /],
+    ["{ name: command, run: [node, none.ts] }", /^judge\.run: there is no file none\.ts in /],
+    ["{ name: command, run: [node], directory: none }", /^judge\.directory: .*none is not a folder; /],
+  ])("is rejected: %s", async (judge, expected) => {
+    expect(await mistakes(judge)).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it.each(["[./judge.sh]", "[node, -e, judge.ts]", "[env, node, none.ts]"])("may be %s", async (run) => {
+    expect(await mistakes(`{ name: command, run: ${run} }`)).toEqual([]);
+  });
+
+  it("is not looked for where nothing is reinforced", async () => {
+    expect(await mistakes("{ name: command, run: [no-such-program] }", ["train.steps=0"])).toEqual([]);
+  });
+});
+
+describe("a run with a judge", () => {
+  it("may be resumed with the program elsewhere or given more time, not with other verdicts", async () => {
+    const yaml = async (...overrides: string[]) =>
+      recipeToYaml((await resolve(command, overrides)).recipe, folder);
+    const first = await yaml();
+    write("elsewhere/judge.ts", "");
+    const elsewhere = `judge.directory=${join(folder, "elsewhere")}`;
+    const more = ["judge.timeoutSeconds=5", "judge.concurrency=9", "judge.batch=3", "judge.env=[KEY]"];
+    expect(isSameTraining(first, await yaml(elsewhere, ...more))).toBe(true);
+    expect(isSameTraining(first, await yaml("judge.as=local"))).toBe(false);
+    expect(isSameTraining(first, await yaml("judge.attempt=2"))).toBe(false);
+    expect(isSameTraining(first, await yaml("judge=null"))).toBe(false);
+  });
+});
+
+describe("warnings", () => {
+  const warned = async (judge: string, judged: readonly string[], ...overrides: string[]) => {
+    const resolved = await resolve(judge, overrides);
+    const seats = Object.entries(resolved.environment.seats).map(([name, seat]) => [
+      name,
+      judged.includes(name) ? { ...seat, judged: true as const } : seat,
+    ]);
+    const environment = { ...resolved.environment, seats: Object.fromEntries(seats) };
+    return recipeWarnings({ ...resolved, environment }).map(({ key, problem }) => `${key}: ${problem}`);
+  };
+  const unjudged = "judge: grid leaves actions of walker without a reward, and such actions train nothing";
+  const idle = /^judge\.fills: grid says of no seat here that it leaves actions without a reward/;
+  const grpo = ["algorithm=null", "algorithm={name: grpo}"];
+
+  it("tell that nobody rewards a seat", async () => {
+    expect(await warned("null", ["walker"])).toEqual([unjudged]);
+    expect(await warned("null", ["walker"], "team.roles.walker.frozen=true")).toEqual([]);
+    expect(await warned("null", ["walker"], ...grpo)).toEqual([]);
+    expect(await warned("null", [])).toEqual([]);
+    expect(await warned(command, ["walker"])).toEqual([]);
+  });
+
+  it("tell that a judge may have nothing to say, or to no effect", async () => {
+    expect(await warned(command, [])).toEqual([expect.stringMatching(idle)]);
+    expect(await warned(command, [], "judge.fills=all")).toEqual([]);
+    expect(await warned(command, ["walker"], ...grpo)).toEqual([
+      "judge: grpo learns from the episode's score alone, so verdicts train nothing",
+    ]);
+  });
+});
