@@ -1,5 +1,5 @@
 import type { Episode } from "../rollout/episode.ts";
-import type { Algorithm } from "./algorithm.ts";
+import type { Algorithm, PlacedAction } from "./algorithm.ts";
 import { placedActions } from "./placed-actions.ts";
 import { rewardsOf } from "./rewards.ts";
 import { trains } from "./trains.ts";
@@ -14,14 +14,23 @@ const rounding = 1e-9;
  * Deviation: DAPO keeps or drops a prompt with its one group; an episode of a team has several, and stays if any differs.
  */
 export function hasZeroVariance(episode: Episode, algorithm: Algorithm): boolean {
+  return [...Map.groupBy(knownReturns(episode, algorithm), algorithm.grouping.key).values()].every(
+    (group) => {
+      const [first] = group;
+      const isLevel = group.every((one) => Math.abs(one.return - (first?.return ?? 0)) <= rounding);
+      return isLevel || !group.some(({ action }) => trains(action, algorithm));
+    },
+  );
+}
+
+/** The actions that train and their returns, without KL in the reward; those that are missing a reward are left out. */
+export function knownReturns(
+  episode: Episode,
+  algorithm: Algorithm,
+): (PlacedAction & { readonly return: number })[] {
   const rewards = rewardsOf({ ...algorithm, kl: null }, {});
-  const known = placedActions(episode)
+  return placedActions(episode)
     .filter(({ action }) => !action.frozen)
     .map((placed) => ({ ...placed, return: algorithm.returns(placed, rewards) }))
     .filter((one) => !Number.isNaN(one.return));
-  return [...Map.groupBy(known, algorithm.grouping.key).values()].every((group) => {
-    const [first] = group;
-    const isLevel = group.every((one) => Math.abs(one.return - (first?.return ?? 0)) <= rounding);
-    return isLevel || !group.some(({ action }) => trains(action, algorithm));
-  });
 }

@@ -1,5 +1,6 @@
 /** A short name for what a cell computes: the same fingerprint, the same result. */
 import { createHash } from "node:crypto";
+import { withoutProgram } from "../runs/same-training.ts";
 import type { TrainingInput } from "./definition.ts";
 
 /** Twelve hexadecimal digits; the order of a mapping's keys does not matter. */
@@ -33,7 +34,7 @@ export function trainingFingerprint(
   seed: number,
   from: string | undefined,
 ): string {
-  const { environment, algorithm, warmStart, train, evaluation, engine } = recipe;
+  const { environment, algorithm, judge, warmStart, train, evaluation, engine } = recipe;
   const isWarmStart = at(train, "steps") === 0;
   const isPlain = team === "team" && policies === undefined && from === undefined;
   const { compare, every, tasksDuring, ...measured } = mapping(evaluation);
@@ -43,11 +44,18 @@ export function trainingFingerprint(
     policies: recipe["policies"],
     sharing: policies,
     warmStart: from ?? warmStart,
-    reinforcement: isWarmStart ? undefined : { algorithm, train, every, tasksDuring },
+    reinforcement: isWarmStart
+      ? undefined
+      : { algorithm, judge: verdictOptions(judge), train, every, tasksDuring },
     measured: isPlain ? { ...measured, compare } : measured,
     precision: at(engine, "precision"),
     seed,
   });
+}
+
+/** Where and how a judge's program is run makes no difference. */
+function verdictOptions(judge: unknown): unknown {
+  return judge === undefined ? undefined : withoutProgram(mapping(judge));
 }
 
 function mapping(value: unknown): Mapping {

@@ -8,6 +8,8 @@ export interface RunLayout {
   readonly metrics: string;
   readonly timings: string;
   readonly evaluations: string;
+  /** What judges said; never rewound. */
+  readonly verdicts: string;
   /** What computed the run, from which step on. */
   readonly engines: string;
   readonly result: string;
@@ -31,6 +33,7 @@ export function layoutOf(directory: string): RunLayout {
     metrics: at("metrics.jsonl"),
     timings: at("timings.jsonl"),
     evaluations: at("evaluations.jsonl"),
+    verdicts: at("verdicts.jsonl"),
     engines: at("engines.jsonl"),
     result: at("result.json"),
     episodes: at("episodes"),

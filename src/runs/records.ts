@@ -77,6 +77,8 @@ const rolloutMetrics = z.object({
   failed: z.int().optional(),
   /** Actions of trained roles left out of the update because a reward is missing; absent: none. */
   unrewarded: z.int().optional(),
+  /** Actions on which a judge's verdict failed; absent: none. */
+  unjudged: z.int().optional(),
   /** Share of the kept lines that end in success. */
   success: z.number(),
   score: z.number(),
@@ -135,6 +137,9 @@ export const evaluationSchema = z.object({
   low: z.number(),
   high: z.number(),
   score: z.number(),
+  /** Mean of a judge's scores over the actions, and actions on which its verdict failed. Absent: none. */
+  judged: z.number().optional(),
+  unjudged: z.int().optional(),
   /** Mean turns begun. */
   turns: z.number(),
   /** Entry t: share of the tasks solved within t + 1 turns. */
@@ -176,6 +181,10 @@ export const resultSchema = z.object({
   table: z.array(evaluationSchema),
   /** Episodes of training and evaluation that a service failed for good. Absent: none. */
   failedEpisodes: z.int().optional(),
+  /** Actions of training that trained nothing because a reward is missing. Absent: none. */
+  unrewardedActions: z.int().optional(),
+  /** Actions of training and evaluation on which a judge's verdict failed. Absent: none. */
+  unjudgedActions: z.int().optional(),
   tokens: z.object({
     /** In reinforcement and in evaluations. */
     sampled: z.int(),

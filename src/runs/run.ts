@@ -218,7 +218,7 @@ async function requireSteps(layout: RunLayout, step: number, lines: number): Pro
 /** A checkpoint must never be on the disk before the records of its steps are. */
 async function syncRecords(layout: RunLayout, episodes: EpisodeLog | null): Promise<void> {
   await episodes?.sync();
-  for (const file of [layout.metrics, layout.timings, layout.evaluations, layout.engines]) {
+  for (const file of [layout.metrics, layout.timings, layout.evaluations, layout.engines, layout.verdicts]) {
     if (await fs.stat(file).catch(() => null)) await syncPath(file);
   }
   await syncPath(layout.directory);

@@ -47,13 +47,18 @@ function withoutWords(recipe: Mapping, moved: readonly string[]): Mapping {
   return Object.fromEntries(
     kept.map(([key, value]) => {
       if (!isMapping(value)) return [key, value];
-      return [key, key === "judge" ? without(value, forPrograms) : withoutModule(value, moved.includes(key))];
+      return [key, key === "judge" ? withoutProgram(value) : withoutModule(value, moved.includes(key))];
     }),
   );
 }
 
 function withoutModule(settings: Mapping, isMoved: boolean): Mapping {
   return without(settings, new Set(isMoved ? ["module", "moduleHash"] : ["moduleHash"]));
+}
+
+/** A judge's options without those that its verdicts do not depend on. */
+export function withoutProgram(judge: Mapping): Mapping {
+  return without(judge, forPrograms);
 }
 
 function without(settings: Mapping, left: ReadonlySet<string>): Mapping {

@@ -2,7 +2,7 @@
 import type { CreditedAction } from "../credit/algorithm.ts";
 import { actionsTo } from "../credit/lines.ts";
 import type { Environment } from "../environments/environment.ts";
-import type { Episode } from "../rollout/episode.ts";
+import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
 import { nodeOf, rootOf, type Occurrence } from "../rollout/navigate.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
 import { newEpisode, type ActionCredit } from "../rollout/stored.ts";
@@ -67,9 +67,23 @@ export function sampleEpisode(environment: Environment, episode: Episode): Sampl
   };
 }
 
-function sampleAction({ action, reward }: Occurrence): SampleAction {
+function sampleAction({ action, node, reward }: Occurrence): SampleAction {
   const { turn, role, reply } = action;
-  if (reward === null) return { turn, role, text: reply.text, team: null, local: null };
-  const { team, local, reason } = reward;
-  return { turn, role, text: reply.text, team, local, ...(reason === undefined ? {} : { reason }) };
+  const { team, local, reason } = reward ?? { team: null, local: null };
+  const said = verdictOn(node, action);
+  return {
+    turn,
+    role,
+    text: reply.text,
+    team,
+    local,
+    ...(reason === undefined ? {} : { reason }),
+    ...(said === undefined ? {} : { verdict: said }),
+  };
+}
+
+function verdictOn({ actions }: EpisodeNode, { id }: Action): string | undefined {
+  const verdict = actions.find((edge) => edge.action === id)?.verdict;
+  if (verdict === undefined) return undefined;
+  return "failure" in verdict ? `no verdict: ${verdict.failure}` : verdict.explanation;
 }

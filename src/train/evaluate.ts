@@ -17,6 +17,7 @@ import type { Evaluation } from "../runs/records.ts";
 import { mean, sum, wilsonInterval } from "../statistics.ts";
 import type { Team } from "../teams/team.ts";
 import { checkFailures } from "./failures.ts";
+import { judgedActions, type Judging } from "./judging.ts";
 
 export interface EvaluationSetting {
   readonly engine: Pick<Engine, "sample">;
@@ -40,6 +41,8 @@ export interface EvaluationSetting {
   /** Share of the tasks that services may fail. Default: 0. */
   readonly failureLimit?: number;
   readonly signal?: AbortSignal | undefined;
+  /** Absent: nobody judges. */
+  readonly judging?: Judging;
 }
 
 export type Scores = Omit<Evaluation, "schema_version" | "step" | "moment" | "team">;
@@ -79,6 +82,7 @@ export async function evaluatePolicies(setting: EvaluationSetting): Promise<Eval
   const failed = played.filter((one) => "cause" in one);
   checkFailures(failed, tasks.length, setting.failureLimit ?? 0);
   const episodes = played.filter((one) => "nodes" in one);
+  await setting.judging?.settle(episodes);
   return { episodes, failed, scores: scoresOf(episodes, failed.length, split, setting.team.turns) };
 }
 
@@ -95,7 +99,7 @@ async function inOrder(
 }
 
 function rolloutSetting(setting: EvaluationSetting): RolloutSetting {
-  const { engine, environment, team, policies, temperature, topP, signal, retries } = setting;
+  const { engine, environment, team, policies, temperature, topP, signal, retries, judging } = setting;
   return {
     engine,
     environment,
@@ -105,6 +109,7 @@ function rolloutSetting(setting: EvaluationSetting): RolloutSetting {
     score: () => 0,
     sampling: { temperature, topP },
     ...(retries === undefined ? {} : { retries }),
+    ...(judging === undefined ? {} : { judge: judging.judge }),
     ...(signal === undefined ? {} : { signal }),
   };
 }
@@ -121,10 +126,22 @@ function scoresOf(episodes: readonly Episode[], failed: number, split: string, t
     success: successes.length / ends.length,
     ...wilsonInterval(successes.length, ends.length),
     score: mean(ends.map(({ outcome }) => outcome.score)),
+    ...verdictsOf(episodes),
     turns: mean(ends.map((end) => end.turns)),
     successByTurn: Array.from({ length: turns }, (_, turn) => share(successes, ends.length, turn + 1)),
     promptTokens: sum(tokens.map(({ prompt }) => prompt)),
     sampledTokens: sum(tokens.map(({ sampled }) => sampled)),
+  };
+}
+
+/** Only where a judge was asked. */
+function verdictsOf(episodes: readonly Episode[]): Pick<Scores, "judged" | "unjudged"> {
+  const verdicts = episodes.flatMap(judgedActions).map(({ verdict }) => verdict);
+  const scores = verdicts.flatMap((verdict) => ("score" in verdict ? [verdict.score] : []));
+  const unjudged = verdicts.length - scores.length;
+  return {
+    ...(scores.length === 0 ? {} : { judged: mean(scores) }),
+    ...(unjudged === 0 ? {} : { unjudged }),
   };
 }
 

@@ -2,13 +2,16 @@
 import type { Environment } from "../environments/environment.ts";
 import type { Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
+import type { ConfiguredJudge } from "../judges/judge.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
+import type { RecordedCalls } from "../runs/recorded-calls.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation } from "../runs/records.ts";
 import { evaluatePolicies } from "./evaluate.ts";
 import type { Listener } from "./events.ts";
 import { retriesOf } from "./failures.ts";
+import { startJudging } from "./judging.ts";
 import type { Recorder } from "./recorder.ts";
 import type { NamedTeam, NamedTeams } from "./teams.ts";
 import { timed } from "./timed.ts";
@@ -27,6 +30,8 @@ export interface Evaluations {
   readonly policies: Readonly<Record<string, RolloutPolicy>>;
   /** The trained team first. */
   readonly teams: NamedTeams;
+  /** Null: evaluations are not judged. */
+  readonly judging: { readonly judge: ConfiguredJudge; readonly verdicts: RecordedCalls } | null;
   readonly emit: Listener;
   readonly recorder: Pick<Recorder, "evaluation" | "evaluationEpisodes">;
 }
@@ -78,13 +83,15 @@ export interface Stopping {
 }
 
 async function evaluateTeam(
-  { recipe, environment, engine, policies, emit, recorder }: Evaluations,
+  { recipe, environment, engine, policies, judging, emit, recorder }: Evaluations,
   step: number,
   { moment, tasks }: Plan,
   { name, team }: NamedTeam,
   signal: AbortSignal,
 ): Promise<void> {
   const { split, temperature, topP } = recipe.evaluation;
+  const { limit } = recipe.failures;
+  const context = judging && { calls: judging.verdicts, retries: retriesOf(recipe), signal };
   emit({ type: "evaluation-started", team: name, moment, tasks });
   const { value, seconds } = await timed(() =>
     evaluatePolicies({
@@ -97,9 +104,10 @@ async function evaluateTeam(
       temperature,
       topP,
       retries: retriesOf(recipe),
-      failureLimit: recipe.failures.limit,
+      failureLimit: limit,
       name: `evaluation/${step}/${name}`,
       onEpisode: recorder.evaluationEpisodes({ step, evaluation: { moment, team: name } }, policies),
+      ...(judging && context ? { judging: startJudging(judging.judge, context, limit) } : {}),
       onProgress: (done, found) => emit({ type: "evaluation-progress", team: name, done, tasks: found }),
       signal,
     }),

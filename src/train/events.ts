@@ -20,6 +20,8 @@ export interface SampleAction {
   readonly team: number | null;
   readonly local: number | null;
   readonly reason?: string;
+  /** What a judge said of it, or why it said nothing. */
+  readonly verdict?: string;
 }
 
 /** The first kept line of an episode. */

@@ -1,6 +1,6 @@
 /** A step's episodes: waves of tasks, the episodes of a wave all at once, and which of them the update is made from. */
 import type { Algorithm } from "../credit/algorithm.ts";
-import { hasZeroVariance } from "../credit/zero-variance.ts";
+import { hasZeroVariance, knownReturns } from "../credit/zero-variance.ts";
 import { sourceOf, trainingTasks } from "../environments/tasks.ts";
 import { childKey, keyAt, type Key } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
@@ -13,7 +13,9 @@ import { settleAll } from "../rollout/settle.ts";
 import { retrying } from "../retry.ts";
 import type { RetryOptions } from "../retry.ts";
 import { sum } from "../statistics.ts";
+import { TroupeError } from "../errors.ts";
 import { checkFailures } from "./failures.ts";
+import type { Judging } from "./judging.ts";
 import { nextWave } from "./waves.ts";
 import type { PlayedSoFar, WavePlan } from "./waves.ts";
 
@@ -47,9 +49,14 @@ export interface PlaySetting {
   readonly root: Key;
   /** Share of a step's episodes that services may fail. */
   readonly failureLimit: number;
+  /** Absent: nobody judges. */
+  readonly judging?: Judging;
 }
 
-/** @throws ServiceError where more episodes failed than the limit allows */
+/**
+ * @throws ServiceError where more episodes failed, or more of what a judge was asked, than the limit allows; TroupeError
+ * `bad_recipe` where nothing of the step can be credited because nobody rewards it
+ */
 export async function playStep(
   setting: PlaySetting,
   stageStep: number,
@@ -64,7 +71,7 @@ export async function playStep(
   for (;;) {
     const played: PlayedSoFar = { waves, tasks: drawn, kept: kept.length, tokens };
     const tasks = nextWave(plan, played);
-    if (tasks === 0) return { episodes, kept, failed, waves, tasks: drawn, sampledTokens: tokens };
+    if (tasks === 0) break;
     const wave = await playWave(setting, stageStep, { first: drawn, tasks, drawnBefore: before.tasks });
     waves += 1;
     drawn += tasks;
@@ -76,6 +83,20 @@ export async function playStep(
     kept.push(...wave.episodes.filter((episode) => !isDropped(episode)));
     tokens += sum(wave.episodes.map(sampledTokens));
   }
+  await setting.judging?.settle(episodes);
+  checkRewards(episodes, setting);
+  return { episodes, kept, failed, waves, tasks: drawn, sampledTokens: tokens };
+}
+
+function checkRewards(episodes: readonly Episode[], { algorithm, rollout }: PlaySetting): void {
+  if (episodes.length === 0 || episodes.some((episode) => knownReturns(episode, algorithm).length > 0))
+    return;
+  const { environment } = rollout;
+  throw new TroupeError(
+    "bad_recipe",
+    `No action can be credited: ${environment.name} left all that ${algorithm.name} credits without a reward. Add a judge to ` +
+      "the recipe, such as `judge: { name: command, run: [node, judge.ts] }`, under another name for the run.",
+  );
 }
 
 /** Whole tasks overshoot; what one step sampled too much, the next ones sample less, so that runs end up level. */

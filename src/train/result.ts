@@ -45,7 +45,7 @@ export async function buildResult(
       }),
     ),
     table: evaluations.filter(({ moment }) => moment !== "during"),
-    ...failedOf(metrics, evaluations),
+    ...lossesOf(metrics, evaluations),
     tokens: {
       sampled: sampledInTraining + evaluated,
       sampledInTraining,
@@ -55,14 +55,19 @@ export async function buildResult(
   };
 }
 
+type Losses = Pick<RunResult, "failedEpisodes" | "unrewardedActions" | "unjudgedActions">;
+
 /** Only where there are any: services seldom fail. */
-function failedOf(
-  metrics: readonly StepMetrics[],
-  evaluations: readonly Evaluation[],
-): Pick<RunResult, "failedEpisodes"> {
-  const failed =
-    sum(metrics.map(({ rollout }) => rollout?.failed ?? 0)) + sum(evaluations.map((row) => row.failed ?? 0));
-  return failed === 0 ? {} : { failedEpisodes: failed };
+function lossesOf(metrics: readonly StepMetrics[], evaluations: readonly Evaluation[]): Losses {
+  const inTraining = (key: "failed" | "unrewarded" | "unjudged") =>
+    sum(metrics.map(({ rollout }) => rollout?.[key] ?? 0));
+  const inEvaluations = (key: "failed" | "unjudged") => sum(evaluations.map((row) => row[key] ?? 0));
+  const losses: Losses = {
+    failedEpisodes: inTraining("failed") + inEvaluations("failed"),
+    unrewardedActions: inTraining("unrewarded"),
+    unjudgedActions: inTraining("unjudged") + inEvaluations("unjudged"),
+  };
+  return Object.fromEntries(Object.entries(losses).filter(([, count]) => count !== 0));
 }
 
 function trainedTokens(metrics: StepMetrics): number[] {

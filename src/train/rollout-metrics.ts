@@ -3,6 +3,7 @@ import type { CreditedAction, PlacedAction } from "../credit/algorithm.ts";
 import { placedActions } from "../credit/placed-actions.ts";
 import type { RoleMetrics, RolloutMetrics } from "../runs/records.ts";
 import { mean, standardDeviation, sum } from "../statistics.ts";
+import { failuresOf } from "./judging.ts";
 import type { PlayedStep } from "./play.ts";
 
 /** Rewards and lengths are of all that was played, dropped episodes too; groups and advantages of what was credited. */
@@ -15,6 +16,7 @@ export function rolloutMetrics(
   const live = credited.filter(({ action }) => !action.frozen);
   const rewarded = live.filter((one) => one.return !== null);
   const unrewarded = live.length - rewarded.length;
+  const unjudged = sum(episodes.map((episode) => failuresOf(episode).length));
   const groups = [...Map.groupBy(rewarded, (one) => one.group).values()];
   const byRole = Map.groupBy(placed, ({ action }) => action.role);
   const creditedByRole = Map.groupBy(
@@ -27,6 +29,7 @@ export function rolloutMetrics(
     dropped: episodes.length - kept.length,
     ...(failed.length === 0 ? {} : { failed: failed.length }),
     ...(unrewarded > 0 ? { unrewarded } : {}),
+    ...(unjudged > 0 ? { unjudged } : {}),
     success: mean(ends.map(({ outcome }) => (outcome.success ? 1 : 0))),
     score: mean(ends.map(({ outcome }) => outcome.score)),
     turns: mean(ends.map(({ turns }) => turns)),

@@ -1,10 +1,12 @@
 /** A stage of a run: who plays and learns in it, with which policies. */
 import type { Engine, SavedPolicy } from "../engines/engine.ts";
+import type { RecordedCalls } from "../runs/recorded-calls.ts";
 import type { Key } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { basesOf, settleBases, taughtModels, warmStartRecipe } from "./bases.ts";
 import type { Stage } from "./events.ts";
 import { retriesOf } from "./failures.ts";
+import { startJudging } from "./judging.ts";
 import type { Learner } from "./learner.ts";
 import type { PlaySetting } from "./play.ts";
 import { openPolicies } from "./policies.ts";
@@ -36,6 +38,8 @@ export interface Shared extends Resolved {
   readonly root: Key;
   /** Cancels what the engine is doing. */
   readonly cancel: AbortSignal | undefined;
+  /** What judges said so far. */
+  readonly verdicts: RecordedCalls;
 }
 
 /** @param models the run's folder of models */
@@ -79,11 +83,14 @@ export function warmStartOf(
 }
 
 export function playSetting(
-  { engine, environment, algorithm, root, cancel }: Shared,
+  { engine, environment, algorithm, judge, verdicts, root, cancel }: Shared,
   { recipe, teams, policies }: StageState,
 ): PlaySetting {
   const { temperature, topK, topP } = recipe.train;
+  const context = { calls: verdicts, retries: retriesOf(recipe), signal: cancel };
+  const judging = judge && startJudging(judge, context, recipe.failures.limit);
   return {
+    ...(judging === undefined ? {} : { judging }),
     rollout: {
       environment,
       team: teams[0].team,
@@ -92,7 +99,8 @@ export function playSetting(
       scheme: algorithm.sampling,
       score: algorithm.score,
       sampling: { temperature, topK, topP },
-      retries: retriesOf(recipe),
+      retries: context.retries,
+      ...(judging === undefined ? {} : { judge: judging.judge }),
       ...(cancel === undefined ? {} : { signal: cancel }),
     },
     algorithm,

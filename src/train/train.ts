@@ -18,6 +18,7 @@ import { schemaVersion } from "../runs/records.ts";
 import type { RunResult } from "../runs/records.ts";
 import { readRecipeText } from "../runs/read.ts";
 import { openRun } from "../runs/run.ts";
+import { openRecordedCalls, unrecordedCalls } from "../runs/recorded-calls.ts";
 import type { Run } from "../runs/run.ts";
 import { openAuxiliaryModels, saveAuxiliaryModels } from "./auxiliary.ts";
 import type { AuxiliaryModels } from "./auxiliary.ts";
@@ -92,11 +93,13 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
 }
 
 async function begin(options: TrainOptions, run: Run): Promise<TrainingState> {
-  const { recipe, environment, algorithm, cancel } = options;
+  const { recipe, environment, algorithm, judge, cancel } = options;
   const engine = retryingEngine(options.engine, retriesOf(recipe));
   const { step = 0, stage = placeOf(recipe, 1).stage, bases } = run.checkpoint?.state ?? {};
   const emit = options.onEvent ?? (() => {});
-  const shared = { recipe, environment, algorithm, engine, root: rootKey(recipe.seed), cancel };
+  const verdicts = judge === undefined ? unrecordedCalls() : await openRecordedCalls(run.layout.verdicts);
+  const resolved = { recipe, environment, algorithm, ...(judge === undefined ? {} : { judge }) };
+  const shared = { ...resolved, engine, root: rootKey(recipe.seed), cancel, verdicts };
   const state: TrainingState = {
     run,
     recorder: makeRecorder(run, options, emit),
@@ -188,8 +191,9 @@ function announceStage({ emit, shared: { recipe } }: TrainingState, stage: Stage
 }
 
 async function evaluate({ shared, stage, run, recorder, emit, step, stop }: TrainingState): Promise<boolean> {
-  const { environment, engine, cancel } = shared;
-  const evaluations = { ...stage, environment, engine, emit, recorder };
+  const { environment, engine, judge, verdicts, cancel } = shared;
+  const judging = judge?.evaluation === true ? { judge, verdicts } : null;
+  const evaluations = { ...stage, environment, engine, judging, emit, recorder };
   return evaluateAfter(evaluations, await run.evaluations(), step, { stop, cancel });
 }
 

@@ -5,7 +5,7 @@ import { showCount, showDuration } from "../../format.ts";
 import { commandName, shellWord } from "../print.ts";
 import { runsFolder } from "../runs-folder.ts";
 import { tableLines } from "../table.ts";
-import { failedNote, showInterval } from "./lines.ts";
+import { lossNotes, showInterval } from "./lines.ts";
 
 /** The teams it was compared with, the team before, the team after. */
 export function resultTable(table: readonly Evaluation[], label = labelOf): string[] {
@@ -38,6 +38,12 @@ function place({ team, moment }: Evaluation): number {
 /** @param run the run's folder, as the user would write it */
 export function finalLines(result: RunResult, run: string): string[] {
   const { seconds, tokens, steps } = result;
+  const {
+    failedEpisodes: failed = 0,
+    unrewardedActions: unrewarded = 0,
+    unjudgedActions: unjudged = 0,
+  } = result;
+  const losses = { failed, unrewarded, unjudged };
   const command = commandName();
   const name = shellWord(basename(run));
   const folder = dirname(run) === runsFolder ? "" : ` --runs ${shellWord(dirname(run))}`;
@@ -57,7 +63,7 @@ export function finalLines(result: RunResult, run: string): string[] {
     `${showDuration(seconds.total)}: warm start ${showDuration(seconds.warmStart)} (${steps.warmStart} steps), ` +
       `reinforcement ${showDuration(seconds.reinforcement)} (${steps.reinforcement} steps), ` +
       `evaluation ${showDuration(seconds.evaluation)}`,
-    ...(result.failedEpisodes === undefined ? [] : [failedNote(result.failedEpisodes)]),
+    ...lossNotes(losses),
     `${showCount(tokens.sampled)} tokens sampled, ${showCount(tokens.trained)} trained on`,
     `everything is in ${run}`,
     "",

@@ -28,14 +28,36 @@ function lossParts(metrics: StepMetrics): string[] {
 }
 
 function rolloutParts(metrics: StepMetrics): string[] {
-  const { success = 0, failed = 0, unrewarded = 0 } = metrics.rollout ?? {};
+  const { success = 0, failed = 0, unrewarded = 0, unjudged = 0 } = metrics.rollout ?? {};
   return [
     `success ${showShare(success)}`,
     ...rewardParts(metrics),
     ...trustParts(metrics),
+    ...lossNotes({ failed, unrewarded, unjudged }),
+  ];
+}
+
+/** What did not become training, or an evaluation. */
+export interface Losses {
+  /** Episodes that services failed. */
+  readonly failed: number;
+  /** Actions without a reward, and those on which a judge's verdict failed. */
+  readonly unrewarded: number;
+  readonly unjudged: number;
+}
+
+/** A note for each kind of which there is any. */
+export function lossNotes({ failed, unrewarded, unjudged }: Losses): string[] {
+  return [
     ...(failed === 0 ? [] : [failedNote(failed)]),
     ...(unrewarded === 0 ? [] : [unrewardedNote(unrewarded)]),
+    ...(unjudged === 0 ? [] : [unjudgedNote(unjudged)]),
   ];
+}
+
+/** `3 verdicts failed` */
+function unjudgedNote(unjudged: number): string {
+  return `${showCount(unjudged)} ${unjudged === 1 ? "verdict" : "verdicts"} failed`;
 }
 
 /** `3 actions without a reward` */
@@ -70,8 +92,12 @@ const moments = { before: "before training", during: "at step", after: "after tr
 export function evaluationLine(evaluation: Evaluation, warmSteps: number): string {
   const { team, moment, step, tasks } = evaluation;
   const when = moment === "during" ? `${moments.during} ${step - warmSteps}` : moments[moment];
-  const lost = evaluation.failed === undefined ? "" : `, ${failedNote(evaluation.failed)}`;
-  return `${team} ${when}: ${showInterval(evaluation)} of ${showCount(tasks)} tasks${lost}`;
+  const { failed = 0, unjudged = 0, judged } = evaluation;
+  const more = [
+    ...(judged === undefined ? [] : [`judged ${judged.toFixed(2)} on average`]),
+    ...lossNotes({ failed, unrewarded: 0, unjudged }),
+  ];
+  return [`${team} ${when}: ${showInterval(evaluation)} of ${showCount(tasks)} tasks`, ...more].join(", ");
 }
 
 /** `warning: another engine computes the run from here on (threads 1 before, 2 now): …` */
@@ -105,10 +131,12 @@ export function sampleLines(episode: SampleEpisode): string[] {
   ];
 }
 
-function showReward({ team, local, reason }: Pick<SampleAction, "team" | "local" | "reason">): string {
-  if (team === null || local === null) return "no reward";
-  const earned = `${team.toFixed(2)} + ${local.toFixed(2)}`;
-  return reason === undefined ? earned : `${earned}, ${reason}`;
+type Shown = Pick<SampleAction, "team" | "local" | "reason" | "verdict">;
+
+function showReward({ team, local, reason, verdict }: Shown): string {
+  const earned = team === null || local === null ? "no reward" : `${team.toFixed(2)} + ${local.toFixed(2)}`;
+  const said = verdict === undefined ? [] : [showText(verdict, 120)];
+  return [earned, ...(reason === undefined ? [] : [reason]), ...said].join(", ");
 }
 
 /** A drawing may hold what a model wrote: no control characters reach the terminal. */

@@ -1,7 +1,7 @@
 /** The live panel: the lines it shows for a state. Pure, so that it can be read in a test. */
 import { styleText } from "node:util";
 import { showBytes, showDuration, showLarge, showShare } from "../../format.ts";
-import { evaluationLine, failedNote, rewardParts, stageNames, trustParts } from "./lines.ts";
+import { evaluationLine, lossNotes, rewardParts, stageNames, trustParts } from "./lines.ts";
 import type { ProgressState } from "./state.ts";
 import { secondsLeft, tokensPerSecond } from "./state.ts";
 
@@ -43,7 +43,7 @@ function measureLines(state: ProgressState): string[] {
     const losses = Object.entries(metrics.policies).map(([name, { loss }]) => `${name} ${loss.toFixed(3)}`);
     lines.push(`loss    ${losses.join("   ")}`);
   }
-  if (state.failed > 0) lines.push(styleText("yellow", failedNote(state.failed)));
+  lines.push(...lossNotes(state).map((note) => styleText("yellow", note)));
   if (evaluation !== null) lines.push(evaluationLine(evaluation, state.steps["warm-start"]));
   return lines;
 }

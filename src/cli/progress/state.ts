@@ -2,7 +2,17 @@
 import type { Evaluation, RunResult, StepMetrics, Timing } from "../../runs/records.ts";
 import type { PolicySummary, Stage, TrainEvent } from "../../train/events.ts";
 
-export interface ProgressState {
+/** Each counted since this process began. */
+interface Losses {
+  /** Episodes that services failed. */
+  readonly failed: number;
+  /** Actions of training without a reward. */
+  readonly unrewarded: number;
+  /** Actions on which a judge's verdict failed. */
+  readonly unjudged: number;
+}
+
+export interface ProgressState extends Losses {
   readonly run: string;
   readonly engine: string;
   readonly policies: readonly PolicySummary[];
@@ -18,8 +28,6 @@ export interface ProgressState {
   /** Success of the stage's steps, oldest first. */
   readonly successes: readonly number[];
   readonly evaluation: Evaluation | null;
-  /** Episodes that services failed, since this process began. */
-  readonly failed: number;
   readonly result: RunResult | null;
 }
 
@@ -37,6 +45,8 @@ export const noProgress: ProgressState = {
   successes: [],
   evaluation: null,
   failed: 0,
+  unrewarded: 0,
+  unjudged: 0,
   result: null,
 };
 
@@ -61,7 +71,7 @@ export function advance(state: ProgressState, event: TrainEvent): ProgressState 
       return {
         ...state,
         evaluation: event.evaluation,
-        failed: state.failed + (event.evaluation.failed ?? 0),
+        ...withLosses(state, event.evaluation),
       };
     case "finished":
       return { ...state, phase: "finished", result: event.result };
@@ -84,9 +94,21 @@ function afterStep(state: ProgressState, metrics: StepMetrics, timing: Timing): 
     done: metrics.stageStep,
     metrics,
     timing,
-    failed: state.failed + (metrics.rollout?.failed ?? 0),
+    ...withLosses(state, metrics.rollout),
     seconds: [...state.seconds, timing.seconds].slice(-window),
     successes: success === undefined ? state.successes : [...state.successes, success],
+  };
+}
+
+function withLosses(
+  state: Losses,
+  found: { readonly [Key in keyof Losses]?: number | undefined } = {},
+): Losses {
+  const { failed = 0, unrewarded = 0, unjudged = 0 } = found;
+  return {
+    failed: state.failed + failed,
+    unrewarded: state.unrewarded + unrewarded,
+    unjudged: state.unjudged + unjudged,
   };
 }
 

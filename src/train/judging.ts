@@ -1,0 +1,52 @@
+/** A run's judge: what it said is recorded in the run's folder, and how much of it may fail is bounded. */
+import { judgeEpisode } from "../judges/judge-episode.ts";
+import type { ConfiguredJudge, JudgeContext } from "../judges/judge.ts";
+import type { Episode, RewardedAction } from "../rollout/episode.ts";
+import { TooManyFailures } from "./failures.ts";
+
+/** A judge at work for a step, or for an evaluation. */
+export interface Judging {
+  readonly judge: (episode: Episode) => Promise<Episode>;
+  /**
+   * Ends the work on these episodes. What failed in them has then failed for good.
+   * @throws TooManyFailures above the share of the actions that may fail
+   */
+  readonly settle: (episodes: readonly Episode[]) => Promise<void>;
+}
+
+/** @param limit share of the actions asked about that may fail */
+export function startJudging(configured: ConfiguredJudge, context: JudgeContext, limit: number): Judging {
+  const judge = configured.open(context);
+  return {
+    judge: (episode) => judgeEpisode(episode, judge, configured),
+    async settle(episodes) {
+      checkVerdicts(episodes, limit);
+      await judge.settle();
+    },
+  };
+}
+
+/** Every joint action's part that a judge was asked about. */
+export function judgedActions({ nodes }: Pick<Episode, "nodes">): Judged[] {
+  return nodes.flatMap(({ actions }) => actions).filter((edge): edge is Judged => edge.verdict !== undefined);
+}
+
+type Judged = RewardedAction & Required<Pick<RewardedAction, "verdict">>;
+
+export function failuresOf(episode: Pick<Episode, "nodes">): string[] {
+  return judgedActions(episode).flatMap(({ verdict }) => ("failure" in verdict ? [verdict.failure] : []));
+}
+
+/** As of episodes: some may fail, but not all. */
+function checkVerdicts(episodes: readonly Episode[], limit: number): void {
+  const asked = episodes.reduce((sum, episode) => sum + judgedActions(episode).length, 0);
+  const failures = episodes.flatMap((episode) =>
+    failuresOf(episode).map((failure) => ({ episode: episode.id, failure })),
+  );
+  const [first] = failures;
+  if (first === undefined || (failures.length <= limit * asked && failures.length < asked)) return;
+  const allowed = `failures.limit allows ${+(100 * limit).toFixed(2)} %`;
+  throw new TooManyFailures(
+    `the judge failed on ${failures.length} of ${asked} actions, ${allowed}. The first, in ${first.episode}: ${first.failure}.`,
+  );
+}
