@@ -19,10 +19,11 @@ it.each([
   expect(usesRewards(algorithmFrom(name, options))).toBe(uses);
 });
 
+const failing = (): number => {
+  throw new Error("no reward");
+};
+
 it("cannot tell of an algorithm that fails on an unrewarded episode, and says yes", () => {
   const algorithm = algorithmFrom("grpo", {});
-  const returns = (): number => {
-    throw new Error("no reward");
-  };
-  expect(usesRewards({ ...algorithm, returns })).toBe(true);
+  expect(usesRewards({ ...algorithm, returns: failing })).toBe(true);
 });

@@ -154,16 +154,18 @@ describe("a run with a judge", () => {
   });
 });
 
+/** @param judged the seats whose actions may have no reward */
+async function warned(judge: string, judged: readonly string[], ...overrides: string[]): Promise<string[]> {
+  const resolved = await resolve(judge, overrides);
+  const seats = Object.entries(resolved.environment.seats).map(([name, seat]) => [
+    name,
+    judged.includes(name) ? { ...seat, judged: true as const } : seat,
+  ]);
+  const environment = { ...resolved.environment, seats: Object.fromEntries(seats) };
+  return recipeWarnings({ ...resolved, environment }).map(({ key, problem }) => `${key}: ${problem}`);
+}
+
 describe("warnings", () => {
-  const warned = async (judge: string, judged: readonly string[], ...overrides: string[]) => {
-    const resolved = await resolve(judge, overrides);
-    const seats = Object.entries(resolved.environment.seats).map(([name, seat]) => [
-      name,
-      judged.includes(name) ? { ...seat, judged: true as const } : seat,
-    ]);
-    const environment = { ...resolved.environment, seats: Object.fromEntries(seats) };
-    return recipeWarnings({ ...resolved, environment }).map(({ key, problem }) => `${key}: ${problem}`);
-  };
   const unjudged = "judge: grid leaves actions of walker without a reward, and such actions train nothing";
   const idle = /^judge\.fills: grid says of no seat here that it leaves actions without a reward/;
   const grpo = ["algorithm=null", "algorithm={name: grpo}"];

@@ -33,7 +33,7 @@ function manual(): string {
     ["### Options of algorithms", algorithmOptions(algorithms)],
     ...Object.entries(judges).map(([name, { summary, options }]) => [
       `### Options of the judge \`${name}\`\n\n${summary}`,
-      optionTable(options),
+      options instanceof ZodType ? keyTable(jsonSchemaOf(options)) : "",
     ]),
   ];
   return sections.map(([title, contents]) => `${title}\n\n${contents}\n`).join("\n");

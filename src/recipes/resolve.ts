@@ -82,7 +82,7 @@ export async function resolveTree(
     ...withoutPhases(parsed.data, environment.value, tree),
     environment: environment.settings,
     algorithm: algorithm.settings,
-    ...(judge === undefined ? {} : { judge: judge.settings as Recipe["judge"] }),
+    ...(judge === undefined ? {} : { judge: judge.settings }),
   };
   const resolved = {
     recipe,
