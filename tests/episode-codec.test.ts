@@ -4,7 +4,7 @@ import { algorithmFrom } from "../src/credit/algorithms.ts";
 import { credit } from "../src/credit/credit.ts";
 import { rootKey } from "../src/random.ts";
 import { decodeEpisode, encodeEpisode, promptHash, type EpisodeJson } from "../src/rollout/codec.ts";
-import type { Action, Episode } from "../src/rollout/episode.ts";
+import type { Action, Episode, RewardedAction, Verdict } from "../src/rollout/episode.ts";
 import { growEpisode } from "../src/rollout/grow.ts";
 import { numbersPolicy, pair, roleFor, settingFor } from "../src/rollout/testing/numbers.ts";
 import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-engine.ts";
@@ -39,6 +39,22 @@ const frozen = <T>(value: T): T => {
 describe("an episode as JSON", () => {
   it("comes back the same", async () => {
     const episode = await crossed();
+    expect(throughJson(episode)).toEqual(episode);
+  });
+
+  it("comes back with what a judge said of its actions", async () => {
+    const environmentReward = { team: 0.1, local: 1, parts: { even: 1 }, reason: "late" };
+    const verdicts = [{ score: 0.3, explanation: "so-so" }, { score: 1 }, { failure: "no idea" }];
+    const { nodes, ...rest } = await crossed();
+    const judged = nodes.map((node, index) => ({
+      ...node,
+      actions: node.actions.map(({ action }): RewardedAction => {
+        const verdict = verdicts[index % 3] as Verdict;
+        const reward = "score" in verdict ? { team: verdict.score, local: 0, parts: {} } : null;
+        return { action, reward, verdict, ...(index % 2 === 0 ? { environmentReward } : {}) };
+      }),
+    }));
+    const episode = { ...rest, nodes: judged };
     expect(throughJson(episode)).toEqual(episode);
   });
 
