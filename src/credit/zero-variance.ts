@@ -1,7 +1,6 @@
 import type { Episode } from "../rollout/episode.ts";
-import type { Algorithm, PlacedAction } from "./algorithm.ts";
-import { placedActions } from "./placed-actions.ts";
-import { rewardsOf } from "./rewards.ts";
+import type { Algorithm } from "./algorithm.ts";
+import { knownReturns } from "./known-returns.ts";
 import { trains } from "./trains.ts";
 
 /** Sums of the same rewards in another order are the same return. */
@@ -21,16 +20,4 @@ export function hasZeroVariance(episode: Episode, algorithm: Algorithm): boolean
       return isLevel || !group.some(({ action }) => trains(action, algorithm));
     },
   );
-}
-
-/** The actions that train and their returns, without KL in the reward; those that are missing a reward are left out. */
-export function knownReturns(
-  episode: Episode,
-  algorithm: Algorithm,
-): (PlacedAction & { readonly return: number })[] {
-  const rewards = rewardsOf({ ...algorithm, kl: null }, {});
-  return placedActions(episode)
-    .filter(({ action }) => !action.frozen)
-    .map((placed) => ({ ...placed, return: algorithm.returns(placed, rewards) }))
-    .filter((one) => !Number.isNaN(one.return));
 }

@@ -1,6 +1,7 @@
 /** A step's episodes: waves of tasks, the episodes of a wave all at once, and which of them the update is made from. */
 import type { Algorithm } from "../credit/algorithm.ts";
-import { hasZeroVariance, knownReturns } from "../credit/zero-variance.ts";
+import { knownReturns } from "../credit/known-returns.ts";
+import { hasZeroVariance } from "../credit/zero-variance.ts";
 import { sourceOf, trainingTasks } from "../environments/tasks.ts";
 import { childKey, keyAt, type Key } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
