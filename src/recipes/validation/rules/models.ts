@@ -1,6 +1,7 @@
 /** Whether the models, and the adapters, that a recipe's policies start from exist and fit. */
 import { existsSync, globSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { Environment } from "../../../environments/environment.ts";
 import { TroupeError } from "../../../errors.ts";
 import { baseOf, holdsAdapter, textDirectory } from "../../../models/adapter-base.ts";
 import { checkAdapterConfig, readAdapterOptions } from "../../../models/adapter-directory.ts";
@@ -12,10 +13,20 @@ import type { Rule } from "../rule.ts";
 
 type Policy = Recipe["policies"][string];
 
-export const models: Rule = ({ recipe, presets }) =>
-  Object.entries(recipe.policies).flatMap(([name, policy]) =>
-    modelProblems(["policies", name, "model"], policy, presets),
-  );
+export const models: Rule = ({ recipe, environment, presets }) =>
+  Object.entries(recipe.policies).flatMap(([name, policy]) => [
+    ...modelProblems(["policies", name, "model"], policy, presets),
+    ...wordProblems(["policies", name, "model", "preset"], policy, environment),
+  ]);
+
+/** The tokenizer of a preset is made of the environment's words. */
+function wordProblems(path: Path, { model }: Policy, { name, oracle }: Environment): readonly Problem[] {
+  if ("path" in model || oracle?.words !== undefined) return [];
+  const problem = `a preset's tokenizer is made of an environment's words, and ${name} lists none (\`oracle.words\`)`;
+  return [
+    { path, problem, fix: "start from a model directory, which has a tokenizer: `model: { path: … }`" },
+  ];
+}
 
 function modelProblems(
   path: Path,
