@@ -1,11 +1,12 @@
 /** The episodes that a run keeps, as episodes; what is kept of them besides: their credit, and prompts as text. */
 import { z } from "zod";
-import type { NewEpisode } from "../runs/episode-log.ts";
+import type { NewEpisode, NewPrompt } from "../runs/episode-log.ts";
 import { readEpisodeIndex, readEpisodeRecords } from "../runs/read-episodes.ts";
 import { checkRecord } from "../runs/read.ts";
 import type { EpisodeEntry } from "../runs/records.ts";
 import { mean } from "../statistics.ts";
 import { decodeEpisode, encodeEpisode, promptHash } from "./codec.ts";
+import type { EpisodeJson } from "./codec.ts";
 import type { Action, Episode } from "./episode.ts";
 
 const actionCredit = z.object({
@@ -94,10 +95,13 @@ export function newEpisode(
   credit?: readonly ActionCredit[],
 ): NewEpisode {
   const { json, prompts } = encodeEpisode(episode);
+  const bases = continuedPrompts(json.actions, prompts);
   const policyOf = new Map(json.actions.map(({ prompt, policy }) => [prompt, policy]));
-  const lines = [...prompts].map(([hash, tokens]) => {
-    const line = () => ({ tokens: [...tokens], text: decode(policyOf.get(hash) ?? "", tokens) });
-    return [hash, line] as const;
+  const lines = [...prompts].map(([hash, tokens]): [string, NewPrompt] => {
+    const base = bases.get(hash);
+    const rest = tokens.subarray(base === undefined ? 0 : prompts.get(base)?.length);
+    const line = () => ({ tokens: [...rest], text: decode(policyOf.get(hash) ?? "", rest) });
+    return [hash, { rest: line, ...(base === undefined ? {} : { base }) }];
   });
   const outcomes = episode.ends.map(({ outcome }) => outcome);
   const success = mean(outcomes.map((outcome) => (outcome.success ? 1 : 0)));
@@ -107,4 +111,36 @@ export function newEpisode(
     record: { episode: json, ...(credit === undefined ? {} : { credit }) },
     prompts: new Map(lines),
   };
+}
+
+/**
+ * By prompt, the longest other one that it begins with: of a role that keeps its conversation, that of its turn before. To
+ * store such prompts whole would take space that grows with the square of the turns.
+ */
+function continuedPrompts(
+  actions: EpisodeJson["actions"],
+  prompts: ReadonlyMap<string, Int32Array>,
+): ReadonlyMap<string, string> {
+  const bases = new Map<string, string>();
+  for (const own of Map.groupBy(actions, ({ role }) => role).values()) {
+    const hashes = [...new Set(own.map(({ prompt }) => prompt))];
+    const longestFirst = hashes.toSorted((one, other) => lengthOf(prompts, other) - lengthOf(prompts, one));
+    for (const [index, hash] of longestFirst.entries()) {
+      const base = longestFirst
+        .slice(index + 1)
+        .find((other) => beginsWith(prompts.get(hash), prompts.get(other)));
+      if (base !== undefined) bases.set(hash, base);
+    }
+  }
+  return bases;
+}
+
+function lengthOf(prompts: ReadonlyMap<string, Int32Array>, hash: string): number {
+  return prompts.get(hash)?.length ?? 0;
+}
+
+/** And is longer. */
+function beginsWith(whole: Int32Array | undefined, part: Int32Array | undefined): boolean {
+  if (whole === undefined || !part?.length || part.length >= whole.length) return false;
+  return part.every((token, index) => token === whole[index]);
 }

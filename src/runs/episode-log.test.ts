@@ -19,7 +19,9 @@ afterEach(() => fs.rm(directory, { recursive: true }));
 /** One that has a prompt of its own and one that all have. */
 function episodeOf(step: number): NewEpisode {
   const id = `train/${step}/0`;
-  const prompts = new Map(["all", id].map((text) => [text, () => ({ tokens: [text.length], text })]));
+  const prompts = new Map(
+    ["all", id].map((text) => [text, { rest: () => ({ tokens: [text.length], text }) }] as const),
+  );
   return {
     entry: { id, step, success: 0, score: 0.5 },
     record: { episode: { id, said: "é".repeat(step) } },

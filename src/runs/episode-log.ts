@@ -25,8 +25,15 @@ export interface NewEpisode {
   readonly entry: Omit<EpisodeEntry, "schema_version" | "episode" | "prompts">;
   /** JSON, beside the entry's fields; prompts are named by their hashes. */
   readonly record: object;
-  /** Every prompt of the record, by hash; asked for where the run has not kept it yet. */
-  readonly prompts: ReadonlyMap<string, () => Pick<PromptRecord, "tokens" | "text">>;
+  /** Every prompt of the record, by hash. */
+  readonly prompts: ReadonlyMap<string, NewPrompt>;
+}
+
+export interface NewPrompt {
+  /** Hash of another prompt of the record, that this one continues. */
+  readonly base?: string;
+  /** The tokens after the base's, and these as text; asked for where the run does not keep the prompt yet. */
+  readonly rest: () => Pick<PromptRecord, "tokens" | "text">;
 }
 
 type Place = EpisodeEntry["episode"];
@@ -80,7 +87,10 @@ export class EpisodeLog {
     const known = (this.#known ??= await this.#readPrompts());
     const fresh = [...prompts].filter(([hash]) => !known.has(hash));
     for (const [hash] of fresh) known.set(hash, this.#ends.prompts);
-    const lines = fresh.map(([hash, prompt]) => ({ ...header, hash, ...prompt() }));
+    const placeOf = (hash: string) => ({ hash, start: known.get(hash) });
+    const lines = fresh.map(([hash, { base, rest }]) => {
+      return { ...header, hash, ...(base === undefined ? {} : { base: placeOf(base) }), ...rest() };
+    });
     const brought = await appendMember(promptData, this.#ends.prompts, lines);
     const places = Object.fromEntries([...prompts.keys()].map((hash) => [hash, known.get(hash)]));
     const line = { ...header, ...entry, prompts: places, ...record };

@@ -9,6 +9,12 @@ import { checkRecord, readRecords } from "./read.ts";
 import { episodeEntrySchema, promptRecordSchema, storedPromptsSchema } from "./records.ts";
 import type { EpisodeEntry, PromptRecord } from "./records.ts";
 
+export interface StoredPrompt {
+  readonly tokens: readonly number[];
+  /** For people; each message that a conversation was continued with begins a line. */
+  readonly text: string;
+}
+
 type Place = EpisodeEntry["episode"];
 
 /** An episode as it was written, with the prompts that it names. */
@@ -17,7 +23,7 @@ export interface EpisodeRecord {
   /** As parsed, unchecked but for its prompts. */
   readonly record: unknown;
   /** By hash. */
-  readonly prompts: ReadonlyMap<string, PromptRecord>;
+  readonly prompts: ReadonlyMap<string, StoredPrompt>;
   /** For messages. */
   readonly where: string;
 }
@@ -38,17 +44,15 @@ export async function* readEpisodeRecords(
   const layout = layoutOf(directory);
   const all = await readEpisodeIndex(directory);
   const members = new Map(all.map(({ prompts }) => [prompts[0], prompts]));
-  const recent = new Recent((start) => promptsAt(layout, members.get(start) ?? [start, start]));
+  const recent = new RecentPrompts(layout.promptData, (start) =>
+    promptsAt(layout, members.get(start) ?? [start, start]),
+  );
   for (const entry of entries) {
     const [record] = await readMember(layout.episodeData, entry.episode);
     const where = `${layout.episodeData}, the episode ${entry.id}`;
     const { prompts: places } = checkRecord(where, storedPromptsSchema, record);
-    const prompts = new Map<string, PromptRecord>();
-    for (const [hash, start] of Object.entries(places)) {
-      const prompt = (await recent.at(start)).get(hash);
-      if (prompt === undefined) throw damaged(layout.promptData, [start, start], `no prompt ${hash}`);
-      prompts.set(hash, prompt);
-    }
+    const prompts = new Map<string, StoredPrompt>();
+    for (const [hash, start] of Object.entries(places)) prompts.set(hash, await recent.prompt(hash, start));
     yield { entry, record, prompts, where };
   }
 }
@@ -63,15 +67,32 @@ export async function promptsAt({ promptData }: RunLayout, place: Place): Promis
 /** How many members of the prompts' file are kept in memory: the first prompts of tasks come again and again. */
 const mostMembers = 256;
 
-class Recent {
+class RecentPrompts {
   readonly #members = new Map<number, ReadonlyMap<string, PromptRecord>>();
+  readonly #file: string;
   readonly #read: (start: number) => Promise<PromptRecord[]>;
 
-  constructor(read: (start: number) => Promise<PromptRecord[]>) {
+  constructor(file: string, read: (start: number) => Promise<PromptRecord[]>) {
+    this.#file = file;
     this.#read = read;
   }
 
-  async at(start: number): Promise<ReadonlyMap<string, PromptRecord>> {
+  /** The whole prompt, with those that it continues. */
+  async prompt(hash: string, start: number): Promise<StoredPrompt> {
+    const rests: PromptRecord[] = [];
+    for (let at: PromptRecord["base"] = { hash, start }; at !== undefined; at = rests[0]?.base) {
+      const line = (await this.#member(at.start)).get(at.hash);
+      if (line === undefined)
+        throw damaged(this.#file, [at.start, at.start], new Error(`no prompt ${at.hash}`));
+      rests.unshift(line);
+    }
+    return {
+      tokens: rests.flatMap(({ tokens }) => tokens),
+      text: rests.map(({ text }) => text).join("\n"),
+    };
+  }
+
+  async #member(start: number): Promise<ReadonlyMap<string, PromptRecord>> {
     const found =
       this.#members.get(start) ?? new Map((await this.#read(start)).map((one) => [one.hash, one]));
     this.#members.delete(start);

@@ -275,8 +275,11 @@ export type EpisodeEntry = z.output<typeof episodeEntrySchema>;
 export const promptRecordSchema = z.object({
   ...header,
   hash: z.string(),
+  /** The prompt that this one continues, and the byte at which the member that has it begins. Absent: none. */
+  base: z.object({ hash: z.string(), start: z.int().min(0) }).optional(),
+  /** Those after the base's. */
   tokens: z.array(z.int()),
-  /** For people: the tokens as text, control tokens left out. */
+  /** For people: these tokens as text, control tokens left out. */
   text: z.string(),
 });
 export type PromptRecord = z.output<typeof promptRecordSchema>;

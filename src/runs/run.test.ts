@@ -64,7 +64,9 @@ const result: RunResult = {
 
 /** One that has a prompt of its own and one that all have. */
 function episodeOf(id: string, place: Pick<NewEpisode["entry"], "step" | "evaluation">): NewEpisode {
-  const prompts = new Map(["shared", id].map((text) => [text, () => ({ tokens: [text.length], text })]));
+  const prompts = new Map(
+    ["shared", id].map((text) => [text, { rest: () => ({ tokens: [text.length], text }) }] as const),
+  );
   return { entry: { id, ...place, success: 1, score: 1 }, record: { episode: { id } }, prompts };
 }
 
