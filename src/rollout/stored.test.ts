@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { rootKey } from "../random.ts";
 import { EpisodeLog } from "../runs/episode-log.ts";
 import { layoutOf, type RunLayout } from "../runs/layout.ts";
+import { sum } from "../statistics.ts";
 import type { Episode } from "./episode.ts";
 import { growEpisode } from "./grow.ts";
 import { newEpisode, readEpisodes, type EpisodeSelection, type StoredEpisode } from "./stored.ts";
@@ -55,7 +56,6 @@ it("a conversation is kept once, however many turns continue it", async () => {
   const tokens = lines.map((line) => (JSON.parse(line) as { tokens: number[]; base?: object }).tokens.length);
   const own = long.actions.filter(({ role }) => role === "first").map(({ prompt }) => prompt.length);
   const fresh = long.actions.filter(({ role }) => role === "second").map(({ prompt }) => prompt.length);
-  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
   // The conversation is as long as its last prompt; the other role's prompts are new each turn.
   expect(sum(tokens)).toBe((own.at(-1) ?? 0) + sum(fresh));
   expect(sum(own)).toBeGreaterThan(5 * (own.at(-1) ?? 0));
