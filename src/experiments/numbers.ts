@@ -45,10 +45,10 @@ async function trainingNumbers(directory: string): Promise<CellNumbers> {
   };
 }
 
-type Scores = Pick<CellNumbers, "tasks" | "successes" | "success" | "score" | "turns">;
+type Scores = Pick<CellNumbers, "split" | "tasks" | "successes" | "success" | "score" | "turns">;
 
-function scoresOf({ tasks, successes, success, score, turns }: Scores): Scores {
-  return { tasks, successes, success, score, turns };
+function scoresOf({ split, tasks, successes, success, score, turns }: Scores): Scores {
+  return { ...(split === undefined ? {} : { split }), tasks, successes, success, score, turns };
 }
 
 function untrained(scores: Scores, parameters: number, seconds: number): CellNumbers {

@@ -7,14 +7,16 @@ import { showPath } from "../recipes/origin.ts";
 export const recordVersion = 1;
 
 const numbers = z.object({
-  /** Held-out tasks at the end. */
+  /** Of the tasks. Absent: heldOut. */
+  split: z.string().optional(),
+  /** Distinct ones at the end. */
   tasks: z.int(),
   successes: z.int(),
   success: z.number(),
   score: z.number(),
   /** Mean turns begun. */
   turns: z.number(),
-  /** Held-out success on the way, by step of reinforcement. */
+  /** Success on the way, by step of reinforcement. */
   curve: z.array(z.object({ step: z.int(), sampledTokens: z.int(), success: z.number(), tasks: z.int() })),
   /** Steps of reinforcement. */
   steps: z.int(),

@@ -41,7 +41,7 @@ function header({ record, counts }: Summary): Child {
   const { added, sampled } = spentOf(record);
   const facts: readonly (readonly [string, string])[] = [
     [String(record.seeds.length), text.seedsOf(record)],
-    [text.heldOutTasks(record), "held-out tasks for each number"],
+    [text.taskCount(record), `${text.splitsOf(record)} tasks for each number`],
     [`${counts.done.results} of ${counts.all.results}`, `results, from ${text.showSources(counts.done)}`],
     [showDuration(added), "times of cells added up"],
     [showLarge(sampled), "tokens sampled in training"],

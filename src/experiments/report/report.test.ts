@@ -9,6 +9,7 @@ import { spread } from "./curves.ts";
 import { htmlOf } from "./html.ts";
 import { markdownOf } from "./markdown.ts";
 import { curveOf, entryAt, entryOf, spentOf, summarize } from "./summary.ts";
+import { legend } from "./text.ts";
 import { writeReport } from "./write.ts";
 
 function numbers(successes: number, given: Partial<CellNumbers> = {}): CellNumbers {
@@ -236,5 +237,15 @@ describe("the pages", () => {
     expect(htmlOf(empty)).toContain("Alone: none. ");
     expect(markdownOf(empty, "x.html")).toContain("_missing_");
     expect(htmlOf(empty)).not.toMatch(/NaN|undefined|Infinity/);
+  });
+});
+
+describe("the split", () => {
+  it("is named where it is not the held-out one", () => {
+    const cells = record.cells.map((each) =>
+      each.numbers === undefined ? each : { ...each, numbers: { ...each.numbers, split: "validation" } },
+    );
+    expect(legend(summarize(record))).toContain("on 100 held-out tasks");
+    expect(legend(summarize({ ...record, cells }))).toContain("on 100 validation tasks");
   });
 });

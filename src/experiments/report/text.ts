@@ -61,8 +61,16 @@ function showOf(count: number, what: string): string {
   return `${showCount(count)} ${count === 1 ? what : `${what}s`}`;
 }
 
+/** `held-out`, or the names of the splits that the cells were measured on. */
+export function splitsOf(record: ReportRecord): string {
+  const splits = record.cells.flatMap(({ numbers }) =>
+    numbers === undefined ? [] : [numbers.split ?? "held-out"],
+  );
+  return [...new Set(splits)].join(" or ") || "held-out";
+}
+
 /** `1,000`, or `500 to 1,000` where cells differ. */
-export function heldOutTasks(record: ReportRecord): string {
+export function taskCount(record: ReportRecord): string {
   const tasks = record.cells.flatMap(({ numbers }) => numbers?.tasks ?? []);
   if (tasks.length === 0) return "0";
   const [least, most] = [Math.min(...tasks), Math.max(...tasks)];
@@ -82,7 +90,7 @@ export function legend(summary: Summary): string {
     : "success with Wilson's 95 % interval over the tasks of the one seed";
   const single = overSeeds && successes.some(({ over }) => over === "tasks");
   return (
-    `Success in per cent on ${heldOutTasks(summary.record)} held-out tasks, the same for every row and seed: ${interval}.` +
+    `Success in per cent on ${taskCount(summary.record)} ${splitsOf(summary.record)} tasks, the same for every row and seed: ${interval}.` +
     (single ? " Where only one seed is done the interval is Wilson's, over its tasks." : "") +
     " The best of each column is bold."
   );
