@@ -74,8 +74,9 @@ describe("troupe replay", () => {
 
 interface Line {
   readonly episode: string;
+  readonly role: string;
   readonly recorded: { readonly return: number; readonly advantage: number } | null;
-  readonly now: { readonly return: number; readonly advantage: number };
+  readonly now: { readonly return: number | null; readonly advantage: number };
 }
 
 async function lines(...args: readonly string[]): Promise<Line[]> {
@@ -109,6 +110,26 @@ describe("troupe rescore", () => {
     expect(
       found.every(({ recorded, episode }) => recorded === null && episode.startsWith("evaluation/7/")),
     ).toBe(true);
+  });
+
+  it("asks a judge for the rewards, whose failures leave none", async () => {
+    await writeFile(
+      join(cwd, "judge.mjs"),
+      `import { createInterface } from "node:readline";
+       for await (const line of createInterface({ input: process.stdin })) {
+         const { id, seat } = JSON.parse(line);
+         console.log(JSON.stringify(seat === "scout" ? { id, score: 0.25 } : { id, failure: "no idea" }));
+       }`,
+    );
+    const judge = `{name: command, run: [${process.execPath}, judge.mjs], fills: all}`;
+    const found = await lines("--judge", judge);
+    const ofRole = (name: string) => found.filter(({ role }) => role === name).map(({ now }) => now.return);
+    expect(new Set(ofRole("scout"))).toEqual(new Set([0.25]));
+    expect(new Set(ofRole("planner"))).toEqual(new Set([null]));
+    const { stdout } = await run("rescore", "tiny", "--judge", judge);
+    expect(stdout).toContain(`${ofRole("planner").length} of the actions have no return now`);
+    const own = await run("rescore", "tiny", "--judge", "own");
+    expect(own).toMatchObject({ code: 2, stderr: expect.stringContaining("has no judge of its own") });
   });
 
   it("says of an algorithm what it lacks, and of an option what is wrong", async () => {

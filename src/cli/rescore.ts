@@ -1,6 +1,7 @@
 /** `troupe rescore RUN`: what another algorithm would have credited the actions that a run keeps with. */
 import { once } from "node:events";
 import { Command } from "commander";
+import { TroupeError } from "../errors.ts";
 import { showCount } from "../format.ts";
 import type { CreditedAction } from "../credit/algorithm.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
@@ -10,7 +11,10 @@ import type { ActionCredit, StoredEpisode } from "../rollout/stored.ts";
 import { readStored } from "../rollout/stored.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readMetrics } from "../runs/read.ts";
+import { readRecordedCalls } from "../runs/recorded-calls.ts";
 import type { EpisodeEntry } from "../runs/records.ts";
+import { retriesOf } from "../train/failures.ts";
+import type { Rescoring } from "../train/rescore.ts";
 import { rescore } from "../train/rescore.ts";
 import type { SelectionOptions } from "./episode-selection.ts";
 import { selectEpisodes, selectionOf, withSelection } from "./episode-selection.ts";
@@ -22,6 +26,8 @@ import type { Rescored } from "./rescore/comparison.ts";
 
 interface RescoreArguments extends SelectionOptions {
   readonly algorithm?: string;
+  /** `own`, or settings in YAML. */
+  readonly judge?: string;
   readonly runs: string;
   readonly json?: boolean;
 }
@@ -33,19 +39,21 @@ export function rescoreCommand(): Command {
     .argument("[key=value...]", "options of the algorithm, `samples=4`");
   return withSelection(command)
     .option("--algorithm <name>", "default: the run's own, with the options given")
+    .option(
+      "--judge <settings>",
+      "ask a judge for rewards: `own`, that of the run, or `{name: command, run: [node, judge.ts], fills: all}`",
+    )
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--json", "print a line of JSON for each action")
     .action(async (given: string, changes: string[], options: RescoreArguments) => {
       const directory = await findRun(given, options.runs);
-      const resolved = await resolveRecipe(
-        layoutOf(directory).recipe,
-        overridesFor(options.algorithm, changes),
-      );
+      const resolved = await resolveRecipe(layoutOf(directory).recipe, overridesFor(options, changes));
+      const rescoring = await rescoringOf(directory, resolved, options);
       const chosen = { ...(isAnyChosen(options) ? {} : { training: true }), ...options };
       const entries = await selectEpisodes(directory, selectionOf(chosen));
       const comparison = new Comparison();
       for (const batch of batchesOf(entries)) {
-        for (const one of await rescoreBatch(directory, batch, resolved)) {
+        for (const one of await rescoreBatch(directory, batch, rescoring)) {
           comparison.add(one);
           if (options.json === true) await printLine(one);
         }
@@ -60,9 +68,29 @@ function isAnyChosen({ evaluation, team, episode }: SelectionOptions): boolean {
   return evaluation !== undefined || team !== undefined || episode !== undefined;
 }
 
-function overridesFor(algorithm: string | undefined, changes: readonly string[]): string[] {
-  const own = changes.map((change) => `algorithm.${change}`);
-  return algorithm === undefined ? own : ["algorithm=null", `algorithm={name: ${algorithm}}`, ...own];
+function overridesFor({ algorithm, judge }: RescoreArguments, changes: readonly string[]): string[] {
+  return [
+    ...(algorithm === undefined ? [] : ["algorithm=null", `algorithm={name: ${algorithm}}`]),
+    ...changes.map((change) => `algorithm.${change}`),
+    ...(judge === undefined || judge === ownJudge ? [] : ["judge=null", `judge=${judge}`]),
+  ];
+}
+
+const ownJudge = "own";
+
+/** What the judge has said of the same questions in the run is not asked again; what it says now is not recorded. */
+async function rescoringOf(
+  directory: string,
+  { algorithm, judge, recipe }: ResolvedRecipe,
+  options: RescoreArguments,
+): Promise<Rescoring> {
+  if (options.judge === undefined) return { algorithm };
+  if (judge === undefined) {
+    const fix = "give its settings, `--judge '{name: command, run: [node, judge.ts]}'`";
+    throw new TroupeError("bad_arguments", `the run has no judge of its own; ${fix}`);
+  }
+  const calls = await readRecordedCalls(layoutOf(directory).verdicts);
+  return { algorithm, judge: { judge: judge.open({ calls, retries: retriesOf(recipe) }), use: judge } };
 }
 
 /** What is credited together: a step, or an evaluation of a team. */
@@ -75,14 +103,14 @@ function batchesOf(entries: readonly EpisodeEntry[]): EpisodeEntry[][] {
 async function rescoreBatch(
   directory: string,
   entries: readonly EpisodeEntry[],
-  { algorithm }: ResolvedRecipe,
+  rescoring: Rescoring,
 ): Promise<Rescored[]> {
   const stored: StoredEpisode[] = [];
   for await (const one of readStored(directory, entries)) stored.push(one);
   const recorded = new Map(stored.map(({ episode, credit }) => [episode.id, creditById(credit ?? [])]));
   const credited = await rescore(
     stored.map(({ episode }) => episode),
-    { algorithm },
+    rescoring,
   );
   return credited.filter(({ action }) => !action.frozen).map((one) => rescored(one, recorded));
 }

@@ -5,6 +5,7 @@ import { TroupeError } from "../errors.ts";
 import type { Judge, JudgeUse } from "../judges/judge.ts";
 import { judgeEpisode, withoutVerdicts } from "../judges/judge-episode.ts";
 import type { Episode } from "../rollout/episode.ts";
+import { settleAll } from "../rollout/settle.ts";
 
 export interface Rescoring {
   readonly algorithm: Algorithm;
@@ -22,10 +23,8 @@ export async function rescore(
 ): Promise<CreditedAction[]> {
   for (const episode of episodes) checkRescorable(episode, algorithm);
   if (judge === undefined) return credit(episodes, algorithm);
-  const judged: Episode[] = [];
-  for (const episode of episodes)
-    judged.push(await judgeEpisode(withoutVerdicts(episode), judge.judge, judge.use));
-  return credit(judged, algorithm);
+  const judged = episodes.map((episode) => judgeEpisode(withoutVerdicts(episode), judge.judge, judge.use));
+  return credit(await settleAll(judged), algorithm);
 }
 
 /** @throws TroupeError `unsupported` */

@@ -1,6 +1,6 @@
 /** The credit of actions before and now, role by role. */
-import { mean, standardDeviation } from "../../statistics.ts";
-import { showShare } from "../../format.ts";
+import { mean, standardDeviation, sum } from "../../statistics.ts";
+import { showCount, showShare } from "../../format.ts";
 import { tableLines } from "../table.ts";
 
 export interface Credit {
@@ -41,7 +41,9 @@ export class Comparison {
       ),
     ];
     const rows = [...this.#byRole].map(([role, pairs]) => [role, ...rowOf(pairs)]);
-    return tableLines(columns, rows);
+    const missing = sum([...this.#byRole.values()].map(withoutReturn));
+    const note = `${showCount(missing)} of the actions have no return now, for want of a reward`;
+    return [...tableLines(columns, rows), ...(missing === 0 ? [] : ["", note])];
   }
 }
 
@@ -63,6 +65,10 @@ function rowOf(pairs: readonly Pair[]): string[] {
       : showShare(mean(advantages.map(([one, other]) => (Math.sign(one) === Math.sign(other) ? 1 : 0)))),
     showCorrelation(advantages),
   ];
+}
+
+function withoutReturn(pairs: readonly Pair[]): number {
+  return pairs.filter(({ now }) => now.return === null).length;
 }
 
 function meanReturn(credits: readonly Credit[]): string {
