@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
-import { checkCommand } from "./check.ts";
+import { checkCommand } from "./check/check.ts";
 import { evalCommand } from "./eval.ts";
 import { experimentCommand } from "./experiment.ts";
 import { initCommand } from "./init.ts";

@@ -1,24 +1,14 @@
 /** `troupe check MODULE`: what every environment or algorithm must pass, for one of your own. */
-import { resolve } from "node:path";
 import { Command } from "commander";
-import { algorithmChecks } from "../credit/checks/checks.ts";
-import { conformanceChecks } from "../environments/conformance.ts";
-import { builtInCatalog } from "../recipes/built-in.ts";
-import type { Lone } from "../recipes/lone.ts";
-import { loneAlgorithm, loneEnvironment } from "../recipes/lone.ts";
-import { RecipeError } from "../recipes/mistakes.ts";
-import { kindOfModule } from "../recipes/modules/kind-of.ts";
-import { ModuleError } from "../recipes/modules/load-module.ts";
-import { exitCodes } from "./exit.ts";
-import { wholeNumber } from "./numbers.ts";
-import { printJson, printLines } from "./print.ts";
-import { moduleFile } from "./recipe-arguments.ts";
+import { RecipeError } from "../../recipes/mistakes.ts";
+import { ModuleError } from "../../recipes/modules/load-module.ts";
+import { exitCodes } from "../exit.ts";
+import { wholeNumber } from "../numbers.ts";
+import { printJson, printLines } from "../print.ts";
+import type { Check, CheckOptions } from "./load.ts";
+import { load } from "./load.ts";
 
-interface CheckArguments {
-  readonly export?: string;
-  readonly turns?: number;
-  readonly tasks?: number;
-  readonly seed?: number;
+interface CheckArguments extends CheckOptions {
   readonly json?: boolean;
 }
 
@@ -28,16 +18,15 @@ export function checkCommand(): Command {
     .argument("<module>", "a file, an installed package, or the name of one that comes with Troupe")
     .argument("[key=value...]", "its options, `size=6`")
     .option("--export <name>", "what the module exports it as (default: its default export)")
+    .option(
+      "--phases <phases>",
+      "of an environment: who acts at once, `[[red, blue]]` (default: seat by seat)",
+    )
     .option("--turns <number>", "of an environment: turns that are played (default: 4)", wholeNumber(1))
     .option("--tasks <number>", "of an environment: tasks of each split (default: 200)", wholeNumber(1))
     .option("--seed <number>", "of everything random (default: 1)", wholeNumber(0))
     .option("--json", "print one JSON document")
     .action(check);
-}
-
-interface Check {
-  readonly name: string;
-  readonly run: () => Promise<void> | void;
 }
 
 interface Result {
@@ -79,47 +68,6 @@ async function checksOf(
     note({ name, passed: false, reason });
     return [];
   }
-}
-
-async function load(
-  given: string,
-  options: readonly string[],
-  { export: exported, turns, tasks, seed }: CheckArguments,
-): Promise<readonly Check[]> {
-  const { kind, lone } = await subjectOf(given, exported);
-  const overrides = below(kind, options);
-  if (kind === "algorithm") return algorithmChecks(await loneAlgorithm(lone, overrides), seed);
-  const environment = await loneEnvironment(lone, overrides);
-  const definition = {
-    name: environment.name,
-    summary: "",
-    options: { parse: () => ({}) },
-    create: () => environment,
-  };
-  return conformanceChecks(definition, {
-    ...(turns === undefined ? {} : { turns }),
-    ...(tasks === undefined ? {} : { tasks }),
-    ...(seed === undefined ? {} : { seed }),
-  });
-}
-
-interface Subject {
-  readonly kind: "environment" | "algorithm";
-  readonly lone: Lone;
-}
-
-async function subjectOf(given: string, exported: string | undefined): Promise<Subject> {
-  const { environments, algorithms } = builtInCatalog;
-  if (Object.hasOwn(environments, given)) return { kind: "environment", lone: { name: given } };
-  if (Object.hasOwn(algorithms, given)) return { kind: "algorithm", lone: { name: given } };
-  const module = moduleFile.test(given) ? resolve(given) : given;
-  const kind = await kindOfModule(module, exported, process.cwd());
-  return { kind, lone: { module, export: exported } };
-}
-
-/** `size=6` as a recipe's override. */
-function below(key: string, options: readonly string[]): readonly string[] {
-  return options.map((option) => (option.startsWith(`${key}.`) ? option : `${key}.${option}`));
 }
 
 /** undefined: not what the user did. */

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { troupe } from "./testing/command.ts";
+import { troupe } from "../testing/command.ts";
 
-const example = fileURLToPath(new URL("../../examples/translation", import.meta.url));
+const example = fileURLToPath(new URL("../../../examples/translation", import.meta.url));
 
 const seat = '{ purpose: "guesses", prompt: "Guess.", maxTokens: 2 }';
 /** Its states keep a function, which JSON loses. */
@@ -48,6 +48,8 @@ describe("troupe check", () => {
     expect(document.passed).toBe(true);
     expect(document.checks.map(({ name }) => name)).toContain("the scale is finite and above zero");
     expect((await check("grpo")).code).toBe(0);
+    const atOnce = ["thin-ice", "--tasks", "5", "--phases", "[[red, blue]]"];
+    expect((await check(...atOnce)).code).toBe(0);
   });
 
   it("says what is wrong with each check that fails, and exits with 1", async () => {
@@ -61,6 +63,16 @@ describe("troupe check", () => {
     expect(checks.find(({ name }) => name === "the scale is finite and above zero")?.reason).toBe(
       "the returns [0] are divided by 0",
     );
+  });
+
+  it("rejects phases of seats that are not there", async () => {
+    for (const phases of ["[[red, bleu]]", "red"]) {
+      const { code, stderr } = await check("thin-ice", "--phases", phases);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(
+        phases === "red" ? /expected such as \[\[red, blue\]\]/ : /no seat bleu; did you mean `blue`/,
+      );
+    }
   });
 
   it.each([

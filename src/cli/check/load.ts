@@ -1,0 +1,90 @@
+/** The checks of what `troupe check` is given: a module, or something that comes with Troupe. */
+import { resolve } from "node:path";
+import { parse } from "yaml";
+import { z } from "zod";
+import { algorithmChecks } from "../../credit/checks/checks.ts";
+import { conformanceChecks } from "../../environments/conformance.ts";
+import type { Environment } from "../../environments/environment.ts";
+import { TroupeError } from "../../errors.ts";
+import { didYouMean } from "../../nearest.ts";
+import { builtInCatalog } from "../../recipes/built-in.ts";
+import type { Lone } from "../../recipes/lone.ts";
+import { loneAlgorithm, loneEnvironment } from "../../recipes/lone.ts";
+import { kindOfModule } from "../../recipes/modules/kind-of.ts";
+import { moduleFile } from "../recipe-arguments.ts";
+
+export interface CheckOptions {
+  readonly export?: string;
+  readonly phases?: string;
+  readonly turns?: number;
+  readonly tasks?: number;
+  readonly seed?: number;
+}
+
+export interface Check {
+  readonly name: string;
+  readonly run: () => Promise<void> | void;
+}
+
+/** @throws RecipeError, ModuleError, TroupeError `bad_arguments` where the phases are not the environment's */
+export async function load(
+  given: string,
+  options: readonly string[],
+  { export: exported, phases, turns, tasks, seed }: CheckOptions,
+): Promise<readonly Check[]> {
+  const { kind, lone } = await subjectOf(given, exported);
+  const overrides = below(kind, options);
+  if (kind === "algorithm") return algorithmChecks(await loneAlgorithm(lone, overrides), seed);
+  const environment = await loneEnvironment(lone, overrides);
+  const definition = {
+    name: environment.name,
+    summary: "",
+    options: { parse: () => ({}) },
+    create: () => environment,
+  };
+  return conformanceChecks(definition, {
+    ...(phases === undefined ? {} : { phases: phasesOf(phases, environment) }),
+    ...(turns === undefined ? {} : { turns }),
+    ...(tasks === undefined ? {} : { tasks }),
+    ...(seed === undefined ? {} : { seed }),
+  });
+}
+
+/** As a recipe writes them, with seats in the place of roles. */
+function phasesOf(text: string, { name, seats }: Environment): readonly (readonly string[])[] {
+  const given = z.array(z.array(z.string()).min(1)).min(1).safeParse(parsed(text));
+  if (!given.success)
+    throw new TroupeError("bad_arguments", `--phases: expected such as [[red, blue]], found ${text}`);
+  const known = Object.keys(seats);
+  const unknown = given.data.flat().find((seat) => !known.includes(seat));
+  if (unknown === undefined) return given.data;
+  const hint = didYouMean(unknown, known) ?? `its seats are ${known.join(", ")}`;
+  throw new TroupeError("bad_arguments", `--phases: ${name} has no seat ${unknown}; ${hint}`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Subject {
+  readonly kind: "environment" | "algorithm";
+  readonly lone: Lone;
+}
+
+async function subjectOf(given: string, exported: string | undefined): Promise<Subject> {
+  const { environments, algorithms } = builtInCatalog;
+  if (Object.hasOwn(environments, given)) return { kind: "environment", lone: { name: given } };
+  if (Object.hasOwn(algorithms, given)) return { kind: "algorithm", lone: { name: given } };
+  const module = moduleFile.test(given) ? resolve(given) : given;
+  const kind = await kindOfModule(module, exported, process.cwd());
+  return { kind, lone: { module, export: exported } };
+}
+
+/** `size=6` as a recipe's override. */
+function below(key: string, options: readonly string[]): readonly string[] {
+  return options.map((option) => (option.startsWith(`${key}.`) ? option : `${key}.${option}`));
+}
