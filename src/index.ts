@@ -44,6 +44,18 @@ export { algorithmFrom, algorithms } from "./credit/algorithms.ts";
 export * as columns from "./credit/columns.ts";
 export { plain, row } from "./credit/rows/row.ts";
 export type { AlgorithmRow, Columns } from "./credit/rows/row.ts";
+export type {
+  ConfiguredJudge,
+  GivenVerdict,
+  Judge,
+  JudgeContext,
+  JudgeDefinition,
+  JudgeUse,
+} from "./judges/judge.ts";
+export { judgeEpisode, withoutVerdicts } from "./judges/judge-episode.ts";
+export { judges } from "./judges/judges.ts";
+export type { RecordedCall, RecordedCalls } from "./runs/recorded-calls.ts";
+export { openRecordedCalls, unrecordedCalls } from "./runs/recorded-calls.ts";
 export { builtInCatalog } from "./recipes/built-in.ts";
 export type { Catalog } from "./recipes/catalog.ts";
 export { engineChecks } from "./engines/conformance.ts";

@@ -4,6 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
+import { questionOf } from "../src/judges/command/question.ts";
+import { talk } from "../src/judges/testing/talk.ts";
+import { edgesOf } from "../src/rollout/navigate.ts";
 
 const page = readFileSync(path.join(import.meta.dirname, "..", "docs", "judges.md"), "utf8");
 const program = /```ts\n(.*?)```/s.exec(page)?.[1] ?? "";
@@ -11,6 +14,18 @@ const program = /```ts\n(.*?)```/s.exec(page)?.[1] ?? "";
 it("has at most thirty lines", () => {
   expect(program.trimEnd().split("\n").length).toBeGreaterThan(10);
   expect(program.trimEnd().split("\n").length).toBeLessThanOrEqual(30);
+});
+
+it("lists what a program is told, under the names it is told it", async () => {
+  const [, table = ""] = /\| `id`(.*?)\n\n/s.exec(page) ?? [];
+  const named = [...table.matchAll(/^\| (`\w+`(?:, `\w+`)*)/gm)].flatMap(([, names = ""]) =>
+    [...names.matchAll(/\w+/g)].map(([name]) => name),
+  );
+  const episode = await talk();
+  const [occurrence] = episode.nodes.flatMap((node) => edgesOf(episode, node));
+  expect(named.toSorted()).toEqual(
+    Object.keys(occurrence === undefined ? {} : questionOf(occurrence)).toSorted(),
+  );
 });
 
 it("judges", () => {

@@ -80,7 +80,7 @@ async function replayAll(
   entries: readonly EpisodeEntry[],
   trained?: TrainedTeam,
 ): Promise<Report> {
-  const resolved = trained?.resolved ?? (await resolveRecipe(layoutOf(run.directory).recipe));
+  const resolved = trained?.resolved ?? (await resolveRecipe(layoutOf(run.directory).recipe, ["judge=null"]));
   const text = await tokenizersOf(run);
   const settings = settingsOf(resolved, text.tokenizers);
   const differences: Difference[] = [];

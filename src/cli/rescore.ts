@@ -1,7 +1,6 @@
 /** `troupe rescore RUN`: what another algorithm would have credited the actions that a run keeps with. */
 import { once } from "node:events";
 import { Command } from "commander";
-import { TroupeError } from "../errors.ts";
 import { showCount } from "../format.ts";
 import type { CreditedAction } from "../credit/algorithm.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
@@ -11,10 +10,7 @@ import type { ActionCredit, StoredEpisode } from "../rollout/stored.ts";
 import { readStored } from "../rollout/stored.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readMetrics } from "../runs/read.ts";
-import { readRecordedCalls } from "../runs/recorded-calls.ts";
 import type { EpisodeEntry } from "../runs/records.ts";
-import { retriesOf } from "../train/failures.ts";
-import type { Rescoring } from "../train/rescore.ts";
 import { rescore } from "../train/rescore.ts";
 import type { SelectionOptions } from "./episode-selection.ts";
 import { selectEpisodes, selectionOf, withSelection } from "./episode-selection.ts";
@@ -22,6 +18,7 @@ import { printLines } from "./print.ts";
 import { findRun } from "./runs.ts";
 import { runsFolder } from "./runs-folder.ts";
 import { Comparison } from "./rescore/comparison.ts";
+import { isOfJudge, judgeFor, type OpenedJudge } from "./rescore/judge.ts";
 import type { Rescored } from "./rescore/comparison.ts";
 
 interface RescoreArguments extends SelectionOptions {
@@ -34,9 +31,11 @@ interface RescoreArguments extends SelectionOptions {
 
 export function rescoreCommand(): Command {
   const command = new Command("rescore")
-    .description("compute returns and advantages of a run's recorded episodes with another algorithm")
+    .description(
+      "compute returns and advantages of a run's recorded episodes with another algorithm or judge",
+    )
     .argument("<run>", "name or folder of a run")
-    .argument("[key=value...]", "options of the algorithm, `samples=4`");
+    .argument("[key=value...]", "options of the algorithm, `samples=4`, or of the judge, `judge.as=local`");
   return withSelection(command)
     .option("--algorithm <name>", "default: the run's own, with the options given")
     .option(
@@ -47,13 +46,14 @@ export function rescoreCommand(): Command {
     .option("--json", "print a line of JSON for each action")
     .action(async (given: string, changes: string[], options: RescoreArguments) => {
       const directory = await findRun(given, options.runs);
-      const resolved = await resolveRecipe(layoutOf(directory).recipe, overridesFor(options, changes));
-      const rescoring = await rescoringOf(directory, resolved, options);
+      const overrides = overridesFor(options.algorithm, changes);
+      const resolved = await resolveRecipe(layoutOf(directory).recipe, overrides);
+      await using judge = await judgeFor(directory, resolved.recipe, options.judge, changes);
       const chosen = { ...(isAnyChosen(options) ? {} : { training: true }), ...options };
       const entries = await selectEpisodes(directory, selectionOf(chosen));
       const comparison = new Comparison();
       for (const batch of batchesOf(entries)) {
-        for (const one of await rescoreBatch(directory, batch, rescoring)) {
+        for (const one of await rescoreBatch(directory, batch, resolved, judge)) {
           comparison.add(one);
           if (options.json === true) await printLine(one);
         }
@@ -68,29 +68,13 @@ function isAnyChosen({ evaluation, team, episode }: SelectionOptions): boolean {
   return evaluation !== undefined || team !== undefined || episode !== undefined;
 }
 
-function overridesFor({ algorithm, judge }: RescoreArguments, changes: readonly string[]): string[] {
+function overridesFor(algorithm: string | undefined, changes: readonly string[]): string[] {
   return [
+    // Its program need not be there any more.
+    "judge=null",
     ...(algorithm === undefined ? [] : ["algorithm=null", `algorithm={name: ${algorithm}}`]),
-    ...changes.map((change) => `algorithm.${change}`),
-    ...(judge === undefined || judge === ownJudge ? [] : ["judge=null", `judge=${judge}`]),
+    ...changes.filter((change) => !isOfJudge(change)).map((change) => `algorithm.${change}`),
   ];
-}
-
-const ownJudge = "own";
-
-/** What the judge has said of the same questions in the run is not asked again; what it says now is not recorded. */
-async function rescoringOf(
-  directory: string,
-  { algorithm, judge, recipe }: ResolvedRecipe,
-  options: RescoreArguments,
-): Promise<Rescoring> {
-  if (options.judge === undefined) return { algorithm };
-  if (judge === undefined) {
-    const fix = "give its settings, `--judge '{name: command, run: [node, judge.ts]}'`";
-    throw new TroupeError("bad_arguments", `the run has no judge of its own; ${fix}`);
-  }
-  const calls = await readRecordedCalls(layoutOf(directory).verdicts);
-  return { algorithm, judge: { judge: judge.open({ calls, retries: retriesOf(recipe) }), use: judge } };
 }
 
 /** What is credited together: a step, or an evaluation of a team. */
@@ -103,14 +87,18 @@ function batchesOf(entries: readonly EpisodeEntry[]): EpisodeEntry[][] {
 async function rescoreBatch(
   directory: string,
   entries: readonly EpisodeEntry[],
-  rescoring: Rescoring,
+  { algorithm }: ResolvedRecipe,
+  judge: OpenedJudge | undefined,
 ): Promise<Rescored[]> {
   const stored: StoredEpisode[] = [];
   for await (const one of readStored(directory, entries)) stored.push(one);
   const recorded = new Map(stored.map(({ episode, credit }) => [episode.id, creditById(credit ?? [])]));
   const credited = await rescore(
     stored.map(({ episode }) => episode),
-    rescoring,
+    {
+      algorithm,
+      ...(judge === undefined ? {} : { judge: judge.forEpisodes(entries[0]?.evaluation === undefined) }),
+    },
   );
   return credited.filter(({ action }) => !action.frozen).map((one) => rescored(one, recorded));
 }
@@ -122,10 +110,11 @@ function creditById(credit: readonly ActionCredit[]): CreditById {
 }
 
 function rescored(
-  { episode, action, group, return: returned, advantage }: CreditedAction,
+  { episode, node, action, group, return: returned, advantage }: CreditedAction,
   recorded: ReadonlyMap<Episode["id"], CreditById>,
 ): Rescored {
   const before = recorded.get(episode.id)?.get(action.id);
+  const verdict = node.actions.find((edge) => edge.action === action.id)?.verdict;
   return {
     episode: episode.id,
     action: action.id,
@@ -136,6 +125,7 @@ function rescored(
         ? null
         : { return: before.return, advantage: before.advantage, group: before.group },
     now: { return: returned, advantage, group },
+    ...(verdict === undefined ? {} : { verdict }),
   };
 }
 

@@ -113,6 +113,27 @@ export async function environmentOf(file: string, catalog: Catalog = builtInCata
   return environment;
 }
 
+/**
+ * The judge of a recipe alone, whatever else has become of it; its program need not be there. Undefined: it has none.
+ * @throws RecipeError
+ */
+export async function judgeOf(
+  file: string,
+  overrides: readonly string[] = [],
+  catalog: Catalog = builtInCatalog,
+): Promise<ConfiguredJudge | undefined> {
+  const tree = applyOverrides(loadTree(file), overrides);
+  const plain = withJudgeDirectory(plainOf(tree) as Record<string, unknown>, tree);
+  if (plain["judge"] === undefined) return undefined;
+  const mistakes: Mistake[] = [];
+  const found = await find(judgeKind(catalog), plain, tree, mistakes);
+  const made = found && (await make(found, tree, mistakes));
+  if (made !== undefined) return made.value;
+  const problem = "expected a mapping with a name";
+  if (mistakes.length === 0) mistakes.push({ origin: originAt(tree, ["judge"]), key: "judge", problem });
+  throw new RecipeError(mistakes);
+}
+
 function rejectExperiment({ origin, entries }: MappingTree): void {
   if (!entries.has("rows") || !entries.has("columns")) return;
   const problem = "this is an experiment, not a recipe";

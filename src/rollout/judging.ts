@@ -22,6 +22,7 @@ export async function judgeEnded({ judge, scheme }: Judging, episode: Episode): 
   return judge === undefined || choosesByReward(scheme) ? episode : judge(episode);
 }
 
-function choosesByReward({ keep, stopAbove }: SamplingScheme): boolean {
+/** Whether the sampler chooses, or ends an episode, by what actions earned. */
+export function choosesByReward({ keep, stopAbove }: SamplingScheme): boolean {
   return keep === "best" || stopAbove !== undefined;
 }

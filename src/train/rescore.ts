@@ -10,7 +10,14 @@ import { settleAll } from "../rollout/settle.ts";
 export interface Rescoring {
   readonly algorithm: Algorithm;
   /** Absent: rewards stay as they are recorded. */
-  readonly judge?: { readonly judge: Judge; readonly use: JudgeUse };
+  readonly judge?: RescoringJudge;
+}
+
+export interface RescoringJudge {
+  readonly judge: Judge;
+  readonly use: JudgeUse;
+  /** False: it is not told how episodes ended, as in training where it was asked while they grew. Default: true. */
+  readonly knowsEnds?: boolean;
 }
 
 /**
@@ -23,8 +30,17 @@ export async function rescore(
 ): Promise<CreditedAction[]> {
   for (const episode of episodes) checkRescorable(episode, algorithm);
   if (judge === undefined) return credit(episodes, algorithm);
-  const judged = episodes.map((episode) => judgeEpisode(withoutVerdicts(episode), judge.judge, judge.use));
-  return credit(await settleAll(judged), algorithm);
+  return credit(await settleAll(episodes.map((episode) => judgedAnew(episode, judge))), algorithm);
+}
+
+async function judgedAnew(
+  episode: Episode,
+  { judge, use, knowsEnds = true }: RescoringJudge,
+): Promise<Episode> {
+  const { ends } = episode;
+  const bare = withoutVerdicts(episode);
+  const judged = await judgeEpisode(knowsEnds ? bare : { ...bare, ends: [] }, judge, use);
+  return { ...judged, ends };
 }
 
 /** @throws TroupeError `unsupported` */

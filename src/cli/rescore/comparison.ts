@@ -1,6 +1,7 @@
 /** The credit of actions before and now, role by role. */
+import type { Verdict } from "../../rollout/episode.ts";
 import { mean, standardDeviation, sum } from "../../statistics.ts";
-import { showCount, showShare } from "../../format.ts";
+import { showCount, showShare, showText } from "../../format.ts";
 import { tableLines } from "../table.ts";
 
 export interface Credit {
@@ -18,14 +19,19 @@ export interface Rescored {
   /** null: the action was not trained on, such as in an evaluation. */
   readonly recorded: Credit | null;
   readonly now: Credit;
+  /** Of a judge; absent: it was not asked. */
+  readonly verdict?: Verdict;
 }
 
 type Pair = Pick<Rescored, "recorded" | "now">;
 
 export class Comparison {
   readonly #byRole = new Map<string, Pair[]>();
+  readonly #failures: string[] = [];
 
-  add({ role, recorded, now }: Rescored): void {
+  add({ role, episode, recorded, now, verdict }: Rescored): void {
+    if (verdict !== undefined && "failure" in verdict)
+      this.#failures.push(`in ${episode}: ${showText(verdict.failure, 400)}`);
     const pairs = this.#byRole.get(role) ?? [];
     pairs.push({ recorded, now });
     this.#byRole.set(role, pairs);
@@ -41,9 +47,22 @@ export class Comparison {
       ),
     ];
     const rows = [...this.#byRole].map(([role, pairs]) => [role, ...rowOf(pairs)]);
+    const notes = [...this.#missingNote(), ...this.#failureNote()];
+    return [...tableLines(columns, rows), ...(notes.length === 0 ? [] : ["", ...notes])];
+  }
+
+  #missingNote(): string[] {
     const missing = sum([...this.#byRole.values()].map(withoutReturn));
-    const note = `${showCount(missing)} of the actions have no return now, for want of a reward`;
-    return [...tableLines(columns, rows), ...(missing === 0 ? [] : ["", note])];
+    return missing === 0
+      ? []
+      : [`${showCount(missing)} of the actions have no return now, for want of a reward`];
+  }
+
+  #failureNote(): string[] {
+    const [first] = this.#failures;
+    if (first === undefined) return [];
+    const count = this.#failures.length;
+    return [`${showCount(count)} ${count === 1 ? "verdict" : "verdicts"} failed. The first, ${first}`];
   }
 }
 

@@ -236,6 +236,19 @@ describe("a program that does not", () => {
     await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
   });
 
+  it("is not held up by what it started in a group of its own", async () => {
+    const source = `
+      const { spawn } = require("node:child_process");
+      const stdio = ["ignore", 1, 2];
+      const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio, detached: true });
+      child.unref();
+      fs.writeFileSync("child", String(child.pid));
+      ${fair}`;
+    const verdicts = failuresOf(await judged(judgeWith(place.program(source))));
+    process.kill(Number(readFileSync(join(place.directory, "child"), "utf8")));
+    expect(new Set(verdicts)).toEqual(new Set(["none"]));
+  });
+
   it("answers all and does not end: the answers count", async () => {
     const options = place.program(`${fair} setInterval(() => {}, 1000);`);
     expect(new Set(failuresOf(await judged(judgeWith(options))))).toEqual(new Set(["none"]));

@@ -1,0 +1,138 @@
+/** Judges as a user has them: an environment, a judge program and a recipe in a folder, and the commands on them. */
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Verdict } from "../rollout/episode.ts";
+import { troupe } from "./testing/command.ts";
+
+const environment = `
+const colours = ["red", "green", "blue"];
+const tasks = (first: number) => ({ size: 3, at: (index: number) => ({ colour: colours[index], first }) });
+export default {
+  name: "colours",
+  summary: "A speaker says the colour.",
+  options: { parse: () => ({}) },
+  create: () => ({
+    name: "colours",
+    seats: { speaker: { purpose: "says the colour", prompt: "", maxTokens: 2, judged: true } },
+    tasks: { train: tasks(0), heldOut: tasks(1) },
+    start: ({ colour }: { colour: string }) => ({ colour, said: "" }),
+    observe: ({ colour }: { colour: string }) => "say " + colour,
+    step: (state: object, replies: Record<string, { text: string }>) => ({
+      state: { ...state, said: replies["speaker"]?.text ?? "" },
+      rewards: { speaker: null },
+      done: true,
+    }),
+    outcome: ({ colour, said }: { colour: string; said: string }) =>
+      ({ success: said.trim() === colour, score: said.trim() === colour ? 1 : 0 }),
+    render: ({ colour, said }: { colour: string; said: string }) => colour + ": " + said,
+    oracle: { words: ["say", ...colours] },
+  }),
+};
+`;
+
+const judge = (score: string) => `
+import { createInterface } from "node:readline";
+import { appendFileSync } from "node:fs";
+appendFileSync("started", ".");
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, observation, reply } = JSON.parse(line);
+  const isRight = reply.text.startsWith(observation.split(" ")[1]);
+  console.log(JSON.stringify({ id, score: ${score}, explanation: isRight ? "right" : "wrong" }));
+}
+`;
+
+const recipe = `name: colours
+environment: { module: ./colours.ts }
+team: { roles: { speaker: { policy: speaker } }, turns: 1, phases: [[speaker]] }
+policies: { speaker: { model: { preset: nano } } }
+algorithm: { name: at-grpo, samples: 8 }
+train: { steps: 3, tasksPerStep: 4, learningRate: 0.003 }
+evaluation: { tasks: 3 }
+record: { training: { perStep: all } }
+judge: { name: command, run: [node, judge.mjs] }
+failures: { retries: 0 }
+engine: { threads: 1 }
+`;
+
+let cwd = "";
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-judged-"));
+  await writeFile(join(cwd, "colours.ts"), environment);
+  await writeFile(join(cwd, "colours.yaml"), recipe);
+  await writeFile(join(cwd, "judge.mjs"), judge("isRight ? 1 : 0"));
+  await writeFile(join(cwd, "other.mjs"), judge("isRight ? 0.5 : 0.25"));
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+const run = (...args: readonly string[]) => troupe(args, { cwd });
+const starts = async () => (await readFile(join(cwd, "started"), "utf8")).length;
+
+interface Line {
+  readonly recorded: { readonly return: number } | null;
+  readonly now: { readonly return: number | null };
+  readonly verdict?: Verdict;
+}
+
+async function rescored(...args: readonly string[]): Promise<Line[]> {
+  const { code, stdout, stderr } = await run("rescore", "colours", "--json", ...args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
+}
+
+describe("a recipe with a judge", () => {
+  it("is trained by it, and shows what it said", async () => {
+    const { code, stdout, stderr } = await run("train", "colours.yaml");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/turn 1 speaker: .* \[(0\.00|1\.00) \+ 0\.00, (right|wrong)\]/);
+    expect(stdout).not.toContain("without a reward");
+    expect(stdout).not.toContain("warning");
+  }, 60_000);
+
+  it("is rescored by it without the program", async () => {
+    await rename(join(cwd, "judge.mjs"), join(cwd, "away.mjs"));
+    const before = await starts();
+    const found = await rescored("--judge", "own");
+    expect(found).toHaveLength(3 * 4 * 8);
+    expect(found.map(({ now }) => now)).toEqual(found.map(({ recorded }) => recorded));
+    expect(new Set(found.map(({ verdict }) => JSON.stringify(verdict)))).toContain(
+      '{"score":0,"explanation":"wrong"}',
+    );
+    expect(await starts()).toBe(before);
+    expect((await run("replay", "colours")).stdout).toContain("no differences");
+  });
+
+  const other = "{name: command, run: [node, other.mjs]}";
+
+  it("is rescored by another program, which is asked once", async () => {
+    const before = await starts();
+    const found = await rescored("--judge", other);
+    const pairs = found.map(({ recorded, now }) => `${recorded?.return} ${now.return}`);
+    expect(new Set(pairs)).toEqual(new Set(["0 0.25", "1 0.5"]));
+    expect(await starts()).toBeGreaterThan(before);
+    const asked = await starts();
+    expect(await rescored("--judge", other)).toEqual(found);
+    expect(await rescored("--judge", other, "alpha=2")).not.toEqual(found);
+    expect(await starts()).toBe(asked);
+  });
+
+  it("says where verdicts failed, and what an option of the judge should be", async () => {
+    const { code, stdout } = await run("rescore", "colours", "--judge", "own", "judge.attempt=2");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^96 verdicts failed\. The first, in train\/1\/0: .*code 1.*Cannot find module/m);
+    const wrong = await run("rescore", "colours", "judge.as=both");
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("judge.as: expected") as string });
+  });
+
+  it("is rejected where its program is not there", async () => {
+    const { code, stderr } = await run("train", "colours.yaml", "--fresh");
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("judge.run: there is no file judge.mjs in ") as string,
+    });
+  });
+});

@@ -1,0 +1,58 @@
+/** The judge of `troupe rescore`: the run's own or another program, with what it has said in the run before. */
+import { TroupeError } from "../../errors.ts";
+import { judgeOf, resolveRecipe } from "../../recipes/resolve.ts";
+import type { Recipe } from "../../recipes/schema.ts";
+import { choosesByReward } from "../../rollout/judging.ts";
+import { layoutOf } from "../../runs/layout.ts";
+import { acquireLock } from "../../runs/lock.ts";
+import { openRecordedCalls } from "../../runs/recorded-calls.ts";
+import { retriesOf } from "../../train/failures.ts";
+import type { RescoringJudge } from "../../train/rescore.ts";
+
+export interface OpenedJudge extends AsyncDisposable {
+  /** @param isTraining whether the episodes are of training, where the run's sampler may have asked on the way */
+  readonly forEpisodes: (isTraining: boolean) => RescoringJudge;
+}
+
+/** The run's own judge, in place of settings. */
+const ownJudge = "own";
+
+/** Whether `key=value` is an option of the judge. */
+export function isOfJudge(change: string): boolean {
+  return change.startsWith("judge.");
+}
+
+/**
+ * Takes the run's lock, so that what is asked now is recorded beside what was asked in training. The run's own judge may have
+ * lost its program.
+ * @param settings `own`, or settings in YAML; with changes alone: `own`; undefined: nobody judges
+ * @throws TroupeError `bad_run` where a process writes the run, `bad_arguments` where it has no judge of its own
+ */
+export async function judgeFor(
+  directory: string,
+  recipe: Recipe,
+  settings: string | undefined,
+  changes: readonly string[],
+): Promise<OpenedJudge | undefined> {
+  const options = changes.filter(isOfJudge);
+  if (settings === undefined && options.length === 0) return undefined;
+  const { recipe: file, verdicts } = layoutOf(directory);
+  const given = settings === undefined || settings === ownJudge ? [] : ["judge=null", `judge=${settings}`];
+  const judge = await judgeOf(file, [...given, ...options]);
+  if (judge === undefined) {
+    const fix = "give its settings, `--judge '{name: command, run: [node, judge.ts]}'`";
+    throw new TroupeError("bad_arguments", `the run has no judge of its own; ${fix}`);
+  }
+  const { algorithm } = await resolveRecipe(file, ["judge=null"]);
+  const wasAskedOnTheWay = choosesByReward(algorithm.sampling);
+  const lock = await acquireLock(directory);
+  const opened = judge.open({ calls: await openRecordedCalls(verdicts), retries: retriesOf(recipe) });
+  return {
+    forEpisodes: (isTraining) => ({
+      judge: opened,
+      use: judge,
+      knowsEnds: !(isTraining && wasAskedOnTheWay),
+    }),
+    [Symbol.asyncDispose]: () => lock.release(),
+  };
+}
