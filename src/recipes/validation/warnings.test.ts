@@ -16,6 +16,13 @@ async function warned(recipe: string, ...changes: readonly string[]): Promise<st
   return recipeWarnings(await resolveRecipe(join(recipes, `${recipe}.yaml`), changes)).map(showWarning);
 }
 
+/** What is said of a row on Plan-Path, where both roles act at once for two turns. */
+function warnedOnPath(row: string, ...changes: readonly string[]): Promise<string[]> {
+  const team = ["team.phases=[[scout, planner]]", "team.turns=2"];
+  const algorithm = ["algorithm=null", `algorithm={name: ${row}, samples: 4}`];
+  return warned("algorithms/at-grpo", ...team, ...algorithm, ...changes);
+}
+
 const said = (reward: string, turns: number): string =>
   `warning: algorithm.reward: \`${reward}\` adds up, over ${turns} turns, what plan-path pays each action of scout and ` +
   "planner; the sum may be larger for not solving than for solving; `reward: progress` adds up the changes of the score, " +
@@ -34,8 +41,7 @@ describe("a recipe that adds up what actions are paid in several turns", () => {
     ["iac", "action"],
     ["maac", "action"],
   ])("is warned of it, once: %s with reward: %s", async (row, reward) => {
-    const changes = ["team.turns=2", `algorithm.reward=${reward}`];
-    expect(await warned(`algorithms/${row}`, ...changes)).toEqual([said(reward, 2)]);
+    expect(await warnedOnPath(row, `algorithm.reward=${reward}`)).toEqual([said(reward, 2)]);
   });
 
   it.each([
@@ -51,7 +57,11 @@ describe("a recipe that adds up what actions are paid in several turns", () => {
     ["ppo", "algorithm.reward=progress"],
     ["mas-grpo", "algorithm.reward=progress"],
   ])("is not warned where it adds up something else or nothing: %s %s %s", async (row, ...changes) => {
-    expect(await warned(`algorithms/${row}`, ...changes)).toEqual([]);
+    expect(await warnedOnPath(row, ...changes)).toEqual([]);
+  });
+
+  it("is not warned where the seats' rewards may be added up", async () => {
+    expect(await warned("algorithms/magrpo", "algorithm.reward=action")).toEqual([]);
   });
 
   it("is warned of the seats whose rewards may not be added up, and of no others", async () => {
