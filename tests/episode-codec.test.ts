@@ -145,7 +145,7 @@ describe("an episode as JSON", () => {
   });
 });
 
-describe("what is no episode", () => {
+describe("an invalid episode", () => {
   const cases: readonly (readonly [string, (json: EpisodeJson) => unknown, RegExp])[] = [
     ["of another version", (json) => ({ ...json, schema_version: 2 }), /schema_version/],
     ["without nodes", (json) => ({ ...json, nodes: [] }), /nodes/],
@@ -175,7 +175,7 @@ describe("what is no episode", () => {
     expect(decode).toThrowError(
       expect.objectContaining({ code: "bad_run", message: expect.stringMatching(message) }),
     );
-    expect(decode).toThrowError(/^line 7 is no episode/);
+    expect(decode).toThrowError(/^line 7 is not a valid episode/);
   });
 
   it("has a prompt that nobody kept", async () => {

@@ -95,7 +95,7 @@ describe("a recipe with modules, outside Troupe's folder", { timeout: 120_000 },
     const missed = await run(["eval", "translation"], { cwd: moved });
     expect(missed.code).toBe(2);
     expect(missed.stderr).toMatch(
-      /^error: runs\/translation\/recipe\.yaml:\d+:\d+: environment\.module: there is no file \.\.\/\.\.\/translation\.ts, seen from runs\/translation/,
+      /^error: runs\/translation\/recipe\.yaml:\d+:\d+: environment\.module: there is no file \.\.\/\.\.\/translation\.ts, relative to runs\/translation/,
     );
     renameSync(join(moved, "other.ts"), join(moved, "translation.ts"));
     renameSync(moved, project);

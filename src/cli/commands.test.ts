@@ -42,7 +42,7 @@ async function resultOf(name: string): Promise<RunResult> {
 }
 
 describe("troupe train", () => {
-  it("--dry-run shows the recipe with origins and what it would take, and writes nothing", async () => {
+  it("--dry-run shows the recipe with origins and its cost, and writes nothing", async () => {
     const { code, stdout } = await run(["train", "small.yaml", "train.steps=3", "--dry-run"]);
     expect(code).toBe(0);
     expect(stdout).toContain("steps: 3 # override `train.steps=3`");
@@ -58,7 +58,7 @@ describe("troupe train", () => {
     });
   });
 
-  it("warns of a recipe that adds up what actions are paid, before it begins, in words, as JSON and in a dry run", async () => {
+  it("warns before training of a recipe that sums action rewards, in words, as JSON and in a dry run", async () => {
     const summed = [
       "train",
       "small.yaml",
@@ -67,7 +67,7 @@ describe("troupe train", () => {
       "--runs",
       "summed",
     ];
-    const warning = "warning: algorithm.reward: `action` adds up, over 2 turns, what plan-path pays";
+    const warning = "warning: algorithm.reward: `action` sums over 2 turns the rewards of plan-path";
     const dry = await run([...summed, "--dry-run"]);
     expect(dry.stdout).toContain(`Nothing was written.\n${warning}`);
     const trained = await run(summed);
@@ -79,23 +79,23 @@ describe("troupe train", () => {
     expect(events.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ key: "algorithm.reward" }]);
   });
 
-  it("trains, prints one line per step and the table; the same command again is done at once", async () => {
+  it("trains, prints one line per step and the table; repeated, it prints the result", async () => {
     const first = await run(["train", "small.yaml"]);
     expect(first).toMatchObject({ code: 0, stderr: "" });
-    for (const line of ["warm start 4/4  loss ", "step 2/2  success ", "a sample episode: "]) {
+    for (const line of ["warm start 4/4  loss ", "step 2/2  success ", "sample episode: "]) {
       expect(first.stdout).toContain(line);
     }
     expect(first.stdout).toMatch(/single-agent before .*\n.*team before .*\n.*team after .*/);
     expect(first.stdout).not.toContain("\u001B");
     const again = await run(["train", "small.yaml"]);
     expect(again.code).toBe(0);
-    expect(again.stdout).toContain("the run is finished already; --fresh begins a new one");
+    expect(again.stdout).toContain("the run is already finished; --fresh starts a new one");
     expect(again.stdout).not.toContain("warm start 1/4");
     const reworded = await run(["train", "small.yaml", "description=Better words."]);
-    expect(reworded.stdout).toContain("the run is finished already");
+    expect(reworded.stdout).toContain("the run is already finished");
   });
 
-  it("refuses another recipe for a name that is taken, with the keys that differ; --fresh finds a name", async () => {
+  it("rejects another recipe under the same name, with the keys that differ; --fresh finds a free name", async () => {
     const other = await run(["train", "small.yaml", "seed=7"]);
     expect(other.code).toBe(2);
     expect(other.stderr).toContain("seed: 1 there, 7 now");
@@ -114,7 +114,7 @@ describe("troupe train", () => {
     });
   });
 
-  it("finishes the step on Ctrl-C, says how to resume, and goes on to the same result", async () => {
+  it("finishes the step on Ctrl-C, says how to resume, and ends with the same result", async () => {
     // Long enough that the signal arrives before the end.
     const args = ["train", "small.yaml", "warmStart.steps=150"];
     let sent = false;
@@ -126,12 +126,10 @@ describe("troupe train", () => {
       },
     });
     expect(interrupted.code).toBe(130);
-    expect(interrupted.stdout).toMatch(
-      /stopped after step \d+; the same command again: it goes on after step \d+\n$/,
-    );
+    expect(interrupted.stdout).toMatch(/stopped after step \d+; the same command resumes after step \d+\n$/);
     const resumed = await run([...args, "--run", "stopped"]);
     expect(resumed.code).toBe(0);
-    expect(resumed.stdout).toMatch(/going on after warm start \d+/);
+    expect(resumed.stdout).toMatch(/resumed after warm start \d+/);
     const { seconds: _, ...stopped } = await resultOf("stopped");
     await run([...args, "--run", "whole"]);
     const { seconds: __, ...whole } = await resultOf("whole");
@@ -139,7 +137,7 @@ describe("troupe train", () => {
   });
 });
 
-describe("what looks at runs", () => {
+describe("commands on runs", () => {
   it("runs lists them and compare shows where they differ", async () => {
     const { stdout } = await run(["runs"]);
     expect(stdout).toMatch(/^small +finished +6 +\d/m);
@@ -152,7 +150,7 @@ describe("what looks at runs", () => {
     expect(json).toMatchObject({ runs: ["stopped", "whole"], recipe: [] });
   });
 
-  it("eval repeats what the run measured, and takes other tasks and temperatures", async () => {
+  it("eval repeats the run's measurement, and accepts other tasks and temperatures", async () => {
     const { code, stdout } = await run(["eval", "small", "--json"]);
     expect(code).toBe(0);
     const after = (await resultOf("small")).table.find(({ moment }) => moment === "after");
@@ -171,7 +169,7 @@ describe("what looks at runs", () => {
     expect(other.stdout).toMatch(/^single-agent +\d.* 7 +1\.00$/m);
   });
 
-  it("play lets a person act beside the run's policies or the solver", async () => {
+  it("play lets a person act with the run's policies or the solver", async () => {
     const withSolver = await run(["play", "small.yaml", "--role", "planner"], { input: "?\nnonsense\nq\n" });
     expect(withSolver).toMatchObject({ code: 0, stderr: "" });
     expect(withSolver.stdout).toContain("You are the planner");
@@ -182,7 +180,7 @@ describe("what looks at runs", () => {
     expect((await run(["play", "plan-path"])).code).toBe(0);
   });
 
-  it("play tells the rules to who asks, and plays a recipe with changes", async () => {
+  it("play shows the rules, and accepts overrides of a recipe", async () => {
     const asked = await run(["play", "plan-path", "environment.size=4"], { input: "h\nq\n" });
     expect(asked).toMatchObject({ code: 0, stderr: "" });
     expect(asked.stdout).toMatch(/The board has 4 rows .* like this: c4 d4 d5\n/);
@@ -191,18 +189,18 @@ describe("what looks at runs", () => {
     expect(wrong).toMatchObject({ code: 2, stdout: "" });
     expect(wrong.stderr).toContain("environment.boxes: expected at most 3 in rooms of size 6, found 9");
     const both = await run(["play", "plan-path", "seed=2", "--run", "small"]);
-    expect(both.stderr).toContain("no changes with --run");
+    expect(both.stderr).toContain("overrides are not supported with --run");
   });
 });
 
 describe("models", () => {
-  it("init makes one that a recipe can train, and never writes over another", async () => {
+  it("init creates one that a recipe can train, and overwrites nothing", async () => {
     const made = await run(["init", "nano", "models/mine", "--recipe", "small.yaml", "--seed", "3"]);
     expect(made).toMatchObject({ code: 0, stderr: "" });
     for (const name of ["config.json", "model.safetensors", "tokenizer.json"]) {
       expect(existsSync(join(cwd, "models", "mine", name))).toBe(true);
     }
-    expect((await run(["init", "nano", "models/mine"])).stderr).toContain("models/mine exists already");
+    expect((await run(["init", "nano", "models/mine"])).stderr).toContain("models/mine already exists");
     const model = "policies.shared.model={preset: null, path: models/mine}";
     const trained = await run(["train", "small.yaml", model, "--run", "mine"]);
     expect(trained).toMatchObject({ code: 0, stderr: "" });
@@ -224,7 +222,7 @@ describe("models", () => {
     for (const fresh of [[], ["--fresh"]]) {
       const taken = await run(["sft", "small.yaml", "--to", "own-model", ...fresh]);
       expect(taken).toMatchObject({ code: 2 });
-      expect(taken.stderr).toContain("own-model exists already");
+      expect(taken.stderr).toContain("own-model already exists");
       expect(await readdir(own)).toEqual([]);
     }
     expect(existsSync(join(cwd, "runs", "small-sft-2"))).toBe(false);

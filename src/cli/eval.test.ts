@@ -54,7 +54,7 @@ async function playedBy(...args: readonly string[]): Promise<Record<string, stri
 }
 
 describe("troupe eval --policies", () => {
-  it("swaps roles, and says which weights played each", async () => {
+  it("swaps roles, and names the weights of each", async () => {
     const { code, stdout } = await evaluate("roles", "--policies", "scout=roles:planner,planner=roles:scout");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^team +\d/m);
@@ -104,7 +104,7 @@ describe("troupe eval --policies", () => {
     expect(await playedBy(...args)).toEqual({ scout, planner });
   });
 
-  it("samples by the seed, and says both", async () => {
+  it("samples by the seed, and reports both", async () => {
     const [first, again, other] = await Promise.all(["3", "3", "4"].map(sampledWith));
     expect(again).toEqual(first);
     expect(first).toMatchObject({ seed: 3, temperature: 1, tasks: 4 });
@@ -118,13 +118,13 @@ async function sampledWith(seed: string): Promise<Record<string, unknown>> {
   return scores;
 }
 
-describe("what eval refuses", () => {
-  const halfPair = "is half a pair; expected ROLE=RUN:NAME";
+describe("what eval rejects", () => {
+  const halfPair = "is incomplete; expected ROLE=RUN:NAME";
   it.each([
     ["half a pair", ["planner="], halfPair],
     ["no source", ["planner"], halfPair],
     ["no role", ["=single:planner"], halfPair],
-    ["nothing after the colon", ["planner=single:"], "`single:` is half a name; expected RUN:NAME"],
+    ["nothing after the colon", ["planner=single:"], "`single:` is incomplete; expected RUN:NAME"],
     ["a role the team lacks", ["planer=single"], "the team has no role planer; did you mean `planner`?"],
     ["a role twice", ["planner=single,planner=roles"], "the role planner is named twice"],
     ["an unknown run", ["planner=singel:planner"], "there is no run singel in runs; did you mean `single`?"],
@@ -133,7 +133,7 @@ describe("what eval refuses", () => {
       ["planner=single:plannr"],
       "single has no role and no policy plannr; did you mean `planner`?",
     ],
-    ["a role of a model directory", ["planner=runs/prompts/models/nano:scout"], "leave `:scout` out"],
+    ["a role of a model directory", ["planner=runs/prompts/models/nano:scout"], "omit `:scout`"],
     ["a folder that is nothing", ["planner=runs"], "neither a run (no recipe.yaml) nor a model directory"],
   ])("%s", async (_, policies, message) => {
     const { code, stdout, stderr } = await evaluate(
@@ -144,19 +144,17 @@ describe("what eval refuses", () => {
     expect(stderr).toContain(message);
   });
 
-  it("a model that cannot read the boards it is to play", async () => {
+  it("a model that lacks words of the environment", async () => {
     const { code, stderr } = await evaluate("larger", "--policies", "planner=roles:planner");
     expect(code).toBe(2);
-    expect(stderr).toMatch(
-      /tokenizer of roles:planner does not know \d+ of the \d+ words of plan-path: .*size=3/,
-    );
+    expect(stderr).toMatch(/tokenizer of roles:planner lacks \d+ of the \d+ words of plan-path: .*size=3/);
   });
 
-  it("a run that has saved nothing yet", async () => {
+  it("a run without a checkpoint", async () => {
     await troupe(["train", "roles.yaml", "--run", "damaged"], { cwd });
     await rm(join(cwd, "runs", "damaged", "checkpoints"), { recursive: true });
     const { code, stderr } = await evaluate("roles", "--policies", "planner=damaged:planner");
     expect(code).toBe(1);
-    expect(stderr).toContain("has no checkpoint yet");
+    expect(stderr).toContain("has no checkpoint of");
   });
 });

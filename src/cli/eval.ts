@@ -31,19 +31,22 @@ interface EvalArguments {
 
 export function evalCommand(): Command {
   return new Command("eval")
-    .description("measure a run's team, or a model in a recipe's team, on tasks that were not trained on")
+    .description("evaluate a run's team, or a model in a recipe's team, on held-out tasks")
     .argument("<run-or-model>", "name or folder of a run, a checkpoint's folder, or a model directory")
     .option(
       "--policies <role=run:name,...>",
-      "let roles play with other runs' policies, or model directories",
+      "use other runs' policies, or model directories, for some roles",
       gather,
     )
     .option("--team <name>", "`team`, or a name under evaluation.compare", "team")
-    .option("--recipe <recipe>", "play in this recipe (default: the run's own; needed for a model directory)")
+    .option(
+      "--recipe <recipe>",
+      "evaluate in this recipe (default: the run's own; required for a model directory)",
+    )
     .option("--split <name>", "validation, heldOut, or another of the environment's (default: the recipe's)")
-    .option("--tasks <number>", "how many distinct tasks (default: the recipe's)", wholeNumber(1))
-    .option("--temperature <number>", "of sampling (default: the recipe's)", notNegative)
-    .option("--seed <number>", "of sampling; the tasks stay the same (default: 0)", wholeNumber(0))
+    .option("--tasks <number>", "number of distinct tasks (default: the recipe's)", wholeNumber(1))
+    .option("--temperature <number>", "sampling temperature (default: the recipe's)", notNegative)
+    .option("--seed <number>", "random seed of sampling; tasks stay the same (default: 0)", wholeNumber(0))
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--json", "print one JSON document")
     .action((given: string, options: EvalArguments) =>
@@ -83,7 +86,7 @@ async function evaluate(trained: TrainedTeam, options: EvalArguments): Promise<v
     ...resultTable([row], () => name),
     "",
     `solved within turn ${turns.join("   ")}`,
-    ...(scores.tasks + (scores.failed ?? 0) < tasks ? [`these are all tasks of the split ${split}`] : []),
+    ...(scores.tasks + (scores.failed ?? 0) < tasks ? [`the split ${split} has no more tasks`] : []),
     ...(scores.failed === undefined ? [] : [failedNote(scores.failed)]),
     "",
     ...weightsTable(weights),
@@ -102,7 +105,7 @@ function rolesJson(weights: RoleWeights): Record<string, object> {
 
 function weightsTable(weights: RoleWeights): string[] {
   const rows = Object.entries(weights).map(([role, own]) => [role, own.label, savedAt(own), own.place]);
-  return tableLines([{ title: "role" }, { title: "plays with" }, { title: "saved" }, { title: "in" }], rows);
+  return tableLines([{ title: "role" }, { title: "weights" }, { title: "saved" }, { title: "in" }], rows);
 }
 
 function savedAt({ step, environment }: Weights): string {

@@ -14,7 +14,7 @@ export function describeError(error: unknown, debug: boolean): string {
   if (debug && error instanceof Error) return withCauses(error);
   if (error instanceof TroupeError && error.code !== "internal") return `error: ${error.message}`;
   const message = error instanceof Error ? error.message : String(error);
-  return `error: ${message}\nThis should not happen; TROUPE_DEBUG=1 shows where it did.`;
+  return `error: ${message}\nThis is a bug; TROUPE_DEBUG=1 shows the stack.`;
 }
 
 function withCauses(error: Error): string {

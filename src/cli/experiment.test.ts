@@ -50,7 +50,7 @@ async function folderOf(runs: string, cell: string): Promise<string> {
 
 describe("troupe experiment", () => {
   it(
-    "runs every cell; the report has the runs' own numbers; the same command again runs nothing",
+    "runs every cell; the report has the runs' own numbers; repeated, it runs nothing",
     async () => {
       const { code, stdout, stderr } = await run("whole");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -81,7 +81,7 @@ describe("troupe experiment", () => {
         tasks: 30,
       });
 
-      // A row that begins with the warm start is, before its first step, what the warm start was.
+      // Before its first step, such a row equals the warm start.
       const warm = await readResult(await folderOf("whole", "warm-start-seed-1"));
       expect(before?.success).toBe(warm.table.find(({ team }) => team === "team")?.success);
       const single = report.cells.find(({ row, seed }) => row === "single-agent" && seed === 1);
@@ -101,7 +101,7 @@ describe("troupe experiment", () => {
   );
 
   it(
-    "goes on after kill -9 and ends with the same numbers",
+    "resumes after kill -9 and ends with the same numbers",
     async () => {
       const args = [program, "experiment", miniature, "--runs", "killed"];
       const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
@@ -115,7 +115,7 @@ describe("troupe experiment", () => {
       const { code: second, stdout } = await run("killed");
       expect(second).toBe(0);
       expect(stdout).toMatch(/8 cells, [1-7] done/);
-      expect(stdout).toContain(": goes on after step ");
+      expect(stdout).toContain(": resumed after step ");
       expect(comparable(await reportOf("killed"))).toEqual(comparable(await reportOf("whole")));
     },
     patience,
@@ -142,7 +142,7 @@ describe("troupe experiment", () => {
   );
 
   it(
-    "Ctrl-C stops it and says how to go on",
+    "Ctrl-C stops it and says how to resume",
     async () => {
       const args = ["experiment", miniature, "--runs", "stopped", "--seeds", "1", "--json"];
       let pressed = false;
@@ -155,7 +155,7 @@ describe("troupe experiment", () => {
         },
       });
       expect(code).toBe(130);
-      expect(stderr).toContain("the same command again goes on");
+      expect(stderr).toContain("the same command resumes");
       const events = stdout
         .trim()
         .split("\n")
@@ -183,9 +183,7 @@ describe("troupe experiment", () => {
       expect(stdout).toMatch(
         /boards, team-per-role, seed 1: failed: .*metrics\.jsonl:1 is not a JSON object/,
       );
-      expect(stdout).toContain(
-        "1 cell failed, 1 could not begin; the same command again tries them once more",
-      );
+      expect(stdout).toContain("1 cell failed, 1 could not start; the same command retries them");
       const report = await reportOf("broken");
       expect(report.cells.map(({ row, status }) => [row, status])).toEqual([
         ["single-agent", "done"],
@@ -227,7 +225,7 @@ describe("troupe experiment", () => {
     patience,
   );
 
-  it("makes the pages again from the JSON, lists what there is, and refuses what is not there", async () => {
+  it("regenerates the pages from the JSON, lists experiments, and rejects unknown ones", async () => {
     const again = await troupe(["experiment", join("whole", "miniature.json"), "--report", "pages"], { cwd });
     expect(again.code).toBe(0);
     const [before, after] = await Promise.all(
@@ -235,7 +233,7 @@ describe("troupe experiment", () => {
     );
     expect(after).toBe(before);
     const list = await troupe(["experiment"], { cwd });
-    expect(list.stdout).toMatch(/^experiment +results +cells +minutes +what it compares$/m);
+    expect(list.stdout).toMatch(/^experiment +results +cells +minutes +compares$/m);
     expect(list.stdout).toMatch(/^at-grpo-table +63 +54 /m);
     const wrong = await troupe(["experiment", "at-grpo-tabel"], { cwd });
     expect(wrong).toMatchObject({
@@ -248,10 +246,10 @@ describe("troupe experiment", () => {
       stderr: "error: the experiment has no row swaped; did you mean `swapped`?\n",
     });
     expect((await run("whole", "--seeds", "1,x")).stderr).toContain("Expected a whole number");
-    expect((await run("whole", "--seeds", "1,1")).stderr).toContain("The seed 1 stands there twice.");
+    expect((await run("whole", "--seeds", "1,1")).stderr).toContain("The seed 1 is given twice.");
   });
 
-  it("finds out before anything is run that the report, or the runs, cannot be written", async () => {
+  it("fails before anything runs if the report or the runs cannot be written", async () => {
     await writeFile(join(cwd, "a-file"), "");
     const report = await run("unwritten", "--report", "a-file");
     expect(report).toMatchObject({ code: 1, stdout: "" });

@@ -40,22 +40,22 @@ interface ExperimentArguments {
 export function experimentCommand(): Command {
   return new Command("experiment")
     .description(
-      "run a grid of trainings and evaluations and write its report; without a name: list those that come with Troupe",
+      "run a grid of trainings and evaluations and write its report; without a name: list the included experiments",
     )
-    .argument("[experiment]", "a name, an experiment's file, or a report's JSON to make its pages again")
+    .argument("[experiment]", "a name, an experiment's file, or a report's JSON to regenerate its pages")
     .option("--seeds <numbers>", "seeds to run, 1,2,3 (default: the experiment's)", seedList)
     .option("--columns <names>", "run these columns only", nameList)
     .option("--rows <names>", "run these rows only, and what they need", nameList)
     .option(
       "--jobs <number>",
-      "cells at once (default: as many as there are cores, and memory)",
+      "concurrent cells (default: as many as cores and memory allow)",
       wholeNumber(1),
     )
     .option("--runs <folder>", "folder of the runs", defaultRuns)
-    .option("--report <folder>", "folder of the report (default: the runs')")
+    .option("--report <folder>", "folder of the report (default: that of the runs)")
     .option("--from <file>", "JSON of an earlier report: its cells count as done")
-    .option("--only-report", "write the report of what there is, run nothing")
-    .option("--dry-run", "show the cells and what is left to do, write nothing")
+    .option("--only-report", "write the report without running anything")
+    .option("--dry-run", "show the cells and what is left to do; write nothing")
     .option("--json", "print events as JSON lines (with --dry-run: one JSON document)")
     .action(async (given: string | undefined, options: ExperimentArguments) => {
       if (given === undefined) return list(options.json === true);
@@ -111,11 +111,11 @@ async function runAndReport(undertaking: Undertaking, options: ExperimentArgumen
   if (!options.json) printLines([""]);
   printReport(filesOf(undertaking), report, options);
   if (stopping.stop.aborted) {
-    reporter.note(`stopped with ${showCells(open.length)} left; the same command again goes on`);
+    reporter.note(`stopped with ${showCells(open.length)} left; the same command resumes`);
     process.exitCode = exitCodes.interrupted;
   } else if (failed > 0) {
     reporter.note(
-      `${showCells(failed)} failed, ${open.length - failed} could not begin; the same command again tries them once more`,
+      `${showCells(failed)} failed, ${open.length - failed} could not start; the same command retries them`,
     );
     process.exitCode = exitCodes.failure;
   }
@@ -155,21 +155,21 @@ async function list(json: boolean): Promise<void> {
   ]);
   const right = { align: "right" as const };
   const figures = ["results", "cells", "minutes"].map((title) => ({ title, ...right }));
-  const columns = [{ title: "experiment" }, ...figures, { title: "what it compares" }];
+  const columns = [{ title: "experiment" }, ...figures, { title: "compares" }];
   const legend =
-    "results: rows × columns × seeds; cells: the trainings and evaluations that they come from; minutes: by the clock, on two cores";
+    "results: rows × columns × seeds; cells: trainings and evaluations; minutes: wall-clock on two cores";
   printLines([...tableLines(columns, rows), "", ...wrapped(legend, process.stdout.columns ?? 100)]);
 }
 
 function nameList(text: string): readonly string[] {
   const names = text.split(",").map((name) => name.trim());
   if (names.every((name) => name !== "")) return names;
-  throw new InvalidArgumentError("Expected names with commas between them.");
+  throw new InvalidArgumentError("Expected names separated by commas.");
 }
 
 function seedList(text: string): readonly number[] {
   const seeds = text.split(",").map((seed) => wholeNumber(0)(seed.trim()));
   const twice = seeds.find((seed, index) => seeds.indexOf(seed) !== index);
   if (twice === undefined) return seeds;
-  throw new InvalidArgumentError(`The seed ${twice} stands there twice.`);
+  throw new InvalidArgumentError(`The seed ${twice} is given twice.`);
 }

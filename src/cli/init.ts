@@ -28,12 +28,12 @@ interface InitArguments {
 export function initCommand(): Command {
   const known = environments.map(({ name }) => name).join(", ");
   return new Command("init")
-    .description("make a small untrained model with its tokenizer, in the Hugging Face layout")
-    .argument("[preset]", "its size; none: list the sizes")
-    .argument("[directory]", "where it goes (default: models/PRESET)")
-    .option("--environment <name>", `whose words its tokenizer knows: ${known}`, "plan-path")
-    .option("--recipe <recipe>", "the words of this recipe's environment, with its options")
-    .option("--seed <number>", "the same seed gives the same weights", wholeNumber(0), 1)
+    .description("create a small untrained model with its tokenizer, in the Hugging Face layout")
+    .argument("[preset]", "its size; without: list the presets")
+    .argument("[directory]", "output directory (default: models/PRESET)")
+    .option("--environment <name>", `environment whose words the tokenizer has: ${known}`, "plan-path")
+    .option("--recipe <recipe>", "recipe whose environment and options give the words")
+    .option("--seed <number>", "random seed of the weights", wholeNumber(0), 1)
     .option("--json", "print one JSON document")
     .action(async (preset: string | undefined, directory: string | undefined, options: InitArguments) => {
       if (preset === undefined) return options.json ? printJson(presets) : printLines(presetTable());
@@ -76,11 +76,8 @@ async function wordsOf({ environment, recipe }: InitArguments): Promise<readonly
 
 function wordsIn({ name, oracle }: Environment): readonly string[] {
   if (oracle?.words !== undefined) return oracle.words;
-  const fix = "take a pretrained model, whose tokenizer can write any text";
-  throw new TroupeError(
-    "bad_arguments",
-    `${name} has no closed list of words to make a tokenizer of; ${fix}`,
-  );
+  const fix = "use a pretrained model, whose tokenizer covers any text";
+  throw new TroupeError("bad_arguments", `${name} has no word list for a tokenizer; ${fix}`);
 }
 
 function presetTable(): string[] {
@@ -100,5 +97,5 @@ function presetRow([name, { layers, hiddenSize, heads, maxLength }]: [string, Pr
 }
 
 function useLines(directory: string): string[] {
-  return ["", "to train it, give its folder to a policy of a recipe:", `  model: { path: ${directory} }`];
+  return ["", "to train it, use its directory as a policy's model:", `  model: { path: ${directory} }`];
 }

@@ -17,7 +17,7 @@ class Recorder {
 }
 
 describe("LiveRegion", () => {
-  it("draws over what it drew before, and prints above it", () => {
+  it("redraws in place, and prints above", () => {
     const screen = new Recorder();
     const region = new LiveRegion(screen);
     region.update(["one", "two"]);
@@ -32,7 +32,7 @@ describe("LiveRegion", () => {
     expect(screen.take()).toBe("\u001B[1A\r\u001B[J\u001B[?25h");
   });
 
-  it("counts the rows that a terminal made of its lines when it became narrower", () => {
+  it("counts rows after the terminal became narrower", () => {
     const screen = new Recorder();
     screen.columns = 60;
     const region = new LiveRegion(screen);
@@ -45,7 +45,7 @@ describe("LiveRegion", () => {
 });
 
 describe("cut", () => {
-  it("keeps what fits and counts colours for nothing", () => {
+  it("keeps what fits and ignores colours", () => {
     expect(cut("12345", 5)).toBe("12345");
     expect(cut("123456", 5)).toBe("1234…");
     const coloured = styleText("red", "123456", { validateStream: false });

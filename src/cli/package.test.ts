@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 
 const root = join(import.meta.dirname, "..", "..");
 
-describe("what is published", () => {
-  it("the command, the engine's sources, recipes and pages; nothing compiled, no tests", () => {
+describe("the package", () => {
+  it("contains the command, the engine's sources, recipes and docs; no binaries, no tests", () => {
     const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
     const packed = JSON.parse(execFileSync("npm", args, { cwd: root, encoding: "utf8" })) as unknown;
     const [first] = Object.values(packed as Record<string, { files: { path: string; mode: number }[] }>);

@@ -46,8 +46,8 @@ export function parsePolicies(
 }
 
 function halfPair(pair: string): TroupeError {
-  const expected = "expected ROLE=RUN:NAME, such as planner=plan-path:planner, and commas between them";
-  return new TroupeError("bad_arguments", `--policies: \`${pair.trim()}\` is half a pair; ${expected}`);
+  const expected = "expected ROLE=RUN:NAME, such as planner=plan-path:planner, separated by commas";
+  return new TroupeError("bad_arguments", `--policies: \`${pair.trim()}\` is incomplete; ${expected}`);
 }
 
 /**
@@ -70,7 +70,7 @@ export async function weightsFor(
     );
   if (name === null) return weightsOfDirectory(place.directory);
   const problem = `${given} is a model directory and has no roles or policies`;
-  throw new TroupeError("bad_arguments", `${problem}; leave \`:${name}\` out`);
+  throw new TroupeError("bad_arguments", `${problem}; omit \`:${name}\``);
 }
 
 /** A folder's name may hold colons. */
@@ -78,7 +78,7 @@ async function split(source: string): Promise<readonly [string, string | null]> 
   const colon = source.lastIndexOf(":");
   if (colon === -1 || existsSync(source)) return [source, null];
   if (colon > 0 && colon < source.length - 1) return [source.slice(0, colon), source.slice(colon + 1)];
-  throw new TroupeError("bad_arguments", `--policies: \`${source}\` is half a name; expected RUN:NAME`);
+  throw new TroupeError("bad_arguments", `--policies: \`${source}\` is incomplete; expected RUN:NAME`);
 }
 
 function ownPolicy(run: SavedRun, role: string): string {
@@ -88,7 +88,7 @@ function ownPolicy(run: SavedRun, role: string): string {
   const policy = played ?? (policies.length === 1 ? policies[0] : undefined);
   if (policy !== undefined) return policy;
   const roles = Object.keys(recipe.team.roles).join(", ");
-  const fix = `name a role or a policy of it, such as ${role}=${name}:${policies[0] ?? ""}`;
+  const fix = `name one of its roles or policies, such as ${role}=${name}:${policies[0] ?? ""}`;
   throw new TroupeError(
     "bad_arguments",
     `${name} has no role ${role} (its roles: ${roles}) and several policies; ${fix}`,

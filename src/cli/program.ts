@@ -38,7 +38,7 @@ export function makeProgram(): Command {
     .version(version())
     .enablePositionalOptions()
     .showSuggestionAfterError(true)
-    .showHelpAfterError("`troupe COMMAND --help` shows what a command takes.")
+    .showHelpAfterError("`troupe COMMAND --help` shows its arguments.")
     .configureOutput({ outputError: (text, write) => write(text + dottedFlagHint(text)) })
     .exitOverride();
   for (const make of commands) {
@@ -53,7 +53,7 @@ export function makeProgram(): Command {
 function dottedFlagHint(text: string): string {
   const flag = /unknown option '--([\w.-]+)(=?)/.exec(text);
   if (flag === null || !(flag[1]?.includes(".") || flag[2] === "=")) return "";
-  return `To change the recipe, write ${flag[1]}=… without dashes.\n`;
+  return `To override the recipe, write ${flag[1]}=… without dashes.\n`;
 }
 
 function version(): string {

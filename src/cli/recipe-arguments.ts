@@ -14,9 +14,9 @@ export interface OverrideOptions {
 
 export function withRecipeArguments(command: Command): Command {
   return command
-    .argument("<recipe>", "a recipe's file, or the name of one that comes with Troupe")
-    .argument("[key.path=value...]", "changes to the recipe, later ones over earlier ones")
-    .option("--override <key.path=value...>", "more changes, over those without the flag");
+    .argument("<recipe>", "a recipe's file, or the name of an included recipe")
+    .argument("[key.path=value...]", "overrides of the recipe; later ones win")
+    .option("--override <key.path=value...>", "further overrides, applied last");
 }
 
 /** @throws RecipeError with every mistake. */

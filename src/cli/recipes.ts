@@ -15,9 +15,9 @@ interface RecipesArguments {
 
 export function recipesCommand(): Command {
   return new Command("recipes")
-    .description("list the recipes that come with Troupe, or show one")
-    .argument("[name]", "a recipe to show, or a folder of recipes to list: algorithms, scaling, …")
-    .option("--schema", "print the JSON Schema of recipes, for an editor's completion")
+    .description("list the included recipes, or show one")
+    .argument("[name]", "a recipe to show, or a folder to list: algorithms, scaling, …")
+    .option("--schema", "print the JSON Schema of recipes, for completion in an editor")
     .option("--json", "print one JSON document")
     .action((name: string | undefined, options: RecipesArguments) => {
       if (options.schema) return printJson(recipeShape());

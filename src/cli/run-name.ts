@@ -27,7 +27,7 @@ export async function chooseRun(recipe: Recipe, choice: RunChoice): Promise<stri
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
     throw new TroupeError(
       "bad_arguments",
-      `\`${name}\` is not a run's name: letters, digits, dots and dashes`,
+      `\`${name}\` is not a valid run name; use letters, digits, dots and dashes`,
     );
   }
   if (choice.fresh) return join(choice.runs, freeName(name, choice.runs));
@@ -57,8 +57,8 @@ function otherRecipe(
   const lines = changed.map(({ key, values: [was, is] }) => `  ${key}: ${show(was)} there, ${show(is)} now`);
   return new TroupeError(
     "bad_arguments",
-    `${directory} was made from another recipe:\n${lines.join("\n")}\n` +
-      `Take another name with --run ${freeName(name, runs)}, or let --fresh find one.`,
+    `${directory} belongs to another recipe:\n${lines.join("\n")}\n` +
+      `Use another name, --run ${freeName(name, runs)}, or --fresh.`,
   );
 }
 

@@ -32,8 +32,8 @@ export function runsCommand(): Command {
 
 function compareCommand(): Command {
   return new Command("compare")
-    .description("show where the recipes of runs differ, and their results side by side")
-    .argument("<runs...>", "names or folders of two or more runs")
+    .description("compare recipes and results of runs")
+    .argument("<runs...>", "names or folders of at least two runs")
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--json", "print one JSON document")
     .action(async (names: string[], options: { runs: string; json?: boolean }) => {
@@ -60,7 +60,7 @@ export async function findRun(given: string, folder: string): Promise<string> {
 }
 
 function noRuns(folder: string): string[] {
-  return [`no runs in ${folder}; \`${commandName()} train plan-path\` makes one`];
+  return [`no runs in ${folder}; \`${commandName()} train plan-path\` creates one`];
 }
 
 function toJson(run: RunSummary): unknown {

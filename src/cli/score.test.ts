@@ -33,7 +33,7 @@ const solved = {
 };
 
 describe("troupe score", () => {
-  it("gives each line its rewards and its outcome, in order, and a bad line an error in its place", async () => {
+  it("prints rewards and outcome of each line in order, and an error in place of an invalid line", async () => {
     const lines = [
       JSON.stringify({ task: puzzle, actions: [{ planner: `#### ${solution}` }], id: "mine" }),
       "{",
@@ -53,7 +53,7 @@ describe("troupe score", () => {
     await writeFile(join(cwd, "actions.jsonl"), lines.join("\n"));
     const { code, stdout, stderr } = await run(["score", "sudoku", "actions.jsonl"]);
     expect(code).toBe(1);
-    expect(stderr).toBe("3 of 10 lines scored, 2 of them successes (66.7 %); 7 could not be\n");
+    expect(stderr).toBe("3 of 10 lines scored, 2 of them successful (66.7 %); 7 could not be\n");
     const results = objects(stdout);
     expect(results).toHaveLength(10);
     expect(results[0]).toEqual(solved);
@@ -77,12 +77,12 @@ describe("troupe score", () => {
         8,
         "line 8: actions.0.planner: expected the text of the action, or { text, thinking, calls, truncated }",
       ],
-      [9, "line 9: task: a number is the index of a task in its split, from 0"],
+      [9, "line 9: task: a number is an index in the split, from 0"],
       [10, "line 10: sudoku has no split test; its splits are train, validation, heldOut"],
     ]);
   });
 
-  it("takes the environment of a recipe, with changes", async () => {
+  it("accepts a recipe's environment, with overrides", async () => {
     const board = { size: 3, walls: ".........", goal: 2 };
     const line = { task: { board, start: 0 }, actions: [{ scout: "a1 b1 c1" }] };
     const input = JSON.stringify(line);
@@ -94,7 +94,7 @@ describe("troupe score", () => {
     expect(objects(usual.stdout)[0]).toHaveProperty("outcome.success", false);
   });
 
-  it("says what is wrong with its arguments before it reads anything", async () => {
+  it("checks its arguments before it reads anything", async () => {
     const input = "";
     const unknown = await run(["score", "soduku", "-"], { input });
     expect(unknown).toMatchObject({ code: 2, stdout: "" });
@@ -106,7 +106,7 @@ describe("troupe score", () => {
     expect(folder).toMatchObject({ code: 2, stderr: "error: cannot read .: it is a folder\n" });
   });
 
-  it("does not read what was only thought", async () => {
+  it("ignores thinking", async () => {
     const texts = [
       `<think>Is it ${solution}?</think>\n\n#### [[0,1,2]]`,
       `${solution}\n</think>\nI cannot tell.`,
@@ -121,7 +121,7 @@ describe("troupe score", () => {
     expect(scores).toEqual([1 / 11, 0, 0, 1 / 11]);
   });
 
-  it("keeps the order and scores nothing where there is nothing", async () => {
+  it("keeps the order, and accepts empty input", async () => {
     const inputs = Array.from({ length: 60 }, (_, index) => ({
       task: index % 7,
       actions: [{ planner: "up" }],
@@ -152,7 +152,7 @@ describe("troupe score", () => {
     expect((await once(child, "close"))[0]).toBe(0);
   });
 
-  it("ends without an error where its reader has gone away", async () => {
+  it("ends without an error when its reader closes", async () => {
     const line = `${JSON.stringify({ task: puzzle, actions: [{ planner: "b1=2" }] })}\n`;
     await writeFile(join(cwd, "long.jsonl"), line.repeat(20_000));
     const child = spawn(process.execPath, [program, "score", "sudoku", "long.jsonl"], { cwd });
@@ -195,7 +195,7 @@ export default {
 `;
 
 describe("an environment of a module", () => {
-  it("has its tasks printed and scored, though it takes its time and breaks on some", async () => {
+  it("prints and scores tasks of an environment that is slow and sometimes fails", async () => {
     await writeFile(join(cwd, "sums.mjs"), sums);
     const tasks = await run(["tasks", "sums.mjs"]);
     expect(objects(tasks.stdout)).toEqual(
@@ -215,10 +215,10 @@ describe("an environment of a module", () => {
     expect(results).toEqual([0, 1, `line 3: ${broken}`, 1, 0, 1, `line 7: ${broken}`, `line 8: ${missing}`]);
   });
 
-  it("takes changes of its own options alone", async () => {
+  it("accepts overrides of its own options only", async () => {
     const stray = await run(["tasks", "sums.mjs", "train.steps=4"]);
     expect(stray).toMatchObject({ code: 2, stdout: "" });
-    expect(stray.stderr).toContain("train: there is no recipe here to change");
+    expect(stray.stderr).toContain("train: there is no recipe to override");
     const missing = await run(["tasks", "sum.mjs"]);
     expect(missing).toMatchObject({ code: 2, stdout: "" });
     expect(missing.stderr).toContain("did you mean sums.mjs?");
@@ -226,7 +226,7 @@ describe("an environment of a module", () => {
 });
 
 describe("troupe tasks", () => {
-  it("prints the tasks that evaluations take, which score reads by index and as they are", async () => {
+  it("prints the evaluation tasks, which score accepts by index and in full", async () => {
     const { code, stdout, stderr } = await run(["tasks", "sudoku", "--split", "validation", "--count", "5"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const tasks = objects(stdout);
@@ -241,11 +241,11 @@ describe("troupe tasks", () => {
     const byIndex = tasks.map((_, index) => ({ task: index, split: "validation", actions: actions(index) }));
     const input = [...whole, ...byIndex].map((line) => JSON.stringify(line)).join("\n");
     const scored = await run(["score", "sudoku", "-"], { input });
-    expect(scored.stderr).toBe("10 of 10 lines scored, 10 of them successes (100.0 %)\n");
+    expect(scored.stderr).toBe("10 of 10 lines scored, 10 of them successful (100.0 %)\n");
     expect(objects(scored.stdout)).toEqual(tasks.flatMap(() => [solved, solved]));
   });
 
-  it("leaves repeated tasks out, and says where there are no more", async () => {
+  it("omits repeated tasks, and reports the end of the split", async () => {
     const few = ["tasks", "eight-queens", "environment.size=6", "--count", "1000"];
     const { code, stdout, stderr } = await run(few);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "heldOut has 40 distinct tasks\n" });
@@ -259,7 +259,7 @@ describe("troupe tasks", () => {
     expect(unknown.stderr).toContain("sudoku has no split test; its splits are train, validation, heldOut");
   });
 
-  it("ends without an error where its reader has gone away", async () => {
+  it("ends without an error when its reader closes", async () => {
     const child = spawn(process.execPath, [program, "tasks", "plan-path", "--count", "100000"], { cwd });
     await once(child.stdout, "data");
     child.stdout.destroy();

@@ -26,11 +26,11 @@ const longestLine = 16 * 1024 * 1024;
 export function scoreCommand(): Command {
   return new Command("score")
     .description("compute the rewards of actions in a file, without a model")
-    .argument("<recipe-or-environment>", "whose rules")
-    .argument("<file>", "JSON lines with a task and actions; - reads standard input")
+    .argument("<recipe-or-environment>", "the rules")
+    .argument("<file>", "JSON lines with a task and actions; - for standard input")
     .argument("[key.path=value...]", "changes to the recipe, `environment.size=9`")
     .option("--jobs <number>", "lines scored at once", wholeNumber(1), 16)
-    .option("--json", "nothing but the JSON lines: no summary on standard error")
+    .option("--json", "no summary on standard error")
     .action(async (given: string, file: string, overrides: string[], options: ScoreArguments) => {
       const { environment, recipe } = await recipeOrEnvironment(given, overrides);
       const phases = recipe && scheduleOf(buildTeam(recipe.team, environment)).phases;
@@ -91,6 +91,6 @@ async function print(result: Scored | Failed): Promise<void> {
 
 function summary({ lines, failed, successes }: { lines: number; failed: number; successes: number }): string {
   const scored = lines - failed;
-  const success = scored === 0 ? "" : `, ${successes} of them successes (${showShare(successes / scored)})`;
+  const success = scored === 0 ? "" : `, ${successes} of them successful (${showShare(successes / scored)})`;
   return `${scored} of ${lines} lines scored${success}${failed === 0 ? "" : `; ${failed} could not be`}`;
 }

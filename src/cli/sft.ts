@@ -28,11 +28,11 @@ interface SftArguments extends OverrideOptions {
 
 export function sftCommand(): Command {
   return withRecipeArguments(new Command("sft"))
-    .description("the warm start alone: supervised training on generated demonstrations")
-    .option("--to <directory>", "where the models go (default: models/RUN)")
+    .description("run the warm start alone: supervised training on demonstrations")
+    .option("--to <directory>", "output directory (default: models/RUN)")
     .option("--run <name>", "name of the run (default: the recipe's, with -sft)")
     .option("--runs <folder>", "folder of the runs", runsFolder)
-    .option("--fresh", "begin anew, under a name that is not taken")
+    .option("--fresh", "start a new run under a free name")
     .option("--json", "print events as JSON lines")
     .action(async (recipe: string, overrides: string[], options: SftArguments) => {
       const resolved = await resolveArguments(recipe, overrides, options);
@@ -58,10 +58,7 @@ function checkTarget(target: string, run: string): void {
 }
 
 function targetTaken(target: string): TroupeError {
-  return new TroupeError(
-    "bad_arguments",
-    `${target} exists already; give the name of a new directory with --to`,
-  );
+  return new TroupeError("bad_arguments", `${target} already exists; choose a new directory with --to`);
 }
 
 /** One model: the folder itself; several: a folder in it for each. */

@@ -21,7 +21,9 @@ export function listenForStop(notice: (line: string) => void): Stopping {
     if (controller.signal.aborted) process.exit(exitCodes.interrupted);
     pressed = performance.now();
     controller.abort();
-    notice("finishing the step and saving; Ctrl-C again quits at once, back to the last checkpoint");
+    notice(
+      "finishing the step and saving; Ctrl-C again exits at once and discards the steps since the last checkpoint",
+    );
   };
   const signals = ["SIGINT", "SIGTERM"] as const;
   for (const signal of signals) process.on(signal, onSignal);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { tableLines, visibleLength, wrapped } from "./table.ts";
 
 describe("tableLines", () => {
-  it("aligns columns and leaves no white space at the end", () => {
+  it("aligns columns without trailing white space", () => {
     const columns = [{ title: "run" }, { title: "steps", align: "right" as const }];
     expect(tableLines(columns, [["first", "3"], ["b"]])).toEqual([
       "run    steps",
@@ -13,7 +13,7 @@ describe("tableLines", () => {
     ]);
   });
 
-  it("is as wide in every row whose last cell is filled", () => {
+  it("has the same width in every row whose last cell is filled", () => {
     const cell = fc.stringMatching(/^[a-z]{1,9}$/);
     fc.assert(
       fc.property(fc.array(fc.tuple(cell, cell), { minLength: 1 }), (rows) => {
@@ -25,7 +25,7 @@ describe("tableLines", () => {
 });
 
 describe("wrapped", () => {
-  it("breaks between words, and only where it must", () => {
+  it("breaks between words, only where necessary", () => {
     expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
     expect(wrapped("one two three", 6)).toEqual(["one", "two", "three"]);
     expect(wrapped("incomprehensible words", 8)).toEqual(["incomprehensible", "words"]);

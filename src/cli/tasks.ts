@@ -13,12 +13,12 @@ interface TasksArguments {
 
 export function tasksCommand(): Command {
   return new Command("tasks")
-    .description("print tasks of a split as JSON lines, for `score` once they have actions")
-    .argument("<recipe-or-environment>", "whose tasks")
+    .description("print tasks of a split as JSON lines, to add actions to and `score`")
+    .argument("<recipe-or-environment>", "recipe or environment of the tasks")
     .argument("[key.path=value...]", "changes to the recipe, `environment.size=9`")
     .option("--split <split>", "train, validation, heldOut, or one of the environment's own", "heldOut")
-    .option("--count <number>", "how many tasks; fewer where there are fewer", wholeNumber(1), 10)
-    .option("--offset <number>", "how many to leave out before", wholeNumber(0), 0)
+    .option("--count <number>", "number of tasks at most", wholeNumber(1), 10)
+    .option("--offset <number>", "tasks to skip", wholeNumber(0), 0)
     .action(async (given: string, overrides: string[], { split, count, offset }: TasksArguments) => {
       const { environment } = await recipeOrEnvironment(given, overrides);
       let seen = 0;

@@ -27,11 +27,11 @@ interface TrainArguments extends OverrideOptions {
 
 export function trainCommand(): Command {
   return withRecipeArguments(new Command("train"))
-    .description("train the team of a recipe; the same command again goes on where it stopped")
+    .description("train the team of a recipe, or resume an interrupted run")
     .option("--run <name>", "name of the run (default: the recipe's)")
     .option("--runs <folder>", "folder of the runs", runsFolder)
-    .option("--fresh", "begin anew, under a name that is not taken")
-    .option("--dry-run", "show the resolved recipe and what it would take, write nothing")
+    .option("--fresh", "start a new run under a free name")
+    .option("--dry-run", "show the resolved recipe and its cost; write nothing")
     .option("--json", "print events as JSON lines (with --dry-run: one JSON document)")
     .action(async (recipe: string, overrides: string[], options: TrainArguments) => {
       const resolved = await resolveArguments(recipe, overrides, options);
@@ -76,7 +76,7 @@ function report(outcome: TrainOutcome, directory: string, json: boolean, reporte
   }
   const { step, checkpoint } = outcome;
   const where =
-    checkpoint === null ? "nothing was saved yet, so it begins anew" : `it goes on after step ${checkpoint}`;
-  reporter.note(`stopped after step ${step}; the same command again: ${where}`);
+    checkpoint === null ? "starts over, since nothing was saved" : `resumes after step ${checkpoint}`;
+  reporter.note(`stopped after step ${step}; the same command ${where}`);
   process.exitCode = exitCodes.interrupted;
 }

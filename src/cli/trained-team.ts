@@ -83,7 +83,7 @@ async function warnOfModules(directory: string, recipe: Recipe): Promise<void> {
 function recipeFile(place: Place, recipe: string | undefined): string {
   if (recipe !== undefined) return findRecipe(recipe);
   if (place.kind === "run") return layoutOf(place.run.directory).recipe;
-  const fix = "say with --recipe which recipe's team and environment it is for";
+  const fix = "give its team and environment with --recipe";
   throw new TroupeError("bad_arguments", `${place.directory} is a model directory; ${fix}`);
 }
 

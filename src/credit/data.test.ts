@@ -128,7 +128,9 @@ describe("toData", () => {
     it("uses the loop's β, and says when the reference is missing", () => {
       const data = toData([credited(1)], kl, { reference, klCoefficient: () => 4 });
       expect(data[0]?.continuations[0]?.penalties).toEqual(new Float32Array(2).fill(2));
-      expect(() => toData([credited(1)], kl)).toThrowError(/no reference log-probabilities .* role solver/);
+      expect(() => toData([credited(1)], kl)).toThrowError(
+        /reference log-probabilities are missing .* role solver/,
+      );
     });
   });
 

@@ -73,7 +73,7 @@ function klInLoss(
   if (reference === undefined) {
     throw new TroupeError(
       "internal",
-      `the algorithm has KL to a reference in its loss, and no reference log-probabilities came with an action of role ${action.role}`,
+      `the algorithm has KL in its loss, but reference log-probabilities are missing for an action of role ${action.role}`,
     );
   }
   const penalty = klCoefficient(action.policy, kl, signals) / divisor;

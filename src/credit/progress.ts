@@ -30,7 +30,7 @@ function scoreAfter({ id, score }: EpisodeNode): number {
   if (score !== undefined) return score;
   throw new TroupeError(
     "internal",
-    `progress needs the score of every node, and node ${id || "root"} has none`,
+    `progress needs the score of every node, but node ${id || "root"} has none`,
   );
 }
 

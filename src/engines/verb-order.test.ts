@@ -99,7 +99,7 @@ test("once a failure is reported, the policy takes verbs again", async () => {
   for (const each of behind)
     await expect(each).rejects.toMatchObject({
       code: "too_long",
-      message: expect.stringMatching(/^Not done/),
+      message: expect.stringMatching(/^Not executed/),
     });
   expect(await Promise.all(after)).toEqual([3, 4]);
 });

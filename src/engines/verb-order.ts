@@ -113,7 +113,7 @@ function changesOf(lines: readonly Line[]): readonly Change[] {
 
 async function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(new TroupeError("cancelled", "Cancelled before it began."));
+  const abort = (): void => aborted.reject(new TroupeError("cancelled", "Cancelled before it started."));
   if (signal.aborted) abort();
   signal.addEventListener("abort", abort, { once: true });
   try {
@@ -126,7 +126,7 @@ async function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promi
 /** The same code: who handles the failure of the first handles that of those behind it. */
 function failedBehind(cause: unknown): TroupeError {
   const what = cause instanceof Error ? cause.message : String(cause);
-  const message = `Not done, because what the policy was asked for before it failed: ${what}`;
+  const message = `Not executed, because an earlier verb on the policy failed: ${what}`;
   if (cause instanceof ServiceError) return new ServiceError(message, { cause });
   return new TroupeError(cause instanceof TroupeError ? cause.code : "internal", message, { cause });
 }

@@ -50,12 +50,12 @@ const faults: Fault[] = [
   },
   {
     check: "the same seed gives the same episode",
-    says: /went differently in phase 0/,
+    says: /differs in phase 0/,
     fault: (good) => ({ observe: (state, seat) => `${good.observe(state, seat)} ${counter++ % 32}` }),
   },
   {
     check: "states are never changed",
-    says: /changes its task or its state/,
+    says: /changes its task or state/,
     fault: (good) => ({
       step(state, actions) {
         const result = good.step(state, actions);
@@ -83,7 +83,7 @@ const faults: Fault[] = [
   },
   {
     check: "states survive JSON",
-    says: /went through JSON goes differently/,
+    says: /went through JSON differs/,
     fault: (good) => {
       const started = new WeakSet<object>();
       return {
@@ -97,8 +97,8 @@ const faults: Fault[] = [
     },
   },
   {
-    check: "an episode that is over stays over",
-    says: /the episode was over and went on/,
+    check: "a finished episode stays finished",
+    says: /the episode was done and continued/,
     fault: (good) => ({
       step(state, actions) {
         return good.outcome(state).success
@@ -108,12 +108,12 @@ const faults: Fault[] = [
     }),
   },
   {
-    check: "an episode that is over stays over",
-    says: /a success but not over/,
+    check: "a finished episode stays finished",
+    says: /a success but not done/,
     fault: (good) => ({ step: (state, actions) => ({ ...good.step(state, actions), done: false }) }),
   },
   {
-    check: "an episode that is over stays over",
+    check: "a finished episode stays finished",
     says: /the outcome changed after the end/,
     fault: (good) => ({
       step(state, actions) {
@@ -125,22 +125,22 @@ const faults: Fault[] = [
     }),
   },
   {
-    check: "every state can be drawn",
-    says: /nothing is drawn/,
+    check: "every state can be rendered",
+    says: /`render` returned nothing/,
     fault: () => ({ render: () => " \n" }),
   },
   {
-    check: "rewards and scores are within their bounds",
+    check: "rewards and scores are within bounds",
     says: /team reward 2 of guesser is outside/,
     fault: rewarding((reward) => ({ ...reward, team: 2 * reward.team })),
   },
   {
-    check: "rewards and scores are within their bounds",
+    check: "rewards and scores are within bounds",
     says: /rewarded the action of seat \w+ with .*"local":null/,
     fault: rewarding((reward) => ({ ...reward, local: 0 / 0 })),
   },
   {
-    check: "rewards and scores are within their bounds",
+    check: "rewards and scores are within bounds",
     says: /score 1 goes with success false/,
     fault: () => ({ outcome: () => ({ success: false, score: 1 }) }),
   },
@@ -157,7 +157,7 @@ const faults: Fault[] = [
     }),
   },
   {
-    check: "the seats that acted are rewarded, and no others",
+    check: "exactly the seats that acted are rewarded",
     says: /got a reward/,
     fault: (good) => ({
       step(state, actions) {
@@ -167,7 +167,7 @@ const faults: Fault[] = [
     }),
   },
   {
-    check: "anything is an action",
+    check: "any text is an action",
     says: /threw instead of taking it as an action: .*JSON/,
     fault: (good) => ({
       step(state, actions) {
@@ -177,12 +177,12 @@ const faults: Fault[] = [
     }),
   },
   {
-    check: "garbage is an action with a reason",
+    check: "garbage gets a reason",
     says: /gives no reason/,
     fault: rewarding(({ team, local, parts }) => ({ team, local, parts })),
   },
   {
-    check: "anything is an action",
+    check: "any text is an action",
     says: /threw instead of taking it as an action: .*timed out/,
     fault: (good) => ({
       step(state, actions) {
@@ -193,7 +193,7 @@ const faults: Fault[] = [
     }),
   },
   {
-    check: "a million characters stay small",
+    check: "a million characters are not stored or shown",
     says: /the state is \d{7} characters long/,
     fault: (good) => ({
       step(state, actions) {
@@ -203,8 +203,8 @@ const faults: Fault[] = [
     }),
   },
   {
-    check: "a million characters stay small",
-    says: /is shown \d{7} characters/,
+    check: "a million characters are not stored or shown",
+    says: /sees \d{7} characters/,
     fault: (good) => ({
       step(state, actions) {
         const result = good.step(state, actions);
@@ -226,27 +226,27 @@ const faults: Fault[] = [
     fault: (good) => ({ task: (split) => good.task(split, { high: 1, low: 1 }) }),
   },
   {
-    check: "observations consist of the environment's words",
+    check: "observations use the environment's words",
     says: /the word "secret", which is not in `words`/,
     fault: (good) => ({ words: good.words.filter((word) => word !== "secret") }),
   },
   {
-    check: "words are words",
-    says: /has a word twice/,
+    check: "words are valid",
+    says: /contains a word twice/,
     fault: (good) => ({ words: [...good.words, "low"] }),
   },
   {
-    check: "words are words",
-    says: /has white space/,
+    check: "words are valid",
+    says: /contains white space/,
     fault: (good) => ({ words: [...good.words, "two words"] }),
   },
   {
     check: "seats are described",
-    says: /referee: maxTokens 0 is no length/,
+    says: /referee: maxTokens 0 is not a length/,
     fault: ({ seats }) => ({ seats: { ...seats, referee: { purpose: "x", prompt: "x", maxTokens: 0 } } }),
   },
   {
-    check: "the solver ends every episode with success in time",
+    check: "the solver succeeds within the turn limit",
     says: /not over after 4 turns/,
     fault: (good) => ({
       solve: (state, seat) => (seat === "guesser" ? "1" : (good.solve?.(state, seat) ?? "")),
@@ -264,27 +264,27 @@ const faults: Fault[] = [
     ),
   },
   {
-    check: "the solver keeps to the environment's words and lengths",
+    check: "the solver respects words and lengths",
     says: /the solver writes for guesser the word "#/,
     fault: (good) => ({ solve: (state, seat) => `#${good.solve?.(state, seat)}` }),
   },
   {
-    check: "the solver keeps to the environment's words and lengths",
+    check: "the solver respects words and lengths",
     says: /writes 2 words for guesser, its maxTokens is 1/,
     fault: (good) => ({ solve: (state, seat) => `low ${good.solve?.(state, seat)}` }),
   },
   {
-    check: "rewards that may be added up pay for solving",
+    check: "summable rewards pay only for solving",
     says: /`summable` names walker; there is guesser, referee/,
     fault: () => ({ summable: ["walker"] }),
   },
   {
-    check: "rewards that may be added up pay for solving",
-    says: /guesser earns \d.* in all without solving, the solver 2: /,
+    check: "summable rewards pay only for solving",
+    says: /guesser earns \d.* in total without solving, the solver 2: /,
     fault: () => ({ summable: ["guesser"] }),
   },
   {
-    check: "rewards that may be added up pay for solving",
+    check: "summable rewards pay only for solving",
     says: /guesser earns 0\.02 for every round of \["/,
     fault: rewarding((reward) => ({ ...reward, local: 0.01, parts: { right: 0.01 } }), {
       summable: ["guesser"],
@@ -306,13 +306,13 @@ function rewarding(change: (reward: ActionReward) => ActionReward, more: Partial
 }
 
 function demonstrationFaults(): Fault[] {
-  const check = "demonstrations are made for the seats asked for";
+  const check = "demonstrations are for the requested seats";
   const example = { seat: "guesser", observation: "low 1 high 32", action: "16" };
   return [
     { check, says: /no demonstration for referee/, fault: () => ({ demonstrations: () => [example] }) },
     {
       check,
-      says: /a demonstration for referee when asked for \["guesser"\]/,
+      says: /a demonstration for referee when requested for \["guesser"\]/,
       fault: () => ({
         demonstrations: () => [example, { ...example, seat: "referee", observation: "secret 1" }],
       }),
@@ -358,7 +358,7 @@ describe("a fault is found", () => {
       ...guessing,
       create: async (options: object) => onlyNumbers(await guessing.create(options)),
     };
-    const hanging = runCheck(stuck, "anything is an action", { milliseconds: 100 });
+    const hanging = runCheck(stuck, "any text is an action", { milliseconds: 100 });
     await expect(hanging).rejects.toThrow(/no result after 100 ms/);
   });
 

@@ -97,37 +97,37 @@ const always: Record<string, Check> = {
   "the same seed gives the same episode": sameEpisode,
   "states are never changed": neverChanged,
   "states survive JSON": surviveJson,
-  "an episode that is over stays over": staysOver,
-  "every state can be drawn": drawn,
-  "rewards and scores are within their bounds": withinBounds,
+  "a finished episode stays finished": staysOver,
+  "every state can be rendered": drawn,
+  "rewards and scores are within bounds": withinBounds,
   "the local reward is the sum of its parts": sumOfParts,
-  "the seats that acted are rewarded, and no others": rewardsEachSeat,
+  "exactly the seats that acted are rewarded": rewardsEachSeat,
   "seats whose actions may have no reward say so": judgedSeats,
-  "anything is an action": anythingIsAnAction,
-  "a million characters stay small": garbageStaysSmall,
+  "any text is an action": anythingIsAnAction,
+  "a million characters are not stored or shown": garbageStaysSmall,
   "no two splits share a task": disjointSplits,
   "seats are described": describedSeats,
 };
 
 const withWords: Record<string, Check> = {
-  "observations consist of the environment's words": observationWords,
-  "words are words": properWords,
+  "observations use the environment's words": observationWords,
+  "words are valid": properWords,
 };
 
 const withSolver: Record<string, Check> = {
-  "garbage is an action with a reason": garbageHasReason,
-  "the solver ends every episode with success in time": solverSolves,
+  "garbage gets a reason": garbageHasReason,
+  "the solver succeeds within the turn limit": solverSolves,
 };
 
 const withSolverAndWords: Record<string, Check> = {
   "no action earns more than the solver's": solverIsBest,
-  "the solver keeps to the environment's words and lengths": solverWords,
+  "the solver respects words and lengths": solverWords,
 };
 
 const withSums: Record<string, Check> = {
-  "rewards that may be added up pay for solving": sumsPayForSolving,
+  "summable rewards pay only for solving": sumsPayForSolving,
 };
 
 const withDemonstrations: Record<string, Check> = {
-  "demonstrations are made for the seats asked for": demonstrated,
+  "demonstrations are for the requested seats": demonstrated,
 };

@@ -77,7 +77,7 @@ describe("an episode", () => {
 
 describe("an environment that breaks its contract", () => {
   it.each([
-    ["names nobody", counting({ next: () => [] }), "nobody acts in counting"],
+    ["names nobody", counting({ next: () => [] }), "no seat acts in counting"],
     ["never ends its turn", counting({ next: () => ["one"] }), "has 1000 joint actions"],
     [
       "gives no reward",

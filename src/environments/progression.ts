@@ -40,7 +40,7 @@ export function seatsToAct(
 ): readonly string[] {
   const seats = environment.next === undefined ? (phases[phase] ?? []) : environment.next(state);
   if (seats.length > 0) return seats;
-  throw new TroupeError("internal", `nobody acts in ${environment.name}, and the episode is not over`);
+  throw new TroupeError("internal", `no seat acts in ${environment.name}, but the episode is not done`);
 }
 
 export interface Advanced {
@@ -86,7 +86,7 @@ function isTurnOver(
   if (phase + 1 < mostPhases) return false;
   throw new TroupeError(
     "internal",
-    `a turn of ${environment.name} has ${mostPhases} joint actions; let \`next\` give no seat where a turn is over`,
+    `a turn of ${environment.name} has ${mostPhases} joint actions; let \`next\` return no seat at the end of a turn`,
   );
 }
 

@@ -99,7 +99,7 @@ describe("scoreActions", () => {
     expect((await score(log, "task", [{ b: "draw" }])).rewards[0]?.["b"]?.team).toBe(drawn[0]);
   });
 
-  it("lets an environment say who acts, and waits for it", async () => {
+  it("lets an environment decide who acts, and awaits it", async () => {
     const environment = await quiz.create(quiz.options.parse({}));
     const source = environment.tasks.heldOut;
     const task = source?.size === null ? null : ((await source?.at(0)) ?? null);
@@ -113,7 +113,7 @@ describe("scoreActions", () => {
     expect(rewards[2]?.["writer"]?.reason).toBe("too late");
     expect(outcome).toEqual({ success: true, score: 1 });
     await expect(score(environment, task, [{ writer: answer }])).rejects.toThrow(
-      "action 1 is by writer, and researcher acts there",
+      "action 1 is by writer, but researcher acts there",
     );
   });
 
@@ -142,6 +142,6 @@ describe("scoreActions", () => {
 
   it("gives no score that is not a number", async () => {
     const environment = { ...log, outcome: () => ({ success: false, score: NaN }) };
-    await expect(score(environment, "task", [])).rejects.toThrow("gave a state the score NaN");
+    await expect(score(environment, "task", [])).rejects.toThrow("scored a state NaN");
   });
 });

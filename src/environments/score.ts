@@ -106,7 +106,7 @@ function checkSeats(
   const expected = seatsToAct(environment, { phases: [], turns: Infinity }, position);
   if (!areSame(acting, expected)) {
     throw wrongSeat(
-      `action ${number} is by ${acting.join(" and ")}, and ${expected.join(" and ")} acts there`,
+      `action ${number} is by ${acting.join(" and ")}, but ${expected.join(" and ")} acts there`,
     );
   }
 }
@@ -122,5 +122,5 @@ function wrongSeat(message: string): TroupeError {
 function outcomeOf(environment: Environment, { state }: Position): Outcome {
   const { success, score } = environment.outcome(state);
   if (Number.isFinite(score)) return { success, score };
-  throw new TroupeError("internal", `the environment ${environment.name} gave a state the score ${score}`);
+  throw new TroupeError("internal", `the environment ${environment.name} scored a state ${score}`);
 }

@@ -61,7 +61,7 @@ describe("what a file may say", () => {
     [withRows("  a: { train: { from: b } }"), "given.yaml:5:23: rows.a.train.from: there is no training `b`"],
     [withRows("  a: { title: A }"), "rows.a: expected either `train` or `evaluate`"],
     [withRows("  a: { evaluate: { run: a } }"), "rows.a.evaluate.run: there is no training `a`; Known: none"],
-    [withRows("  a: { train: { from: b } }\n  b: { train: { from: a } }"), "begins with itself: a → b → a"],
+    [withRows("  a: { train: { from: b } }\n  b: { train: { from: a } }"), "starts from itself: a → b → a"],
     [withRows("  a: { train: {} }", "shared: { a: {} }\n"), "rows.a: a shared training has the same name"],
     [withRows("  a: { train: {} }", "baseline: b\n"), "baseline: there is no row `b`"],
     [withRows("  a: { train: { policies: none } }"), "expected one of shared, per-role"],
@@ -108,7 +108,7 @@ describe("what a file may say", () => {
     for (const part of expected) expect(message).toContain(part);
   });
 
-  it("names a recipe that is not there", async () => {
+  it("names a recipe that does not exist", async () => {
     const text = "name: x\nseeds: [1]\ncolumns: { a: { recipe: nothing } }\nrows: { b: { train: {} } }";
     expect(await rejection(() => expand(load(text), [1]))).toContain(
       "columns.a.recipe: there is no recipe nothing",
@@ -165,7 +165,7 @@ describe("the grid", async () => {
     expect(Object.keys(from?.recipe.evaluation.compare ?? {})).toEqual(["single-agent", "scout-alone"]);
   });
 
-  it("knows whose policy a role plays with", () => {
+  it("resolves whose policy a role uses", () => {
     const { run, policies } = at("swapped") as EvaluationCell;
     expect(run).toBe(at("team-per-role"));
     expect(Object.entries(policies).map(([role, source]) => [role, source.cell.row, source.role])).toEqual([
@@ -186,7 +186,7 @@ describe("the grid", async () => {
   });
 });
 
-/** A row that begins with a warm start and changes something. */
+/** A row that starts from a warm start and changes something. */
 function warmed(change: string): string {
   const shared = "shared: { warm: { changes: { train: { steps: 0 } } } }\n";
   return withRows(`  a: { train: { from: warm, changes: ${change} } }`, shared);
@@ -213,7 +213,7 @@ describe("a cell's fingerprint", async () => {
       expect(await hashes(warmed(`{ ${silent} }`))).toEqual(plain);
   });
 
-  it("changes with the training that it begins with, and with the seed", async () => {
+  it("changes with the training that it starts from, and with the seed", async () => {
     const longer = warmed("{}").replace(
       `recipe: ${small}`,
       `recipe: ${small}, changes: { warmStart: { steps: 41 } }`,

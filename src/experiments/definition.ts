@@ -6,30 +6,28 @@ import { z } from "zod";
 
 const name = z
   .string()
-  .regex(/^[A-Za-z][A-Za-z0-9-]*$/, "a name: letters, digits and dashes, beginning with a letter");
+  .regex(/^[A-Za-z][A-Za-z0-9-]*$/, "a name: letters, digits and dashes, starting with a letter");
 
 const changes = z
   .looseObject({})
-  .describe("Laid over the recipe, written like one: `train: { steps: 20 }`; null takes a key back.");
+  .describe("Merged into the recipe: `train: { steps: 20 }`; null removes a key.");
 
 const training = z.strictObject({
   from: name
     .optional()
-    .describe(
-      "Begins with the policies of this other training of the same column and seed, without a warm start.",
-    ),
+    .describe("Start from the policies of this training of the same column and seed, without a warm start."),
   team: name
     .optional()
     .describe("A team under the recipe's evaluation.compare that is trained instead of `team`."),
   policies: z
     .enum(["shared", "per-role"])
     .optional()
-    .describe("One policy for all roles, or one for each; default: as in the recipe."),
+    .describe("One policy for all roles, or one each. Default: as in the recipe."),
   changes: changes.optional(),
 });
 
 const evaluation = z.strictObject({
-  run: name.describe("Row, or shared training, whose recipe is played."),
+  run: name.describe("Row or shared training whose recipe is evaluated."),
   team: name.default("team").describe("`team`, or a name under that recipe's evaluation.compare."),
   policies: z
     .record(name, z.string().regex(/^[A-Za-z][A-Za-z0-9-]*(\/[A-Za-z][A-Za-z0-9-]*)?$/, "ROW or ROW/ROLE"))
@@ -40,23 +38,19 @@ const evaluation = z.strictObject({
 const row = z.strictObject({
   title: z.string().optional().describe("Default: its name."),
   train: training.optional().describe("Train the recipe of the column."),
-  evaluate: evaluation
-    .optional()
-    .describe("Play held-out tasks with policies of other rows; nothing is trained."),
+  evaluate: evaluation.optional().describe("Evaluate policies of other rows without training."),
   point: z
     .strictObject({
       of: z.string().describe("Name of the axis: rows with the same one make one line."),
       at: z.union([z.number(), z.string()]).describe("Place on the axis."),
     })
     .optional()
-    .describe("Draws the row as a point of a line, as in success against group size."),
+    .describe("Draws the row as a point of a line, such as success against group size."),
 });
 
 const column = z.strictObject({
   title: z.string().optional().describe("Default: its name."),
-  recipe: z
-    .string()
-    .describe("A recipe's file, relative to this one, or the name of one that comes with Troupe."),
+  recipe: z.string().describe("A recipe's file, relative to this one, or the name of an included one."),
   changes: changes.optional(),
 });
 

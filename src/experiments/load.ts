@@ -166,7 +166,7 @@ function oneOfBoth(tree: MappingTree, name: string): Mistake {
   return { origin: keyOriginAt(tree, path), key: showKey(path), problem };
 }
 
-/** A training that begins with itself, by whatever way, could never begin. */
+/** A training that starts from itself could never start. */
 function circles(definition: Definition, tree: MappingTree): Mistake[] {
   const trainings = trainingsOf(definition);
   return Object.keys(trainings).flatMap((name) => {
@@ -177,7 +177,7 @@ function circles(definition: Definition, tree: MappingTree): Mistake[] {
       if (!seen) continue;
       if (next !== name) return [];
       const path = [...pathOfTraining(definition, name), "from"];
-      const problem = `begins with itself: ${way.join(" → ")}`;
+      const problem = `starts from itself: ${way.join(" → ")}`;
       return [{ origin: originAt(tree, path), key: showKey(path), problem }];
     }
     return [];

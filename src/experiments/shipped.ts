@@ -25,7 +25,6 @@ export function findExperiment(given: string): string {
   if (existsSync(given)) return given;
   const names = Object.keys(shipped);
   const hint =
-    didYouMean(basename(given).replace(/\.ya?ml$/, ""), names) ??
-    `experiments that come with Troupe: ${names.join(", ")}`;
+    didYouMean(basename(given).replace(/\.ya?ml$/, ""), names) ?? `included experiments: ${names.join(", ")}`;
   throw new TroupeError("bad_arguments", `there is no experiment ${given}; ${hint}`);
 }

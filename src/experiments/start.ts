@@ -57,7 +57,7 @@ async function startOf(
   const [source] = before;
   if (before.size !== 1 || source === undefined) {
     const names = roles.map(([role]) => role).join(", ");
-    const problem = `the policy ${policy} of ${cell.name} begins with that of ${names} in ${from.row}, which has `;
+    const problem = `the policy ${policy} of ${cell.name} starts from that of ${names} in ${from.row}, which has `;
     throw new TroupeError("bad_recipe", `${problem}${before.size > 1 ? "several" : "none"}`);
   }
   const directory = folders.of(from);

@@ -5,7 +5,7 @@ import type { JudgeDefinition } from "./judge.ts";
 
 export const judges: Readonly<Record<string, JudgeDefinition>> = {
   command: {
-    summary: "A program of your own: it reads actions as lines of JSON and writes scores from 0 to 1.",
+    summary: "A program reads actions as JSON lines and writes scores from 0 to 1.",
     options: commandOptions,
     create(given) {
       const options = commandOptions.parse(given);

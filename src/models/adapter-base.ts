@@ -22,10 +22,10 @@ export function baseOf(directory: string): string {
   const places = typeof name === "string" && name !== "" ? [resolve(directory, name), resolve(name)] : [];
   const found = places.find((place) => existsSync(join(place, "config.json")));
   if (found !== undefined) return found;
-  const seen = "there is no model directory of this name, seen from the adapter's folder or from here";
+  const seen = "no model directory has this name, relative to the adapter's folder or the working directory";
   throw new TroupeError(
     "bad_model",
-    `${join(directory, adapterMarker)} names the base ${JSON.stringify(name) ?? "nowhere"}, and ${seen}. ` +
+    `${join(directory, adapterMarker)} names the base ${JSON.stringify(name) ?? "nowhere"}, but ${seen}. ` +
       "Write the base's path into base_model_name_or_path.",
   );
 }

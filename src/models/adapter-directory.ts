@@ -112,7 +112,7 @@ export async function openAdapterWeights(
     checkWeights(directory, weights, head ? tensors : tensors.filter((each) => !isHead(each)), () => false);
   } catch (cause) {
     if (!(cause instanceof TroupeError)) throw cause;
-    const question = `It was to go on the base ${base}: is this the model it was trained on?`;
+    const question = `Its base is ${base}; was it trained on this model?`;
     throw new TroupeError(cause.code, `${cause.message} ${question}`, { cause });
   }
   return weights;

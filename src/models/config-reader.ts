@@ -43,6 +43,6 @@ export class ConfigReader {
   only(name: string, expected: unknown): void {
     const value = this.value(name);
     if (value !== undefined && value !== expected)
-      this.refuse(name, `${JSON.stringify(expected)}, which is all this engine computes`);
+      this.refuse(name, `${JSON.stringify(expected)}, the only value this engine supports`);
   }
 }

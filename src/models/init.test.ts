@@ -74,7 +74,7 @@ test("a tokenizer.json alone will do", async () => {
 test("refuses what it cannot make", async () => {
   const make = (more: object) => () =>
     initModel({ directory: join(folder, "never"), preset: "tiny", tokenizer, seed: 1, ...more });
-  expect(await failure("bad_arguments", make({ directory: folder }))).toContain("exists already");
+  expect(await failure("bad_arguments", make({ directory: folder }))).toContain("already exists");
   expect(await failure("bad_arguments", make({ preset: "gigantic" }))).toContain("nano, tiny, small");
   expect(await failure("bad_arguments", make({ seed: 0.5 }))).toContain("seed is 0.5");
   expect(await failure("bad_arguments", make({ standardDeviation: Number.NaN }))).toContain(

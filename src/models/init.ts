@@ -52,7 +52,7 @@ export async function initModel(options: InitOptions): Promise<{ parameters: num
 
 function checkOptions({ directory, seed, standardDeviation: deviation = usualDeviation }: InitOptions): void {
   if (existsSync(directory)) {
-    throw new TroupeError("bad_arguments", `${directory} exists already. Give the name of a new directory.`);
+    throw new TroupeError("bad_arguments", `${directory} already exists. Choose a new directory.`);
   }
   if (!Number.isSafeInteger(seed) || seed < 0) {
     throw new TroupeError("bad_arguments", `The seed is ${seed}; expected a whole number of at least 0.`);

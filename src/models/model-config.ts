@@ -128,7 +128,7 @@ function architectureOf(config: ConfigReader): { architecture: Architecture; val
 function requireOneLabel(config: ConfigReader): void {
   const labels = config.value("id2label");
   if (!isObject(labels) || Object.keys(labels).length !== 1)
-    config.refuse("id2label", "one label, as a critic has");
+    config.refuse("id2label", "one label, as for a critic");
 }
 
 function refuseUnknownArithmetic(config: ConfigReader, architecture: Architecture): void {
@@ -138,7 +138,7 @@ function refuseUnknownArithmetic(config: ConfigReader, architecture: Architectur
   config.only("mlp_bias", false);
   config.only("partial_rotary_factor", 1);
   const quantized = config.value("quantization_config") !== undefined;
-  if (quantized) config.refuse("quantization_config", "none; give the model's F32, BF16 or F16 weights");
+  if (quantized) config.refuse("quantization_config", "none; use the model's F32, BF16 or F16 weights");
 }
 
 /** Attention here is never windowed: a sequence is kept so short that the window would not have mattered. */

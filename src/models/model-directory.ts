@@ -36,7 +36,7 @@ export async function describeModel(directory: string): Promise<ModelDescription
   if (!existsSync(directory)) {
     throw new TroupeError(
       "bad_model",
-      `${directory} does not exist. Give a model directory, or make one with \`troupe init\`.`,
+      `${directory} does not exist. Use a model directory, or create one with \`troupe init\`.`,
     );
   }
   const config = readObject(directory, "config.json");
@@ -53,11 +53,8 @@ export function asCritic(model: ModelDescription): ModelDescription {
 /** A critic's directory has no scores for the vocabulary: it is `bad_model` for a policy. */
 export function checkHead(directory: string, { shape }: ModelDescription, valueHead: boolean): void {
   if (valueHead || !shape.valueHead) return;
-  const fix = "Give the policy a value head, or another model";
-  throw new TroupeError(
-    "bad_model",
-    `${directory} holds a critic, which gives values and no tokens. ${fix}.`,
-  );
+  const fix = "Give the policy a value head, or use another model";
+  throw new TroupeError("bad_model", `${directory} contains a critic, which cannot be sampled. ${fix}.`);
 }
 
 export async function readTextFiles(directory: string): Promise<Map<string, Uint8Array>> {

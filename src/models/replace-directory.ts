@@ -26,7 +26,7 @@ export async function replaceDirectory(
   if (!existsSync(target)) return writeDirectoryDurably(target, fill);
   if (!isReplaceable(target, marker)) {
     const what = `${directory} exists and is not an earlier save (it has no ${marker})`;
-    throw new TroupeError("bad_arguments", `${what}. Give the name of a new directory.`);
+    throw new TroupeError("bad_arguments", `${what}. Choose a new directory.`);
   }
   const suffix = randomBytes(4).toString("hex");
   const next = join(dirname(target), `${temporaryPrefix}${basename(target)}-next-${suffix}`);

@@ -93,7 +93,7 @@ describe("a damaged file is refused with its name", () => {
       () => write("beyond", Buffer.from([99, 0, 0, 0, 0, 0, 0, 0, 123])),
       "ends inside its header",
     ],
-    ["absurd header length", () => write("absurd", Buffer.alloc(64, 0xff)), "more than any model's"],
+    ["absurd header length", () => write("absurd", Buffer.alloc(64, 0xff)), "which is too long"],
     ["not JSON", () => raw("text", "{nonsense"), "not JSON"],
     ["not UTF-8", () => write("utf", Buffer.from([2, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe])), "not JSON"],
     ["not an object", () => raw("array", []), "not a JSON object"],
@@ -109,7 +109,7 @@ describe("a damaged file is refused with its name", () => {
     ["overlap", () => raw("overlap", { t: entry(0, 8), u: entry(4, 8) }, eight), "u overlaps"],
     ["gap", () => raw("gap", { t: entry(0, 4), u: entry(8, 12) }, new Uint8Array(12)), "gap before tensor u"],
     ["data cut off", () => raw("cut", { t: entry(0, 8) }, four), "ends inside tensor t"],
-    ["data left over", () => raw("left", { t: entry(0, 4) }, eight), "4 bytes after its last tensor"],
+    ["data left over", () => raw("left", { t: entry(0, 4) }, eight), "4 extra bytes after its last tensor"],
     ["metadata", () => raw("meta", { __metadata__: { a: 1 } }), "__metadata__"],
   ];
   test.each(cases)("%s", async (_, make, expected) => {
@@ -195,7 +195,7 @@ describe("weights of a directory", () => {
   test.each([
     ["a tensor in the wrong shard", { ...good, a: "model-2.safetensors" }, "has no tensor a"],
     ["a missing shard", { ...good, a: "model-3.safetensors" }, "cannot be opened"],
-    ["a shard outside the directory", { ...good, a: "../model-1.safetensors" }, "beside the index"],
+    ["a shard outside the directory", { ...good, a: "../model-1.safetensors" }, "same folder as the index"],
     ["an empty index", {}, "no weight_map"],
   ])("with %s are refused", async (name, map, message) => {
     const directory = await sharded(name, map);

@@ -98,7 +98,7 @@ async function readHeader(
   await readExactly(path, handle, prefix, 0);
   const length = new DataView(prefix.buffer).getBigUint64(0, true);
   if (length > BigInt(longestHeader))
-    throw damaged(path, `says its header has ${length} bytes, more than any model's`);
+    throw damaged(path, `declares a header of ${length} bytes, which is too long`);
   const dataBegin = 8 + Number(length);
   if (dataBegin > size)
     throw damaged(path, `ends inside its header (${size} of ${dataBegin} bytes); copy it again`);
@@ -152,7 +152,7 @@ function checkCoverage(
       throw damaged(path, `ends inside tensor ${tensor.name} (the file has ${size} bytes); copy it again`);
     at = tensor.end;
   }
-  if (at !== size) throw damaged(path, `has ${size - at} bytes after its last tensor`);
+  if (at !== size) throw damaged(path, `has ${size - at} extra bytes after its last tensor`);
 }
 
 function texts(path: string, metadata: unknown): Record<string, string> {

@@ -6,6 +6,6 @@ export function checkSameShape(directory: string, found: ModelShape, expected: M
   for (const key of Object.keys(expected) as (keyof ModelShape)[]) {
     if (String(found[key]) === String(expected[key])) continue;
     const difference = `${key} is ${String(found[key])}; expected ${String(expected[key])}, as in the policy's model`;
-    throw new TroupeError("bad_model", `${directory} holds another model: ${difference}.`);
+    throw new TroupeError("bad_model", `${directory} contains another model: ${difference}.`);
   }
 }

@@ -30,13 +30,13 @@ async function openShards(directory: string, index: string): Promise<Weights> {
     if (typeof shard !== "string" || basename(shard) !== shard) {
       throw new TroupeError(
         "bad_model",
-        `${indexFile}: tensor ${tensor} must be in a file beside the index.`,
+        `${indexFile}: tensor ${tensor} must be in the same folder as the index.`,
       );
     }
     const file = shards.get(shard) ?? (await openSafetensors(join(directory, shard)));
     shards.set(shard, file);
     if (!file.tensors.has(tensor)) {
-      throw new TroupeError("bad_model", `${file.path} has no tensor ${tensor}, which ${index} says it has.`);
+      throw new TroupeError("bad_model", `${file.path} has no tensor ${tensor}, which ${index} lists there.`);
     }
     weights.set(tensor, file);
   }

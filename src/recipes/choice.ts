@@ -66,7 +66,13 @@ export async function find<Value>(
   const { name, module, ...rest } = given as Plain;
   if (name !== undefined && module !== undefined) {
     mistakes.push(
-      mistakeAt(tree, key, "module", "cannot stand beside `name`", `take one back: ${key}.name=null`),
+      mistakeAt(
+        tree,
+        key,
+        "module",
+        "cannot be combined with `name`",
+        `remove one, as with ${key}.name=null`,
+      ),
     );
     return undefined;
   }
@@ -125,10 +131,7 @@ function rejectReserved({ options }: Definition<unknown>, module: string): void 
   if (!(options instanceof ZodObject)) return;
   const taken = settingKeys.find((key) => Object.hasOwn(options.shape, key));
   if (taken === undefined) return;
-  throw new ModuleError(
-    `${module} has an option \`${taken}\`, a key that recipes use themselves`,
-    "rename it",
-  );
+  throw new ModuleError(`${module} has an option \`${taken}\`, which is a reserved key`, "rename it");
 }
 
 /** A path is seen from the file that names it; of an override, from here. */
@@ -176,7 +179,7 @@ function explainFailure(error: unknown, found: Found<unknown>, tree: MappingTree
   if (error instanceof ModuleError) return [mistakeAt(tree, key, "module", error.message, error.fix)];
   const at = { origin: originAt(tree, [key]), key };
   if (settings.module !== undefined && !(error instanceof TroupeError)) {
-    return [{ ...at, problem: `${settings.module} threw ${thrown(error)} while the ${key} was made` }];
+    return [{ ...at, problem: `${settings.module} threw ${thrown(error)} while making the ${key}` }];
   }
   if (!(error instanceof Error)) throw error;
   return [{ ...at, problem: error.message }];

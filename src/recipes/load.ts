@@ -20,9 +20,7 @@ export function loadTree(file: string): MappingTree {
 function loadLayer(file: string, below: readonly string[], asked: Origin): MappingTree {
   if (below.includes(file)) {
     const circle = [...below.slice(below.indexOf(file)), file].map(showPath).join(" → ");
-    throw new RecipeError([
-      { origin: asked, key: "extends", problem: `recipes extend each other in a circle: ${circle}` },
-    ]);
+    throw new RecipeError([{ origin: asked, key: "extends", problem: `circular \`extends\`: ${circle}` }]);
   }
   const origin: Origin = { kind: "file", file, line: 1, column: 1 };
   const tree = parseYaml(readText(file, asked), (line, column) => ({ ...origin, line, column }));

@@ -54,7 +54,7 @@ function strayKeys({ entries }: MappingTree, own: string): Mistake[] {
   return stray.map(([key, { keyOrigin }]) => ({
     origin: keyOrigin,
     key,
-    problem: "there is no recipe here to change",
+    problem: "there is no recipe to override",
     fix: `write \`${own}.key=value\` for an option of the ${own}`,
   }));
 }

@@ -37,7 +37,11 @@ function applyOverride(tree: Tree, text: string): Tree {
   }
   const value = text.slice(equals + 1);
   if (value.trim() === "") {
-    return reject(key, "no value after `=`", `write ${key}='""' for empty text, ${key}=null for the default`);
+    return reject(
+      key,
+      "no value after `=`",
+      `write ${key}='""' for an empty string, ${key}=null for the default`,
+    );
   }
   return put(
     tree,
@@ -74,7 +78,7 @@ function putItem(
   const index = Number(head);
   if (!/^\d+$/.test(head) || index >= tree.items.length) {
     const key = showKey(place.path.slice(0, place.path.length - rest.length - 1));
-    const problem = `\`${head}\` is no item of the list ${key}, which has ${tree.items.length}`;
+    const problem = `\`${head}\` is not an item of the list ${key}, which has ${tree.items.length}`;
     const fix = `replace the whole list: ${key}=[…]`;
     throw new RecipeError([{ origin: place.origin, key: showKey(place.path), problem, fix }]);
   }
@@ -92,6 +96,6 @@ function missingEqualsFix(text: string): string {
 /** Other systems' grammars: `+key=` adds, `~key` removes, `--key=` is an option. */
 function prefixFix(key: string, text: string): string {
   const bare = key.replace(/^[+~-]+/, "");
-  if (key.startsWith("~")) return `write ${bare}=null to take a key back`;
+  if (key.startsWith("~")) return `write ${bare}=null to remove a key`;
   return `write ${bare}${text.slice(key.length)}`;
 }

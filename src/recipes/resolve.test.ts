@@ -112,11 +112,11 @@ describe("extends", () => {
     expect((await rejection([], "grandchild.yaml")).message).toContain("child.yaml:5:9: train.topP");
   });
 
-  it("rejects a circle and a missing file where they are named", async () => {
+  it("reports cycles and missing files where they are named", async () => {
     write("a.yaml", "extends: b.yaml\n");
     write("b.yaml", "name: b\nextends: a.yaml\n");
     expect((await rejection([], "a.yaml")).message).toMatch(
-      /b\.yaml:2:10: extends: .*circle: .*a\.yaml → .*b\.yaml → .*a\.yaml/,
+      /b\.yaml:2:10: extends: circular `extends`: .*a\.yaml → .*b\.yaml → .*a\.yaml/,
     );
     write("c.yaml", "extends: nothing.yaml\n");
     expect((await rejection([], "c.yaml")).message).toMatch(
@@ -124,7 +124,7 @@ describe("extends", () => {
     );
   });
 
-  it("takes the name of a recipe that comes with Troupe, unless such a file stands there", async () => {
+  it("accepts the name of an included recipe, unless such a file exists", async () => {
     write("named.yaml", "extends: plan-path\nname: named\nenvironment: { size: 5 }\n");
     const { recipe } = await resolveRecipe(join(folder, "named.yaml"));
     expect(recipe).toMatchObject({ name: "named", environment: { name: "plan-path", size: 5 } });
@@ -163,11 +163,11 @@ describe("phases that a recipe does not give", () => {
   it("are rejected there, and so are two roles in one seat", async () => {
     const given = "team.phases=[[scout], [walker]]";
     expect((await rejection([given], "dialogue.yaml")).message).toContain(
-      `override \`${given}\`: team.phases: dialogue decides itself which seats act, and when; remove it`,
+      `override \`${given}\`: team.phases: dialogue decides itself which seats act; remove it`,
     );
     const both = "team.roles.walker.seat=scout";
     expect((await rejection([both], "dialogue.yaml")).message).toContain(
-      "team.roles.walker: `scout` and `walker` have the seat `scout`, and only one of them could act",
+      "team.roles.walker: `scout` and `walker` have the seat `scout`, where only one can act",
     );
   });
 
@@ -219,7 +219,7 @@ describe("mistakes in values", () => {
     ["policies.shared.model=3", "the key preset or a mapping with the key path, found 3"],
     [
       "policies.shared.model.path=x",
-      "cannot stand beside `preset`; take one back: policies.shared.model.preset=null",
+      "cannot be combined with `preset`; remove one, as with policies.shared.model.preset=null",
     ],
     ["policies.shared.model={preset: null, path: 3}", "policies.shared.model.path: expected text, found 3"],
     ["team.roles.2nd={policy: shared}", "`2nd` is not a name: letters, digits and dashes"],
@@ -275,15 +275,15 @@ describe("overrides of another grammar", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["+train.steps=3", "`+train.steps` is not a key; write train.steps=3"],
     ["~warmStart", "write ~warmStart=…"],
-    ["~warmStart=", "write warmStart=null to take a key back"],
+    ["~warmStart=", "write warmStart=null to remove a key"],
     ["--train.steps=3", "write train.steps=3"],
     ["train.steps:3", "found no `=`; write train.steps=3"],
     ["train.steps", "write train.steps=…, without spaces around `=`"],
     ["train..steps=3", "`train..steps` is not a key"],
-    ["team.roles.scout.prompt=", "write team.roles.scout.prompt='\"\"' for empty text"],
+    ["team.roles.scout.prompt=", "write team.roles.scout.prompt='\"\"' for an empty string"],
     ["recipe.yaml", "name the recipe first"],
     ["team.phases=[[scout]", "not valid YAML"],
-    ["team.phases.7=[scout]", "`7` is no item of the list team.phases, which has 2"],
+    ["team.phases.7=[scout]", "`7` is not an item of the list team.phases, which has 2"],
   ];
   it.each(cases)("%s", async (override, expected) => {
     expect((await rejection([override])).message).toContain(expected);
@@ -332,15 +332,15 @@ describe("impossible combinations", () => {
     ["team.phases=[[scout], [walker], [scout]]", "team.phases.2.0: the role `scout` acts twice in a turn"],
     [
       "team={roles: {scout: {seat: walker}}, phases: [[scout, walker]]}",
-      "`scout` and `walker` act at once in the seat `walker`",
+      "`scout` and `walker` act simultaneously in the seat `walker`",
     ],
-    ["policies.spare={model: {preset: tiny}}", "policies.spare: no role plays with this policy"],
+    ["policies.spare={model: {preset: tiny}}", "policies.spare: no role uses this policy"],
     ["policies.shared.model.preset=tny", "no preset `tny`; did you mean `tiny`? Presets: tiny, small"],
     ["policies.shared.model={preset: null, path: nowhere}", "nowhere does not exist"],
     ["policies.shared.model={preset: null, path: .}", "no config.json in ."],
     [
       "policies.shared.model={preset: null, path: tests/fixtures/models}",
-      "no config.json in tests/fixtures/models; a model in it is tests/fixtures/models/",
+      "no config.json in tests/fixtures/models; it contains the model tests/fixtures/models/",
     ],
     [
       "policies.shared.model={preset: null, path: tests/fixtures/models/lora}",
@@ -348,22 +348,22 @@ describe("impossible combinations", () => {
     ],
     [
       "policies.shared={model: {preset: null, path: tests/fixtures/models/lora}, adapter: {rank: 4}}",
-      "r is 3; expected 4, the policy's rank; a stored adapter is trained further as it is; remove `adapter`",
+      "r is 3; expected 4, the policy's rank; a stored adapter keeps its settings; remove `adapter`",
     ],
     ["policies.shared.model={preset: null, path: tests/fixtures/models/critic-lora}", "modules_to_save is"],
     ["policies.shared.model={preset: null, path: tests/fixtures/models/qwen3}", "no tokenizer.json in tests"],
     ["algorithm={name: lonely}", "every advantage would be 0; sample at least 2 actions per group"],
     ["algorithm={name: magrpo, joint: cross}", "no phase has two roles; use `joint: aligned`"],
-    ["environment={name: puzzle}", "puzzle has no solver to demonstrate its tasks; remove warmStart"],
+    ["environment={name: puzzle}", "puzzle has no demonstrations; remove warmStart"],
     ["evaluation.split=heldout", "evaluation.split: grid has no split `heldout`; did you mean `heldOut`?"],
-    ["team.phases=[]", "team.phases: nobody acts here; name at least one role"],
-    ["train.minibatches=9", "9 minibatches cannot be made from 8 tasks"],
+    ["team.phases=[]", "team.phases: no role acts here; name at least one role"],
+    ["train.minibatches=9", "9 minibatches need at least as many tasks; train.tasksPerStep is 8"],
     ["team.roles.scot.frozen=true", "policy: missing; expected text; or did you mean `scout` by `scot`?"],
-    ["warmStart.warmupSteps=10", "a warm-up of 10 steps does not end within 10 steps"],
+    ["warmStart.warmupSteps=10", "a warm-up of 10 steps does not fit into 10 steps"],
     ["team.roles={scout: {frozen: true}, walker: {frozen: true}}", "every role is frozen"],
     [
       "evaluation.compare.team={roles: {scout: {policy: shared}}, phases: [[scout]], turns: 1}",
-      "evaluation.compare.team: the name `team` stands for the team that is trained",
+      "evaluation.compare.team: the name `team` is reserved for the trained team",
     ],
     [
       "evaluation.compare.alone={roles: {me: {policy: shared}}, phases: [[me]], turns: 1}",
@@ -378,7 +378,7 @@ describe("impossible combinations", () => {
     const alone = ["team={roles: {walker: {policy: shared}, scout: null}, phases: [[walker]], turns: 1}"];
     const one = [...alone, "train={tasksPerStep: 1, minibatches: 1}"];
     expect((await rejection([...one, oneSample("reinforce", ", baseline: batch")])).message).toContain(
-      "train.tasksPerStep: reinforce compares the actions of a policy's whole step, and here there is one: its advantage would be 0; play 2 or more tasks per step",
+      "train.tasksPerStep: reinforce compares the actions of a policy's step, but there is one: its advantage would be 0; play 2 or more tasks per step",
     );
     expect((await rejection([...one, oneSample("iac")])).message).toContain("iac compares the actions");
     expect((await resolve([...one, oneSample("reinforce")])).algorithm.name).toBe("reinforce");
@@ -390,7 +390,7 @@ describe("impossible combinations", () => {
     const { message } = await rejection(idle);
     expect(message).toContain("override `algorithm.refills=5`: algorithm.refills: only dynamic sampling");
     expect(message).toContain(
-      "override `algorithm.clipHigh=0.3`: algorithm.clipHigh: it limits how far the policy moves",
+      "override `algorithm.clipHigh=0.3`: algorithm.clipHigh: it limits the distance",
     );
     expect((await resolve([...idle, "train.steps=0"])).recipe.train.steps).toBe(0);
   });
@@ -399,7 +399,7 @@ describe("impossible combinations", () => {
     const mine = ["policies.critic={model: {preset: tiny}}", "team.roles.scout.policy=critic"];
     expect((await resolve(mine)).recipe.policies["critic"]).toBeDefined();
     expect((await rejection([...mine, "algorithm={name: maac}"])).message).toContain(
-      "policies.critic: maac uses names like `critic` for models of its own; give the policy another name",
+      "policies.critic: maac reserves names like `critic` for its models; choose another name",
     );
   });
 
@@ -419,7 +419,7 @@ describe("impossible combinations", () => {
 
   it("a team that is only measured needs nothing to train", async () => {
     const frozen = "team.roles={scout: {frozen: true}, walker: {frozen: true}}";
-    expect((await rejection([frozen])).message).toContain("measure the team as it is with `train.steps: 0`");
+    expect((await rejection([frozen])).message).toContain("evaluate the team with `train.steps: 0`");
     const { recipe } = await resolve([frozen, "train.steps=0", "warmStart=null", "algorithm={name: lonely}"]);
     expect(recipe.train.steps).toBe(0);
   });

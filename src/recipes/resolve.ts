@@ -137,7 +137,7 @@ export async function judgeOf(
 function rejectExperiment({ origin, entries }: MappingTree): void {
   if (!entries.has("rows") || !entries.has("columns")) return;
   const problem = "this is an experiment, not a recipe";
-  throw new RecipeError([{ origin, key: "", problem, fix: "`troupe experiment` takes it" }]);
+  throw new RecipeError([{ origin, key: "", problem, fix: "run it with `troupe experiment`" }]);
 }
 
 /** A mapping whose only key was misread is not also told that it lacks one. */

@@ -8,7 +8,7 @@ const count = z.int().min(1);
 const fraction = z.number().min(0).max(1);
 const name = z
   .string()
-  .regex(/^[A-Za-z][A-Za-z0-9-]*$/, "a name: letters, digits and dashes, beginning with a letter");
+  .regex(/^[A-Za-z][A-Za-z0-9-]*$/, "a name: letters, digits and dashes, starting with a letter");
 
 /** Keys that name a module. */
 const module = {

@@ -42,12 +42,12 @@ export function findRecipe(given: string): string {
 }
 
 function hint(given: string, name: string, names: readonly string[]): string {
-  if (given.includes("=")) return "the recipe comes first, then its overrides";
+  if (given.includes("=")) return "give the recipe first, then its overrides";
   const inside = names.filter((each) => each.startsWith(`${name}/`));
   if (inside.length > 0) return `its recipes are ${inside.join(", ")}`;
   const [only, another] = names.filter((each) => basename(each) === name);
   if (only !== undefined && another === undefined) return `did you mean \`${only}\`?`;
   const main = names.filter((each) => !each.includes("/"));
-  const all = `recipes that come with Troupe: ${main.join(", ")}; \`troupe recipes\` lists more`;
+  const all = `included recipes: ${main.join(", ")}; \`troupe recipes\` lists more`;
   return didYouMean(name, names) ?? all;
 }

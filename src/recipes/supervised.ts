@@ -4,7 +4,7 @@ import type { Recipe } from "./schema.ts";
 /** The recipe without its reinforcement: supervised training on demonstrations, then an evaluation of every team. */
 export function supervisedRecipe(recipe: Recipe): Recipe {
   if (recipe.warmStart === undefined) {
-    const problem = `the recipe ${recipe.name} has no warmStart, so there is nothing to train on`;
+    const problem = `the recipe ${recipe.name} has no warmStart`;
     throw new TroupeError("bad_recipe", `${problem}; add one, as in recipes/plan-path.yaml`);
   }
   return { ...recipe, train: { ...recipe.train, steps: 0 } };

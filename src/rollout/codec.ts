@@ -158,12 +158,13 @@ function checkReferences({ nodes, actions, ends }: EpisodeJson, where: string): 
   }
   if (ids.size < actions.length) throw damaged(where, "two actions have the same id");
   const long = actions.find(({ tokens, logprobs }) => tokens.length !== logprobs.length);
-  if (long !== undefined) throw damaged(where, `action ${long.id} has not one log-probability per token`);
+  if (long !== undefined)
+    throw damaged(where, `action ${long.id} does not have one log-probability per token`);
   const lost = [...actions.map(({ parent }) => parent), ...ends.map((end) => end.node)];
   const unknown = lost.find((id) => !seen.has(id));
   if (unknown !== undefined) throw damaged(where, `there is no node ${unknown}`);
 }
 
 function damaged(where: string, problem: string): TroupeError {
-  return new TroupeError("bad_run", `${where} is no episode as Troupe writes it: ${problem}.`);
+  return new TroupeError("bad_run", `${where} is not a valid episode: ${problem}.`);
 }

@@ -233,7 +233,7 @@ describe("what goes wrong", () => {
     const short = { ...policy, maxLength: 8 };
     const growing = grow(constant("2"), { policies: { first: policy, second: short } });
     await expect(growing).rejects.toThrowError(
-      /role second in turn 1 has 11 tokens, and policy second takes .* 8/,
+      /role second in turn 1 has 11 tokens, but policy second accepts .* 8/,
     );
     await expect(growing).rejects.toMatchObject({ code: "too_long" });
   });

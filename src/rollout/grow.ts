@@ -134,7 +134,7 @@ async function growFrom(
 
 /** Every joint action from the tip's state, played. */
 async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Tip[]> {
-  if (setting.signal?.aborted === true) throw new TroupeError("cancelled", "the roll-out was cancelled");
+  if (setting.signal?.aborted === true) throw new TroupeError("cancelled", "sampling was cancelled");
   const { node, histories } = tip;
   const { branch, joint } = setting.scheme;
   const count = node.parent === null ? branch.root : branch.inner;
@@ -208,7 +208,7 @@ async function step(
 function scoreOf({ environment }: RolloutSetting, state: Json): number {
   const { score } = environment.outcome(state);
   if (Number.isFinite(score)) return score;
-  throw new TroupeError("internal", `the environment ${environment.name} gave a state the score ${score}`);
+  throw new TroupeError("internal", `the environment ${environment.name} scored a state ${score}`);
 }
 
 function actionOf(draft: Draft, parent: GrowingNode): Action {

@@ -89,5 +89,5 @@ function makeIndex(episode: Episode): Index {
 }
 
 function missing(episode: Episode, what: string): never {
-  throw new TroupeError("internal", `the episode ${episode.id} names ${what}, which is not in it`);
+  throw new TroupeError("internal", `the episode ${episode.id} refers to ${what}, which it does not contain`);
 }

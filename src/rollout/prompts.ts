@@ -33,7 +33,7 @@ function checkLength(player: Player, length: number, turn: number): void {
   const fix = memory === "conversation" ? "use `memory: turn` or fewer turns" : "shorten the role's prompt";
   throw new TroupeError(
     "too_long",
-    `the prompt of role ${name} in turn ${turn + 1} has ${length} tokens, and policy ${policy} takes sequences of at ` +
-      `most ${player.maxLength} with the action included; ${fix}, or take a model with a longer context`,
+    `the prompt of role ${name} in turn ${turn + 1} has ${length} tokens, but policy ${policy} accepts sequences of at ` +
+      `most ${player.maxLength} with the action included; ${fix}, or use a model with a longer context`,
   );
 }

@@ -54,11 +54,14 @@ export function playerOf(
 ): Player {
   const role = setting.team.roles.find((candidate) => candidate.name === name);
   if (role === undefined)
-    throw new TroupeError("bad_recipe", `a phase names the role ${name}, the team has none`);
+    throw new TroupeError("bad_recipe", `a phase names the role ${name}, which the team does not have`);
   const policy = setting.policies[role.policy];
   if (policy === undefined) {
     const known = Object.keys(setting.policies).join(", ");
-    throw new TroupeError("bad_recipe", `role ${name} plays with policy ${role.policy}; known: ${known}`);
+    throw new TroupeError(
+      "bad_recipe",
+      `role ${name} uses the unknown policy ${role.policy}; known: ${known}`,
+    );
   }
   const seat = setting.environment.seats[role.seat];
   const prompt = role.prompt ?? seat?.prompt;

@@ -71,7 +71,7 @@ async function readState(directory: string): Promise<CheckpointState> {
     const text = await fs.readFile(path.join(directory, "state.json"), "utf8");
     return checkpointStateSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw damagedCheckpoint(directory, "state.json is missing or is not what Troupe wrote", error);
+    throw damagedCheckpoint(directory, "state.json is missing or invalid", error);
   }
 }
 

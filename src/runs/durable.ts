@@ -66,7 +66,7 @@ async function makeOne(directory: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT")
-      throw refused(directory, "no folder can be made there. Choose another folder", error);
+      throw refused(directory, "no folder can be created there. Choose another folder", error);
     if (code !== "EEXIST" || !(await fs.stat(directory)).isDirectory()) throw error;
   }
 }
@@ -111,7 +111,7 @@ function temporaryBeside(target: string): string {
   return path.join(path.dirname(target), `${temporaryPrefix}${path.basename(target)}-${suffix}`);
 }
 
-/** What to do about the ways in which a disk refuses a write. */
+/** What to do when a write fails. */
 const remedies: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full. Free some space",
   EDQUOT: "the disk quota is used up. Free some space",
@@ -121,13 +121,12 @@ const remedies: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only. Choose another folder",
   ENOTDIR: "a file is in the way where a folder is needed. Choose another folder",
   EEXIST: "a file is in the way where a folder is needed. Choose another folder",
-  ENOTEMPTY: "another process has written there meanwhile. Let one write at a time",
-  ENOENT:
-    "a folder on the way is gone, or another process has written there meanwhile. Let one write at a time",
+  ENOTEMPTY: "another process wrote there at the same time. Let only one write",
+  ENOENT: "a parent folder is gone, or another process wrote there at the same time. Let only one write",
   EIO: "the disk reports an error. Choose another disk",
 };
 
-/** Runs a write; what the disk refuses becomes an error that says what to do. Other errors pass unchanged. */
+/** Runs a write; a failure of the disk becomes an error that says what to do. Other errors pass unchanged. */
 export async function writing<T>(target: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -139,6 +138,6 @@ export async function writing<T>(target: string, write: () => Promise<T>): Promi
 }
 
 function refused(target: string, remedy: string, cause: unknown): TroupeError {
-  const advice = "then give the same command again; a run goes on from its last checkpoint";
+  const advice = "then repeat the command; a run resumes from its last checkpoint";
   return new TroupeError("bad_run", `Cannot write ${target}: ${remedy}, ${advice}.`, { cause });
 }

@@ -119,14 +119,8 @@ describe("a run's episodes", () => {
 
 describe("a damaged run", () => {
   it.each([
-    [
-      "episodes.jsonl.gz",
-      /episodes\.jsonl\.gz is not what Troupe wrote: .*, in bytes \d+ to \d+\. Restore the file/,
-    ],
-    [
-      "prompts.jsonl.gz",
-      /prompts\.jsonl\.gz is not what Troupe wrote: .*, in bytes \d+ to \d+\. Restore the file/,
-    ],
+    ["episodes.jsonl.gz", /episodes\.jsonl\.gz is damaged: .*, in bytes \d+ to \d+\. Restore the file/],
+    ["prompts.jsonl.gz", /prompts\.jsonl\.gz is damaged: .*, in bytes \d+ to \d+\. Restore the file/],
   ])("with other bytes in %s says where", async (name, message) => {
     await logOf([1, 2]);
     const file = path.join(layout.episodes, name);
@@ -147,7 +141,7 @@ describe("a damaged run", () => {
       message: expect.stringContaining("the file ends before"),
     });
     await expect(logOf([3])).rejects.toThrow(
-      /episodes\.jsonl\.gz has 40 bytes, and the index of episodes names \d+/,
+      /episodes\.jsonl\.gz has 40 bytes, but the index of episodes needs \d+/,
     );
   });
 
@@ -157,6 +151,6 @@ describe("a damaged run", () => {
       layout.episodeIndex,
       `{"schema_version":1}\n${await fs.readFile(layout.episodeIndex, "utf8")}`,
     );
-    await expect(readEpisodeIndex(directory)).rejects.toThrow(/index\.jsonl:1 is not what Troupe wrote/);
+    await expect(readEpisodeIndex(directory)).rejects.toThrow(/index\.jsonl:1 is invalid/);
   });
 });

@@ -121,7 +121,7 @@ async function appendMember(file: string, start: number, lines: readonly object[
 async function cutFile(file: string, end: number): Promise<void> {
   const size = (await fs.stat(file).catch(() => null))?.size ?? 0;
   if (size < end) {
-    const problem = `has ${size} bytes, and the index of episodes names ${end}`;
+    const problem = `has ${size} bytes, but the index of episodes needs ${end}`;
     throw new TroupeError("bad_run", `${file} ${problem}. Restore the file or remove the run's folder.`);
   }
   if (size > end) await writing(file, () => fs.truncate(file, end));

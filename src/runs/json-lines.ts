@@ -74,7 +74,7 @@ function parseObject(text: string): Line["value"] | null {
 function damaged(file: string, line: number): TroupeError {
   return new TroupeError(
     "bad_run",
-    `${file}:${line} is not a JSON object, so the file was changed by something other than Troupe. ` +
+    `${file}:${line} is not a JSON object; the file was changed by another program. ` +
       "Restore the line or remove the run's folder.",
   );
 }

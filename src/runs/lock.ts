@@ -58,11 +58,11 @@ async function refuseOthers(directory: string, own: string): Promise<void> {
 
 function held(file: string, holder: Holder): TroupeError {
   const elsewhere = holder.host !== os.hostname();
-  const fix = elsewhere ? `if that machine no longer runs it, delete ${file}` : "wait for it or stop it";
+  const fix = elsewhere ? `if that machine no longer writes it, delete ${file}` : "wait for it, or stop it";
   return new TroupeError(
     "bad_run",
     `The run ${path.dirname(file)} is being written by process ${holder.pid}${elsewhere ? ` on ${holder.host}` : ""}: ` +
-      `${fix}, or choose another name for this run.`,
+      `${fix}, or use another name for this run.`,
   );
 }
 

@@ -133,7 +133,7 @@ function damaged(file: string, [start, end]: Place, cause: unknown): TroupeError
   const problem = cause instanceof Error ? cause.message : String(cause);
   return new TroupeError(
     "bad_run",
-    `${file} is not what Troupe wrote: ${problem}, in bytes ${start} to ${end}. Restore the file.`,
+    `${file} is damaged: ${problem}, in bytes ${start} to ${end}. Restore the file.`,
     { cause },
   );
 }

@@ -76,13 +76,9 @@ export async function readRecipeText(directory: string): Promise<string> {
   try {
     return await fs.readFile(layoutOf(directory).recipe, "utf8");
   } catch (error) {
-    throw new TroupeError(
-      "bad_run",
-      `${directory} is not a run's folder: it holds no readable recipe.yaml.`,
-      {
-        cause: error,
-      },
-    );
+    throw new TroupeError("bad_run", `${directory} is not a run's folder: it has no readable recipe.yaml.`, {
+      cause: error,
+    });
   }
 }
 
@@ -145,6 +141,6 @@ function unreadable(where: string, value: unknown, problem: string): TroupeError
   const other = typeof version === "number" && version !== schemaVersion;
   const detail = other
     ? `has schema_version ${version}; this Troupe reads ${schemaVersion}. Use the version that wrote it`
-    : `is not what Troupe wrote (${problem}). Restore the file or remove the run's folder`;
+    : `is invalid (${problem}). Restore the file or remove the run's folder`;
   return new TroupeError("bad_run", `${where} ${detail}.`);
 }

@@ -198,7 +198,7 @@ test("another recipe, a folder that is no run, and a second writer are refused",
     /recipe\.yaml:2 has "seed: 1", now it is "seed: 2"/,
   );
   await fs.writeFile(path.join(root, "thesis.txt"), "");
-  await expect(openRun(root, recipe)).rejects.toThrow(/holds .* but no recipe.yaml/);
+  await expect(openRun(root, recipe)).rejects.toThrow(/contains .* but no recipe.yaml/);
   expect((await fs.readdir(root)).toSorted()).toEqual(["thesis.txt", "tiny"]);
 });
 
@@ -236,7 +236,7 @@ test.runIf(process.platform === "linux")(
   async () => {
     await expect(openRun("/proc/troupe/runs/tiny", recipe)).rejects.toMatchObject({
       code: "bad_run",
-      message: expect.stringContaining("Cannot write /proc/troupe: no folder can be made there") as string,
+      message: expect.stringContaining("Cannot write /proc/troupe: no folder can be created there") as string,
     });
   },
 );

@@ -140,7 +140,7 @@ async function settleRecipe(layout: RunLayout, recipe: string): Promise<void> {
   if (strange !== undefined) {
     throw new TroupeError(
       "bad_run",
-      `${layout.directory} holds ${strange} but no recipe.yaml, so it is not a run's folder. Choose another name.`,
+      `${layout.directory} contains ${strange} but no recipe.yaml, so it is not a run's folder. Use another name.`,
     );
   }
   await writeFileDurably(layout.recipe, recipe);
@@ -163,8 +163,8 @@ function otherRecipe(layout: RunLayout, existing: string, recipe: string): Troup
   const place = was[at]?.number ?? existing.split("\n").length;
   return new TroupeError(
     "bad_run",
-    `${layout.directory} was made from another recipe: ${layout.recipe}:${place} has "${(was[at]?.line ?? "").trim()}", ` +
-      `now it is "${(is[at]?.line ?? "").trim()}". Choose another name for this run, or remove that folder.`,
+    `${layout.directory} belongs to another recipe: ${layout.recipe}:${place} has "${(was[at]?.line ?? "").trim()}", ` +
+      `now it is "${(is[at]?.line ?? "").trim()}". Use another name for this run, or remove that folder.`,
   );
 }
 
@@ -206,8 +206,8 @@ async function requireSteps(layout: RunLayout, step: number, lines: number): Pro
   const steps = (await checkpointSteps(layout.checkpoints)).filter((other) => other <= lines);
   const fix =
     steps.length > 0
-      ? `remove the folders after step-${steps.at(-1)} in ${layout.checkpoints} to go on from there`
-      : "remove the run's folder to begin anew";
+      ? `remove the folders after step-${steps.at(-1)} in ${layout.checkpoints} to resume from there`
+      : "remove the run's folder to start over";
   throw new TroupeError(
     "bad_run",
     `${layout.metrics} has ${lines} steps but the newest checkpoint is of step ${step}: lines were removed. ` +

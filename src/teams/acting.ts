@@ -25,7 +25,7 @@ export function rolesToAct(environment: Environment, team: Team, position: Posit
     if (role !== undefined) return role.name;
     throw new TroupeError(
       "bad_recipe",
-      `${environment.name} lets the seat ${seat} act, and no role of the team sits there; add one`,
+      `${environment.name} lets the seat ${seat} act, but no role has it; add one`,
     );
   });
 }

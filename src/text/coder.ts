@@ -65,7 +65,7 @@ function readCoder(directory: string): Coder {
     };
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new TroupeError("bad_model", `${file} describes no usable tokenizer: ${why}`, { cause });
+    throw new TroupeError("bad_model", `${file} is not a usable tokenizer: ${why}`, { cause });
   }
 }
 

@@ -9,7 +9,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export function readObject(directory: string, name: string): JsonObject {
   const file = join(directory, name);
   if (!existsSync(file)) {
-    const fix = "give a model directory in the Hugging Face layout, or make one with `troupe init`";
+    const fix = "use a model directory in the Hugging Face layout, or create one with `troupe init`";
     throw new TroupeError("bad_model", `${file} does not exist; ${fix}`);
   }
   return parseObject(file, readText(file));
@@ -43,9 +43,9 @@ function parseObject(file: string, text: string): JsonObject {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    const hint = "the file is damaged or was not downloaded whole; copy it again";
+    const hint = "the file is damaged or incomplete; copy it again";
     throw new TroupeError("bad_model", `${file} is not valid JSON (${String(cause)}); ${hint}`, { cause });
   }
   if (isObject(value)) return value;
-  throw new TroupeError("bad_model", `${file} must hold a JSON object, it holds ${typeof value}`);
+  throw new TroupeError("bad_model", `${file} must contain a JSON object, found ${typeof value}`);
 }

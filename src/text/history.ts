@@ -87,7 +87,7 @@ function rewritten(): TroupeError {
   return new TroupeError(
     "unsupported",
     "the model's chat template rewrites earlier messages when a new one is added, so a conversation cannot be kept " +
-      "token by token; set `memory: turn` for the role, or give the model a template that only appends",
+      "token by token; set `memory: turn` for the role, or use a template that only appends",
   );
 }
 

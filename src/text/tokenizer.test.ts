@@ -139,12 +139,12 @@ describe("a damaged model directory", () => {
 
   it.each([
     ["no JSON", { "tokenizer.json": '{"model": {' }, /tokenizer\.json is not valid JSON.*copy it again/],
-    ["no object", { "tokenizer.json": "[]" }, /tokenizer\.json must hold a JSON object/],
-    ["no model", { "tokenizer.json": "{}" }, /tokenizer\.json describes no usable tokenizer/],
+    ["no object", { "tokenizer.json": "[]" }, /tokenizer\.json must contain a JSON object/],
+    ["no model", { "tokenizer.json": "{}" }, /tokenizer\.json is not a usable tokenizer/],
     [
       "an unknown model",
       { "tokenizer.json": '{"model": {"type": "Magic"}}' },
-      /no usable tokenizer: .*Magic/,
+      /not a usable tokenizer: .*Magic/,
     ],
     [
       "a template that is no Jinja",

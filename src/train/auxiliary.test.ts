@@ -88,22 +88,25 @@ const preset = { preset: "nano" } as const;
 test.each([
   ["a whole model", { model: preset }],
   ["an adapter", { model: preset, adapter: { rank: 4, alpha: 8 } }],
-])("the reference of %s is it as it was when reinforcement began, and never changes", async (_, shared) => {
-  const kl = { where: "loss", coefficient: 0.1 };
-  const resolved = recipeOf({ name: "grpo", samples: 2, kl }, { policies: { shared } });
-  const begun = await trainIn("run", resolved, 3);
-  const warm = begun.policies.get("shared")?.weights;
-  expect(begun.policies.has("reference-shared")).toBe(false);
-  const ended = await trainIn("run", resolved);
-  expect(ended.policies.get("reference-shared")?.weights).toBe(warm);
-  expect(ended.policies.get("shared")?.weights).not.toBe(warm);
-  const metrics = (await readMetrics(at("run"))).filter(({ stage }) => stage === "reinforcement");
-  // At the first step the policy is the reference, but the test's engine samples every token with the same probability.
-  for (const { policies } of metrics) {
-    expect(policies["shared"]?.referenceKl).toBeGreaterThan(0);
-    expect(policies["shared"]?.klCoefficient).toBe(0.1);
-  }
-});
+])(
+  "the reference of %s is the policy at the start of reinforcement, and never changes",
+  async (_, shared) => {
+    const kl = { where: "loss", coefficient: 0.1 };
+    const resolved = recipeOf({ name: "grpo", samples: 2, kl }, { policies: { shared } });
+    const begun = await trainIn("run", resolved, 3);
+    const warm = begun.policies.get("shared")?.weights;
+    expect(begun.policies.has("reference-shared")).toBe(false);
+    const ended = await trainIn("run", resolved);
+    expect(ended.policies.get("reference-shared")?.weights).toBe(warm);
+    expect(ended.policies.get("shared")?.weights).not.toBe(warm);
+    const metrics = (await readMetrics(at("run"))).filter(({ stage }) => stage === "reinforcement");
+    // At the first step the policy is the reference, but the test's engine samples every token with the same probability.
+    for (const { policies } of metrics) {
+      expect(policies["shared"]?.referenceKl).toBeGreaterThan(0);
+      expect(policies["shared"]?.klCoefficient).toBe(0.1);
+    }
+  },
+);
 
 test("an adaptive coefficient follows the measured divergence, in metrics and checkpoints", async () => {
   const resolved = recipeOf(
@@ -134,7 +137,7 @@ test("critics learn beside the policies: one per role that learns, or one for al
   );
 });
 
-test("a critic has an optimizer of its own", async () => {
+test("a critic has its own optimizer", async () => {
   const algorithm = { name: "ppo", samples: 2, criticLearningRate: 0.5, criticEpochs: 3 };
   await trainIn("run", recipeOf(algorithm));
   const last = (await readMetrics(at("run"))).at(-1);
@@ -188,7 +191,9 @@ test("without the weights that reinforcement began with, a run says what is miss
   const resolved = recipeOf({ name: "ppo", samples: 2 });
   await trainIn("run", resolved, 5);
   await fs.rm(at("run/beginning"), { recursive: true });
-  await expect(trainIn("run", resolved)).rejects.toThrow(/beginning is missing.*when reinforcement began/s);
+  await expect(trainIn("run", resolved)).rejects.toThrow(
+    /beginning is missing.*at the start of reinforcement/s,
+  );
 });
 
 test("prompts of several roles that do not fit a central critic are refused with what to do", async () => {
@@ -198,5 +203,5 @@ test("prompts of several roles that do not fit a central critic are refused with
   const fits = recipeOf({ name: "iac", samples: 2 }, { team, warmStart: undefined });
   await trainIn("fits", fits);
   const central = recipeOf({ name: "maac", samples: 2 }, { team, warmStart: undefined });
-  await expect(trainIn("long", central)).rejects.toThrow(/central critic takes at most 4096.*per role/s);
+  await expect(trainIn("long", central)).rejects.toThrow(/central critic accepts at most 4096.*per role/s);
 });

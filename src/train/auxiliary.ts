@@ -56,7 +56,7 @@ export async function openAuxiliaryModels(
   const beginningAt = (policy: string): Pick<PolicyOptions, "model" | "from"> => {
     const [opened, saved] = [policies[policy], beginning[policy]];
     if (opened === undefined || saved === undefined)
-      throw new TroupeError("internal", `nothing was saved of ${policy} when reinforcement began`);
+      throw new TroupeError("internal", `nothing was saved of ${policy} at the start of reinforcement`);
     return { model: opened.model, from: { saved, folder: layout.beginning } };
   };
   if (algorithm.kl !== null) await openReferences(engine, trained, beginningAt);
@@ -101,7 +101,7 @@ async function requireBeginning(beginning: string, checkpoints: string): Promise
   if ((await fs.stat(beginning).catch(() => null)) !== null) return;
   throw new TroupeError(
     "bad_run",
-    `${beginning} is missing: it held the policies as they were when reinforcement began. Restore it, or remove the ` +
-      `folders in ${checkpoints} that were made since, to begin reinforcement again.`,
+    `${beginning} is missing: it has the policies at the start of reinforcement. Restore it, or remove the ` +
+      `folders in ${checkpoints} made since then to restart reinforcement.`,
   );
 }

@@ -135,7 +135,7 @@ describe("which model a policy begins from", () => {
       scout: { saved: taught.nano, folder: "models" },
       planner: { saved: taught["nano-2"], folder: "models" },
     });
-    expect(() => taughtModels(recipe, "models", {})).toThrow("where nano, which the warm start taught");
+    expect(() => taughtModels(recipe, "models", {})).toThrow("location of nano after the warm start");
   });
 
   test("a frozen role's own model stays as it is", () => {

@@ -63,7 +63,7 @@ export function taughtModels(
   const taught = [...basesOf(recipe)].map(([policy, base]) => {
     const found = saved[base];
     if (found !== undefined) return [policy, { saved: found, folder: models }] as const;
-    const problem = `the checkpoint does not say where ${base}, which the warm start taught, was saved`;
+    const problem = `the checkpoint does not contain the location of ${base} after the warm start`;
     throw new TroupeError("bad_run", `${problem}; start a new run`);
   });
   return new Map(taught);

@@ -18,16 +18,16 @@ export function checkWords(
   const words = oracle?.words ?? [];
   const unknown = unknownWords(tokenizer, words);
   if (unknown.length > 0) {
-    const problem = `the tokenizer of ${model} does not know ${count(unknown, words, name)}`;
+    const problem = `the tokenizer of ${model} lacks ${count(unknown, words, name)}`;
     throw new TroupeError("bad_arguments", `${problem}. ${advice}`);
   }
   const limit = vocabularySize ?? Infinity;
   const beyond = words.filter((word) => tokenizer.encode(word).some((id) => id >= limit));
   if (beyond.length === 0) return;
-  const problem = `${model} has weights for ${limit} tokens, and its tokenizer gives larger ids to`;
+  const problem = `${model} has weights for ${limit} tokens, but its tokenizer assigns larger ids to`;
   throw new TroupeError(
     "bad_arguments",
-    `${problem} ${count(beyond, words, name)}. The tokenizer is another model's: give the one that belongs to it.`,
+    `${problem} ${count(beyond, words, name)}. Use the tokenizer that belongs to the model.`,
   );
 }
 

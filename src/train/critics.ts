@@ -68,8 +68,8 @@ function checkLengths(data: readonly Datum[], limit: number): void {
     if (length <= limit) continue;
     throw new TroupeError(
       "too_long",
-      `The prompts of the roles that act at once, one after the other, have ${length} tokens with an action, and the central ` +
-        `critic takes at most ${limit}. Use a critic per role (ppo, iac), shorter prompts or a model with a longer context.`,
+      `The concatenated prompts of the simultaneous roles have ${length} tokens with an action, but the central ` +
+        `critic accepts at most ${limit}. Use a critic per role (ppo, iac), shorter prompts or a model with a longer context.`,
     );
   }
 }

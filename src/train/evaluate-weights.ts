@@ -53,7 +53,7 @@ export async function openSavedRun(directory: string, checkpoint?: string): Prom
     const file = layoutOf(directory).recipe;
     const [issue] = recipe.error.issues;
     const problem = `${issue?.path.join(".") ?? ""}: ${issue?.message ?? "unexpected"}`;
-    throw new TroupeError("bad_run", `${file} is not what this Troupe writes (${problem})`);
+    throw new TroupeError("bad_run", `${file} is not in this Troupe's format (${problem})`);
   }
   const found = await (checkpoint === undefined
     ? latestCheckpoint(layoutOf(directory).checkpoints)
@@ -78,8 +78,8 @@ export function policyNamed({ name: run, recipe }: SavedRun, name: string): stri
   const played = Object.hasOwn(roles, name) ? roles[name]?.policy : undefined;
   const isPolicy = Object.hasOwn(recipe.policies, name);
   if (played !== undefined && isPolicy && played !== name) {
-    const both = `in ${run}, the role ${name} plays with the policy ${played}, and there is another policy ${name}`;
-    throw new TroupeError("bad_arguments", `${both}; give the directory of the one you mean`);
+    const both = `in ${run}, the role ${name} uses the policy ${played}, but there is another policy ${name}`;
+    throw new TroupeError("bad_arguments", `${both}; use the directory of one of them`);
   }
   if (played !== undefined || isPolicy) return played ?? name;
   const known = { roles: Object.keys(roles), policies: Object.keys(recipe.policies) };
@@ -110,11 +110,8 @@ async function beginningOf(run: SavedRun, policy: string, scratch: string): Prom
   const { recipe, directory, checkpoint } = run;
   const base = basesOf(recipe).get(policy);
   if (checkpoint === null && (base !== undefined || trainedPolicies(recipe).has(policy))) {
-    const fix = "train it further, or wait until it makes one";
-    throw new TroupeError(
-      "bad_run",
-      `${directory} has no checkpoint yet, so nothing of ${policy} is saved; ${fix}`,
-    );
+    const fix = "continue training, or wait for one";
+    throw new TroupeError("bad_run", `${directory} has no checkpoint of ${policy} yet; ${fix}`);
   }
   if (base !== undefined && checkpoint !== null) return taughtBase(run, base, checkpoint);
   const settings = recipe.policies[policy];
@@ -132,10 +129,7 @@ function taughtBase(
   if (taught !== undefined) return { saved: taught, folder: layoutOf(directory).models };
   const saved = state.policies[base];
   if (saved !== undefined) return { saved, folder };
-  throw new TroupeError(
-    "bad_run",
-    `${folder} does not say where ${base}, which the warm start taught, was saved`,
-  );
+  throw new TroupeError("bad_run", `${folder} does not contain the location of ${base} after the warm start`);
 }
 
 async function beginningModel(
@@ -151,10 +145,10 @@ async function beginningModel(
   }
   const place = path.resolve(model.path);
   if (await exists(place)) return place;
-  const where = `${name} began from the model directory ${model.path}, which is not there`;
+  const where = `${name} started from the model directory ${model.path}, which does not exist`;
   throw new TroupeError(
     "bad_run",
-    `${where}; paths of recipes are seen from the working directory, so run this in the folder that ${name} was trained in`,
+    `${where}; paths in recipes are relative to the working directory; run this where ${name} was trained`,
   );
 }
 

@@ -86,10 +86,7 @@ function teamLines(setup: DemonstrationSetup, team: Team, key: Key): Line[] {
   const { environment, policies } = setup;
   const { oracle } = environment;
   if (oracle?.demonstrations === undefined) {
-    throw new TroupeError(
-      "bad_recipe",
-      `warmStart: ${environment.name} has no solver to demonstrate its tasks`,
-    );
+    throw new TroupeError("bad_recipe", `warmStart: ${environment.name} has no demonstrations`);
   }
   const players = team.roles.map((role) => playerOf({ environment, team, policies }, role.name));
   const taught = players.filter(({ role }) => setup.isTaught(role));
@@ -109,7 +106,7 @@ function lineOf(player: Player, observation: string, action: string): Line {
   if (prompt.length + written.length > maxLength) {
     throw new TroupeError(
       "too_long",
-      `A demonstration for role ${role.name} has ${prompt.length + written.length} tokens and policy ${role.policy} takes ` +
+      `A demonstration for role ${role.name} has ${prompt.length + written.length} tokens, but policy ${role.policy} accepts ` +
         `at most ${maxLength}. Use smaller tasks, a shorter prompt, or a model with a longer context.`,
     );
   }

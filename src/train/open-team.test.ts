@@ -290,7 +290,7 @@ describe("which weights a name means", () => {
         ),
       ).recipe,
     };
-    expect(() => policyNamed(crossed, "scout")).toThrow("plays with the policy planner");
+    expect(() => policyNamed(crossed, "scout")).toThrow("uses the policy planner");
   });
 
   test("a trained policy is in the newest checkpoint, a frozen one where it began", async () => {
@@ -317,7 +317,7 @@ describe("which weights a name means", () => {
       await fs.copyFile(path.join(root, run, "recipe.yaml"), path.join(bare, "recipe.yaml"));
       const saved = await openSavedRun(bare);
       await expect(weightsOfPolicy(saved, policyNamed(saved, "scout"), root)).rejects.toThrow(
-        "has no checkpoint yet",
+        "has no checkpoint of",
       );
     }
   });
@@ -341,13 +341,13 @@ describe("which weights a name means", () => {
     const bad = path.join(root, "bad");
     await fs.mkdir(bad);
     await fs.writeFile(path.join(bad, "recipe.yaml"), "{{{");
-    await expect(openSavedRun(bad)).rejects.toThrow("is not what this Troupe writes");
+    await expect(openSavedRun(bad)).rejects.toThrow("is not in this Troupe's format");
   });
 });
 
 test("weights that do not know the environment's words are refused, with the words and where they were trained", async () => {
   const larger = tinyRecipe({ ...recipes["whole"], environment: { name: "plan-path", size: 5 } });
   await expect(play(larger, await ownWeights("whole"))).rejects.toThrow(
-    /tokenizer of whole:scout does not know \d+ of the \d+ words of plan-path: .*a5.* trained on plan-path size=4/,
+    /tokenizer of whole:scout lacks \d+ of the \d+ words of plan-path: .*a5.* trained on plan-path size=4/,
   );
 });

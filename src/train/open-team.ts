@@ -60,7 +60,7 @@ async function openPolicy(
 
 function adviceFor({ environment: own }: Weights): string {
   const origin = own === null ? "" : `It was trained on ${describe(own)}. `;
-  return `${origin}Take weights of the same environment with the same options, or play their own recipe.`;
+  return `${origin}Use weights trained on the same environment and options, or evaluate in their own recipe.`;
 }
 
 function describe(environment: NonNullable<Weights["environment"]>): string {

@@ -61,7 +61,7 @@ export async function openPolicies(
 }
 
 const otherModel =
-  "Take a model whose vocabulary has them, such as one with a token for every byte, or a preset, which is made for the environment.";
+  "Use a model whose vocabulary has them, such as a byte-level one, or a preset, which is made for the environment.";
 
 /**
  * Brings policies and optimizers back to a checkpoint.
@@ -116,10 +116,10 @@ export async function modelDirectory(
 /** A preset is made for an environment with a closed list of words. */
 function presetWords(preset: string, { name, oracle }: Environment): readonly string[] {
   if (oracle?.words !== undefined) return oracle.words;
-  const fix = "give a model directory with a tokenizer of its own: `model: { path: … }`";
+  const fix = "use a model directory with its own tokenizer: `model: { path: … }`";
   throw new TroupeError(
     "bad_recipe",
-    `the preset ${preset} is made of an environment's words, and ${name} has none; ${fix}`,
+    `the preset ${preset} needs the environment's word list, but ${name} has none; ${fix}`,
   );
 }
 

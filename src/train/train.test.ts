@@ -311,21 +311,21 @@ test("a frozen policy of the user's own directory is not touched by the warm sta
   expect(finished.result.policies["second"]?.directory).toBe("checkpoints/step-7/second");
 });
 
-test("a model whose vocabulary lacks the environment's words is refused before anything is done", async () => {
+test("a model whose vocabulary lacks the environment's words is rejected before training", async () => {
   await trainOnce("small", tinyRecipe());
   const model = { path: path.join(root, "small", "models", "nano") };
   const larger = tinyRecipe({ environment: { name: "plan-path", size: 5 }, policies: { shared: { model } } });
   const calls: string[] = [];
   const engine = hashEngine(larger, (verb) => calls.push(verb));
   await expect(trainOnce("run", larger, { engine })).rejects.toThrow(
-    /tokenizer of .*nano does not know \d+ of the \d+ words of plan-path: .*a5.*token for every byte/,
+    /tokenizer of .*nano lacks \d+ of the \d+ words of plan-path: .*a5.*byte-level/,
   );
   expect(calls).toEqual([]);
   const few = new HashEngine({ vocabularySize: 9, endToken: 2 });
   await expect(
     trainOnce("few", tinyRecipe({ policies: { shared: { model } } }), { engine: few }),
   ).rejects.toThrow(
-    /nano has weights for 9 tokens, and its tokenizer gives larger ids to \d+ of the \d+ words of plan-path/,
+    /nano has weights for 9 tokens, but its tokenizer assigns larger ids to \d+ of the \d+ words of plan-path/,
   );
 });
 

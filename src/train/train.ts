@@ -281,7 +281,7 @@ async function keepStep(state: TrainingState): Promise<void> {
 async function stopped(state: TrainingState, error: ServiceError): Promise<ServiceError> {
   if (error instanceof TooManyFailures) await keepStep(state);
   const last = (await checkpointsOf(state)).at(-1);
-  const resumes = last === undefined ? "begins anew" : `resumes after step ${last}`;
+  const resumes = last === undefined ? "starts over" : `resumes after step ${last}`;
   return new ServiceError(
     `${error.message} The run stopped in step ${state.step + 1}; once the service works, the same command ${resumes}.`,
     { cause: error },

@@ -14,17 +14,17 @@ interface CheckArguments extends CheckOptions {
 
 export function checkCommand(): Command {
   return new Command("check")
-    .description("check an environment or an algorithm of your own")
-    .argument("<module>", "a file, an installed package, or the name of one that comes with Troupe")
+    .description("test an environment or algorithm module")
+    .argument("<module>", "a file, an installed package, or the name of an included one")
     .argument("[key=value...]", "its options, `size=6`")
-    .option("--export <name>", "what the module exports it as (default: its default export)")
+    .option("--export <name>", "export of the module (default: its default export)")
     .option(
       "--phases <phases>",
-      "of an environment: who acts at once, `[[red, blue]]` (default: seat by seat)",
+      "environments: seats that act at once, `[[red, blue]]` (default: one after another)",
     )
-    .option("--turns <number>", "of an environment: turns that are played (default: 4)", wholeNumber(1))
-    .option("--tasks <number>", "of an environment: tasks of each split (default: 200)", wholeNumber(1))
-    .option("--seed <number>", "of everything random (default: 1)", wholeNumber(0))
+    .option("--turns <number>", "environments: turns per episode (default: 4)", wholeNumber(1))
+    .option("--tasks <number>", "environments: tasks per split (default: 200)", wholeNumber(1))
+    .option("--seed <number>", "random seed (default: 1)", wholeNumber(0))
     .option("--json", "print one JSON document")
     .action(check);
 }
@@ -50,14 +50,14 @@ async function check(given: string, options: readonly string[], how: CheckArgume
   if (failed > 0) process.exitCode = exitCodes.failure;
 }
 
-/** None where there is nothing to check; the result says why. */
+/** Empty if there is nothing to check; the result says why. */
 async function checksOf(
   given: string,
   options: readonly string[],
   how: CheckArguments,
   note: (result: Result) => void,
 ): Promise<readonly Check[]> {
-  const name = "it can be loaded and made with its options";
+  const name = "it loads and accepts its options";
   try {
     const checks = await load(given, options, how);
     note({ name, passed: true });

@@ -84,13 +84,13 @@ function totals({ engine, tokensPerSecond, memory, estimate }: Calibration, seco
   const { supervised, grouped, sampled } = tokensPerSecond;
   return [
     `time: about ${showDuration(seconds)}`,
-    `memory: about ${showBytes(memory)}, and more for larger batches; ` +
-      `${showBytes(estimate.bytes.weights)} of it weights, gradients and moments`,
-    `disk: ${showBytes(estimate.bytes.checkpoint)} for a checkpoint`,
+    `memory: about ${showBytes(memory)}, more for larger batches; ` +
+      `${showBytes(estimate.bytes.weights)} of it for weights, gradients and moments`,
+    `disk: ${showBytes(estimate.bytes.checkpoint)} per checkpoint`,
     "",
-    `Measured just now with this recipe's models and typical prompts on the ${engine}, in tokens per second:`,
+    `Measured with this recipe's models and typical prompts on the ${engine}, in tokens per second:`,
     `${showLarge(supervised)} warm start, ${showLarge(grouped)} training in groups, ${showLarge(sampled)} sampling.`,
-    "A group's prompt counts once; episodes count at their full length, a team that succeeds early takes less.",
+    "A group's prompt counts once; episodes count at full length, so a team that succeeds early takes less.",
     "Nothing was written.",
   ];
 }

@@ -22,9 +22,9 @@ export function linesOf(event: ExperimentEvent, state: ExperimentState): string[
     case "planned":
       return [plannedLine(event)];
     case "cell-waiting":
-      return [`${showCell(event.cell)}: waiting for the process that still writes its run`];
+      return [`${showCell(event.cell)}: waiting for another process that writes its run`];
     case "cell-started":
-      return [`${showCell(event.cell)}: begins`];
+      return [`${showCell(event.cell)}: started`];
     case "cell-progress":
       return progressLines(event, state);
     case "cell-ended":
@@ -46,7 +46,7 @@ function progressLines(
   state: ExperimentState,
 ): string[] {
   if (event.type === "resumed")
-    return [`${showCell(cell)}: goes on after ${stageNames[event.stage]} ${event.stageStep}`];
+    return [`${showCell(cell)}: resumed after ${stageNames[event.stage]} ${event.stageStep}`];
   if (event.type === "warning") return [`${showCell(cell)}: ${showWarning(event)}`];
   if (event.type === "engine-changed") return [`${showCell(cell)}: ${engineChangedLine(event.changes)}`];
   if (event.type !== "evaluation") return [];
@@ -60,7 +60,7 @@ function endedLine(
 ): string {
   const name = showCell(cell);
   if (end === "interrupted") return `${name}: stopped`;
-  if (end === "failed") return `${name}: failed: ${problem ?? "for no reason that is known"}`;
+  if (end === "failed") return `${name}: failed: ${problem ?? "unknown reason"}`;
   const found = numbers === undefined ? "" : `${successText(numbers)}, `;
   return `${name}: done, ${found}${showDuration(seconds)}  [${done} of ${cells}]`;
 }
@@ -82,7 +82,7 @@ export function panelLines(state: ExperimentState, columns: number, left: number
     "",
     `${bar(done, cells, Math.max(10, Math.min(40, columns - 44)))} ${label}`,
     ...running.map(({ cell, run }) => `  ${showCell(cell).padEnd(names)}  ${runText(run)}`),
-    styleText("dim", "Ctrl-C finishes the steps, saves and stops; twice: at once"),
+    styleText("dim", "Ctrl-C finishes the steps, saves and stops; twice: immediately"),
   ];
 }
 

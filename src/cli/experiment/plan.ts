@@ -45,6 +45,6 @@ export function memoryWarning({ todo, share }: Pick<Undertaking, "todo" | "share
   if (memory <= free) return [];
   const size = `about ${showBytes(memory)} of memory, and ${showBytes(free)} are free`;
   return [
-    `warning: ${share.jobs} cells at once take ${size}; where the system ends some, use a smaller --jobs`,
+    `warning: ${share.jobs} concurrent cells take ${size}; if the system kills some, use a smaller --jobs`,
   ];
 }

@@ -22,13 +22,11 @@ export interface Table extends Game {
 export async function playGames(table: Table): Promise<void> {
   const { person, role, environment } = table;
   person.tell(`You are the ${role.name}: ${environment.seats[role.seat]?.purpose ?? ""}`);
-  person.tell(
-    "Write your action in one line. h tells the rules, ? what the solver would write; q ends the game.\n",
-  );
+  person.tell("Type your action in one line. h shows the rules, ? the solver's action, q quits.\n");
   let game = 0;
   while (await playGame(table, game)) {
     game++;
-    const answer = await person.ask("Enter for another task, q to stop: ");
+    const answer = await person.ask("Enter for another task, q to quit: ");
     if (answer === null || answer.trim() === "q") return;
   }
 }
@@ -92,9 +90,9 @@ async function personActs(table: Table, position: Position): Promise<Written | n
 
 /** To a person who asks instead of acting; undefined: the line is an action. */
 function answerTo({ environment, role }: Table, { state }: Position, line: string): string | undefined {
-  if (line === "?") return environment.oracle?.solve?.(state, role.seat) ?? "there is no solver to ask";
+  if (line === "?") return environment.oracle?.solve?.(state, role.seat) ?? "this environment has no solver";
   if (line !== "h" && line !== "help") return undefined;
-  return environment.seats[role.seat]?.prompt || "there is nothing to tell";
+  return environment.seats[role.seat]?.prompt || "this seat has no rules to show";
 }
 
 /** `planner: right down  → team 1.00, local 0.90 (format 0.10, …)` */

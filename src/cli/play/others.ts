@@ -16,7 +16,7 @@ export type Actor = (role: Role, position: Position, game: number) => Promise<Wr
 export function solverActor({ environment }: Game): Actor {
   return async (role, position) => {
     if (environment.oracle?.solve === undefined) {
-      const fix = "let a run's policies play the other roles, with --run";
+      const fix = "use --run to let a run's policies play the other roles";
       throw new TroupeError("bad_arguments", `${environment.name} has no solver; ${fix}`);
     }
     return { role, reply: plainReply(environment.oracle.solve(position.state, role.seat)) };

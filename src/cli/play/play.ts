@@ -26,16 +26,16 @@ interface PlayArguments {
 export function playCommand(): Command {
   return new Command("play")
     .description("take a role yourself; the others are played by a run's policies or by the solver")
-    .argument("[recipe-or-environment]", "whose team and rules (default: the run's own recipe)")
+    .argument("[recipe-or-environment]", "team and rules (default: the run's own recipe)")
     .argument("[key.path=value...]", "changes to the recipe, `environment.size=6`")
-    .option("--role <role>", "the role you play (default: the first to act)")
-    .option("--run <run>", "the run whose policies play the other roles (default: the solver plays them)")
+    .option("--role <role>", "your role (default: the first to act)")
+    .option("--run <run>", "run whose policies play the other roles (default: the solver)")
     .option("--runs <folder>", "folder of the runs", runsFolder)
-    .option("--seed <number>", "of the tasks", wholeNumber(0), 1)
+    .option("--seed <number>", "random seed of the tasks", wholeNumber(0), 1)
     .action(async (given: string | undefined, overrides: string[], options: PlayArguments) => {
       if (options.run !== undefined) {
         if (overrides.length === 0) return playWithRun(given, options, options.run);
-        throw new TroupeError("bad_arguments", "a run plays its recipe as it is: no changes with --run");
+        throw new TroupeError("bad_arguments", "overrides are not supported with --run");
       }
       if (given === undefined) {
         throw new TroupeError("bad_arguments", "name a recipe or an environment, or a run with --run");

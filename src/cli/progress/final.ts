@@ -48,9 +48,9 @@ export function finalLines(result: RunResult, run: string): string[] {
   const name = shellWord(basename(run));
   const folder = dirname(run) === runsFolder ? "" : ` --runs ${shellWord(dirname(run))}`;
   const next = [
-    [`${command} play --run ${name}${folder}`, "take a seat beside the trained team"],
+    [`${command} play --run ${name}${folder}`, "play with the trained team"],
     [`${command} eval ${name} --tasks 2000${folder}`, "a narrower interval"],
-    [`${command} runs${folder}`, "all runs; `runs compare A B` sets some side by side"],
+    [`${command} runs${folder}`, "all runs; `runs compare A B` compares some"],
   ] as const;
   const width = Math.max(...next.map(([line]) => line.length));
   return [
@@ -65,7 +65,7 @@ export function finalLines(result: RunResult, run: string): string[] {
       `evaluation ${showDuration(seconds.evaluation)}`,
     ...lossNotes(losses),
     `${showCount(tokens.sampled)} tokens sampled, ${showCount(tokens.trained)} trained on`,
-    `everything is in ${run}`,
+    `files: ${run}`,
     "",
     "next:",
     ...next.map(([line, what]) => `  ${line.padEnd(width)}  ${what}`),

@@ -106,8 +106,8 @@ export function engineChangedLine(
 ): string {
   const parts = changes.map(({ name, before, now }) => `${name} ${before} before, ${now} now`);
   return (
-    `warning: another engine computes the run from here on (${parts.join("; ")}): ` +
-    "numbers may differ in their last bits from those of a run that was not interrupted"
+    `warning: the run continues on a different engine (${parts.join("; ")}): ` +
+    "numbers may differ in the last bits from those of an uninterrupted run"
   );
 }
 
@@ -121,7 +121,7 @@ export function sampleLines(episode: SampleEpisode): string[] {
   const outcome = episode.success ? "solved" : `not solved, score ${episode.score.toFixed(2)}`;
   const turns = episode.turns === 1 ? "1 turn" : `${episode.turns} turns`;
   return [
-    `a sample episode: ${outcome} in ${turns}`,
+    `sample episode: ${outcome} in ${turns}`,
     ...indent(episode.start),
     ...episode.actions.map(
       (action) =>

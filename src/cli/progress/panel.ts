@@ -13,7 +13,7 @@ export function panelLines(state: ProgressState, columns: number, memory: number
     barLine(state, columns),
     ...measureLines(state),
     footLine(state, memory),
-    dim("Ctrl-C finishes the step, saves and stops; twice: at once"),
+    dim("Ctrl-C finishes the step, saves and stops; twice: immediately"),
   ];
 }
 

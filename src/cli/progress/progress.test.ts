@@ -54,7 +54,7 @@ function evaluation(team: string, moment: Evaluation["moment"], successes: numbe
 }
 
 describe("a step in one line", () => {
-  it("says what was reached, by whom, how fast and what is left", () => {
+  it("shows results by role, speed and time left", () => {
     expect(stepLine(metrics(12), timing, 40, 75)).toBe(
       "step 12/40  success 75.0 %  scout 0.25 + 0.50  planner 1.00 + 0.50  entropy 1.50  KL 0.00200  " +
         "500 tokens/s  1:15 min left",
@@ -73,14 +73,14 @@ describe("entropy and divergence", () => {
 });
 
 describe("another engine", () => {
-  it("is told in one line, with what changed", () => {
+  it("is reported in one line, with what changed", () => {
     const changes = [
       { name: "kernels", before: "avx2", now: "avx512-bf16" },
       { name: "threads", before: "1", now: "2" },
     ];
     expect(engineChangedLine(changes)).toBe(
-      "warning: another engine computes the run from here on (kernels avx2 before, avx512-bf16 now; threads 1 before, " +
-        "2 now): numbers may differ in their last bits from those of a run that was not interrupted",
+      "warning: the run continues on a different engine (kernels avx2 before, avx512-bf16 now; threads 1 before, " +
+        "2 now): numbers may differ in the last bits from those of an uninterrupted run",
     );
   });
 });
@@ -151,11 +151,11 @@ describe("a sample episode", () => {
       end: "b",
       actions: [action],
     });
-    expect(lines[0]).toBe("a sample episode: not solved, score 0.25 in 1 turn");
+    expect(lines[0]).toBe("sample episode: not solved, score 0.25 in 1 turn");
     expect(lines[2]).toMatch(/^ {2}turn 1 planner: up \[2Jdown x+…  \[0\.00 \+ 0\.10, no plan found\]$/);
   });
 
-  it("says that a model wrote nothing", () => {
+  it("shows an empty action", () => {
     const action = { turn: 1, role: "scout", text: " \n", team: 0, local: 0 };
     const episode = { success: false, score: 0, turns: 2, start: "a", end: "b", actions: [action] };
     expect(sampleLines(episode)[2]).toBe("  turn 2 scout: (nothing)  [0.00 + 0.00]");

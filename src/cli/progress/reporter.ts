@@ -91,7 +91,7 @@ function linesOf(event: TrainEvent, state: ProgressState): string[] {
     case "warning":
       return [showWarning(event)];
     case "resumed":
-      return [`going on after ${stageNames[event.stage]} ${event.stageStep}`];
+      return [`resumed after ${stageNames[event.stage]} ${event.stageStep}`];
     case "engine-changed":
       return [engineChangedLine(event.changes)];
     case "evaluation":
@@ -99,7 +99,7 @@ function linesOf(event: TrainEvent, state: ProgressState): string[] {
     case "sample-episodes":
       return showsSamples(event.step, state) ? event.episodes.slice(0, 1).flatMap(sampleLines) : [];
     case "finished":
-      return event.alreadyDone ? ["the run is finished already; --fresh begins a new one"] : [];
+      return event.alreadyDone ? ["the run is already finished; --fresh starts a new one"] : [];
     default:
       return [];
   }

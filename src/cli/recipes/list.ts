@@ -23,8 +23,8 @@ export function listLines(recipes: readonly Listed[], width: number): string[] {
     ...wrapped(legend, width),
     "",
     `${command} recipes NAME           shows a recipe's file, or lists a folder`,
-    `${command} train NAME --dry-run   what it would take here`,
-    `${command} train NAME             trains it; plan-path is the one to begin with`,
+    `${command} train NAME --dry-run   estimate of its cost on this machine`,
+    `${command} train NAME             trains it; start with plan-path`,
   ];
 }
 
@@ -66,7 +66,7 @@ function described(recipes: readonly Listed[], width: number): { head: string[];
     const line = `${(lines[index] ?? "").padEnd(rule.length)}  ${first}`.trimEnd();
     return [line, ...more.map((text) => `${" ".repeat(rule.length)}  ${text}`)];
   });
-  return { head: [`${titles.padEnd(rule.length)}  what it shows`, `${rule}  ${"─".repeat(13)}`], rows };
+  return { head: [`${titles.padEnd(rule.length)}  description`, `${rule}  ${"─".repeat(11)}`], rows };
 }
 
 function row(listed: Listed): string[] {
@@ -87,9 +87,8 @@ function heading(environment: string): string {
 
 /** A folder of recipes is called like the experiment whose rows they are. */
 function folderHeading(folder: string): string {
-  if (folder === "algorithms")
-    return "algorithms: a recipe for each and for some of their options, on small boards of Plan-Path";
+  if (folder === "algorithms") return "algorithms: one recipe each, and some options, on small tasks";
   const file = shippedExperiments()[folder];
   if (file === undefined) return `${folder}:`;
-  return `${folder}: rows of an experiment; \`${commandName()} experiment ${folder}\` compares them, over several seeds`;
+  return `${folder}: rows of an experiment; \`${commandName()} experiment ${folder}\` compares them over several seeds`;
 }

@@ -7,7 +7,7 @@ import { counted, type Listed, trained } from "./listed.ts";
 /** @param text the recipe's file */
 export function recipeLines(recipe: Listed, text: string, width: number): string[] {
   const { name, file, description, environment, algorithm } = recipe;
-  const what = algorithm === null ? "nothing is reinforced" : `${algorithm} trains ${trained(recipe)}`;
+  const what = algorithm === null ? "no reinforcement" : `${algorithm} trains ${trained(recipe)}`;
   const command = commandName();
   return [
     ...wrapped(`${name}: ${description}`, width),
@@ -17,7 +17,7 @@ export function recipeLines(recipe: Listed, text: string, width: number): string
     "",
     ...text.trimEnd().split("\n"),
     "",
-    `${command} train ${name} --dry-run   every value, and what it would take here`,
+    `${command} train ${name} --dry-run   every value, and an estimate of its cost on this machine`,
     `${command} train ${name}             trains it`,
   ];
 }

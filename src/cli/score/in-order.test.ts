@@ -27,7 +27,7 @@ describe("inOrder", () => {
     );
   });
 
-  it("works on as many as it may", async () => {
+  it("uses its whole limit", async () => {
     const waiting: (() => void)[] = [];
     const work = async (index: number): Promise<number> => {
       await new Promise<void>((resolve) => waiting.push(resolve));
@@ -43,7 +43,7 @@ describe("inOrder", () => {
     await results.return(undefined);
   });
 
-  it("gives a result while the next item has not been read: a program may wait for each answer", async () => {
+  it("yields a result before the next item is read: a program may wait for each answer", async () => {
     const asked: ((item: IteratorResult<number>) => void)[] = [];
     const items: AsyncIterable<number> = {
       [Symbol.asyncIterator]: () => ({ next: () => new Promise((resolve) => asked.push(resolve)) }),
@@ -57,7 +57,7 @@ describe("inOrder", () => {
     }
   });
 
-  it("reads no further than it gives", async () => {
+  it("reads no further than needed", async () => {
     let read = 0;
     async function* counted(): AsyncGenerator<number> {
       for (;;) yield ++read;
@@ -68,7 +68,7 @@ describe("inOrder", () => {
     await results.return(undefined);
   });
 
-  it("fails where the work or the reading fails, at its place", async () => {
+  it("fails in order when the work or the reading fails", async () => {
     const results = inOrder(numbers(5), 4, async (item) => {
       if (item === 2) throw new Error("two");
       return item;

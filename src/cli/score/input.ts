@@ -58,7 +58,7 @@ export async function readInput(environment: Environment, text: string): Promise
     return { task, actions, key: written === undefined ? keyOf(task) : evaluationKey(split, written) };
   }
   const number = index.safeParse(line.task);
-  if (!number.success) throw wrong("task: a number is the index of a task in its split, from 0");
+  if (!number.success) throw wrong("task: a number is an index in the split, from 0");
   const task = await taskAt(source, split, number.data);
   return { task, actions, key: evaluationKey(split, number.data) };
 }

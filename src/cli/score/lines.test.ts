@@ -15,7 +15,7 @@ async function read(parts: readonly (string | Uint8Array)[], longest = 1000): Pr
 }
 
 describe("readLines", () => {
-  it("gives every line its number, whatever the chunks and with or without a last line end", async () => {
+  it("numbers every line, whatever the chunks, with or without a final newline", async () => {
     const lines = [
       { number: 1, text: "one" },
       { number: 3, text: "drei ü" },
@@ -27,8 +27,8 @@ describe("readLines", () => {
     expect(await read([])).toEqual([]);
   });
 
-  it("passes over a line that is too long or not UTF-8, and tells of it", async () => {
-    const long = { number: 2, text: null, problem: "the line has more than 10 bytes" };
+  it("skips and reports a line that is too long or not UTF-8", async () => {
+    const long = { number: 2, text: null, problem: "the line is longer than 10 bytes" };
     const after = { number: 3, text: "after" };
     expect(await read(["before\n", "x".repeat(9), "y".repeat(9), "\nafter"], 10)).toEqual([
       { number: 1, text: "before" },
@@ -42,7 +42,7 @@ describe("readLines", () => {
     ]);
   });
 
-  it("gives what splitting gives, however the bytes are cut into chunks", async () => {
+  it("equals splitting, however the bytes are cut into chunks", async () => {
     const anyText = fc.array(fc.constantFrom("a", "ü", "\n", "😀", " "), { maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(anyText, fc.integer({ min: 1, max: 5 }), async (letters, size) => {

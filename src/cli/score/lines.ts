@@ -25,7 +25,7 @@ export async function* readLines(input: AsyncIterable<Uint8Array>, longest: numb
     number += 1;
     const line: Line =
       length > longest
-        ? { number, text: null, problem: `the line has more than ${longest} bytes` }
+        ? { number, text: null, problem: `the line is longer than ${longest} bytes` }
         : { number, ...decoded(parts) };
     [parts, length] = [[], 0];
     return line;

@@ -27,14 +27,14 @@ describe("an algorithm that is wrong fails", () => {
   const grpo = algorithmFrom("grpo", { samples: 4 });
   let calls = 0;
   const broken: Readonly<Record<string, readonly [Partial<Algorithm>, RegExp]>> = {
-    "the baseline is one finite number for each return": [{ baseline: () => [0] }, /have the baseline \[0\]/],
-    "the scale is finite and above zero": [
+    "the baseline has one finite number per return": [{ baseline: () => [0] }, /have the baseline \[0\]/],
+    "the scale is finite and positive": [
       { scale: (returns) => Math.max(...returns) - Math.min(...returns) },
-      /\[0\] are divided by 0/,
+      /\[0\] is 0/,
     ],
     "baseline and scale do not depend on the order of the returns": [
       { baseline: (returns) => returns.map(() => returns[0] ?? 0) },
-      /are compared in different ways/,
+      /give different baselines or scales/,
     ],
     "the same episodes give the same credit": [{ returns: () => calls++ }, /different credit/],
     "episodes are never changed": [
@@ -44,7 +44,7 @@ describe("an algorithm that is wrong fails", () => {
           return 1;
         },
       },
-      /another after it was credited/,
+      /was changed by credit/,
     ],
     "every token gets a finite advantage": [{ returns: () => Number.NaN }, /with the return null got/],
     "the order of the episodes does not matter": [
@@ -52,11 +52,11 @@ describe("an algorithm that is wrong fails", () => {
         grouping: { key: () => "all", unit: ({ episode, action }) => `${episode.id} ${action.id}` },
         baseline: (returns) => [...returns.keys()],
       },
-      /in another order of the episodes/,
+      /with the episodes in another order/,
     ],
     "equal rewards give the actions of a group equal advantages": [
       { returns: ({ node }) => Number(node.id[0]) },
-      /actions that earned the same got the advantages \[/,
+      /actions with equal rewards got the advantages \[/,
     ],
     "a return made of a missing reward is missing": [
       { returns: ({ reward }) => reward?.team ?? 0 },

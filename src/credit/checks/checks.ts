@@ -38,8 +38,8 @@ const mostSamples = 4;
 const rounding = 1e-7;
 
 const checks: Readonly<Record<string, Check>> = {
-  "the baseline is one finite number for each return": baselines,
-  "the scale is finite and above zero": scales,
+  "the baseline has one finite number per return": baselines,
+  "the scale is finite and positive": scales,
   "baseline and scale do not depend on the order of the returns": orderOfReturns,
   "the same episodes give the same credit": sameCredit,
   "episodes are never changed": unchanged,
@@ -69,7 +69,7 @@ function scales({ scale }: Algorithm, key: Key): void {
   for (const returns of returnsOf(key)) {
     const found = scale(returns);
     if (!(Number.isFinite(found) && found > 0)) {
-      throw new Error(`the returns ${show(returns)} are divided by ${found}`);
+      throw new Error(`the scale of the returns ${show(returns)} is ${found}`);
     }
   }
 }
@@ -81,7 +81,7 @@ function orderOfReturns({ baseline, scale }: Algorithm, key: Key): void {
     const whole = baseline(returns);
     const expected = order.map((at) => whole[at] ?? 0);
     const isSame = near(baseline(mixed), expected) && near([scale(mixed)], [scale(returns)]);
-    if (!isSame) throw new Error(`${show(returns)} and ${show(mixed)} are compared in different ways`);
+    if (!isSame) throw new Error(`${show(returns)} and ${show(mixed)} give different baselines or scales`);
   }
 }
 
@@ -116,7 +116,9 @@ function sameCredit(algorithm: Algorithm, key: Key): void {
   for (const step of stepsOf(algorithm, key)) {
     const [first, second] = [credited(step, algorithm), credited(step, algorithm)];
     if (!isDeepStrictEqual(first.map(creditOf), second.map(creditOf))) {
-      throw new Error("two calls with the same episodes gave different credit; draw nothing, keep nothing");
+      throw new Error(
+        "two calls with the same episodes gave different credit; use no random numbers and keep no state",
+      );
     }
   }
 }
@@ -125,8 +127,7 @@ function unchanged(algorithm: Algorithm, key: Key): void {
   for (const step of stepsOf(algorithm, key)) {
     const before = structuredClone(step.episodes);
     credited(step, algorithm);
-    if (!isDeepStrictEqual(step.episodes, before))
-      throw new Error("an episode is another after it was credited");
+    if (!isDeepStrictEqual(step.episodes, before)) throw new Error("an episode was changed by credit");
   }
 }
 
@@ -150,7 +151,7 @@ function orderOfEpisodes(algorithm: Algorithm, key: Key): void {
     for (const [action, advantage] of forward) {
       if (near([advantage], [backward.get(action) ?? Number.NaN])) continue;
       throw new Error(
-        `an action got ${advantage}, and in another order of the episodes ${backward.get(action)}`,
+        `an action got ${advantage}, but ${backward.get(action)} with the episodes in another order`,
       );
     }
   }
@@ -165,7 +166,7 @@ function equalRewards(algorithm: Algorithm, key: Key): void {
     for (const members of groups.values()) {
       const [first = 0, ...others] = members.map(({ advantages }) => advantages[0] ?? 0);
       if (others.every((other) => near([other], [first]))) continue;
-      throw new Error(`actions that earned the same got the advantages ${show([first, ...others])}`);
+      throw new Error(`actions with equal rewards got the advantages ${show([first, ...others])}`);
     }
   }
 }

@@ -13,7 +13,7 @@ export function klCharges(action: Action, kl: KlTerm, signals: Signals): Float64
   if (reference === undefined) {
     throw new TroupeError(
       "internal",
-      `the algorithm charges KL to a reference, and no reference log-probabilities came with an action of role ${action.role}`,
+      `the algorithm charges KL, but reference log-probabilities are missing for an action of role ${action.role}`,
     );
   }
   const coefficient = klCoefficient(action.policy, kl, signals);

@@ -24,7 +24,7 @@ export function endOf(placed: PlacedAction): EpisodeEnd {
   if (end !== undefined) return end;
   throw new TroupeError(
     "internal",
-    "an outcome return needs whole trajectories, but the sampler did not go on from an action's node; " +
-      "such an algorithm samples with `keep: all`",
+    "an outcome return needs whole trajectories, but the sampler did not continue from an action's node; " +
+      "use `keep: all`",
   );
 }

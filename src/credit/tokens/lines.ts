@@ -25,6 +25,6 @@ export function valuesOf(action: Action, signals: Signals): Float32Array {
   if (values !== undefined) return values;
   throw new TroupeError(
     "internal",
-    `the algorithm has a critic, and no values came with an action of role ${action.role}`,
+    `the algorithm has a critic, but values are missing for an action of role ${action.role}`,
   );
 }

@@ -125,7 +125,7 @@ describe("PPO along a role's own actions", () => {
 
   it("says when values are missing", () => {
     expect(() => credit([episode], algorithmFrom("ppo"))).toThrowError(
-      /no values came with an action of role a/,
+      /values are missing for an action of role a/,
     );
   });
 });

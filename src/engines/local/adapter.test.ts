@@ -163,9 +163,9 @@ describe("a policy that begins from an adapter's directory", () => {
         "where its base is missing",
         { base_model_name_or_path: "meta/llama" },
         {},
-        'names the base "meta/llama", and there',
+        'names the base "meta/llama", but no model',
       ],
-      ["where it names no base", { base_model_name_or_path: null }, {}, "names the base null, and there"],
+      ["where it names no base", { base_model_name_or_path: null }, {}, "names the base null, but no model"],
       [
         "where its targets are a pattern",
         { target_modules: ".*_proj" },
@@ -207,9 +207,7 @@ describe("a policy that begins from an adapter's directory", () => {
       const message = await failure("bad_model", () =>
         engine.createPolicy({ name: "b", model: at("misfit") }),
       );
-      expect(message).toMatch(
-        /has the shape \[48, 3\]; expected \[64, 3\].*go on the base .*wide: is this the model/,
-      );
+      expect(message).toMatch(/has the shape \[48, 3\]; expected \[64, 3\].*Its base is .*wide; was it/);
       await engine.createPolicy({ name: "b", model: wide, adapter });
     });
   });

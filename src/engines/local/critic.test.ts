@@ -155,7 +155,7 @@ describe("a critic's directory", () => {
       const message = await failure("bad_model", () =>
         engine.createPolicy({ name: "p", model: at("critic"), ...options }),
       );
-      expect(message).toContain("holds a critic");
+      expect(message).toContain("contains a critic");
     }
     await engine.createPolicy({ name: "p", model, adapter });
   });

@@ -47,7 +47,7 @@ export class Jobs {
   /** Submits one job now; an aborted signal cancels it. Every error is a TroupeError. */
   async run<T>(start: StartJob<T>, signal?: AbortSignal): Promise<T> {
     this.#refuseIfClosed();
-    if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before it began.");
+    if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before it started.");
     const job = ++this.#lastJob;
     const cancel = (): void => this.#native.cancel(job);
     signal?.addEventListener("abort", cancel, { once: true });
@@ -68,6 +68,6 @@ export class Jobs {
 
   #refuseIfClosed(): void {
     if (this.#closing === undefined) return;
-    throw new TroupeError("bad_arguments", "The engine is closed. Start another one.");
+    throw new TroupeError("bad_arguments", "The engine is closed. Open another one.");
   }
 }

@@ -196,7 +196,7 @@ function making({ name, model: given, from, adapter, valueHead = false }: Policy
   if (adapter !== undefined) checkAdapterOptions(adapter);
   if (!holdsAdapter(directory)) {
     if (adapter === undefined || from === undefined) return { ...common, adapter: adapter ?? null };
-    throw new TroupeError("bad_model", `${directory} holds no adapter, and the policy ${name} is one.`);
+    throw new TroupeError("bad_model", `${directory} contains no adapter, but the policy ${name} is one.`);
   }
   // Those asked for, which the directory must have, or else those of the directory.
   const options = adapter ?? readAdapterOptions(directory);

@@ -6,7 +6,7 @@ export function checkMemory(what: string, bytes: number): void {
   const limit = Math.min(totalmem(), process.constrainedMemory() || Infinity);
   if (bytes <= limit) return;
   const sizes = `${gigabytes(bytes)} GB of memory as float32; there is ${gigabytes(limit)} GB`;
-  throw new TroupeError("no_memory", `${what} need ${bytes} bytes, ${sizes}. Take a smaller model.`);
+  throw new TroupeError("no_memory", `${what} need ${bytes} bytes, ${sizes}. Use a smaller model.`);
 }
 
 function gigabytes(bytes: number): string {

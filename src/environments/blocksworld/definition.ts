@@ -13,7 +13,7 @@ import { blocksTaskSchema } from "./task.ts";
 
 export const blocksworld: GameDefinition<BlocksworldOptions> = {
   name: "blocksworld",
-  summary: "A proposer names the blocks to move, a planner moves them until they stand as in the goal.",
+  summary: "A proposer names blocks to move, a planner moves them to match the goal.",
   options: blocksOptions,
   create: createBlocksworld,
 };
@@ -49,7 +49,7 @@ function seatDescriptions({ blocks }: BlocksworldOptions): Record<Seat, SeatDesc
   const world =
     `There are ${blocks} blocks on a table. Towers are written from the table up: "table a b table c" means that b stands ` +
     `on a, and a and c on the table. Only a block with nothing on it can be moved, to the table or onto another block ` +
-    `with nothing on it. The blocks have to come to stand as in the goal. "failed" names the move that ended the last plan.`;
+    `with nothing on it. The blocks must end up as in the goal. "failed" names the move that ended the last plan.`;
   return {
     proposer: {
       purpose: "Names the blocks to be moved, in their order.",

@@ -42,7 +42,7 @@ describe("the planner", () => {
 
   it.each([
     ["", "no plan found"],
-    [`${best} move d a`, "went on after the goal"],
+    [`${best} move d a`, "continued after the goal"],
     [`then ${best}`, "more than a plan on its line"],
     ["move z table", "moved a block that is not there"],
   ])("is told what was wrong with %j", (text, reason) => {
@@ -83,7 +83,7 @@ describe("the proposer", () => {
     ["a b c", "moved a, which has a block on it"],
     ["d c b a", "moved d to where it is"],
     ["no idea", "no proposal found"],
-    ["c b a d", "went on after the goal"],
+    ["c b a d", "continued after the goal"],
     ["maybe c b a", "more than a proposal on its line"],
   ])("is told what was wrong with %j", (text, reason) => {
     expect(proposed(text).rewards["proposer"]?.reason).toBe(reason);

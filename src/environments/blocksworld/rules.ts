@@ -105,7 +105,7 @@ function carryOut(
     const move = moveAt(on, index);
     if (move === undefined) break;
     const over = sameTowers(on, goal);
-    const problem = over ? "went on after the goal" : problemOf(on, move);
+    const problem = over ? "continued after the goal" : problemOf(on, move);
     if (problem !== undefined) return { on, written, carriedOut: index, failed: over ? null : move, problem };
     on = afterMove(on, move);
   }

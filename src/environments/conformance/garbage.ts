@@ -60,7 +60,7 @@ export async function garbageStaysSmall(setting: Setting): Promise<void> {
         demand(length <= largest, () => `after ${kind} of ${seat} the state is ${length} characters long`);
         for (const reader of seats) {
           const seen = JSON.stringify(environment.observe(after, reader)).length;
-          demand(seen <= largest, () => `after ${kind} of ${seat}, ${reader} is shown ${seen} characters`);
+          demand(seen <= largest, () => `after ${kind} of ${seat}, ${reader} sees ${seen} characters`);
         }
       }
     }

@@ -30,7 +30,7 @@ export async function sameEpisode(setting: Setting): Promise<void> {
       const other = again.moves[phase];
       demand(
         isDeepStrictEqual(move, other),
-        () => `the same episode went differently in phase ${phase}: ${show(move)} and ${show(other)}`,
+        () => `the same episode differs in phase ${phase}: ${show(move)} and ${show(other)}`,
       );
     });
     demand(
@@ -55,13 +55,13 @@ export async function neverChanged(setting: Setting): Promise<void> {
       frozen = await transcript(setting, index, deepFreeze);
     } catch (cause) {
       throw new Error(
-        `the environment changes its task or its state instead of making a new one: ${String(cause)}`,
+        `the environment changes its task or state instead of returning a new one: ${String(cause)}`,
         { cause },
       );
     }
     demand(
       isDeepStrictEqual(free, frozen),
-      () => `an episode with frozen states goes differently: something writes to them`,
+      () => `an episode with frozen states differs: something writes to them`,
     );
     const before = structuredClone(free.moves.map((move) => move.before));
     await transcript(setting, index);
@@ -86,22 +86,19 @@ export async function surviveJson(setting: Setting): Promise<void> {
       return value;
     });
     const revived = await transcript(setting, index, throughJson);
-    demand(
-      isDeepStrictEqual(kept, revived),
-      () => `an episode whose states went through JSON goes differently`,
-    );
+    demand(isDeepStrictEqual(kept, revived), () => `an episode whose states went through JSON differs`);
   }
 }
 
 export async function staysOver(setting: Setting): Promise<void> {
   for await (const { last, done, outcome } of someEpisodes(setting)) {
-    demand(done || !outcome.success, () => `the episode is a success but not over: ${show(last)}`);
+    demand(done || !outcome.success, () => `the episode is a success but not done: ${show(last)}`);
     if (!done) continue;
     for (const seat of setting.seats) {
       for (const action of ["", ...wordsFor(setting).slice(0, 20)]) {
         const result = await stepText(setting, last, { [seat]: action });
         const after = setting.environment.outcome(result.state);
-        demand(result.done, () => `the episode was over and went on after ${seat} wrote ${show(action)}`);
+        demand(result.done, () => `the episode was done and continued after ${seat} wrote ${show(action)}`);
         demand(
           isDeepStrictEqual(outcome, after),
           () => `the outcome changed after the end, from ${show(outcome)} to ${show(after)}`,
@@ -115,7 +112,7 @@ export async function drawn(setting: Setting): Promise<void> {
   for await (const { moves } of someEpisodes(setting, 6)) {
     for (const { result } of moves) {
       const picture = setting.environment.render(result.state);
-      demand(picture.trim() !== "", () => `nothing is drawn for the state ${show(result.state)}`);
+      demand(picture.trim() !== "", () => `\`render\` returned nothing for the state ${show(result.state)}`);
     }
   }
 }

@@ -52,7 +52,7 @@ export async function sumsPayForSolving(setting: Setting): Promise<void> {
       demand(
         earned < solver - tolerance,
         () =>
-          `${seat} earns ${earned} in all without solving, the solver ${solver}: ${show(actions)} on ${show(task)}`,
+          `${seat} earns ${earned} in total without solving, the solver ${solver}: ${show(actions)} on ${show(task)}`,
       );
     }
     for await (const { round, earned } of roundsPlayed(setting, seat)) {

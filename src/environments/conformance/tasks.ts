@@ -38,9 +38,9 @@ export async function properWords({ environment }: Setting): Promise<void> {
   const words = environment.oracle?.words ?? [];
   demand(
     words.every((word) => /^\S+$/.test(word)),
-    () => `a word is empty or has white space in it: ${show(words)}`,
+    () => `a word is empty or contains white space: ${show(words)}`,
   );
-  demand(new Set(words).size === words.length, () => `\`words\` has a word twice`);
+  demand(new Set(words).size === words.length, () => `\`words\` contains a word twice`);
 }
 
 export async function observationWords(setting: Setting): Promise<void> {
@@ -80,7 +80,7 @@ export async function describedSeats({ environment, seats }: Setting): Promise<v
     const { maxTokens } = described;
     demand(
       Number.isInteger(maxTokens) && maxTokens > 0,
-      () => `${seat}: maxTokens ${maxTokens} is no length`,
+      () => `${seat}: maxTokens ${maxTokens} is not a length`,
     );
   }
 }
@@ -97,13 +97,13 @@ export async function demonstrated(setting: Setting): Promise<void> {
     for (const seat of seats) {
       demand(
         examples.some((example) => example.seat === seat),
-        () => `no demonstration for ${seat} when asked for ${show(seats)}`,
+        () => `no demonstration for ${seat} when requested for ${show(seats)}`,
       );
     }
     for (const example of examples) {
       demand(
         seats.includes(example.seat),
-        () => `a demonstration for ${example.seat} when asked for ${show(seats)}`,
+        () => `a demonstration for ${example.seat} when requested for ${show(seats)}`,
       );
       demand(!heldOut.has(example.observation), () => `a held-out task is demonstrated: ${show(example)}`);
       checkExample(setting, example);

@@ -49,7 +49,7 @@ describe("a queen", () => {
   it("after the last one is refused", () => {
     const { done, rewards, state } = played("f2 h3 c4 g5 d6 b7 e8 x8");
     expect(done).toBe(true);
-    expect(rewards["planner"]?.reason).toBe("went on after the solution");
+    expect(rewards["planner"]?.reason).toBe("continued after the solution");
     expect(environment.outcome(state)).toEqual({ success: true, score: 1 });
   });
 });

@@ -41,7 +41,7 @@ function place(task: QueensTask, grid: string, placements: readonly number[]): P
     refused,
   });
   for (const placement of placements) {
-    if (open === 0) return ended("went on after the solution", null);
+    if (open === 0) return ended("continued after the solution", null);
     if (placement === outside) return ended(outsideProblem(task.size), null);
     const [row, column] = [rowOf(task.size, placement), columnOf(task.size, placement)];
     const old = columns[row] ?? -1;

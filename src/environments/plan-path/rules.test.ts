@@ -40,7 +40,7 @@ describe("the planner", () => {
   it.each([
     ["up", "bumped into the edge of the board going up from a1"],
     ["", "no plan found"],
-    [`${solution} down`, "went on after the goal"],
+    [`${solution} down`, "continued after the goal"],
     [`I would go\nlike this: ${solution}`, "more than a plan on its line"],
   ])("is told what was wrong with %j", (text, reason) => {
     expect(planned(text).rewards["planner"]?.reason).toBe(reason);
@@ -97,7 +97,7 @@ describe("the scout", () => {
     ["a1 a2 a4", "jumped from a2"],
     ["a1", "no route found"],
     ["right down", "no route found"],
-    ["a1 a2 a3 b3 c3 c2 c1 c2", "went on after the goal"],
+    ["a1 a2 a3 b3 c3 c2 c1 c2", "continued after the goal"],
     ["go a1 a2 now", "more than a route on its line"],
   ])("is told what was wrong with %j", (text, reason) => {
     expect(scouted(text).rewards["scout"]?.reason).toBe(reason);

@@ -152,7 +152,7 @@ function walk(board: Board, from: number, moves: readonly number[]): Walk {
   const path = [from];
   let at = from;
   for (const move of moves) {
-    if (at === board.goal) return { path, problem: "went on after the goal", bumped: null };
+    if (at === board.goal) return { path, problem: "continued after the goal", bumped: null };
     const next = move === jump ? -1 : (table[4 * at + move] ?? -1);
     if (next < 0) return { path, problem: bump(board, at, move, next), bumped: null };
     if (!isFree(board, next)) return { path, problem: bump(board, at, move, next), bumped: next };

@@ -19,7 +19,7 @@ export interface Played extends Position {
   readonly problem: string | undefined;
 }
 
-const wentOn = "went on after the room was solved";
+const wentOn = "continued after the room was solved";
 
 export function carryOut(room: Room, from: Position, moves: readonly number[]): Played {
   const path = [from.at];

@@ -50,7 +50,7 @@ describe("the planner", () => {
 
   it.each([
     ["", "no plan found"],
-    [`${best} down`, "went on after the room was solved"],
+    [`${best} down`, "continued after the room was solved"],
     [`I would go\nlike this: ${best}`, "more than a plan on its line"],
     ["left left", "the box does not move at b3 going left from c3"],
     ["down left up", "the room can no longer be solved"],
@@ -113,7 +113,7 @@ describe("the proposer", () => {
     ["c3 up c2 right", "the room can no longer be solved"],
     ["c3", "no proposal found"],
     ["right down", "no proposal found"],
-    [`${pushes} b4 up`, "went on after the room was solved"],
+    [`${pushes} b4 up`, "continued after the room was solved"],
     [`go ${pushes} now`, "more than a proposal on its line"],
   ])("is told what was wrong with %j", (text, reason) => {
     expect(proposed(text).rewards["proposer"]?.reason).toBe(reason);

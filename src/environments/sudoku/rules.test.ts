@@ -77,7 +77,7 @@ describe("an entry", () => {
     const { state, rewards, done } = played(`${solution} b1=0`);
     expect(done).toBe(true);
     expect(state.grid).toBe(task.solution);
-    expect(rewards["planner"]?.reason).toBe("went on after the solution");
+    expect(rewards["planner"]?.reason).toBe("continued after the solution");
   });
 });
 

@@ -51,7 +51,7 @@ function enter(task: SudokuTask, grid: string, entries: readonly number[]): Plac
     refused,
   });
   for (const entry of entries) {
-    if (open === 0 && gridOf(digits) === solution) return ended("went on after the solution", null);
+    if (open === 0 && gridOf(digits) === solution) return ended("continued after the solution", null);
     if (entry === outside) return ended(outsideProblem(size), null);
     if (entry === twice) return ended("a cell of the list is named twice", null);
     const [cell, digit] = [cellOf(size, entry), digitOf(size, entry)];

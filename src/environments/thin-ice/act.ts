@@ -85,7 +85,7 @@ function sayPart(limit: number, listener: Walker, side: Side, words: readonly st
     heard: [...side.heard, ...words].slice(-turnsKept * limit),
     told: { to, closest: Math.min(told.closest, distanceFrom(side, to)) },
   };
-  const problem = followed.problem && `the way it tells: ${followed.problem}`;
+  const problem = followed.problem && `its message: ${followed.problem}`;
   return { label: "say", of: listener, change, gain: gainOf({ ...attempt, fell: followed.fell }), problem };
 }
 

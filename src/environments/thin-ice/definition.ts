@@ -14,7 +14,7 @@ import { iceTaskSchema } from "./task.ts";
 
 export const thinIce: GameDefinition<IceOptions> = {
   name: "thin-ice",
-  summary: "Two walkers cross a lake; each sees only where the ice is thin for the other, and tells it.",
+  summary: "Two walkers cross a lake; each sees and reports the thin ice of the other.",
   options: iceOptions,
   create: createThinIce,
 };

@@ -44,7 +44,7 @@ describe("a half", () => {
   it("cannot be drawn where none is as long as asked for", () => {
     const none = optionsOf({ size: 3, thin: 7, distance: { least: 4, most: 6 } });
     expect(() => drawTask(none, "train", rootKey(1))).toThrow(
-      "thin-ice: no half with a way of 4 to 6 cells in 100000 draws (size 3, thin 7); use fewer thin cells or other distances",
+      "thin-ice: no half with a path of 4 to 6 cells in 100000 draws (size 3, thin 7); use fewer thin cells or other distances",
     );
   });
 });

@@ -40,7 +40,7 @@ export function drawHalf(options: HalfOptions, split: GameSplit, generator: Gene
   const { size, thin, distance } = options;
   throw new TroupeError(
     "bad_recipe",
-    `thin-ice: no half with a way of ${distance.least} to ${distance.most} cells in ${mostDraws} draws ` +
+    `thin-ice: no half with a path of ${distance.least} to ${distance.most} cells in ${mostDraws} draws ` +
       `(size ${size}, thin ${thin}); use fewer thin cells or other distances`,
   );
 }

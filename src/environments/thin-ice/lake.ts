@@ -78,7 +78,7 @@ export function walk(ice: Board, from: number, cells: readonly number[]): Walked
   const ended = (problem?: string): Walked => ({ at, fell: !isFree(ice, at), path, problem });
   for (const [index, cell] of cells.entries()) {
     if (index === 0 && cell === from) continue;
-    if (at === ice.goal) return ended("went on after the goal");
+    if (at === ice.goal) return ended("continued after the goal");
     if (moveBetween(ice.size, at, cell) < 0)
       return ended(`${nameOf(names, cell)} is not beside ${names[at]}`);
     path.push((at = cell));

@@ -107,13 +107,13 @@ describe("a walk", () => {
   it.each([
     ["walk b1 c1 say b3", "the ice broke at c1"],
     ["walk a3 say b3", "a3 is not beside a1"],
-    ["walk a2 a3 b3 c3 b3 say b3", "went on after the goal"],
+    ["walk a2 a3 b3 c3 b3 say b3", "continued after the goal"],
     ["walk a2", 'no list after "say"'],
     ["", 'no list after "walk"'],
     ["I walk a2 and say b3", "more than walk and say on its line"],
-    ["walk a2 say b3 b2", "the way it tells: the ice broke at b2"],
-    ["walk a2 say c1", "the way it tells: c1 is not beside a3"],
-    ["walk a2 say thin a2", "the way it tells: a cell off the ice is not beside a3"],
+    ["walk a2 say b3 b2", "its message: the ice broke at b2"],
+    ["walk a2 say c1", "its message: c1 is not beside a3"],
+    ["walk a2 say thin a2", "its message: a cell off the ice is not beside a3"],
   ])("%j is told: %j", (red, reason) => {
     expect(play({ red }).rewards["red"]?.reason).toBe(reason);
   });

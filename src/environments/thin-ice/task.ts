@@ -6,7 +6,7 @@ const halfSchema = z
   .strictObject({ ice: boardSchema, start: cellSchema })
   .refine(
     ({ ice, start }) => isStart(ice, start),
-    "start: a cell that is not the goal, with a safe way to it",
+    "start: a cell that is not the goal, with a safe path to it",
   );
 
 export const iceTaskSchema = z

@@ -168,17 +168,15 @@ describe("the pages", () => {
     expect(markdown).toContain("| Team \\| trained | **95.0** (82.6 to 100.0) +65.0           |");
     expect(markdown).toContain("| Alone           | 30.0 (5.2 to 54.8)                       |");
     expect(markdown).toContain("50.0 (40.4 to 59.6) +20.0 _1 of 3 seeds_");
-    expect(markdown).toContain("**Not complete:** 7 of 9 results are there, 1 cell failed.");
+    expect(markdown).toContain("**Not complete:** 7 of 9 results available, 1 cell failed.");
     expect(markdown).toContain("- boards, broken, seed 2: it went <wrong>");
     expect(markdown).toContain(
       "| Boards | Team \\| trained | 3    | 5     | 10      | 1.0 k          | 500            | 1:00 min |",
     );
-    expect(markdownOf(summarize(unsigned), "x.html")).toContain(
-      "1 cell found done in the runs' folder, made before",
-    );
+    expect(markdownOf(summarize(unsigned), "x.html")).toContain("1 cell found finished in the runs' folder");
     expect(markdown).toContain(
       "7 results from 7 cells (4 trainings, 3 evaluations). The times of these cells add up to 7:00 min; " +
-        "with 2 of them at once that is about 3:30 min by the clock.",
+        "with 2 at once about 3:30 min of wall-clock time.",
     );
     expect(markdown).toContain(
       "2026-11-21, troupe experiment given: Troupe 0.1.0, commit abc1234; A kind, 2 cores; 2 cells at once with 1 thread each",

@@ -35,7 +35,7 @@ export function incomplete({ seeds, failed, missing }: Entry): string {
 /** `7 of 9 results are there, 1 cell failed.`; empty where nothing is missing. */
 export function incompleteText({ done, all, failed }: SummaryCounts): string {
   if (done.results === all.results && failed === 0) return "";
-  return `${showCount(done.results)} of ${showOf(all.results, "result")} are there, ${showCells(failed)} failed.`;
+  return `${showCount(done.results)} of ${showOf(all.results, "result")} available, ${showCells(failed)} failed.`;
 }
 
 export function showCells(count: number): string {
@@ -91,7 +91,7 @@ export function legend(summary: Summary): string {
   const single = overSeeds && successes.some(({ over }) => over === "tasks");
   return (
     `Success in per cent on ${taskCount(summary.record)} ${splitsOf(summary.record)} tasks, the same for every row and seed: ${interval}.` +
-    (single ? " Where only one seed is done the interval is Wilson's, over its tasks." : "") +
+    (single ? " With only one seed the interval is Wilson's over its tasks." : "") +
     " The best of each column is bold."
   );
 }
@@ -127,9 +127,9 @@ export function costCells(cost: Cost): readonly string[] {
 }
 
 export const costLegend =
-  "Per run, the mean over seeds. Updates: optimizer steps of a policy; where no action of a batch was better or worse than " +
-  "those it is compared with, none is made. Tokens sampled in training; those of evaluations are not counted. Tokens " +
-  "trained are those of all policies together. Time is that of one cell, evaluations included, while others ran beside it.";
+  "Per run, mean over seeds. Updates: optimizer steps of a policy; a batch whose groups all have zero variance " +
+  "makes none. Tokens sampled in training, without evaluations. Tokens " +
+  "trained by all policies. Time of one cell, evaluations included, while others ran concurrently.";
 
 /** What the whole took, in two sentences. */
 export function spentText({ record, counts }: Summary): string {
@@ -138,7 +138,7 @@ export function spentText({ record, counts }: Summary): string {
   if (atOnce === null || atOnce.most === 1) return `${sum}.`;
   const { least, most, seconds } = atOnce;
   const jobs = least === most ? `${most}` : `${least} to ${most}`;
-  return `${sum}; with ${jobs} of them at once that is about ${showDuration(seconds)} by the clock.`;
+  return `${sum}; with ${jobs} at once about ${showDuration(seconds)} of wall-clock time.`;
 }
 
 function sessionText(session: Session): string {
@@ -152,7 +152,7 @@ function sessionText(session: Session): string {
 export function sessionTexts({ sessions, cells }: ReportRecord): string[] {
   const done = ranIn(cells.filter(({ status }) => status === "done"));
   const found = done.filter(({ session }) => session === undefined).length;
-  const line = `${showCells(found)} found done in the runs' folder, made before`;
+  const line = `${showCells(found)} found finished in the runs' folder`;
   return [...sessions.map(sessionText), ...(found === 0 ? [] : [line])];
 }
 

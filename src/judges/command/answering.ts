@@ -33,7 +33,7 @@ export async function answersTo(posed: readonly Posed[], answering: Answering): 
       if ("problem" in answer) failures.set(id, answer.problem);
       else verdicts.set(id, answer);
     }
-    if (verdicts.size < posed.length) throw new ServiceError("the judge did not answer as it should");
+    if (verdicts.size < posed.length) throw new ServiceError("the judge gave no valid answer");
   };
   try {
     await retrying(put, retries, signal);
@@ -90,9 +90,9 @@ const longestQuote = 1000;
 
 function whyNone({ problem, stderr }: ProgramEnd, strange: string): string {
   const wrote =
-    stderr.trim() === "" ? "" : `; its last words on stderr: ${quoted(stderr.slice(-longestQuote))}`;
-  const line = strange === "" ? "" : `; it wrote ${quoted(strange)}, which answers nothing`;
-  return `the judge gave no answer: ${problem ?? "it ended without one"}${line}${wrote}`;
+    stderr.trim() === "" ? "" : `; its last output on stderr: ${quoted(stderr.slice(-longestQuote))}`;
+  const line = strange === "" ? "" : `; it wrote ${quoted(strange)}, which is not an answer`;
+  return `the judge gave no answer: ${problem ?? "it exited without one"}${line}${wrote}`;
 }
 
 function quoted(text: string): string {

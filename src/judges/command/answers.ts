@@ -26,7 +26,7 @@ function parsed(line: string): unknown {
 
 function answerOf({ score, explanation, failure }: Readonly<Record<string, unknown>>): Answer {
   if (score !== undefined && failure !== undefined)
-    return { problem: "the judge answered with a score and a failure at once" };
+    return { problem: "the judge answered with both a score and a failure" };
   if (failure !== undefined) {
     return typeof failure === "string"
       ? { failure: bounded(failure) }

@@ -47,7 +47,7 @@ function tooMuch({
 }: Readonly<Record<"line" | "total" | "strange", number>>): string | null {
   if (line > longestLine) return "it wrote a line of more than a million characters";
   if (total > longestOutput) return "it wrote more than 16 million characters";
-  return strange > mostStrange ? `it wrote more than ${mostStrange} lines that answer nothing` : null;
+  return strange > mostStrange ? `it wrote more than ${mostStrange} lines that are not answers` : null;
 }
 
 /** The last characters of a stream, as far as it was read. */

@@ -129,13 +129,17 @@ describe("a program that judges", () => {
 const mischief: readonly (readonly [name: string, source: string, failure: RegExp])[] = [
   ["stalls", "setInterval(() => {}, 1000)", /no further answer within 0\.5 seconds/],
   ["closes its output and stalls", "fs.closeSync(1); setInterval(() => {}, 1000)", /within 0\.5 seconds/],
-  ["ends at once", "", /it ended without one$/],
-  ["ends with an error", "process.exit(3)", /it ended with the code 3$/],
-  ["is killed", "process.kill(process.pid, 'SIGTERM')", /it was ended by SIGTERM/],
-  ["throws", "throw new Error('out of order')", /code 1; its last words on stderr: ".*out of order/],
-  ["writes garbage", "console.log('hello there')", /it wrote "hello there", which answers nothing/],
-  ["writes other JSON", "say([1]); say('x'); say(null); say({ score: 1 })", /wrote "\[1\]", which answers/],
-  ["answers what it was not asked", "say({ id: 'x', score: 1 })", /wrote ".*"x".*", which answers nothing/],
+  ["ends at once", "", /it exited without one$/],
+  ["ends with an error", "process.exit(3)", /it exited with code 3$/],
+  ["is killed", "process.kill(process.pid, 'SIGTERM')", /it was terminated by SIGTERM/],
+  ["throws", "throw new Error('out of order')", /code 1; its last output on stderr: ".*out of order/],
+  ["writes garbage", "console.log('hello there')", /it wrote "hello there", which is not an answer/],
+  [
+    "writes other JSON",
+    "say([1]); say('x'); say(null); say({ score: 1 })",
+    /wrote "\[1\]", which is not an answer/,
+  ],
+  ["answers what it was not asked", "say({ id: 'x', score: 1 })", /wrote ".*"x".*", which is not an answer/],
   [
     "answers twice",
     "for (const i of [1, 1]) for (const { id } of lines) say({ id, score: i })",
@@ -144,7 +148,7 @@ const mischief: readonly (readonly [name: string, source: string, failure: RegEx
   [
     "answers NaN",
     'console.log(\'{"id":"\' + lines[0].id + \'","score":NaN}\')',
-    /"score":NaN\}", which answers/,
+    /"score":NaN\}", which is not an answer/,
   ],
   [
     "answers infinity",
@@ -158,12 +162,12 @@ const mischief: readonly (readonly [name: string, source: string, failure: RegEx
   ],
   ["answers 1.01", "for (const { id } of lines) say({ id, score: 1.01 })", /the score 1\.01, which is not/],
   ["answers −0.5", "for (const { id } of lines) say({ id, score: -0.5 })", /the score -0\.5, which is not/],
-  ["answers nothing", "for (const { id } of lines) say({ id })", /the score nothing, which is not/],
+  ["gives no answer", "for (const { id } of lines) say({ id })", /the score nothing, which is not/],
   ["answers a list", "for (const { id } of lines) say({ id, score: [1] })", /the score \[1\], which is not/],
   [
     "answers both ways",
     "for (const { id } of lines) say({ id, score: 1, failure: 'no' })",
-    /score and a failure at/,
+    /both a score and a failure/,
   ],
   [
     "fails with a number",
@@ -181,8 +185,8 @@ const mischief: readonly (readonly [name: string, source: string, failure: RegEx
     /a line of more than a million characters/,
   ],
   ["floods", "for (;;) fs.writeSync(1, 'x'.repeat(500000) + '\\n')", /more than 16 million characters/],
-  ["chatters", "for (;;) fs.writeSync(1, '{}\\n'.repeat(99))", /more than 1000 lines that answer nothing/],
-  ["nests", "console.log('['.repeat(500000))", /it wrote "\[+…", which answers nothing/],
+  ["chatters", "for (;;) fs.writeSync(1, '{}\\n'.repeat(99))", /more than 1000 lines that are not answers/],
+  ["nests", "console.log('['.repeat(500000))", /it wrote "\[+…", which is not an answer/],
   [
     "writes control characters on stderr",
     "console.error('\\x1b[31mred\\x07\\n!'.repeat(999))",
@@ -204,7 +208,7 @@ describe("a program that does not", () => {
 
   it.each([
     ["never reads", "setInterval(() => {}, 1000)", /within 0\.5 seconds/],
-    ["ends without reading", "process.exit(0)", /it ended without one/],
+    ["ends without reading", "process.exit(0)", /it exited without one/],
   ])("%s, and is given more than a pipe holds", async (_, source, failure) => {
     const options = {
       ...place.program(""),
@@ -218,7 +222,7 @@ describe("a program that does not", () => {
     for (const one of failuresOf(episode)) expect(one).toMatch(failure);
   });
 
-  it("is not there", async () => {
+  it("does not exist", async () => {
     const options = { ...place.program(""), run: ["no-such-judge"] as [string] };
     const [failure] = failuresOf(await judged(judgeWith(options)));
     expect(failure).toMatch(/could not be started: spawn no-such-judge ENOENT/);
@@ -281,7 +285,7 @@ describe("retries", () => {
     const failures = failuresOf(await judged(judgeWith(options, { retries: twice })));
     expect(place.asked()).toHaveLength(3);
     expect(failures[0]).toMatch(/score 2, which is not/);
-    expect(failures[1]).toMatch(/it ended with the code 4/);
+    expect(failures[1]).toMatch(/it exited with code 4/);
   });
 
   it("are not made of failures that the program states", async () => {

@@ -52,8 +52,8 @@ function endOf(child: Child): Promise<string | null> {
 }
 
 function describeEnd(code: number | null, signal: NodeJS.Signals | null): string | null {
-  if (signal !== null) return `it was ended by ${signal}`;
-  return code === 0 ? null : `it ended with the code ${code}`;
+  if (signal !== null) return `it was terminated by ${signal}`;
+  return code === 0 ? null : `it exited with code ${code}`;
 }
 
 function closePipes({ stdin, stdout, stderr }: Child): void {

@@ -14,7 +14,7 @@ export interface GivenRow {
 export function asRow(value: unknown, given: string): GivenRow {
   if (isRow(value)) return value;
   const expected = "expected an algorithm's row, `{ source, summary, options, build }`";
-  const fix = "docs/algorithms.md shows a whole one";
+  const fix = "see the example in docs/algorithms.md";
   throw new ModuleError(`${given}: ${expected}, found ${kindOf(value)}`, fix);
 }
 
@@ -33,8 +33,8 @@ export function asAlgorithm(columns: unknown, name: string, row: GivenRow, given
   if (faults.length === 0) {
     return { ...plain, ...(columns as object), name, source: row.source ?? given } as Algorithm;
   }
-  const fix = "docs/algorithms.md lists the columns";
-  throw new ModuleError(`${given}: \`build\` gave no algorithm: ${faults.join("; ")}`, fix);
+  const fix = "see the columns in docs/algorithms.md";
+  throw new ModuleError(`${given}: \`build\` returned no algorithm: ${faults.join("; ")}`, fix);
 }
 
 const functions = ["score", "returns", "baseline", "scale"];

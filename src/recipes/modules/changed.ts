@@ -10,8 +10,8 @@ export function changedModules(recorded: string, recipe: Recipe): readonly Warni
     const { module, moduleHash } = recipe[key];
     const was = before[key]?.moduleHash;
     if (module === undefined || typeof was !== "string" || was === moduleHash) return [];
-    const problem = `${module} has changed since the run began (its contents were ${was}, now ${moduleHash})`;
-    const fix = "results before and after the change may not be comparable; put it back, or start a new run";
+    const problem = `${module} has changed since the run started (content hash ${was}, now ${moduleHash})`;
+    const fix = "results before and after the change may not be comparable; restore it, or start a new run";
     return [{ key: `${key}.module`, problem, fix }];
   });
 }

@@ -9,7 +9,7 @@ export function asDefinition(value: unknown, given: string): EnvironmentDefiniti
   const fix =
     isObject(value) && typeof value["start"] === "function"
       ? "this is an environment: export `{ name, summary, options, create: () => environment }`"
-      : "docs/environments.md shows a whole one";
+      : "see the example in docs/environments.md";
   const expected = "expected an environment's definition, `{ name, summary, options, create }`";
   throw new ModuleError(`${given}: ${expected}, found ${kindOf(value)}`, fix);
 }
@@ -29,8 +29,8 @@ const functions = ["start", "observe", "step", "outcome", "render"];
 export function asEnvironment(value: unknown, given: string): Environment {
   const wrong = environmentFaults(value);
   if (wrong.length === 0) return value as Environment;
-  const fix = "docs/environments.md shows a whole one; `troupe check` tells more";
-  throw new ModuleError(`${given}: \`create\` gave no environment: ${wrong.join("; ")}`, fix);
+  const fix = "see the example in docs/environments.md; `troupe check` reports more";
+  throw new ModuleError(`${given}: \`create\` returned no environment: ${wrong.join("; ")}`, fix);
 }
 
 function environmentFaults(value: unknown): readonly string[] {

@@ -24,7 +24,7 @@ export function describeImportError(error: unknown, given: string, folder: strin
     case "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING":
       return {
         problem: `${given} is TypeScript inside node_modules, where Node does not run TypeScript`,
-        fix: "packages ship JavaScript: build it before it is published",
+        fix: "packages must ship JavaScript: compile it before publishing",
       };
     case "ERR_UNSUPPORTED_ESM_URL_SCHEME":
     case "ERR_UNKNOWN_FILE_EXTENSION":
@@ -33,12 +33,12 @@ export function describeImportError(error: unknown, given: string, folder: strin
     case "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX":
       return {
         problem: `${sourceOf(error) ?? given}: ${message}`,
-        fix: "Node removes types and translates nothing: write it in JavaScript's own syntax",
+        fix: "Node only strips types: use erasable TypeScript syntax",
       };
     default:
       return error instanceof SyntaxError
         ? { problem: `${sourceOf(error) ?? given}: ${message}` }
-        : { problem: `${given} threw ${thrown(error)} while it was loaded` };
+        : { problem: `${given} threw ${thrown(error)} while loading` };
   }
 }
 
@@ -51,13 +51,13 @@ function notFound(message: string, given: string, folder: string): Described {
     return { problem: `there is no package ${given}`, fix: `write ./${given} for the file` };
   }
   if (isEntry) {
-    const fix = `install it (\`npm install ${what}\`), or begin the path of a file with ./`;
-    return { problem: `there is no package ${given}, seen from ${showPath(folder)}`, fix };
+    const fix = `install it (\`npm install ${what}\`), or start the path of a file with ./`;
+    return { problem: `there is no package ${given}, resolved from ${showPath(folder)}`, fix };
   }
   const problem = `${showPath(from)} imports ${kind === "package" ? what : showPath(what)}, which was not found`;
   return kind === "package"
-    ? { problem, fix: `install it beside the module: \`npm install ${what}\`` }
-    : { problem, fix: "imports name whole files, with their ending: ./rules.ts" };
+    ? { problem, fix: `install it for the module: \`npm install ${what}\`` }
+    : { problem, fix: "imports need file extensions: ./rules.ts" };
 }
 
 /** `Error: no such table (coins.ts:3:9)`: what was thrown, and the user's line that threw it. */

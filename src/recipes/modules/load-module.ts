@@ -72,7 +72,7 @@ function foundFile(given: string, folder: string): string {
     throw new ModuleError(`${given} is a folder`, `name a file in it, as in ${join(given, "index.ts")}`);
   }
   const fix = nearestFile(file) ?? "a path is relative to the file that names it";
-  throw new ModuleError(`there is no file ${given}, seen from ${showPath(folder)}`, fix);
+  throw new ModuleError(`there is no file ${given}, relative to ${showPath(folder)}`, fix);
 }
 
 function realPath(folder: string): string {

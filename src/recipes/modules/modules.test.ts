@@ -89,13 +89,13 @@ describe("an environment in a module", () => {
     expect(made.name).toBe("coins");
   });
 
-  it("is seen from the file that names it, through extends, and from here in an override", async () => {
+  it("is relative to the file that names it, through extends, and from here in an override", async () => {
     write("below/coins.ts", coins);
     write("below/base.yaml", recipe("module: ./coins.ts"));
     const text = "extends: below/base.yaml\nname: above\n";
     expect((await resolve(text)).recipe.environment.module).toBe(join(folder, "below", "coins.ts"));
     await expect(resolve(text, ["environment.module=./coins.ts"])).rejects.toThrow(
-      "override `environment.module=./coins.ts`: environment.module: there is no file ./coins.ts, seen from",
+      "override `environment.module=./coins.ts`: environment.module: there is no file ./coins.ts, relative to",
     );
   });
 
@@ -129,7 +129,7 @@ describe("what is wrong with a module is one message", () => {
       "no such file",
       {},
       "module: ./coins.ts",
-      /there is no file \.\/coins\.ts, seen from .*test #\d+; a path is/,
+      /there is no file \.\/coins\.ts, relative to .*test #\d+; a path is/,
     ],
     [
       "a name nearly right",
@@ -175,19 +175,19 @@ describe("what is wrong with a module is one message", () => {
       "an enum",
       { "coins.ts": "enum A { B }" },
       "module: ./coins.ts",
-      /coins\.ts:1: .*enum.*; Node removes types/,
+      /coins\.ts:1: .*enum.*; Node only strips types/,
     ],
     [
-      "an import that is not there",
+      "an import that does not exist",
       { "coins.ts": 'import "./rules.ts"; export {};' },
       "module: ./coins.ts",
-      /coins\.ts imports rules\.ts, which was not found; imports name whole files/,
+      /coins\.ts imports rules\.ts, which was not found; imports need file extensions/,
     ],
     [
-      "a package that is not there",
+      "a package that does not exist",
       { "coins.ts": 'import "left-pad";' },
       "module: ./coins.ts",
-      /coins\.ts imports left-pad, which was not found; install it beside the module/,
+      /coins\.ts imports left-pad, which was not found; install it for the module/,
     ],
     [
       "an import of what is not exported",
@@ -199,7 +199,7 @@ describe("what is wrong with a module is one message", () => {
       "an error while it is loaded",
       { "coins.ts": 'export {};\n  throw new Error("no table");' },
       "module: ./coins.ts",
-      /\.\/coins\.ts threw "Error: no table" \(coins\.ts:2:9\) while it was loaded/,
+      /\.\/coins\.ts threw "Error: no table" \(coins\.ts:2:9\) while loading/,
     ],
     [
       "no default export",
@@ -237,13 +237,13 @@ describe("what is wrong with a module is one message", () => {
         "coins.ts": coins.replace("render: String,", "").replace("heldOut: { size: 1", "heldOut: { size: 0"),
       },
       "module: ./coins.ts",
-      /`create` gave no environment: no function `render`; the split `heldOut` needs a `size` above 0/,
+      /`create` returned no environment: no function `render`; the split `heldOut` needs a `size` above 0/,
     ],
     [
       "an error while it is made",
       { "coins.ts": coins.replace(`(${environment})`, "{\n  return missing.length; }") },
       "module: ./coins.ts",
-      /environment: coins\.ts threw "ReferenceError: missing is not defined" \(coins\.ts:2:3\) while the environment was made/,
+      /environment: coins\.ts threw "ReferenceError: missing is not defined" \(coins\.ts:2:3\) while making the environment/,
     ],
     [
       "options that it does not take",
@@ -269,13 +269,13 @@ describe("what is wrong with a module is one message", () => {
       "a name beside it",
       { "coins.ts": coins },
       "module: ./coins.ts\n  name: grid",
-      /cannot stand beside `name`; take one/,
+      /cannot be combined with `name`; remove one/,
     ],
     [
       "neither",
       {},
       "size: 3",
-      /environment\.name: missing; expected the name of an environment, or `module`/,
+      /environment\.name: missing; expected the name of an environment, or a `module`/,
     ],
     [
       "TypeScript in a package",
@@ -284,7 +284,7 @@ describe("what is wrong with a module is one message", () => {
         "node_modules/ours/a.ts": coins,
       },
       "module: ours",
-      /ours is TypeScript inside node_modules, .*; packages ship JavaScript/,
+      /ours is TypeScript inside node_modules, .*; packages must ship JavaScript/,
     ],
     [
       "a path that a package keeps to itself",
@@ -341,7 +341,7 @@ export default {
     );
     write("wrong.ts", "export default { options: { parse: (x) => x }, build: () => ({ score: () => 0 }) };");
     await expect(resolveWithGrid(text, [`algorithm.module="${join(folder, "wrong.ts")}"`])).rejects.toThrow(
-      /`build` gave no algorithm: no function `returns`, `baseline` and `scale`; `sampling` needs .*; `grouping` .*; `objective`/,
+      /`build` returned no algorithm: no function `returns`, `baseline` and `scale`; `sampling` needs .*; `grouping` .*; `objective`/,
     );
     write(
       "lone.ts",
@@ -350,7 +350,7 @@ export default {
         .replace("given)),", "given)), sampling: { branch: { root: 1, inner: 1 }, keep: 'all' } },"),
     );
     await expect(resolveWithGrid(text, [`algorithm.module="${join(folder, "lone.ts")}"`])).rejects.toThrow(
-      "lone compares the actions of a group, and here each group has one",
+      "lone compares the actions of a group, but each group has one",
     );
   });
 });
@@ -363,7 +363,7 @@ async function inFolder(place: string, side: string): Promise<Recipe> {
 }
 
 describe("the recipe of a run", () => {
-  it("names the module as seen from the run's folder, so that a project can be moved as a whole", async () => {
+  it("names the module relative to the run's folder, so that a project can be moved as a whole", async () => {
     write("project/coins.ts", coins);
     const { recipe: made } = await resolve(recipe("module: ./coins.ts"), [], "project/recipe.yaml");
     const run = join(folder, "project", "runs", "first");
@@ -396,7 +396,7 @@ describe("the recipe of a run", () => {
     expect(changedModules(recorded, changed)).toEqual([
       {
         key: "environment.module",
-        problem: `${join(folder, "changed", "coins.ts")} has changed since the run began (its contents were ${first.environment.moduleHash}, now ${changed.environment.moduleHash})`,
+        problem: `${join(folder, "changed", "coins.ts")} has changed since the run started (content hash ${first.environment.moduleHash}, now ${changed.environment.moduleHash})`,
         fix: expect.any(String) as string,
       },
     ]);

@@ -101,8 +101,8 @@ function givenKeys(tree: Tree | undefined): readonly string[] {
 function oneOfTwo(path: Path, keys: readonly string[], tree: Tree): Mistake {
   const parent = path.slice(0, -1);
   const others = keys.filter((key) => key !== path.at(-1) && treeAt(tree, [...parent, key]) !== undefined);
-  const problem = `cannot stand beside ${others.map((key) => `\`${key}\``).join(", ")}`;
-  const fix = `take one back: ${showKey([...parent, others[0] ?? ""])}=null`;
+  const problem = `cannot be combined with ${others.map((key) => `\`${key}\``).join(", ")}`;
+  const fix = `remove one, as with ${showKey([...parent, others[0] ?? ""])}=null`;
   return { origin: keyOriginAt(tree, path), key: showKey(path), problem, fix };
 }
 

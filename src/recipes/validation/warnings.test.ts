@@ -11,7 +11,7 @@ import { recipeWarnings, showWarning, sumsActionRewards } from "./warnings.ts";
 
 const recipes = join(import.meta.dirname, "../../../recipes");
 
-/** What is said of a recipe that comes with Troupe, with some changes. */
+/** Warnings for an included recipe with overrides. */
 async function warned(recipe: string, ...changes: readonly string[]): Promise<string[]> {
   return recipeWarnings(await resolveRecipe(join(recipes, `${recipe}.yaml`), changes)).map(showWarning);
 }
@@ -24,11 +24,11 @@ function warnedOnPath(row: string, ...changes: readonly string[]): Promise<strin
 }
 
 const said = (reward: string, turns: number): string =>
-  `warning: algorithm.reward: \`${reward}\` adds up, over ${turns} turns, what plan-path pays each action of scout and ` +
-  "planner; the sum may be larger for not solving than for solving; `reward: progress` adds up the changes of the score, " +
-  "which cannot be farmed";
+  `warning: algorithm.reward: \`${reward}\` sums over ${turns} turns the rewards of plan-path for actions of scout and ` +
+  "planner; the sum may be larger without success; use `reward: progress`, the changes of the score, which cannot be " +
+  "exploited";
 
-describe("a recipe that adds up what actions are paid in several turns", () => {
+describe("a recipe that sums action rewards over several turns", () => {
   it.each([
     ["magrpo", "action"],
     ["mareinforce", "action"],
@@ -40,7 +40,7 @@ describe("a recipe that adds up what actions are paid in several turns", () => {
     ["ppo", "action"],
     ["iac", "action"],
     ["maac", "action"],
-  ])("is warned of it, once: %s with reward: %s", async (row, reward) => {
+  ])("gives one warning: %s with reward: %s", async (row, reward) => {
     expect(await warnedOnPath(row, `algorithm.reward=${reward}`)).toEqual([said(reward, 2)]);
   });
 
@@ -56,25 +56,25 @@ describe("a recipe that adds up what actions are paid in several turns", () => {
     ["ppo"],
     ["ppo", "algorithm.reward=progress"],
     ["mas-grpo", "algorithm.reward=progress"],
-  ])("is not warned where it adds up something else or nothing: %s %s %s", async (row, ...changes) => {
+  ])("gives none when it sums something else or nothing: %s %s %s", async (row, ...changes) => {
     expect(await warnedOnPath(row, ...changes)).toEqual([]);
   });
 
-  it("is not warned where the seats' rewards may be added up", async () => {
+  it("gives none when the seats' rewards are summable", async () => {
     expect(await warned("algorithms/magrpo", "algorithm.reward=action")).toEqual([]);
   });
 
-  it("is warned of the seats whose rewards may not be added up, and of no others", async () => {
+  it("names only the seats that are not summable", async () => {
     const ppo = ["algorithm=null", "algorithm={name: ppo, reward: action}"];
     expect(await warned("sudoku", ...ppo)).toEqual([
-      expect.stringContaining("what sudoku pays each action of proposer; the sum"),
+      expect.stringContaining("the rewards of sudoku for actions of proposer; the sum"),
     ]);
     const alone = ["team.roles.proposer=null", "team.phases=[[planner]]"];
     expect(await warned("sudoku", ...ppo, ...alone)).toEqual([]);
   });
 });
 
-describe("whether a row adds up what actions of several turns are paid is what its credit does", () => {
+describe("whether a row sums action rewards over turns follows from its credit", () => {
   const cases = Object.entries(algorithms).flatMap(([name, { options }]) => {
     const { properties = {} } = jsonSchemaOf(options);
     const given = (option: string): object[] =>
@@ -96,7 +96,7 @@ describe("whether a row adds up what actions of several turns are paid is what i
 
 const values = ({ tokens }: Action): Float32Array => new Float32Array(tokens.length);
 
-/** What the first action is credited with, or its critic is taught, changes with what the second turn's action is paid. */
+/** Whether the first action's return or value target depends on the reward of the second turn's action. */
 function dependsOnLaterPay(algorithm: Algorithm): boolean {
   const [little, much] = [0.25, 0.75].map((later) => {
     const actions = [action({ local: 0.5 }), action({ turn: 1, local: later })];

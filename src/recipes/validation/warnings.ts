@@ -58,9 +58,9 @@ function summedRewards({ recipe, environment, algorithm }: Combination): readonl
   const acts = environment.next === undefined ? turns : Infinity;
   if (acts === 1 || unfit.length === 0 || !sumsActionRewards(recipe.algorithm, algorithm)) return [];
   const over = turns === 1 ? "within a turn" : `over ${turns} turns`;
-  const how = `\`${String(recipe.algorithm["reward"])}\` adds up, ${over}, what ${environment.name} pays`;
-  const problem = `${how} each action of ${unfit.join(" and ")}; the sum may be larger for not solving than for solving`;
-  const fix = "`reward: progress` adds up the changes of the score, which cannot be farmed";
+  const how = `\`${String(recipe.algorithm["reward"])}\` sums ${over} the rewards of ${environment.name} for`;
+  const problem = `${how} actions of ${unfit.join(" and ")}; the sum may be larger without success`;
+  const fix = "use `reward: progress`, the changes of the score, which cannot be exploited";
   return [{ key: "algorithm.reward", problem, fix }];
 }
 

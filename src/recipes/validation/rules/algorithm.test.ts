@@ -40,13 +40,13 @@ describe("algorithmProblems", () => {
       "magrpo",
       { samples: 2, joint: "cross" },
       oneByOne,
-      "algorithm.joint: cross mode pairs the samples of roles that act at once, and no phase has two roles; use `joint: aligned`, which is the same for one role, or put the roles into one phase",
+      "algorithm.joint: cross mode combines the samples of simultaneous roles, but no phase has two roles; use `joint: aligned`, which is the same for one role, or put the roles into one phase",
     ],
     [
       "maac",
       {},
       alone,
-      "algorithm.name: the critic of maac is for the prompts of several roles, and the team has one role; use `iac`, whose critic sees the role's prompt",
+      "algorithm.name: the critic of maac reads the prompts of several roles, but the team has one role; use `iac`, whose critic sees the role's prompt",
     ],
     [
       "magrpo",
@@ -58,25 +58,25 @@ describe("algorithmProblems", () => {
       "magrpo",
       { samples: 2, turnWeights: [0, 0] },
       atOnce,
-      "algorithm.turnWeights: with these weights no turn trains anything; give one of them above 0",
+      "algorithm.turnWeights: with these weights no turn trains anything; use at least one above 0",
     ],
     [
       "magrpo",
       { samples: 8 },
       { ...oneByOne, turns: 4 },
-      "algorithm.samples: with 8 samples an episode could be a tree of more than 4096 joint actions; use at most 2 samples, `handOver: best` or fewer turns",
+      "algorithm.samples: with 8 samples an episode's tree could have more than 4096 joint actions; use at most 2 samples, `handOver: best` or fewer turns",
     ],
     [
       "magrpo",
       { samples: 65, joint: "cross", handOver: "best" },
       { ...atOnce, turns: 1 },
-      "algorithm.samples: with 65 samples an episode could be a tree of more than 4096 joint actions; use at most 64 samples, or `joint: aligned`",
+      "algorithm.samples: with 65 samples an episode's tree could have more than 4096 joint actions; use at most 64 samples, or `joint: aligned`",
     ],
     [
       "mareinforce",
       { samples: 1, dynamicSampling: true },
       oneByOne,
-      "algorithm.dynamicSampling: mareinforce has no baseline, so a task whose returns are all equal has a gradient, too; remove it, or choose an algorithm that compares: magrpo",
+      "algorithm.dynamicSampling: mareinforce has no baseline, so equal returns have a gradient too; remove it, or choose an algorithm that compares: magrpo",
     ],
     [
       "grpo",
@@ -88,7 +88,7 @@ describe("algorithmProblems", () => {
       "grpo",
       { overlong: { length: 100, buffer: 20 } },
       oneByOne,
-      "algorithm.overlong: the penalty begins above 80 tokens, and no role writes more than 24; use a length of at most 24",
+      "algorithm.overlong: the penalty starts above 80 tokens, but no role writes more than 24; use a length of at most 24",
     ],
   ] as const)("rejects %s %j", (name, options, team, message) => {
     const found = problems(name, options, team);

@@ -39,14 +39,14 @@ function loneSamples({ name, sampling, baseline, grouping }: Algorithm): readonl
   const { root, inner } = sampling.branch;
   const isAlone = Math.max(root, inner) === 1 && baseline([1])[0] === 1;
   if (!isAlone || grouping.spans === "batch") return [];
-  const problem = `${name} compares the actions of a group, and here each group has one: every advantage would be 0`;
+  const problem = `${name} compares the actions of a group, but each group has one: every advantage would be 0`;
   return [{ path: ["algorithm"], problem, fix: "sample at least 2 actions per group" }];
 }
 
 /** Dynamic sampling drops groups without a gradient; without a baseline, equal returns have one. */
 function uselessDrops({ name, selection, baseline }: Algorithm): readonly Problem[] {
   if (!selection.dropZeroVariance || baseline([1, 1])[0] !== 0) return [];
-  const problem = `${name} has no baseline, so a task whose returns are all equal has a gradient, too`;
+  const problem = `${name} has no baseline, so equal returns have a gradient too`;
   const fix = "remove it, or choose an algorithm that compares: magrpo";
   return [{ path: ["algorithm", "dynamicSampling"], problem, fix }];
 }
@@ -54,7 +54,7 @@ function uselessDrops({ name, selection, baseline }: Algorithm): readonly Proble
 function crossOfOne({ sampling }: Algorithm, team: TeamShape): readonly Problem[] {
   if (sampling.joint !== "cross" || team.isGuessed || team.phases.some((roles) => roles.length > 1))
     return [];
-  const problem = "cross mode pairs the samples of roles that act at once, and no phase has two roles";
+  const problem = "cross mode combines the samples of simultaneous roles, but no phase has two roles";
   const fix = "use `joint: aligned`, which is the same for one role, or put the roles into one phase";
   return [{ path: ["algorithm", "joint"], problem, fix }];
 }
@@ -62,7 +62,7 @@ function crossOfOne({ sampling }: Algorithm, team: TeamShape): readonly Problem[
 /** Of an algorithm whose only critic is central; where `critic: central` is an option, `idleOptions` rejects it. */
 function centralCriticOfOne({ name, critic }: Algorithm, { phases }: TeamShape): readonly Problem[] {
   if (critic?.scope !== "central" || critic.at !== "prompt" || phases.flat().length > 1) return [];
-  const problem = `the critic of ${name} is for the prompts of several roles, and the team has one role`;
+  const problem = `the critic of ${name} reads the prompts of several roles, but the team has one role`;
   return [{ path: ["algorithm", "name"], problem, fix: "use `iac`, whose critic sees the role's prompt" }];
 }
 
@@ -70,7 +70,7 @@ function turnWeights({ turnWeights: weights }: Algorithm, { turns }: TeamShape):
   const path = ["algorithm", "turnWeights"];
   if (weights === null) return [];
   if (weights.every((weight) => weight === 0)) {
-    return [{ path, problem: "with these weights no turn trains anything", fix: "give one of them above 0" }];
+    return [{ path, problem: "with these weights no turn trains anything", fix: "use at least one above 0" }];
   }
   if (weights.length === turns) return [];
   const problem = `${weights.length} turn weights for a team of ${turns} turns`;
@@ -86,7 +86,7 @@ function overlongPenalty({ overlong }: Algorithm, { maxTokens }: MeasuredShape):
   }
   const longest = Math.max(0, ...maxTokens);
   if (longest > length - buffer) return [];
-  const problem = `the penalty begins above ${length - buffer} tokens, and no role writes more than ${longest}`;
+  const problem = `the penalty starts above ${length - buffer} tokens, but no role writes more than ${longest}`;
   return [{ path: ["algorithm", "overlong"], problem, fix: `use a length of at most ${longest}` }];
 }
 
@@ -99,7 +99,7 @@ export const loneActions: Rule = ({ recipe, algorithm }) => {
   const ofPolicies = [...Map.groupBy(acting, ({ policy }) => policy).values()].map((own) => own.length);
   const actions = Math.min(...ofPolicies) * recipe.team.turns * tasksPerStep * sampling.branch.root;
   if (!isCompared || actions !== 1 || tokensPerStep !== undefined) return [];
-  const problem = `${algorithm.name} compares the actions of a policy's whole step, and here there is one: its advantage would be 0`;
+  const problem = `${algorithm.name} compares the actions of a policy's step, but there is one: its advantage would be 0`;
   return [{ path: ["train", "tasksPerStep"], problem, fix: "play 2 or more tasks per step" }];
 };
 
@@ -110,7 +110,7 @@ export const criticVocabulary: Rule = ({ recipe, algorithm }) => {
     ({ policy }) => recipe.policies[policy]?.model ?? [],
   );
   if (new Set(models.map(vocabularyOf)).size < 2) return [];
-  const problem = "a central critic reads all roles' prompts, and their models have different tokenizers";
+  const problem = "a central critic reads all roles' prompts, but their models have different tokenizers";
   const fix = "use models with the same tokenizer.json, or a critic per role (`ppo`, `iac`)";
   const option = Object.hasOwn(recipe.algorithm, "critic") ? "critic" : "name";
   return [{ path: ["algorithm", option], problem, fix }];

@@ -35,7 +35,7 @@ const cases: readonly {
     row: "at-grpo",
     option: "refills",
     given: { refills: 5 },
-    says: /only dynamic sampling samples again; add `dynamicSampling: true`, or remove it/,
+    says: /only dynamic sampling replaces tasks; add `dynamicSampling: true`, or remove it/,
     works: { given: { refills: 5, dynamicSampling: true } },
   },
   {
@@ -43,7 +43,7 @@ const cases: readonly {
     option: "refills",
     given: { refills: 5, dynamicSampling: true },
     place: { train: { ...twoUpdates, tokensPerStep: 1000 } },
-    says: /train\.tokensPerStep already says/,
+    says: /train\.tokensPerStep already sets/,
     works: { place: {} },
   },
   {
@@ -57,7 +57,7 @@ const cases: readonly {
     row: "at-grpo",
     option: "shapingWeight",
     given: { shaping: "quality", shapingWeight: 0 },
-    says: /weight 0 leaves every reward/,
+    says: /weight 0 changes no reward/,
     works: { given: { shaping: "quality", shapingWeight: 0.1 } },
   },
   {
@@ -65,7 +65,7 @@ const cases: readonly {
     option: "shaping",
     given: { shaping: "margin" },
     place: { team: atOnce },
-    says: /compares with the actions before, and an episode here is one phase of one turn/,
+    says: /compares with earlier actions, but an episode is one phase of one turn/,
     works: { place: { team: oneTurn } },
   },
   ...["clipLow", "clipHigh", "dualClip"].map((option) => ({
@@ -73,7 +73,7 @@ const cases: readonly {
     option,
     given: { [option]: option === "dualClip" ? 3 : 0.1 },
     place: { train: oneUpdate },
-    says: /a step makes one update, .*; set train\.minibatches or train\.epochs to 2 or more/,
+    says: /one update per step; set train\.minibatches or train\.epochs to 2 or more/,
     works: { place: { train: { minibatches: 1, epochs: 2 } } },
   })),
   {
@@ -81,7 +81,7 @@ const cases: readonly {
     option: "valueClip",
     given: { valueClip: 0.2 },
     place: { train: { minibatches: 1, epochs: 4 } },
-    says: /one update of the critic.*; set algorithm\.criticEpochs or train\.minibatches/,
+    says: /one update per step; set algorithm\.criticEpochs or train\.minibatches/,
     works: { given: { valueClip: 0.2, criticEpochs: 2 } },
   },
   {
@@ -103,7 +103,7 @@ const cases: readonly {
     option: "discount",
     given: { ...given, discount: 0.9 },
     place: { team: oneTurn },
-    says: /it counts turns, and the team has one turn; remove it, or set team\.turns to 2 or more/,
+    says: /it counts turns, but the team has one turn; remove it, or set team\.turns to 2 or more/,
     works: { place: { team: twoTurns } },
   })),
   {
@@ -111,7 +111,7 @@ const cases: readonly {
     option: "lambda",
     given: { lambda: 0.9 },
     place: { team: oneTurn },
-    says: /reaches over the actions of an episode, and the team has one turn/,
+    says: /spans the actions of an episode, but the team has one turn/,
     works: { place: { team: twoTurns } },
   },
   {
@@ -119,7 +119,7 @@ const cases: readonly {
     option: "lambda",
     given: { lambda: 0.9 },
     place: { team: atOnce },
-    says: /reaches over the actions of an episode, and an episode here is one phase of one turn/,
+    says: /spans the actions of an episode, but an episode is one phase of one turn/,
     works: { place: { team: oneTurn } },
   },
   {
@@ -127,7 +127,7 @@ const cases: readonly {
     option: "keep",
     given: { keep: "first" },
     place: { team: atOnce },
-    says: /it decides what the next phase is played from/,
+    says: /it selects where the next phase continues/,
     works: { place: { team: oneTurn } },
   },
   {
@@ -135,7 +135,7 @@ const cases: readonly {
     option: "handOver",
     given: { handOver: "best" },
     place: { team: atOnce },
-    says: /it decides what the next phase is played from/,
+    says: /it selects where the next phase continues/,
     works: { place: { team: twoTurns } },
   },
   {
@@ -150,7 +150,7 @@ const cases: readonly {
     option: "joint",
     given: { joint: "cross", samples: 1 },
     place: { team: atOnce },
-    says: /however they are paired/,
+    says: /only one joint action/,
     works: { given: { joint: "cross", samples: 2 } },
   },
   {
@@ -158,7 +158,7 @@ const cases: readonly {
     option: "terminationThreshold",
     given: { terminationThreshold: 1 },
     place: { team: oneTurn },
-    says: /ends an episode before its last turn, and the team has one turn/,
+    says: /ends an episode before its last turn, but the team has one turn/,
     works: { place: { team: twoTurns } },
   },
   {
@@ -172,7 +172,7 @@ const cases: readonly {
     row: "magrpo",
     option: "terminationThreshold",
     given: { terminationThreshold: 1.5, alpha: 0.5 },
-    says: /no α·team \+ local is above 1\.5; use less than 1\.5, or remove it/,
+    says: /α·team \+ local is at most 1\.5; use less than 1\.5, or remove it/,
     works: { given: { terminationThreshold: 1.4, alpha: 0.5 } },
   },
   {
@@ -186,7 +186,7 @@ const cases: readonly {
     row: "magrpo",
     option: "discount",
     given: { handOver: "best", discount: 0.9 },
-    says: /with `handOver: best` it has no effect: each turn earns its own reward; use `handOver: all`/,
+    says: /with `handOver: best` it has no effect: each turn has its own reward; use `handOver: all`/,
     works: { given: { discount: 0.9 } },
   },
   ...["mas-grpo", "reinforce-plus-plus"].map((row) => ({
@@ -195,7 +195,7 @@ const cases: readonly {
     given: { reward: row === "mas-grpo" ? "outcome" : "action", discount: 0.9 },
     says:
       row === "mas-grpo"
-        ? /`reward: outcome` it has no effect: it is one number, and no time passes in it; use `reward: progress` or `reward: rewards`, or remove it/
+        ? /`reward: outcome` it has no effect: it is one number without time steps; use `reward: progress` or `reward: rewards`, or remove it/
         : /`reward: action` it has no effect: .*; use `reward: turns` or `reward: progress`, or remove it/,
     works: { given: { reward: "progress", discount: 0.9 } },
   })),
@@ -203,7 +203,7 @@ const cases: readonly {
     row: "reinforce",
     option: "alpha",
     given: { alpha: 0.5 },
-    says: /`reward: outcome` it has no effect: the episode's score is not made of .*; use `reward: action` or `reward: turns`,/,
+    says: /`reward: outcome` it has no effect: the episode's score does not depend on .*; use `reward: action` or `reward: turns`,/,
     works: { given: { reward: "turns", alpha: 0.5 } },
   },
   {
@@ -231,7 +231,7 @@ const cases: readonly {
     row: "ppo",
     option: "outcomeWeight",
     given: { outcomeWeight: 1 },
-    says: /`reward: outcome` it has no effect: it is added to what single actions earn; use `reward: action`/,
+    says: /`reward: outcome` it has no effect: it is added to the rewards of single actions; use `reward: action`/,
     works: { given: { reward: "action", outcomeWeight: 1 } },
   },
   {

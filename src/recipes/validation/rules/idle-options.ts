@@ -64,7 +64,7 @@ const when = (applies: boolean, problem: string, fix: string): Reason | undefine
 const clip: Idle = ({ train }) =>
   when(
     train.minibatches * train.epochs === 1,
-    "it limits how far the policy moves from the one that sampled, and a step makes one update, in which both are the same",
+    "it limits the distance from the sampling policy, which is 0 with one update per step",
     "set train.minibatches or train.epochs to 2 or more, or remove it",
   );
 
@@ -73,14 +73,14 @@ const afterOne = (what: string): Idle => {
   return ({ team: { phases, turns, isGuessed } }) =>
     when(
       phases.length * turns === 1 && !isGuessed,
-      `${what}, and an episode here is one phase of one turn`,
-      "remove it, or play more phases or turns",
+      `${what}, but an episode is one phase of one turn`,
+      "remove it, or add phases or turns",
     );
 };
 
 const overTurns = (what: string): Idle => {
   return ({ team: { turns } }) =>
-    when(turns === 1, `${what}, and the team has one turn`, "remove it, or set team.turns to 2 or more");
+    when(turns === 1, `${what}, but the team has one turn`, "remove it, or set team.turns to 2 or more");
 };
 
 /** Returns that are made of what single actions were paid. */
@@ -88,7 +88,7 @@ const ofSingleRewards = ["action", "turns", "rewards"];
 /** Returns that add up what was earned at several times. */
 const ofSeveralTimes = ["turns", "progress", "rewards"];
 
-const notPaid = "the episode's score is not made of the rewards of single actions";
+const notPaid = "the episode's score does not depend on the rewards of single actions";
 
 /** Has an effect only where `reward` is one of some; rows without such an option have one return. */
 const underReward = (kinds: readonly string[], why: string): Idle => {
@@ -119,30 +119,29 @@ const alphaOfTree: Idle = ({ options }) => {
 const idle: Readonly<Record<string, Idle>> = {
   alpha: (setting) =>
     isTree(setting) ? alphaOfTree(setting) : underReward(ofSingleRewards, notPaid)(setting),
-  outcomeWeight: underReward(ofSingleRewards, "it is added to what single actions earn"),
+  outcomeWeight: underReward(ofSingleRewards, "it is added to the rewards of single actions"),
   refills: ({ options, train }) =>
     when(
       options["dynamicSampling"] !== true,
-      "only dynamic sampling samples again",
+      "only dynamic sampling replaces tasks",
       "add `dynamicSampling: true`, or remove it",
     ) ??
     when(
       train.tokensPerStep !== undefined,
-      "train.tokensPerStep already says how long a step samples",
+      "train.tokensPerStep already sets how much a step samples",
       "remove one of the two",
     ),
   shaping: (setting) =>
-    underReward(ofSingleRewards, notPaid)(setting) ??
-    afterOne("it compares with the actions before")(setting),
+    underReward(ofSingleRewards, notPaid)(setting) ?? afterOne("it compares with earlier actions")(setting),
   shapingWeight: ({ options }) =>
     when(
       options["shaping"] === "none",
-      "it weighs the shaping between roles, and there is none",
+      "it weights the shaping between roles, but there is none",
       "add `shaping: margin` or `shaping: quality`, or remove it",
     ) ??
     when(
       options["shapingWeight"] === 0,
-      "a shaping of weight 0 leaves every reward as it is",
+      "a shaping of weight 0 changes no reward",
       "give more than 0, or `shaping: none`",
     ),
   clipLow: clip,
@@ -151,25 +150,25 @@ const idle: Readonly<Record<string, Idle>> = {
   valueClip: ({ options, train }) =>
     when(
       train.minibatches * Number(options["criticEpochs"]) === 1,
-      "it limits how far the critic moves from its old values, and a step makes one update of the critic, which begins with them",
+      "it limits the distance from the critic's old values, which is 0 with one update per step",
       "set algorithm.criticEpochs or train.minibatches to 2 or more, or remove it",
     ),
   critic: ({ team: { phases } }) =>
     when(
       phases.flat().length === 1,
-      "the central critic sees the prompts of all roles that act at once, and the team has one role",
+      "the central critic sees the prompts of all simultaneous roles, but the team has one role",
       "use `critic: role`",
     ),
   discount: (setting) => (setting.options["discount"] === 1 ? undefined : undiscounted(setting)),
   lambda: (setting) => {
     const { critic } = setting.algorithm;
     if (critic?.at !== "prompt") return undefined;
-    const what = "it reaches over the actions of an episode";
+    const what = "it spans the actions of an episode";
     return (critic.scope === "role" ? overTurns(what) : afterOne(what))(setting);
   },
-  keep: afterOne("it decides what the next phase is played from"),
+  keep: afterOne("it selects where the next phase continues"),
   handOver: (setting) =>
-    afterOne("it decides what the next phase is played from")(setting) ??
+    afterOne("it selects where the next phase continues")(setting) ??
     when(
       setting.options["samples"] === 1,
       "with one sample there is one joint action to continue from",
@@ -178,7 +177,7 @@ const idle: Readonly<Record<string, Idle>> = {
   joint: ({ options }) =>
     when(
       options["samples"] === 1,
-      "with one sample of each role there is one joint action, however they are paired",
+      "with one sample per role there is only one joint action",
       "remove it, or set algorithm.samples to 2 or more",
     ),
   terminationThreshold: (setting) => {
@@ -188,10 +187,10 @@ const idle: Readonly<Record<string, Idle>> = {
       overTurns("it ends an episode before its last turn")(setting) ??
       when(
         threshold < 0,
-        "rewards are 0 or more, so that the first turn would always be the last",
+        "rewards are at least 0, so the first turn would always be the last",
         "use 0 or more, or set team.turns to 1",
       ) ??
-      when(threshold >= most, `no α·team + local is above ${most}`, `use less than ${most}, or remove it`)
+      when(threshold >= most, `α·team + local is at most ${most}`, `use less than ${most}, or remove it`)
     );
   },
   earlyEndWeight: ({ options }) =>
@@ -208,10 +207,10 @@ function undiscounted(setting: RowSetting): Reason | undefined {
   const ofOneNumber =
     isTree(setting) || algorithm.critic !== null
       ? undefined
-      : underReward(ofSeveralTimes, "it is one number, and no time passes in it")(setting);
+      : underReward(ofSeveralTimes, "it is one number without time steps")(setting);
   const ofOneTurn = when(
     isTree(setting) && options["handOver"] !== "all",
-    `with \`handOver: ${String(options["handOver"])}\` it has no effect: each turn earns its own reward`,
+    `with \`handOver: ${String(options["handOver"])}\` it has no effect: each turn has its own reward`,
     "use `handOver: all`, or remove it",
   );
   return ofOneNumber ?? ofOneTurn ?? overTurns("it counts turns")(setting);

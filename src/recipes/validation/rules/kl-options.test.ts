@@ -30,25 +30,25 @@ describe("klOptions", () => {
       "a horizon without a target",
       "grpo",
       { where: "loss", horizon: 100 },
-      "algorithm.kl.horizon: it has no effect: without a `target`, β stays as it is; add a `target`, or remove it",
+      "algorithm.kl.horizon: it has no effect: without a `target`, β is constant; add a `target`, or remove it",
     ],
     [
       "k1 in the loss, given or by default",
       "ppo",
       { where: "loss" },
-      "algorithm.kl.estimator: the gradient of k1 does not depend on the reference, so in the loss it constrains nothing; use k2 or k3, or `where: reward`",
+      "algorithm.kl.estimator: in the loss, the gradient of k1 does not depend on the reference; use k2 or k3, or `where: reward`",
     ],
     [
       "a target for a β of 0",
       "grpo",
       { where: "reward", coefficient: 0, target: 0.1 },
-      "algorithm.kl.coefficient: a β of 0 never reaches a target: it is multiplied, and 0 stays 0; give more than 0, or remove the target",
+      "algorithm.kl.coefficient: β is adapted by multiplication, so it stays 0; use more than 0, or remove the target",
     ],
     [
       "an estimator of a KL that is off",
       "rloo",
       { where: "reward", coefficient: 0, estimator: "k1" },
-      "algorithm.kl.estimator: it has no effect: with the coefficient 0, KL is off; give a coefficient above 0, or remove it",
+      "algorithm.kl.estimator: it has no effect: KL is off with coefficient 0; use a coefficient above 0, or remove it",
     ],
   ])("rejects %s", (_, name, kl, message) => {
     expect(found(name, kl)).toEqual([message]);

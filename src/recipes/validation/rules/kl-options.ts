@@ -26,20 +26,19 @@ function klProblem(given: KlOptions, standard: KlOptions): Problem | undefined {
     return { path: [idle[0]], problem, fix: "add `where: reward` or `where: loss`, or remove it" };
   }
   if (coefficient === 0 && target === undefined && isOwn.estimator) {
-    const problem = "it has no effect: with the coefficient 0, KL is off";
-    return { path: ["estimator"], problem, fix: "give a coefficient above 0, or remove it" };
+    const problem = "it has no effect: KL is off with coefficient 0";
+    return { path: ["estimator"], problem, fix: "use a coefficient above 0, or remove it" };
   }
   if (target === undefined && isOwn.horizon) {
-    const problem = "it has no effect: without a `target`, β stays as it is";
+    const problem = "it has no effect: without a `target`, β is constant";
     return { path: ["horizon"], problem, fix: "add a `target`, or remove it" };
   }
   if (where === "loss" && estimator === "k1") {
     // ∇k1 = ∇log π, whatever the reference is; its mean over the policy's own samples is 0.
-    const problem =
-      "the gradient of k1 does not depend on the reference, so in the loss it constrains nothing";
+    const problem = "in the loss, the gradient of k1 does not depend on the reference";
     return { path: ["estimator"], problem, fix: "use k2 or k3, or `where: reward`" };
   }
   if (coefficient > 0 || target === undefined) return undefined;
-  const problem = "a β of 0 never reaches a target: it is multiplied, and 0 stays 0";
-  return { path: ["coefficient"], problem, fix: "give more than 0, or remove the target" };
+  const problem = "β is adapted by multiplication, so it stays 0";
+  return { path: ["coefficient"], problem, fix: "use more than 0, or remove the target" };
 }

@@ -52,7 +52,7 @@ function adapterProblems(path: Path, directory: string, wanted: Policy["adapter"
   } catch (error) {
     if (!(error instanceof TroupeError)) throw error;
     const problem = error.message.replace(/\.$/, "");
-    const fix = "a stored adapter is trained further as it is; remove `adapter` to use its settings";
+    const fix = "a stored adapter keeps its settings; remove `adapter`";
     return [{ path, problem, ...(wanted === undefined ? {} : { fix }) }];
   }
 }
@@ -64,12 +64,12 @@ function directoryProblems(path: Path, directory: string, texts: string = direct
   if (missing === undefined) return [];
   const inside = modelBelow(directory);
   if (inside !== undefined) {
-    return [{ path, problem: `no ${missing} in ${directory}`, fix: `a model in it is ${inside}` }];
+    return [{ path, problem: `no ${missing} in ${directory}`, fix: `it contains the model ${inside}` }];
   }
   const problem = existsSync(directory)
     ? `no ${missing} in ${directory}`
-    : `${directory} does not exist, seen from ${process.cwd()}`;
-  const fix = "give a model directory in the Hugging Face layout, or make one with `troupe init`";
+    : `${directory} does not exist, relative to ${process.cwd()}`;
+  const fix = "give a model directory in the Hugging Face layout, or create one with `troupe init`";
   return [{ path, problem, fix }];
 }
 

@@ -4,8 +4,8 @@ import type { Rule } from "../rule.ts";
 /** The trained team is called `team` in tables and records. */
 export const reservedTeam: Rule = ({ recipe }) => {
   if (!Object.hasOwn(recipe.evaluation.compare, "team")) return [];
-  const problem = "the name `team` stands for the team that is trained";
-  return [{ path: ["evaluation", "compare", "team"], problem, fix: "give it another name" }];
+  const problem = "the name `team` is reserved for the trained team";
+  return [{ path: ["evaluation", "compare", "team"], problem, fix: "choose another name" }];
 };
 
 /** References and critics stand beside the policies in the engine and in checkpoints. */
@@ -18,7 +18,7 @@ export const reservedPolicies: Rule = ({ recipe, algorithm }) => {
     .filter((name) => reserved.some((pattern) => pattern.test(name)))
     .map((name) => ({
       path: ["policies", name],
-      problem: `${algorithm.name} uses names like \`${name}\` for models of its own`,
-      fix: "give the policy another name",
+      problem: `${algorithm.name} reserves names like \`${name}\` for its models`,
+      fix: "choose another name",
     }));
 };

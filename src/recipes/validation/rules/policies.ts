@@ -7,14 +7,14 @@ export const usedPolicies: Rule = ({ recipe }) => {
     .filter((name) => !used.has(name))
     .map((name) => ({
       path: ["policies", name],
-      problem: "no role plays with this policy",
+      problem: "no role uses this policy",
       fix: "remove it, or name it in a role's `policy`",
     }));
 };
 
 export const somebodyLearns: Rule = ({ recipe }) => {
   if (Object.values(recipe.team.roles).some((role) => !role.frozen)) return [];
-  const problem = "every role is frozen, so nothing would be trained";
-  const fix = "remove `frozen` from a role, or measure the team as it is with `train.steps: 0`";
+  const problem = "every role is frozen, so nothing is trained";
+  const fix = "remove `frozen` from a role, or evaluate the team with `train.steps: 0`";
   return [{ path: ["team", "roles"], problem, fix }];
 };

@@ -4,7 +4,7 @@ import type { Rule } from "../rule.ts";
 
 export const minibatches: Rule = ({ recipe: { train } }) => {
   if (train.minibatches <= train.tasksPerStep) return [];
-  const problem = `${train.minibatches} minibatches cannot be made from ${train.tasksPerStep} tasks; some would be empty`;
+  const problem = `${train.minibatches} minibatches need at least as many tasks; train.tasksPerStep is ${train.tasksPerStep}`;
   return [
     { path: ["train", "minibatches"], problem, fix: `use at most train.tasksPerStep, ${train.tasksPerStep}` },
   ];
@@ -13,7 +13,7 @@ export const minibatches: Rule = ({ recipe: { train } }) => {
 export const warmUps: Rule = ({ recipe: { train, warmStart } }) =>
   Object.entries({ train, warmStart }).flatMap(([name, schedule]): readonly Problem[] => {
     if (schedule === undefined || schedule.steps === 0 || schedule.warmupSteps < schedule.steps) return [];
-    const problem = `a warm-up of ${schedule.warmupSteps} steps does not end within ${schedule.steps} steps`;
+    const problem = `a warm-up of ${schedule.warmupSteps} steps does not fit into ${schedule.steps} steps`;
     return [{ path: [name, "warmupSteps"], problem, fix: `lower it, as with \`${name}.warmupSteps=0\`` }];
   });
 
@@ -23,7 +23,7 @@ export const tokenBudget: Rule = ({ recipe, algorithm }) => {
   const { root } = algorithm.sampling.branch;
   const least = tasksPerStep * root * (recipe.team.phases[0]?.length ?? 1);
   if (tokensPerStep === undefined || tokensPerStep > least) return [];
-  const problem = `${tokensPerStep} tokens are always reached: ${tasksPerStep} tasks begin with ${least} actions of one token or more`;
-  const fix = "give more, or begin with fewer tasks: a smaller train.tasksPerStep";
+  const problem = `${tokensPerStep} tokens are always reached: ${tasksPerStep} tasks start with ${least} actions of at least one token`;
+  const fix = "use more tokens, or a smaller train.tasksPerStep";
   return [{ path: ["train", "tokensPerStep"], problem, fix }];
 };

@@ -13,12 +13,12 @@ const pair: TeamInput = {
 };
 
 describe("teamProblems", () => {
-  it("takes no other seat where one plays alone, and says why", () => {
+  it("rejects other seats beside one that must be alone", () => {
     const walking = gameEnvironment(createGame("plan-path", { scoutWalks: true }));
     expect(teamProblems(pair, walking, policies)).toEqual([
       {
         path: ["roles", "planner"],
-        problem: "`scout` plays alone: with `environment.scoutWalks` its route moves the agent",
+        problem: "`scout` must be alone: with `environment.scoutWalks` its route moves the agent",
         fix: "remove the role, as with `planner: null`, or the option",
       },
     ]);
@@ -57,17 +57,17 @@ describe("teamProblems", () => {
         roles: { ...pair.roles, verifier: { policy: "shared" } },
         phases: [["scout"], ["planner", "verifier"]],
       },
-      "roles.verifier.seat: plan-path has no seat `verifier` (a role's seat is its own name unless it says otherwise); its seats are scout, planner",
+      "roles.verifier.seat: plan-path has no seat `verifier` (by default a role's seat is its name); its seats are scout, planner",
     ],
     [
       "a role in no phase",
       { ...pair, phases: [["planner"]] },
-      "roles.scout: the role `scout` is in no phase and would never act; add it to a phase or remove it",
+      "roles.scout: the role `scout` is in no phase; add it to a phase or remove it",
     ],
     [
       "a role that acts twice",
       { ...pair, phases: [["scout"], ["planner"], ["scout"]] },
-      "phases.2.0: the role `scout` acts twice in a turn; let it act once, or give a second role the same seat and policy",
+      "phases.2.0: the role `scout` acts twice in a turn; let it act once, or add a role with the same seat and policy",
     ],
     [
       "an unknown role",
@@ -81,18 +81,18 @@ describe("teamProblems", () => {
         roles: { ...pair.roles, guide: { seat: "scout", policy: "shared" } },
         phases: [["scout", "guide"], ["planner"]],
       },
-      "phases.0.1: `scout` and `guide` act at once in the seat `scout`; put them into separate phases",
+      "phases.0.1: `scout` and `guide` act simultaneously in the seat `scout`; put them in separate phases",
     ],
     [
       "an unknown policy",
       { ...pair, roles: { ...pair.roles, scout: { policy: "sharde" } } },
       "roles.scout.policy: there is no policy `sharde`; did you mean `shared`?",
     ],
-    ["no turns", { ...pair, turns: 0 }, "turns: a team cannot play 0 turns; use 1 or more"],
+    ["no turns", { ...pair, turns: 0 }, "turns: 0 is not a number of turns; use 1 or more"],
     [
       "an empty phase",
       { ...pair, phases: [["scout"], [], ["planner"]] },
-      "phases.1: nobody acts here; name at least one role",
+      "phases.1: no role acts here; name at least one role",
     ],
     [
       "a role named like a property of every object",

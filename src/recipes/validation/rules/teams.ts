@@ -36,7 +36,7 @@ export function teamProblems(
 
 /** The environment decides which seat acts, and with it which role. */
 function ownOrder(input: TeamInput, { name }: Environment): readonly Problem[] {
-  const problem = `${name} decides itself which seats act, and when`;
+  const problem = `${name} decides itself which seats act`;
   const seats = new Map<string, RoleName>();
   const twice = Object.keys(input.roles).flatMap((role) => {
     const seat = seatOf(input, role);
@@ -51,7 +51,7 @@ function unknownSeat(name: RoleName, role: RoleInput, environment: Environment):
   const seat = role.seat ?? name;
   const seats = Object.keys(environment.seats);
   if (seats.includes(seat)) return [];
-  const ownName = role.seat === undefined ? " (a role's seat is its own name unless it says otherwise)" : "";
+  const ownName = role.seat === undefined ? " (by default a role's seat is its name)" : "";
   return [
     {
       path: ["roles", name, "seat"],
@@ -82,7 +82,7 @@ function besideAlone(input: TeamInput, environment: Environment): readonly Probl
     .filter((name) => seatOf(input, name) !== seat)
     .map((name) => ({
       path: ["roles", name],
-      problem: `\`${lone}\` plays alone: ${environment.seats[seat]?.alone}`,
+      problem: `\`${lone}\` must be alone: ${environment.seats[seat]?.alone}`,
       fix: `remove the role, as with \`${name}: null\`, or the option`,
     }));
 }
@@ -90,7 +90,7 @@ function besideAlone(input: TeamInput, environment: Environment): readonly Probl
 function neverActs(name: RoleName): Problem {
   return {
     path: ["roles", name],
-    problem: `the role \`${name}\` is in no phase and would never act`,
+    problem: `the role \`${name}\` is in no phase`,
     fix: "add it to a phase or remove it",
   };
 }
@@ -123,7 +123,7 @@ function seatOf(input: TeamInput, name: RoleName): string {
 }
 
 function nobody(path: Path): Problem {
-  return { path, problem: "nobody acts here", fix: "name at least one role" };
+  return { path, problem: "no role acts here", fix: "name at least one role" };
 }
 
 function unknownRole(path: Path, name: RoleName, input: TeamInput): Problem {
@@ -138,14 +138,14 @@ function actsTwice(path: Path, name: RoleName): Problem {
   return {
     path,
     problem: `the role \`${name}\` acts twice in a turn`,
-    fix: "let it act once, or give a second role the same seat and policy",
+    fix: "let it act once, or add a role with the same seat and policy",
   };
 }
 
 function sameSeat(path: Path, name: RoleName, other: RoleName, seat: string): Problem {
   return {
     path,
-    problem: `\`${other}\` and \`${name}\` have the seat \`${seat}\`, and only one of them could act`,
+    problem: `\`${other}\` and \`${name}\` have the seat \`${seat}\`, where only one can act`,
     fix: "give each seat one role",
   };
 }
@@ -153,14 +153,14 @@ function sameSeat(path: Path, name: RoleName, other: RoleName, seat: string): Pr
 function actAtOnce(path: Path, name: RoleName, other: RoleName, seat: string): Problem {
   return {
     path,
-    problem: `\`${other}\` and \`${name}\` act at once in the seat \`${seat}\``,
-    fix: "put them into separate phases",
+    problem: `\`${other}\` and \`${name}\` act simultaneously in the seat \`${seat}\``,
+    fix: "put them in separate phases",
   };
 }
 
 function noTurns({ turns }: TeamInput): readonly Problem[] {
   if (Number.isInteger(turns) && turns >= 1) return [];
-  return [{ path: ["turns"], problem: `a team cannot play ${turns} turns`, fix: "use 1 or more" }];
+  return [{ path: ["turns"], problem: `${turns} is not a number of turns`, fix: "use 1 or more" }];
 }
 
 function hint(name: string, candidates: readonly string[], list: string): string {

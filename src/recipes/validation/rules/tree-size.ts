@@ -8,7 +8,7 @@ const largestTree = 4096;
 
 export function treeSize(sampling: SamplingScheme, team: TeamShape): readonly Problem[] {
   if (jointActions(sampling, team) <= largestTree) return [];
-  const problem = `with ${sampling.branch.root} samples an episode could be a tree of more than ${largestTree} joint actions`;
+  const problem = `with ${sampling.branch.root} samples an episode's tree could have more than ${largestTree} joint actions`;
   const keepsAll = sampling.keep === "all" && sampling.branch.inner > 1;
   const most = mostSamples(sampling, team);
   const fewer = most < 2 ? "" : `at most ${most} samples, `;

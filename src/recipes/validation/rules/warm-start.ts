@@ -7,12 +7,12 @@ export const taughtBases: Rule = ({ recipe: { policies, warmStart } }) => {
   const found = Object.entries(policies).find(([, { model }]) => "path" in model && holdsAdapter(model.path));
   if (found === undefined) return [];
   const problem = `a warm start of the bases would change the model that the adapter of ${found[0]} was trained on`;
-  return [{ path: ["warmStart", "teach"], problem, fix: "teach the policies, or start from a model" }];
+  return [{ path: ["warmStart", "teach"], problem, fix: "use `teach: policies`, or start from a model" }];
 };
 
 export const demonstrations: Rule = ({ recipe, environment }) => {
   if (recipe.warmStart === undefined || environment.oracle?.demonstrations !== undefined) return [];
-  const problem = `${environment.name} has no solver to demonstrate its tasks`;
+  const problem = `${environment.name} has no demonstrations`;
   return [
     { path: ["warmStart"], problem, fix: "remove warmStart, and start from a model that can already act" },
   ];

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
-describe("what is refused: exit code 2, one clear message, no stack, nothing written", () => {
+describe("usage errors: exit code 2, one clear message, no stack, nothing written", () => {
   const cases: readonly (readonly [string, readonly string[], readonly (string | RegExp)[]])[] = [
     ["an unknown command", ["trian"], ["unknown command 'trian'", "Did you mean train?"]],
     ["an unknown option", ["train", "plan-path", "--freshh"], ["unknown option '--freshh'", "--fresh"]],
@@ -29,17 +29,17 @@ describe("what is refused: exit code 2, one clear message, no stack, nothing wri
     ],
     ["a recipe without its folder", ["train", "k-2"], ["no recipe k-2; did you mean `scaling/k-2`?"]],
     ["a folder of recipes", ["train", "scaling"], ["its recipes are scaling/k-2, scaling/k-4"]],
-    [
-      "a folder of one's own",
-      ["train", "."],
-      [". is a folder, not a recipe; recipes that come with Troupe: "],
-    ],
+    ["a folder of one's own", ["train", "."], [". is a folder, not a recipe; included recipes: "]],
     [
       "an experiment as a recipe",
       ["train", join(import.meta.dirname, "..", "..", "experiments", "scaling.yaml")],
-      [/scaling\.yaml:2:1: this is an experiment, not a recipe; `troupe experiment` takes it/],
+      [/scaling\.yaml:2:1: this is an experiment, not a recipe; run it with `troupe experiment`/],
     ],
-    ["a report that is not there", ["experiment", "no.json"], ["the report no.json: there is no such file"]],
+    [
+      "a report that does not exist",
+      ["experiment", "no.json"],
+      ["the report no.json: there is no such file"],
+    ],
     [
       "seeds that are none",
       ["experiment", "scaling", "--seeds", ""],
@@ -55,7 +55,7 @@ describe("what is refused: exit code 2, one clear message, no stack, nothing wri
       ["train", "plan-path", "algorithm={name: magrpo, samples: 8}"],
       [/algorithm\.samples: with 8 samples .* 4096 joint actions; use at most 2 samples, `handOver: best`/],
     ],
-    ["overrides first", ["train", "train.steps=3", "plan-path"], ["the recipe comes first"]],
+    ["overrides first", ["train", "train.steps=3", "plan-path"], ["give the recipe first"]],
     [
       "a wrong override, given either way",
       ["train", "plan-path", "train.stepz=3", "--override", "seed=-1", "train.topK=x", "--dry-run"],
@@ -72,8 +72,8 @@ describe("what is refused: exit code 2, one clear message, no stack, nothing wri
       ["model-path.yaml:2:7: seed: expected a whole number", "model-path.yaml:4:3: train.stepz: unknown key"],
     ],
     ["a missing base", ["train", "wrong.yaml"], [/wrong\.yaml:1:10: cannot read nowhere\.yaml/]],
-    ["a name that is no run's", ["train", "plan-path", "--run", "../up"], ["`../up` is not a run's name"]],
-    ["a run that is not there", ["eval", "nothing"], ["there is no run nothing in runs"]],
+    ["an invalid run name", ["train", "plan-path", "--run", "../up"], ["`../up` is not a valid run name"]],
+    ["a run that does not exist", ["eval", "nothing"], ["there is no run nothing in runs"]],
     ["a number that is none", ["eval", "x", "--tasks", "many"], ["Expected a whole number, at least 1."]],
     ["an unknown preset", ["init", "tinny"], ["there is no preset tinny; did you mean `tiny`?", "layers"]],
     ["an unknown environment", ["init", "nano", "--environment", "plan-pth"], ["did you mean `plan-path`?"]],
@@ -97,14 +97,14 @@ describe("what is refused: exit code 2, one clear message, no stack, nothing wri
     expect((await readdir(cwd)).toSorted()).toEqual(["model-path.yaml", "wrong.yaml"]);
   });
 
-  it("shows where an error was made when asked to", async () => {
+  it("shows the stack on request", async () => {
     const { code, stderr } = await troupe(["train", "nothing"], { cwd, env: { TROUPE_DEBUG: "1" } });
     expect(code).toBe(2);
     expect(stderr).toMatch(/^\s+at .*shipped/m);
   });
 });
 
-describe("what needs no run", () => {
+describe("without a run", () => {
   it("help and version exit with 0", async () => {
     const help = await troupe(["--help"], { cwd });
     expect(help).toMatchObject({ code: 0, stderr: "" });
@@ -112,7 +112,7 @@ describe("what needs no run", () => {
     expect((await troupe(["--version"], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it("recipes lists what comes with Troupe, as a table and as JSON, and the schema", async () => {
+  it("recipes lists the included recipes, as a table and as JSON, and prints the schema", async () => {
     const table = await troupe(["recipes"], { cwd });
     expect(table.stdout).toMatch(/^plan-path: A scout .*\nplan-path +at-grpo +1 model +\d+ +\d/m);
     expect(table.stdout).toMatch(/^plan-path-prompt-only +none +[^ ]/m);
@@ -155,7 +155,7 @@ describe("what needs no run", () => {
     const { code, stdout } = await troupe(["runs"], { cwd });
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: "no runs in runs; `troupe train plan-path` makes one\n",
+      stdout: "no runs in runs; `troupe train plan-path` creates one\n",
     });
     expect((await troupe(["runs", "--json"], { cwd })).stdout).toBe("[]\n");
   });
