@@ -15,7 +15,7 @@ import type { EpisodeEntry } from "../runs/records.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import type { LoadedPolicy } from "../train/compare-logprobs.ts";
 import { compareLogprobs } from "../train/compare-logprobs.ts";
-import { evaluationSeed } from "../train/evaluate.ts";
+import { evaluationSeed } from "../environments/tasks.ts";
 import type { SavedRun } from "../train/evaluate-weights.ts";
 import { weightsOfPolicy } from "../train/evaluate-weights.ts";
 import type { Difference, ReplaySetting } from "../train/replay.ts";

@@ -6,6 +6,7 @@ import type { Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { openEngine } from "../engines/open.ts";
+import { retryingEngine } from "../engines/retrying.ts";
 import { changedModules } from "../recipes/modules/changed.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
@@ -18,6 +19,7 @@ import type { Team } from "../teams/team.ts";
 import type { RoleWeights } from "../train/open-team.ts";
 import { openTeam } from "../train/open-team.ts";
 import type { Weights } from "../train/evaluate-weights.ts";
+import { retriesOf } from "../train/failures.ts";
 import type { OpenPolicies } from "../train/policies.ts";
 import type { NamedTeam } from "../train/teams.ts";
 import { namedTeams } from "../train/teams.ts";
@@ -62,7 +64,7 @@ export async function withTrainedTeam<Value>(
   const scratch = await mkdtemp(join(tmpdir(), "troupe-models-"));
   try {
     const weights = await weightsOf(place, team, choice, scratch);
-    const engine = openEngine(resolved.recipe.engine);
+    const engine = retryingEngine(openEngine(resolved.recipe.engine), retriesOf(resolved.recipe));
     try {
       const open = await openTeam(engine, resolved.environment, team, weights);
       return await use({ resolved, name, engine, weights, ...open });

@@ -1,7 +1,7 @@
 /** Training data that every engine would reject, whatever it computes with: wrong types, lengths and numbers, by name. */
 import { types } from "node:util";
 import { TroupeError } from "../errors.ts";
-import type { Continuation, Datum, KlTerm, Loss, PolicyName } from "./engine.ts";
+import type { Continuation, Datum, KlInLoss, Loss, PolicyName } from "./engine.ts";
 
 export type NumberField =
   | "weights"
@@ -51,7 +51,10 @@ function fieldsOfLoss(loss: Loss): readonly Field[] {
   }
 }
 
-function referenceFields(loss: KlTerm, needed: (name: NumberField, who: string) => Field): readonly Field[] {
+function referenceFields(
+  loss: KlInLoss,
+  needed: (name: NumberField, who: string) => Field,
+): readonly Field[] {
   if (loss.kl !== undefined) return [needed("reference", "`kl`"), needed("penalties", "`kl`")];
   return [{ name: "reference", presence: "all or none", reason: "another continuation has one" }];
 }

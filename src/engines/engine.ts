@@ -129,7 +129,7 @@ export interface Datum {
 export type KlEstimator = "k1" | "k2" | "k3";
 
 /** Adds Σ penalties·k to a loss; the gradient is that of k itself. Every continuation then has a reference and penalties. */
-export interface KlTerm {
+export interface KlInLoss {
   readonly kl?: KlEstimator;
 }
 
@@ -139,12 +139,12 @@ export interface CrossEntropyLoss {
 }
 
 /** −Σ ρ·A */
-export interface ImportanceSamplingLoss extends KlTerm {
+export interface ImportanceSamplingLoss extends KlInLoss {
   readonly type: "importance_sampling";
 }
 
 /** −Σ min(ρA, clip(ρ, 1−low, 1+high)·A) */
-export interface PpoLoss extends KlTerm {
+export interface PpoLoss extends KlInLoss {
   readonly type: "ppo";
   readonly clipLow: number;
   readonly clipHigh: number;

@@ -47,7 +47,10 @@ export interface Context {
   readonly services: Services;
 }
 
-/** What the run lends to environments. Extended by declaration merging; there is none that every run has. */
+/**
+ * What a caller lends to environments, extended by declaration merging. Runs and the command line lend nothing yet: only
+ * programs that call the sampler, a replay or the conformance kit themselves can.
+ */
 // eslint-disable-next-line typescript/no-empty-interface
 export interface Services {}
 

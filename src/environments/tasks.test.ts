@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { ServiceError } from "../errors.ts";
 import { drawInt, generatorOf, keyAt, rootKey } from "../random.ts";
 import { createEnvironment } from "./registry.ts";
 import { evaluationTasks, sourceOf, taskList, trainingTasks } from "./tasks.ts";
@@ -75,6 +76,24 @@ describe("tasks of evaluations", () => {
     if (source.size !== null) throw new Error("boards are endless");
     for (const { index, task } of found)
       expect(await source.draw(keyAt(rootKey(0), "validation", index, "task"))).toEqual(task);
+  });
+
+  it("are read again where a service fails", async () => {
+    const asked: number[] = [];
+    const at = (index: number): number => {
+      asked.push(index);
+      if (asked.filter((each) => each === index).length === 1)
+        throw new ServiceError("the hub did not answer");
+      return index;
+    };
+    const flaky = { name: "flaky", tasks: { heldOut: { size: 3, at } } };
+    const found = await evaluationTasks(flaky, "heldOut", 9, { retries: 1, firstDelay: 0, longestDelay: 0 });
+    expect(found.map(({ task }) => task)).toEqual([0, 1, 2]);
+    expect(asked).toEqual([0, 0, 1, 1, 2, 2]);
+    asked.length = 0;
+    await expect(
+      evaluationTasks(flaky, "heldOut", 9, { retries: 0, firstDelay: 0, longestDelay: 0 }),
+    ).rejects.toMatchObject({ code: "service" });
   });
 
   it("of a split that is not there are rejected by name", async () => {

@@ -2,6 +2,7 @@
 import { childKey, generatorOf, keyAt, rootKey, shuffled } from "../random.ts";
 import type { Key } from "../random.ts";
 import { TroupeError } from "../errors.ts";
+import { retrying, standardRetries, type RetryOptions } from "../retry.ts";
 import type { Awaitable, EndlessTasks, FiniteTasks, TaskSource } from "./environment.ts";
 
 /** A finite source of what is already in memory. */
@@ -66,7 +67,7 @@ export interface NumberedTask<Task> {
 }
 
 /** Of evaluations, whatever a recipe's seed: runs with other seeds are measured on the same tasks. */
-const evaluationSeed = 0;
+export const evaluationSeed = 0;
 /** Draws of an endless source in which nothing new was found, per task found, after which there is nothing left to find. */
 const fruitless = 20;
 
@@ -78,10 +79,11 @@ export async function evaluationTasks<Task>(
   environment: WithTasks<Task>,
   split: string,
   count: number,
+  retries: RetryOptions = standardRetries,
 ): Promise<NumberedTask<Task>[]> {
   const tasks: NumberedTask<Task>[] = [];
   if (count === 0) return tasks;
-  for await (const task of distinctTasks(environment, split)) {
+  for await (const task of distinctTasks(environment, split, retries)) {
     if (tasks.push(task) === count) break;
   }
   return tasks;
@@ -95,13 +97,14 @@ export async function evaluationTasks<Task>(
 export async function* distinctTasks<Task>(
   environment: WithTasks<Task>,
   split: string,
+  retries: RetryOptions = standardRetries,
 ): AsyncGenerator<NumberedTask<Task>> {
   const source = sourceOf(environment, split);
   const found = new Set<string>();
   let last = 0;
   for (let index = 0; ; index++) {
     if (source.size === null ? index - last > fruitless * (found.size + 50) : index >= source.size) return;
-    const task = await taskAt(source, split, index);
+    const task = await retrying(() => taskAt(source, split, index), retries);
     const identity = JSON.stringify(task);
     if (found.has(identity)) continue;
     found.add(identity);

@@ -33,7 +33,7 @@ const role = z.strictObject({
   memory: z
     .enum(["turn", "conversation"])
     .default("turn")
-    .describe("turn: a new prompt each turn. conversation: the prompt grows over the episode."),
+    .describe("turn: a new prompt for each action. conversation: the prompt grows over the episode."),
   maxTokens: count.optional().describe("Maximum tokens of an action. Default: the seat's."),
   stop: z.array(z.string().min(1)).default([]).describe("Strings that end an action."),
 });

@@ -2,7 +2,7 @@
 import type { Environment } from "../environments/environment.ts";
 import { actionsTo } from "../credit/lines.ts";
 import type { Engine } from "../engines/engine.ts";
-import { evaluationTasks, pathName } from "../environments/tasks.ts";
+import { evaluationSeed, evaluationTasks, pathName } from "../environments/tasks.ts";
 import { TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import type { RetryOptions } from "../retry.ts";
@@ -53,18 +53,16 @@ export interface EvaluatedEpisodes {
   readonly failed: readonly FailedEpisode[];
 }
 
-/** Sampling does not depend on a recipe's seed, so that runs with other seeds are measured alike. */
-export const evaluationSeed = 0;
-
 /**
  * Plays distinct tasks of the split once each, as many as there are of those asked for.
  * @throws TroupeError `cancelled` where the signal aborts, `service` where more than `failureLimit` of the tasks failed
  */
 export async function evaluatePolicies(setting: EvaluationSetting): Promise<EvaluatedEpisodes> {
+  // Not the recipe's seed: runs with other seeds are measured alike.
   const drawn = rootKey(setting.seed ?? evaluationSeed);
   const rollout = rolloutSetting(setting);
   const split = setting.split ?? "heldOut";
-  const tasks = await evaluationTasks(setting.environment, split, setting.tasks);
+  const tasks = await evaluationTasks(setting.environment, split, setting.tasks, setting.retries);
   if (tasks.length === 0) throw new TroupeError("bad_arguments", `the split ${split} has no task`);
   let done = 0;
   const play = async ({ index, task }: (typeof tasks)[number]): Promise<Episode | FailedEpisode> => {

@@ -85,10 +85,11 @@ export async function playStep(
     tokens += sum(wave.episodes.map(sampledTokens));
   }
   await setting.judging?.settle(episodes);
-  checkRewards(episodes, setting);
+  if (stageStep === 1) checkRewards(episodes, setting);
   return { episodes, kept, failed, waves, tasks: drawn, sampledTokens: tokens };
 }
 
+/** In the first step: later ones may lack rewards because a judge fails, which has a limit of its own. */
 function checkRewards(episodes: readonly Episode[], { algorithm, rollout }: PlaySetting): void {
   if (episodes.length === 0 || episodes.some((episode) => knownReturns(episode, algorithm).length > 0))
     return;
