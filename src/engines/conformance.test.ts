@@ -18,7 +18,7 @@ const engines: Readonly<Record<string, () => Engine>> = {
   "the local engine": () => openEngine({ threads: 1, precision: "float32" }),
   "the tiny engine": () => new TinyEngine(),
   "the tiny engine without what is optional": () =>
-    new TinyEngine({ without: ["entropy", "stopStrings", "topK"] }),
+    new TinyEngine({ without: ["entropy", "gradientNorm", "stopStrings", "topK"] }),
   "an engine whose answers come late and out of order": () => faultyEngine(new TinyEngine(), { delay: 5 }),
   "an engine that fails now and then, with retries": () =>
     retryingEngine(faultyEngine(new TinyEngine(), { delay: 2, failing: 0.2 }), atOnce),

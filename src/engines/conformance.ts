@@ -62,13 +62,20 @@ export async function engineChecks(options: EngineConformanceOptions): Promise<r
   }));
 }
 
-function checksFor({ adapters, critic }: EngineCapabilities): Readonly<Record<string, Check>> {
+function checksFor({ adapters, critic, gradientNorm }: EngineCapabilities): Readonly<Record<string, Check>> {
   return {
     ...always,
+    ...(gradientNorm ? measured : {}),
     ...(adapters ? { "adapters are trained alone": policies.adapters } : {}),
     ...(critic ? { "critics give values and learn them": policies.critics } : {}),
   };
 }
+
+/** Gradients are seen by their norm alone. */
+const measured: Readonly<Record<string, Check>> = {
+  "gradients are derivatives of the loss": training.derivatives,
+  "losses that agree have the same gradients": training.relations,
+};
 
 const always: Readonly<Record<string, Check>> = {
   "a policy says what it is": policies.described,
@@ -84,8 +91,6 @@ const always: Readonly<Record<string, Check>> = {
   "sequences end with a stop text, or it is unsupported": sampling.stopText,
   "losses are the sums that they are defined as": training.sums,
   "sums are additive over data": training.additive,
-  "gradients are derivatives of the loss": training.derivatives,
-  "losses that agree have the same gradients": training.relations,
   "gradients add up until a step, which clears them": training.accumulation,
   "training lowers the loss": training.learning,
   "a step of rate 0 changes nothing": training.zeroRate,

@@ -198,6 +198,11 @@ export interface AdamOptions {
   readonly clipNorm: number;
 }
 
+export interface UpdateResult {
+  /** Euclidean norm of the gradient before clipping; absent: the engine does not measure it. */
+  readonly gradientNorm?: number;
+}
+
 export interface Cancellable {
   readonly signal?: AbortSignal;
 }
@@ -212,6 +217,8 @@ export interface EngineCapabilities {
   readonly stopStrings: boolean;
   /** `entropy` of a loss's result. */
   readonly entropy: boolean;
+  /** `gradientNorm` of a step's result. */
+  readonly gradientNorm: boolean;
   /** Policies with a value head, and the loss `value`. */
   readonly critic: boolean;
   /** `kl` of a loss. */
@@ -246,15 +253,15 @@ export interface Engine {
    */
   forwardBackward(data: readonly Datum[], loss: Loss, options?: Cancellable): Promise<LossResult>;
   /** AdamW on one policy; its gradient is zero afterwards. */
-  optimStep(policy: PolicyName, adam: AdamOptions): Promise<{ gradientNorm: number }>;
+  optimStep(policy: PolicyName, adam: AdamOptions): Promise<UpdateResult>;
 
   /** Saves the policy's weights, whole or not at all. */
   snapshot(policy: PolicyName, place: SavePlace): Promise<SavedPolicy>;
   /** The same with optimizer moments and step count. */
   checkpoint(policy: PolicyName, place: SavePlace): Promise<SavedPolicy>;
   /**
-   * Replaces the policy's weights and version by those saved from a policy of the same shape; a checkpoint's optimizer
-   * state too.
+   * Replaces the policy's weights and version by those saved from a policy of the same shape, and by a checkpoint its
+   * optimizer state. Gradients are zero afterwards.
    */
   restore(policy: PolicyName, stored: StoredPolicy): Promise<void>;
   /**

@@ -427,7 +427,7 @@ describe("impossible combinations", () => {
   it("an engine that cannot do what is asked", async () => {
     const weak = { wholeModel: false, adapters: true, losses: ["cross_entropy" as const], topK: false };
     const plain = { critic: false, klInLoss: false, sequenceRatio: false, dualClip: false };
-    const local = { ...weak, ...plain, stopStrings: false, entropy: false };
+    const local = { ...weak, ...plain, stopStrings: false, entropy: false, gradientNorm: false };
     const ask = (): Promise<ResolvedRecipe> =>
       resolveRecipe(join(folder, "right.yaml"), ["train.topK=5", "team.roles.scout.stop=[x]"], {
         ...testCatalog,

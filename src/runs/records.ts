@@ -23,9 +23,9 @@ const policyMetrics = z.object({
   tokens: z.int(),
   optimizerSteps: z.int(),
   learningRate: z.number(),
-  /** Largest before clipping. */
-  gradientNorm: z.number(),
-  /** Nats per token. Measured by updates: absent where a step made none. */
+  /** Largest before clipping. Absent where the engine does not measure it. */
+  gradientNorm: z.number().optional(),
+  /** Nats per token. Measured by updates: absent where a step made none, or the engine does not measure it. */
   entropy: z.number().optional(),
   /** Nats per token, between the policy that sampled and the one trained. Absent likewise. */
   kl: z.number().optional(),

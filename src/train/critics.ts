@@ -101,7 +101,8 @@ async function updateCritic(
     adam: adamAt(settings, stageStep, term.learningRate ?? undefined),
     signal,
   });
-  const measured = { loss, tokens, optimizerSteps, learningRate, gradientNorm, clipShare };
+  const norm = gradientNorm === undefined ? {} : { gradientNorm };
+  const measured = { loss, tokens, optimizerSteps, learningRate, ...norm, clipShare };
   return { ...measured, explainedVariance: explainedVariance(own, signals) };
 }
 

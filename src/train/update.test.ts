@@ -62,6 +62,42 @@ test("the metrics are means per token over all optimizer steps; empty batches ma
   });
 });
 
+test("what the engine does not measure is in no metrics", async () => {
+  const { entropy: _, ...bare } = result;
+  const engine = {
+    forwardBackward: () => Promise.resolve(bare),
+    optimStep: () => Promise.resolve({}),
+  };
+  const update = { policy: "p", loss: { type: "cross_entropy" }, adam: adamAt(settings, 2) } as const;
+  expect(await updatePolicy(engine, { ...update, batches: [[datum], [datum]] })).toEqual({
+    loss: 3,
+    tokens: 8,
+    optimizerSteps: 2,
+    learningRate: 1,
+    kl: 0.25,
+    clipShare: 0.5,
+  });
+});
+
+test("gradients and their step are submitted together, and a failure of both tells the first", async () => {
+  const calls: string[] = [];
+  const engine = {
+    forwardBackward: () => {
+      calls.push("gradients");
+      return Promise.reject(new Error("no gradients"));
+    },
+    optimStep: () => {
+      calls.push("step");
+      return Promise.reject(new Error("nothing to step with"));
+    },
+  };
+  const update = { policy: "p", loss: { type: "cross_entropy" }, adam: adamAt(settings, 2) } as const;
+  await expect(updatePolicy(engine, { ...update, batches: [[datum], [datum]] })).rejects.toThrow(
+    "no gradients",
+  );
+  expect(calls).toEqual(["gradients", "step"]);
+});
+
 test("a step without an update has measured neither entropy nor divergence", async () => {
   const update = { policy: "p", loss: { type: "cross_entropy" }, adam: adamAt(settings, 2) } as const;
   const metrics = await updatePolicy(engineOf([], []), { ...update, batches: [[]] });

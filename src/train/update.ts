@@ -1,5 +1,5 @@
 /** One step's updates of one policy: minibatches × epochs of gradient and optimizer step. */
-import type { AdamOptions, Datum, Engine, Loss, LossResult } from "../engines/engine.ts";
+import type { AdamOptions, Datum, Engine, Loss, LossResult, UpdateResult } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import type { PolicyMetrics } from "../runs/records.ts";
 import { settleAll } from "../rollout/settle.ts";
@@ -37,17 +37,17 @@ export async function updatePolicy(
   engine: Pick<Engine, "forwardBackward" | "optimStep">,
   update: Update,
 ): Promise<PolicyMetrics> {
-  const results: (LossResult & { readonly gradientNorm: number })[] = [];
+  const results: (LossResult & UpdateResult)[] = [];
   for (const data of update.batches.filter((batch) => batch.length > 0)) {
     const cancellable = update.signal === undefined ? {} : { signal: update.signal };
     const gradients = engine.forwardBackward(data, update.loss, cancellable);
     const step = engine.optimStep(update.policy, update.adam);
     await settleAll<unknown>([gradients, step]);
-    const [result, { gradientNorm }] = [await gradients, await step];
+    const result = { ...(await gradients), ...(await step) };
     // A clipped loss is finite where the ratio is not; the divergence tells, and could not be recorded.
-    const isFinite = [result.loss, result.kl, gradientNorm].every(Number.isFinite);
+    const isFinite = [result.loss, result.kl, result.gradientNorm ?? 0].every(Number.isFinite);
     if (!isFinite) throw diverged(update, result.loss);
-    results.push({ ...result, gradientNorm });
+    results.push(result);
   }
   return { ...summary(results, update.adam.learningRate), tokens: trainedTokens(update.batches.flat()) };
 }
@@ -63,7 +63,7 @@ function trainedTokens(data: readonly Datum[]): number {
 }
 
 function summary(
-  results: readonly (LossResult & { readonly gradientNorm: number })[],
+  results: readonly (LossResult & UpdateResult)[],
   learningRate: number,
 ): Omit<PolicyMetrics, "tokens"> {
   const total = (field: "tokens" | "kl" | "clipped") =>
@@ -74,7 +74,7 @@ function summary(
     loss: mean(results.map(({ loss }) => loss)),
     optimizerSteps: results.length,
     learningRate,
-    gradientNorm: Math.max(0, ...results.map(({ gradientNorm }) => gradientNorm)),
+    ...gradientNormOf(results),
     // Measured along with the gradient: a step without an update knows nothing of them.
     ...(tokens === 0 ? {} : { ...entropyOf(results, tokens), kl: perToken(total("kl")) }),
     clipShare: perToken(total("clipped")),
@@ -82,6 +82,12 @@ function summary(
 }
 
 /** Not every engine measures it. */
+function gradientNormOf(results: readonly UpdateResult[]): { gradientNorm?: number } {
+  const norms = results.flatMap(({ gradientNorm }) => gradientNorm ?? []);
+  return norms.length < results.length ? {} : { gradientNorm: Math.max(0, ...norms) };
+}
+
+/** Nor this. */
 function entropyOf(results: readonly LossResult[], tokens: number): { entropy?: number } {
   const sums = results.flatMap(({ entropy }) => entropy ?? []);
   if (sums.length < results.length) return {};

@@ -81,8 +81,9 @@ export function trustParts(metrics: StepMetrics): string[] {
   const policies = Object.entries(metrics.policies);
   return policies.map(([name, { entropy, kl }]) => {
     const whose = policies.length > 1 ? `${name} ` : "";
-    if (entropy === undefined || kl === undefined) return `${whose}no update`;
-    return `${whose}entropy ${showNumber(entropy)}  KL ${showNumber(kl)}`;
+    if (kl === undefined) return `${whose}no update`;
+    const measured = entropy === undefined ? "" : `entropy ${showNumber(entropy)}  `;
+    return `${whose}${measured}KL ${showNumber(kl)}`;
   });
 }
 

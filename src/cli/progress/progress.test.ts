@@ -64,10 +64,15 @@ describe("a step in one line", () => {
 
 describe("entropy and divergence", () => {
   it("are those of each policy that was updated", () => {
-    const both = { idle: policy, trained: { ...policy, entropy: 1.5, kl: 0 } };
-    expect(trustParts({ ...metrics(1), policies: both })).toEqual([
+    const policies = {
+      idle: policy,
+      trained: { ...policy, entropy: 1.5, kl: 0 },
+      elsewhere: { ...policy, kl: 0.002 },
+    };
+    expect(trustParts({ ...metrics(1), policies })).toEqual([
       "idle no update",
       "trained entropy 1.50  KL 0",
+      "elsewhere KL 0.00200",
     ]);
   });
 });

@@ -7,6 +7,7 @@ import {
   differs,
   equal,
   fails,
+  hasNoGradient,
   outputs,
   request,
   train,
@@ -78,9 +79,11 @@ export const snapshots: Check = (setting) =>
       equal(await outputs(engine, info, name), before, `a policy made from a snapshot (${name})`);
       equal(await versionOf(engine, info, name), 1, "its version");
     }
+    await engine.forwardBackward([datum(info)], { type: "cross_entropy" });
     await engine.restore("p", stored);
     equal(await outputs(engine, info), before, "a policy after its snapshot was restored");
     equal(await versionOf(engine, info), 1, "its version");
+    await hasNoGradient(engine, "after a snapshot was restored");
     if (engine.capabilities.critic) {
       await engine.createPolicy({ name: "c", model: setting.model, from: stored, valueHead: true });
       const { values } = await engine.forward([datum(info, 0, "c")]);

@@ -113,6 +113,16 @@ export async function outputs(engine: Engine, info: PolicyInfo, policy = "p"): P
   return [...logprobs, ...values].flatMap((array) => [...array]);
 }
 
+/** Of the gradients gathered so far, which are zero then; undefined: the engine does not measure it. */
+export async function gradientNorm(engine: Engine, policy = "p"): Promise<number | undefined> {
+  return (await engine.optimStep(policy, { ...adam, learningRate: 0 })).gradientNorm;
+}
+
+/** Passes where the engine does not measure the norm. */
+export async function hasNoGradient(engine: Engine, what: string): Promise<void> {
+  equal((await gradientNorm(engine)) ?? 0, 0, `the norm of the gradient ${what}`);
+}
+
 export function equal(actual: unknown, expected: unknown, what: string): void {
   assert.deepStrictEqual(actual, expected, what);
 }

@@ -12,4 +12,5 @@ export const localCapabilities: EngineCapabilities = {
   sequenceRatio: true,
   dualClip: true,
   entropy: true,
+  gradientNorm: true,
 };

@@ -180,6 +180,7 @@ export class LocalEngine implements Engine {
         kind === "checkpoint" ? await openOptimizerFile(optimizerFile(directory), policy.tensors) : null;
       await this.#loader.fill(name, policy.tensors, weights);
       if (optimizer !== null) await this.#fillOptimizer(name, optimizer);
+      await this.#run((native, job) => native.zeroGradients(job, name));
       policy.version = version;
     });
   }

@@ -25,6 +25,7 @@ import type {
   SampleRequest,
   SavedPolicy,
   SavePlace,
+  UpdateResult,
   StoredPolicy,
 } from "../engine.ts";
 import { VerbOrder } from "../verb-order.ts";
@@ -43,8 +44,10 @@ export interface TinyEngineOptions {
   /** Width of the hidden layer; default: 16. */
   readonly hidden?: number;
   /** What it is to do without. */
-  readonly without?: readonly ("entropy" | "stopStrings" | "topK")[];
+  readonly without?: readonly Optional[];
 }
+
+type Optional = "entropy" | "gradientNorm" | "stopStrings" | "topK";
 
 export class TinyEngine implements Engine {
   readonly capabilities: EngineCapabilities;
@@ -57,8 +60,7 @@ export class TinyEngine implements Engine {
 
   constructor(options: TinyEngineOptions = {}) {
     this.#options = options;
-    const has = (name: "entropy" | "stopStrings" | "topK"): boolean =>
-      options.without?.includes(name) !== true;
+    const has = (name: Optional): boolean => options.without?.includes(name) !== true;
     this.capabilities = {
       wholeModel: true,
       adapters: true,
@@ -66,6 +68,7 @@ export class TinyEngine implements Engine {
       topK: has("topK"),
       stopStrings: has("stopStrings"),
       entropy: has("entropy"),
+      gradientNorm: has("gradientNorm"),
       critic: true,
       klInLoss: true,
       sequenceRatio: true,
@@ -126,8 +129,11 @@ export class TinyEngine implements Engine {
     return this.#change(policiesOf(data), pass, options.signal);
   }
 
-  optimStep(name: string, adam: AdamOptions): Promise<{ gradientNorm: number }> {
-    return this.#change([name], async () => ({ gradientNorm: step(this.#policy(name), adam) }));
+  optimStep(name: string, adam: AdamOptions): Promise<UpdateResult> {
+    return this.#change([name], async () => {
+      const gradientNorm = step(this.#policy(name), adam);
+      return this.capabilities.gradientNorm ? { gradientNorm } : {};
+    });
   }
 
   snapshot(name: string, place: SavePlace): Promise<SavedPolicy> {
