@@ -38,7 +38,7 @@ describe("retrying", () => {
     const stop = new AbortController();
     const running = retrying(work, { retries: 3, firstDelay: 1e9, longestDelay: 1e9 }, stop.signal);
     stop.abort();
-    await expect(running).rejects.toMatchObject({ code: "service" });
+    await expect(running).rejects.toMatchObject({ code: "cancelled" });
     expect(calls.length).toBeLessThanOrEqual(2);
   });
 });

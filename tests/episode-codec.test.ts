@@ -94,8 +94,10 @@ describe("an episode as JSON", () => {
     { requiredKeys: ["text", "truncated"] },
   );
   const number = fc.double({ noNaN: true, noDefaultInfinity: true });
+  // An environment names the terms of its reward; `__proto__` is no name that an object keeps.
+  const part = fc.string().filter((name) => name !== "__proto__");
   const reward = fc.record(
-    { team: number, local: number, parts: fc.dictionary(fc.string(), number), reason: words },
+    { team: number, local: number, parts: fc.dictionary(part, number), reason: words },
     { requiredKeys: ["team", "local", "parts"] },
   );
 

@@ -103,7 +103,7 @@ describe("a recipe with modules, outside Troupe's folder", { timeout: 120_000 },
 
   it("gives a warning where a module has changed since the run began", async () => {
     appendFileSync(join(project, "median.ts"), "// changed\n");
-    const warning = /^warning: algorithm\.module: .*median\.ts has changed since the run began/;
+    const warning = /^warning: algorithm\.module: .*median\.ts has changed since the run started/;
     expect((await run(["eval", "translation"])).stderr).toMatch(warning);
     rmSync(join(project, "runs", "translation", "result.json"));
     rmSync(join(project, "runs", "translation", "checkpoints", "step-3"), { recursive: true });

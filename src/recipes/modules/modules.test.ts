@@ -47,6 +47,7 @@ const environment = `{
   step: (state) => ({ state, rewards: {}, done: true }),
   outcome: () => ({ success: true, score: 1 }),
   render: String,
+  oracle: { words: ["0", "1"] },
 }`;
 const definition = `{ name: "coins", summary: "", options: { parse: (given) => given }, create: () => (${environment}) }`;
 const coins = `export default ${definition};`;
@@ -263,7 +264,7 @@ describe("what is wrong with a module is one message", () => {
         "coins.ts": `import { z } from "troupe"; export default { ...${definition}, options: z.object({ name: z.string() }) };`,
       },
       "module: ./coins.ts",
-      /has an option `name`, a key that recipes use themselves; rename it/,
+      /has an option `name`, which is a reserved key; rename it/,
     ],
     [
       "a name beside it",
@@ -275,7 +276,7 @@ describe("what is wrong with a module is one message", () => {
       "neither",
       {},
       "size: 3",
-      /environment\.name: missing; expected the name of an environment, or a `module`/,
+      /environment\.name: missing; expected the name of an environment, or `module`/,
     ],
     [
       "TypeScript in a package",
