@@ -1,6 +1,7 @@
 /**
- * Every included recipe of the folder `code` completes a training step from random weights with a vocabulary as large as its
- * model's, on problems of the same form as its data set's.
+ * Every included recipe of the folder `code` completes a training step from random weights of its model's architecture (head
+ * size, shared keys and values, biases or norms of queries and keys, tied embeddings) and vocabulary, with fewer layers and a
+ * smaller width, on problems of the same form as its data set's.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,9 +9,11 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openEngine } from "../src/engines/open.ts";
 import { initModel } from "../src/models/init.ts";
-import { presets } from "../src/models/presets.ts";
+import type { Preset } from "../src/models/presets.ts";
+import { loadTree } from "../src/recipes/load.ts";
 import { resolveRecipe } from "../src/recipes/resolve.ts";
 import { shippedRecipes } from "../src/recipes/shipped.ts";
+import { plainOf, treeAt } from "../src/recipes/tree.ts";
 import { readMetrics } from "../src/runs/read.ts";
 import { likeQwen3, writeLargeTokenizer } from "../src/text/testing/large-tokenizer.ts";
 import { train } from "../src/train/train.ts";
@@ -28,6 +31,23 @@ const rows = Array.from({ length: 164 }, (_, index) => ({
   test: `def check(candidate):\n    assert candidate(1) == ${index + 1}\n`,
 }));
 
+const narrow = { hiddenSize: 32, layers: 2, intermediateSize: 64, maxLength: 4096 } as const;
+/** The models that the recipes name. Heads per shared key and value are those of the originals: 16 to 2, 16 to 8, 32 to 8. */
+const models: Readonly<Record<string, Preset>> = {
+  "Qwen2.5-Coder-3B": {
+    ...{ ...narrow, architecture: "Qwen2ForCausalLM", tiedEmbeddings: true },
+    ...{ heads: 8, keyValueHeads: 1, headSize: 128 },
+  },
+  "Qwen3-1.7B": {
+    ...{ ...narrow, architecture: "Qwen3ForCausalLM", tiedEmbeddings: true },
+    ...{ heads: 4, keyValueHeads: 2, headSize: 128 },
+  },
+  "Qwen3-8B": {
+    ...{ ...narrow, architecture: "Qwen3ForCausalLM", tiedEmbeddings: false },
+    ...{ heads: 4, keyValueHeads: 1, headSize: 128 },
+  },
+};
+
 let cache: string | undefined;
 
 beforeAll(async () => {
@@ -35,15 +55,9 @@ beforeAll(async () => {
   process.env["TROUPE_CACHE"] = at("cache");
   mkdirSync(at("tokenizer"));
   writeLargeTokenizer(at("tokenizer"), likeQwen3);
-  const preset = {
-    ...presets.nano,
-    hiddenSize: 16,
-    headSize: 8,
-    heads: 2,
-    keyValueHeads: 1,
-    maxLength: 4096,
-  };
-  await initModel({ directory: at("model"), preset, tokenizer: at("tokenizer"), seed: 1 });
+  for (const [name, preset] of Object.entries(models)) {
+    await initModel({ directory: at(name), preset, tokenizer: at("tokenizer"), seed: 1 });
+  }
   writeFileSync(at("test.jsonl"), rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
 });
 afterAll(() => {
@@ -62,18 +76,23 @@ function policiesOf(name: string): readonly string[] {
   return name.includes("/grpo") ? ["coder"] : rolesOf(name);
 }
 
+/** The name of the directory in which the recipe expects its policy's model. */
+function modelOf(file: string, policy: string): string {
+  return path.basename(String(plainOf(treeAt(loadTree(file), ["policies", policy, "model", "path"])!)));
+}
+
 describe("the included recipes of code", () => {
   it.each(recipes)("%s completes a step", { timeout: 180_000 }, async (name, file) => {
     const policies = policiesOf(name);
     const splits = { train: "test[32:]", validation: "test[16:32]", heldOut: "test[:16]" };
     const resolved = await resolveRecipe(file, [
       `environment.dataset=${JSON.stringify({ files: { test: at("test.jsonl") }, form: "humaneval" })}`,
-      ...policies.map((each) => `policies.${each}.model.path=${at("model")}`),
       ...rolesOf(name).map((each) => `team.roles.${each}.maxTokens=8`),
       ...(name.startsWith("code/at-grpo") ? [`environment.splits=${JSON.stringify(splits)}`] : []),
       "train.tasksPerStep=1",
       "train.steps=1",
       "evaluation.tasks=1",
+      ...policies.map((each) => `policies.${each}.model.path=${at(modelOf(file, each))}`),
     ]);
     expect(resolved.recipe.name).toBe(name.replace("/", "-"));
     const run = at(name.replace("/", "-"));
