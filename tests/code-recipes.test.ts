@@ -31,20 +31,29 @@ const rows = Array.from({ length: 164 }, (_, index) => ({
   test: `def check(candidate):\n    assert candidate(1) == ${index + 1}\n`,
 }));
 
-const narrow = { hiddenSize: 32, layers: 2, intermediateSize: 64, maxLength: 4096 } as const;
+const narrow = { headSize: 128, hiddenSize: 32, layers: 2, intermediateSize: 64, maxLength: 4096 } as const;
 /** The models that the recipes name. Heads per shared key and value are those of the originals: 16 to 2, 16 to 8, 32 to 8. */
 const models: Readonly<Record<string, Preset>> = {
   "Qwen2.5-Coder-3B": {
-    ...{ ...narrow, architecture: "Qwen2ForCausalLM", tiedEmbeddings: true },
-    ...{ heads: 8, keyValueHeads: 1, headSize: 128 },
+    ...narrow,
+    architecture: "Qwen2ForCausalLM",
+    tiedEmbeddings: true,
+    heads: 8,
+    keyValueHeads: 1,
   },
   "Qwen3-1.7B": {
-    ...{ ...narrow, architecture: "Qwen3ForCausalLM", tiedEmbeddings: true },
-    ...{ heads: 4, keyValueHeads: 2, headSize: 128 },
+    ...narrow,
+    architecture: "Qwen3ForCausalLM",
+    tiedEmbeddings: true,
+    heads: 4,
+    keyValueHeads: 2,
   },
   "Qwen3-8B": {
-    ...{ ...narrow, architecture: "Qwen3ForCausalLM", tiedEmbeddings: false },
-    ...{ heads: 4, keyValueHeads: 1, headSize: 128 },
+    ...narrow,
+    architecture: "Qwen3ForCausalLM",
+    tiedEmbeddings: false,
+    heads: 4,
+    keyValueHeads: 1,
   },
 };
 
