@@ -6,9 +6,11 @@ import { Command } from "commander";
 import { TroupeError } from "../errors.ts";
 import { differences } from "../recipes/differences.ts";
 import { shorten } from "../recipes/origin.ts";
+import type { DataRecord } from "../runs/input-records.ts";
 import type { RunSummary } from "../runs/read.ts";
-import { listRuns, readRecipe, summarizeRun } from "../runs/read.ts";
+import { listRuns, readData, readRecipe, summarizeRun } from "../runs/read.ts";
 import { showDuration } from "../format.ts";
+import { showOrigin } from "./data/origin.ts";
 import { findRun, noRuns } from "./find-run.ts";
 import { csvCommand } from "./metrics-csv.ts";
 import { printJson, printLines } from "./print.ts";
@@ -96,11 +98,14 @@ function successOf(run: RunSummary, moment: "before" | "after"): string {
 interface Compared {
   readonly summary: RunSummary;
   readonly recipe: unknown;
+  /** Of its last step. */
+  readonly data: DataRecord["data"];
 }
 
 async function readCompared(name: string, folder: string): Promise<Compared> {
   const directory = await findRun(name, folder);
-  return { summary: await summarizeRun(directory), recipe: await readRecipe(directory) };
+  const data = (await readData(directory)).at(-1)?.data ?? {};
+  return { summary: await summarizeRun(directory), recipe: await readRecipe(directory), data };
 }
 
 /** Each key in which some run differs from the first, with its value in every run. */
@@ -112,8 +117,17 @@ function comparison(compared: readonly Compared[]) {
   return {
     runs: compared.map(({ summary }) => summary.name),
     recipe: [...keys].map((key) => ({ key, values: compared.map(({ recipe }) => valueAt(recipe, key)) })),
+    data: dataDifferences(compared),
     results: compared.map(({ summary }) => summary.result ?? null),
   };
+}
+
+/** Splits whose tasks differ between the runs. */
+function dataDifferences(compared: readonly Compared[]) {
+  const splits = new Set(compared.flatMap(({ data }) => Object.keys(data)));
+  return [...splits]
+    .map((split) => ({ split, values: compared.map(({ data }) => data[split] ?? null) }))
+    .filter(({ values }) => new Set(values.map((value) => value?.digest)).size > 1);
 }
 
 function valueAt(recipe: unknown, key: string): unknown {
@@ -126,7 +140,7 @@ function valueAt(recipe: unknown, key: string): unknown {
 }
 
 function comparisonLines(compared: readonly Compared[]): string[] {
-  const { runs, recipe } = comparison(compared);
+  const { runs, recipe, data } = comparison(compared);
   const columns = [{ title: "recipe" }, ...runs.map((title) => ({ title }))];
   const rows = recipe.map(({ key, values }) => [
     key,
@@ -142,7 +156,17 @@ function comparisonLines(compared: readonly Compared[]): string[] {
     ...compared.map(({ summary }) => resultCell(summary, label)),
   ]);
   const recipeLines = rows.length === 0 ? ["the recipes are the same"] : tableLines(columns, rows);
-  return [...recipeLines, "", ...tableLines([{ title: "success" }, ...columns.slice(1)], results)];
+  const dataLines = data.flatMap(({ split, values }) =>
+    values.map(
+      (origin, index) => `data ${split} of ${runs[index]}: ${origin ? showOrigin(origin) : "unknown"}`,
+    ),
+  );
+  return [
+    ...recipeLines,
+    ...(dataLines.length > 0 ? ["", ...dataLines] : []),
+    "",
+    ...tableLines([{ title: "success" }, ...columns.slice(1)], results),
+  ];
 }
 
 function resultCell(summary: RunSummary, label: string): string {

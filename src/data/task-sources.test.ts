@@ -82,6 +82,26 @@ describe("a data set of the hub", () => {
     expect(await sources["heldOut"]!.at(2)).toMatchObject({ id: "HumanEval/9", entryPoint: "add_9" });
   });
 
+  it("says which contents it has", async () => {
+    const { train, heldOut } = await open("humaneval", { train: "test[:5]", heldOut: "test[5:]" });
+    expect(train!.origin).toMatchObject({
+      dataset: "openai/openai_humaneval",
+      commit: commitOf("a"),
+      config: "openai_humaneval",
+      slices: "test[:5]",
+      problems: 5,
+      malformed: 0,
+      excluded: 0,
+    });
+    expect(Object.keys(train!.origin.files)).toEqual([file]);
+    expect(train!.origin.files[file]).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(heldOut!.origin.digest).not.toBe(train!.origin.digest);
+    const older = await open({ name: "humaneval", revision: "older" }, { train: "test[:4]" });
+    const same = await open("humaneval", { train: "test[:4]" });
+    expect(older["train"]!.origin.commit).not.toBe(same["train"]!.origin.commit);
+    expect(older["train"]!.origin.digest).toBe(same["train"]!.origin.digest);
+  });
+
   it("requests nothing twice", async () => {
     await open("humaneval", { train: "test" });
     hub.seen.length = 0;
@@ -268,6 +288,13 @@ describe("splits", () => {
   });
 });
 
+/** Of the contents of local files. */
+async function digestOf(name: string, all: readonly object[]): Promise<string> {
+  const sources = await open({ files: await local(name, all), form: "humaneval" }, { train: "test" });
+  expect(sources["train"]!.origin).toMatchObject({ dataset: name, commit: null, files: {} });
+  return sources["train"]!.origin.digest;
+}
+
 describe("local files", () => {
   const fields = {
     prompt: "text",
@@ -355,6 +382,15 @@ describe("local files", () => {
       "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: odd\n    path: parts/*\n---\n# Card\n";
     await fs.writeFile(path.join(place, "README.md"), card);
     expect((await open({ files: place, form: "humaneval" }, { train: "odd[:5]" }))["train"]!.size).toBe(5);
+  });
+
+  it("are known by their contents, not by place and time", async () => {
+    const [first, ...others] = rows;
+    const digest = await digestOf("one-test.jsonl", rows);
+    expect(await digestOf("another-test.jsonl", rows)).toBe(digest);
+    const changed = { ...first!, test: first!.test.replace("== 1", "== 1.0") };
+    expect(changed.test).not.toBe(first!.test);
+    expect(await digestOf("one-test.jsonl", [changed, ...others])).not.toBe(digest);
   });
 
   it("are read again if they changed", async () => {

@@ -1,6 +1,9 @@
 /** The problems of a data set as the finite task sources of an environment. */
+import { createHash } from "node:crypto";
+import path from "node:path";
 import { TroupeError } from "../errors.ts";
 import { showText } from "../format.ts";
+import type { DataOrigin } from "../runs/input-records.ts";
 import type { ShingledProblem } from "./contamination/overlaps.ts";
 import type { DatasetOption } from "./dataset.ts";
 import { openDataset, type OpenDataset, type OpenOptions } from "./open.ts";
@@ -27,6 +30,8 @@ export interface ProblemSource {
   readonly malformed: readonly (Malformed & { readonly split: string })[];
   /** Rows left out by the option `exclude`. */
   readonly excluded: number;
+  /** For the record of a run. */
+  readonly origin: DataOrigin;
   /** For comparing prompts, in order. */
   shingled(): Promise<readonly ShingledProblem[]>;
 }
@@ -107,6 +112,7 @@ async function sourceOfRanges(
     const reason = malformed[0] ? `; row ${malformed[0].row}: ${malformed[0].reason}` : "";
     throw new TroupeError("bad_data", `${text} of ${dataset.name} has no usable problem${reason}`);
   }
+  const excludedRows = parts.reduce((sum, part) => sum + part.excluded, 0);
   return {
     size: problems.length,
     at: (index) => {
@@ -117,9 +123,36 @@ async function sourceOfRanges(
     ids: problems.map(({ problem }) => problem.id),
     rows: problems.map(({ problem }) => problem.row),
     malformed,
-    excluded: parts.reduce((sum, part) => sum + part.excluded, 0),
+    excluded: excludedRows,
+    origin: {
+      ...placeOf(dataset, new Set(ranges.map(({ split }) => split))),
+      slices: text,
+      problems: problems.length,
+      malformed: malformed.length,
+      excluded: excludedRows,
+      digest: digestOf(problems.map(({ problem }) => problem)),
+    },
     shingled: () => shingled(problems),
   };
+}
+
+type Place = Pick<DataOrigin, "dataset" | "config" | "commit" | "files">;
+
+/** Identities of local files contain their place and time; the problems' digest stands for their contents. */
+function placeOf({ name, config, commit, splits }: OpenDataset, used: ReadonlySet<string>): Place {
+  const files = commit === null ? [] : [...used].flatMap((split) => splits[split] ?? []);
+  return {
+    dataset: path.isAbsolute(name) ? path.basename(name) : name,
+    config,
+    commit,
+    files: Object.fromEntries(files.map((file) => [file.path, file.identity])),
+  };
+}
+
+function digestOf(problems: readonly StoredProblem[]): string {
+  const hash = createHash("sha256");
+  for (const { id, digest } of problems) hash.update(JSON.stringify([id, digest]));
+  return hash.digest("hex").slice(0, 32);
 }
 
 async function shingled(problems: Part["problems"]): Promise<ShingledProblem[]> {

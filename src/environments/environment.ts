@@ -8,6 +8,7 @@
  * dropped.
  */
 import type { Key } from "../random.ts";
+import type { DataOrigin } from "../runs/input-records.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Reply } from "../text/replies.ts";
@@ -98,6 +99,8 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
   readonly seats: Readonly<Record<string, SeatDescription>>;
   /** By split: `train` and `heldOut` at least. No two splits share a task. */
   readonly tasks: Readonly<Record<Split, TaskSource<Task>>>;
+  /** Where the tasks of a split are from: runs record it and log a change. Absent: not from a data set. */
+  readonly data?: Readonly<Record<string, DataOrigin>>;
   /** What a user should know of the chosen options before training. */
   readonly warnings?: readonly OptionWarning[];
   /** What a task from outside must be. Absent: any JSON, and `start` must handle it. */

@@ -18,6 +18,8 @@ export interface RunLayout {
   readonly engines: string;
   /** Hashes of the user's modules, by first step. Absent if the recipe has none. */
   readonly modules: string;
+  /** Revision and digests of the data sets, by first step. Absent if the environment uses none. */
+  readonly data: string;
   readonly result: string;
   /** The folder of stored episodes: see episode-log.ts. */
   readonly episodes: string;
@@ -44,6 +46,7 @@ export function layoutOf(directory: string): RunLayout {
     sandboxes: at("sandboxes.jsonl"),
     engines: at("engines.jsonl"),
     modules: at("modules.jsonl"),
+    data: at("data.jsonl"),
     result: at("result.json"),
     episodes: at("episodes"),
     episodeIndex: at("episodes/index.jsonl"),

@@ -10,24 +10,14 @@ import { readLines } from "./json-lines.ts";
 import { layoutOf } from "./layout.ts";
 import { isLocked } from "./lock.ts";
 import {
+  dataRecordSchema,
   engineRecordSchema,
-  evaluationSchema,
   modulesRecordSchema,
-  resultSchema,
   sandboxRecordSchema,
-  schemaVersion,
-  stepMetricsSchema,
-  timingSchema,
-} from "./records.ts";
-import type {
-  EngineRecord,
-  Evaluation,
-  ModulesRecord,
-  RunResult,
-  SandboxRecord,
-  StepMetrics,
-  Timing,
-} from "./records.ts";
+} from "./input-records.ts";
+import type { DataRecord, EngineRecord, ModulesRecord, SandboxRecord } from "./input-records.ts";
+import { evaluationSchema, resultSchema, schemaVersion, stepMetricsSchema, timingSchema } from "./records.ts";
+import type { Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
 
 export interface RunSummary {
   readonly name: string;
@@ -136,6 +126,11 @@ export function readSandboxes(directory: string): Promise<SandboxRecord[]> {
 /** Which user code ran; empty if the recipe has no modules. */
 export function readModules(directory: string): Promise<ModulesRecord[]> {
   return readRecords(layoutOf(directory).modules, modulesRecordSchema);
+}
+
+/** Which data the tasks are from; empty if the environment uses no data set. */
+export function readData(directory: string): Promise<DataRecord[]> {
+  return readRecords(layoutOf(directory).data, dataRecordSchema);
 }
 
 /** @throws TroupeError `bad_run` if the run is not finished */

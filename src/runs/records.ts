@@ -6,7 +6,8 @@ import { z } from "zod";
 
 export const schemaVersion = 1;
 
-const header = { schema_version: z.literal(schemaVersion) };
+/** First in every record. */
+export const header = { schema_version: z.literal(schemaVersion) };
 const stage = z.enum(["warm-start", "reinforcement"]);
 const place = {
   /** Counted from 1 over both stages. */
@@ -148,36 +149,6 @@ export const evaluationSchema = z.object({
   sampledTokens: z.int(),
 });
 export type Evaluation = z.output<typeof evaluationSchema>;
-
-/** One line of engines.jsonl: what computed the steps after this one, until the next line's. */
-export const engineRecordSchema = z.object({
-  ...header,
-  step: z.int().min(0),
-  /** For people. */
-  engine: z.string(),
-  /** What determines the bits, by name: the kernels, the number of threads, … */
-  arithmetic: z.record(z.string(), z.string()),
-});
-export type EngineRecord = z.output<typeof engineRecordSchema>;
-
-/** One line of sandboxes.jsonl: what isolated programs in the steps after this one, until the next line's. */
-export const sandboxRecordSchema = z.object({
-  ...header,
-  step: z.int().min(0),
-  backend: z.string(),
-  /** For people: the isolation and the interpreter. */
-  description: z.string(),
-});
-export type SandboxRecord = z.output<typeof sandboxRecordSchema>;
-
-/** One line of modules.jsonl: the user's code in the steps after this one, until the next line's. */
-export const modulesRecordSchema = z.object({
-  ...header,
-  step: z.int().min(0),
-  /** Content hashes by the recipe's key: `environment`, `algorithm`. */
-  modules: z.record(z.string(), z.string()),
-});
-export type ModulesRecord = z.output<typeof modulesRecordSchema>;
 
 /** result.json: the table as numbers. */
 export const resultSchema = z.object({

@@ -15,18 +15,18 @@ import type { NewEpisode } from "./episode-log.ts";
 import { layoutOf } from "./layout.ts";
 import type { RunLayout } from "./layout.ts";
 import { acquireLock, lockPrefix } from "./lock.ts";
-import { readEngines, readEvaluations, readModules, readResult, readSandboxes, readTimings } from "./read.ts";
+import type { DataRecord, EngineRecord, ModulesRecord, SandboxRecord } from "./input-records.ts";
+import {
+  readData,
+  readEngines,
+  readEvaluations,
+  readModules,
+  readResult,
+  readSandboxes,
+  readTimings,
+} from "./read.ts";
 import { schemaVersion } from "./records.ts";
-import type {
-  CheckpointState,
-  EngineRecord,
-  Evaluation,
-  ModulesRecord,
-  RunResult,
-  SandboxRecord,
-  StepMetrics,
-  Timing,
-} from "./records.ts";
+import type { CheckpointState, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
 import { isSameTraining, trainingLines, type Incidental } from "./same-training.ts";
 
 export interface Run extends AsyncDisposable {
@@ -59,6 +59,11 @@ export interface Run extends AsyncDisposable {
   recordEngine(engine: Pick<EngineRecord, "engine" | "arithmetic">): Promise<EngineRecord | null>;
   /** Records the contents of the recipe's modules from here on, if they changed. Call once, before any step. */
   recordModules(modules: ModulesRecord["modules"]): Promise<void>;
+  /**
+   * Records the data of the tasks from here on, if it changed. Call once, before any step.
+   * @returns that of the steps before; null: none was recorded
+   */
+  recordData(data: DataRecord["data"]): Promise<DataRecord["data"] | null>;
   /** Records what isolates programs from here on, if it changed. */
   recordSandbox(sandbox: Pick<SandboxRecord, "backend" | "description">): Promise<void>;
   /** Releases the lock. */
@@ -82,8 +87,7 @@ export async function openRun(directory: string, recipe: string, incidental?: In
     await settleRecipe(layout, recipe, incidental);
     await clearTemporaries(layout);
     if (await isUnbegun(directory)) {
-      for (const file of [layout.engines, layout.modules, layout.sandboxes])
-        await fs.rm(file, { force: true });
+      for (const file of inputsOf(layout)) await fs.rm(file, { force: true });
     }
     const checkpoint = await latestCheckpoint(layout.checkpoints);
     const result = await finishedResult(layout);
@@ -148,6 +152,13 @@ function makeRun(
       if (isDeepStrictEqual(before, modules)) return;
       const step = checkpoint?.state.step ?? 0;
       await appendLine(layout.modules, { schema_version: schemaVersion, step, modules });
+    },
+    recordData: async (data) => {
+      const before = (await readData(layout.directory)).at(-1)?.data ?? null;
+      if (isDeepStrictEqual(before ?? {}, data)) return before;
+      const step = checkpoint?.state.step ?? 0;
+      await appendLine(layout.data, { schema_version: schemaVersion, step, data });
+      return before;
     },
     recordSandbox: async (sandbox) => {
       const before = (await readSandboxes(layout.directory)).at(-1);
@@ -228,9 +239,12 @@ async function rewind(layout: RunLayout, step: number): Promise<void> {
   await requireSteps(layout, step, metrics.length);
   await cutLines(layout.timings, upToStep);
   await cutLines(layout.evaluations, upToStep);
-  await cutLines(layout.engines, upToStep);
-  await cutLines(layout.modules, upToStep);
-  await cutLines(layout.sandboxes, upToStep);
+  for (const file of inputsOf(layout)) await cutLines(file, upToStep);
+}
+
+/** The records of what a run depends on besides its recipe. */
+function inputsOf({ engines, modules, data, sandboxes }: RunLayout): string[] {
+  return [engines, modules, data, sandboxes];
 }
 
 /** Keeps training episodes up to a step, and episodes of recorded evaluations. */
@@ -261,8 +275,8 @@ async function requireSteps(layout: RunLayout, step: number, lines: number): Pro
 /** A checkpoint must never be on disk before the records of its steps. */
 async function syncRecords(layout: RunLayout, episodes: EpisodeLog | null): Promise<void> {
   await episodes?.sync();
-  const { metrics, timings, evaluations, engines, modules, sandboxes, verdicts, programs } = layout;
-  for (const file of [metrics, timings, evaluations, engines, modules, sandboxes, verdicts, programs]) {
+  const { metrics, timings, evaluations, verdicts, programs } = layout;
+  for (const file of [metrics, timings, evaluations, ...inputsOf(layout), verdicts, programs]) {
     if (await fs.stat(file).catch(() => null)) await syncPath(file);
   }
   await syncPath(layout.directory);

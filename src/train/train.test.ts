@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { TroupeError } from "../errors.ts";
 import { readEpisodes } from "../rollout/stored.ts";
 import { readEpisodeIndex } from "../runs/read-episodes.ts";
-import { readEvaluations, readMetrics, readTimings } from "../runs/read.ts";
+import { readData, readEvaluations, readMetrics, readTimings } from "../runs/read.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { Evaluation } from "../runs/records.ts";
 import type { TrainEvent } from "./events.ts";
@@ -70,6 +70,35 @@ async function trainOnce(
 }
 
 const recordsOf = (name: string) => recordsIn(path.join(root, name));
+
+/** A run whose tasks are from a data set, with the given digest of its contents. */
+function onData(digest: string): Resolved {
+  const resolved = tinyRecipe();
+  const origin = { dataset: "owner/set", config: "default", commit: "a".repeat(40), files: {} };
+  const tasks = { ...origin, slices: "train", problems: 9, malformed: 0, excluded: 0, digest };
+  return { ...resolved, environment: { ...resolved.environment, data: { train: tasks } } };
+}
+
+test("the data of the tasks is recorded, and a change in a resumed run is logged", async () => {
+  const directory = path.join(root, "run");
+  const stop = new AbortController();
+  const onEvent = ({ type }: TrainEvent) => void (type === "step" && stop.abort());
+  await trainOnce("run", onData("one"), { stop: stop.signal, onEvent });
+  const [first, ...none] = await readData(directory);
+  expect(first).toMatchObject({ step: 0, data: { train: { commit: "a".repeat(40), digest: "one" } } });
+  expect(none).toEqual([]);
+  const { events } = await trainOnce("run", onData("two"));
+  const logged = events.filter((event) => event.type === "warning");
+  expect(logged.map(({ problem }) => problem).filter((text) => text.startsWith("the tasks"))).toEqual([
+    "the tasks of train have changed since the run started " +
+      "(commit aaaaaaaaaaaa, 9 problems, content hash one, now commit aaaaaaaaaaaa, 9 problems, content hash two)",
+  ]);
+  const recorded = (await readData(directory)).map(({ step, data }) => [step, data["train"]?.digest]);
+  expect(recorded).toEqual([
+    [0, "one"],
+    [1, "two"],
+  ]);
+});
 
 test("a run from warm start to table", async () => {
   const { events, status } = await trainOnce("run", tinyRecipe());

@@ -24,6 +24,7 @@ import { openRecordedCalls, unrecordedCalls, type RecordedCalls } from "../runs/
 import type { Run } from "../runs/run.ts";
 import { openAuxiliaryModels, saveAuxiliaryModels } from "./auxiliary.ts";
 import type { AuxiliaryModels } from "./auxiliary.ts";
+import { noteData } from "./data-change.ts";
 import { noteEngine } from "./engine-change.ts";
 import { evaluateAfter } from "./evaluations.ts";
 import type { Listener, Stage } from "./events.ts";
@@ -147,7 +148,8 @@ async function begin(options: TrainOptions, run: Run, opened: Opened): Promise<T
     auxiliary: null,
   };
   announce(state);
-  for (const warning of await warningsOf(options, run)) emit({ type: "warning", ...warning });
+  const warnings = [...(await warningsOf(options, run)), ...(await noteData(environment, run))];
+  for (const warning of warnings) emit({ type: "warning", ...warning });
   await noteEngine(engine, run, step, emit);
   await run.recordModules(moduleHashes(recipe));
   if (run.checkpoint !== null) await restore(state, run.checkpoint);

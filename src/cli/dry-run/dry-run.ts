@@ -6,6 +6,7 @@ import type { Work } from "../../train/estimate.ts";
 import { namedTeams } from "../../train/teams.ts";
 import { showBytes, showCount, showDuration, showLarge } from "../../format.ts";
 import { printJson, printLines } from "../print.ts";
+import { originLines } from "../data/origin.ts";
 import { tableLines } from "../table.ts";
 import type { Calibration } from "./calibrate.ts";
 import { calibrate } from "./calibrate.ts";
@@ -29,9 +30,12 @@ export async function dryRun(resolved: ResolvedRecipe, json: boolean): Promise<v
   const timed = parts.map((part) => timedPart(part, calibration)).filter(isShown);
   const seconds = timed.reduce((sum, part) => sum + part.seconds, 0);
   const warnings = recipeWarnings(resolved);
-  if (json) return printJson({ recipe: resolved.recipe, warnings, seconds, parts: timed, ...calibration });
+  const { data = null } = resolved.environment;
+  if (json)
+    return printJson({ recipe: resolved.recipe, data, warnings, seconds, parts: timed, ...calibration });
   printLines([
     annotatedYaml(resolved.recipe, resolved.originOf),
+    ...originLines(data ?? {}),
     ...calibration.policies.map(policyLine),
     "",
     ...partTable(timed),

@@ -3,6 +3,7 @@
  * with `problems.zst`, concatenated frames of JSON, `shingles.bin`, for comparing prompts, and `index.json`, with the
  * position of each.
  */
+import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -18,7 +19,7 @@ const unpack = promisify(zstdDecompress);
 const packing = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
 
 /** Increase it with every change of the format. */
-export const storeVersion = 1;
+export const storeVersion = 2;
 
 export interface Malformed {
   /** From 0, of the split. */
@@ -31,7 +32,14 @@ const indexSchema = z.strictObject({
   rows: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
   problems: z.array(
-    z.strictObject({ row: z.int(), id: z.string(), offset: z.int(), length: z.int(), shingles: z.int() }),
+    z.strictObject({
+      row: z.int(),
+      id: z.string(),
+      digest: z.string(),
+      offset: z.int(),
+      length: z.int(),
+      shingles: z.int(),
+    }),
   ),
   malformed: z.array(z.strictObject({ row: z.int(), reason: z.string() })),
 });
@@ -41,6 +49,8 @@ export interface StoredProblem {
   /** From 0, of the split. */
   readonly row: number;
   readonly id: string;
+  /** Of its contents: prompt, tests, solutions, limits. */
+  readonly digest: string;
 }
 
 export interface ProblemStore {
@@ -77,15 +87,20 @@ export async function writeStore(folder: string, rows: AsyncIterable<MappedRow>)
     }
     const { problem } = checked;
     rowOfId.set(problem.id, row);
-    const frame = await pack(JSON.stringify(problem), packing);
+    const text = JSON.stringify(problem);
+    const frame = await pack(text, packing);
     await frames.appendFile(frame);
     const runs = shinglesOf(problem.prompt);
     await shingles.appendFile(new Uint8Array(runs.buffer));
     const place = { offset: index.bytes, length: frame.length, shingles: runs.length };
-    index.problems.push({ row, id: problem.id, ...place });
+    index.problems.push({ row, id: problem.id, digest: digestOf(text), ...place });
     index.bytes += frame.length;
   }
   await fs.writeFile(path.join(folder, indexName), JSON.stringify(index));
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
 function unique(mapped: MappedRow, rowOfId: ReadonlyMap<string, number>): MappedRow {
@@ -103,7 +118,7 @@ export async function openStore(folder: string): Promise<ProblemStore | null> {
   const places = new Map(index.problems.map((place) => [place.row, place]));
   return {
     rows: index.rows,
-    problems: index.problems.map(({ row, id }) => ({ row, id })),
+    problems: index.problems.map(({ row, id, digest }) => ({ row, id, digest })),
     malformed: index.malformed,
     read: async ({ row }) => {
       const place = places.get(row);

@@ -15,9 +15,9 @@ export const code: EnvironmentDefinition<CodeOptions> = {
   summary: "A helper and a main coder write a Python function together; its tests decide.",
   options: checkedOptions,
   create: async (options) => {
-    const { splits, warnings } = await openProblems(options);
+    const { splits, data, warnings } = await openProblems(options);
     const environment = codeEnvironment(options, splits);
-    return { ...environment, warnings: [...(environment.warnings ?? []), ...warnings] };
+    return { ...environment, data, warnings: [...(environment.warnings ?? []), ...warnings] };
   },
 };
 

@@ -1,9 +1,9 @@
 /** The problems of each split, found by their ids: an episode does not store tests. */
+import type { Environment, FiniteTasks, OptionWarning } from "../environment.ts";
 import { sourceWarnings } from "../../data/source-warnings.ts";
 import { taskSources } from "../../data/task-sources.ts";
 import { TroupeError } from "../../errors.ts";
 import type { CodeProblem } from "../../data/problem.ts";
-import type { FiniteTasks, OptionWarning } from "../environment.ts";
 import type { CodeOptions } from "./options.ts";
 
 /** Problems of a split. */
@@ -17,6 +17,7 @@ export type ProblemSplits = Readonly<Record<string, Problems>>;
 
 export interface OpenProblems {
   readonly splits: ProblemSplits;
+  readonly data: NonNullable<Environment["data"]>;
   readonly warnings: readonly OptionWarning[];
 }
 
@@ -26,7 +27,8 @@ export async function openProblems({
   splits,
 }: Pick<CodeOptions, "dataset" | "splits">): Promise<OpenProblems> {
   const sources = await taskSources({ dataset, splits });
-  return { splits: sources, warnings: await sourceWarnings(sources, "dataset") };
+  const data = Object.fromEntries(Object.entries(sources).map(([split, { origin }]) => [split, origin]));
+  return { splits: sources, data, warnings: await sourceWarnings(sources, "dataset") };
 }
 
 /** Problems in memory, for tests and for programs with their own. */

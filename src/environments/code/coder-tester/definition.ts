@@ -19,8 +19,8 @@ export const coderTester: EnvironmentDefinition<PairOptions> = {
   summary: "A coder writes a program and a tester a test; hidden tests decide.",
   options: pairOptions,
   create: async (options) => {
-    const { splits, warnings } = await openProblems(options);
-    return { ...(await pairEnvironment(options, splits)), warnings };
+    const { splits, data, warnings } = await openProblems(options);
+    return { ...(await pairEnvironment(options, splits)), data, warnings };
   },
 };
 
