@@ -71,6 +71,7 @@ function mergedTree(experiment: Experiment, training: Path, column: string): Map
   const layers = [
     ["columns", column, "changes"],
     [...training, "changes"],
+    [...training, "changesIn", column],
   ];
   const changes = layers
     .map((path) => treeAt(experiment.tree, path))

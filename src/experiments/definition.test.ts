@@ -59,6 +59,10 @@ describe("the keys of a file", () => {
     ["name: x\nsedes: [1]", "unknown key; did you mean `seeds`? Keys of an experiment: name, title"],
     [withRows("  a: { train: { form: b } }"), "rows.a.train.form: unknown key; did you mean `from`?"],
     [withRows("  a: { train: { from: b } }"), "given.yaml:5:23: rows.a.train.from: there is no training `b`"],
+    [
+      withRows("  a: { train: { changesIn: { x: {} } } }"),
+      "rows.a.train.changesIn.x: there is no column `x`",
+    ],
     [withRows("  a: { title: A }"), "rows.a: expected either `train` or `evaluate`"],
     [withRows("  a: { evaluate: { run: a } }"), "rows.a.evaluate.run: there is no training `a`; Known: none"],
     [withRows("  a: { train: { from: b } }\n  b: { train: { from: a } }"), "starts from itself: a → b → a"],
@@ -169,6 +173,15 @@ describe("the grid", async () => {
       ["scout", "team-per-role", "planner"],
       ["planner", "team-per-role", "scout"],
     ]);
+  });
+
+  it("changes one column only: the last word over row and column", async () => {
+    const given = "changes: { train: { steps: 5 } }, changesIn: { boards: { train: { steps: 7 } } }";
+    const text = withRows(`  a: { train: { ${given} } }`);
+    const both = text.replace("{ boards:", `{ others: { recipe: ${small} }, boards:`);
+    const { cells } = await expand(load(both), [1]);
+    const steps = cells.map((cell) => [cell.column, (cell as TrainingCell).recipe.train.steps]);
+    expect(Object.fromEntries(steps)).toEqual({ boards: 7, others: 5 });
   });
 
   it("computes common cells of two rows once", async () => {

@@ -24,6 +24,7 @@ const training = z.strictObject({
     .optional()
     .describe("One policy for all roles, or one each. Default: as in the recipe."),
   changes: changes.optional(),
+  changesIn: z.record(name, changes).optional().describe("Further changes, by column; they win."),
 });
 
 const evaluation = z.strictObject({

@@ -86,7 +86,7 @@ function checkReferences(definition: Definition, tree: MappingTree): Mistake[] {
   return [
     ...seedsTwice(definition, tree),
     ...checkRows(definition, tree, refer),
-    ...checkBeginnings(definition, refer),
+    ...checkTrainings(definition, refer),
     ...checkNumbersBeside(definition, refer),
     ...emptyParts(definition, tree),
     ...circles(definition, tree),
@@ -118,13 +118,18 @@ function checkRows(definition: Definition, tree: MappingTree, refer: Refer): Mis
   });
 }
 
-function checkBeginnings(definition: Definition, refer: Refer): Mistake[] {
+function checkTrainings(definition: Definition, refer: Refer): Mistake[] {
   const trainings = trainingsOf(definition);
-  return Object.entries(trainings).flatMap(([name, { from }]) =>
-    from === undefined
-      ? []
-      : refer([...pathOfTraining(definition, name), "from"], from, Object.keys(trainings), "training"),
-  );
+  const columns = Object.keys(definition.columns);
+  return Object.entries(trainings).flatMap(([name, { from, changesIn }]) => {
+    const path = pathOfTraining(definition, name);
+    return [
+      ...(from === undefined ? [] : refer([...path, "from"], from, Object.keys(trainings), "training")),
+      ...Object.keys(changesIn ?? {}).flatMap((column) =>
+        refer([...path, "changesIn", column], column, columns, "column"),
+      ),
+    ];
+  });
 }
 
 /** The rows and columns of the baseline and of the published numbers. */
