@@ -14,8 +14,10 @@ const rowOptions = {
   /** The rows have the form of a registered set's. */
   form: z.string().optional().describe("rows are like those of this registered data set"),
   fields: fieldMappingSchema.optional().describe("which field of a row is what"),
-  /** Ids of problems to leave out, such as those whose own solution fails. */
+  /** Ids of problems to leave out. */
   exclude: z.array(z.string()).optional().describe("ids of problems to leave out"),
+  /** Problems that fail their own tests when `troupe data verify` runs their solution. Default: skip. */
+  failing: z.enum(["skip", "keep"]).optional().describe("problems that fail their own tests; default: skip"),
 };
 
 const hubDataset = z.strictObject({

@@ -6,6 +6,7 @@ import { didYouMean } from "../nearest.ts";
 import { cacheLayout, type CacheLayout } from "./cache/place.ts";
 import { resolveDataset, type DatasetOption, type ResolvedDataset } from "./dataset.ts";
 import { hubAccess, type HubAccess } from "./hub/access.ts";
+import { readFailing, writeFailing, type FailingProblem } from "./prepared/failing.ts";
 import { prepareSplit } from "./prepared/prepare.ts";
 import type { ProblemStore } from "./prepared/store.ts";
 import type { CodeSet, SplitFacts } from "./sets/code-set.ts";
@@ -41,6 +42,9 @@ export interface OpenDataset {
   expectedRows(split: string): number | null;
   /** Downloads and reads what is not yet in the cache. @throws TroupeError */
   problems(split: string): Promise<ProblemStore>;
+  /** Problems of the split that fail their own tests; empty if `troupe data verify` has not run the solutions. */
+  failing(split: string): Promise<readonly FailingProblem[]>;
+  recordFailing(split: string, failing: readonly FailingProblem[]): Promise<void>;
 }
 
 /** @throws TroupeError `bad_arguments` for an unknown name, `bad_data` if it is not available */
@@ -50,6 +54,11 @@ export async function openDataset(given: DatasetOption, options: OpenOptions = {
   const transfer = { ...options, cache, access: options.access ?? hubAccess() };
   const { snapshot, splits, config } =
     dataset.place === "files" ? await openFiles(dataset) : await openHub(dataset, transfer);
+  const problems = (split: string): Promise<ProblemStore> => {
+    checkSplit(split, Object.keys(splits), snapshot.dataset);
+    const files = splits[split] ?? [];
+    return prepareSplit({ snapshot, split, files, form: dataset.form }, transfer);
+  };
   return {
     name: snapshot.dataset,
     commit: snapshot.commit,
@@ -58,11 +67,9 @@ export async function openDataset(given: DatasetOption, options: OpenOptions = {
     snapshot,
     splits,
     expectedRows: (split) => dataset.set?.configs[config]?.splits[split]?.rows ?? null,
-    problems: (split) => {
-      checkSplit(split, Object.keys(splits), snapshot.dataset);
-      const files = splits[split] ?? [];
-      return prepareSplit({ snapshot, split, files, form: dataset.form }, transfer);
-    },
+    problems,
+    failing: async (split) => readFailing(cache, await problems(split)),
+    recordFailing: async (split, failing) => writeFailing(cache, await problems(split), failing),
   };
 }
 

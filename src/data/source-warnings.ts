@@ -1,4 +1,5 @@
-/** Warnings about an environment's task sources before training: omitted rows, and problems that two splits share. */
+/** Warnings about an environment's task sources before training: omitted rows and problems, and problems that two splits share. */
+import { showText } from "../format.ts";
 import { findOverlaps, type Overlap } from "./contamination/overlaps.ts";
 import type { ProblemSource } from "./task-sources.ts";
 
@@ -14,7 +15,10 @@ export async function sourceWarnings(
   sources: Readonly<Record<string, ProblemSource>>,
   key: string,
 ): Promise<readonly SourceWarning[]> {
-  const skipped = Object.entries(sources).flatMap(([name, source]) => malformedWarning(name, source, key));
+  const skipped = Object.entries(sources).flatMap(([name, source]) => [
+    ...malformedWarning(name, source, key),
+    ...failingWarning(name, source, key),
+  ]);
   const { train, ...others } = sources;
   if (train === undefined) return skipped;
   const own = await train.shingled();
@@ -30,6 +34,16 @@ function malformedWarning(name: string, { malformed, size }: ProblemSource, key:
   const example = `row ${first.row} of ${first.split}: ${first.reason}`;
   const problem = `${name}: ${malformed.length} of ${size + malformed.length} rows are no problems and are skipped (${example})`;
   return [{ key, problem, fix: "`troupe data verify` lists them" }];
+}
+
+function failingWarning(name: string, { failing, size }: ProblemSource, key: string): SourceWarning[] {
+  const [first] = failing;
+  if (first === undefined) return [];
+  const example = `row ${first.row} of ${first.split}, ${showText(first.id, 60)}: ${first.reason}`;
+  const problem = `${name}: ${failing.length} of ${size + failing.length} problems fail their own tests and are skipped (${example})`;
+  return [
+    { key, problem, fix: "`troupe data verify` lists them; `failing: keep` in the dataset keeps them" },
+  ];
 }
 
 function overlapWarning(

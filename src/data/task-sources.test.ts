@@ -4,11 +4,14 @@ import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { CacheLayout } from "./cache/place.ts";
 import type { DatasetOption } from "./dataset.ts";
+import { openDataset } from "./open.ts";
+import type { CodeProblem } from "./problem.ts";
 import { sourceWarnings } from "./source-warnings.ts";
 import { taskSources, type ProblemSource } from "./task-sources.ts";
 import { freshCache, temporaryFolder } from "./testing/folder.ts";
 import { commitOf, startHub } from "./testing/hub-server.ts";
 import { humanEvalRow, jsonLines, words, type HumanEvalRow } from "./testing/rows.ts";
+import { verifySplit, type RunSolution } from "./verify.ts";
 
 const folder = temporaryFolder();
 const rows = Array.from({ length: 10 }, (_, number) => humanEvalRow(number));
@@ -91,6 +94,7 @@ describe("a data set of the hub", () => {
       slices: "test[:5]",
       problems: 5,
       malformed: 0,
+      failing: 0,
       excluded: 0,
     });
     expect(Object.keys(train!.origin.files)).toEqual([file]);
@@ -239,6 +243,72 @@ describe("malformed rows", () => {
     const sources = await open({ files, form: "humaneval", exclude }, { train: "test[:3]" });
     expect(ids(sources, "train")).toBe("HumanEval/0 HumanEval/2");
     expect(sources["train"]!.excluded).toBe(1);
+  });
+});
+
+/** As `troupe data verify`, with solutions of odd problems failing. */
+async function verify(dataset: DatasetOption, run: RunSolution = oddFail): Promise<void> {
+  await verifySplit(await openDataset(dataset, { cache, access: hub.access }), "test", { run, atOnce: 2 });
+}
+
+function oddFail({ id }: CodeProblem): Promise<string | null> {
+  return Promise.resolve(Number(id.split("/")[1]) % 2 === 1 ? `${id} is odd` : null);
+}
+
+describe("problems that fail their own tests", () => {
+  const splits = { train: "test[:5]", heldOut: "test[5:]" };
+
+  it("are skipped and counted once `verify` has found them", async () => {
+    const before = await open("humaneval", splits);
+    expect([before["train"]!.size, before["train"]!.failing]).toEqual([5, []]);
+    await verify("humaneval");
+    const sources = await open("humaneval", splits);
+    expect(ids(sources, "train")).toBe("HumanEval/0 HumanEval/2 HumanEval/4");
+    expect(sources["train"]!.failing).toEqual([
+      { split: "test", row: 1, id: "HumanEval/1", reason: "HumanEval/1 is odd" },
+      { split: "test", row: 3, id: "HumanEval/3", reason: "HumanEval/3 is odd" },
+    ]);
+    expect(sources["train"]!.origin).toMatchObject({ problems: 3, failing: 2 });
+    expect(sources["train"]!.origin.digest).not.toBe(before["train"]!.origin.digest);
+    expect((await sourceWarnings(sources, "dataset")).map(({ problem }) => problem)).toEqual([
+      "train: 2 of 5 problems fail their own tests and are skipped (row 1 of test, HumanEval/1: HumanEval/1 is odd)",
+      "heldOut: 3 of 5 problems fail their own tests and are skipped (row 5 of test, HumanEval/5: HumanEval/5 is odd)",
+    ]);
+  });
+
+  it("are kept if the recipe says so, and are not counted if it excludes them", async () => {
+    await verify("humaneval");
+    const kept = await open({ name: "humaneval", failing: "keep" }, splits);
+    expect([kept["train"]!.size, kept["train"]!.failing]).toEqual([5, []]);
+    const excluded = await open({ name: "humaneval", exclude: ["HumanEval/1"] }, splits);
+    expect(excluded["train"]!.failing.map(({ id }) => id)).toEqual(["HumanEval/3"]);
+    expect(excluded["train"]!.excluded).toBe(1);
+  });
+
+  it("are found again in equal files, and not in changed ones", async () => {
+    await verify({ files: await local("one-test.jsonl", rows), form: "humaneval" });
+    const failingIn = async (all: readonly object[]): Promise<number> => {
+      const files = await local("other-test.jsonl", all);
+      return (await open({ files, form: "humaneval" }, splits))["train"]!.failing.length;
+    };
+    expect(await failingIn(rows)).toBe(2);
+    const [first, ...others] = rows;
+    expect(await failingIn([{ ...first!, canonical_solution: "    return 5\n" }, ...others])).toBe(0);
+  });
+
+  it("are forgotten when a later `verify` finds that they pass", async () => {
+    await verify("humaneval");
+    await verify("humaneval", () => Promise.resolve(null));
+    expect((await open("humaneval", splits))["train"]!.size).toBe(5);
+  });
+
+  it("are an error if nobody can read which they are", async () => {
+    await verify("humaneval");
+    const [name = ""] = await fs.readdir(cache.solutions);
+    await fs.writeFile(path.join(cache.solutions, name), "{");
+    await expect(open("humaneval", splits)).rejects.toThrow(
+      /is damaged: delete it, and `troupe data verify`/,
+    );
   });
 });
 

@@ -1,5 +1,4 @@
 /** The problems of a data set as the finite task sources of an environment. */
-import { createHash } from "node:crypto";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
 import { showText } from "../format.ts";
@@ -7,7 +6,8 @@ import type { DataOrigin } from "../runs/input-records.ts";
 import type { ShingledProblem } from "./contamination/overlaps.ts";
 import type { DatasetOption } from "./dataset.ts";
 import { openDataset, type OpenDataset, type OpenOptions } from "./open.ts";
-import type { Malformed, ProblemStore, StoredProblem } from "./prepared/store.ts";
+import type { FailingProblem } from "./prepared/failing.ts";
+import { digestOfAll, type Malformed, type ProblemStore, type StoredProblem } from "./prepared/store.ts";
 import type { CodeProblem } from "./problem.ts";
 import { checkSplit, parseSlices, rowsOf, type RowRange } from "./slices.ts";
 
@@ -28,6 +28,8 @@ export interface ProblemSource {
   readonly rows: readonly number[];
   /** Malformed rows of the slices, which are left out. */
   readonly malformed: readonly (Malformed & { readonly split: string })[];
+  /** Problems of the slices that fail their own tests, which are left out. */
+  readonly failing: readonly (FailingProblem & { readonly split: string })[];
   /** Rows left out by the option `exclude`. */
   readonly excluded: number;
   /** For the record of a run. */
@@ -47,12 +49,13 @@ export async function taskSources({
   ...options
 }: TaskSourcesOptions): Promise<Record<string, ProblemSource>> {
   const opened = await openDataset(dataset, options);
+  const leftOut = leftOutOf(dataset);
   const ranges: NamedRange[] = [];
   const sources: Record<string, ProblemSource> = {};
   for (const [name, text] of Object.entries(splits)) {
     const own = await rangesOf(opened, text);
     ranges.push(...own.map((range) => ({ ...range, name, text })));
-    sources[name] = await sourceOfRanges(opened, own, excludedIds(dataset), text);
+    sources[name] = await sourceOfRanges(opened, own, leftOut, text);
   }
   rejectSharedRows(ranges);
   rejectSharedIds(sources);
@@ -75,17 +78,23 @@ interface NamedRange extends RowRange {
   readonly text: string;
 }
 
-function excludedIds(dataset: DatasetOption): ReadonlySet<string> {
-  return new Set(typeof dataset === "string" ? [] : dataset.exclude);
+/** Which problems are no tasks. */
+interface LeftOut {
+  readonly excluded: ReadonlySet<string>;
+  /** Those that fail their own tests are no tasks, either. */
+  readonly skipsFailing: boolean;
 }
 
-/** The problems of a sum of slices, `test[:20]`. @throws TroupeError as `taskSources` */
-export async function sourceOf(
-  dataset: OpenDataset,
-  slices: string,
-  excluded: ReadonlySet<string> = new Set(),
-): Promise<ProblemSource> {
-  return sourceOfRanges(dataset, await rangesOf(dataset, slices), excluded, slices);
+const nothing: LeftOut = { excluded: new Set(), skipsFailing: false };
+
+function leftOutOf(dataset: DatasetOption): LeftOut {
+  const { exclude, failing } = typeof dataset === "string" ? {} : dataset;
+  return { excluded: new Set(exclude), skipsFailing: failing !== "keep" };
+}
+
+/** All problems of a sum of slices, `test[:20]`. @throws TroupeError as `taskSources` */
+export async function sourceOf(dataset: OpenDataset, slices: string): Promise<ProblemSource> {
+  return sourceOfRanges(dataset, await rangesOf(dataset, slices), nothing, slices);
 }
 
 /** The rows of a sum of slices. */
@@ -100,16 +109,16 @@ async function rangesOf(dataset: OpenDataset, text: string): Promise<RowRange[]>
 async function sourceOfRanges(
   dataset: OpenDataset,
   ranges: readonly RowRange[],
-  excluded: ReadonlySet<string>,
+  leftOut: LeftOut,
   text: string,
 ): Promise<ProblemSource> {
-  const parts = await Promise.all(
-    ranges.map(async (range) => inRange(await dataset.problems(range.split), range, excluded)),
-  );
+  const parts = await Promise.all(ranges.map((range) => partOf(dataset, range, leftOut)));
   const problems = parts.flatMap((part) => part.problems);
   const malformed = parts.flatMap((part) => part.malformed);
+  const failing = parts.flatMap((part) => part.failing);
   if (problems.length === 0) {
-    const reason = malformed[0] ? `; row ${malformed[0].row}: ${malformed[0].reason}` : "";
+    const [first] = [...malformed, ...failing];
+    const reason = first ? `; row ${first.row}: ${first.reason}` : "";
     throw new TroupeError("bad_data", `${text} of ${dataset.name} has no usable problem${reason}`);
   }
   const excludedRows = parts.reduce((sum, part) => sum + part.excluded, 0);
@@ -123,14 +132,16 @@ async function sourceOfRanges(
     ids: problems.map(({ problem }) => problem.id),
     rows: problems.map(({ problem }) => problem.row),
     malformed,
+    failing,
     excluded: excludedRows,
     origin: {
       ...placeOf(dataset, new Set(ranges.map(({ split }) => split))),
       slices: text,
       problems: problems.length,
       malformed: malformed.length,
+      failing: failing.length,
       excluded: excludedRows,
-      digest: digestOf(problems.map(({ problem }) => problem)),
+      digest: digestOfAll(problems.map(({ problem }) => problem)),
     },
     shingled: () => shingled(problems),
   };
@@ -149,12 +160,6 @@ function placeOf({ name, config, commit, splits }: OpenDataset, used: ReadonlySe
   };
 }
 
-function digestOf(problems: readonly StoredProblem[]): string {
-  const hash = createHash("sha256");
-  for (const { id, digest } of problems) hash.update(JSON.stringify([id, digest]));
-  return hash.digest("hex").slice(0, 32);
-}
-
 async function shingled(problems: Part["problems"]): Promise<ShingledProblem[]> {
   const found: ShingledProblem[] = [];
   const byStore = new Map<ProblemStore, ReadonlyMap<number, Uint32Array>>();
@@ -169,17 +174,23 @@ async function shingled(problems: Part["problems"]): Promise<ShingledProblem[]> 
 interface Part {
   readonly problems: readonly { readonly store: ProblemStore; readonly problem: StoredProblem }[];
   readonly malformed: readonly (Malformed & { readonly split: string })[];
+  readonly failing: ProblemSource["failing"];
   readonly excluded: number;
 }
 
-function inRange(store: ProblemStore, { split, from, to }: RowRange, excluded: ReadonlySet<string>): Part {
+async function partOf(dataset: OpenDataset, range: RowRange, leftOut: LeftOut): Promise<Part> {
+  const { split, from, to } = range;
+  const store = await dataset.problems(split);
   const isInside = ({ row }: { readonly row: number }) => from <= row && row < to;
   const inside = store.problems.filter(isInside);
-  const kept = inside.filter(({ id }) => !excluded.has(id));
+  const wanted = inside.filter(({ id }) => !leftOut.excluded.has(id));
+  const failing = leftOut.skipsFailing ? (await dataset.failing(split)).filter(isInside) : [];
+  const skipped = new Map(failing.map((each) => [each.row, each]));
   return {
-    problems: kept.map((problem) => ({ store, problem })),
+    problems: wanted.filter(({ row }) => !skipped.has(row)).map((problem) => ({ store, problem })),
     malformed: store.malformed.filter(isInside).map((each) => ({ ...each, split })),
-    excluded: inside.length - kept.length,
+    failing: wanted.flatMap(({ row }) => skipped.get(row) ?? []).map((each) => ({ ...each, split })),
+    excluded: inside.length - wanted.length,
   };
 }
 

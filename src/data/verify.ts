@@ -3,6 +3,7 @@ import { isSound } from "./cache/blobs.ts";
 import { checkCancelled } from "./cancel.ts";
 import { findOverlaps, type Overlap } from "./contamination/overlaps.ts";
 import type { OpenDataset } from "./open.ts";
+import type { FailingProblem } from "./prepared/failing.ts";
 import type { Malformed } from "./prepared/store.ts";
 import type { CodeProblem } from "./problem.ts";
 import { sourceOf, type ProblemSource } from "./task-sources.ts";
@@ -24,13 +25,7 @@ export interface SolutionsReport {
   readonly passed: number;
   /** Problems without a solution. */
   readonly without: number;
-  readonly failed: readonly FailedSolution[];
-}
-
-export interface FailedSolution {
-  readonly row: number;
-  readonly id: string;
-  readonly reason: string;
+  readonly failed: readonly FailingProblem[];
 }
 
 export interface OverlapReport {
@@ -56,7 +51,7 @@ export interface Verification {
   readonly ran?: ((done: number, of: number) => void) | undefined;
 }
 
-/** @throws TroupeError if the split is not available */
+/** Stores which problems fail their own tests. @throws TroupeError if the split is not available */
 export async function verifySplit(
   dataset: OpenDataset,
   split: string,
@@ -64,6 +59,8 @@ export async function verifySplit(
 ): Promise<SplitReport> {
   const store = await dataset.problems(split);
   const source = await sourceOf(dataset, split);
+  const solutions = verification.run && (await runSolutions(source, verification.run, verification));
+  if (solutions !== null) await dataset.recordFailing(split, solutions.failed);
   return {
     split,
     rows: store.rows,
@@ -71,7 +68,7 @@ export async function verifySplit(
     problems: store.problems.length,
     malformed: store.malformed,
     damagedFiles: await findDamage(dataset, split),
-    solutions: verification.run && (await runSolutions(source, verification.run, verification)),
+    solutions,
   };
 }
 
@@ -92,7 +89,7 @@ async function runSolutions(
   run: RunSolution,
   { atOnce, signal, ran }: Verification,
 ): Promise<SolutionsReport> {
-  const failed: FailedSolution[] = [];
+  const failed: FailingProblem[] = [];
   let [next, done, passed, without] = [0, 0, 0, 0];
   const work = async (): Promise<void> => {
     while (next < source.size) {

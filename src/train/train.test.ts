@@ -75,7 +75,7 @@ const recordsOf = (name: string) => recordsIn(path.join(root, name));
 function onData(digest: string): Resolved {
   const resolved = tinyRecipe();
   const origin = { dataset: "owner/set", config: "default", commit: "a".repeat(40), files: {} };
-  const tasks = { ...origin, slices: "train", problems: 9, malformed: 0, excluded: 0, digest };
+  const tasks = { ...origin, slices: "train", problems: 9, malformed: 0, failing: 0, excluded: 0, digest };
   return { ...resolved, environment: { ...resolved.environment, data: { train: tasks } } };
 }
 

@@ -8,8 +8,11 @@ export function originLines(data: Readonly<Record<string, DataOrigin>>): string[
 }
 
 /** `openai/openai_humaneval at 7dce6050a7d6, test[:32]: 32 problems, content hash 0f3a…` */
-export function showOrigin({ dataset, commit, slices, problems, digest }: DataOrigin): string {
+export function showOrigin(origin: DataOrigin): string {
+  const { dataset, commit, slices, problems, malformed, failing, digest } = origin;
   const at = commit === null ? "" : ` at ${commit.slice(0, 12)}`;
   const from = showText(`${dataset}${at}, ${slices}`, 200);
-  return `${from}: ${showCount(problems)} problems, content hash ${digest.slice(0, 12)}`;
+  const skipped =
+    malformed + failing === 0 ? "" : ` (${malformed} malformed and ${failing} failing ones skipped)`;
+  return `${from}: ${showCount(problems)} problems${skipped}, content hash ${digest.slice(0, 12)}`;
 }

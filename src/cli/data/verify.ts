@@ -150,13 +150,14 @@ function overlapLine({ train, evaluation, share, isSame }: Overlap): string {
     : `${evaluation} is like ${train}: ${showShare(share)} of its words`;
 }
 
-/** Lines to paste into a recipe so that failing problems are not trained on. */
+/** What happens to failing problems, and a line for recipes that are used on other machines. */
 function excludeLines(reports: readonly SplitReport[]): string[] {
   const ids = reports.flatMap(({ solutions }) => solutions?.failed.map(({ id }) => id) ?? []);
   if (ids.length === 0) return [];
   return [
     "",
-    "to leave failing problems out, add to the recipe's dataset:",
+    `recorded in the cache: from now on, runs skip ${ids.length === 1 ? "the failing problem" : `the ${showCount(ids.length)} failing problems`} and say so`,
+    "to leave them out on other machines, too, add to the recipe's dataset:",
     `  exclude: ${JSON.stringify(ids)}`,
   ];
 }

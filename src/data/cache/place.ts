@@ -5,6 +5,7 @@
  *     data/blobs/                      contents, by checksum
  *     data/downloads/                  partial contents, to be resumed
  *     data/problems/                   rows in their common form
+ *     data/solutions/                  which problems fail their own tests, by digest of a split's problems
  *     data/placed/OWNER/NAME/          files put there by a person, for machines without a network
  */
 import os from "node:os";
@@ -16,6 +17,7 @@ export interface CacheLayout {
   readonly blobs: string;
   readonly downloads: string;
   readonly problems: string;
+  readonly solutions: string;
   readonly placed: string;
 }
 
@@ -37,6 +39,7 @@ export function cacheLayout(root: string = cacheRoot()): CacheLayout {
     blobs: at("blobs"),
     downloads: at("downloads"),
     problems: at("problems"),
+    solutions: at("solutions"),
     placed: at("placed"),
   };
 }

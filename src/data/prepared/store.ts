@@ -54,6 +54,8 @@ export interface StoredProblem {
 }
 
 export interface ProblemStore {
+  /** Of all problems' ids and contents, in order. */
+  readonly digest: string;
   /** Rows of the split, including malformed ones. */
   readonly rows: number;
   /** In the order of their rows. */
@@ -99,6 +101,11 @@ export async function writeStore(folder: string, rows: AsyncIterable<MappedRow>)
   await fs.writeFile(path.join(folder, indexName), JSON.stringify(index));
 }
 
+/** Of a list of problems: their ids and contents, in order. */
+export function digestOfAll(problems: readonly StoredProblem[]): string {
+  return digestOf(JSON.stringify(problems.map(({ id, digest }) => [id, digest])));
+}
+
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
@@ -116,9 +123,11 @@ export async function openStore(folder: string): Promise<ProblemStore | null> {
   const index = await readIndex(folder);
   if (index === null) return null;
   const places = new Map(index.problems.map((place) => [place.row, place]));
+  const problems = index.problems.map(({ row, id, digest }) => ({ row, id, digest }));
   return {
+    digest: digestOfAll(problems),
     rows: index.rows,
-    problems: index.problems.map(({ row, id, digest }) => ({ row, id, digest })),
+    problems,
     malformed: index.malformed,
     read: async ({ row }) => {
       const place = places.get(row);
