@@ -23,6 +23,28 @@ export function wilsonInterval(successes: number, trials: number, z = 1.95996398
   };
 }
 
+/**
+ * 95 % interval of the mean of shares, one for each cluster of trials that are not independent, such as a task's
+ * samples: Wilson's with the effective number of trials, p(1 − p) / SE² (Korn and Graubard 1998, Survey Methodology 24). It is at
+ * least the number of clusters, which also holds if all shares are equal, and at most that of trials.
+ *
+ * @param shares in [0, 1], one per cluster
+ * @param trials of all clusters together
+ */
+export function clusteredInterval(shares: readonly number[], trials: number): Interval {
+  const centre = mean(shares);
+  const error = standardError(shares) ?? 0;
+  const effective = error === 0 ? shares.length : (centre * (1 - centre)) / error ** 2;
+  const count = Math.min(Math.max(effective, shares.length), trials);
+  return wilsonInterval(centre * count, count);
+}
+
+/** Of the mean of independent values. Null for fewer than two. */
+export function standardError(values: readonly number[]): number | null {
+  if (values.length < 2) return null;
+  return standardDeviation(values) / Math.sqrt(values.length - 1);
+}
+
 export function sum(values: Iterable<number>): number {
   let total = 0;
   for (const value of values) total += value;

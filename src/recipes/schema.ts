@@ -143,6 +143,11 @@ const evaluation = z.strictObject({
   tasks: count
     .default(500)
     .describe("Distinct tasks, the same for every team; all of them if there are fewer."),
+  samples: count.default(1).describe("Episodes of each task; several need a temperature above 0."),
+  passAt: z
+    .array(count)
+    .default([])
+    .describe("The k of pass@k, at most `samples`: the share of tasks that one of k episodes solves."),
   split: z.string().default("heldOut").describe("validation: for tuning. heldOut: for final results."),
   every: z.int().min(0).default(0).describe("Steps between evaluations; 0: only before and after training."),
   tasksDuring: count.optional().describe("Tasks of intermediate evaluations. Default: tasks."),

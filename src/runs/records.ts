@@ -114,11 +114,18 @@ export const timingSchema = z.object({
   step: z.int().min(0),
   what: z.enum(["warm-start", "reinforcement", "evaluation"]),
   seconds: z.number().min(0),
+  /** Of an evaluation: its team and the number of its episodes. Absent in older runs. */
+  team: z.string().optional(),
+  episodes: z.int().optional(),
   /** Seconds of sampling and of training. */
   sampling: z.number().min(0).optional(),
   training: z.number().min(0).optional(),
 });
 export type Timing = z.output<typeof timingSchema>;
+
+/** The mean over tasks, and its standard error; null: there is one task. */
+const meanSchema = z.object({ mean: z.number(), error: z.number().nullable() });
+const termMeans = z.record(z.string(), meanSchema);
 
 /** One line of evaluations.jsonl: one team on the held-out tasks. */
 export const evaluationSchema = z.object({
@@ -127,17 +134,25 @@ export const evaluationSchema = z.object({
   moment: z.enum(["before", "during", "after"]),
   /** `team`, or the name of a team of evaluation.compare. */
   team: z.string(),
+  /** Distinct tasks. */
   tasks: z.int().min(1),
+  /** Episodes of each task. Absent: 1. */
+  samples: z.int().optional(),
+  /** Episodes, of all tasks together. */
   successes: z.int().min(0),
-  /** Tasks lost to failing services, in no other figure. Absent: none. */
+  /** Episodes lost to failing services, in no other figure. Absent: none. */
   failed: z.int().optional(),
   /** The split of the tasks. Absent: heldOut. */
   split: z.string().optional(),
   success: z.number(),
-  /** 95 % Wilson interval of the success. */
+  /** 95 % interval of the success: Wilson's; with several samples of a task, with the effective number of episodes. */
   low: z.number(),
   high: z.number(),
+  /** pass@k by k, with its 95 % interval. Absent: none was requested. */
+  passAt: z.record(z.string(), z.object({ mean: z.number(), low: z.number(), high: z.number() })).optional(),
   score: z.number(),
+  /** The terms of the rewards: of each role's last action, and of the team's last joint action. Absent: none. */
+  terms: z.object({ team: termMeans, roles: z.record(z.string(), termMeans) }).optional(),
   /** Mean of a judge's scores over the actions, and actions whose verdict failed. Absent: none. */
   judged: z.number().optional(),
   unjudged: z.int().optional(),

@@ -1,23 +1,21 @@
 /** Evaluates a team on tasks that are not trained on: the same for every team, run and seed. */
-import type { Environment, Services } from "../environments/environment.ts";
-import { actionsTo } from "../credit/trajectories.ts";
+import type { Environment, Json, Services } from "../environments/environment.ts";
 import type { Engine } from "../engines/engine.ts";
-import { evaluationSeed, evaluationTasks, pathName } from "../environments/tasks.ts";
+import { evaluationSeed, evaluationTasks, pathName, type NumberedTask } from "../environments/tasks.ts";
 import { TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import type { RetryOptions } from "../retry.ts";
-import type { Episode, EpisodeEnd } from "../rollout/episode.ts";
+import type { Episode } from "../rollout/episode.ts";
 import type { FailedEpisode } from "../rollout/grow.ts";
 import { growEpisode, orFailed } from "../rollout/grow.ts";
-import { nodeOf } from "../rollout/navigate.ts";
+import type { EpisodeStart } from "../rollout/record.ts";
 import { oneTrajectory, rolloutDefaults } from "../rollout/setting.ts";
 import type { RolloutPolicy, RolloutSetting } from "../rollout/setting.ts";
 import { limiter, settleAll } from "../settle.ts";
-import type { Evaluation } from "../runs/records.ts";
-import { mean, sum, wilsonInterval } from "../statistics.ts";
 import type { Team } from "../teams/team.ts";
 import { checkFailures } from "./failures.ts";
-import { judgedActions, startJudging, type Judging, type RecordedJudge } from "./judging.ts";
+import { startJudging, type Judging, type RecordedJudge } from "./judging.ts";
+import { scoresOf, type Scores } from "./scores.ts";
 
 export interface EvaluationSetting {
   readonly engine: Pick<Engine, "sample">;
@@ -32,24 +30,26 @@ export interface EvaluationSetting {
   readonly split?: string | undefined;
   /** Distinct; fewer if the split has fewer. */
   readonly tasks: number;
+  /** Episodes of each task. Default: 1. */
+  readonly samples?: number;
+  /** The k of pass@k, at most `samples`. Default: none. */
+  readonly passAt?: readonly number[];
   readonly temperature: number;
   readonly topP: number;
   /** Of sampling; tasks do not depend on it. Default: 0. */
   readonly seed?: number | undefined;
-  readonly onProgress?: (done: number, tasks: number) => void;
+  readonly onProgress?: (done: number, episodes: number) => void;
   /** Prefix of episode ids. Default: the split's name in paths. */
   readonly name?: string;
   /** Called in the order of the tasks, one at a time, as the episodes finish. */
   readonly onEpisode?: (episode: Episode) => Promise<void>;
   readonly retries?: RetryOptions;
-  /** Share of the tasks that may be lost to failing services. Default: 0. */
+  /** Share of the episodes that may be lost to failing services. Default: 0. */
   readonly failureLimit?: number;
   readonly signal?: AbortSignal | undefined;
   /** Opened for the evaluation. Default: null, no judge. */
   readonly judging?: RecordedJudge | null;
 }
-
-export type Scores = Omit<Evaluation, "schema_version" | "step" | "moment" | "team">;
 
 export interface EvaluatedEpisodes {
   readonly scores: Scores;
@@ -58,8 +58,8 @@ export interface EvaluatedEpisodes {
 }
 
 /**
- * Plays the requested number of distinct tasks of the split once each, or all that exist.
- * @throws TroupeError `cancelled` if the signal aborts, `service` if more than `failureLimit` of the tasks failed
+ * Plays the requested number of distinct tasks of the split, or all that exist, `samples` times each.
+ * @throws TroupeError `cancelled` if the signal aborts, `service` if more than `failureLimit` of the episodes failed
  */
 export async function evaluatePolicies(setting: EvaluationSetting): Promise<EvaluatedEpisodes> {
   const judging = openJudging(setting);
@@ -83,25 +83,37 @@ async function playTasks(setting: EvaluationSetting, judging: Judging | null): P
   const split = setting.split ?? "heldOut";
   const tasks = await evaluationTasks(setting.environment, split, setting.tasks, setting.retries);
   if (tasks.length === 0) throw new TroupeError("bad_arguments", `the split ${split} has no task`);
+  const starts = tasks.flatMap((task) => startsOf(setting, split, task));
   let done = 0;
-  const play = async ({ index, task }: (typeof tasks)[number]): Promise<Episode | FailedEpisode> => {
-    const path = [pathName(split), index];
-    const id = [setting.name ?? pathName(split), index].join("/");
-    const episode = await orFailed({ path }, () => growEpisode(rollout, drawn, { id, path, split, task }));
+  const play = async (start: EpisodeStart): Promise<Episode | FailedEpisode> => {
+    const episode = await orFailed(start, () => growEpisode(rollout, drawn, start));
     done += 1;
-    setting.onProgress?.(done, tasks.length);
+    setting.onProgress?.(done, starts.length);
     return episode;
   };
   const limited = limiter(rollout.concurrency);
-  const playing = tasks.map((task) => limited(() => play(task)));
+  const playing = starts.map((start) => limited(() => play(start)));
   const handedOn = inOrder(playing, setting.onEpisode);
   await settleAll<unknown>([...playing, handedOn]);
   const played = await Promise.all(playing);
   const failed = played.filter((one) => "cause" in one);
-  checkFailures(failed, tasks.length, setting.failureLimit ?? 0);
+  checkFailures(failed, starts.length, setting.failureLimit ?? 0);
   const episodes = played.filter((one) => "nodes" in one);
   await judging?.settle(episodes);
-  return { episodes, failed, scores: scoresOf(episodes, failed.length, split, setting.team.turns) };
+  return { episodes, failed, scores: scoresOf(episodes, { ...setting, split, failed: failed.length }) };
+}
+
+/** A task's first episode has the same id and key whatever the number of samples. */
+function startsOf(
+  { name, samples = 1 }: EvaluationSetting,
+  split: string,
+  { index, task }: NumberedTask<Json>,
+): EpisodeStart[] {
+  return Array.from({ length: samples }, (_, sample) => {
+    const place = sample === 0 ? [index] : [index, "sample", sample];
+    const id = [name ?? pathName(split), ...place].join("/");
+    return { id, path: [pathName(split), ...place], split, task };
+  });
 }
 
 /** Errors are thrown by whoever awaits the episodes. */
@@ -132,48 +144,5 @@ function rolloutSetting(setting: EvaluationSetting): Omit<RolloutSetting, "judge
     timeout,
     concurrency,
     signal,
-  };
-}
-
-function scoresOf(episodes: readonly Episode[], failed: number, split: string, turns: number): Scores {
-  const ends = episodes.flatMap((episode) => episode.ends);
-  const successes = ends.filter(({ outcome }) => outcome.success);
-  const tokens = episodes.map(tokensOf);
-  return {
-    ...(split === "heldOut" ? {} : { split }),
-    tasks: ends.length,
-    successes: successes.length,
-    ...(failed === 0 ? {} : { failed }),
-    success: successes.length / ends.length,
-    ...wilsonInterval(successes.length, ends.length),
-    score: mean(ends.map(({ outcome }) => outcome.score)),
-    ...verdictsOf(episodes),
-    turns: mean(ends.map((end) => end.turns)),
-    successByTurn: Array.from({ length: turns }, (_, turn) => share(successes, ends.length, turn + 1)),
-    promptTokens: sum(tokens.map(({ prompt }) => prompt)),
-    sampledTokens: sum(tokens.map(({ sampled }) => sampled)),
-  };
-}
-
-/** Only if a judge was asked. */
-function verdictsOf(episodes: readonly Episode[]): Pick<Scores, "judged" | "unjudged"> {
-  const verdicts = episodes.flatMap(judgedActions).map(({ verdict }) => verdict);
-  const scores = verdicts.flatMap((verdict) => ("score" in verdict ? [verdict.score] : []));
-  const unjudged = verdicts.length - scores.length;
-  return {
-    ...(scores.length === 0 ? {} : { judged: mean(scores) }),
-    ...(unjudged === 0 ? {} : { unjudged }),
-  };
-}
-
-function share(successes: readonly EpisodeEnd[], trials: number, turns: number): number {
-  return successes.filter((end) => end.turns <= turns).length / trials;
-}
-
-function tokensOf(episode: Episode): { prompt: number; sampled: number } {
-  const actions = episode.ends.flatMap(({ node }) => actionsTo(episode, nodeOf(episode, node)));
-  return {
-    prompt: sum(actions.map(({ action }) => action.prompt.length)),
-    sampled: sum(actions.map(({ action }) => action.tokens.length)),
   };
 }

@@ -5,7 +5,7 @@ import { TroupeError } from "../errors.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
 import { schemaVersion } from "../runs/records.ts";
-import type { Evaluation } from "../runs/records.ts";
+import type { Evaluation, Timing } from "../runs/records.ts";
 import { evaluatePolicies } from "./evaluate.ts";
 import type { Listener } from "./events.ts";
 import { retriesOf } from "./failures.ts";
@@ -89,9 +89,9 @@ async function evaluateTeam(
   { name, team }: NamedTeam,
   signal: AbortSignal,
 ): Promise<void> {
-  const { split, temperature, topP } = recipe.evaluation;
+  const { split, samples, passAt, temperature, topP } = recipe.evaluation;
   const { limit } = recipe.failures;
-  emit({ type: "evaluation-started", team: name, moment, tasks });
+  emit({ type: "evaluation-started", team: name, moment, tasks: tasks * samples });
   const { value, seconds } = await timed(() =>
     evaluatePolicies({
       environment,
@@ -100,6 +100,8 @@ async function evaluateTeam(
       policies,
       team,
       tasks,
+      samples,
+      passAt,
       split,
       temperature,
       topP,
@@ -115,5 +117,12 @@ async function evaluateTeam(
   );
   const place = { schema_version: schemaVersion, step } as const;
   const evaluation: Evaluation = { ...place, moment, team: name, ...value.scores };
-  await recorder.evaluation(evaluation, { ...place, what: "evaluation", seconds }, value.episodes);
+  const timing: Timing = {
+    ...place,
+    what: "evaluation",
+    team: name,
+    episodes: value.episodes.length,
+    seconds,
+  };
+  await recorder.evaluation(evaluation, timing, value.episodes);
 }

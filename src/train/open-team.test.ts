@@ -13,7 +13,7 @@ import { openSafetensors, readTensor } from "../models/safetensors.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { RunResult } from "../runs/records.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
-import type { Scores } from "./evaluate.ts";
+import type { Scores } from "./scores.ts";
 import { evaluatePolicies } from "./evaluate.ts";
 import type { RoleWeights } from "./open-team.ts";
 import { openTeam } from "./open-team.ts";

@@ -6,10 +6,10 @@
 import type { Analysis } from "./analysis/analyse.ts";
 import { helperName } from "./seats.ts";
 
-/** The terms on the published scale. */
+/** The terms on the published scale; those of a helper only where there is one. */
 export interface Terms {
   /** .4: a function `aux` that returns something. It may be missing. */
-  readonly helperDefined: number;
+  readonly helperDefined?: number;
   /** .6: the main function, which returns something. Without it nothing below is earned. */
   readonly mainDefined: number;
   /** .5: both parse. Otherwise nothing below is earned. */
@@ -17,11 +17,11 @@ export interface Terms {
   /** The share of tests passed. */
   readonly tests: number;
   /** .5: at least one test passes, and the main function calls the helper. Without it nothing below is earned. */
-  readonly helperUsed: number;
+  readonly helperUsed?: number;
   /** 1: the main function does more than return the helper's result. */
-  readonly notWrapper: number;
+  readonly notWrapper?: number;
   /** −.5: no result of the helper is used. */
-  readonly resultIgnored: number;
+  readonly resultIgnored?: number;
 }
 
 export type TestCounts = {
@@ -32,11 +32,10 @@ export type TestCounts = {
 /** The largest sum of terms, of a team and of a single agent. */
 export const largestSum = { team: 4, single: 2.1 } as const;
 
-const nothing: Terms = {
+const nothingAlone: Terms = { mainDefined: 0, parses: 0, tests: 0 };
+const nothingTogether: Terms = {
   helperDefined: 0,
-  mainDefined: 0,
-  parses: 0,
-  tests: 0,
+  ...nothingAlone,
   helperUsed: 0,
   notWrapper: 0,
   resultIgnored: 0,
@@ -44,9 +43,10 @@ const nothing: Terms = {
 
 /** @param tests null: not run, because the program is missing or does not parse */
 export function termsOf({ main, helper, use }: Analysis, tests: TestCounts | null): Terms {
-  const helperDefined = helper?.defined === true && helper.returns ? 0.4 : 0;
-  if (!main.defined || !main.returns) return { ...nothing, helperDefined };
-  const levels = { ...nothing, helperDefined, mainDefined: 0.6 };
+  const nothing = helper === null ? nothingAlone : nothingTogether;
+  const helped = helper?.defined === true && helper.returns ? { ...nothing, helperDefined: 0.4 } : nothing;
+  if (!main.defined || !main.returns) return helped;
+  const levels = { ...helped, mainDefined: 0.6 };
   if (!doesParse({ main, helper })) return levels;
   const share = tests === null || tests.total === 0 ? 0 : tests.passed / tests.total;
   const tested = { ...levels, parses: 0.5, tests: share };

@@ -8,13 +8,14 @@ import type { CodeProblem } from "../../data/problem.ts";
 import { outcomeOf, startState } from "../code/definition.ts";
 import { codeOptions } from "../code/options.ts";
 import { renderState } from "../code/render.ts";
-import { seatDescriptions } from "../code/seats.ts";
+import { seatDescriptions, type SeatName } from "../code/seats.ts";
 import type { CodeState } from "../code/state.ts";
 import { stepState } from "../code/step.ts";
 import type { ActionReward, Environment, EnvironmentDefinition, Oracle, StepResult } from "../environment.ts";
 import { drawnSplits } from "../tasks.ts";
-import { demonstrate, words } from "./demonstrations.ts";
-import { described, divisions, solved } from "./programs.ts";
+import { demonstrate, situations, words } from "./demonstrations.ts";
+import { observationOf } from "./observe.ts";
+import { described, divisions, solved, whole } from "./programs.ts";
 import { answer, drawTask, inputs, taskSchema, type Task } from "./task.ts";
 
 const options = z.strictObject({
@@ -25,11 +26,29 @@ const options = z.strictObject({
     .describe(
       "Divisions of labour that demonstrations show, by what the helper makes: a changed number, a selection, the changed list, the result.",
     ),
+  situations: z
+    .array(z.enum(situations))
+    .min(1)
+    .default(["together"])
+    .describe(
+      "What demonstrations of helper and main show: writing together, after the partner's code is known, revising both.",
+    ),
+  feedback: z
+    .enum(["none", "partner"])
+    .default("none")
+    .describe(
+      "What later turns show. none: nothing new, and a solved task ends the episode. partner: the seat's and its partner's last code, solved or not.",
+    ),
 });
 
 type ListProgramOptions = z.output<typeof options>;
 
-export type ListProgramState = { readonly task: Task; readonly code: CodeState };
+export type ListProgramState = {
+  readonly task: Task;
+  readonly code: CodeState;
+  /** What the seats wrote in the last turn, if later turns show it. */
+  readonly last?: CodeState["written"];
+};
 
 export const listPrograms: EnvironmentDefinition<ListProgramOptions> = {
   name: "list-programs",
@@ -42,20 +61,30 @@ export const listPrograms: EnvironmentDefinition<ListProgramOptions> = {
 const standard = codeOptions.parse({});
 
 function listProgramEnvironment(given: ListProgramOptions): Environment<Task, ListProgramState> {
+  // Seats that discuss do not know whether the tests pass.
+  const endsSolved = given.feedback === "none";
   return {
     name: listPrograms.name,
-    seats: { helper: short(seatDescriptions.helper), main: short(seatDescriptions.main) },
+    seats: {
+      helper: short(seatDescriptions.helper),
+      main: short(seatDescriptions.main),
+      single: short(seatDescriptions.single),
+    },
     tasks: drawnSplits(drawTask),
     taskSchema,
     start: (task) => ({ task, code: startState({ id: described(task) }, problemOf(task)) }),
-    observe: ({ task }) => described(task),
+    observe: ({ task, code, last }, seat) => observationOf(task, code.written, last, seat as SeatName),
     step: async (state, replies, context) => {
-      if (outcomeOf(state.code).success) return stayOver(state, Object.keys(replies));
-      const { task } = state;
-      const result = await stepState(standard, problemOf(task), state.code, replies, context);
-      return { ...result, state: { task, code: result.state }, done: outcomeOf(result.state).success };
+      if (endsSolved && outcomeOf(state.code).success) return stayOver(state, Object.keys(replies));
+      const result = await stepState(standard, problemOf(state.task), state.code, replies, context);
+      const done = endsSolved && outcomeOf(result.state).success;
+      return { ...result, state: { ...state, code: result.state }, done };
     },
-    endTurn: ({ task, code }) => ({ task, code: { ...code, written: {}, paid: 0 } }),
+    endTurn: ({ task, code }) => ({
+      task,
+      code: { ...code, written: {}, paid: 0 },
+      ...(endsSolved ? {} : { last: code.written }),
+    }),
     outcome: ({ code }) => outcomeOf(code),
     render: ({ code }) => renderState(code),
     oracle: oracleOf(given),
@@ -68,11 +97,12 @@ function stayOver(state: ListProgramState, seats: readonly string[]): StepResult
   return { state, rewards: Object.fromEntries(seats.map((seat) => [seat, noReward])), done: true };
 }
 
-function oracleOf({ divisions: shown }: ListProgramOptions): Oracle<ListProgramState> {
+function oracleOf(shown: ListProgramOptions): Oracle<ListProgramState> {
   return {
     words: words(),
-    solve: ({ task }, seat) => solved(task, "number")[seat as "helper" | "main"],
-    demonstrations: (key, seats) => demonstrate(shown, key, seats),
+    solve: ({ task }, seat) =>
+      seat === "single" ? whole(task) : solved(task, "number")[seat as "helper" | "main"],
+    demonstrations: (key, seats) => demonstrate(shown, key, seats as readonly SeatName[]),
   };
 }
 

@@ -7,8 +7,9 @@ import { conformanceChecks } from "../conformance.ts";
 import type { Environment } from "../environment.ts";
 import { plainReply } from "../progression.ts";
 import { listPrograms, type ListProgramState } from "./definition.ts";
-import { words } from "./demonstrations.ts";
-import { described, divisions, solved } from "./programs.ts";
+import { demonstrate, words } from "./demonstrations.ts";
+import { observationOf } from "./observe.ts";
+import { described, divisions, solved, whole } from "./programs.ts";
 import { answer, behaviour, drawTask, type Task } from "./task.ts";
 
 const environment = (await listPrograms.create(listPrograms.options.parse({}))) as unknown as Environment<
@@ -87,7 +88,67 @@ describe("a task", () => {
   });
 });
 
+describe("demonstrations", () => {
+  const own = solved(task, "number");
+  const theirs = solved(task, "list");
+
+  it("have observations of what the seat would see", () => {
+    const text = described(task);
+    expect(observationOf(task, {}, undefined, "main")).toBe(text);
+    expect(observationOf(task, { helper: own.helper }, undefined, "main")).toBe(`${text} ; ${own.helper}`);
+    const last = { helper: own.helper, main: theirs.main };
+    expect(observationOf(task, {}, last, "helper")).toBe(`${text} ; ${own.helper} ; ${theirs.main}`);
+    expect(observationOf(task, {}, last, "main")).toBe(`${text} ; ${theirs.main} ; ${own.helper}`);
+    // In a later turn the partner's new code replaces both.
+    expect(observationOf(task, { helper: theirs.helper }, last, "main")).toBe(`${text} ; ${theirs.helper}`);
+    expect(observationOf(task, {}, { main: whole(task) }, "single")).toBe(`${text} ; ${whole(task)}`);
+  });
+
+  it("fit what the helper wrote before, and in revisions either keep the division or change to the partner's", () => {
+    const count = { after: 0, kept: 0, changed: 0 };
+    for (let seed = 0; seed < 200; seed++) {
+      const drawn = drawTask("train", childKey(rootKey(seed), "task"));
+      const [example] = demonstrate({ divisions, situations: ["after", "revision"] }, rootKey(seed), [
+        "main",
+      ]);
+      const [, ...shown] = (example?.observation ?? "").split(/ ; (?=def)/);
+      const divisionOf = (seat: "helper" | "main", code: string | undefined) =>
+        divisions.find((one) => solved(drawn, one)[seat] === code);
+      const result = divisionOf("main", example?.action);
+      const partner = divisionOf("helper", shown.at(-1));
+      const fitting = shown.length === 1 ? [partner] : [divisionOf("main", shown[0]), partner];
+      expect(fitting).toContain(result);
+      count[shown.length === 1 ? "after" : result === partner ? "changed" : "kept"]++;
+    }
+    expect(Math.min(...Object.values(count))).toBeGreaterThan(20);
+  });
+});
+
 describe.runIf(works)("programs", () => {
+  it("of a single agent pass all tests", async () => {
+    for (let seed = 0; seed < 5; seed++) {
+      const drawn = drawTask("heldOut", rootKey(seed));
+      const state = await environment.start(drawn, contextWith());
+      const result = await environment.step(state, { single: plainReply(whole(drawn)) }, contextWith());
+      expect(environment.outcome(result.state)).toEqual({ success: true, score: 1 });
+      expect(result.rewards["single"]).toMatchObject({ team: 1, terms: { mainDefined: 0.6, tests: 1 } });
+    }
+  });
+
+  it("are revised in a discussion, solved or not", async () => {
+    const given = listPrograms.options.parse({ feedback: "partner" });
+    const discussion = (await listPrograms.create(given)) as unknown as typeof environment;
+    const texts = solved(task, "list");
+    const replies = { helper: plainReply(texts.helper), main: plainReply(texts.main) };
+    const start = await discussion.start(task, contextWith());
+    const { state, done } = await discussion.step(start, replies, contextWith());
+    expect([done, environment.outcome(state).success]).toEqual([false, true]);
+    const next = discussion.endTurn?.(state) ?? state;
+    expect(discussion.observe(next, "main")).toBe(`${described(task)} ; ${texts.main} ; ${texts.helper}`);
+    const { rewards } = await discussion.step(next, replies, contextWith());
+    expect(rewards["main"]?.team).toBeCloseTo(1, 9);
+  });
+
   it.each(divisions)("of one division pass all tests, whatever the task: %s", async (division) => {
     for (let seed = 0; seed < 5; seed++) {
       const drawn = drawTask("heldOut", rootKey(seed));

@@ -31,6 +31,14 @@ export function solved(task: Task, division: Division): Halves {
   );
 }
 
+/** The function `solve` without a helper. */
+export function whole(task: Task): string {
+  const { filter, reduction } = task;
+  const kept = formOf(filters, filter).python("x", filter.by);
+  const result = formOf(reductions, reduction).python("ys", reduction.by);
+  return `def solve ( xs ) : ys = [ ${changed(task)} for x in xs if ${kept} ] ; return ${result}`;
+}
+
 /** From the changed number, the condition on `x`, and the reduction of a list. */
 type HalvesOf = (change: string, kept: string, reduce: (list: string) => string) => Halves;
 
