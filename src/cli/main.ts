@@ -1,6 +1,8 @@
 /** The command `troupe`: runs a subcommand and sets the exit code. */
 import { CommanderError } from "commander";
+import { withAttendant } from "../data/attended.ts";
 import { TroupeError } from "../errors.ts";
+import { attendDownloads } from "./data/attend.ts";
 import { describeError, exitCodeOf, exitCodes } from "./exit.ts";
 import { withoutIdleHelp } from "./help.ts";
 import { makeProgram } from "./program.ts";
@@ -8,7 +10,8 @@ import { makeProgram } from "./program.ts";
 export async function main(argv: readonly string[]): Promise<number> {
   try {
     const program = makeProgram();
-    await program.parseAsync(withoutIdleHelp(program, argv), { from: "user" });
+    const given = withoutIdleHelp(program, argv);
+    await withAttendant(attendDownloads, () => program.parseAsync(given, { from: "user" }));
     return Number(process.exitCode ?? exitCodes.ok);
   } catch (error) {
     // Commander has already printed the error or the help.

@@ -3,6 +3,7 @@ import path from "node:path";
 import { TroupeError } from "../errors.ts";
 import { showText } from "../format.ts";
 import type { DataOrigin } from "../runs/input-records.ts";
+import { attended } from "./attended.ts";
 import type { ShingledProblem } from "./contamination/overlaps.ts";
 import type { DatasetOption } from "./dataset.ts";
 import { openDataset, type OpenDataset, type OpenOptions } from "./open.ts";
@@ -43,7 +44,11 @@ export interface ProblemSource {
  * @throws TroupeError `bad_arguments` for slices that are empty or share rows, `bad_data` if the data set is not
  * available
  */
-export async function taskSources({
+export function taskSources(given: TaskSourcesOptions): Promise<Record<string, ProblemSource>> {
+  return attended((options) => openSources({ ...options, ...given }));
+}
+
+async function openSources({
   dataset,
   splits,
   ...options

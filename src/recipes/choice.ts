@@ -168,6 +168,7 @@ export async function make<Value>(
     }
     return { value: await definition.create(checked), settings: { ...settings, ...checked } };
   } catch (error) {
+    if (error instanceof TroupeError && error.code === "cancelled") throw error;
     mistakes.push(...explainFailure(error, found, tree));
     return undefined;
   }

@@ -6,7 +6,7 @@ import type { ProblemStore } from "../../data/prepared/store.ts";
 import { checkSplit } from "../../data/slices.ts";
 import { showBytes, showCount, showText } from "../../format.ts";
 import { commandName, printJson, printLines, shellWord } from "../print.ts";
-import { listenForStop } from "../stopping.ts";
+import { stoppingDownloads } from "./attend.ts";
 import { datasetGiven, withDatasetOptions, type GivenOptions } from "./given.ts";
 import { showProgress } from "./progress.ts";
 
@@ -31,9 +31,7 @@ export function downloadCommand(): Command {
 
 async function download(name: string, splits: string[], options: DownloadArguments): Promise<void> {
   using progress = showProgress();
-  using stopping = listenForStop(() =>
-    process.stderr.write("stopping; the same command resumes the download\n"),
-  );
+  using stopping = stoppingDownloads();
   const dataset = await openDataset(datasetGiven(name, options), {
     ...progress.options,
     refresh: true,
