@@ -16,6 +16,8 @@ import type {
   TaskSchema,
 } from "./environment.ts";
 import type { ActionReward } from "./environment.ts";
+import { withPrograms } from "./programs/environment.ts";
+import type { ProgramSeat } from "./programs/seat.ts";
 import { drawnSplits, type GameSplit } from "./tasks.ts";
 
 /** What the seats of a phase wrote, by seat. */
@@ -43,6 +45,8 @@ export interface Game<Task extends Json = Json, State extends Json = Json> {
   render(state: State): string;
   solve(state: State, seat: string): string;
   demonstrations?(key: Key, seats: readonly string[]): Demonstration[];
+  /** A seat writes programs, which needs a sandbox. Absent: every seat writes its own notation. */
+  readonly programs?: ProgramSeat<State>;
 }
 
 export interface GameDefinition<Options> extends Omit<EnvironmentDefinition<Options>, "create"> {
@@ -50,6 +54,11 @@ export interface GameDefinition<Options> extends Omit<EnvironmentDefinition<Opti
 }
 
 export function gameEnvironment(game: Game): Environment {
+  const direct = directEnvironment(game);
+  return game.programs === undefined ? direct : withPrograms(direct, game.programs);
+}
+
+function directEnvironment(game: Game): Environment {
   const { words, summable } = game;
   const oracle: Oracle = {
     words,

@@ -2,10 +2,12 @@
 import type { SeatDescription } from "../environment.ts";
 import type { Game, GameDefinition } from "../game.ts";
 import { type Seat, seatOf } from "../planning/seats.ts";
+import { outputMayBeWrong } from "../programs/seat.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { type BlocksTask, drawTask, longestPlan } from "./generate.ts";
 import { notationWords, writeObservation, writeOrder, writePlan } from "./notation.ts";
 import { blocksOptions, type BlocksworldOptions } from "./options.ts";
+import { blocksPrograms } from "./programs.ts";
 import { renderState } from "./render.ts";
 import { type BlocksState, endTurn, outcomeOf, startState, stepState } from "./rules.ts";
 import { canonicalPlan } from "./solver.ts";
@@ -36,6 +38,7 @@ export function createBlocksworld(options: BlocksworldOptions): Game<BlocksTask,
     outcome: outcomeOf,
     demonstrations: (key, seats) => demonstrate(options, key, seats),
     render: renderState,
+    ...blocksPrograms(options),
     solve(state, seat) {
       const plan = canonicalPlan(state.on, state.goal);
       return seatOf(blocksworld.name, seat) === "proposer"
@@ -45,7 +48,7 @@ export function createBlocksworld(options: BlocksworldOptions): Game<BlocksTask,
   };
 }
 
-function seatDescriptions({ blocks }: BlocksworldOptions): Record<Seat, SeatDescription> {
+function seatDescriptions({ blocks, programs }: BlocksworldOptions): Record<Seat, SeatDescription> {
   const world =
     `There are ${blocks} blocks on a table. Towers are written from the table up: "table a b table c" means that b stands ` +
     `on a, and a and c on the table. Only a block with nothing on it can be moved, to the table or onto another block ` +
@@ -61,8 +64,8 @@ function seatDescriptions({ blocks }: BlocksworldOptions): Record<Seat, SeatDesc
     planner: {
       purpose: "Reads the towers and the proposed blocks, if there are any, and moves.",
       prompt:
-        `You are the planner. ${world} Reach the goal in as few moves as possible. The proposed blocks may be wrong. End ` +
-        `with one line that has only moves, like this: move c table move b a`,
+        `You are the planner. ${world} Reach the goal in as few moves as possible. ` +
+        `${programs === undefined ? "The proposed blocks may be wrong." : outputMayBeWrong} End with one line that has only moves, like this: move c table move b a`,
       maxTokens: 3 * longestPlan(blocks),
     },
   };

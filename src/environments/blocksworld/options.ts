@@ -8,11 +8,13 @@ import {
   share,
   wrongProposalShare,
 } from "../planning/demonstrations.ts";
+import { programOptions } from "../programs/options.ts";
 import { mostBlocks } from "./space.ts";
 
 export const blocksOptions = z.strictObject({
   blocks: z.int().min(3).max(mostBlocks).default(5).describe("Number of blocks."),
   longestOf: drawnAtOnce.describe("Training episodes use the longest of this many drawn tasks."),
+  programs: programOptions,
   demonstrations: z
     .strictObject({
       startsPerGoal: drawnAtOnce.describe(

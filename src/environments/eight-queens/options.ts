@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { demonstrationShape } from "../placing/demonstrations.ts";
 import { drawnAtOnce } from "../planning/demonstrations.ts";
+import { programOptions } from "../programs/options.ts";
 import { largestSize, planNotations } from "./notation.ts";
 
 export const queensOptions = z
@@ -22,6 +23,7 @@ export const queensOptions = z
       .enum(planNotations)
       .default("queens")
       .describe('Demonstrated plans: "c4 a5", or with each row first, "r4 c4 r5 a5".'),
+    programs: programOptions,
     demonstrations: z
       .strictObject({
         positionsPerBoard: drawnAtOnce.describe(

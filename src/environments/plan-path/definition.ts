@@ -1,10 +1,12 @@
 /** Plan-Path: a team finds its way across a board with walls (AT-GRPO, arXiv 2510.11062). */
 import type { SeatDescription } from "../environment.ts";
 import type { Game, GameDefinition } from "../game.ts";
+import { outputMayBeWrong } from "../programs/seat.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { drawTask, type PathTask } from "./generate.ts";
 import { type Notation, notationWords, writeObservation, writePlan, writeRoute } from "./notation.ts";
 import { type PathOptions, pathOptions } from "./options.ts";
+import { pathPrograms } from "./programs.ts";
 import { renderState } from "./render.ts";
 import {
   endTurn,
@@ -44,6 +46,7 @@ export function createPlanPath(options: PathOptions): Game<PathTask, PathState> 
     outcome: outcomeOf,
     demonstrations: (key, seats) => demonstrate(options, key, seats),
     render: renderState,
+    ...pathPrograms(options),
     solve(state, seat) {
       const path = canonicalPath(state.board, state.at);
       const { size } = state.board;
@@ -52,7 +55,7 @@ export function createPlanPath(options: PathOptions): Game<PathTask, PathState> 
   };
 }
 
-function seatDescriptions({ size, plan, scoutWalks }: PathOptions): Record<Seat, SeatDescription> {
+function seatDescriptions({ size, plan, scoutWalks, programs }: PathOptions): Record<Seat, SeatDescription> {
   const board =
     `The board has ${size} rows and ${size} columns. A cell is a column letter and a row number: a1 is the top left ` +
     `cell, b1 is to the right of it, a2 is below it. Walls cannot be entered; "bumped" names the one that ended the last plan.`;
@@ -70,7 +73,7 @@ function seatDescriptions({ size, plan, scoutWalks }: PathOptions): Record<Seat,
       purpose: "Reads the board and the scout's route, if there is one, and moves the agent.",
       prompt:
         `You are the planner. ${board} Move from the cell after "at" to the goal in as few moves as possible. ` +
-        `The scout's route may be wrong. End with one line that has only the moves up, down, left and right` +
+        `${programs === undefined ? "The scout's route may be wrong." : outputMayBeWrong} End with one line that has only the moves up, down, left and right` +
         (plan === "steps" ? `, ${steps}` : `, like this: right down`),
       maxTokens: plan === "steps" ? 2 * longestRoute(size) : longestRoute(size),
     },

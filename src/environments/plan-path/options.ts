@@ -2,9 +2,10 @@
 import { z } from "zod";
 import { largestSize } from "../grid/cells.ts";
 import { breakOffShare, drawnAtOnce, share } from "../planning/demonstrations.ts";
+import { programOptions } from "../programs/options.ts";
 import { boardNotations, planNotations } from "./notation.ts";
 
-export const pathOptions = z.strictObject({
+const shape = z.strictObject({
   size: z.int().min(3).max(largestSize).default(10).describe("Rows and columns."),
   obstacles: z.number().min(0).max(0.5).default(0.22).describe("Probability that a cell is blocked."),
   longestOf: drawnAtOnce.describe("Training episodes use the longest of this many drawn tasks."),
@@ -17,6 +18,7 @@ export const pathOptions = z.strictObject({
     .boolean()
     .optional()
     .describe("The scout's route also moves the agent, for a scout that plays alone."),
+  programs: programOptions,
   demonstrations: z
     .strictObject({
       paths: z
@@ -38,6 +40,12 @@ export const pathOptions = z.strictObject({
     })
     .prefault({})
     .describe("Warm-start examples."),
+});
+
+export const pathOptions = shape.superRefine(({ scoutWalks, programs }, context) => {
+  if (scoutWalks !== true || programs === undefined) return;
+  const message = "without scoutWalks: a program moves nobody";
+  context.addIssue({ code: "custom", path: ["programs"], message });
 });
 
 export type PathOptions = z.output<typeof pathOptions>;

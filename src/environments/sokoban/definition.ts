@@ -2,10 +2,12 @@
 import type { SeatDescription } from "../environment.ts";
 import type { Game, GameDefinition } from "../game.ts";
 import { type Seat, seatOf } from "../planning/seats.ts";
+import { outputMayBeWrong } from "../programs/seat.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { drawTask, longestSolution, type SokobanTask } from "./generate.ts";
 import { notationWords, writeObservation, writePlan, writeProposal } from "./notation.ts";
 import { type SokobanOptions, sokobanOptions } from "./options.ts";
+import { sokobanPrograms } from "./programs.ts";
 import { renderState } from "./render.ts";
 import { endTurn, outcomeOf, type SokobanState, startState, stepState } from "./rules.ts";
 import { canonicalSolution, pushesOf } from "./solver.ts";
@@ -36,6 +38,7 @@ export function createSokoban(options: SokobanOptions): Game<SokobanTask, Sokoba
     outcome: outcomeOf,
     demonstrations: (key, seats) => demonstrate(options, key, seats),
     render: renderState,
+    ...sokobanPrograms(options),
     solve(state, seat) {
       const { room, at } = state;
       const steps = canonicalSolution(room, state);
@@ -46,7 +49,7 @@ export function createSokoban(options: SokobanOptions): Game<SokobanTask, Sokoba
   };
 }
 
-function seatDescriptions({ size, plan }: SokobanOptions): Record<Seat, SeatDescription> {
+function seatDescriptions({ size, plan, programs }: SokobanOptions): Record<Seat, SeatDescription> {
   const room =
     `The room has ${size} rows and ${size} columns; its edge is all wall. A cell is a column letter and a row number: ` +
     `a1 is the top left cell, b1 is to the right of it, a2 is below it. The player moves up, down, left or right; moving ` +
@@ -66,8 +69,8 @@ function seatDescriptions({ size, plan }: SokobanOptions): Record<Seat, SeatDesc
     planner: {
       purpose: "Reads the room and the proposed pushes, if there are any, and moves the player.",
       prompt:
-        `You are the planner. ${room} Solve the room in as few moves as possible. The proposed pushes may be wrong. ` +
-        `End with one line that has only the moves up, down, left and right` +
+        `You are the planner. ${room} Solve the room in as few moves as possible. ` +
+        `${programs === undefined ? "The proposed pushes may be wrong." : outputMayBeWrong} End with one line that has only the moves up, down, left and right` +
         (plan === "steps" ? `, ${steps}` : `, like this: right down`),
       maxTokens: plan === "steps" ? 3 * longest + 1 : longest,
     },

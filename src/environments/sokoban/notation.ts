@@ -108,6 +108,12 @@ function isInner(cell: number, size: number): boolean {
 }
 
 function gridLines({ room, at, boxes }: Scene): string[] {
+  const rows = roomRows(room, { at, boxes }).map((row) => Array.from(row).join(" "));
+  return [...rows, `at ${cellNames(room.size)[at]}`];
+}
+
+/** One mark for each cell: "#" wall, "-" floor, "." goal, "$" box, "*" box on a goal, "@" player, "+" player on a goal. */
+export function roomRows(room: Room, { at, boxes }: Position): string[] {
   const mark = (cell: number): string => {
     const goal = room.goals.includes(cell);
     if (isWall(room, cell)) return "#";
@@ -116,7 +122,6 @@ function gridLines({ room, at, boxes }: Scene): string[] {
     return goal ? "." : "-";
   };
   const row = (index: number): string =>
-    Array.from({ length: room.size }, (_, column) => mark(index * room.size + column)).join(" ");
-  const rows = Array.from({ length: room.size }, (_, index) => row(index));
-  return [...rows, `at ${cellNames(room.size)[at]}`];
+    Array.from({ length: room.size }, (_, column) => mark(index * room.size + column)).join("");
+  return Array.from({ length: room.size }, (_, index) => row(index));
 }

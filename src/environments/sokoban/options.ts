@@ -8,6 +8,7 @@ import {
   share,
   wrongProposalShare,
 } from "../planning/demonstrations.ts";
+import { programOptions } from "../programs/options.ts";
 import { planNotations, roomNotations } from "./notation.ts";
 
 /**
@@ -41,6 +42,7 @@ export const sokobanOptions = z
       .enum(planNotations)
       .default("moves")
       .describe('Demonstrated plans: "right down", or with cells, "c4 right d4 down d5 d6".'),
+    programs: programOptions,
     demonstrations: z
       .strictObject({
         startsPerRoom: drawnAtOnce.describe(

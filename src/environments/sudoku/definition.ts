@@ -3,11 +3,13 @@ import type { SeatDescription } from "../environment.ts";
 import type { Game, GameDefinition } from "../game.ts";
 import { endTurn, outcomeOf, startState, stepState } from "../placing/rules.ts";
 import { type Seat, seatOf } from "../planning/seats.ts";
+import { outputMayBeWrong } from "../programs/seat.ts";
 import { demonstratePuzzle } from "./demonstrations.ts";
 import { drawTask, type SudokuTask } from "./generate.ts";
 import { layoutOf } from "./layout.ts";
 import { longestPlan, notationWords, writeObservation, writePlan } from "./notation.ts";
 import { clueRange, type SudokuOptions, sudokuOptions } from "./options.ts";
+import { sudokuPrograms } from "./programs.ts";
 import { renderState } from "./render.ts";
 import { sudokuRules, type SudokuState } from "./rules.ts";
 import { solvingPlan } from "./solver.ts";
@@ -39,11 +41,12 @@ export function createSudoku(options: SudokuOptions): Game<SudokuTask, SudokuSta
     outcome: (state) => outcomeOf(sudokuRules, state),
     demonstrations: (key, seats) => demonstratePuzzle(options, key, seats),
     render: renderState,
+    ...sudokuPrograms(options),
     solve: ({ task, grid }) => writePlan(plan, size, solvingPlan(task, grid)),
   };
 }
 
-function seatDescriptions({ size, plan }: SudokuOptions): Record<Seat, SeatDescription> {
+function seatDescriptions({ size, plan, programs }: SudokuOptions): Record<Seat, SeatDescription> {
   const { boxRows, boxColumns } = layoutOf(size);
   const rules =
     `The grid has ${size} rows, ${size} columns and boxes of ${boxRows} rows and ${boxColumns} columns; each holds the digits ` +
@@ -51,6 +54,7 @@ function seatDescriptions({ size, plan }: SudokuOptions): Record<Seat, SeatDescr
     `b1=2 says that 2 stands in b1. Clues cannot be changed; "filled" was entered before and may be wrong: b1=0 empties ` +
     `b1 again. An entry that clashes ends a plan, and takes the entries it clashes with off; "refused" names the last one that did.`;
   const end = `End with one line that has only entries, like this: ${plan === "steps" ? "b1 b1=2 d1 d1=4" : "b1=2 d1=4"}`;
+  const wrong = programs === undefined ? "Proposed entries may be wrong." : outputMayBeWrong;
   const maxTokens = longestPlan(plan, size);
   return {
     proposer: {
@@ -60,7 +64,7 @@ function seatDescriptions({ size, plan }: SudokuOptions): Record<Seat, SeatDescr
     },
     planner: {
       purpose: "Reads the grid and the proposed entries, if there are any, and fills the grid.",
-      prompt: `You are the planner of a Sudoku team. ${rules} Fill the open cells. Proposed entries may be wrong. ${end}`,
+      prompt: `You are the planner of a Sudoku team. ${rules} Fill the open cells. ${wrong} ${end}`,
       maxTokens,
     },
   };

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { demonstrationShape } from "../placing/demonstrations.ts";
 import { drawnAtOnce } from "../planning/demonstrations.ts";
+import { programOptions } from "../programs/options.ts";
 import { type Size, sizes } from "./layout.ts";
 import { planNotations } from "./notation.ts";
 
@@ -37,6 +38,7 @@ export const sudokuOptions = z
       .enum(planNotations)
       .default("entries")
       .describe('Demonstrated plans: "b1=2 d1=4", or with each cell first, "b1 b1=2 d1 d1=4".'),
+    programs: programOptions,
     demonstrations: z
       .strictObject({
         positionsPerPuzzle: drawnAtOnce.describe(

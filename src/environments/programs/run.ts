@@ -1,0 +1,98 @@
+/** Runs the program in what a model wrote. Whatever the program does is data. */
+import { TroupeError } from "../../errors.ts";
+import { showLines, showText } from "../../format.ts";
+import type { ProgramResult, Sandbox } from "../../sandbox/sandbox.ts";
+import { wholeProgram } from "../code/program.ts";
+import type { Context } from "../environment.ts";
+import type { ProgramLimits } from "./options.ts";
+
+/** What a program printed. A type, not an interface: only types are assignable to Json. */
+export type Printed = {
+  /** Without control characters; the end of a longer output. */
+  readonly text: string;
+  /** Characters before `text` that are not kept. */
+  readonly cut: number;
+  /** Why the output should not be trusted: an error, a limit, no output. Null: nothing. */
+  readonly problem: string | null;
+};
+
+export interface Written {
+  readonly source: string;
+  /** It is in a block of Python. */
+  readonly isFenced: boolean;
+}
+
+/** Only the beginning of a longer reply is read. */
+const longestReply = 65_536;
+const longestError = 200;
+const outputBytes = 65_536;
+const pythonFence = /^[ \t]*```[ \t]*py(?:thon3?)?[ \t]*$/im;
+
+export function programIn(reply: string): Written {
+  const text = reply.slice(0, longestReply).toWellFormed();
+  const source = wholeProgram(text);
+  return { source: source.trim() === "" ? "" : source, isFenced: pythonFence.test(text) };
+}
+
+/** @throws ServiceError if the sandbox fails; TroupeError `no_sandbox`, `cancelled` */
+export async function printedBy(
+  source: string,
+  stdin: string,
+  limits: ProgramLimits,
+  { signal, services }: Context,
+): Promise<Printed> {
+  if (source === "") return { text: "", cut: 0, problem: "there is no program" };
+  const { seconds, megabytes } = limits;
+  const result = await sandboxOf(services.sandbox).run(
+    {
+      language: "python",
+      source,
+      stdin,
+      limits: {
+        cpuSeconds: seconds,
+        // Other programs share the processors: the processor time is what counts.
+        wallSeconds: 3 * seconds + 5,
+        memoryBytes: megabytes * 2 ** 20,
+        outputBytes,
+      },
+    },
+    signal,
+  );
+  if (result.ended === "cancelled")
+    throw new TroupeError("cancelled", "Cancelled while a model's program ran.");
+  const text = showLines(result.stdout).trim();
+  const kept = text.slice(-limits.characters).toWellFormed();
+  return { text: kept, cut: text.length - kept.length, problem: problemOf(result, text, limits) };
+}
+
+function sandboxOf(sandbox: Sandbox | undefined): Sandbox {
+  if (sandbox !== undefined) return sandbox;
+  throw new TroupeError(
+    "no_sandbox",
+    "With `environment.programs` models write programs, and there is no sandbox to run them in; `troupe doctor` says what is missing.",
+  );
+}
+
+function problemOf({ ended, exitCode, signal, stderr }: ProgramResult, text: string, limits: ProgramLimits) {
+  if (ended === "signalled") return `it was ended by ${signal}`;
+  if (ended !== "exited") return exceeded(ended, limits);
+  if (exitCode !== 0) return `it ended with exit code ${exitCode}${errorIn(stderr)}`;
+  return text === "" ? "it printed nothing" : null;
+}
+
+function exceeded(limit: string, { seconds, megabytes }: ProgramLimits): string {
+  const limits: Readonly<Record<string, string>> = {
+    "cpu-time": `it took more than ${seconds} seconds`,
+    "wall-time": "it did not end in time",
+    memory: `it needed more than ${megabytes} MB of memory`,
+    output: `it printed more than ${outputBytes} bytes`,
+    disk: "it wrote more to its disk than it may",
+  };
+  return limits[limit] ?? `it was ended: ${limit}`;
+}
+
+/** The last line of a traceback says what happened. */
+function errorIn(stderr: string): string {
+  const line = showText(stderr.trimEnd().split("\n").at(-1) ?? "", longestError);
+  return line === "" ? "" : `: ${line}`;
+}
