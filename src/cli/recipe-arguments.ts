@@ -13,10 +13,15 @@ export interface OverrideOptions {
 }
 
 export function withRecipeArguments(command: Command): Command {
-  return command
-    .argument("<recipe>", "a recipe's file, or the name of an included recipe")
-    .argument("[key.path=value...]", "overrides of the recipe; later ones win")
-    .option("--override <key.path=value...>", "further overrides, applied last");
+  return withOverrideOption(
+    command
+      .argument("<recipe>", "a recipe's file, or the name of an included recipe")
+      .argument("[key.path=value...]", "overrides of the recipe; later ones win"),
+  );
+}
+
+export function withOverrideOption(command: Command): Command {
+  return command.option("--override <key.path=value...>", "further overrides, applied last");
 }
 
 /** @throws RecipeError listing every mistake. */
@@ -42,8 +47,10 @@ export interface ChosenEnvironment {
  */
 export async function recipeOrEnvironment(
   given: string,
-  overrides: readonly string[],
+  before: readonly string[],
+  options: OverrideOptions,
 ): Promise<ChosenEnvironment> {
+  const overrides = [...before, ...(options.override ?? [])];
   if (moduleFile.test(given)) {
     return { environment: await loneEnvironment({ module: resolve(given) }, overrides) };
   }

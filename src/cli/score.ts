@@ -14,12 +14,12 @@ import { scheduleOf } from "../teams/acting.ts";
 import { exitCodes } from "./exit.ts";
 import { wholeNumber } from "./numbers.ts";
 import { commandName, jsonLines, shellWord } from "./print.ts";
-import { recipeOrEnvironment } from "./recipe-arguments.ts";
+import { type OverrideOptions, recipeOrEnvironment, withOverrideOption } from "./recipe-arguments.ts";
 import { inOrder } from "./score/in-order.ts";
 import { readInput } from "./score/input.ts";
 import { type Line, readLines } from "./score/lines.ts";
 
-interface ScoreArguments {
+interface ScoreArguments extends OverrideOptions {
   readonly jobs: number;
   readonly json?: boolean;
 }
@@ -28,7 +28,7 @@ interface ScoreArguments {
 const longestLine = 16 * 1024 * 1024;
 
 export function scoreCommand(): Command {
-  return new Command("score")
+  return withOverrideOption(new Command("score"))
     .description("compute the rewards of actions in a file, without a model")
     .argument("<recipe-or-environment>", "the rules")
     .argument("<file>", "JSON lines with a task and actions; - for standard input")
@@ -37,7 +37,7 @@ export function scoreCommand(): Command {
     .option("--json", "no summary on standard error")
     .action(async (given: string, file: string, overrides: string[], options: ScoreArguments) => {
       rejectSwapped(given, file);
-      const { environment, recipe } = await recipeOrEnvironment(given, overrides);
+      const { environment, recipe } = await recipeOrEnvironment(given, overrides, options);
       const phases = recipe && scheduleOf(buildTeam(recipe.team, environment)).phases;
       const scoring = { environment, phases };
       const totals = { lines: 0, failed: 0, successes: 0 };

@@ -4,9 +4,9 @@ import { Command } from "commander";
 import { distinctTasks } from "../environments/tasks.ts";
 import { wholeNumber } from "./numbers.ts";
 import { jsonLines } from "./print.ts";
-import { recipeOrEnvironment } from "./recipe-arguments.ts";
+import { type OverrideOptions, recipeOrEnvironment, withOverrideOption } from "./recipe-arguments.ts";
 
-interface TasksArguments {
+interface TasksArguments extends OverrideOptions {
   readonly split: string;
   readonly count: number;
   readonly offset: number;
@@ -14,7 +14,7 @@ interface TasksArguments {
 }
 
 export function tasksCommand(): Command {
-  return new Command("tasks")
+  return withOverrideOption(new Command("tasks"))
     .description("print tasks of a split as JSON lines, to add actions to and `score`")
     .argument("<recipe-or-environment>", "recipe or environment of the tasks")
     .argument("[key.path=value...]", "changes to the recipe, `environment.size=9`")
@@ -22,8 +22,9 @@ export function tasksCommand(): Command {
     .option("--count <number>", "number of tasks at most", wholeNumber(1), 10)
     .option("--offset <number>", "tasks to skip", wholeNumber(0), 0)
     .option("--json", "no note on standard error")
-    .action(async (given: string, overrides: string[], { split, count, offset, json }: TasksArguments) => {
-      const { environment } = await recipeOrEnvironment(given, overrides);
+    .action(async (given: string, overrides: string[], options: TasksArguments) => {
+      const { split, count, offset, json } = options;
+      const { environment } = await recipeOrEnvironment(given, overrides, options);
       let seen = 0;
       for await (const { index, task } of distinctTasks(environment, split)) {
         if (++seen <= offset) continue;

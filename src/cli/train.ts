@@ -11,13 +11,14 @@ import { printLines } from "./print.ts";
 import { finalLines } from "./progress/final.ts";
 import type { Reporter } from "./progress/reporter.ts";
 import { makeReporter } from "./progress/reporter.ts";
+import { overridesOf, type PublishedFlags, withPublishedFlags } from "./published-flags.ts";
 import type { OverrideOptions } from "./recipe-arguments.ts";
 import { resolveArguments, withRecipeArguments } from "./recipe-arguments.ts";
 import { chooseRun } from "./run-name.ts";
 import { runsFolder } from "./runs-folder.ts";
 import { listenForStop } from "./stopping.ts";
 
-interface TrainArguments extends OverrideOptions {
+interface TrainArguments extends OverrideOptions, PublishedFlags {
   readonly run?: string;
   readonly runs: string;
   readonly fresh?: boolean;
@@ -26,7 +27,7 @@ interface TrainArguments extends OverrideOptions {
 }
 
 export function trainCommand(): Command {
-  return withRecipeArguments(new Command("train"))
+  return withPublishedFlags(withRecipeArguments(new Command("train")))
     .description("train the team of a recipe, or resume an interrupted run")
     .option("--run <name>", "name of the run (default: the recipe's)")
     .option("--runs <folder>", "folder of the runs", runsFolder)
@@ -34,9 +35,11 @@ export function trainCommand(): Command {
     .option("--dry-run", "show the resolved recipe and its cost; write nothing")
     .option("--json", "print events as JSON lines (with --dry-run: one JSON document)")
     .action(async (recipe: string, overrides: string[], options: TrainArguments) => {
-      const resolved = await resolveArguments(recipe, overrides, options);
+      const override = [...(options.override ?? []), ...overridesOf(options)];
+      const resolved = await resolveArguments(recipe, overrides, { override });
       if (options.dryRun) return dryRun(resolved, options.json === true);
-      await trainAndReport(resolved, await chooseRun(resolved.recipe, options), options.json === true);
+      const choice = { ...options, runs: options.output_base_dir ?? options.runs };
+      await trainAndReport(resolved, await chooseRun(resolved.recipe, choice), options.json === true);
     });
 }
 

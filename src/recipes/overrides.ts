@@ -13,7 +13,7 @@ export function applyOverrides(tree: MappingTree, overrides: readonly string[]):
   let result: Tree = tree;
   for (const text of overrides) {
     try {
-      result = applyOverride(result, text);
+      result = applyYaml(result, readOverride(text));
     } catch (error) {
       if (!(error instanceof RecipeError)) throw error;
       mistakes.push(...error.mistakes);
@@ -26,7 +26,15 @@ export function applyOverrides(tree: MappingTree, overrides: readonly string[]):
 /** As deep as a recipe may be. */
 const longestPath = 64;
 
-function applyOverride(tree: Tree, text: string): Tree {
+/** `key.path=value` as written. */
+export interface Override {
+  readonly origin: Origin;
+  readonly path: readonly string[];
+  readonly value: string;
+}
+
+/** @throws RecipeError if it is not `key.path=value` */
+export function readOverride(text: string): Override {
   const origin: Origin = { kind: "override", text };
   const equals = text.indexOf("=");
   const reject = (key: string, problem: string, fix?: string): never => {
@@ -48,8 +56,22 @@ function applyOverride(tree: Tree, text: string): Tree {
       `write ${key}='""' for an empty string, ${key}=null for the default`,
     );
   }
-  const given = parseYaml(value, () => origin);
-  return put(withoutReplaced(tree, nested(path, given)), path, given, { origin, path });
+  return { origin, path, value };
+}
+
+/** Applies an override whose value is YAML. */
+export function applyYaml(tree: Tree, { origin, path, value }: Override): Tree {
+  return applyValue(
+    tree,
+    path,
+    parseYaml(value, () => origin),
+    origin,
+  );
+}
+
+/** The tree with the value at the path. @throws RecipeError if a list on the path has no such item */
+export function applyValue(tree: Tree, path: readonly string[], value: Tree, origin: Origin): Tree {
+  return put(withoutReplaced(tree, nested(path, value)), path, value, { origin, path });
 }
 
 /** The value as a layer. */

@@ -24,6 +24,7 @@ import { RecipeError } from "./mistakes.ts";
 import { showOrigin } from "./origin.ts";
 import { withoutPhases } from "./phases.ts";
 import { applyOverrides } from "./overrides.ts";
+import { applyEveryOverride } from "./published/apply.ts";
 import type { Recipe } from "./schema.ts";
 import { recipeSchema } from "./schema.ts";
 import type { JsonSchema } from "./shape.ts";
@@ -46,7 +47,7 @@ export interface ResolvedRecipe {
 
 /**
  * Reads, merges and checks a recipe.
- * @param overrides `key.path=value`; later ones win, and all win over the file
+ * @param overrides `key.path=value`, also with keys of MAGRPO's configuration; later ones win, and all win over the file
  * @throws RecipeError listing every mistake
  */
 export async function resolveRecipe(
@@ -54,7 +55,9 @@ export async function resolveRecipe(
   overrides: readonly string[] = [],
   catalog: Catalog = builtInCatalog,
 ): Promise<ResolvedRecipe> {
-  return resolveTree(applyOverrides(loadTree(file), overrides), catalog);
+  const { tree, warnings } = await applyEveryOverride(loadTree(file), overrides, catalog);
+  const resolved = await resolveTree(tree, catalog);
+  return { ...resolved, adjustments: [...warnings, ...resolved.adjustments] };
 }
 
 /** The merged layers as plain values, with absolute paths. */

@@ -7,7 +7,7 @@ import type { Role, Team } from "../../teams/team.ts";
 import { buildTeam } from "../../teams/build.ts";
 import { namedTeams } from "../../train/teams.ts";
 import { wholeNumber } from "../numbers.ts";
-import { recipeOrEnvironment } from "../recipe-arguments.ts";
+import { type OverrideOptions, recipeOrEnvironment, withOverrideOption } from "../recipe-arguments.ts";
 import { findRun } from "../find-run.ts";
 import { runsFolder } from "../runs-folder.ts";
 import { withTrainedTeam } from "../trained-team.ts";
@@ -17,7 +17,7 @@ import type { Actor } from "./others.ts";
 import { solverActor, trainedActor } from "./others.ts";
 import type { Game } from "./table.ts";
 
-interface PlayArguments {
+interface PlayArguments extends OverrideOptions {
   readonly role?: string;
   readonly run?: string;
   readonly runs: string;
@@ -25,7 +25,7 @@ interface PlayArguments {
 }
 
 export function playCommand(): Command {
-  return new Command("play")
+  return withOverrideOption(new Command("play"))
     .description("take a role yourself; the others are played by a run's policies or by the solver")
     .argument("[recipe-or-environment]", "team and rules (default: the run's own recipe)")
     .argument("[key.path=value...]", "changes to the recipe, `environment.size=6`")
@@ -35,13 +35,13 @@ export function playCommand(): Command {
     .option("--seed <number>", "random seed of the tasks", wholeNumber(0), 1)
     .action(async (given: string | undefined, overrides: string[], options: PlayArguments) => {
       if (options.run !== undefined) {
-        if (overrides.length === 0) return playWithRun(given, options, options.run);
+        if (overrides.length === 0 && !options.override) return playWithRun(given, options, options.run);
         throw new TroupeError("bad_arguments", "overrides are not supported with --run");
       }
       if (given === undefined) {
         throw new TroupeError("bad_arguments", "name a recipe or an environment, or a run with --run");
       }
-      const game = await gameOf(given, overrides);
+      const game = await gameOf(given, overrides, options);
       await play(game, solverActor(game), options);
     });
 }
@@ -62,8 +62,8 @@ async function play(game: Game, others: Actor, { role, seed }: PlayArguments): P
 }
 
 /** A recipe's team, or one role in each seat of an environment. */
-async function gameOf(given: string, overrides: readonly string[]): Promise<Game> {
-  const { environment, recipe } = await recipeOrEnvironment(given, overrides);
+async function gameOf(given: string, overrides: readonly string[], options: OverrideOptions): Promise<Game> {
+  const { environment, recipe } = await recipeOrEnvironment(given, overrides, options);
   if (recipe !== undefined) return { environment, team: namedTeams(recipe, environment)[0].team };
   const seats = Object.keys(environment.seats);
   const roles = Object.fromEntries(seats.map((seat) => [seat, { policy: "solver" }]));

@@ -69,8 +69,24 @@ function directoryProblems(path: Path, directory: string, texts: string = direct
   const problem = existsSync(directory)
     ? `no ${missing} in ${directory}`
     : `${directory} does not exist, relative to ${process.cwd()}`;
-  const fix = "give a model directory in the Hugging Face layout, or create one with `troupe init`";
-  return [{ path, problem, fix }];
+  return [{ path, problem, fix: placing(directory) }];
+}
+
+/** The owner on the hub of models that included recipes name. */
+const owners: readonly (readonly [RegExp, string])[] = [
+  [/^Qwen/, "Qwen"],
+  [/^starcoder/, "bigcode"],
+];
+
+/** What to fetch for a directory named like a model of the hub. */
+function placing(directory: string): string {
+  const name = basename(directory);
+  const owner = owners.find(([pattern]) => pattern.test(name))?.[1] ?? "OWNER";
+  const fetched = `\`hf download ${owner}/${name} --local-dir ${directory}\``;
+  const made = "give a model directory in the Hugging Face layout, or create one with `troupe init`";
+  return dirname(directory) === "models"
+    ? `fetch it from the Hugging Face hub, ${fetched}, or ${made}`
+    : made;
 }
 
 /** For a run or a checkpoint, the probable intention: a policy's directory in the newest checkpoint. */
