@@ -11,16 +11,16 @@ export interface PublishedFlags {
 }
 
 const flags = [
-  ["--model_name <name>", "--override model.name=…"],
-  ["--num_epochs <number>", "--override magrpo.num_train_epochs=…"],
-  ["--num_turns <number>", "--override magrpo.num_turns=…"],
-  ["--turn_gradient_weights <weight...>", "--override magrpo.turn_gradient_weights=[…]"],
-  ["--output_base_dir <folder>", "--runs"],
+  ["--model_name <name>", "model of every policy"],
+  ["--num_epochs <number>", "passes over the problems"],
+  ["--num_turns <number>", "turns of an episode"],
+  ["--turn_gradient_weights <w...>", "one per turn"],
+  ["--output_base_dir <folder>", "folder of the runs"],
 ] as const;
 
 export function withPublishedFlags(command: Command): Command {
-  for (const [flag, equal] of flags) {
-    command.addOption(new Option(flag, `as \`${equal}\``).helpGroup("Flags of MAGRPO's scripts:"));
+  for (const [flag, meaning] of flags) {
+    command.addOption(new Option(flag, meaning).helpGroup("Flags of MAGRPO's scripts:"));
   }
   return command;
 }
