@@ -1,6 +1,13 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { areEqual, mean, standardDeviation, wilsonInterval } from "./statistics.ts";
+import {
+  areEqual,
+  clusteredInterval,
+  mean,
+  standardDeviation,
+  standardError,
+  wilsonInterval,
+} from "./statistics.ts";
 
 test.each([
   // Newcombe (1998), Statistics in Medicine 17, table I, method 3; R: prop.test(correct = FALSE).
@@ -46,4 +53,29 @@ test.each([
   [[1, 1, Number.NaN], 1, false],
 ])("%j are equal within %d: %s", (values, tolerance, expected) => {
   expect(areEqual(values, tolerance)).toBe(expected);
+});
+
+test("a cluster whose trials all agree counts as one trial", () => {
+  const shares = fc.array(fc.constantFrom(0, 1), { minLength: 1, maxLength: 60 });
+  fc.assert(
+    fc.property(shares, fc.integer({ min: 1, max: 20 }), (values, samples) => {
+      const successes = values.filter((value) => value === 1).length;
+      const { low, high } = clusteredInterval(values, values.length * samples);
+      const expected = wilsonInterval(successes, values.length);
+      expect(low).toBeCloseTo(expected.low, 9);
+      expect(high).toBeCloseTo(expected.high, 9);
+    }),
+  );
+});
+
+test("clusters count as p(1 − p) / SE² trials, at least one and at most all of each", () => {
+  const shares = [0.4, 0.4, 0.6, 0.6];
+  const error = standardError(shares) ?? 0;
+  expect(error ** 2).toBeCloseTo(0.04 / 3 / 4, 12);
+  expect(clusteredInterval(shares, 1000)).toEqual(
+    wilsonInterval(0.5 * (0.25 / error ** 2), 0.25 / error ** 2),
+  );
+  expect(clusteredInterval(shares, 40)).toEqual(wilsonInterval(20, 40));
+  expect(clusteredInterval([0.5, 0.5], 20)).toEqual(wilsonInterval(1, 2));
+  expect(standardError([0.5])).toBeNull();
 });

@@ -32,13 +32,20 @@ const rows = Array.from({ length: 164 }, (_, index) => ({
 }));
 
 const narrow = { headSize: 128, hiddenSize: 32, layers: 2, intermediateSize: 64, maxLength: 4096 } as const;
-/** The models that the recipes name. Heads per shared key and value are those of the originals: 16 to 2, 16 to 8, 32 to 8. */
+/** The models that the recipes name. Heads per shared key and value are those of the originals: 16 to 2, 28 to 4, 16 to 8, 32 to 8. */
 const models: Readonly<Record<string, Preset>> = {
   "Qwen2.5-Coder-3B": {
     ...narrow,
     architecture: "Qwen2ForCausalLM",
     tiedEmbeddings: true,
     heads: 8,
+    keyValueHeads: 1,
+  },
+  "Qwen2.5-Coder-7B": {
+    ...narrow,
+    architecture: "Qwen2ForCausalLM",
+    tiedEmbeddings: false,
+    heads: 7,
     keyValueHeads: 1,
   },
   "Qwen3-1.7B": {
@@ -85,6 +92,20 @@ function policiesOf(name: string): readonly string[] {
   return name.includes("/grpo") ? ["coder"] : rolesOf(name);
 }
 
+/** Short replies, two of each task, of the baselines' other teams. */
+function comparedIn(name: string, file: string): readonly string[] {
+  if (!name.includes("/baselines")) return [];
+  const teams = { single: ["single"], sequential: ["helper", "main"], discussion: ["helper", "main"] };
+  return [
+    ...Object.entries(teams).flatMap(([team, roles]) =>
+      roles.map((role) => `evaluation.compare.${team}.roles.${role}.maxTokens=8`),
+    ),
+    `policies.single.model.path=${at(modelOf(file, "single"))}`,
+    "evaluation.samples=2",
+    "evaluation.passAt=[1,2]",
+  ];
+}
+
 /** The name of the directory in which the recipe expects its policy's model. */
 function modelOf(file: string, policy: string): string {
   return path.basename(String(plainOf(treeAt(loadTree(file), ["policies", policy, "model", "path"])!)));
@@ -101,6 +122,7 @@ describe("the included recipes of code", () => {
       "train.tasksPerStep=1",
       "train.steps=1",
       "evaluation.tasks=1",
+      ...comparedIn(name, file),
       ...policies.map((each) => `policies.${each}.model.path=${at(modelOf(file, each))}`),
     ]);
     expect(resolved.recipe.name).toBe(name.replace("/", "-"));

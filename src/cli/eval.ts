@@ -9,6 +9,10 @@ import type { Evaluation } from "../runs/records.ts";
 import type { RoleWeights } from "../train/open-team.ts";
 import type { Weights } from "../train/evaluate-weights.ts";
 import { evaluatePolicies } from "../train/evaluate.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import { sampleProblems } from "../recipes/validation/rules/evaluation.ts";
+import type { Scores } from "../train/scores.ts";
+import { TroupeError } from "../errors.ts";
 import { retriesOf } from "../train/failures.ts";
 import type { RecordedJudge } from "../train/judging.ts";
 import { limitsOf } from "../train/limits.ts";
@@ -30,6 +34,8 @@ interface EvalArguments {
   readonly policies?: readonly string[];
   readonly split?: string;
   readonly tasks?: number;
+  readonly samples?: number;
+  readonly passAt?: number[];
   readonly temperature?: number;
   readonly seed?: number;
   readonly json?: boolean;
@@ -51,6 +57,12 @@ export function evalCommand(): Command {
     )
     .option("--split <name>", "validation, heldOut, or another of the environment's (default: the recipe's)")
     .option("--tasks <number>", "number of distinct tasks (default: the recipe's)", wholeNumber(1))
+    .option("--samples <number>", "episodes of each task (default: the recipe's)", wholeNumber(1))
+    .option(
+      "--pass-at <numbers>",
+      "the k of pass@k, 1,5,10: at most --samples (default: the recipe's)",
+      kList,
+    )
     .option("--temperature <number>", "sampling temperature (default: the recipe's)", notNegative)
     .option("--seed <number>", "random seed of sampling; tasks stay the same (default: 0)", wholeNumber(0))
     .option("--runs <folder>", "folder of the runs", runsFolder)
@@ -60,6 +72,10 @@ export function evalCommand(): Command {
         withServices((services) => evaluate(team, options, services)),
       ),
     );
+}
+
+function kList(text: string): number[] {
+  return text.split(",").map((k) => wholeNumber(1)(k.trim()));
 }
 
 function gather(value: string, before: readonly string[] = []): readonly string[] {
@@ -72,6 +88,8 @@ async function evaluate(trained: TrainedTeam, options: EvalArguments, services: 
   const { failures } = resolved.recipe;
   const { split = evaluation.split, tasks = evaluation.tasks } = options;
   const { temperature = evaluation.temperature, seed = 0 } = options;
+  const { samples = evaluation.samples, passAt = evaluation.passAt } = options;
+  checkSamples({ samples, passAt, temperature });
   const setting = {
     engine,
     services,
@@ -85,7 +103,7 @@ async function evaluate(trained: TrainedTeam, options: EvalArguments, services: 
     judging: await judgeOf(trained),
   };
   const { value, seconds } = await timed(() =>
-    evaluatePolicies({ ...setting, split, tasks, temperature, seed }),
+    evaluatePolicies({ ...setting, split, tasks, samples, passAt, temperature, seed }),
   );
   const { scores } = value;
   if (options.json) {
@@ -97,7 +115,11 @@ async function evaluate(trained: TrainedTeam, options: EvalArguments, services: 
     ...resultTable([row], () => name),
     "",
     `solved within turn ${turns.join("   ")}`,
-    ...(scores.tasks + (scores.failed ?? 0) < tasks ? [`the split ${split} has no more tasks`] : []),
+    ...passAtLines(scores),
+    ...termLines(scores),
+    ...(samples * scores.tasks + (scores.failed ?? 0) < tasks
+      ? [`the split ${split} has no more tasks`]
+      : []),
     ...(scores.failed === undefined ? [] : [failedNote(scores.failed)]),
     ...(scores.judged === undefined ? [] : [`mean score of the judge ${scores.judged.toFixed(3)}`]),
     ...(scores.unjudged === undefined ? [] : [`verdicts that failed: ${scores.unjudged}`]),
@@ -106,6 +128,24 @@ async function evaluate(trained: TrainedTeam, options: EvalArguments, services: 
     "",
     `took ${showDuration(seconds)}`,
   ]);
+}
+
+/** @throws TroupeError `bad_arguments`, in the words of the recipe's check */
+function checkSamples(given: Pick<Recipe["evaluation"], "samples" | "passAt" | "temperature">): void {
+  const [mistake] = sampleProblems(given);
+  if (mistake === undefined) return;
+  throw new TroupeError("bad_arguments", `${mistake.problem}; ${mistake.fix}`);
+}
+
+function passAtLines({ passAt = {} }: Scores): string[] {
+  return Object.entries(passAt).map(
+    ([k, { mean, low, high }]) => `pass@${k} ${showShare(mean)} (${showShare(low)} to ${showShare(high)})`,
+  );
+}
+
+function termLines({ terms }: Scores): string[] {
+  const means = Object.entries(terms?.team ?? {}).map(([name, { mean }]) => `${name} ${mean.toFixed(3)}`);
+  return means.length === 0 ? [] : [`terms of the reward: ${means.join("   ")}`];
 }
 
 /** The recipe's judge, if it judges evaluations. Verdicts of the run are reused; new ones are not recorded. */

@@ -95,3 +95,37 @@ test("another split has other tasks, and is named in the scores", async () => {
   const seen = new Set(heldOut?.episodes.map(({ task }) => JSON.stringify(task)));
   expect(validation?.episodes.some(({ task }) => seen.has(JSON.stringify(task)))).toBe(false);
 });
+
+/** A different move in each request, so that samples of a task differ. */
+function chance(changes: Partial<EvaluationSetting> = {}): EvaluationSetting {
+  const moves = ["right", "left", "up", "down"];
+  let call = 0;
+  const text = () => moves[call++ % 4] ?? "";
+  return setting({ engine: scriptedEngine(policy.tokenizer, text), tasks: 12, concurrency: 1, ...changes });
+}
+
+test("several samples of a task share one estimate of pass@k, and the interval counts tasks", async () => {
+  const { scores, episodes } = await evaluatePolicies(chance({ samples: 4, passAt: [1, 4] }));
+  expect(episodes).toHaveLength(48);
+  expect(new Set(episodes.map(({ id }) => id)).size).toBe(48);
+  expect([scores.tasks, scores.samples]).toEqual([12, 4]);
+  const tasks = Map.groupBy(episodes, ({ task }) => JSON.stringify(task));
+  const solved = [...tasks.values()].map(
+    (samples) => samples.filter(({ ends }) => ends[0]?.outcome.success === true).length,
+  );
+  expect(solved.some((count) => count > 0 && count < 4)).toBe(true);
+  const total = solved.reduce((all, count) => all + count);
+  expect(scores.successes).toBe(total);
+  expect(scores.passAt?.["1"]?.mean).toBeCloseTo(scores.success, 12);
+  expect(scores.passAt?.["4"]?.mean).toBeCloseTo(solved.filter((count) => count > 0).length / 12, 12);
+  const independent = wilsonInterval(total, 48);
+  expect(scores.high - scores.low).toBeGreaterThan(independent.high - independent.low);
+});
+
+test("more samples leave the first episode of each task as it is", async () => {
+  const one = await evaluatePolicies(setting({ tasks: 5 }));
+  const two = await evaluatePolicies(setting({ tasks: 5, samples: 2 }));
+  expect(two.episodes.filter((_, index) => index % 2 === 0)).toEqual(one.episodes);
+  expect(one.scores).not.toHaveProperty("samples");
+  expect(one.scores).not.toHaveProperty("passAt");
+});

@@ -3,7 +3,14 @@ import { z } from "zod";
 import { datasetSchema } from "../../data/dataset.ts";
 import { expertOptions } from "./experts/options.ts";
 
-export const feedbackModes = ["expert_edits", "level_passed", "level_feedback", "passed", "plain"] as const;
+export const feedbackModes = [
+  "expert_edits",
+  "level_passed",
+  "level_feedback",
+  "passed",
+  "partner",
+  "plain",
+] as const;
 export type FeedbackMode = (typeof feedbackModes)[number];
 
 /** Other names accepted by MAGRPO's code. */

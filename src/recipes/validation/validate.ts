@@ -8,7 +8,7 @@ import type { Problem } from "./problem.ts";
 import type { Combination, Rule } from "./rule.ts";
 import { algorithmNeeds, criticVocabulary, loneActions } from "./rules/algorithm.ts";
 import { engineSupport, lossSupport } from "./rules/engine.ts";
-import { evaluationSplit } from "./rules/evaluation.ts";
+import { evaluationSamples, evaluationSplit } from "./rules/evaluation.ts";
 import { idleOptions } from "./rules/idle-options.ts";
 import { judgeProblems } from "./rules/judge.ts";
 import { klOptions } from "./rules/kl-options.ts";
@@ -29,6 +29,7 @@ const always: readonly Rule[] = [
   minibatches,
   warmUps,
   evaluationSplit,
+  evaluationSamples,
   engineSupport,
 ];
 

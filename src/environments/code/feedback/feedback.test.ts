@@ -73,6 +73,28 @@ describe.runIf(works)("feedback", () => {
     expect(nothing.helper).toContain("Your last version of aux:\n\n(no function found)");
   });
 
+  it("partner shows the other seat's last code, and nothing about tests", async () => {
+    const seen = await shown({ feedback: "partner" });
+    expect(seen.helper).toMatch(
+      /Your last version of aux:.*Your partner's last version of squares:\n\n```python\ndef squares/s,
+    );
+    expect(seen.main).toMatch(/Your last version of squares:.*Your partner's last version of aux:.*def aux/s);
+    expect(`${seen.helper}${seen.main}`).not.toContain("pass");
+    const nothing = await shown({ ...bare, feedback: "partner" }, "no code");
+    expect(nothing.main).toBe(
+      "Your partner's last version of aux:\n\n(no function found)\n\nRevise squares accordingly.",
+    );
+  });
+
+  it("partner shows a single seat only its own code", async () => {
+    const environment = smallEnvironment({ feedback: "partner" });
+    const start = await environment.start({ id: "small/squares" }, contextWith());
+    const { state } = await environment.step(start, { single: plainReply(goodMain) }, contextWith());
+    const seen = environment.observe(environment.endTurn?.(state) ?? state, "single") as string;
+    expect(seen).toContain("Your last version of squares:");
+    expect(seen).not.toContain("partner");
+  });
+
   it.each([
     [1, "Tests: 0 of 1 pass"],
     [-1, "Tests: 1 of 1 pass"],
@@ -114,6 +136,7 @@ describe("the options", () => {
     [{ sandboxSlice: null }, true],
     [{ sandboxSlice: 0, feedback: "passed" }, true],
     [{ sandboxSlice: 0, feedback: "plain" }, false],
+    [{ sandboxSlice: 0, feedback: "partner" }, false],
     [{ sandboxSlice: -2 }, false],
   ])("%j shows all tests that pay: %s", (options, warned) => {
     const { warnings = [] } = smallEnvironment(options);

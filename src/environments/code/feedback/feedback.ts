@@ -21,6 +21,7 @@ export function feedbackOf(
 const modes: Readonly<Record<FeedbackMode, Feedback>> = {
   plain: () => [],
   expert_edits: expertEdits,
+  partner: partnersCode,
   passed: (attempt) => [isPassed(attempt) ? "All checks passed." : "Not all checks passed."],
   level_passed: levelPassed,
   level_feedback: levelFeedback,
@@ -37,6 +38,14 @@ function expertEdits({ edits }: Attempt, seat: SeatName, entryPoint: string): re
   const edit = seat === "helper" ? edits?.helper : edits?.main;
   if (edit === undefined || edit === null) return [];
   return [`An expert's version of ${nameOf(seat, entryPoint)}:`, "", fenced(edit)];
+}
+
+/** For a discussion: nothing about tests. A seat alone has no partner. */
+function partnersCode({ main, helper }: Attempt, seat: SeatName, entryPoint: string): readonly string[] {
+  if (helper === null) return [];
+  const [name, { source }] = seat === "helper" ? [entryPoint, main] : [helperName, helper];
+  const shown = source.trim() === "" ? "(no function found)" : fenced(source);
+  return [`Your partner's last version of ${name}:`, "", shown];
 }
 
 function levelPassed(attempt: Attempt, seat: SeatName, entryPoint: string): readonly string[] {
