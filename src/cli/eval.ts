@@ -69,7 +69,7 @@ export function evalCommand(): Command {
     .option("--json", "print one JSON document")
     .action((given: string, options: EvalArguments) =>
       withTrainedTeam(given, options, (team) =>
-        withServices((services) => evaluate(team, options, services)),
+        withServices((services) => evaluate(team, options, services), team.run ?? undefined),
       ),
     );
 }
