@@ -34,13 +34,14 @@ function list({ json }: RecipesArguments): void {
 /** A folder's list, or one recipe. @throws TroupeError `bad_arguments` if it is neither */
 function show(name: string, { json }: RecipesArguments): void {
   const inFolder = Object.entries(shippedRecipes()).filter(([each]) => each.startsWith(`${name}/`));
-  if (inFolder.length === 0) return showOne(name, findRecipe(name), json === true);
+  if (inFolder.length === 0) return showOne(findRecipe(name), json === true);
   const recipes = inFolder.map(([each, file]) => describe(each, file));
   if (json) printJson(recipes);
   else printLines(folderLines(name, recipes, width()));
 }
 
-function showOne(name: string, file: string, json: boolean): void {
+function showOne(file: string, json: boolean): void {
+  const name = Object.entries(shippedRecipes()).find(([, each]) => each === file)?.[0] ?? file;
   const listed = describe(name, file);
   if (json) printJson(listed);
   else printLines(recipeLines(listed, readFileSync(file, "utf8"), width()));

@@ -28,7 +28,16 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
       ["train", "plan-paht"],
       ["there is no recipe plan-paht; did you mean `plan-path`?"],
     ],
-    ["a recipe without its folder", ["train", "k-2"], ["no recipe k-2; did you mean `scaling/k-2`?"]],
+    [
+      "a recipe without its folder, of which there are several",
+      ["train", "magrpo"],
+      ["there is no recipe magrpo; there are algorithms/magrpo, magrpo-list-programs/magrpo"],
+    ],
+    [
+      "a misspelt recipe without its folder",
+      ["train", "mt-magrpo-hee"],
+      ["no recipe mt-magrpo-hee; did you mean `mt-magrpo-he`?"],
+    ],
     ["a folder of recipes", ["train", "scaling"], ["its recipes are scaling/k-2, scaling/k-4"]],
     ["a folder of one's own", ["train", "."], [". is a folder, not a recipe; included recipes: "]],
     [
@@ -145,11 +154,10 @@ describe("without a run", () => {
     const critics = await troupe(["recipes", "algorithms"], { cwd });
     expect(critics.stdout).toMatch(/^algorithms\/ppo +ppo +1 model, 2 critics +\d+ +[\d.]+ % +PPO/m);
     expect(critics.stdout).toMatch(/^algorithms\/maac +maac +1 model, 1 critic +\d+ +[\d.]+ % +MAAC/m);
-    const wrong = await troupe(["recipes", "k-2"], { cwd });
-    expect(wrong).toMatchObject({
-      code: 2,
-      stderr: "error: there is no recipe k-2; did you mean `scaling/k-2`?\n",
-    });
+    const short = await troupe(["recipes", "k-2"], { cwd });
+    expect(short.stdout).toMatch(/^scaling\/k-2: /);
+    const wrong = await troupe(["recipes", "k-3"], { cwd });
+    expect(wrong).toMatchObject({ code: 2, stderr: "error: there is no recipe k-3; did you mean `k-2`?\n" });
     const listed = JSON.parse((await troupe(["recipes", "--json"], { cwd })).stdout) as { name: string }[];
     expect(listed.find(({ name }) => name === "plan-path-adapters")).toMatchObject({
       environment: "plan-path",

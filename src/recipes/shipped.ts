@@ -27,8 +27,8 @@ function nameOf(path: string): string {
 }
 
 /**
- * The file of a recipe given by path or by the name of an included one.
- * @throws TroupeError `bad_arguments` if there is neither
+ * The file of a recipe given by path or by the name of an included one, without its folder if the rest is unique.
+ * @throws TroupeError `bad_arguments` if there is none, or several
  */
 export function findRecipe(given: string): string {
   const place = statSync(given, { throwIfNoEntry: false });
@@ -37,17 +37,33 @@ export function findRecipe(given: string): string {
   const name = nameOf(given).replace(/^recipes\//, "");
   const found = Object.hasOwn(shipped, name) ? shipped[name] : undefined;
   if (found !== undefined && (given === name || given === join("recipes", `${name}.yaml`))) return found;
+  const [only, ...others] = place === undefined ? withoutFolder(given, shipped) : [];
+  if (only !== undefined && others.length === 0) return shipped[only] ?? "";
   const problem = place === undefined ? `there is no recipe ${given}` : `${given} is a folder, not a recipe`;
   throw new TroupeError("bad_arguments", `${problem}; ${hint(given, name, Object.keys(shipped))}`);
+}
+
+/** Names of recipes in folders whose last part is the given one. */
+function withoutFolder(given: string, shipped: Readonly<Record<string, string>>): readonly string[] {
+  return Object.keys(shipped).filter((name) => name.includes("/") && basename(name) === given);
 }
 
 function hint(given: string, name: string, names: readonly string[]): string {
   if (given.includes("=")) return "give the recipe first, then its overrides";
   const inside = names.filter((each) => each.startsWith(`${name}/`));
   if (inside.length > 0) return `its recipes are ${inside.join(", ")}`;
-  const [only, another] = names.filter((each) => basename(each) === name);
-  if (only !== undefined && another === undefined) return `did you mean \`${only}\`?`;
+  const several = names.filter((each) => basename(each) === name);
+  if (several.length > 1) return `there are ${several.join(", ")}`;
+  const [only] = several;
+  if (only !== undefined) return `did you mean \`${only}\`?`;
   const main = names.filter((each) => !each.includes("/"));
   const all = `included recipes: ${main.join(", ")}; \`troupe recipes\` lists more`;
-  return didYouMean(name, names) ?? all;
+  return (
+    didYouMean(name, names) ??
+    didYouMean(
+      name,
+      names.map((each) => basename(each)),
+    ) ??
+    all
+  );
 }
