@@ -58,6 +58,7 @@ function hint(given: string, name: string, names: readonly string[]): string {
   if (only !== undefined) return `did you mean \`${only}\`?`;
   const main = names.filter((each) => !each.includes("/"));
   const all = `included recipes: ${main.join(", ")}; \`troupe recipes\` lists more`;
+  if (!/\w/.test(name)) return all;
   return (
     didYouMean(name, names) ??
     didYouMean(
