@@ -5,7 +5,7 @@ import type { Environment } from "../environments/environment.ts";
 import { environments } from "../environments/registry.ts";
 import { loneEnvironment } from "../recipes/lone.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
-import { resolveRecipe } from "../recipes/resolve.ts";
+import { resolveRecipe, resolveWithoutModels } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
 
 export interface OverrideOptions {
@@ -41,7 +41,7 @@ export interface ChosenEnvironment {
 
 /**
  * The environment of a recipe, given by file or name; or else an environment by name or module, with its default
- * options.
+ * options. Models of the recipe are not loaded and may be missing.
  * @param overrides without a recipe only `environment.key=value`
  * @throws RecipeError, or TroupeError `bad_arguments` if nothing has that name
  */
@@ -55,7 +55,7 @@ export async function recipeOrEnvironment(
     return { environment: await loneEnvironment({ module: resolve(given) }, overrides) };
   }
   if (isRecipe(given) || !environments.some(({ name }) => name === given)) {
-    return resolveRecipe(findRecipe(given), overrides);
+    return resolveWithoutModels(findRecipe(given), overrides);
   }
   return { environment: await loneEnvironment({ name: given }, overrides) };
 }

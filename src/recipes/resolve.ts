@@ -60,15 +60,28 @@ export async function resolveRecipe(
   return { ...resolved, adjustments: [...warnings, ...resolved.adjustments] };
 }
 
+/** Like `resolveRecipe`, for a caller that loads no model: the policies' models need not exist or fit. */
+export async function resolveWithoutModels(
+  file: string,
+  overrides: readonly string[] = [],
+  catalog: Catalog = builtInCatalog,
+): Promise<ResolvedRecipe> {
+  return resolveTree(applyOverrides(loadTree(file), overrides), catalog, ["policies", "warmStart"]);
+}
+
 /** The merged layers as plain values, with absolute paths. */
 function withPlaces(tree: MappingTree, { judges }: Catalog): Readonly<Record<string, unknown>> {
   return withDatasetFiles(withJudgeFolder(plainOf(tree) as Record<string, unknown>, tree, judges), tree);
 }
 
-/** Like `resolveRecipe`, for merged layers. */
+/**
+ * Like `resolveRecipe`, for merged layers.
+ * @param unused keys of the recipe whose values are only checked for their form
+ */
 export async function resolveTree(
   tree: MappingTree,
   catalog: Catalog = builtInCatalog,
+  unused: readonly string[] = [],
 ): Promise<ResolvedRecipe> {
   rejectExperiment(tree);
   const plain = withPlaces(tree, catalog);
@@ -106,8 +119,9 @@ export async function resolveTree(
     ...(judge === undefined ? {} : { judge: judge.value }),
     adjustments,
   };
+  const problems = validate(resolved, catalog).filter(({ path: [key] }) => !unused.includes(String(key)));
   mistakes.push(
-    ...validate(resolved, catalog).map(({ path, ...rest }) => ({
+    ...problems.map(({ path, ...rest }) => ({
       ...rest,
       origin: originAt(tree, path),
       key: showKey(path),
