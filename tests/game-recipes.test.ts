@@ -36,8 +36,12 @@ async function trained(name: string, run: string, changes: readonly string[] = [
   const resolved = await resolveRecipe(shippedRecipes()[name] ?? "", [
     ...["planner", writer].map((policy) => `policies.${policy}.model.path=${at("model")}`),
     ...["planner", writer].map((role) => `team.roles.${role}.maxTokens=8`),
-    ...["evaluation.compare.single-agent.roles.planner.maxTokens=8"],
-    ...["train.tasksPerStep=1", "train.minibatches=1", "train.steps=1", "evaluation.tasks=1", "team.turns=1"],
+    "evaluation.compare.single-agent.roles.planner.maxTokens=8",
+    "train.tasksPerStep=1",
+    "train.minibatches=1",
+    "train.steps=1",
+    "evaluation.tasks=1",
+    "team.turns=1",
     ...changes,
   ]);
   expect(resolved.recipe.name).toBe(name.replace("/", "-"));
