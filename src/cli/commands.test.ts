@@ -198,6 +198,13 @@ describe("commands on runs", () => {
     expect(silent.stdout).toContain("you: (nothing)\n");
   });
 
+  it("play takes a block of several lines as one action", async () => {
+    const input = "```python\nprint(1)\nq\n```\n";
+    const played = await run(["play", "small.yaml", "--role", "planner"], { input });
+    expect(played).toMatchObject({ code: 0, stderr: "" });
+    expect(played.stdout).toContain("you: ```python\nprint(1)\nq\n```\n");
+  });
+
   it("play shows the rules, and accepts overrides of a recipe", async () => {
     const asked = await run(["play", "plan-path", "environment.size=4"], { input: "h\nq\n" });
     expect(asked).toMatchObject({ code: 0, stderr: "" });

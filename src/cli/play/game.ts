@@ -22,7 +22,9 @@ export interface Table extends Game {
 export async function playGames(table: Table): Promise<void> {
   const { person, role, environment } = table;
   person.tell(`You are the ${role.name}: ${environment.seats[role.seat]?.purpose ?? ""}`);
-  person.tell("Type your action in one line. h shows the rules, ? the solver's action, q quits.\n");
+  person.tell(
+    "Type your action in one line, or a block that begins and ends with ```. h shows the rules, ? the solver's action, q quits.\n",
+  );
   let game = 0;
   while (await playGame(table, game)) {
     game++;
@@ -83,9 +85,20 @@ async function personActs(table: Table, position: Position): Promise<Written | n
     const line = await person.ask(`${role.name}> `);
     if (line === null || line.trim() === "q") return null;
     const told = answerTo(table, position, line.trim());
-    if (told === undefined) return { role, reply: plainReply(line) };
+    if (told === undefined) return { role, reply: plainReply(await wholeText(person, line)) };
     person.tell(told);
   }
+}
+
+/** A fenced block goes on until its end: a program takes several lines. */
+async function wholeText(person: Person, first: string): Promise<string> {
+  const lines = [first];
+  while (first.startsWith("```") && (lines.length === 1 || lines.at(-1)?.trim() !== "```")) {
+    const line = await person.ask("… ");
+    if (line === null) break;
+    lines.push(line);
+  }
+  return lines.join("\n");
 }
 
 /** The answer to a request instead of an action; undefined: the line is an action. */
