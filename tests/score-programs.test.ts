@@ -22,6 +22,18 @@ const linesOf = <Value>(text: string): Value[] =>
     .split("\n")
     .map((line) => JSON.parse(line) as Value);
 
+it("troupe tasks needs no model, troupe train does", { timeout: 60_000 }, async () => {
+  const recipe = "at-grpo-games/sokoban-program";
+  const drawn = await troupe(["tasks", recipe, "--count", "2"], { cwd: folder });
+  expect(linesOf<{ readonly split: string }>(drawn.stdout).map(({ split }) => split)).toEqual([
+    "heldOut",
+    "heldOut",
+  ]);
+  const { code, stderr } = await troupe(["train", recipe], { cwd: folder });
+  expect(code).toBe(2);
+  expect(stderr).toContain("models/Qwen3-1.7B does not exist");
+});
+
 describe.runIf(works)("troupe score with programs", () => {
   it.each([
     ["plan-path", "scout", "plan-path"],

@@ -98,6 +98,7 @@ describe.runIf(works)("a program's reward", () => {
     ["half of it", block(`print("down down right")`), 0.5, 0.2 + 0.8 * (0.2 + 0.4)],
     ["words around it", block(`print("I found: down down right right up up")`), 1, 0.2 + 0.8 * 0.9],
     ["no block", `print("down down right right up up")`, 1, 0.9],
+    ["a titled block", `\`\`\`python way.py\nprint("down down right right up up")\n\`\`\``, 1, 1],
     ["the last of two blocks", `${block("print(1)")}\n${block(`print("down down right")`)}`, 0.5, 0.68],
     ["a way through a wall", block(`print("right right")`), 0, 0.2 + 0.8 * 0.1],
   ])("for %s", async (_, reply, team, local) => {

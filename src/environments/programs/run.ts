@@ -26,7 +26,7 @@ export interface Written {
 const longestReply = 65_536;
 const longestError = 200;
 const outputBytes = 65_536;
-const pythonFence = /^[ \t]*```[ \t]*py(?:thon3?)?[ \t]*$/im;
+const pythonFence = /^[ \t]*```[ \t]*py(?:thon3?)?(?![\w+-])/im;
 
 export function programIn(reply: string): Written {
   const text = reply.slice(0, longestReply).toWellFormed();
