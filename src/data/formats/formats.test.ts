@@ -94,7 +94,7 @@ describe("parquet", () => {
     { name: "dé", count: null, share: null, texts: ["z"], tests: { input: ["5\n"], output: ["6\n"] } },
   ];
   const times = ["1970-01-01T00:00:00.000Z", "1970-01-01T00:00:01.000Z", null, "1970-01-01T00:00:02.000Z"];
-  it.each(["none", "snappy", "gzip", "brotli", "zstd", "pages-2"])(
+  it.each(["none", "snappy", "gzip", "brotli", "zstd", "lz4", "pages-2"])(
     "reads what pyarrow writes: %s",
     async (name) => {
       const found = await all(readParquet(fixture(name)));
@@ -114,6 +114,19 @@ describe("parquet", () => {
     const { location } = file("endless.parquet", Buffer.from(bytes));
     await expect(all(readParquet(location, undefined, 1500))).rejects.toThrow(
       /cannot be read as a parquet file: nothing was decoded in 2 seconds/,
+    );
+  });
+
+  it("a compression that is not known is an error that names it", async () => {
+    const bytes = readFileSync(fixture("gzip"));
+    // The codec, field 4 of a column's metadata, in the footer: GZIP is 2, LZO 3, written as twice the number.
+    const footer = bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8);
+    const lzo = Buffer.from(bytes);
+    for (let at = footer; at < bytes.length - 8; at++)
+      if (bytes[at] === 0x15 && bytes[at + 1] === 0x04 && bytes[at + 2] === 0x16) lzo[at + 1] = 0x06;
+    const { location } = file("lzo.parquet", lzo);
+    await expect(all(readParquet(location))).rejects.toThrow(
+      /lzo\.parquet cannot be read as a parquet file: .*LZO/,
     );
   });
 

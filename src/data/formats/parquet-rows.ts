@@ -1,7 +1,18 @@
 /** Decodes a parquet file, one row group at a time. Damaged files can make it loop, or fail outside any promise. */
-import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
-import { compressors } from "hyparquet-compressors";
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, type Compressors } from "hyparquet";
+import { compressors as given } from "hyparquet-compressors";
 import type { Row } from "./row.ts";
+
+/**
+ * An empty page, such as the dictionary of a column without values, is one byte of LZ4, which the decoder takes for the
+ * start of a sequence.
+ */
+const compressors: Compressors = Object.fromEntries(
+  Object.entries(given).map(([codec, decode]) => [
+    codec,
+    (input: Uint8Array, length: number) => (length === 0 ? new Uint8Array() : decode(input, length)),
+  ]),
+);
 
 /** @param columns to read, if the file has them; absent: all */
 export async function* rowGroups(file: string, columns?: readonly string[]): AsyncGenerator<readonly Row[]> {
