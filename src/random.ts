@@ -23,6 +23,15 @@ export function rootKey(seed: number): Key {
 export function childKey(parent: Key, part: number | string): Key {
   const words =
     typeof part === "number" ? [0, part >>> 0, Math.floor(part / 2 ** 32) >>> 0] : stringWords(part);
+  return mixed(parent, words);
+}
+
+/** The key of a longer name, from that of its beginning: `extendedName(childKey(parent, "a"), "b")` is `childKey(parent, "ab")`. */
+export function extendedName(key: Key, more: string): Key {
+  return mixed(key, Buffer.from(more, "utf8"));
+}
+
+function mixed(parent: Key, words: Iterable<number>): Key {
   let { high, low } = parent;
   for (const word of words) {
     high = mix32(high ^ Math.imul(word, 0x85ebca6b) ^ low);

@@ -1,7 +1,7 @@
 /** Rewards of existing actions: replays their episode without a model and without a team. */
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
-import { keyAt, type Key } from "../random.ts";
+import { childKey, extendedName, keyAt, type Key } from "../random.ts";
 import { retrying, standardRetries, type RetryOptions } from "../retry.ts";
 import { checkOutcome } from "./contract.ts";
 import type { ActionReward, Environment, Json, Outcome, Reply, Services } from "./environment.ts";
@@ -48,24 +48,22 @@ export async function scoreActions(
   let position = await retrying(() => startEpisode(environment, task, start), retries, signal);
   const turns = turnsOf(actions, phases);
   const rewards: Record<string, ActionReward | null>[] = [];
+  let node = childKey(key, "");
   for (const [index, replies] of actions.entries()) {
     checkSeats(environment, position, replies, index + 1);
     const from = position;
     const schedule = { phases: turns[index] ?? [], turns: Infinity };
-    const context = plainContext(keyAt(key, nodeId(index), "step", 0), signal, services);
+    const context = plainContext(keyAt(node, "step", 0), signal, services);
     const step = () => advance(environment, schedule, from, replies, context);
     const { position: next, result } = await retrying(step, retries, signal);
     rewards.push(
       Object.fromEntries(Object.keys(replies).map((seat) => [seat, result.rewards[seat] ?? null])),
     );
     position = next;
+    // The sampler's names of the nodes of an episode with one trajectory: "", "0", "0.0", …
+    node = extendedName(node, index === 0 ? "0" : ".0");
   }
   return { rewards, outcome: outcomeOf(environment, position) };
-}
-
-/** The sampler's name for the node at which this action is taken, in an episode with one trajectory. */
-function nodeId(index: number): string {
-  return Array.from({ length: index }, () => "0").join(".");
 }
 
 /**

@@ -347,3 +347,25 @@ test("a record that Troupe did not write is named by file, line and field", asyn
   await fs.appendFile(run.layout.evaluations, `${JSON.stringify(without)}\n`);
   await expect(readEvaluations(directory)).rejects.toThrow(/evaluations\.jsonl:2 .*success/);
 });
+
+test("the timing of an evaluation that was not recorded is not kept, so that it is not there twice", async () => {
+  const evaluated: Timing = { ...timing(0), what: "evaluation" };
+  const run = await openRun(directory, recipe);
+  await run.recordEvaluation(evaluation(0), evaluated);
+  await recordStep(run, 1);
+  await checkpoint(run, 1);
+  await run.recordEvaluation(evaluation(1), { ...evaluated, step: 1 });
+  await run.close();
+  // As if killed between the two writes of another team's evaluation.
+  await fs.appendFile(
+    path.join(directory, "timings.jsonl"),
+    `${JSON.stringify({ ...evaluated, step: 1 })}\n`,
+  );
+  const again = await openRun(directory, recipe);
+  expect((await again.timings()).map(({ step, what }) => [step, what])).toEqual([
+    [0, "evaluation"],
+    [1, "reinforcement"],
+    [1, "evaluation"],
+  ]);
+  await again.close();
+});

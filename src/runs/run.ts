@@ -237,8 +237,12 @@ async function rewind(layout: RunLayout, step: number): Promise<void> {
     typeof value["step"] === "number" && value["step"] <= step;
   const metrics = await cutLines(layout.metrics, upToStep);
   await requireSteps(layout, step, metrics.length);
-  await cutLines(layout.timings, upToStep);
-  await cutLines(layout.evaluations, upToStep);
+  const evaluations = await cutLines(layout.evaluations, upToStep);
+  // A killed process may have written the timing of an evaluation and not the evaluation.
+  let left = evaluations.filter((evaluation) => evaluation["step"] === step).length;
+  const isRecorded = ({ step: at, what }: Readonly<Record<string, unknown>>) =>
+    at !== step || what !== "evaluation" || left-- > 0;
+  await cutLines(layout.timings, (timing) => upToStep(timing) && isRecorded(timing));
   for (const file of inputsOf(layout)) await cutLines(file, upToStep);
 }
 

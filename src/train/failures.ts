@@ -25,7 +25,11 @@ export function boundFailures(
   cause?: Error,
 ): void {
   if (failed === 0 || (failed <= limit * of && failed < of)) return;
-  throw new TooManyFailures(describe(`failures.limit allows ${+(100 * limit).toFixed(2)} %`), { cause });
+  const allowed =
+    failed <= limit * of
+      ? "and at least one must succeed"
+      : `failures.limit allows ${+(100 * limit).toFixed(2)} %`;
+  throw new TooManyFailures(describe(allowed), { cause });
 }
 
 /** @throws TooManyFailures with the first cause */

@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { ConfiguredJudge } from "../judges/judge.ts";
+import { boundFailures } from "./failures.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";
@@ -65,4 +66,13 @@ it("a judge is closed if the run fails", async () => {
   const notes: string[] = [];
   await expect(trainWith(notingJudge(notes, false, true))).rejects.toThrow("a bug");
   expect(notes).toEqual(["open", "close"]);
+});
+
+it.each([
+  [32, 32, 1, "failed 32, and at least one must succeed"],
+  [32, 32, 0.5, "failed 32, failures.limit allows 50 %"],
+  [17, 32, 0.5, "failed 17, failures.limit allows 50 %"],
+])("%i failures of %i with the limit %d: %s", (failed, of, limit, message) => {
+  const bound = () => boundFailures(failed, of, limit, (allowed) => `failed ${failed}, ${allowed}`);
+  expect(bound).toThrow(message);
 });

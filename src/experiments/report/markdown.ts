@@ -1,16 +1,16 @@
 /** The report as Markdown. */
-import type { Summary } from "./summary.ts";
+import type { Cost, Summary } from "./summary.ts";
 import { costsOf, entryAt, seriesOf } from "./summary.ts";
 import * as text from "./text.ts";
 
 export function markdownOf(summary: Summary, page: string): string {
   const { record } = summary;
   const parts = [
-    `# ${record.title}`,
+    `# ${literal(record.title)}`,
     ...text.paragraphs(record.description),
     `The same with learning curves: [${page}](${page}).`,
     text.legend(summary),
-    table(["", ...record.columns.map(({ title }) => title)], mainRows(summary)),
+    table(["", ...titlesOf(record.columns)], mainRows(summary)),
     ...problemParts(summary),
     ...text.paragraphs(record.notes),
     ...publishedParts(summary),
@@ -19,7 +19,7 @@ export function markdownOf(summary: Summary, page: string): string {
     table(["", "", ...record.seeds.map((seed) => `seed ${seed}`), "all tasks together"], seedRows(summary)),
     "The last column is Wilson's 95 % interval over the tasks of all seeds; it leaves out how much seeds differ.",
     "## What it took",
-    table([...text.costTitles], costsOf(record).map(text.costCells)),
+    table([...text.costTitles], costsOf(record).map(costRow)),
     `${text.costLegend} ${text.spentText(summary)}`,
     "## How it was made",
     "```\n" + record.command + "\n```",
@@ -31,7 +31,7 @@ export function markdownOf(summary: Summary, page: string): string {
 function mainRows(summary: Summary): string[][] {
   const { rows, columns } = summary.record;
   return rows.map(({ name, title }) => [
-    title,
+    literal(title),
     ...columns.map((column) => mainCell(summary, name, column.name)),
   ]);
 }
@@ -70,10 +70,10 @@ function publishedParts({ record }: Summary): string[] {
   const rows = record.rows
     .filter(({ name }) => Object.hasOwn(published.values, name))
     .map(({ name, title }) => [
-      title,
+      literal(title),
       ...columns.map((column) => published.values[name]?.[column.name]?.toFixed(1) ?? ""),
     ]);
-  const titles = ["", ...columns.map(({ title }) => title)];
+  const titles = ["", ...titlesOf(columns)];
   return [
     "## Published",
     `${published.source}, in per cent. Other models and tasks: compare the pattern, not the numbers.`,
@@ -88,7 +88,7 @@ function seriesParts(summary: Summary): string[] {
       String(at),
       ...columns.map(({ name }) => mainCell(summary, row, name)),
     ]);
-    return [`## ${of}`, table([of, ...columns.map(({ title }) => title)], rows)];
+    return [`## ${literal(of)}`, table([literal(of), ...titlesOf(columns)], rows)];
   });
 }
 
@@ -102,9 +102,13 @@ function seedRows(summary: Summary): string[][] {
         .map((seed) => bySeed.get(seed))
         .map((value) => (value === undefined ? "–" : text.perCent(value)));
       const pooled = entry?.success ? text.pooledText(entry.success) : "";
-      return [column.title, row.title, ...values, pooled];
+      return [literal(column.title), literal(row.title), ...values, pooled];
     }),
   );
+}
+
+function costRow(cost: Cost): readonly string[] {
+  return text.costCells({ ...cost, column: literal(cost.column), title: literal(cost.title) });
 }
 
 /** Columns are padded with blanks, so that the source is readable. */
@@ -117,6 +121,15 @@ function table(titles: readonly string[], rows: readonly (readonly string[])[]):
   const rule = widths.map((width) => "-".repeat(width));
   const [head = [], ...body] = cells;
   return [line(head), line(rule), ...body.map(line)].join("\n");
+}
+
+function titlesOf(columns: Summary["record"]["columns"]): string[] {
+  return columns.map(({ title }) => literal(title));
+}
+
+/** Titles are text, not markup. */
+function literal(title: string): string {
+  return title.replaceAll(/[\\`*_<[\]]/g, String.raw`\$&`).replaceAll("\n", " ");
 }
 
 function escaped(cell: string): string {

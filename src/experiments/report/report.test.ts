@@ -183,6 +183,17 @@ describe("the pages", () => {
     );
   });
 
+  it("Markdown: titles are text, not markup", () => {
+    const [first, ...rows] = record.rows;
+    const title = "a*b*_c_ `d` <e> [f](g) | h";
+    const marked = { ...record, title, rows: [{ ...first!, title }, ...rows] };
+    const lines = markdownOf(summarize(marked), "page.html").split("\n");
+    const literal = String.raw`a\*b\*\_c\_ \`d\` \<e> \[f\](g)`;
+    expect(lines[0]).toBe(`# ${literal} | h`);
+    expect(lines.filter((line) => line.includes("a*b*"))).toEqual([]);
+    expect(lines.filter((line) => line.startsWith(`| ${literal} \\| h `))).toHaveLength(1);
+  });
+
   it("HTML: everything in the page, everything escaped, no script, nothing fetched", () => {
     expect(html).toContain("<title>Teams &amp; &lt;agents&gt;</title>");
     expect(html).toContain("it went\n&lt;wrong&gt;");
