@@ -33,10 +33,11 @@ export type ErrorCode =
   | "too_long" // a sequence longer than the model allows
   | "bad_run" // a run folder that is missing, damaged or in use
   | "bad_data" // a data set that is missing, damaged, or not what was expected
+  | "bad_environment" // an environment of a module breaks its contract
   | "no_memory"
   | "no_engine" // the native engine could not be built or loaded
-  | "no_sandbox" // // nothing on this machine can isolate programs
-  | "service" // // a sandbox, a judge or an engine failed in spite of retries
-  | "unsupported" // // not supported by the engine
+  | "no_sandbox" // nothing on this machine can isolate programs
+  | "service" // a sandbox, a judge or an engine failed in spite of retries
+  | "unsupported" // not supported by the engine
   | "cancelled"
   | "internal";

@@ -1,4 +1,6 @@
 /** Exit codes (docs/command-line.md) and the text of an error. */
+import { isOfFrozen } from "../environments/freeze.ts";
+import { blamedFor, isOfModuleEnvironment } from "../environments/origin.ts";
 import { TroupeError } from "../errors.ts";
 import { showLines } from "../format.ts";
 import { thrown, userFrame } from "../recipes/modules/thrown.ts";
@@ -24,9 +26,18 @@ function description(error: unknown, debug: boolean): string {
   if (error instanceof TroupeError && error.code !== "internal") return `error: ${error.message}`;
   const message = error instanceof Error ? error.message : String(error);
   // What a module of the user throws is no bug of Troupe's.
-  if (error instanceof Error && !(error instanceof TroupeError) && userFrame(error) !== undefined)
-    return `error: a module threw ${thrown(error)}; TROUPE_DEBUG=1 shows the stack.`;
+  if (error instanceof Error && !(error instanceof TroupeError) && isOfModule(error))
+    return `error: ${blamedFor(error) ?? "a module"} threw ${thrown(error)}${aboutStates(error)}; TROUPE_DEBUG=1 shows the stack.`;
   return `error: ${message}\nThis is a bug; TROUPE_DEBUG=1 shows the stack.`;
+}
+
+function isOfModule(error: Error): boolean {
+  return userFrame(error) !== undefined || isOfModuleEnvironment(error);
+}
+
+function aboutStates(error: Error): string {
+  if (!isOfFrozen(error) || blamedFor(error) === undefined) return "";
+  return ". States and what is in them never change: `step` returns a new state";
 }
 
 function withCauses(error: Error): string {

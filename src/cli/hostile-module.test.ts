@@ -91,7 +91,7 @@ describe("a module whose texts are escape sequences", () => {
     ]);
     expect(code).toBe(1);
     const threw =
-      /^error: a module threw "Error: x \]0;title .*" \(hostile\.mjs:\d+:\d+\); TROUPE_DEBUG=1 shows the stack\.\n$/;
+      /^error: (?:a module|`\w+` of the environment .*) threw "Error: x \]0;title .*" \(hostile\.mjs:\d+:\d+\); TROUPE_DEBUG=1 shows the stack\.\n$/;
     expect(stderr).toMatch(threw);
   });
 });

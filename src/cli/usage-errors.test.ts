@@ -122,7 +122,8 @@ it("what a module throws is not called a bug of Troupe: the line is named", asyn
   );
   const { code, stderr } = await troupe(["play", "bad.mjs"], { cwd: folder });
   await rm(folder, { recursive: true });
-  const threw = 'a module threw "ReferenceError: nothing is not defined" (bad.mjs:2:12)';
+  const whose = `\`start\` of the environment bad (${join(folder, "bad.mjs")})`;
+  const threw = `${whose} threw "ReferenceError: nothing is not defined" (bad.mjs:2:12)`;
   expect({ code, stderr }).toEqual({ code: 1, stderr: `error: ${threw}; TROUPE_DEBUG=1 shows the stack.\n` });
 });
 

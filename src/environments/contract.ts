@@ -3,51 +3,58 @@
  * never: a reward that is not a number loses every comparison and spoils every advantage of its group.
  */
 import { TroupeError } from "../errors.ts";
+import { moduleOf, nameWithModule } from "./origin.ts";
 import type { ActionReward, Environment, Json, Message, Outcome, StepResult } from "./environment.ts";
 
-/** The seats that `next` names. @throws TroupeError `internal` */
-export function checkNext({ name }: Environment, seats: unknown): readonly string[] {
+/** The seats that `next` names. @throws TroupeError `bad_environment`, or `internal` if it is built in */
+export function checkNext(environment: Environment, seats: unknown): readonly string[] {
   if (isListOfText(seats) && new Set(seats).size === seats.length) return seats;
-  throw broken(name, "`next`", seats, "a list of seats, each once");
+  throw broken(environment, "`next`", seats, "a list of seats, each once");
 }
 
-/** @throws TroupeError `internal` */
+/** @throws TroupeError `bad_environment`, or `internal` if it is built in */
 export function checkObservation(
-  { name }: Environment,
+  environment: Environment,
   seat: string,
   seen: unknown,
 ): string | readonly Message[] {
   if (typeof seen === "string" || (Array.isArray(seen) && seen.every(isMessage))) return seen;
-  throw broken(name, `\`observe\` of seat ${seat}`, seen, "text, or a list of messages { role, content }");
+  throw broken(
+    environment,
+    `\`observe\` of seat ${seat}`,
+    seen,
+    "text, or a list of messages { role, content }",
+  );
 }
 
-/** @param seats those that acted @throws TroupeError `internal` */
+/** @param seats those that acted @throws TroupeError `bad_environment`, or `internal` if it is built in */
 export function checkStep(
-  { name }: Environment,
+  environment: Environment,
   seats: readonly string[],
   result: unknown,
 ): StepResult<Json> {
   const { state, rewards, done } = isRecord(result) ? result : {};
   if (state === undefined || !isRecord(rewards) || typeof done !== "boolean")
-    throw broken(name, "`step`", result, "{ state, rewards, done }");
-  for (const seat of seats) checkReward(name, seat, Object.hasOwn(rewards, seat) ? rewards[seat] : undefined);
+    throw broken(environment, "`step`", result, "{ state, rewards, done }");
+  for (const seat of seats)
+    checkReward(environment, seat, Object.hasOwn(rewards, seat) ? rewards[seat] : undefined);
   return result as StepResult<Json>;
 }
 
-/** @throws TroupeError `internal` */
-export function checkOutcome({ name }: Environment, outcome: unknown): Outcome {
+/** @throws TroupeError `bad_environment`, or `internal` if it is built in */
+export function checkOutcome(environment: Environment, outcome: unknown): Outcome {
   const { success, score } = isRecord(outcome) ? outcome : {};
   if (typeof success === "boolean" && Number.isFinite(score)) return outcome as Outcome;
-  throw broken(name, "`outcome`", outcome, "{ success, score } with a finite score");
+  throw broken(environment, "`outcome`", outcome, "{ success, score } with a finite score");
 }
 
-function checkReward(name: string, seat: string, reward: unknown): void {
+function checkReward(environment: Environment, seat: string, reward: unknown): void {
   if (reward === null) return;
   const { team, local, parts, reason } = isRecord(reward) ? (reward as Partial<ActionReward>) : {};
   const numbers = [team, local, ...(isRecord(parts) ? Object.values(parts) : [Number.NaN])];
   if (numbers.every(Number.isFinite) && (reason === undefined || typeof reason === "string")) return;
   const expected = "null, or { team, local, parts, reason? } with finite numbers";
-  throw broken(name, `the reward of seat ${seat}`, reward, expected);
+  throw broken(environment, `the reward of seat ${seat}`, reward, expected);
 }
 
 const messageRoles: readonly unknown[] = ["system", "user", "assistant", "tool"];
@@ -64,10 +71,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-function broken(name: string, what: string, found: unknown, expected: string): TroupeError {
+function broken(environment: Environment, what: string, found: unknown, expected: string): TroupeError {
   return new TroupeError(
-    "internal",
-    `the environment ${name}: ${what} is ${shown(found)}; expected ${expected}`,
+    moduleOf(environment) === undefined ? "internal" : "bad_environment",
+    `the environment ${nameWithModule(environment)}: ${what} is ${shown(found)}; expected ${expected}`,
   );
 }
 

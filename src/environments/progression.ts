@@ -4,6 +4,7 @@
  */
 import { TroupeError } from "../errors.ts";
 import { checkNext, checkStep } from "./contract.ts";
+import { blaming } from "./origin.ts";
 import type { Context, Environment, Json, Reply, Services, StepResult } from "./environment.ts";
 
 /** Who acts in which order, and for how many turns. */
@@ -30,7 +31,8 @@ export async function startEpisode(
   task: Json,
   context: Context,
 ): Promise<Position> {
-  return { state: await environment.start(task, context), turn: 0, phase: 0, done: false };
+  const state = await blaming(environment, "start", () => environment.start(task, context));
+  return { state, turn: 0, phase: 0, done: false };
 }
 
 /** The seats that act next, simultaneously. @throws TroupeError `internal` if an environment names none */
@@ -77,7 +79,9 @@ export async function advance(
   context: Context,
 ): Promise<Advanced> {
   const isLastTurn = position.turn + 1 >= schedule.turns;
-  const given = await environment.step(position.state, replies, { ...context, isLastTurn });
+  const given = await blaming(environment, "step", () =>
+    environment.step(position.state, replies, { ...context, isLastTurn }),
+  );
   const result = checkStep(environment, Object.keys(replies), given);
   const { state, done } = result;
   const endsTurn = isTurnOver(environment, schedule, position, { state, done });

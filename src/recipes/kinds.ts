@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { AlgorithmRow } from "../credit/algorithms.ts";
 import type { Environment } from "../environments/environment.ts";
+import { rememberModule } from "../environments/origin.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Definition, Kind, ModuleSettings } from "./choice.ts";
@@ -22,7 +23,11 @@ function environmentOf({ exported }: LoadedModule, given: ModuleSettings): Defin
   const definition = asDefinition(found, module);
   return {
     options: definition.options,
-    create: async (checked) => asEnvironment(await definition.create(checked), module),
+    create: async (checked) => {
+      const environment = asEnvironment(await definition.create(checked), module);
+      rememberModule(environment, module);
+      return environment;
+    },
   };
 }
 

@@ -52,6 +52,19 @@ function growOne(script: Script, parts: object = {}): Promise<Episode> {
   );
 }
 
+it("a step that changes its state fails, instead of changing what other actions start from", async () => {
+  const changing: typeof numbers = {
+    ...numbers,
+    step: (state, replies, context) => {
+      Object.assign(state as object, { changed: true });
+      return numbers.step(state, replies, context);
+    },
+  };
+  await expect(growOne(constant("1"), { environment: changing })).rejects.toThrow(
+    /^Cannot add property changed, object is not extensible$/,
+  );
+});
+
 describe("a greedy spine (AT-GRPO)", () => {
   it("steps and rewards K actions of a role, continues from the best, then the next role acts", async () => {
     const episode = await grow(byTable, { scheme: spine });

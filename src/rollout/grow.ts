@@ -7,6 +7,7 @@
  * All randomness derives from keys of (episode, node, role), so a tree does not depend on concurrent work.
  */
 import { checkOutcome } from "../environments/contract.ts";
+import { deepFreeze } from "../environments/freeze.ts";
 import type { Json, Outcome } from "../environments/environment.ts";
 import { advance, startEpisode } from "../environments/progression.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
@@ -39,6 +40,8 @@ export async function growEpisode(setting: RolloutSetting, root: Key, start: Epi
   const { state } = await callEnvironment(setting, keyAt(key, "start"), "start", (context) =>
     startEpisode(setting.environment, start.task, context),
   );
+  // A `step` that changes its state would change it for all actions sampled there; it throws instead.
+  deepFreeze(state);
   const node: GrowingNode = {
     id: "",
     parent: null,
@@ -182,6 +185,7 @@ async function step(
   const { position, result } = await callEnvironment(setting, stepKey, "step", (context) =>
     advance(environment, scheduleOf(team), parent, replies, context),
   );
+  deepFreeze(position.state);
   const actions = drafts.map((draft) => actionOf(draft, parent));
   const node: GrowingNode = {
     ...position,

@@ -1,6 +1,7 @@
 /** Checks that a state is a value. */
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../environment.ts";
+import { deepFreeze } from "../freeze.ts";
 import {
   demand,
   play,
@@ -130,12 +131,4 @@ function throughJson(value: Json): Json {
   const text = JSON.stringify(value) as string | undefined;
   demand(text !== undefined, () => `a task or state cannot be written as JSON: it is ${typeof value}`);
   return JSON.parse(text) as Json;
-}
-
-function deepFreeze(value: Json): Json {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    Object.values(value).forEach(deepFreeze);
-  }
-  return value;
 }

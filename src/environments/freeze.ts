@@ -1,0 +1,25 @@
+/** States are values: in a run they are frozen, so that an environment that changes one fails instead of training on it. */
+import type { Json } from "./environment.ts";
+
+/** Frozen with everything in them. Successive states share most of their parts. */
+const frozen = new WeakSet<object>();
+
+/** Freezes objects and lists at any depth. What is not JSON, such as a typed array, is left as it is. */
+export function deepFreeze<Value extends Json>(value: Value): Value {
+  const left: unknown[] = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next !== "object" || next === null || frozen.has(next) || ArrayBuffer.isView(next)) continue;
+    frozen.add(Object.freeze(next));
+    for (const part of Object.values(next)) left.push(part);
+  }
+  return value;
+}
+
+/** Whether the error comes from writing to something frozen. */
+export function isOfFrozen(error: unknown): boolean {
+  return (
+    error instanceof TypeError &&
+    /^Cannot (assign to read only|add|delete|define|redefine) property/.test(error.message)
+  );
+}
