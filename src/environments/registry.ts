@@ -6,6 +6,7 @@ import { eightQueens } from "./eight-queens/definition.ts";
 import { coderTester } from "./code/coder-tester/definition.ts";
 import { code } from "./code/definition.ts";
 import type { Environment, EnvironmentDefinition } from "./environment.ts";
+import { listCases } from "./list-cases/definition.ts";
 import { listPrograms } from "./list-programs/definition.ts";
 import { gameDefinition, type Game, type GameDefinition } from "./game.ts";
 import { planPath } from "./plan-path/definition.ts";
@@ -28,6 +29,7 @@ export const environments: readonly EnvironmentDefinition<unknown>[] = [
   code,
   coderTester,
   listPrograms,
+  listCases,
 ];
 
 /** @throws TroupeError `bad_recipe` for an unknown name, with the nearest one. */

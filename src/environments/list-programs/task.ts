@@ -57,7 +57,7 @@ export function drawTask(split: GameSplit, key: Key): Task {
 }
 
 /** At least five different answers to the eight inputs: a constant, or a program for another task, earns little. */
-function isVaried(task: Task): boolean {
+export function isVaried(task: Task): boolean {
   return new Set(behaviour(task).map((one) => JSON.stringify(one))).size >= 5;
 }
 

@@ -3,9 +3,8 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
 import type { Context } from "../../environment.ts";
-import { sessionsOfProgram, withSessions } from "../grading/turns.ts";
 import { pythonProgram } from "../python.ts";
-import { type Server, withServer } from "../servers.ts";
+import { ask } from "./ask.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 
 const problem = z.object({ message: z.string(), line: z.number(), column: z.number() });
@@ -80,9 +79,6 @@ const program = pythonProgram("analysis/extract.py", "analysis/flow.py", "analys
 /** Longer texts are truncated: no function is that long, and parsing time grows with length. */
 export const longestText = 20_000;
 
-/** Wall-clock time; the machine may be busy. */
-const mostSeconds = 60;
-
 /** What an analysis uses of an environment's context. */
 export type AnalysisContext = Partial<Pick<Context, "signal" | "services">>;
 
@@ -104,24 +100,11 @@ export async function analyse(
   const key = createHash("sha256").update(program).update(request).digest("hex").slice(0, 32);
   const known = analysisSchema.safeParse(services?.recorded?.get(key));
   if (known.success) return known.data;
-  const answer = await withSessions(sandbox, sessionsOfProgram, () =>
-    withServer(sandbox, program, signal, (server) => asked(server, request)),
-  );
+  const answer = await ask(sandbox, program, request, signal);
   if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled while a program was analysed.");
   const analysis = (answer === null ? null : readAnalysis(answer)) ?? nothingFound;
   await services?.recorded?.put([{ key, answer: analysis }]);
   return analysis;
-}
-
-/** Null: the text crashes Python's parser, or takes too long. */
-async function asked(server: Server, request: string): Promise<string | null> {
-  server.send(request);
-  const deadline = setTimeout(server.kill, mostSeconds * 1000);
-  try {
-    return await server.next();
-  } finally {
-    clearTimeout(deadline);
-  }
 }
 
 function cut(text: string): string {

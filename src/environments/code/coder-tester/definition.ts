@@ -8,6 +8,7 @@ import { startOf } from "../definition.ts";
 import { findProblemIn, openProblems, type ProblemSplits, taskSourceOf } from "../problems.ts";
 import { codeTaskSchema, type CodeTask } from "../state.ts";
 import { showTest } from "./generated-test.ts";
+import { judgeOf } from "./judge.ts";
 import { observePair } from "./observe.ts";
 import { pairOptions, type PairOptions } from "./options.ts";
 import { pairSeats } from "./seats.ts";
@@ -38,15 +39,23 @@ export async function pairEnvironment(
     seats: pairSeats(await lacksSolutions(splits)),
     tasks: Object.fromEntries(tasks) as Environment<CodeTask>["tasks"],
     taskSchema: codeTaskSchema,
-    start: async (task) => {
-      const known = startOf(task, await find(task.id));
-      return { ...known, program: null, test: null, mismatch: null, hidden: null, done: false };
-    },
+    start: async (task) => startPair(task, await find(task.id)),
     observe: observePair,
     step: async (state, replies, context) =>
-      stepPair(options, await find(state.task.id), state, replies, context),
+      stepPair(judgeOf(options, await find(state.task.id), context), state, replies),
     outcome: outcomeOf,
     render: renderPair,
+  };
+}
+
+export function startPair(task: CodeTask, problem: CodeProblem): PairState {
+  return {
+    ...startOf(task, problem),
+    program: null,
+    test: null,
+    mismatch: null,
+    hidden: null,
+    done: false,
   };
 }
 
@@ -61,12 +70,12 @@ async function lacksSolutions({ train }: ProblemSplits): Promise<boolean> {
 }
 
 /** The share of hidden tests that the last program passes; success: all, whether or not program and test agree. */
-function outcomeOf({ hidden }: PairState): Outcome {
+export function outcomeOf({ hidden }: PairState): Outcome {
   if (hidden === null || hidden.total === 0) return { success: false, score: 0 };
   return { success: hidden.passed === hidden.total, score: hidden.passed / hidden.total };
 }
 
-function renderPair({ task, prompt, program, test, mismatch, hidden }: PairState): string {
+export function renderPair({ task, prompt, program, test, mismatch, hidden }: PairState): string {
   const counts = hidden === null ? [] : [`${hidden.passed} of ${hidden.total} hidden tests pass`];
   const shown = test === null ? [] : [showTest(test)];
   const differs = mismatch === null ? [] : [`on the test: ${mismatch}`];

@@ -1,11 +1,19 @@
 /** The tester's test as data: it is parsed and rewritten, and never runs as code next to the real tests. */
+import { z } from "zod";
 import type { CodeProblem, CodeTests } from "../../../data/problem.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
+import { TroupeError } from "../../../errors.ts";
 import { longestText } from "../analysis/analyse.ts";
+import { ask } from "../analysis/ask.ts";
 import { pythonProgram } from "../python.ts";
 import type { GeneratedTest } from "./state.ts";
 
 const reader = pythonProgram("analysis/extract.py", "coder-tester/read_test.py");
+
+const assertion = z.strictObject({
+  source: z.string(),
+  call: z.strictObject({ arguments: z.string(), accepted: z.array(z.string()) }).nullable(),
+});
 
 /** Null: the text has no valid test. */
 export async function generatedTest(
@@ -17,10 +25,10 @@ export async function generatedTest(
   const written = text.slice(0, longestText).toWellFormed();
   if (entryPoint === null) return inputAndOutput(written);
   if (!written.includes("assert")) return null;
-  const stdin = JSON.stringify({ text: written, entryPoint });
-  const { stdout } = await sandbox.run({ language: "python", source: reader, stdin }, signal);
-  const source = parsed(stdout);
-  return typeof source === "string" ? { kind: "assertion", source } : null;
+  const answer = await ask(sandbox, reader, JSON.stringify({ text: written, entryPoint }), signal);
+  if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled while a test was read.");
+  const found = assertion.safeParse(parsed(answer ?? "null"));
+  return found.success ? { kind: "assertion", ...found.data } : null;
 }
 
 /** A line with only the label, then a fenced block. */
@@ -46,8 +54,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** In the form of a problem's tests. */
-export function testsOf(test: GeneratedTest): CodeTests {
+/** In the form of the problem's tests, so that results are compared as in these: a tuple may count as a list. */
+export function testsOf(test: GeneratedTest, { tests }: Pick<CodeProblem, "tests">): CodeTests {
+  if (test.kind === "assertion" && test.call !== null && tests.kind === "calls")
+    return { kind: "calls", entryPoint: tests.entryPoint, cases: [test.call] };
   if (test.kind === "assertion") return { kind: "asserts", setup: "", asserts: [test.source] };
   return { kind: "stdin", cases: [{ input: test.input, output: test.output }] };
 }

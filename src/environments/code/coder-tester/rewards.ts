@@ -19,7 +19,7 @@ export function coderReward(verdict: Verdict | null): ActionReward {
 
 /** Whether it gave a result, right or wrong: no exception, no limit reached. */
 function hasResult({ passed, error }: TestResult): boolean {
-  return passed || /^(got|printed) /.test(error ?? "");
+  return passed || /^(got |printed |the assertion does not hold$)/.test(error ?? "");
 }
 
 /**

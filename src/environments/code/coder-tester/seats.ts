@@ -10,7 +10,9 @@ const later =
 
 const description = { maxTokens: 1024 };
 
-export function pairSeats(isJudged: boolean): Readonly<Record<string, SeatDescription>> {
+export function pairSeats(
+  isJudged: boolean,
+): Readonly<Record<"coder" | "tester" | "single" | "verifier", SeatDescription>> {
   return {
     coder: {
       ...description,

@@ -5,7 +5,12 @@ import type { CodeTask } from "../state.ts";
 /** A model's test: a run of the program, or an assertion that consists of literals. */
 export type GeneratedTest =
   | { readonly kind: "run"; readonly input: string; readonly output: string }
-  | { readonly kind: "assertion"; readonly source: string };
+  | {
+      readonly kind: "assertion";
+      readonly source: string;
+      /** The same as a call; null: JSON does not have its values. */
+      readonly call: { readonly arguments: string; readonly accepted: readonly string[] } | null;
+    };
 
 export type PairState = {
   readonly task: CodeTask;

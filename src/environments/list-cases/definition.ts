@@ -1,0 +1,92 @@
+/**
+ * A coder and a tester for models made from nothing, with the rules and rewards of `coder-tester`: the coder's statement
+ * leaves out one number, the tester's has it, and all the tester can say is a case, which the coder's program is run
+ * on. Who does not look at the case has to guess.
+ */
+import { z } from "zod";
+import { outcomeOf, renderPair, startPair } from "../code/coder-tester/definition.ts";
+import { pairSeats } from "../code/coder-tester/seats.ts";
+import type { PairState } from "../code/coder-tester/state.ts";
+import { stepPair } from "../code/coder-tester/step.ts";
+import type { Environment, EnvironmentDefinition, Oracle } from "../environment.ts";
+import { answer } from "../list-programs/task.ts";
+import { drawnSplits } from "../tasks.ts";
+import { demonstrate } from "./demonstrations.ts";
+import { judgeCases, problemOf } from "./judge.ts";
+import { observeCases } from "./observe.ts";
+import {
+  caseNumbers,
+  caseOf,
+  drawTask,
+  isTelling,
+  programOf,
+  statementOf,
+  taskSchema,
+  type Task,
+} from "./task.ts";
+import { words } from "./words.ts";
+
+const options = z.strictObject({
+  telling: z
+    .boolean()
+    .default(true)
+    .describe("Only a case that tells something about the coder's number is valid."),
+  concludes: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.5)
+    .describe(
+      "How often a demonstration's coder concludes the number from a case, instead of repeating its program.",
+    ),
+});
+
+type CaseOptions = z.output<typeof options>;
+
+export type CaseState = { readonly task: Task; readonly pair: PairState };
+
+export const listCases: EnvironmentDefinition<CaseOptions> = {
+  name: "list-cases",
+  summary: "A coder who lacks a number and a tester who has it write tiny Python programs and cases.",
+  options,
+  create: caseEnvironment,
+};
+
+function caseEnvironment(given: CaseOptions): Environment<Task, CaseState> {
+  const { coder, tester, single } = pairSeats(false);
+  return {
+    name: listCases.name,
+    seats: { coder: short(coder), tester: short(tester), single: short(single) },
+    tasks: drawnSplits(drawTask),
+    taskSchema,
+    start(task) {
+      const statement = statementOf(task, true);
+      return { task, pair: startPair({ id: statement }, problemOf(task, statement)) };
+    },
+    observe: ({ task, pair }, seat) => observeCases(task, pair, seat),
+    async step({ task, pair }, replies, context) {
+      const result = await stepPair(judgeCases(given, task, context), pair, replies);
+      return { ...result, state: { task, pair: result.state } };
+    },
+    outcome: ({ pair }) => outcomeOf(pair),
+    render: ({ pair }) => renderPair(pair),
+    oracle: oracleOf(given),
+  };
+}
+
+function oracleOf(given: CaseOptions): Oracle<CaseState> {
+  return {
+    words,
+    solve: ({ task }, seat) => (seat === "tester" ? bestCase(task) : programOf(task)),
+    demonstrations: (key, seats) => demonstrate(given, key, seats),
+  };
+}
+
+function bestCase(task: Task): string {
+  const number = caseNumbers.find((each) => isTelling(task, each)) ?? 1;
+  return caseOf(number, answer(task, [number]));
+}
+
+function short<Description>(description: Description): Description & { readonly maxTokens: number } {
+  return { ...description, maxTokens: 48 };
+}

@@ -1,0 +1,96 @@
+/**
+ * Judges programs and cases. A program runs once in the sandbox, on the inputs of all tests and all cases, and what it
+ * returns is compared here: most programs of an episode are those of others, and their results are recorded.
+ */
+import type { CodeProblem } from "../../data/problem.ts";
+import type { GeneratedTest } from "../code/coder-tester/state.ts";
+import { type Judge, type Runnable, runnableOf, verdictOn } from "../code/coder-tester/judge.ts";
+import type { TestResult, Verdict } from "../code/grading/grade.ts";
+import { codeOptions } from "../code/options.ts";
+import { sandboxOf } from "../code/step.ts";
+import type { Context } from "../environment.ts";
+import type { Answer } from "../list-programs/operations.ts";
+import { answer, inputs } from "../list-programs/task.ts";
+import { caseIn, type Case, readCase } from "./read-case.ts";
+import { caseNumbers, caseOf, isTelling, programOf, spaced, type Task } from "./task.ts";
+
+export interface JudgeOptions {
+  /** Only a case that tells something about the coder's number is valid. */
+  readonly telling: boolean;
+}
+
+const options = codeOptions.parse({});
+/** What programs run on. No result equals what is expected here, so the verdict says what it is. */
+const calls = [...inputs, ...caseNumbers.map((number) => [number])];
+const asked: CodeProblem = {
+  id: "list-cases",
+  prompt: "list-cases",
+  entryPoint: "solve",
+  tests: {
+    kind: "asserts",
+    setup: "",
+    asserts: calls.map((xs) => `assert solve(${JSON.stringify(xs)}) == None`),
+  },
+  solutions: [],
+};
+
+export function judgeCases({ telling }: JudgeOptions, task: Task, context: Context): Judge {
+  const setting = { options, problem: asked, sandbox: sandboxOf(context), context };
+  const results = async (program: Runnable): Promise<readonly TestResult[]> =>
+    (await verdictOn(setting, program, asked.tests)).tests;
+  return {
+    readProgram: (text) => runnableOf(setting, text),
+    readTest: async (text) => testOf(readCase(text.slice(0, longestCase)), telling ? task : null),
+    hidden: async (program) => hiddenVerdict(task, await results(program)),
+    onTest: async (program, test) => caseVerdict(test, await results(program)),
+    passesReference: async (test) => isTrue(task, caseIn(test)),
+  };
+}
+
+const longestCase = 400;
+
+/** @param task null: a case need not tell anything */
+function testOf(found: Case | null, task: Task | null): GeneratedTest | null {
+  if (found === null || (task !== null && !isTelling(task, found.number))) return null;
+  return { kind: "assertion", source: caseOf(found.number, found.result), call: null };
+}
+
+function isTrue(task: Task, found: Case | null): boolean {
+  return found !== null && isSame(found.result, answer(task, [found.number]));
+}
+
+function hiddenVerdict(task: Task, results: readonly TestResult[]): Verdict {
+  return { tests: inputs.map((xs, index) => checked(results[index], answer(task, xs))), problem: null };
+}
+
+function caseVerdict(test: GeneratedTest, results: readonly TestResult[]): Verdict {
+  const found = caseIn(test);
+  if (found === null) return { tests: [], problem: "no case" };
+  const index = inputs.length + caseNumbers.indexOf(found.number);
+  return { tests: [checked(results[index], found.result)], problem: null };
+}
+
+function checked(result: TestResult | undefined, expected: Answer): TestResult {
+  const { text = "", error = "no result" } = result ?? {};
+  const returned = returnedBy(error ?? "");
+  if (returned !== undefined && isSame(returned, expected)) return { text, passed: true, error: null };
+  return { text, passed: false, error: returned === undefined ? error : `got ${spaced(returned)}` };
+}
+
+/** Undefined: no plain list or number. */
+function returnedBy(error: string): unknown {
+  try {
+    return error.startsWith("got ") ? (JSON.parse(error.slice(4)) as unknown) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** For `render` and the state: the task as a problem of `coder-tester`. */
+export function problemOf(task: Task, statement: string): CodeProblem {
+  return { ...asked, id: statement, prompt: statement, solutions: [programOf(task)] };
+}
