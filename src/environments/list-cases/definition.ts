@@ -8,22 +8,12 @@ import { outcomeOf, renderPair, startPair } from "../code/coder-tester/definitio
 import { pairSeats } from "../code/coder-tester/seats.ts";
 import type { PairState } from "../code/coder-tester/state.ts";
 import { stepPair } from "../code/coder-tester/step.ts";
-import type { Environment, EnvironmentDefinition, Oracle } from "../environment.ts";
-import { answer } from "../list-programs/task.ts";
+import type { Environment, EnvironmentDefinition } from "../environment.ts";
 import { drawnSplits } from "../tasks.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { judgeCases, problemOf } from "./judge.ts";
 import { observeCases } from "./observe.ts";
-import {
-  caseNumbers,
-  caseOf,
-  drawTask,
-  isTelling,
-  programOf,
-  statementOf,
-  taskSchema,
-  type Task,
-} from "./task.ts";
+import { drawTask, statementOf, taskSchema, type Task } from "./task.ts";
 import { words } from "./words.ts";
 
 const options = z.strictObject({
@@ -70,21 +60,9 @@ function caseEnvironment(given: CaseOptions): Environment<Task, CaseState> {
     },
     outcome: ({ pair }) => outcomeOf(pair),
     render: ({ pair }) => renderPair(pair),
-    oracle: oracleOf(given),
+    // No solver: seats do not know when the hidden tests pass, so solving need not end an episode.
+    oracle: { words, demonstrations: (key, seats) => demonstrate(given, key, seats) },
   };
-}
-
-function oracleOf(given: CaseOptions): Oracle<CaseState> {
-  return {
-    words,
-    solve: ({ task }, seat) => (seat === "tester" ? bestCase(task) : programOf(task)),
-    demonstrations: (key, seats) => demonstrate(given, key, seats),
-  };
-}
-
-function bestCase(task: Task): string {
-  const number = caseNumbers.find((each) => isTelling(task, each)) ?? 1;
-  return caseOf(number, answer(task, [number]));
 }
 
 function short<Description>(description: Description): Description & { readonly maxTokens: number } {
