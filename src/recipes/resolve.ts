@@ -55,9 +55,7 @@ export async function resolveRecipe(
   overrides: readonly string[] = [],
   catalog: Catalog = builtInCatalog,
 ): Promise<ResolvedRecipe> {
-  const { tree, warnings } = await applyEveryOverride(loadTree(file), overrides, catalog);
-  const resolved = await resolveTree(tree, catalog);
-  return { ...resolved, adjustments: [...warnings, ...resolved.adjustments] };
+  return resolveFile(file, overrides, catalog, []);
 }
 
 /** Like `resolveRecipe`, for a caller that loads no model: the policies' models need not exist or fit. */
@@ -66,7 +64,18 @@ export async function resolveWithoutModels(
   overrides: readonly string[] = [],
   catalog: Catalog = builtInCatalog,
 ): Promise<ResolvedRecipe> {
-  return resolveTree(applyOverrides(loadTree(file), overrides), catalog, ["policies", "warmStart"]);
+  return resolveFile(file, overrides, catalog, ["policies", "warmStart"]);
+}
+
+async function resolveFile(
+  file: string,
+  overrides: readonly string[],
+  catalog: Catalog,
+  unused: readonly string[],
+): Promise<ResolvedRecipe> {
+  const { tree, warnings } = await applyEveryOverride(loadTree(file), overrides, catalog);
+  const resolved = await resolveTree(tree, catalog, unused);
+  return { ...resolved, adjustments: [...warnings, ...resolved.adjustments] };
 }
 
 /** The merged layers as plain values, with absolute paths. */
