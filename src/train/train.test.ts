@@ -71,6 +71,27 @@ async function trainOnce(
 
 const recordsOf = (name: string) => recordsIn(path.join(root, name));
 
+test("rewards outside [0, 1] are reported once", async () => {
+  const resolved = tinyRecipe();
+  const { environment } = resolved;
+  const large = {
+    ...environment,
+    step: async (...given: Parameters<typeof environment.step>) => {
+      const { rewards, ...rest } = await environment.step(...given);
+      const tenfold = Object.entries(rewards).map(([seat, reward]) => [seat, { ...reward, team: 10 }]);
+      return { ...rest, rewards: Object.fromEntries(tenfold) as typeof rewards };
+    },
+  };
+  const warned = ({ events }: Trained): string[] =>
+    events.flatMap((event) =>
+      event.type === "warning" && event.key === "environment" ? [event.problem] : [],
+    );
+  expect(warned(await trainOnce("usual", resolved))).toEqual([]);
+  expect(warned(await trainOnce("large", { ...resolved, environment: large }))).toEqual([
+    "plan-path gave the team reward 10 to scout in train/1/0; rewards and scores belong in [0, 1]",
+  ]);
+});
+
 /** A run whose tasks are from a data set, with the given digest of its contents. */
 function onData(digest: string): Resolved {
   const resolved = tinyRecipe();

@@ -15,6 +15,7 @@ import { changedModules, moduleHashes } from "../recipes/modules/changed.ts";
 import { recipeWarnings } from "../recipes/validation/warnings.ts";
 import type { Warning } from "../recipes/validation/warnings.ts";
 import { recipeToYaml } from "../recipes/write.ts";
+import type { Episode } from "../rollout/episode.ts";
 import { checkpointSteps, latestCheckpoint } from "../runs/checkpoints.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { RunResult } from "../runs/records.ts";
@@ -34,6 +35,7 @@ import { restorePolicies, savePolicies } from "./policies.ts";
 import { makeRecorder } from "./recorder.ts";
 import type { Recorder } from "./recorder.ts";
 import { reinforcementStep } from "./reinforcement.ts";
+import { outsideRange } from "./reward-range.ts";
 import { buildResult } from "./result.ts";
 import type { Resolved } from "./resolved.ts";
 import { servicesOf } from "./services.ts";
@@ -75,6 +77,8 @@ interface TrainingState {
   stage: StageState;
   bases: TaughtBases;
   warmStartStep: ((stageStep: number) => Promise<StepRecord>) | null;
+  /** Rewards outside their range have been reported. */
+  isRangeReported: boolean;
   /** Null until reinforcement starts or is resumed. */
   auxiliary: AuxiliaryModels | null;
 }
@@ -145,6 +149,7 @@ async function begin(options: TrainOptions, run: Run, opened: Opened): Promise<T
     stage: await openStage(shared, run.layout.models, stage, bases),
     bases,
     warmStartStep: null,
+    isRangeReported: false,
     auxiliary: null,
   };
   announce(state);
@@ -266,9 +271,18 @@ async function reinforce(state: TrainingState, stageStep: number): Promise<void>
     onPhase: (phase: "sampling" | "training") => emit({ type: "phase", phase }),
   };
   const record = await reinforcementStep(reinforcement, carried, state.step + 1, stageStep);
+  reportRange(state, record.played.episodes);
   await state.recorder.reinforcementStep(record, stage.policies);
   state.step = record.metrics.step;
   state.auxiliary = { ...state.auxiliary, carried: record.carried };
+}
+
+function reportRange(state: TrainingState, episodes: readonly Episode[]): void {
+  if (state.isRangeReported) return;
+  const warning = outsideRange(state.shared.environment, episodes);
+  if (warning === null) return;
+  state.emit({ type: "warning", ...warning });
+  state.isRangeReported = true;
 }
 
 function isCheckpointDue({ step, shared: { recipe } }: TrainingState): boolean {
