@@ -60,7 +60,7 @@ export interface CallCase {
 const stdinCase = z.strictObject({ input: z.string(), output: z.string() });
 const callCase = z.strictObject({ arguments: z.string(), accepted: z.array(z.string()).min(1) });
 
-export const codeTestsSchema: z.ZodType<CodeTests> = z.discriminatedUnion("kind", [
+const codeTestsSchema: z.ZodType<CodeTests> = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("python-check"), source: z.string().min(1) }),
   z.strictObject({ kind: z.literal("asserts"), setup: z.string(), asserts: z.array(z.string()).min(1) }),
   z.strictObject({ kind: z.literal("stdin"), cases: z.array(stdinCase).min(1) }),

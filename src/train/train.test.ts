@@ -71,6 +71,13 @@ async function trainOnce(
 
 const recordsOf = (name: string) => recordsIn(path.join(root, name));
 
+/** Warnings about the environment itself. */
+function warned({ events }: Trained): string[] {
+  return events.flatMap((event) =>
+    event.type === "warning" && event.key === "environment" ? [event.problem] : [],
+  );
+}
+
 test("rewards outside [0, 1] are reported once", async () => {
   const resolved = tinyRecipe();
   const { environment } = resolved;
@@ -82,10 +89,6 @@ test("rewards outside [0, 1] are reported once", async () => {
       return { ...rest, rewards: Object.fromEntries(tenfold) as typeof rewards };
     },
   };
-  const warned = ({ events }: Trained): string[] =>
-    events.flatMap((event) =>
-      event.type === "warning" && event.key === "environment" ? [event.problem] : [],
-    );
   expect(warned(await trainOnce("usual", resolved))).toEqual([]);
   expect(warned(await trainOnce("large", { ...resolved, environment: large }))).toEqual([
     "plan-path gave the team reward 10 to scout in train/1/0; rewards and scores belong in [0, 1]",

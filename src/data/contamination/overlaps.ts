@@ -16,7 +16,7 @@ export interface Overlap {
 }
 
 /** A smaller share is common phrases: "given a string, return". */
-export const similarShare = 0.4;
+const similarShare = 0.4;
 /** Word runs in more evaluation problems than this are boilerplate of a site. */
 const standingPhrase = 20;
 

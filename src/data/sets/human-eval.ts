@@ -15,7 +15,7 @@ const schema = z.object({
 });
 
 /** The canonical solution is the continuation of the prompt's code. */
-export function checkedProblem(row: Row): CodeProblem {
+function checkedProblem(row: Row): CodeProblem {
   const fields = fieldsOf(row, schema);
   const { prompt, entry_point: entryPoint, test, canonical_solution: rest } = fields;
   if (!/^\s*def\s+check\s*\(/m.test(test)) throw new MalformedRow("test: no definition of check(candidate)");

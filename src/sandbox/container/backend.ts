@@ -9,7 +9,7 @@ import { pythonFlags, settingsFor, workerEnvironment, zygoteFile } from "../loca
 import { WorkerSandbox } from "../workers/sandbox.ts";
 import type { Launch } from "../workers/worker.ts";
 
-export const defaultImage = "python:3.12-slim";
+const defaultImage = "python:3.12-slim";
 
 export const container: Backend = {
   name: "container",
@@ -58,7 +58,7 @@ async function openContainer(
 const scratch = "/scratch";
 
 /** @param memoryBytes of a program; the container also has memory for the interpreter and the workspace */
-export function containerLaunch(engine: string, image: string, memoryBytes: number): Launch {
+function containerLaunch(engine: string, image: string, memoryBytes: number): Launch {
   const memory = memoryBytes + 256 * 2 ** 20;
   const given = [
     "run --rm --interactive --init --network none --read-only --cap-drop ALL --user 65534:65534",

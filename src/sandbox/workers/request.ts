@@ -10,7 +10,7 @@ export interface Request {
 }
 
 /** The file of the source. */
-export const mainFile = "main.py";
+const mainFile = "main.py";
 
 /** @throws TroupeError `bad_arguments` if a path leaves the workspace, or a limit is invalid */
 export function requestFor(program: Program, interactive: boolean, defaults: Limits): Request {

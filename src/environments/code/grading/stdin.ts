@@ -45,7 +45,7 @@ export async function gradeWithInput(
 }
 
 /** Runs the program on one input. */
-export function runWith(
+function runWith(
   sandbox: Sandbox,
   {
     program,
