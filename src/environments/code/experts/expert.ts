@@ -6,7 +6,7 @@ import { retrying, standardRetries } from "../../../retry.ts";
 import type { Context } from "../../environment.ts";
 import { helperName } from "../seats.ts";
 import type { Edits } from "../state.ts";
-import { ask, type ChatMessage } from "./chat.ts";
+import { ask, type ChatMessage } from "./ask.ts";
 import type { ExpertOptions } from "./options.ts";
 
 export interface EditRequest {

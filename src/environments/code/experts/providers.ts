@@ -1,4 +1,4 @@
-/** The services of experts, all with an endpoint like OpenAI's chat completions. */
+/** The services of experts. */
 
 export interface Provider {
   readonly baseUrl: string;
@@ -10,7 +10,7 @@ export const providers = {
   anthropic: { baseUrl: "https://api.anthropic.com/v1", keyVariable: "ANTHROPIC_API_KEY" },
   openai: { baseUrl: "https://api.openai.com/v1", keyVariable: "OPENAI_API_KEY" },
   google: {
-    baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
+    baseUrl: "https://generativelanguage.googleapis.com/v1beta",
     keyVariable: "GEMINI_API_KEY",
   },
   deepseek: { baseUrl: "https://api.deepseek.com/v1", keyVariable: "DEEPSEEK_API_KEY" },
@@ -22,3 +22,23 @@ export const providers = {
 
 export type ProviderName = keyof typeof providers;
 export const providerNames = Object.keys(providers) as readonly ProviderName[];
+
+/** The part of an expert's options that says where it is. */
+export interface Address {
+  readonly provider: ProviderName | "compatible";
+  readonly baseUrl?: string | undefined;
+  readonly keyVariable?: string | undefined;
+}
+
+export function baseUrlOf({ provider, baseUrl }: Address): string {
+  return (baseUrl ?? providerOf(provider)?.baseUrl ?? "").replace(/\/+$/, "");
+}
+
+/** Undefined: no key is sent. */
+export function keyVariableOf({ provider, keyVariable }: Address): string | undefined {
+  return keyVariable ?? providerOf(provider)?.keyVariable;
+}
+
+function providerOf(name: Address["provider"]): Provider | undefined {
+  return name === "compatible" ? undefined : providers[name];
+}

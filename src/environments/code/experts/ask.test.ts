@@ -1,0 +1,273 @@
+/** Real requests to servers that speak each service's format. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { inspect } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ServiceError } from "../../../errors.ts";
+import { ask } from "./ask.ts";
+import { type ExpertOptions, expertOptions } from "./options.ts";
+
+const secret = "a-secret-key";
+const text = 'An edit: {"main": "def f():\\n    return 1\\n"}';
+
+interface Format {
+  readonly provider: ExpertOptions["provider"];
+  /** Where the question arrives, below the base URL. */
+  readonly path: string;
+  readonly key: readonly [header: string, value: string];
+  /** Parts of the question. */
+  readonly question: object;
+  readonly answer: object;
+}
+
+const chat = {
+  path: "/chat/completions",
+  key: ["authorization", `Bearer ${secret}`],
+  question: {
+    model: "wise",
+    temperature: 0.3,
+    max_tokens: 99,
+    messages: [
+      { role: "system", content: "Review." },
+      { role: "user", content: "def f(): pass" },
+    ],
+  },
+  answer: {
+    id: "1",
+    object: "chat.completion",
+    created: 1,
+    model: "wise",
+    choices: [{ index: 0, message: { role: "assistant", content: text }, finish_reason: "stop" }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+  },
+} as const satisfies Omit<Format, "provider">;
+
+const formats: readonly Format[] = [
+  { provider: "openai", ...chat },
+  { provider: "deepseek", ...chat },
+  { provider: "dashscope", ...chat },
+  { provider: "compatible", ...chat },
+  {
+    provider: "anthropic",
+    path: "/messages",
+    key: ["x-api-key", secret],
+    question: {
+      model: "wise",
+      max_tokens: 99,
+      temperature: 0.3,
+      system: [{ type: "text", text: "Review." }],
+      messages: [{ role: "user", content: [{ type: "text", text: "def f(): pass" }] }],
+    },
+    answer: {
+      id: "1",
+      type: "message",
+      role: "assistant",
+      model: "wise",
+      content: [{ type: "text", text }],
+      stop_reason: "end_turn",
+      stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 1 },
+    },
+  },
+  {
+    provider: "google",
+    path: "/models/wise:generateContent",
+    key: ["x-goog-api-key", secret],
+    question: {
+      systemInstruction: { parts: [{ text: "Review." }] },
+      contents: [{ role: "user", parts: [{ text: "def f(): pass" }] }],
+      generationConfig: { temperature: 0.3, maxOutputTokens: 99 },
+    },
+    answer: {
+      candidates: [{ content: { role: "model", parts: [{ text }] }, finishReason: "STOP", index: 0 }],
+      usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+    },
+  },
+];
+
+interface Asked {
+  readonly url: string | undefined;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: unknown;
+}
+
+type Respond = (response: ServerResponse) => void;
+
+const asked: Asked[] = [];
+let respond: Respond;
+let server: Server;
+let address = "";
+
+beforeAll(async () => {
+  process.env["TEST_ASK_KEY"] = secret;
+  server = createServer((request, response) => void receive(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  delete process.env["TEST_ASK_KEY"];
+  server.closeAllConnections();
+  server.close();
+});
+
+async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let body = "";
+  for await (const part of request) body += String(part);
+  asked.push({ url: request.url, headers: request.headers, body: body === "" ? null : JSON.parse(body) });
+  respond(response);
+}
+
+function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Respond {
+  return (response) => {
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.end(typeof body === "string" ? body : JSON.stringify(body));
+  };
+}
+
+function question(provider: ExpertOptions["provider"], more: object = {}): Promise<string> {
+  asked.length = 0;
+  const options = expertOptions.parse({
+    provider,
+    model: "wise",
+    baseUrl: `${address}/base/`,
+    keyVariable: "TEST_ASK_KEY",
+    maxTokens: 99,
+    ...more,
+  });
+  const messages = [
+    { role: "system", content: "Review." },
+    { role: "user", content: "def f(): pass" },
+  ] as const;
+  return ask(options, messages, new AbortController().signal);
+}
+
+/** With everything that a log could show of it. */
+async function failure(asking: Promise<string>): Promise<Error & { readonly code?: string }> {
+  const error = await asking.then(
+    () => new Error("answered"),
+    (thrown: unknown) => thrown as Error,
+  );
+  expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(secret);
+  return error;
+}
+
+describe.each(formats)("$provider", ({ provider, path, key: [header, value], question: sent, answer }) => {
+  it("is asked in its format, with its key", async () => {
+    respond = json(200, answer);
+    expect(await question(provider)).toBe(text);
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.url).toBe(`/base${path}`);
+    expect(asked[0]?.headers[header]).toBe(value);
+    expect(asked[0]?.body).toMatchObject(sent);
+  });
+
+  it.each([429, 500, 503, 404])("status %i is a service's failure, not retried here", async (status) => {
+    respond = json(status, { error: { message: `no, ${secret}`, type: "error", code: status } });
+    const error = await failure(question(provider));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error.message).toBe(`The expert wise (${provider}) answered with status ${status}.`);
+    expect(asked).toHaveLength(1);
+  });
+
+  it.each([401, 403])("status %i: the key is not accepted", async (status) => {
+    respond = json(status, { error: { message: `invalid key ${secret}` } });
+    const error = await failure(question(provider));
+    expect(error.code).toBe("bad_arguments");
+    expect(error.message).toContain(`does not accept the key in TEST_ASK_KEY (${status})`);
+  });
+
+  it.each([
+    ["no JSON", "<html>oops</html>"],
+    ["another JSON", '{"choices": 3, "content": 3, "candidates": 3}'],
+    ["half a JSON", JSON.stringify(answer).slice(0, 40)],
+    ["nothing", ""],
+  ])("%s is an answer that cannot be read", async (_, body) => {
+    respond = json(200, body);
+    const error = await failure(question(provider));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error.message).toContain("gave an answer that cannot be read");
+  });
+
+  it("an answer without text is empty", async () => {
+    respond = json(200, JSON.stringify(answer).replaceAll(JSON.stringify(text), '""'));
+    expect(await question(provider)).toBe("");
+  });
+
+  it("a broken connection is a service's failure", async () => {
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
+      response.write(JSON.stringify(answer).slice(0, 20), () => response.destroy());
+    };
+    const error = await failure(question(provider));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error.message).toContain("broke off its answer");
+  });
+
+  it("a stall, before or during the answer, ends after the time limit", async () => {
+    respond = () => {};
+    const silent = await failure(question(provider, { timeoutSeconds: 0.3 }));
+    expect(silent).toBeInstanceOf(ServiceError);
+    expect(silent.message).toMatch(/cannot be reached: .*timeout/);
+    respond = (response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.write(" ");
+    };
+    const stalled = await failure(question(provider, { timeoutSeconds: 0.3 }));
+    expect(stalled).toBeInstanceOf(ServiceError);
+    expect(stalled.message).toMatch(/broke off its answer: .*timeout/);
+  });
+
+  it("an answer of 2 MiB is cut off", async () => {
+    respond = json(200, " ".repeat(2 ** 21));
+    const error = await failure(question(provider));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error.message).toContain("broke off its answer: more than 1048576 bytes");
+  });
+
+  it("a redirect is not followed: the key stays", async () => {
+    respond = json(307, "", { location: `${address}/elsewhere` });
+    const error = await failure(question(provider));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(asked.map(({ url }) => url)).toEqual([`/base${path}`]);
+  });
+
+  it("nobody listens", async () => {
+    const error = await failure(question(provider, { baseUrl: "http://127.0.0.1:1/" }));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error.message).toContain("cannot be reached");
+  });
+});
+
+it("google's status 400 for a wrong key is about the key", async () => {
+  respond = json(400, {
+    error: {
+      code: 400,
+      message: "API key not valid.",
+      status: "INVALID_ARGUMENT",
+      details: [{ reason: "API_KEY_INVALID" }],
+    },
+  });
+  expect((await failure(question("google"))).message).toContain(
+    "does not accept the key in TEST_ASK_KEY (400)",
+  );
+});
+
+it("a compatible service without a variable gets no key, whatever the environment has", async () => {
+  process.env["OPENAI_API_KEY"] = secret;
+  try {
+    respond = json(200, chat.answer);
+    expect(await question("compatible", { keyVariable: undefined })).toBe(text);
+    expect(JSON.stringify(asked[0]?.headers)).not.toContain(secret);
+  } finally {
+    delete process.env["OPENAI_API_KEY"];
+  }
+});
+
+it("a cancelled question ends", async () => {
+  respond = () => {};
+  const options = expertOptions.parse({ provider: "compatible", model: "wise", baseUrl: address });
+  const cancelled = new AbortController();
+  const asking = ask(options, [{ role: "user", content: "?" }], cancelled.signal);
+  cancelled.abort();
+  expect(await failure(asking)).toBeInstanceOf(ServiceError);
+});

@@ -1,0 +1,37 @@
+/** The AI SDK's model of an expert. Each package is loaded when an expert needs it. */
+import type { LanguageModel } from "ai";
+import type { ExpertOptions } from "./options.ts";
+import { baseUrlOf } from "./providers.ts";
+
+interface Connection {
+  readonly baseURL: string;
+  readonly fetch: typeof fetch;
+  /** Without it the packages would look into variables of their own. */
+  readonly apiKey: string;
+}
+
+type Model = Exclude<LanguageModel, string>;
+type Open = (connection: Connection, model: string) => Promise<Model>;
+
+/** All others have an endpoint like OpenAI's chat completions. */
+const own: Readonly<Partial<Record<ExpertOptions["provider"], Open>>> = {
+  anthropic: async (connection, model) =>
+    (await import("@ai-sdk/anthropic")).createAnthropic(connection).languageModel(model),
+  openai: async (connection, model) => (await import("@ai-sdk/openai")).createOpenAI(connection).chat(model),
+  google: async (connection, model) =>
+    (await import("@ai-sdk/google")).createGoogle(connection).languageModel(model),
+};
+
+export async function modelOf(
+  options: ExpertOptions,
+  key: string | undefined,
+  guarded: typeof fetch,
+): Promise<Model> {
+  const { provider, model } = options;
+  const connection = { baseURL: baseUrlOf(options), fetch: guarded };
+  const open = own[provider];
+  if (open !== undefined) return open({ ...connection, apiKey: key ?? "" }, model);
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  const settings = { ...connection, name: provider, ...(key === undefined ? {} : { apiKey: key }) };
+  return createOpenAICompatible(settings).chatModel(model);
+}

@@ -1,0 +1,59 @@
+/** The requests of the AI SDK: no redirects, bounded answers, and a record of what happened. */
+
+/** What happened to the last request. */
+export interface Exchange {
+  /** null: there was no answer. */
+  status: number | null;
+  /** Why there is no whole answer. */
+  failure: string | null;
+  rejectsKey: boolean;
+}
+
+/** In bytes. */
+const longestAnswer = 2 ** 20;
+
+const withoutBody = [204, 205, 304];
+
+export function guardedFetch(exchange: Exchange): typeof fetch {
+  return async (input, init) => {
+    // A redirect must not forward the key.
+    const response = await fetch(input, { ...init, redirect: "error" }).catch((error: unknown) => {
+      exchange.failure = `cannot be reached: ${reasonOf(error)}`;
+      throw error;
+    });
+    exchange.status = response.status;
+    const body = await wholeBody(response, exchange);
+    exchange.rejectsKey = isAboutKey(response.status, body);
+    return new Response(withoutBody.includes(response.status) ? null : body, {
+      status: response.status,
+      headers: { "content-type": response.headers.get("content-type") ?? "application/json" },
+    });
+  };
+}
+
+async function wholeBody(response: Response, exchange: Exchange): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const part of response.body ?? []) {
+      length += part.length;
+      if (length > longestAnswer) throw new Error(`more than ${longestAnswer} bytes`);
+      parts.push(part);
+    }
+  } catch (error) {
+    exchange.failure = `broke off its answer: ${reasonOf(error)}`;
+    throw error;
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** Google answers 400 to a wrong key. */
+function isAboutKey(status: number, body: string): boolean {
+  return status === 401 || status === 403 || (status === 400 && body.includes("API_KEY_INVALID"));
+}
+
+/** `fetch failed` has the reason in its cause. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error && cause.message !== "" ? cause.message : message;
+}
