@@ -7,8 +7,10 @@ import { countsOfCells, countsOfRecord } from "../experiments/counts.ts";
 import type { ExperimentOptions, Undertaking } from "../experiments/experiment.ts";
 import { plan, run, writeCurrent } from "../experiments/experiment.ts";
 import { expand } from "../experiments/grid.ts";
-import { loadExperiment } from "../experiments/load.ts";
+import type { Counts } from "../experiments/counts.ts";
+import { loadExperiment, type Experiment } from "../experiments/load.ts";
 import type { ReportRecord } from "../experiments/records.ts";
+import { isThere } from "../experiments/requirements.ts";
 import { readReport } from "../experiments/records.ts";
 import type { ReportFiles } from "../experiments/report/write.ts";
 import { reportFiles, writeReport } from "../experiments/report/write.ts";
@@ -141,15 +143,15 @@ async function list(json: boolean): Promise<void> {
   const listed = Object.values(shippedExperiments()).map(async (file) => {
     const experiment = loadExperiment(file);
     const { name, title = name, minutes = null, seeds } = experiment.definition;
-    const { places, cells } = await expand(experiment, seeds);
-    return { name, title, minutes, ...countsOfCells(places.length, cells), file: showPath(file) };
+    const counts = await countsOf(experiment, seeds);
+    return { name, title, minutes, ...counts, file: showPath(file) };
   });
   const experiments = await Promise.all(listed);
   if (json) return printJson(experiments);
   const rows = experiments.map(({ name, title, minutes, results, trainings, evaluations }) => [
     name,
-    String(results),
-    String(trainings + evaluations),
+    results === null ? "" : String(results),
+    results === null ? "" : String(trainings + evaluations),
     minutes === null ? "" : String(minutes),
     title,
   ]);
@@ -157,9 +159,26 @@ async function list(json: boolean): Promise<void> {
   const figures = ["results", "cells", "minutes"].map((title) => ({ title, ...right }));
   const columns = [{ title: "experiment" }, ...figures, { title: "compares" }];
   const legend =
-    "results: rows × columns × seeds; cells: trainings and evaluations; minutes: wall-clock on two cores";
+    "results: rows × columns × seeds; cells: trainings and evaluations; minutes: wall-clock on two cores. " +
+    "No figures: it needs models or data sets that are missing; running it says which";
   printLines([...tableLines(columns, rows), "", ...wrapped(legend, process.stdout.columns ?? 100)]);
 }
+
+/** Null without what the experiment needs: its recipes cannot be resolved. */
+async function countsOf(experiment: Experiment, seeds: readonly number[]): Promise<Counts | MissingCounts> {
+  const unknown = { results: null, trainings: null, evaluations: null };
+  const { requires } = experiment.definition;
+  if (!requires.every(isThere)) return unknown;
+  try {
+    const { places, cells } = await expand(experiment, seeds);
+    return countsOfCells(places.length, cells);
+  } catch (error) {
+    if (requires.length > 0 && error instanceof TroupeError) return unknown;
+    throw error;
+  }
+}
+
+type MissingCounts = Readonly<Record<keyof Counts, null>>;
 
 function nameList(text: string): readonly string[] {
   const names = text.split(",").map((name) => name.trim());

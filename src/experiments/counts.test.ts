@@ -40,15 +40,15 @@ describe("what an experiment counts", async () => {
     expect(countsOfCells(places.length, cells)).toEqual({ results: 8, trainings: 6, evaluations: 2 });
   });
 
-  it.each(Object.entries({ ...shippedExperiments(), miniature }))(
-    "%s: the report says the same as the list and the dry run",
-    async (_, file) => {
-      const experiment = loadExperiment(file);
-      const { places, cells } = await expand(experiment, experiment.definition.seeds);
-      const record = await unbegun(file);
-      expect(countsOfRecord(record, record.cells)).toEqual(countsOfCells(places.length, cells));
-    },
+  const complete = Object.entries({ ...shippedExperiments(), miniature }).filter(
+    ([, file]) => loadExperiment(file).definition.requires.length === 0,
   );
+  it.each(complete)("%s: the report says the same as the list and the dry run", async (_, file) => {
+    const experiment = loadExperiment(file);
+    const { places, cells } = await expand(experiment, experiment.definition.seeds);
+    const record = await unbegun(file);
+    expect(countsOfRecord(record, record.cells)).toEqual(countsOfCells(places.length, cells));
+  });
 
   it("in a report without `readFrom`, results that were read are recognised by their time, 0", async () => {
     const record = await unbegun(miniature);

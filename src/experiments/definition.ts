@@ -57,8 +57,39 @@ const column = z.strictObject({
 
 const published = z.strictObject({
   source: z.string().describe("Source of the numbers."),
-  values: z.record(name, z.record(name, z.number())).describe("Per cent, by row and column."),
+  values: z.record(name, z.record(name, z.number())).default({}).describe("Per cent, by row and column."),
+  measures: z
+    .record(name, z.record(name, z.record(name, z.number())))
+    .default({})
+    .describe("Of `measures`, as the report shows them, by column, row and measure."),
 });
+
+const requirement = z
+  .strictObject({
+    path: z.string().optional().describe("A file or folder, relative to the working directory."),
+    dataset: z.string().optional().describe("A registered data set."),
+    fetch: z.string().describe("How to get it and where to put it."),
+  })
+  .refine(({ path, dataset }) => (path === undefined) !== (dataset === undefined), {
+    error: "needs either `path` or `dataset`",
+  });
+
+const measure = z
+  .strictObject({
+    title: z.string().optional().describe("Default: its name."),
+    terms: z
+      .record(z.string(), z.number().min(0))
+      .optional()
+      .describe("Terms of the team's reward and the largest value of each: the share of their sum."),
+    passAt: z.int().min(1).optional().describe("The k of pass@k, which the columns' recipes request."),
+    value: z.enum(["tokens", "seconds"]).optional().describe("Of an episode."),
+  })
+  .refine(
+    (given) => [given.terms, given.passAt, given.value].filter((each) => each !== undefined).length === 1,
+    {
+      error: "needs one of `terms`, `passAt` and `value`",
+    },
+  );
 
 export const definitionSchema = z
   .strictObject({
@@ -77,6 +108,11 @@ export const definitionSchema = z
       .default({})
       .describe("Trainings that rows start from; run once per column and seed, not rows themselves."),
     rows: z.record(name, row).describe("The compared trainings and evaluations."),
+    requires: z
+      .array(requirement)
+      .default([])
+      .describe("Models and data sets that must be there before anything starts."),
+    measures: z.record(name, measure).default({}).describe("Further columns of the report."),
     baseline: name.optional().describe("Row that the others are compared with."),
     published: published.optional().describe("Published numbers for comparison."),
     notes: z.string().default("").describe("Paragraphs for the report."),
@@ -84,5 +120,6 @@ export const definitionSchema = z
   .meta({ title: "an experiment" });
 
 export type Definition = z.output<typeof definitionSchema>;
+export type Requirement = z.output<typeof requirement>;
 export type TrainingInput = z.output<typeof training>;
 export type EvaluationInput = z.output<typeof evaluation>;

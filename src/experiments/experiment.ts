@@ -24,6 +24,7 @@ import type { Experiment } from "./load.ts";
 import { parseEvaluation } from "./numbers.ts";
 import type { CellNumbers, ReportRecord } from "./records.ts";
 import { readReport } from "./records.ts";
+import { checkRequirements } from "./requirements.ts";
 import { reportFiles, writeReport } from "./report/write.ts";
 import type { End } from "./schedule.ts";
 import { runAll } from "./schedule.ts";
@@ -72,6 +73,7 @@ export type ExperimentEvent =
 /** @throws TroupeError `bad_recipe`, `bad_run` */
 export async function plan(options: ExperimentOptions): Promise<Undertaking> {
   const { experiment } = options;
+  await checkRequirements(experiment.definition);
   const previous = previousReport(options);
   const asked = options.seeds ?? experiment.definition.seeds;
   const seeds = [...new Set([...asked, ...(previous?.seeds ?? [])])].toSorted((left, right) => left - right);

@@ -84,7 +84,8 @@ export class Ledger {
     const { definition } = this.experiment;
     const sessions: Session[] = [];
     const cells = this.allPlaces().map((place) => this.recordOf(place, sessions));
-    const { name, title = name, description, notes, baseline, published } = definition;
+    const { name, title = name, description, notes, baseline, published, measures } = definition;
+    const measured = Object.entries(measures).map(([key, each]) => ({ ...each, ...titled(key, each.title) }));
     return {
       schema_version: recordVersion,
       experiment: name,
@@ -100,6 +101,7 @@ export class Ledger {
         ...(row.point === undefined ? {} : { point: row.point }),
       })),
       shared: Object.keys(definition.shared).map((key) => titled(key, undefined)),
+      ...(measured.length === 0 ? {} : { measures: measured }),
       ...(baseline === undefined ? {} : { baseline }),
       ...(published === undefined ? {} : { published }),
       cells,

@@ -133,7 +133,8 @@ function checkTrainings(definition: Definition, refer: Refer): Mistake[] {
 }
 
 /** The rows and columns of the baseline and of the published numbers. */
-function checkNumbersBeside({ rows, columns, baseline, published }: Definition, refer: Refer): Mistake[] {
+function checkNumbersBeside(definition: Definition, refer: Refer): Mistake[] {
+  const { rows, columns, baseline, published } = definition;
   const values = Object.entries(published?.values ?? {});
   return [
     ...(baseline === undefined ? [] : refer(["baseline"], baseline, Object.keys(rows), "row")),
@@ -143,7 +144,21 @@ function checkNumbersBeside({ rows, columns, baseline, published }: Definition, 
         refer(["published", "values", row, column], column, Object.keys(columns), "column"),
       ),
     ]),
+    ...checkPublishedMeasures(definition, refer),
   ];
+}
+
+function checkPublishedMeasures({ rows, columns, measures, published }: Definition, refer: Refer): Mistake[] {
+  const path = ["published", "measures"];
+  return Object.entries(published?.measures ?? {}).flatMap(([column, byRow]) => [
+    ...refer([...path, column], column, Object.keys(columns), "column"),
+    ...Object.entries(byRow).flatMap(([row, values]) => [
+      ...refer([...path, column, row], row, Object.keys(rows), "row"),
+      ...Object.keys(values).flatMap((name) =>
+        refer([...path, column, row, name], name, Object.keys(measures), "measure"),
+      ),
+    ]),
+  ]);
 }
 
 function emptyParts({ rows, columns }: Definition, tree: MappingTree): Mistake[] {

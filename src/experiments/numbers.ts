@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { TroupeError } from "../errors.ts";
 import { layoutOf } from "../runs/layout.ts";
-import { readEvaluations, readMetrics, readResult } from "../runs/read.ts";
+import { readEvaluations, readMetrics, readResult, readTimings } from "../runs/read.ts";
+import { evaluationSchema } from "../runs/records.ts";
 import type { Evaluation, RunResult, StepMetrics } from "../runs/records.ts";
 import { isInTable } from "./counts.ts";
 import type { Folders } from "./folders.ts";
@@ -22,20 +23,23 @@ export function lastFile(cell: Cell, folders: Folders): string {
 export async function numbersOf(cell: Cell, folders: Folders): Promise<CellNumbers> {
   if (cell.kind === "train") return trainingNumbers(folders.of(cell));
   if (isInTable(cell)) {
-    const { table, policies } = await readResult(folders.of(cell.run));
-    return untrained(rowOf(table, cell.team), parametersOf(policies), 0);
+    const directory = folders.of(cell.run);
+    const { table, policies } = await readResult(directory);
+    const row = rowOf(table, cell.team);
+    return untrained(row, parametersOf(policies), 0, await secondsOf(directory, row));
   }
   const { seconds, ...scores } = readEvaluation(evaluationFile(folders.of(cell)));
   const { policies } = await readResult(folders.of(cell.run));
-  return untrained(scores, parametersOf(policies), seconds);
+  return untrained(scores, parametersOf(policies), seconds, seconds);
 }
 
 async function trainingNumbers(directory: string): Promise<CellNumbers> {
   const result = await readResult(directory);
   const metrics = await readMetrics(directory);
   const warmSteps = result.steps.warmStart;
+  const row = rowOf(result.table, "team");
   return {
-    ...scoresOf(rowOf(result.table, "team")),
+    ...scoresOf(row, await secondsOf(directory, row)),
     curve: curveOf(await readEvaluations(directory), metrics, warmSteps),
     steps: result.steps.reinforcement,
     updates: updatesOf(metrics),
@@ -45,15 +49,81 @@ async function trainingNumbers(directory: string): Promise<CellNumbers> {
   };
 }
 
-type Scores = Pick<CellNumbers, "split" | "tasks" | "successes" | "success" | "score" | "turns">;
+type Scores = Omit<PrintedEvaluation, "seconds">;
 
-function scoresOf({ split, tasks, successes, success, score, turns }: Scores): Scores {
-  return { ...(split === undefined ? {} : { split }), tasks, successes, success, score, turns };
+/** @param seconds of the evaluation; null: unknown */
+function scoresOf(scores: Scores, seconds: number | null): EvaluatedNumbers {
+  const {
+    split,
+    tasks,
+    samples,
+    successes,
+    success,
+    low = 0,
+    high = 1,
+    score,
+    turns,
+    passAt,
+    terms,
+  } = scores;
+  return {
+    ...(split === undefined ? {} : { split }),
+    tasks,
+    successes,
+    success,
+    score,
+    turns,
+    ...(samples === undefined ? {} : { sampled: { samples, low, high } }),
+    ...(passAt === undefined ? {} : { passAt }),
+    ...(terms === undefined ? {} : { terms: meansOf(terms.team) }),
+    ...perEpisode(scores, seconds),
+  };
 }
 
-function untrained(scores: Scores, parameters: number, seconds: number): CellNumbers {
+type EvaluatedNumbers = Pick<
+  CellNumbers,
+  | "split"
+  | "tasks"
+  | "successes"
+  | "success"
+  | "score"
+  | "turns"
+  | "sampled"
+  | "passAt"
+  | "terms"
+  | "perEpisode"
+>;
+
+function meansOf(terms: Readonly<Record<string, { readonly mean: number }>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(terms).map(([name, { mean }]) => [name, mean]));
+}
+
+function perEpisode(
+  { tasks, samples = 1, sampledTokens }: Scores,
+  seconds: number | null,
+): Pick<CellNumbers, "perEpisode"> {
+  if (sampledTokens === undefined) return {};
+  const episodes = tasks * samples;
+  const time = seconds === null ? {} : { seconds: seconds / episodes };
+  return { perEpisode: { tokens: sampledTokens / episodes, ...time } };
+}
+
+/** The wall-clock seconds of an evaluation of a run. Null: an older run does not say. */
+async function secondsOf(directory: string, { step, team }: Evaluation): Promise<number | null> {
+  const timings = await readTimings(directory);
+  const own = timings.filter((one) => one.what === "evaluation" && one.step === step && one.team === team);
+  return own.at(-1)?.seconds ?? null;
+}
+
+function untrained(
+  scores: Scores,
+  parameters: number,
+  seconds: number,
+  evaluationSeconds: number | null,
+): CellNumbers {
   const tokens = { sampled: 0, trained: 0 };
-  return { ...scoresOf(scores), curve: [], steps: 0, updates: 0, tokens, seconds, parameters };
+  const measured = scoresOf(scores, evaluationSeconds);
+  return { ...measured, curve: [], steps: 0, updates: 0, tokens, seconds, parameters };
 }
 
 function rowOf(table: readonly Evaluation[], wanted: string): Evaluation {
@@ -94,20 +164,19 @@ function parametersOf(policies: RunResult["policies"]): number {
   return total(Object.values(policies).map(({ parameters }) => parameters));
 }
 
-const evaluationSchema = z.object({
-  tasks: z.int().min(1),
-  successes: z.int().min(0),
-  success: z.number(),
-  score: z.number(),
-  turns: z.number(),
-  seconds: z.number(),
-});
-export type PrintedEvaluation = z.output<typeof evaluationSchema>;
+const { tasks, successes, success, score, turns } = evaluationSchema.shape;
+
+/** Files of earlier versions have the required keys only. */
+const printedSchema = evaluationSchema
+  .omit({ schema_version: true, step: true, moment: true, team: true })
+  .partial()
+  .extend({ tasks, successes, success, score, turns, seconds: z.number() });
+export type PrintedEvaluation = z.output<typeof printedSchema>;
 
 /** Parses the output of `troupe eval --json`. @throws TroupeError `bad_run` */
 export function parseEvaluation(text: string, where: string): PrintedEvaluation {
   try {
-    return evaluationSchema.parse(JSON.parse(text));
+    return printedSchema.parse(JSON.parse(text));
   } catch (cause) {
     throw new TroupeError("bad_run", `${where} is not what \`troupe eval --json\` prints`, { cause });
   }

@@ -33,6 +33,14 @@ const numbers = z.object({
   seconds: z.number(),
   /** Of all policies of the team. */
   parameters: z.int(),
+  /** Episodes of each task, and the 95 % interval of the success. Absent: one. */
+  sampled: z.object({ samples: z.int(), low: z.number(), high: z.number() }).optional(),
+  /** Of the final evaluation, by k. */
+  passAt: z.record(z.string(), z.object({ mean: z.number(), low: z.number(), high: z.number() })).optional(),
+  /** Means of the terms of the team's reward in the final evaluation. */
+  terms: z.record(z.string(), z.number()).optional(),
+  /** Of the final evaluation: sampled tokens and wall-clock seconds, divided by its episodes. */
+  perEpisode: z.object({ tokens: z.number(), seconds: z.number().optional() }).optional(),
 });
 export type CellNumbers = z.output<typeof numbers>;
 
@@ -53,6 +61,13 @@ const cell = z.object({
 export type CellRecord = z.output<typeof cell>;
 
 const titled = z.object({ name: z.string(), title: z.string() });
+
+const measure = titled.extend({
+  terms: z.record(z.string(), z.number()).optional(),
+  passAt: z.int().optional(),
+  value: z.enum(["tokens", "seconds"]).optional(),
+});
+export type MeasureRecord = z.output<typeof measure>;
 
 const session = z.object({
   date: z.string(),
@@ -86,9 +101,15 @@ export const reportSchema = z.object({
     }),
   ),
   shared: z.array(titled),
+  measures: z.array(measure).optional(),
   baseline: z.string().optional(),
   published: z
-    .object({ source: z.string(), values: z.record(z.string(), z.record(z.string(), z.number())) })
+    .object({
+      source: z.string(),
+      values: z.record(z.string(), z.record(z.string(), z.number())),
+      /** By column, row and measure. */
+      measures: z.record(z.string(), z.record(z.string(), z.record(z.string(), z.number()))).optional(),
+    })
     .optional(),
   cells: z.array(cell),
   sessions: z.array(session),

@@ -34,7 +34,11 @@ function reinforcement({
   return { environment, team, policies, algorithm, train, measured, engine };
 }
 
-const rowsOf = Object.entries(shippedExperiments()).map(async ([experiment, file]) =>
+/** Without those whose models and data sets are not included (`requires`); tests/magrpo-table.test.ts has its own. */
+const experiments = Object.entries(shippedExperiments()).filter(
+  ([, file]) => loadExperiment(file).definition.requires.length === 0,
+);
+const rowsOf = experiments.map(async ([experiment, file]) =>
   (await trainedRows(file)).map((cell) => ({ name: recipeOf(experiment, cell), cell })),
 );
 const rows = (await Promise.all(rowsOf)).flat();
@@ -76,7 +80,7 @@ describe("a row of an included experiment as a recipe", () => {
   });
 
   it("is everything in the experiments' folders", () => {
-    const folders = Object.keys(shippedExperiments()).map((name) => `${name}/`);
+    const folders = experiments.map(([name]) => `${name}/`);
     const there = Object.keys(shippedRecipes()).filter((name) =>
       folders.some((each) => name.startsWith(each)),
     );

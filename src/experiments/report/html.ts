@@ -11,7 +11,7 @@ import { style } from "./style.ts";
 import type { ReportRecord } from "../records.ts";
 import type { Summary } from "./summary.ts";
 import { seriesOf, spentOf } from "./summary.ts";
-import { costTable, mainTable, publishedTable, seedTable } from "./tables.ts";
+import { costTable, mainTable, measureTable, publishedTables, seedTable } from "./tables.ts";
 import * as text from "./text.ts";
 
 export function htmlOf(summary: Summary): string {
@@ -22,6 +22,7 @@ export function htmlOf(summary: Summary): string {
     bars(summary),
     series(summary),
     curves(summary),
+    measures(summary),
     published(summary),
     costs(summary),
     origin(summary),
@@ -141,11 +142,18 @@ function rowLegend({ record }: Summary, rows: ReportRecord["rows"]): Markup {
   return legend(rows.map(({ name, title }) => entry(colourOf(record, name), title)));
 }
 
+function measures(summary: Summary): Child {
+  const { columns, measures: shown = [] } = summary.record;
+  if (shown.length === 0) return null;
+  const cards = columns.map((column) => card(column.title, measureTable(summary, column)));
+  return section("Measures", text.measuresLegend(summary), ...cards);
+}
+
 function published(summary: Summary): Child {
-  const table = publishedTable(summary);
-  if (table === null) return null;
+  const tables = publishedTables(summary);
+  if (tables.length === 0) return null;
   const note = `${summary.record.published?.source ?? ""}, in per cent. Other models and tasks: compare the pattern, not the numbers.`;
-  return section("Published", note, element("div", { class: "card" }, table));
+  return section("Published", note, ...tables.map((each) => element("div", { class: "card" }, each)));
 }
 
 function costs(summary: Summary): Child {

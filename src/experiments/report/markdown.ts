@@ -13,6 +13,7 @@ export function markdownOf(summary: Summary, page: string): string {
     table(["", ...titlesOf(record.columns)], mainRows(summary)),
     ...problemParts(summary),
     ...text.paragraphs(record.notes),
+    ...measureParts(summary),
     ...publishedParts(summary),
     ...seriesParts(summary),
     "## Every seed",
@@ -64,6 +65,21 @@ function problemParts({ problems, counts }: Summary): string[] {
   return [`**Not complete:** ${incomplete}`, list(lines)];
 }
 
+/** One table for each column of the experiment. */
+function measureParts(summary: Summary): string[] {
+  const { rows, columns, measures = [] } = summary.record;
+  if (measures.length === 0) return [];
+  const tables = columns.flatMap((column) => {
+    const cells = rows.map((row) => {
+      const entry = entryAt(summary, row.name, column.name);
+      return [row.title, ...measures.map((each) => (entry ? text.measureText(entry, each) : ""))];
+    });
+    const titles = [columns.length === 1 ? "" : column.title, ...measures.map(({ title }) => title)];
+    return [table(titles, cells)];
+  });
+  return ["## Measures", text.measuresLegend(summary), ...tables];
+}
+
 function publishedParts({ record }: Summary): string[] {
   const { published, columns } = record;
   if (published === undefined) return [];
@@ -74,10 +90,15 @@ function publishedParts({ record }: Summary): string[] {
       ...columns.map((column) => published.values[name]?.[column.name]?.toFixed(1) ?? ""),
     ]);
   const titles = ["", ...titlesOf(columns)];
+  const measured = columns.map(({ name, title }) => {
+    const { titles: own, rows: values } = text.publishedMeasures(record, name);
+    return table([columns.length === 1 ? "" : title, ...own], values);
+  });
   return [
     "## Published",
     `${published.source}, in per cent. Other models and tasks: compare the pattern, not the numbers.`,
     table(titles, rows),
+    ...measured,
   ];
 }
 

@@ -8,6 +8,7 @@ import { readReport } from "../records.ts";
 import { spread } from "./curves.ts";
 import { htmlOf } from "./html.ts";
 import { markdownOf } from "./markdown.ts";
+import { wilsonInterval } from "../../statistics.ts";
 import { curveOf, entryAt, entryOf, spentOf, summarize } from "./summary.ts";
 import { legend } from "./text.ts";
 import { writeReport } from "./write.ts";
@@ -22,6 +23,20 @@ function numbers(successes: number, given: Partial<CellNumbers> = {}): CellNumbe
   const base = { tasks, successes, success: successes / tasks, score: 0.5, turns: 2 };
   return { ...base, curve, steps: 5, updates: 10, tokens, seconds: 60, parameters: 7, ...given };
 }
+
+const measures: NonNullable<ReportRecord["measures"]> = [
+  { name: "pass", title: "pass@5", passAt: 5 },
+  { name: "structure", title: "structure", terms: { helper: 0.4, main: 0.6 } },
+  { name: "tokens", title: "tokens", value: "tokens" },
+  { name: "seconds", title: "seconds", value: "seconds" },
+];
+
+const measured: Partial<CellNumbers> = {
+  sampled: { samples: 10, low: 0.41, high: 0.62 },
+  passAt: { 5: { mean: 0.7, low: 0.6, high: 0.8 } },
+  terms: { helper: 0.2, main: 0.54 },
+  perEpisode: { tokens: 1234.4, seconds: 0.256 },
+};
 
 function cell(
   row: string,
@@ -259,5 +274,53 @@ describe("the split", () => {
     );
     expect(legend(summarize(record))).toContain("on 100 held-out tasks");
     expect(legend(summarize({ ...record, cells }))).toContain("on 100 validation tasks");
+  });
+});
+
+describe("measures", () => {
+  const single: ReportRecord = {
+    ...record,
+    seeds: [1],
+    measures,
+    published: { source: "A paper", values: {}, measures: { boards: { team: { structure: 98.4 } } } },
+    cells: [
+      cell("alone", 1, 20, { numbers: numbers(20, { ...measured, terms: { main: 0.3 } }) }),
+      cell("team", 1, 50, { numbers: numbers(500, { ...measured, success: 0.5 }) }),
+      cell("broken", 1, 50),
+    ],
+  };
+
+  it("are columns of a table: shares of the terms that a row has, and dashes where it has none", () => {
+    const lines = markdownOf(summarize(single), "page.html").split("\n");
+    const rows = lines.slice(lines.indexOf("## Measures")).map((line) => line.replaceAll(/ +/g, " "));
+    expect(rows).toContain("| | pass@5 | structure | tokens | seconds |");
+    expect(rows).toContain("| Alone | 70.0 (60.0 to 80.0) | 50.0 | 1,234 | 0.26 |");
+    expect(rows).toContain("| Team \\| trained | 70.0 (60.0 to 80.0) | 74.0 | 1,234 | 0.26 |");
+    expect(rows).toContain("| Broken | – | – | – | – |");
+    expect(rows).toContain("| Team \\| trained | 98.4 |");
+    expect(htmlOf(summarize(single))).toContain("70.0 (60.0 to 80.0)");
+  });
+
+  it("with several samples of a task, the interval of one seed is that of the evaluation", () => {
+    expect(entryAt(summarize(single), "team", "boards")?.success?.interval).toEqual({
+      low: 0.41,
+      high: 0.62,
+    });
+    // Pooled over seeds, a task counts once.
+    expect(entryAt(summarize(single), "team", "boards")?.success?.pooled).toEqual(wilsonInterval(50, 100));
+  });
+
+  it("over several seeds have Student's interval", () => {
+    // t = 12.706 for one degree of freedom, standard error .1: cut at 0 and 100.
+    const seeds = [0.2, 0.4].map((main, index) =>
+      cell("team", index + 1, 50, { numbers: numbers(50, { terms: { main, helper: 0 } }) }),
+    );
+    const page = markdownOf(summarize({ ...single, seeds: [1, 2], cells: seeds }), "page.html");
+    expect(page).toContain("30.0 (0.0 to 100.0)");
+  });
+
+  it("of older reports are absent", () => {
+    expect(markdownOf(summarize(record), "page.html")).not.toContain("Measures");
+    expect(htmlOf(summarize(record))).not.toContain("Measures");
   });
 });

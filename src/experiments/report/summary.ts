@@ -1,6 +1,6 @@
 /** Aggregates a report's cells over seeds. Everything on a page is computed here, from the record alone. */
 import type { Interval } from "../../statistics.ts";
-import { mean, wilsonInterval } from "../../statistics.ts";
+import { mean, sum, wilsonInterval } from "../../statistics.ts";
 import type { Counts } from "../counts.ts";
 import { countsOfRecord, ranIn } from "../counts.ts";
 import type { CellNumbers, CellRecord, ReportRecord } from "../records.ts";
@@ -87,10 +87,13 @@ export function entryOf(record: ReportRecord, row: string, column: string): Omit
 function successOf(numbers: readonly CellNumbers[]): Success | null {
   if (numbers.length === 0) return null;
   const values = numbers.map(({ success }) => success);
-  const total = (key: "successes" | "tasks") => numbers.reduce((sum, each) => sum + each[key], 0);
-  const pooled = wilsonInterval(total("successes"), total("tasks"));
+  // Samples of one task are not independent: each task counts as one trial, which makes the interval wider rather than narrower.
+  const solved = numbers.map((each) =>
+    each.sampled === undefined ? each.successes : each.success * each.tasks,
+  );
+  const pooled = wilsonInterval(sum(solved), sum(numbers.map(({ tasks }) => tasks)));
   const overSeeds = meanInterval(values);
-  const interval = overSeeds ?? pooled;
+  const interval = overSeeds ?? numbers[0]?.sampled ?? pooled;
   return {
     mean: mean(values),
     interval: { low: Math.max(0, interval.low), high: Math.min(1, interval.high) },

@@ -70,15 +70,37 @@ export function costTable(summary: Summary): Markup {
   return table(text.costTitles, grouped(body), 2);
 }
 
-export function publishedTable(summary: Summary): Markup | null {
-  const { published, rows, columns } = summary.record;
-  if (published === undefined) return null;
+/** Of one column of the experiment. */
+export function measureTable(
+  summary: Summary,
+  column: { readonly name: string; readonly title: string },
+): Markup {
+  const { rows, measures = [] } = summary.record;
+  const body = rows.map(({ name, title }) => {
+    const entry = entryAt(summary, name, column.name);
+    const cells = measures.map((each) => right(entry ? text.measureText(entry, each) : ""));
+    return [rowTitle(summary, name, title), ...cells];
+  });
+  return table(["", ...measures.map(({ title }) => title)], body, 1);
+}
+
+export function publishedTables(summary: Summary): Markup[] {
+  const { record } = summary;
+  const { published, rows, columns } = record;
+  if (published === undefined) return [];
   const shown = rows.filter(({ name }) => Object.hasOwn(published.values, name));
   const body = shown.map(({ name, title }) => [
     rowTitle(summary, name, title),
     ...columns.map((column) => element("td", {}, published.values[name]?.[column.name]?.toFixed(1) ?? "")),
   ]);
-  return table(["", ...columns.map(({ title }) => title)], body);
+  const values = body.length === 0 ? [] : [table(["", ...columns.map(({ title }) => title)], body)];
+  const measured = columns.flatMap(({ name, title }) => {
+    const { titles, rows: found } = text.publishedMeasures(record, name);
+    if (found.length === 0) return [];
+    const cells = found.map(([row, ...numbers]) => [row, ...numbers.map(right)]);
+    return [table([columns.length === 1 ? "" : title, ...titles], cells, 1)];
+  });
+  return [...values, ...measured];
 }
 
 /** The first cell of each row names its group; repetitions are omitted. */

@@ -1,9 +1,11 @@
 /** Sentences and numbers shared by the Markdown and the HTML page. */
 import { showCount, showDuration, showLarge } from "../../format.ts";
-import type { Interval } from "../../statistics.ts";
+import { mean, type Interval } from "../../statistics.ts";
 import type { Counts } from "../counts.ts";
 import { ranIn } from "../counts.ts";
-import type { ReportRecord, Session } from "../records.ts";
+import { measureOf } from "../measures.ts";
+import type { MeasureRecord, ReportRecord, Session } from "../records.ts";
+import { meanInterval } from "../statistics.ts";
 import type { Cost, Entry, Success, Summary, SummaryCounts } from "./summary.ts";
 import { entryAt, spentOf } from "./summary.ts";
 
@@ -94,6 +96,49 @@ export function legend(summary: Summary): string {
     (single ? " With only one seed the interval is Wilson's over its tasks." : "") +
     " The best of each column is bold."
   );
+}
+
+/** How to read the table of measures. */
+export function measuresLegend({ record }: Summary): string {
+  const over = record.seeds.length === 1 ? "" : ", mean over seeds with its 95 % interval";
+  return (
+    `Of the evaluation after training, in per cent unless stated otherwise${over}. Time of an episode while others ran ` +
+    "concurrently. A dash: not measured, or nothing of the kind in the row."
+  );
+}
+
+/** A measure in a place of the table: its mean over the seeds, and an interval if there is one. */
+export function measureText({ numbers }: Entry, measure: MeasureRecord): string {
+  const values = numbers.flatMap((each) => measureOf(each, measure) ?? []);
+  if (values.length === 0) return "–";
+  if (measure.value === "tokens") return showCount(Math.round(mean(values)));
+  if (measure.value === "seconds") return mean(values).toFixed(2);
+  const single = measure.passAt === undefined ? null : numbers[0]?.passAt?.[String(measure.passAt)];
+  const interval = meanInterval(values) ?? single ?? null;
+  return interval === null
+    ? perCent(mean(values))
+    : `${perCent(mean(values))} (${showRange(within(interval))})`;
+}
+
+/** The published measures of a column: those with a value in any row, and the rows that have one. */
+export function publishedMeasures(
+  { published, rows, measures = [] }: ReportRecord,
+  column: string,
+): { readonly titles: string[]; readonly rows: [string, ...string[]][] } {
+  const byRow = published?.measures?.[column] ?? {};
+  const shown = measures.filter(({ name }) => Object.values(byRow).some((each) => Object.hasOwn(each, name)));
+  const found = rows.filter(({ name }) => Object.hasOwn(byRow, name));
+  return {
+    titles: shown.map(({ title }) => title),
+    rows: found.map(({ name, title }) => [
+      title,
+      ...shown.map((each) => byRow[name]?.[each.name]?.toFixed(1) ?? "–"),
+    ]),
+  };
+}
+
+function within({ low, high }: Interval): Interval {
+  return { low: Math.max(0, low), high: Math.min(1, high) };
 }
 
 /** Wilson's interval over all tasks of all seeds, which ignores the variation between seeds. */

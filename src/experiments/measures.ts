@@ -1,0 +1,21 @@
+/** Columns of a report besides success: pass@k, shares of reward terms, tokens and time of an episode. */
+import type { CellNumbers, MeasureRecord } from "./records.ts";
+
+/** Null: the cell was not measured in this way, or has none of the terms. */
+export function measureOf(numbers: CellNumbers, measure: MeasureRecord): number | null {
+  const { terms, passAt, value } = measure;
+  if (terms !== undefined) return shareOf(numbers.terms ?? {}, terms);
+  if (passAt !== undefined) return numbers.passAt?.[String(passAt)]?.mean ?? null;
+  return (value === "tokens" ? numbers.perEpisode?.tokens : numbers.perEpisode?.seconds) ?? null;
+}
+
+/** What is earned of the largest sum of those terms that the cell has. */
+function shareOf(
+  means: Readonly<Record<string, number>>,
+  largest: Readonly<Record<string, number>>,
+): number | null {
+  const found = Object.entries(largest).filter(([name]) => Object.hasOwn(means, name));
+  const most = found.reduce((sum, [, most]) => sum + most, 0);
+  if (most === 0) return null;
+  return found.reduce((sum, [name]) => sum + (means[name] ?? 0), 0) / most;
+}
