@@ -158,3 +158,25 @@ describe("what eval rejects", () => {
     expect(stderr).toContain("has no checkpoint of");
   });
 });
+
+describe("troupe eval --samples", () => {
+  it("plays each task several times and estimates pass@k", async () => {
+    const several = ["--samples", "3", "--pass-at", "1,3", "--temperature", "1"];
+    const { code, stdout } = await evaluate("roles", ...several, "--json");
+    expect(code).toBe(0);
+    const found = JSON.parse(stdout) as { success: number; passAt: Record<string, { mean: number }> };
+    expect(found).toMatchObject({ tasks: 4, samples: 3 });
+    expect(Object.keys(found.passAt)).toEqual(["1", "3"]);
+    expect(found.passAt["1"]?.mean).toBeCloseTo(found.success, 12);
+    expect((await evaluate("roles", ...several)).stdout).toMatch(/^pass@3 \d/m);
+  });
+
+  it.each([
+    [["--samples", "3"], "at temperature 0 all samples of a task are the same"],
+    [["--pass-at", "1,5", "--temperature", "1"], "pass@5 needs at least 5 samples of each task, not 1"],
+  ])("%j is rejected", async (options, message) => {
+    const { code, stdout, stderr } = await evaluate("roles", ...options);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(message);
+  });
+});

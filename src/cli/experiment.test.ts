@@ -40,6 +40,7 @@ function comparable({ cells }: ReportRecord) {
     status,
     ...numbers,
     seconds: 0,
+    perEpisode: numbers?.perEpisode?.tokens,
   }));
 }
 

@@ -60,9 +60,9 @@ describe("the keys of a file", () => {
     [withRows("  a: { train: { form: b } }"), "rows.a.train.form: unknown key; did you mean `from`?"],
     [
       withRows("  a: { train: {} }", "measures: { m: { passAt: 1, value: tokens } }\n"),
-      "measures.m: needs one of `terms`, `passAt` and `value`",
+      "measures.m: expected one of `terms`, `passAt` and `value`",
     ],
-    [withRows("  a: { train: {} }", "requires: [{ fetch: x }]\n"), "needs either `path` or `dataset`"],
+    [withRows("  a: { train: {} }", "requires: [{ fetch: x }]\n"), "expected either `path` or `dataset`"],
     [
       withRows(
         "  a: { train: {} }",

@@ -71,7 +71,7 @@ const requirement = z
     fetch: z.string().describe("How to get it and where to put it."),
   })
   .refine(({ path, dataset }) => (path === undefined) !== (dataset === undefined), {
-    error: "needs either `path` or `dataset`",
+    error: "either `path` or `dataset`",
   });
 
 const measure = z
@@ -87,7 +87,7 @@ const measure = z
   .refine(
     (given) => [given.terms, given.passAt, given.value].filter((each) => each !== undefined).length === 1,
     {
-      error: "needs one of `terms`, `passAt` and `value`",
+      error: "one of `terms`, `passAt` and `value`",
     },
   );
 

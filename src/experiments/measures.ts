@@ -15,7 +15,7 @@ function shareOf(
   largest: Readonly<Record<string, number>>,
 ): number | null {
   const found = Object.entries(largest).filter(([name]) => Object.hasOwn(means, name));
-  const most = found.reduce((sum, [, most]) => sum + most, 0);
+  const most = found.reduce((sum, [, value]) => sum + value, 0);
   if (most === 0) return null;
   return found.reduce((sum, [name]) => sum + (means[name] ?? 0), 0) / most;
 }

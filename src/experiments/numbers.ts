@@ -99,13 +99,13 @@ function meansOf(terms: Readonly<Record<string, { readonly mean: number }>>): Re
 }
 
 function perEpisode(
-  { tasks, samples = 1, sampledTokens }: Scores,
+  { tasks: count, samples = 1, sampledTokens: sampled }: Scores,
   seconds: number | null,
 ): Pick<CellNumbers, "perEpisode"> {
-  if (sampledTokens === undefined) return {};
-  const episodes = tasks * samples;
+  if (sampled === undefined) return {};
+  const episodes = count * samples;
   const time = seconds === null ? {} : { seconds: seconds / episodes };
-  return { perEpisode: { tokens: sampledTokens / episodes, ...time } };
+  return { perEpisode: { tokens: sampled / episodes, ...time } };
 }
 
 /** The wall-clock seconds of an evaluation of a run. Null: an older run does not say. */

@@ -1,6 +1,6 @@
 /** Aggregates a report's cells over seeds. Everything on a page is computed here, from the record alone. */
 import type { Interval } from "../../statistics.ts";
-import { mean, sum, wilsonInterval } from "../../statistics.ts";
+import { mean, sum as sumOf, wilsonInterval } from "../../statistics.ts";
 import type { Counts } from "../counts.ts";
 import { countsOfRecord, ranIn } from "../counts.ts";
 import type { CellNumbers, CellRecord, ReportRecord } from "../records.ts";
@@ -91,7 +91,7 @@ function successOf(numbers: readonly CellNumbers[]): Success | null {
   const solved = numbers.map((each) =>
     each.sampled === undefined ? each.successes : each.success * each.tasks,
   );
-  const pooled = wilsonInterval(sum(solved), sum(numbers.map(({ tasks }) => tasks)));
+  const pooled = wilsonInterval(sumOf(solved), sumOf(numbers.map(({ tasks }) => tasks)));
   const overSeeds = meanInterval(values);
   const interval = overSeeds ?? numbers[0]?.sampled ?? pooled;
   return {
