@@ -72,9 +72,9 @@ function measureParts(summary: Summary): string[] {
   const tables = columns.flatMap((column) => {
     const cells = rows.map((row) => {
       const entry = entryAt(summary, row.name, column.name);
-      return [row.title, ...measures.map((each) => (entry ? text.measureText(entry, each) : ""))];
+      return [literal(row.title), ...measures.map((each) => (entry ? text.measureText(entry, each) : ""))];
     });
-    const titles = [columns.length === 1 ? "" : column.title, ...measures.map(({ title }) => title)];
+    const titles = [columns.length === 1 ? "" : literal(column.title), ...titlesOf(measures)];
     return [table(titles, cells)];
   });
   return ["## Measures", text.measuresLegend(summary), ...tables];
@@ -92,7 +92,8 @@ function publishedParts({ record }: Summary): string[] {
   const titles = ["", ...titlesOf(columns)];
   const measured = columns.map(({ name, title }) => {
     const { titles: own, rows: values } = text.publishedMeasures(record, name);
-    return table([columns.length === 1 ? "" : title, ...own], values);
+    const body = values.map(([row, ...cells]) => [literal(row), ...cells]);
+    return table([columns.length === 1 ? "" : literal(title), ...own.map(literal)], body);
   });
   return [
     "## Published",
@@ -144,8 +145,8 @@ function table(titles: readonly string[], rows: readonly (readonly string[])[]):
   return [line(head), line(rule), ...body.map(line)].join("\n");
 }
 
-function titlesOf(columns: Summary["record"]["columns"]): string[] {
-  return columns.map(({ title }) => literal(title));
+function titlesOf(titled: readonly { readonly title: string }[]): string[] {
+  return titled.map(({ title }) => literal(title));
 }
 
 /** Titles are text, not markup. */
