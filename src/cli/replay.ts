@@ -136,8 +136,8 @@ async function tokenizersOf(
   try {
     const tokenizers: Record<string, ReturnType<typeof loadTokenizer>> = {};
     for (const policy of Object.keys(run.recipe.policies)) {
-      const { text } = await weightsOfPolicy(run, policy, scratch);
-      tokenizers[policy] = loadTokenizer(text);
+      const { text, templateVariables } = await weightsOfPolicy(run, policy, scratch);
+      tokenizers[policy] = loadTokenizer(text, templateVariables);
     }
     return { tokenizers };
   } catch (error) {

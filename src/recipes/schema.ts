@@ -77,6 +77,10 @@ const policy = z.strictObject({
     .describe(
       "Train a LoRA adapter instead of the whole model. Default for an adapter directory: its settings.",
     ),
+  templateVariables: z
+    .record(z.string(), z.union([z.boolean(), z.number(), z.string()]))
+    .optional()
+    .describe("Passed to the model's chat template, such as `enable_thinking: false`."),
   learningRate: z.number().positive().optional().describe("Default: train.learningRate."),
 });
 

@@ -13,6 +13,7 @@ import { latestCheckpoint, readCheckpoint } from "../runs/checkpoints.ts";
 import type { Checkpoint } from "../runs/checkpoints.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readRecipe } from "../runs/read.ts";
+import type { JsonObject } from "../text/files.ts";
 import { basesOf } from "./bases.ts";
 import { modelDirectory } from "./policies.ts";
 import { trainedPolicies } from "./teams.ts";
@@ -28,6 +29,8 @@ export interface Weights {
   readonly from: StoredPolicy | null;
   /** The directory with its tokenizer. */
   readonly text: string;
+  /** Passed to its chat template. */
+  readonly templateVariables: JsonObject;
   /** The run's step after which they were saved; null: untrained, or not from a run. */
   readonly step: number | null;
   /** The environment of the run, with its options; null: not from a run. */
@@ -88,7 +91,8 @@ export function policyNamed({ name: run, recipe }: SavedRun, name: string): stri
 export async function weightsOfPolicy(run: SavedRun, policy: string, scratch: string): Promise<Weights> {
   const { name, recipe, checkpoint } = run;
   const model = await beginningOf(run, policy, scratch);
-  const common = { label: `${name}:${policy}`, environment: recipe.environment, model };
+  const { templateVariables = {} } = recipe.policies[policy] ?? {};
+  const common = { label: `${name}:${policy}`, environment: recipe.environment, model, templateVariables };
   const saved = checkpoint?.state.policies[policy];
   if (checkpoint === null || saved === undefined)
     return { ...common, place: placeOf(model), from: null, text: textOf(model), step: null };
@@ -150,7 +154,7 @@ async function beginningModel(
 export async function weightsOfDirectory(directory: string): Promise<Weights> {
   baseOf(directory);
   const common = { label: directory, place: directory, model: directory, text: textDirectory(directory) };
-  return { ...common, from: null, step: null, environment: null };
+  return { ...common, from: null, step: null, environment: null, templateVariables: {} };
 }
 
 function placeOf(model: PolicyOptions["model"]): string {

@@ -51,8 +51,8 @@ async function openPolicy(
   name: string,
   weights: Weights,
 ): Promise<OpenPolicy> {
-  const { model, from, text, label } = weights;
-  const tokenizer = loadTokenizer(text);
+  const { model, from, text, label, templateVariables } = weights;
+  const tokenizer = loadTokenizer(text, templateVariables);
   checkWords(environment, tokenizer, { model: label, advice: adviceFor(weights) });
   const info = await engine.createPolicy({ name, model, ...(from === null ? {} : { from }) });
   return { tokenizer, maxLength: info.maxLength, info, model };

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openEngine } from "../engines/open.ts";
-import { modelDirectory } from "./policies.ts";
+import { modelDirectory, openPolicies } from "./policies.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";
 import type { TrainOutcome } from "./train.ts";
@@ -55,4 +55,27 @@ test("a preset's model that cannot be written is an error that says what to do",
     code: "bad_run",
     message: expect.stringMatching(/^Cannot write .*models.*: a file is in the way/) as string,
   });
+});
+
+test("a policy's template variables reach its chat template", async () => {
+  const { recipe, environment } = tinyRecipe();
+  const models = path.join(directory, "models");
+  const model = await modelDirectory({ preset: "nano" }, recipe, environment, models);
+  const file = path.join(model, "tokenizer_config.json");
+  const config = JSON.parse(await fs.readFile(file, "utf8")) as object;
+  const template = "{{ 'no thoughts' if enable_thinking is false else 'thoughts' }}";
+  await fs.writeFile(file, JSON.stringify({ ...config, chat_template: template }));
+  await fs.rm(path.join(model, "chat_template.jinja"), { force: true });
+  const policies = {
+    quiet: { model: { path: model }, templateVariables: { enable_thinking: false } },
+    usual: { model: { path: model } },
+  };
+  const engine = openEngine({ threads: 1 });
+  try {
+    const opened = await openPolicies(engine, { ...recipe, policies }, environment, models);
+    expect(opened["quiet"]?.tokenizer.render([], true)).toBe("no thoughts");
+    expect(opened["usual"]?.tokenizer.render([], true)).toBe("thoughts");
+  } finally {
+    await engine.close();
+  }
 });

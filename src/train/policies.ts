@@ -48,7 +48,7 @@ export async function openPolicies(
         ? saved
         : await modelDirectory(policy.model, recipe, environment, models);
     const model = stored ?? directory;
-    const tokenizer = loadTokenizer(textDirectory(directory));
+    const tokenizer = loadTokenizer(textDirectory(directory), policy.templateVariables);
     const info = await engine.createPolicy({ name, model, ...adapterOf(name, policy, recipe.seed) });
     checkWords(environment, tokenizer, {
       model: directory,
