@@ -31,7 +31,8 @@ export type ErrorCode =
   | "bad_shape"
   | "bad_token"
   | "too_long" // a sequence longer than the model allows
-  | "bad_run" // a run folder that is missing, damaged or in use
+  | "bad_run" // a run folder that is missing or damaged
+  | "in_use" // a run folder that another process is writing
   | "bad_data" // a data set that is missing, damaged, or not what was expected
   | "bad_environment" // an environment of a module breaks its contract
   | "no_memory"

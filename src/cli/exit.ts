@@ -5,11 +5,12 @@ import { TroupeError } from "../errors.ts";
 import { showLines } from "../format.ts";
 import { thrown, userFrame } from "../recipes/modules/thrown.ts";
 
-export const exitCodes = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
+export const exitCodes = { ok: 0, failure: 1, usage: 2, inUse: 3, interrupted: 130 } as const;
 
 export function exitCodeOf(error: unknown): number {
   if (!(error instanceof TroupeError)) return exitCodes.failure;
   if (error.code === "cancelled") return exitCodes.interrupted;
+  if (error.code === "in_use") return exitCodes.inUse;
   return error.code === "bad_recipe" || error.code === "bad_arguments" ? exitCodes.usage : exitCodes.failure;
 }
 

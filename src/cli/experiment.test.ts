@@ -1,13 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { plan, run as runExperiment } from "../experiments/experiment.ts";
+import { loadExperiment } from "../experiments/load.ts";
 import type { ReportRecord } from "../experiments/records.ts";
 import { reportSchema } from "../experiments/records.ts";
 import { readEvaluations, readResult } from "../runs/read.ts";
+import { exitCodes } from "./exit.ts";
 import type { Outcome } from "./testing/command.ts";
 import { troupe } from "./testing/command.ts";
 
@@ -138,6 +142,36 @@ describe("troupe experiment", () => {
       const [mine, theirs] = reports.map(({ cells }) => cells.map(({ row, numbers }) => ({ row, numbers })));
       expect(mine).toEqual(theirs);
       expect(mine?.find(({ row }) => row === "team-per-role")?.numbers?.steps).toBe(6);
+    },
+    patience,
+  );
+
+  it(
+    "tries a cell again that another process was writing, even if that one has ended",
+    async () => {
+      // Ends like a run in use the first time; afterwards there is no lock.
+      const marker = join(cwd, "was-rejected");
+      const wrapper = join(cwd, "wrapper.mjs");
+      await writeFile(
+        wrapper,
+        `import { existsSync, writeFileSync } from "node:fs";
+        if (existsSync(${JSON.stringify(marker)})) await import(${JSON.stringify(pathToFileURL(program).href)});
+        else { writeFileSync(${JSON.stringify(marker)}, ""); process.exit(${exitCodes.inUse}); }`,
+      );
+      const folder = join(cwd, "rejected");
+      const options = {
+        experiment: loadExperiment(miniature),
+        given: miniature,
+        runs: folder,
+        report: folder,
+        seeds: [1],
+        jobs: 1,
+      };
+      const launch = { command: process.execPath, arguments: [wrapper] };
+      const planned = await plan({ ...options, rows: ["single-agent"], columns: undefined });
+      const { ended } = await runExperiment(planned, launch, new AbortController().signal, () => {});
+      expect([...ended.values()]).toEqual(["done"]);
+      expect(existsSync(marker)).toBe(true);
     },
     patience,
   );

@@ -13,13 +13,16 @@ export interface Launch {
 export type ChildOutcome =
   | { readonly status: "done"; readonly stdout: string }
   | { readonly status: "interrupted" }
+  /** Another process is writing the run. */
+  | { readonly status: "in-use" }
   | { readonly status: "failed"; readonly problem: string };
 
 /** Longest error message kept, in characters. */
 const longestMessage = 2000;
 
-/** `troupe`'s exit code of an interrupted run. */
+/** `troupe`'s exit codes of an interrupted run and of one that another process is writing. */
 const interruptedCode = 130;
+const inUseCode = 3;
 
 export interface ChildOptions {
   readonly launch: Launch;
@@ -105,6 +108,7 @@ function outcomeOf(
   stopped: boolean,
 ): ChildOutcome {
   if (code === 0) return { status: "done", stdout: said.stdout };
+  if (code === inUseCode) return { status: "in-use" };
   if (stopped && (code === interruptedCode || code === null)) return { status: "interrupted" };
   const message = said.stderr.trim().replace(/^error: /, "");
   if (signal !== null) {

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { makeDirectory, writeFileDurably } from "../runs/durable.ts";
 import { isLocked } from "../runs/lock.ts";
 import type { TrainEvent } from "../train/events.ts";
-import type { Launch } from "./child.ts";
+import type { ChildOutcome, Launch } from "./child.ts";
 import { runChild } from "./child.ts";
 import type { Call } from "./command.ts";
 import { commandLine, wholeCommand } from "./command.ts";
@@ -158,18 +158,11 @@ interface Runner {
 }
 
 async function runCell(cell: Cell, runner: Runner): Promise<End> {
-  const { emit, undertaking, stop } = runner;
+  const { emit, undertaking } = runner;
   const start = performance.now();
-  await untilFree(cell, runner);
-  if (stop.aborted) return "interrupted";
-  let end = await startedCell(cell, runner);
-  // Another experiment started the same cell at the same moment: its result counts here too.
-  while (end === "failed" && (await isLocked(undertaking.folders.of(cell)))) {
-    await untilFree(cell, runner);
-    end = stop.aborted ? "interrupted" : await startedCell(cell, runner);
-  }
-  const numbers = end === "done" ? await undertaking.ledger.readOwn(cell) : null;
-  if (end === "done" && numbers === null) end = "failed";
+  const ended = await endOf(cell, runner);
+  const numbers = ended === "done" ? await undertaking.ledger.readOwn(cell) : null;
+  const end = ended === "done" && numbers === null ? "failed" : ended;
   const problem = undertaking.ledger.problemOf(cell);
   emit({
     type: "cell-ended",
@@ -183,7 +176,19 @@ async function runCell(cell: Cell, runner: Runner): Promise<End> {
   return end;
 }
 
-async function startedCell(cell: Cell, runner: Runner): Promise<End> {
+/** Another experiment may start the same cell at the same moment: its result counts here too. */
+async function endOf(cell: Cell, runner: Runner): Promise<End> {
+  for (;;) {
+    await untilFree(cell, runner);
+    if (runner.stop.aborted) return "interrupted";
+    const end = await startedCell(cell, runner);
+    if (end !== "in-use") return end;
+    // Of two simultaneous attempts both may be rejected.
+    await sleep(1000 * Math.random());
+  }
+}
+
+async function startedCell(cell: Cell, runner: Runner): Promise<ChildOutcome["status"]> {
   runner.emit({ type: "cell-started", cell });
   try {
     return await inChild(cell, runner);
@@ -201,7 +206,10 @@ async function untilFree(cell: Cell, { undertaking, stop, emit }: Runner): Promi
   while (!stop.aborted && (await isLocked(directory))) await sleep(200);
 }
 
-async function inChild(cell: Cell, { undertaking, launch, stop, emit }: Runner): Promise<End> {
+async function inChild(
+  cell: Cell,
+  { undertaking, launch, stop, emit }: Runner,
+): Promise<ChildOutcome["status"]> {
   const { folders, share, ledger } = undertaking;
   const outcome = await runChild({
     launch,

@@ -28,7 +28,7 @@ async function holder(): Promise<() => Promise<void>> {
 test("a second holder is rejected with a message that names the first", async () => {
   const lock = await acquireLock(directory);
   await expect(acquireLock(directory)).rejects.toMatchObject({
-    code: "bad_run",
+    code: "in_use",
     message: expect.stringContaining(`process ${process.pid}`) as string,
   });
   expect(await isLocked(directory)).toBe(true);
@@ -39,7 +39,7 @@ test("a second holder is rejected with a message that names the first", async ()
 
 test("another process's lock holds while it lives and not after it was killed", async () => {
   const kill = await holder();
-  await expect(acquireLock(directory)).rejects.toMatchObject({ code: "bad_run" });
+  await expect(acquireLock(directory)).rejects.toMatchObject({ code: "in_use" });
   await kill();
   expect(await isLocked(directory)).toBe(false);
   await (await acquireLock(directory)).release();

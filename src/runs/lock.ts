@@ -28,7 +28,7 @@ export interface Lock {
 export const lockPrefix = "lock-";
 
 /**
- * Takes the lock of a folder; removes files of dead holders. @throws TroupeError `bad_run` if a live process holds it
+ * Takes the lock of a folder; removes files of dead holders. @throws TroupeError `in_use` if a live process holds it
  */
 export async function acquireLock(directory: string): Promise<Lock> {
   const self: Holder = { pid: process.pid, started: startTime(process.pid) ?? "", host: os.hostname() };
@@ -63,7 +63,7 @@ function held(file: string, holder: Holder): TroupeError {
   const elsewhere = holder.host !== os.hostname();
   const fix = elsewhere ? `if that machine no longer writes it, delete ${file}` : "wait for it, or stop it";
   return new TroupeError(
-    "bad_run",
+    "in_use",
     `The run ${path.dirname(file)} is being written by process ${holder.pid}${elsewhere ? ` on ${holder.host}` : ""}: ` +
       `${fix}, or use another name for this run.`,
   );

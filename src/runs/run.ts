@@ -73,7 +73,7 @@ export interface Run extends AsyncDisposable {
 /**
  * Opens the folder for writing; creates it if it does not exist.
  *
- * @throws TroupeError `bad_run`: in use by another process, of another recipe, not a run folder, damaged, or not
+ * @throws TroupeError `in_use`: written by another process; `bad_run`: of another recipe, not a run folder, damaged, or not
  * writable
  *
  * @param recipe The resolved recipe as YAML. A run only resumes with the recipe it started with; the description,

@@ -28,7 +28,7 @@ export function isOfJudge(change: string): boolean {
  * Takes the run's lock, so that new verdicts are recorded with those of training. The run's own judge may have lost its
  * program.
  * @param settings `own`, or settings in YAML; undefined: no judge, or `own` if there are changes
- * @throws TroupeError `bad_run` if a process is writing the run, `bad_arguments` if it has no judge of its own
+ * @throws TroupeError `in_use` if a process is writing the run, `bad_arguments` if it has no judge of its own
  */
 export async function judgeFor(
   directory: string,
