@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { plan, run as runExperiment } from "../experiments/experiment.ts";
+import { plan as planExperiment, run as runExperiment } from "../experiments/experiment.ts";
 import { loadExperiment } from "../experiments/load.ts";
 import type { ReportRecord } from "../experiments/records.ts";
 import { reportSchema } from "../experiments/records.ts";
@@ -168,7 +168,7 @@ describe("troupe experiment", () => {
         jobs: 1,
       };
       const launch = { command: process.execPath, arguments: [wrapper] };
-      const planned = await plan({ ...options, rows: ["single-agent"], columns: undefined });
+      const planned = await planExperiment({ ...options, rows: ["single-agent"], columns: undefined });
       const { ended } = await runExperiment(planned, launch, new AbortController().signal, () => {});
       expect([...ended.values()]).toEqual(["done"]);
       expect(existsSync(marker)).toBe(true);
