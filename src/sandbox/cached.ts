@@ -6,6 +6,7 @@
  */
 import { createHash, type Hash } from "node:crypto";
 import { TroupeError } from "../errors.ts";
+import { askedOnce } from "../runs/asked-once.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
 import { defaultLimits, withDefaults } from "./limits.ts";
 import { cancelledResult, type Program, type ProgramResult, type Sandbox } from "./sandbox.ts";
@@ -14,26 +15,6 @@ import { cancelledResult, type Program, type ProgramResult, type Sandbox } from 
 const format = 1;
 
 export function cachedSandbox(sandbox: Sandbox, calls: RecordedCalls): Sandbox {
-  const underWay = new Map<string, Promise<ProgramResult>>();
-  const runFirst = async (key: string, program: Program, signal?: AbortSignal): Promise<ProgramResult> => {
-    const result = await sandbox.run(program, signal);
-    if (result.ended !== "cancelled") await calls.put([{ key, answer: encodeResult(result) }]);
-    return result;
-  };
-  const run = async (program: Program, signal?: AbortSignal): Promise<ProgramResult> => {
-    const key = digestOf(program);
-    const known = decodeResult(calls.get(key));
-    if (known !== null) return known;
-    const other = underWay.get(key);
-    if (other !== undefined) {
-      const result = await orAborted(other, signal);
-      // The other run was cancelled by its own caller, or failed; this caller runs the program itself.
-      return result === null ? run(program, signal) : result;
-    }
-    const running = runFirst(key, program, signal).finally(() => underWay.delete(key));
-    underWay.set(key, running);
-    return running;
-  };
   return {
     get backend() {
       return sandbox.backend;
@@ -41,26 +22,31 @@ export function cachedSandbox(sandbox: Sandbox, calls: RecordedCalls): Sandbox {
     get sessions() {
       return sandbox.sessions;
     },
-    run,
+    run: (program, signal) => runOnce(sandbox, calls, program, signal),
     start: (program, signal) => sandbox.start(program, signal),
     close: () => sandbox.close(),
   };
 }
 
-/** Null: no result to share. */
-async function orAborted(
-  other: Promise<ProgramResult>,
+async function runOnce(
+  sandbox: Sandbox,
+  calls: RecordedCalls,
+  program: Program,
   signal: AbortSignal | undefined,
-): Promise<ProgramResult | null> {
-  if (signal?.aborted === true) return cancelledResult();
-  const aborted = new Promise<ProgramResult>((resolve) => {
-    signal?.addEventListener("abort", () => resolve(cancelledResult()), { once: true });
-  });
-  const shared = other.then(
-    (result) => (result.ended === "cancelled" ? null : result),
-    () => null,
-  );
-  return Promise.race([shared, aborted]);
+): Promise<ProgramResult> {
+  const question = {
+    key: digestOf(program),
+    read: decodeResult,
+    ask: () => sandbox.run(program, signal),
+    write: (result: ProgramResult) => (result.ended === "cancelled" ? null : encodeResult(result)),
+  };
+  try {
+    return await askedOnce(calls, question, signal);
+  } catch (error) {
+    const isCancelled = error instanceof TroupeError && error.code === "cancelled";
+    if (isCancelled && signal?.aborted === true) return cancelledResult();
+    throw error;
+  }
 }
 
 /** The hash of everything that the result depends on. Absent limits count as the current defaults. */

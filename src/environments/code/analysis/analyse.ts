@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
+import { askedOnce } from "../../../runs/asked-once.ts";
 import type { Context } from "../../environment.ts";
 import { pythonProgram } from "../python.ts";
 import { ask } from "./ask.ts";
@@ -98,22 +99,26 @@ export async function analyse(
   if (!Object.values(texts).some((text) => isCode.test(text))) return nothingFound;
   const request = JSON.stringify({ prompt, entryPoint, helper: helper?.name ?? null, texts });
   const key = createHash("sha256").update(program).update(request).digest("hex").slice(0, 32);
-  const known = analysisSchema.safeParse(services?.recorded?.get(key));
-  if (known.success) return known.data;
-  const answer = await ask(sandbox, program, request, signal);
-  if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled while a program was analysed.");
-  const analysis = (answer === null ? null : readAnalysis(answer)) ?? nothingFound;
-  await services?.recorded?.put([{ key, answer: analysis }]);
-  return analysis;
+  const askParser = async (): Promise<Analysis> => {
+    const answer = await ask(sandbox, program, request, signal);
+    if (signal?.aborted === true)
+      throw new TroupeError("cancelled", "Cancelled while a program was analysed.");
+    return (answer === null ? null : readAnalysis(parsed(answer))) ?? nothingFound;
+  };
+  return askedOnce(services?.recorded, { key, read: readAnalysis, ask: askParser }, signal);
 }
 
 function cut(text: string): string {
   return text.slice(0, longestText).toWellFormed();
 }
 
-function readAnalysis(text: string): Analysis | null {
+function readAnalysis(value: unknown): Analysis | null {
+  return analysisSchema.safeParse(value).data ?? null;
+}
+
+function parsed(text: string): unknown {
   try {
-    return analysisSchema.parse(JSON.parse(text));
+    return JSON.parse(text);
   } catch {
     return null;
   }

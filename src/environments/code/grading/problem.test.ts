@@ -37,6 +37,19 @@ describe.runIf(works)("gradeProblem", () => {
     expect(started()).toBeGreaterThan(sessions);
   });
 
+  it("computes a verdict once for episodes that need it at the same time", async () => {
+    const { counted, started } = counting();
+    const context = { signal: new AbortController().signal, services: { recorded: unrecordedCalls() } };
+    const setting = { sandbox: counted, context, problem: squares, entryPoint: "squares", seconds: 4 };
+    const other = { ...program, program: `${program.program}# another\n` };
+    await gradeProblem({ ...setting, comparison: "close" }, other);
+    const once = started();
+    const grade = () => gradeProblem({ ...setting, comparison: "close" }, program);
+    const verdicts = await Promise.all([grade(), grade(), grade()]);
+    expect(verdicts[1]).toEqual(verdicts[0]);
+    expect(started() - once).toBeLessThanOrEqual(once);
+  });
+
   it("records nothing of what was cancelled", async () => {
     const put: RecordedCall[] = [];
     const recorded = {

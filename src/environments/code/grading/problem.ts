@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { CodeProblem } from "../../../data/problem.ts";
 import { TroupeError } from "../../../errors.ts";
+import { askedOnce } from "../../../runs/asked-once.ts";
 import type { Context } from "../../environment.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import type { Analysis } from "../analysis/analyse.ts";
@@ -30,12 +31,16 @@ export async function gradeProblem(
   const request = { program, tests, entryPoint, preamble, seconds, comparison, limits };
   const { signal, services } = setting.context;
   const key = digestOf(request);
-  const known = verdictSchema.safeParse(services.recorded?.get(key));
-  if (known.success) return known.data;
-  const verdict = await verdictOf(setting.sandbox, request, signal);
-  if (signal.aborted) throw new TroupeError("cancelled", "Cancelled while tests were running.");
-  await services.recorded?.put([{ key, answer: verdict }]);
-  return verdict;
+  const ask = async (): Promise<Verdict> => {
+    const verdict = await verdictOf(setting.sandbox, request, signal);
+    if (signal.aborted) throw new TroupeError("cancelled", "Cancelled while tests were running.");
+    return verdict;
+  };
+  return askedOnce(services.recorded, { key, read: readVerdict, ask }, signal);
+}
+
+function readVerdict(recorded: unknown): Verdict | null {
+  return verdictSchema.safeParse(recorded).data ?? null;
 }
 
 interface Request extends GradeRequest, Pick<GradeSetting, "comparison"> {

@@ -1,0 +1,67 @@
+import { expect, it } from "vitest";
+import { ServiceError } from "../errors.ts";
+import { askedOnce, type Question } from "./asked-once.ts";
+import { unrecordedCalls } from "./recorded-calls.ts";
+
+interface Answer {
+  readonly value: number;
+}
+
+/** Answers are numbered; each is given when `answer` is called. */
+function questions() {
+  const asked: PromiseWithResolvers<Answer>[] = [];
+  const question: Question<Answer> = {
+    key: "question",
+    read: (recorded) => (recorded === undefined ? null : (recorded as Answer)),
+    ask: () => {
+      const one = Promise.withResolvers<Answer>();
+      asked.push(one);
+      return one.promise;
+    },
+  };
+  return { asked, question };
+}
+
+it("concurrent callers get the first one's answer, later ones the recorded one", async () => {
+  const { asked, question } = questions();
+  const calls = unrecordedCalls();
+  const callers = [1, 2, 3].map(() => askedOnce(calls, question));
+  await Promise.resolve();
+  asked[0]?.resolve({ value: 1 });
+  expect(await Promise.all(callers)).toEqual([{ value: 1 }, { value: 1 }, { value: 1 }]);
+  expect(await askedOnce(calls, question)).toEqual({ value: 1 });
+  expect(asked).toHaveLength(1);
+});
+
+it("a failure is the asker's own: one of those who wait asks again", async () => {
+  const { asked, question } = questions();
+  const calls = unrecordedCalls();
+  const [first, second, third] = [1, 2, 3].map(() => askedOnce(calls, question));
+  asked[0]?.reject(new ServiceError("down"));
+  await expect(first).rejects.toThrow("down");
+  await expect.poll(() => asked.length).toBe(2);
+  asked[1]?.resolve({ value: 2 });
+  expect([await second, await third]).toEqual([{ value: 2 }, { value: 2 }]);
+});
+
+it("who is cancelled stops waiting; the others do not", async () => {
+  const { asked, question } = questions();
+  const calls = unrecordedCalls();
+  const patient = askedOnce(calls, question);
+  const stop = new AbortController();
+  const stopped = askedOnce(calls, question, stop.signal);
+  stop.abort();
+  await expect(stopped).rejects.toMatchObject({ code: "cancelled" });
+  asked[0]?.resolve({ value: 1 });
+  expect(await patient).toEqual({ value: 1 });
+});
+
+it("an answer that is not recorded is asked for again", async () => {
+  const { asked, question } = questions();
+  const calls = unrecordedCalls();
+  for (const value of [1, 2]) {
+    const caller = askedOnce(calls, { ...question, write: () => null });
+    asked[value - 1]?.resolve({ value });
+    expect(await caller).toEqual({ value });
+  }
+});
