@@ -1,7 +1,7 @@
 /** The options of `code` in a recipe. */
 import { z } from "zod";
 import { datasetSchema } from "../../data/dataset.ts";
-import { expertOptions } from "./experts/options.ts";
+import { clientOptions } from "../../clients/options.ts";
 
 export const feedbackModes = [
   "expert_edits",
@@ -58,7 +58,7 @@ export const codeOptions = z.strictObject({
     .max(600)
     .default(10)
     .describe("Processor time for each call of the program by a test, where the problem says nothing."),
-  expert: expertOptions.optional().describe("With `feedback: expert_edits`: the model that edits."),
+  expert: clientOptions.optional().describe("With `feedback: expert_edits`: the model that edits."),
 });
 
 /** As `codeOptions`, checked together. */

@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { clientOptions } from "../../../clients/options.ts";
 import { unrecordedCalls } from "../../../runs/recorded-calls.ts";
 import { plainReply } from "../../progression.ts";
 import { checkedOptions } from "../options.ts";
 import { contextWith, goodHelper, poorMain, smallEnvironment } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
-import { readEdits } from "./expert.ts";
+import { editsOf, readEdits } from "./expert.ts";
 
 interface Asked {
   readonly url: string | undefined;
@@ -75,6 +76,20 @@ async function seen(context: object = {}): Promise<Seen> {
 }
 
 const edits = JSON.stringify({ aux: "def aux(n):\n    return n ** 2\n", main: "" });
+
+it("an expert is asked once by episodes that have the same question at the same time", async () => {
+  let questions = 0;
+  const expert = { edit: async () => JSON.stringify({ main: `version ${++questions}` }) };
+  const options = clientOptions.parse({ provider: "compatible", model: "wise", baseUrl: "http://nowhere" });
+  const request = { prompt: "Add.", entryPoint: "add", program: "def add(): pass", hasHelper: false };
+  const context = contextWith({ recorded: unrecordedCalls() });
+  const asking = [1, 2, 3].map(() => editsOf(options, request, context, expert));
+  expect((await Promise.all(asking)).map(({ main }) => main)).toEqual([
+    "version 1",
+    "version 1",
+    "version 1",
+  ]);
+});
 
 describe.runIf(works)("an expert", () => {
   it("sees the program and the problem, not the tests; each seat sees the edit of its part", async () => {

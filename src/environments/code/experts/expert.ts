@@ -2,12 +2,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { ServiceError } from "../../../errors.ts";
+import { askedOnce } from "../../../runs/asked-once.ts";
 import { retrying, standardRetries } from "../../../retry.ts";
 import type { Context } from "../../environment.ts";
 import { helperName } from "../seats.ts";
 import type { Edits } from "../state.ts";
-import { ask, type ChatMessage } from "./ask.ts";
-import type { ExpertOptions } from "./options.ts";
+import { askModel, type ChatMessage } from "../../../clients/ask.ts";
+import type { ClientOptions } from "../../../clients/options.ts";
 
 export interface EditRequest {
   readonly prompt: string;
@@ -22,8 +23,10 @@ export interface Expert {
   edit(messages: readonly ChatMessage[], signal: AbortSignal): Promise<string>;
 }
 
-export function expertFrom(options: ExpertOptions): Expert {
-  return { edit: (messages, signal) => ask(options, messages, signal) };
+const respondent = { role: "expert", alternative: "choose another feedback than expert_edits" };
+
+export function expertFrom(options: ClientOptions): Expert {
+  return { edit: (messages, signal) => askModel(options, respondent, messages, signal) };
 }
 
 const recordedSchema = z.union([z.object({ text: z.string() }), z.object({ failure: z.string() })]);
@@ -34,7 +37,7 @@ const retries = { ...standardRetries, retries: 2 };
 
 /** A failure is recorded like an answer: the turn continues without an edit, also in a resumed run. */
 export async function editsOf(
-  options: ExpertOptions,
+  options: ClientOptions,
   request: EditRequest,
   { signal, services }: Pick<Context, "signal" | "services">,
   expert: Expert = expertFrom(options),
@@ -43,10 +46,13 @@ export async function editsOf(
   const { provider, model, baseUrl = null, temperature, maxTokens } = options;
   const asked = JSON.stringify(["expert", provider, model, baseUrl, temperature, maxTokens, messages]);
   const key = createHash("sha256").update(asked).digest("hex").slice(0, 32);
-  const known = recordedSchema.safeParse(services.recorded?.get(key));
-  const answer = known.success ? known.data : await answerOf(expert, messages, signal);
-  if (!known.success) await services.recorded?.put([{ key, answer }]);
+  const question = { key, read: readRecorded, ask: () => answerOf(expert, messages, signal) };
+  const answer = await askedOnce(services.recorded, question, signal);
   return "text" in answer ? readEdits(answer.text) : { helper: null, main: null, failure: answer.failure };
+}
+
+function readRecorded(recorded: unknown): Recorded | null {
+  return recordedSchema.safeParse(recorded).data ?? null;
 }
 
 async function answerOf(

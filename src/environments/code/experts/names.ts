@@ -1,6 +1,6 @@
 /** Experts by the name of their model, as in MAGRPO's configuration. */
 import { TroupeError } from "../../../errors.ts";
-import type { ProviderName } from "./providers.ts";
+import type { ProviderName } from "../../../clients/providers.ts";
 
 const patterns: readonly (readonly [pattern: RegExp, provider: ProviderName])[] = [
   [/claude/i, "anthropic"],

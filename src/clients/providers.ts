@@ -1,4 +1,4 @@
-/** The services of experts. */
+/** The services that offer models. */
 
 export interface Provider {
   readonly baseUrl: string;
@@ -23,7 +23,7 @@ export const providers = {
 export type ProviderName = keyof typeof providers;
 export const providerNames = Object.keys(providers) as readonly ProviderName[];
 
-/** The part of an expert's options that says where it is. */
+/** The part of a model's options that says where it is. */
 export interface Address {
   readonly provider: ProviderName | "compatible";
   readonly baseUrl?: string | undefined;

@@ -1,7 +1,7 @@
-/** A question to an expert, through the AI SDK, which knows the services' formats. Loaded with the first question. */
-import { ServiceError, TroupeError } from "../../../errors.ts";
+/** A question to a model of a service, through the AI SDK, which knows the services' formats. Loaded with the first question. */
+import { ServiceError, TroupeError } from "../errors.ts";
 import { modelOf } from "./models.ts";
-import type { ExpertOptions } from "./options.ts";
+import type { ClientOptions } from "./options.ts";
 import { keyVariableOf } from "./providers.ts";
 import { type Exchange, guardedFetch } from "./transport.ts";
 
@@ -10,18 +10,28 @@ export interface ChatMessage {
   readonly content: string;
 }
 
+/** Who is asked, for messages. */
+export interface Respondent {
+  /** `expert` */
+  readonly role: string;
+  /** What to do without a key: "choose another feedback than expert_edits". */
+  readonly alternative: string;
+}
+
 /**
  * The text of the answer. Messages of errors never quote the service, which may repeat the key.
  * @throws ServiceError if the service fails; TroupeError `bad_arguments` if the key is missing or not accepted
  */
-export async function ask(
-  options: ExpertOptions,
+export async function askModel(
+  options: ClientOptions,
+  respondent: Respondent,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
 ): Promise<string> {
   const { temperature, maxTokens, timeoutSeconds } = options;
   const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(1000 * timeoutSeconds)]);
-  const key = keyOf(options);
+  const name = `The ${respondent.role} ${options.model}`;
+  const key = keyOf(options, name, respondent);
   const exchange: Exchange = { status: null, failure: null, rejectsKey: false };
   const { generateText } = await sdk();
   const model = await modelOf(options, key, guardedFetch(exchange));
@@ -38,7 +48,7 @@ export async function ask(
     });
     return text;
   } catch {
-    throw failureOf(exchange, options);
+    throw failureOf(exchange, options, name);
   }
 }
 
@@ -53,8 +63,12 @@ function textOf(messages: readonly ChatMessage[], wanted: ChatMessage["role"]): 
   return parts.map(({ content }) => content).join("\n\n");
 }
 
-function failureOf({ status, failure, rejectsKey }: Exchange, options: ExpertOptions): TroupeError {
-  const name = `The expert ${options.model} (${options.provider})`;
+function failureOf(
+  { status, failure, rejectsKey }: Exchange,
+  options: ClientOptions,
+  model: string,
+): TroupeError {
+  const name = `${model} (${options.provider})`;
   if (failure !== null) return new ServiceError(`${name} ${failure}.`);
   if (status === null) return new ServiceError(`${name} cannot be asked.`);
   if (rejectsKey) {
@@ -69,11 +83,11 @@ function failureOf({ status, failure, rejectsKey }: Exchange, options: ExpertOpt
 }
 
 /** `compatible` without a variable: no key, as on a local server. */
-function keyOf(options: ExpertOptions): string | undefined {
+function keyOf(options: ClientOptions, name: string, { alternative }: Respondent): string | undefined {
   const variable = keyVariableOf(options);
   if (variable === undefined) return undefined;
   const key = process.env[variable]?.trim();
   if (key !== undefined && key !== "") return key;
-  const fix = "set it, or choose another feedback than expert_edits";
-  throw new TroupeError("bad_arguments", `The expert ${options.model} needs a key in ${variable}: ${fix}.`);
+  const fix = `set it, or ${alternative}`;
+  throw new TroupeError("bad_arguments", `${name} needs a key in ${variable}: ${fix}.`);
 }

@@ -3,15 +3,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ServiceError } from "../../../errors.ts";
-import { ask } from "./ask.ts";
-import { type ExpertOptions, expertOptions } from "./options.ts";
+import { ServiceError } from "../errors.ts";
+import { askModel } from "./ask.ts";
+import { type ClientOptions, clientOptions } from "./options.ts";
 
 const secret = "a-secret-key";
+const expert = { role: "expert", alternative: "do without one" };
 const text = 'An edit: {"main": "def f():\\n    return 1\\n"}';
 
 interface Format {
-  readonly provider: ExpertOptions["provider"];
+  readonly provider: ClientOptions["provider"];
   /** Where the question arrives, below the base URL. */
   readonly path: string;
   readonly key: readonly [header: string, value: string];
@@ -124,9 +125,9 @@ function json(status: number, body: unknown, headers: Readonly<Record<string, st
   };
 }
 
-function question(provider: ExpertOptions["provider"], more: object = {}): Promise<string> {
+function question(provider: ClientOptions["provider"], more: object = {}): Promise<string> {
   asked.length = 0;
-  const options = expertOptions.parse({
+  const options = clientOptions.parse({
     provider,
     model: "wise",
     baseUrl: `${address}/base/`,
@@ -138,7 +139,7 @@ function question(provider: ExpertOptions["provider"], more: object = {}): Promi
     { role: "system", content: "Review." },
     { role: "user", content: "def f(): pass" },
   ] as const;
-  return ask(options, messages, new AbortController().signal);
+  return askModel(options, expert, messages, new AbortController().signal);
 }
 
 /** With everything that a log could show of it. */
@@ -265,9 +266,9 @@ it("a compatible service without a variable gets no key, whatever the environmen
 
 it("a cancelled question ends", async () => {
   respond = () => {};
-  const options = expertOptions.parse({ provider: "compatible", model: "wise", baseUrl: address });
+  const options = clientOptions.parse({ provider: "compatible", model: "wise", baseUrl: address });
   const cancelled = new AbortController();
-  const asking = ask(options, [{ role: "user", content: "?" }], cancelled.signal);
+  const asking = askModel(options, expert, [{ role: "user", content: "?" }], cancelled.signal);
   cancelled.abort();
   expect(await failure(asking)).toBeInstanceOf(ServiceError);
 });

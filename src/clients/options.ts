@@ -1,10 +1,10 @@
-/** The expert in a recipe. Its key is read from the environment, never from a file. */
+/** A service's model in a recipe. Its key is read from the environment, never from a file. */
 import { z } from "zod";
 import { type ProviderName, providerNames } from "./providers.ts";
 
 const names: readonly (ProviderName | "compatible")[] = [...providerNames, "compatible"];
 
-export const expertOptions = z
+export const clientOptions = z
   .strictObject({
     provider: z.enum(names).describe("The service; compatible: an endpoint like OpenAI's, at `baseUrl`."),
     model: z.string().min(1).describe("The service's name of the model."),
@@ -26,4 +26,4 @@ export const expertOptions = z
     error: "is required for `provider: compatible`",
   });
 
-export type ExpertOptions = z.output<typeof expertOptions>;
+export type ClientOptions = z.output<typeof clientOptions>;

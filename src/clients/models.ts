@@ -1,6 +1,6 @@
-/** The AI SDK's model of an expert. Each package is loaded when an expert needs it. */
+/** A model in the form of the AI SDK. Each package is loaded when a model needs it. */
 import type { LanguageModel } from "ai";
-import type { ExpertOptions } from "./options.ts";
+import type { ClientOptions } from "./options.ts";
 import { baseUrlOf } from "./providers.ts";
 
 interface Connection {
@@ -14,7 +14,7 @@ type Model = Exclude<LanguageModel, string>;
 type Open = (connection: Connection, model: string) => Promise<Model>;
 
 /** All others have an endpoint like OpenAI's chat completions. */
-const own: Readonly<Partial<Record<ExpertOptions["provider"], Open>>> = {
+const own: Readonly<Partial<Record<ClientOptions["provider"], Open>>> = {
   anthropic: async (connection, model) =>
     (await import("@ai-sdk/anthropic")).createAnthropic(connection).languageModel(model),
   openai: async (connection, model) => (await import("@ai-sdk/openai")).createOpenAI(connection).chat(model),
@@ -23,7 +23,7 @@ const own: Readonly<Partial<Record<ExpertOptions["provider"], Open>>> = {
 };
 
 export async function modelOf(
-  options: ExpertOptions,
+  options: ClientOptions,
   key: string | undefined,
   guarded: typeof fetch,
 ): Promise<Model> {
