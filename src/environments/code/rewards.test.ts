@@ -129,6 +129,82 @@ describe.runIf(works)("differences to the published reward", () => {
     expect(published).not.toBe(ours);
   });
 
+  it("code that never runs calls nothing, and neither does looking at the helper", async () => {
+    const idle = [
+      "f = lambda: aux(1)\nreturn n",
+      "def inner():\n    return aux(1)\nreturn n",
+      "def inner():\n    return aux(1)\ng = inner\nreturn n",
+      "class Inner:\n    def go(self):\n        return aux(1)\nreturn n",
+      "False and aux(1)\nreturn n",
+      "x = n or True or aux(1)\nreturn x",
+      "x = n if True else aux(n)\nreturn x",
+      "if 0 > 1:\n    return aux(n)\nreturn n",
+      "if not True or []:\n    return aux(n)\nreturn n",
+      "while 1 == 2:\n    n = aux(n)\nreturn n",
+      "for i in []:\n    n = aux(n)\nreturn n",
+      "for i in range(3, 3):\n    n = aux(n)\nreturn n",
+      "x = [aux(i) for i in ()]\nreturn x",
+      "try:\n    pass\nexcept ValueError:\n    return aux(n)\nreturn n",
+      "while True:\n    return n\nreturn aux(n)",
+      "if n:\n    return 1\nelse:\n    return 2\nreturn aux(n)",
+      "try:\n    return n\nfinally:\n    pass\nreturn aux(n)",
+      "str(aux)\nreturn n",
+      "x = callable(aux)\nreturn n if x else 0",
+      "assert aux\nreturn n",
+      "if aux:\n    return n\nreturn 0",
+      "map(aux, n)\nreturn n",
+    ];
+    const calls = await Promise.all(idle.map(async (text) => (await read(body(text), helper)).use?.called));
+    expect(calls).toEqual(idle.map(() => false));
+    const unread = await read(`def other(n):\n    return aux(n)\n\n${body("str(other)\nreturn n")}`, helper);
+    expect(unread.use?.called).toBe(false);
+  });
+
+  it("results that only decide about nothing, or are printed, are ignored", async () => {
+    const ignored = [
+      "print(aux(n))\nreturn n",
+      "len(str(aux(n)))\nreturn n",
+      "if aux(n):\n    pass\nreturn n",
+      "x = aux(n)\ndel x\nreturn n",
+    ];
+    const uses = await Promise.all(ignored.map(async (text) => (await read(body(text), helper)).use));
+    expect(uses.map((use) => [use?.called, use?.used])).toEqual(ignored.map(() => [true, false]));
+  });
+
+  it("calls by functions, methods and objects that are called in turn count", async () => {
+    const before = [
+      "def wrap(f):\n    def inner(n):\n        return aux(f(n))\n    return inner\n\n@wrap\n",
+      "class Adder:\n    def go(self, n):\n        return aux(n)\n\n",
+      "class Doubler:\n    def __call__(self, n):\n        return aux(n)\n\n",
+      "def each(n):\n    return other(n)\n\ndef other(n):\n    return aux(n)\n\n",
+      "def print(x):\n    return x\n\n",
+    ];
+    const after = [
+      "x = n\nreturn x",
+      "return Adder().go(n)",
+      "return Doubler()(n)",
+      "return list(map(each, n))",
+      "print(aux(n))\nreturn n",
+    ];
+    const within = [
+      "f = lambda x: aux(x)\nreturn f(n)",
+      "return sorted(n, key=aux)",
+      "return sorted(n, key=lambda x: (aux(x), x))",
+      "table = {1: aux, 2: abs}\nreturn table[1](n)",
+      "def inner(x):\n    return aux(x)\nreturn [inner(x) for x in n]",
+      "def outer():\n    def inner(x):\n        return aux(x)\n    return inner\nreturn outer()(n)",
+      "while True:\n    n = aux(n)\n    if n:\n        break\nreturn n",
+      "while True:\n    if n:\n        break\nreturn aux(n) + 1",
+      "for f in (aux, abs):\n    n = f(n)\nreturn n",
+      "try:\n    return int(n)\nexcept ValueError:\n    pass\nreturn aux(n) + 1",
+      "x = n and aux(n)\nreturn x",
+      "return sum(map(aux, n))",
+    ];
+    const texts = [...before.map((text, at) => `${text}${body(after[at] ?? "")}`), ...within.map(body)];
+    const uses = await Promise.all(texts.map(async (text) => (await read(text, helper)).use));
+    expect(uses.map((use) => [use?.called, use?.used])).toEqual(texts.map(() => [true, true]));
+  });
+
   it("results that are used somewhere are used", async () => {
     const used = [
       "x = 0\nwhile x < n:\n    x = aux(x)\nreturn x",

@@ -55,10 +55,11 @@ def use_of(helper, entry_point, kept):
     main = functions.get(entry_point)
     if main is None or any(rebinds(each, helper) for each, _ in kept):
         return {"called": False, "used": False, "wrapper": False}
-    calls = Calls(helper)
+    own = {name for each, _ in kept for name in names_bound(each)}
+    calls = Calls(helper, own)
+    effective = [each for each, _ in kept if not is_function(each) or functions[each.name] is each]
     try:
-        for function in reached_from(main, functions):
-            analyse_function(function, calls)
+        analyse_uses(main, effective, calls)
     except RecursionError:  # nested too deeply
         return {"called": False, "used": False, "wrapper": False}
     return {"called": bool(calls.reached), "used": bool(calls.used), "wrapper": is_wrapper(main, helper)}
@@ -78,20 +79,22 @@ def rebinds(statement, name):
     return False
 
 
-def reached_from(main, functions):
-    found, waiting = [], [main]
-    while waiting:
-        function = waiting.pop()
-        if function in found:
-            continue
-        found.append(function)
-        waiting.extend(functions[name] for name in sorted(names_read(function)) if name in functions)
-    return found
+def names_bound(statement):
+    """The names that a statement binds anywhere in it."""
+    for each in ast.walk(statement):
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+            yield each.id
+        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield each.name
+        elif isinstance(each, ast.arg):
+            yield each.arg
+        elif isinstance(each, ast.alias):
+            yield each.asname or each.name
 
 
 def is_wrapper(main, helper):
     """Whether a body only returns the helper's result: it is empty, one `return` that mentions it, or copies of its result."""
-    body = [each for each in main.body if not is_idle(each)]
+    body = [each for each in main.body if not is_nothing(each)]
     if not body:
         return True
     *before, last = body
@@ -106,10 +109,6 @@ def is_wrapper(main, helper):
             return False
         copies.add(name)
     return isinstance(last.value, ast.Name) and last.value.id in copies
-
-
-def is_idle(statement):
-    return isinstance(statement, ast.Pass) or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
 
 
 def copied(statement):

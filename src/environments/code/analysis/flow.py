@@ -5,24 +5,43 @@ another call, an element or attribute. Copying it to a name that is not needed i
 """
 import ast
 
-ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+# Calls without an effect but their result: their arguments are used where the result is.
+PURE = frozenset(
+    "abs all any ascii bin bool callable chr complex dict divmod enumerate filter float format frozenset hasattr hash hex id "
+    "int isinstance issubclass iter len list map max min oct ord pow print range repr reversed round set slice sorted str sum "
+    "tuple type zip".split()
+)
+# Of these, those that look at a function without calling it.
+INSPECTING = frozenset("ascii bool callable format hasattr hash id isinstance issubclass len print repr str type".split())
+# Expressions whose value may be one of their parts, such as a function.
+TRANSPARENT = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred, ast.keyword, ast.IfExp, ast.BoolOp, ast.NamedExpr)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class Calls:
     """The reachable calls of a named function, and those whose results are used."""
 
-    def __init__(self, name):
+    def __init__(self, name, own=()):
         self.name = name
+        # Names that the text defines, which are no longer Python's own.
+        self.own = frozenset(own)
         self.reached = set()
         self.used = set()
+        # Names and attributes that are called, or passed on to whoever calls them.
+        self.alive = set()
 
     def is_helper(self, node):
         return isinstance(node, ast.Name) and node.id == self.name
 
+    def is_one_of(self, node, names):
+        return isinstance(node, ast.Name) and node.id in names and node.id not in self.own
+
 
 class Flow:
-    def __init__(self, calls, always):
+    def __init__(self, calls, always, is_main):
         self.calls = calls
+        # What the main function returns is compared, what others return may be called.
+        self.is_main = is_main
         # Names read by nested functions, or defined outside: needed everywhere.
         self.always = always
         self.loops = []
@@ -45,39 +64,62 @@ class Flow:
             self.read(child, True, needed)
         return needed
 
-    def read(self, node, is_used, needed):
-        """Visits an expression whose value is used or not; adds the names it needs."""
+    def read(self, node, is_used, needed, is_passed=False):
+        """Visits an expression whose value is used or not; adds the names it needs. Passed: someone may call the value."""
         if isinstance(node, ast.Name):
-            if self.calls.is_helper(node) and is_used:
-                # Passed to another function, such as `map`, which calls it.
-                self.calls.reached.add(id(node))
-                self.calls.used.add(id(node))
+            self.read_name(node, is_used, needed, is_passed)
+        elif isinstance(node, ast.Lambda):
             if is_used:
-                needed.add(node.id)
-            return
-        if isinstance(node, (ast.Lambda, ast.FunctionDef)):
-            return
-        if isinstance(node, ast.Call):
+                self.read(node.body, True, needed)
+        elif isinstance(node, ast.Call):
             self.read_call(node, is_used, needed)
+        elif isinstance(node, COMPREHENSIONS):
+            self.read_comprehension(node, is_used, needed, is_passed)
+        elif isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)):
+            self.read_children(node, True, needed, is_passed)
+        else:
+            self.read_children(node, is_used, needed, is_passed and isinstance(node, TRANSPARENT))
+
+    def read_children(self, node, is_used, needed, is_passed):
+        if isinstance(node, ast.Attribute):
+            self.calls.alive.add(node.attr)
+        for child in live_parts(node):
+            self.read(child, is_used, needed, is_passed)
+
+    def read_name(self, node, is_used, needed, is_passed):
+        if not is_used or not isinstance(node.ctx, ast.Load):
             return
-        if isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)):
-            is_used = True
-        if isinstance(node, ast.NamedExpr):
-            self.read(node.value, True, needed)
+        needed.add(node.id)
+        if not is_passed:
             return
-        for child in ast.iter_child_nodes(node):
-            self.read(child, is_used, needed)
+        self.calls.alive.add(node.id)
+        if self.calls.is_helper(node):
+            # Passed to another function, such as `map`, which calls it.
+            self.calls.reached.add(id(node))
+            self.calls.used.add(id(node))
 
     def read_call(self, node, is_used, needed):
-        if not self.calls.is_helper(node.func):
-            for child in ast.iter_child_nodes(node):
-                self.read(child, True, needed)
-            return
-        self.calls.reached.add(id(node))
-        if is_used:
-            self.calls.used.add(id(node))
-        for child in [*node.args, *node.keywords]:
-            self.read(child, is_used, needed)
+        arguments = [*node.args, *node.keywords]
+        if self.calls.is_helper(node.func):
+            self.calls.reached.add(id(node))
+            if is_used:
+                self.calls.used.add(id(node))
+        else:
+            self.read(node.func, True, needed, is_passed=True)
+            is_used = is_used or not self.calls.is_one_of(node.func, PURE)
+        is_passed = not self.calls.is_one_of(node.func, INSPECTING)
+        for child in arguments:
+            self.read(child, is_used, needed, is_passed)
+
+    def read_comprehension(self, node, is_used, needed, is_passed):
+        for generator in node.generators:
+            self.read(generator.iter, True, needed)
+            if is_empty(generator.iter) or any(constant(each) is False for each in generator.ifs):
+                return
+            for each in generator.ifs:
+                self.read(each, True, needed)
+        for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+            self.read(part, is_used, needed, is_passed)
 
     def on_Expr(self, node, after):
         needed = set(after)
@@ -97,7 +139,7 @@ class Flow:
             needed -= names
         # Values assigned before an exception in a `try` may be needed by a handler.
         needed |= self.caught
-        self.read(value, is_needed, needed)
+        self.read(value, is_needed, needed, is_passed=True)
         return needed
 
     def on_Assign(self, node, after):
@@ -112,7 +154,7 @@ class Flow:
     def on_Return(self, node, after):
         needed = set(self.caught)
         if node.value is not None:
-            self.read(node.value, True, needed)
+            self.read(node.value, True, needed, is_passed=not self.is_main)
         return needed
 
     def on_Raise(self, node, after):
@@ -128,10 +170,9 @@ class Flow:
         return set(self.loops[-1][1]) if self.loops else after
 
     def on_If(self, node, after):
-        known = constant(node.test)
-        branches = [node.body] if known is True else [node.orelse] if known is False else [node.body, node.orelse]
-        needed = set().union(*(self.block(branch, after) for branch in branches))
-        self.read(node.test, True, needed)
+        needed = set().union(*(self.block(branch, after) for branch in branches_of(node)))
+        # What decides between nothing and nothing has no effect.
+        self.read(node.test, not all(is_nothing(each) for each in [*node.body, *node.orelse]), needed)
         return needed
 
     def on_While(self, node, after):
@@ -140,8 +181,10 @@ class Flow:
         return self.loop(node, after, set(), lambda needed: self.read(node.test, True, needed))
 
     def on_For(self, node, after):
+        if is_empty(node.iter):
+            return self.block(node.orelse, after)
         needed = self.loop(node, after, plain_names([node.target]) or set(), lambda _: None)
-        self.read(node.iter, True, needed)
+        self.read(node.iter, True, needed, is_passed=not all(map(is_nothing, node.body)))
         return needed
 
     on_AsyncFor = on_For
@@ -168,7 +211,8 @@ class Flow:
 
     def on_Try(self, node, after):
         final = self.block(node.finalbody, after)
-        handled = [self.block(handler.body, final) for handler in node.handlers]
+        handlers = [] if all(is_nothing(each) for each in node.body) else node.handlers
+        handled = [self.block(handler.body, final) for handler in handlers]
         outside, self.caught = self.caught, self.caught.union(final, *handled)
         needed = self.block(node.body, self.block(node.orelse, final))
         self.caught = outside
@@ -184,13 +228,99 @@ class Flow:
 
 def reachable(statements):
     for number, statement in enumerate(statements):
-        if isinstance(statement, ENDS):
+        if ends(statement):
             return statements[: number + 1]
     return statements
 
 
+def ends(statement):
+    """Whether nothing after the statement is reached, whatever happens in it."""
+    if isinstance(statement, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
+        return True
+    if isinstance(statement, ast.If):
+        return all(any(map(ends, branch)) for branch in branches_of(statement))
+    if isinstance(statement, ast.While):
+        return constant(statement.test) is True and not breaks(statement.body)
+    if isinstance(statement, ast.Try):
+        tried = any(map(ends, [*statement.body, *statement.orelse]))
+        return any(map(ends, statement.finalbody)) or (
+            tried and all(any(map(ends, handler.body)) for handler in statement.handlers)
+        )
+    return False
+
+
+def breaks(statements):
+    """Whether a `break` leaves the loop that consists of these statements."""
+    waiting = list(statements)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Break):
+            return True
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            waiting.extend(node.orelse)
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            waiting.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def is_nothing(statement):
+    return isinstance(statement, ast.Pass) or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+
+
+def branches_of(node):
+    known = constant(node.test)
+    return [node.body] if known is True else [node.orelse] if known is False else [node.body, node.orelse]
+
+
+def live_parts(node):
+    """The parts of an expression that may be evaluated."""
+    if isinstance(node, ast.IfExp) and constant(node.test) is not None:
+        return [node.body if constant(node.test) else node.orelse]
+    if not isinstance(node, ast.BoolOp):
+        return ast.iter_child_nodes(node)
+    decides = isinstance(node.op, ast.Or)
+    last = next((at for at, each in enumerate(node.values) if constant(each) is decides), len(node.values))
+    return node.values[: last + 1]
+
+
+FOLDED = (
+    ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Load, ast.Compare, ast.cmpop, ast.UnaryOp, ast.unaryop,
+    ast.BoolOp, ast.boolop, ast.BinOp, ast.Add, ast.Sub,
+)  # fmt: skip
+
+
+def value_of(node):
+    """The value of an expression of constants. Raises ValueError for any other."""
+    if not all(isinstance(each, FOLDED) for each in ast.walk(node)):
+        raise ValueError("not constant")
+    return eval(compile(ast.Expression(node), "constant", "eval"), {})
+
+
 def constant(test):
-    return bool(test.value) if isinstance(test, ast.Constant) else None
+    """Whether a condition is always true or always false; None: neither is certain."""
+    if isinstance(test, ast.Name):
+        return True if test.id == "__debug__" else None
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = constant(test.operand)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        decides = isinstance(test.op, ast.Or)
+        known = [constant(each) for each in test.values]
+        return decides if decides in known else None if None in known else not decides
+    try:
+        return bool(value_of(test))
+    except Exception:
+        return None
+
+
+def is_empty(iterable):
+    """Whether a loop over it certainly has no round."""
+    try:
+        if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "range":
+            return not iterable.keywords and len(range(*map(value_of, iterable.args))) == 0
+        return len(value_of(iterable)) == 0
+    except Exception:
+        return False
 
 
 def plain_names(targets):
@@ -211,19 +341,42 @@ def functions_in(function):
     return [each for each in ast.walk(function) if isinstance(each, kinds)]
 
 
-def analyse_function(function, calls):
-    """Adds the helper's calls in one function and its nested functions."""
-    inside = functions_in(function)
-    for each in inside:
-        always = outer_names(each)
-        for other in inside:
-            if other is not each:
-                always |= names_read(other)
-        flow = Flow(calls, always)
-        if isinstance(each, ast.Lambda):
-            flow.read(each.body, True, set())
-        else:
-            flow.block(each.body, set())
+def analyse_uses(main, statements, calls):
+    """Adds the helper's calls in the main function and in the functions and methods that may be called from there."""
+    waiting, known = [main], {}
+    for statement in statements:
+        for name, function in named_in(statement):
+            known.setdefault(name, []).append((function, statement))
+    roots = {id(function): root for found in known.values() for function, root in found}
+    done = set()
+    while waiting:
+        function = waiting.pop()
+        if id(function) in done:
+            continue
+        done.add(id(function))
+        Flow(calls, always_needed(function, roots[id(function)]), function is main).block(function.body, set())
+        for decorator in function.decorator_list:
+            calls.alive |= names_read(decorator)
+        waiting.extend(each for name in sorted(calls.alive) for each, _ in known.get(name, []))
+
+
+def named_in(statement):
+    """The functions in a definition, each under the name by which it is called; special methods under their class's."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.ClassDef):
+            yield from ((node.name, each) for each in node.body if is_defined(each) and each.name.startswith("__"))
+        if is_defined(node):
+            yield node.name, node
+
+
+def is_defined(node):
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+
+
+def always_needed(function, root):
+    """The names that other functions of the same definition at the top level read, and those from outside."""
+    others = [each for each in functions_in(root) if each is not function]
+    return outer_names(function).union(*map(names_read, others))
 
 
 def names_read(function):
