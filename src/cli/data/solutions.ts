@@ -2,7 +2,6 @@
 import { comparisons } from "../../environments/code/grading/compare.ts";
 import { gradeWithPython, type Verdict } from "../../environments/code/grading/grade.ts";
 import { gradeWithInput } from "../../environments/code/grading/stdin.ts";
-import { withSessions } from "../../environments/code/grading/turns.ts";
 import { openSandboxOfMachine } from "../../sandbox/from-environment.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { CodeProblem } from "../../data/problem.ts";
@@ -37,7 +36,7 @@ function grade(
   const seconds = Math.min(limits?.seconds ?? usualSeconds, mostSeconds);
   if (tests.kind !== "stdin") {
     const request = { program, tests, entryPoint: entryPoint ?? "", preamble, seconds };
-    return withSessions(sandbox, 2, () => gradeWithPython(sandbox, request, signal));
+    return gradeWithPython(sandbox, request, signal);
   }
   const memoryBytes = Math.max(limits?.memoryBytes ?? 0, leastMemory);
   const request = { program, cases: tests.cases, seconds, memoryBytes, comparison: comparisons.close };

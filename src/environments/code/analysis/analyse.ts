@@ -5,8 +5,8 @@ import { TroupeError } from "../../../errors.ts";
 import { askedOnce } from "../../../runs/asked-once.ts";
 import type { Context } from "../../environment.ts";
 import { pythonProgram } from "../python.ts";
-import { ask } from "./ask.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
+import { askScript } from "../../../sandbox/scripts.ts";
 
 const problem = z.object({ message: z.string(), line: z.number(), column: z.number() });
 
@@ -100,7 +100,7 @@ export async function analyse(
   const request = JSON.stringify({ prompt, entryPoint, helper: helper?.name ?? null, texts });
   const key = createHash("sha256").update(program).update(request).digest("hex").slice(0, 32);
   const askParser = async (): Promise<Analysis> => {
-    const answer = await ask(sandbox, program, request, signal);
+    const answer = await askScript(sandbox, program, request, signal);
     if (signal?.aborted === true)
       throw new TroupeError("cancelled", "Cancelled while a program was analysed.");
     return (answer === null ? null : readAnalysis(parsed(answer))) ?? nothingFound;

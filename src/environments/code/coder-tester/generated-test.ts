@@ -4,7 +4,7 @@ import type { CodeProblem, CodeTests } from "../../../data/problem.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import { TroupeError } from "../../../errors.ts";
 import { longestText } from "../analysis/analyse.ts";
-import { ask } from "../analysis/ask.ts";
+import { askScript } from "../../../sandbox/scripts.ts";
 import { pythonProgram } from "../python.ts";
 import type { GeneratedTest } from "./state.ts";
 
@@ -25,7 +25,7 @@ export async function generatedTest(
   const written = text.slice(0, longestText).toWellFormed();
   if (entryPoint === null) return inputAndOutput(written);
   if (!written.includes("assert")) return null;
-  const answer = await ask(sandbox, reader, JSON.stringify({ text: written, entryPoint }), signal);
+  const answer = await askScript(sandbox, reader, JSON.stringify({ text: written, entryPoint }), signal);
   if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled while a test was read.");
   const found = assertion.safeParse(parsed(answer ?? "null"));
   return found.success ? { kind: "assertion", ...found.data } : null;

@@ -6,6 +6,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { z } from "zod";
 import { pythonProgram } from "../python.ts";
 import type { Sandbox, Session } from "../../../sandbox/sandbox.ts";
+import { sessionsOf } from "../../../sandbox/sessions.ts";
 
 export interface CandidateOptions {
   readonly sandbox: Sandbox;
@@ -65,7 +66,10 @@ export class Candidate {
   /** Null: the program cannot be loaded, and has no process. */
   async #start(): Promise<Running | null> {
     const { sandbox, program, seconds, signal } = this.#options;
-    const session = await sandbox.start({ language: "python", source: candidateServer, limits }, signal);
+    const session = await sessionsOf(sandbox).start(
+      { language: "python", source: candidateServer, limits },
+      signal,
+    );
     const running = { session, lines: session.lines[Symbol.asyncIterator]() };
     this.#running = running;
     session.send(JSON.stringify({ program, seconds }));

@@ -8,7 +8,8 @@ import { z } from "zod";
 import type { CodeTests } from "../../../data/problem.ts";
 import { pythonProgram } from "../python.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
-import { type Server, withServer } from "../servers.ts";
+import { type Script, withScript } from "../../../sandbox/scripts.ts";
+import { withSessions } from "../../../sandbox/sessions.ts";
 import { Candidate, candidateServer } from "./candidate.ts";
 
 export interface GradeRequest {
@@ -46,6 +47,9 @@ export const verdictSchema = z.object({ tests: z.array(testResult), problem: z.s
 const lastLine = z.object({ verdict: verdictSchema });
 const callSchema = z.object({ call: z.int() });
 
+/** The tests, and the program. */
+const sessionsNeeded = 2;
+
 /** @throws ServiceError if the sandbox fails; anything tests or program do is in the verdict */
 export async function gradeWithPython(
   sandbox: Sandbox,
@@ -55,27 +59,29 @@ export async function gradeWithPython(
   const { program, seconds } = request;
   const candidate = new Candidate({ sandbox, program, seconds, signal });
   try {
-    return await withServer(sandbox, grader, signal, (server) => verdictFrom(server, request, candidate));
+    return await withSessions(sandbox, sessionsNeeded, () =>
+      withScript(sandbox, grader, signal, (tests) => verdictFrom(tests, request, candidate)),
+    );
   } finally {
     candidate.close();
   }
 }
 
 async function verdictFrom(
-  server: Server,
+  script: Script,
   { tests, entryPoint, preamble }: GradeRequest,
   candidate: Candidate,
 ): Promise<Verdict> {
-  server.send(JSON.stringify({ tests, entryPoint, preamble }));
-  for (let line = await server.next(); line !== null; line = await server.next()) {
+  script.send(JSON.stringify({ tests, entryPoint, preamble }));
+  for (let line = await script.next(); line !== null; line = await script.next()) {
     const message = parsed(line);
     const last = lastLine.safeParse(message);
     if (last.success) return last.data.verdict;
     const call = callSchema.safeParse(message);
     if (!call.success) continue;
-    server.send(JSON.stringify(await candidate.call(line, call.data.call)));
+    script.send(JSON.stringify(await candidate.call(line, call.data.call)));
   }
-  return { tests: [], problem: `the tests' process ended (${(await server.ended).ended})` };
+  return { tests: [], problem: `the tests' process ended (${(await script.ended).ended})` };
 }
 
 function parsed(line: string): unknown {

@@ -9,7 +9,6 @@ import type { Analysis } from "../analysis/analyse.ts";
 import { comparisons } from "./compare.ts";
 import { type GradeRequest, graderDigest, gradeWithPython, type Verdict, verdictSchema } from "./grade.ts";
 import { gradeWithInput } from "./stdin.ts";
-import { sessionsOfProgram, withSessions } from "./turns.ts";
 
 export interface GradeSetting {
   readonly sandbox: Sandbox;
@@ -49,8 +48,7 @@ interface Request extends GradeRequest, Pick<GradeSetting, "comparison"> {
 
 function verdictOf(sandbox: Sandbox, request: Request, signal: AbortSignal): Promise<Verdict> {
   const { tests, program, seconds, limits } = request;
-  if (tests.kind !== "stdin")
-    return withSessions(sandbox, sessionsOfProgram, () => gradeWithPython(sandbox, request, signal));
+  if (tests.kind !== "stdin") return gradeWithPython(sandbox, request, signal);
   const comparison = comparisons[request.comparison];
   const given = { program, cases: tests.cases, seconds, memoryBytes: limits?.memoryBytes, comparison };
   return gradeWithInput(sandbox, given, signal);

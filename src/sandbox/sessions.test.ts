@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import type { Sandbox } from "../../../sandbox/sandbox.ts";
-import { withSessions } from "./turns.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { withSessions } from "./sessions.ts";
 
 const withCount = (sessions?: number): Sandbox => ({ backend: "none", sessions }) as Sandbox;
 
@@ -29,4 +29,16 @@ it("as many works at once as have all of their sessions", async () => {
   expect(await mostAtOnce(withCount(3), 2)).toBe(1);
   expect(await mostAtOnce(withCount(1), 2)).toBe(1);
   expect(await mostAtOnce(withCount(), 2)).toBe(2);
+});
+
+it("works that need different numbers share all sessions, and none more", async () => {
+  const sandbox = withCount(4);
+  let [open, most] = [0, 0];
+  const work = (needed: number) => async () => {
+    most = Math.max(most, (open += needed));
+    await turn();
+    open -= needed;
+  };
+  await Promise.all([3, 1, 2, 3, 1, 1, 4, 2].map((needed) => withSessions(sandbox, needed, work(needed))));
+  expect(most).toBe(4);
 });

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { gradeWithPython } from "./grading/grade.ts";
-import { withServer, type Server } from "./servers.ts";
-import { sandbox, works } from "./testing/sandbox.ts";
+import { openSandbox } from "./open.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { askScript, withScript, type Script } from "./scripts.ts";
+
+const opened = await openSandbox({ workers: 1 }).catch((error: Error) => error);
+const works = !(opened instanceof Error);
+const sandbox = opened as Sandbox;
 
 const counter = `import sys
 count = 0
@@ -12,15 +16,15 @@ for line in sys.stdin:
     print(count, flush=True)
 `;
 
-async function ask(server: Server, line: string): Promise<string | null> {
-  server.send(line);
-  return server.next();
+async function ask(script: Script, line: string): Promise<string | null> {
+  script.send(line);
+  return script.next();
 }
 
 const counted = (source: string, line: string, signal?: AbortSignal): Promise<string | null> =>
-  withServer(sandbox, source, signal, (server) => ask(server, line));
+  withScript(sandbox, source, signal, (script) => ask(script, line));
 
-describe.runIf(works)("a server", () => {
+describe.runIf(works)("a script", () => {
   it("is kept for the next request", async () => {
     expect([await counted(counter, "a"), await counted(counter, "b")]).toEqual(["1", "2"]);
   });
@@ -40,8 +44,8 @@ describe.runIf(works)("a server", () => {
 
   it("ends if the work fails or is cancelled", async () => {
     const source = `${counter}# fails`;
-    const failed = withServer(sandbox, source, undefined, async (server) => {
-      await ask(server, "a");
+    const failed = withScript(sandbox, source, undefined, async (script) => {
+      await ask(script, "a");
       throw new Error("no");
     });
     await expect(failed).rejects.toThrow("no");
@@ -49,21 +53,11 @@ describe.runIf(works)("a server", () => {
     await counted(source, "c", AbortSignal.abort());
     expect(await counted(source, "d")).toBe("1");
   });
-});
 
-describe.runIf(works)("the tests of one problem", () => {
-  it("do not see changes made by those of another", async () => {
-    const request = { program: "def f():\n    return 1\n", entryPoint: "f", preamble: "", seconds: 5 };
-    const asserts = (setup: string, text: string) => ({
-      ...request,
-      tests: { kind: "asserts" as const, setup, asserts: [text] },
-    });
-    const first = await gradeWithPython(
-      sandbox,
-      asserts("import builtins\nbuiltins.extra = 1", "assert f() == extra"),
-    );
-    const second = await gradeWithPython(sandbox, asserts("", "assert f() == extra"));
-    expect(first.tests.map(({ passed }) => passed)).toEqual([true]);
-    expect(second.tests.map(({ passed }) => passed)).toEqual([false]);
+  it("gives way to another if all sessions are taken", async () => {
+    const sources = Array.from({ length: (sandbox.sessions ?? 0) + 1 }, (_, index) => `${counter}# ${index}`);
+    for (const source of sources) expect(await askScript(sandbox, source, "a")).toBe("1");
+    expect(await askScript(sandbox, sources.at(-1) ?? "", "b")).toBe("2");
+    expect(await askScript(sandbox, sources[0] ?? "", "b")).toBe("1");
   });
 });

@@ -1,0 +1,138 @@
+/**
+ * Trusted scripts that answer one request after another in a session. Starting Python and compiling a script takes
+ * longer than most requests, so sessions are kept. Scripts keep no state between requests: they only parse, or fork for
+ * each.
+ */
+import type { ProgramResult, Sandbox, Session } from "./sandbox.ts";
+import { type KeptSession, sessionsOf, withSessions } from "./sessions.ts";
+
+export interface Script {
+  send(line: string): void;
+  /** The next line; null: the session has ended. */
+  next(): Promise<string | null>;
+  /** How it ended, once `next` has returned null. */
+  readonly ended: Promise<ProgramResult>;
+  readonly kill: () => void;
+}
+
+/** Memory and processor time accumulate; a session is replaced after this many requests. */
+const mostRequests = 50;
+const limits = { wallSeconds: 3600, cpuSeconds: 600 };
+
+class RunningScript implements Script, KeptSession {
+  readonly #session: Session;
+  readonly #lines: AsyncIterator<string>;
+  requests = 0;
+  hasEnded = false;
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#lines = session.lines[Symbol.asyncIterator]();
+    const end = (): void => void (this.hasEnded = true);
+    session.ended.then(end, end);
+  }
+
+  get ended(): Promise<ProgramResult> {
+    return this.#session.ended;
+  }
+
+  send(line: string): void {
+    this.#session.send(line);
+  }
+
+  async next(): Promise<string | null> {
+    const { done, value } = await this.#lines.next();
+    return done === true ? null : value;
+  }
+
+  readonly kill = (): void => {
+    this.hasEnded = true;
+    this.#session.kill();
+  };
+}
+
+const idle = new WeakMap<Sandbox, Map<string, RunningScript[]>>();
+
+/**
+ * Lends a session that runs `source`. It is kept if the work succeeds, and ended if the work throws or is cancelled. The
+ * caller has reserved the session (`withSessions`).
+ * @throws ServiceError if the sandbox fails
+ */
+export async function withScript<T>(
+  sandbox: Sandbox,
+  source: string,
+  signal: AbortSignal | undefined,
+  work: (script: Script) => Promise<T>,
+): Promise<T> {
+  const sessions = sessionsOf(sandbox);
+  const kept = keptOf(sandbox, source);
+  const script = takeFrom(kept) ?? (await start(sandbox, source));
+  sessions.take(script);
+  signal?.addEventListener("abort", script.kill);
+  try {
+    if (signal?.aborted === true) script.kill();
+    const result = await work(script);
+    if (!script.hasEnded && ++script.requests < mostRequests) {
+      kept.push(script);
+      sessions.keep(script);
+    } else script.kill();
+    return result;
+  } catch (error) {
+    script.kill();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", script.kill);
+  }
+}
+
+async function start(sandbox: Sandbox, source: string): Promise<RunningScript> {
+  const sessions = sessionsOf(sandbox);
+  const script = new RunningScript(await sessions.start({ language: "python", source, limits }, undefined));
+  const end = (): void => sessions.take(script);
+  script.ended.then(end, end);
+  return script;
+}
+
+function keptOf(sandbox: Sandbox, source: string): RunningScript[] {
+  const bySource = idle.get(sandbox) ?? new Map<string, RunningScript[]>();
+  idle.set(sandbox, bySource);
+  const kept = bySource.get(source) ?? [];
+  bySource.set(source, kept);
+  return kept;
+}
+
+function takeFrom(kept: RunningScript[]): RunningScript | undefined {
+  for (let script = kept.pop(); script !== undefined; script = kept.pop()) {
+    if (!script.hasEnded) return script;
+  }
+  return undefined;
+}
+
+/** Wall-clock time; the machine may be busy. */
+const mostSeconds = 60;
+
+/**
+ * One request to a script that answers each line of standard input with one line.
+ * @returns null: the request makes the script fail, or takes too long
+ * @throws ServiceError if the sandbox fails
+ */
+export function askScript(
+  sandbox: Sandbox,
+  source: string,
+  request: string,
+  signal?: AbortSignal,
+): Promise<string | null> {
+  return withSessions(sandbox, 1, () =>
+    withScript(sandbox, source, signal, (script) => answerOf(script, request)),
+  );
+}
+
+async function answerOf(script: Script, request: string): Promise<string | null> {
+  script.send(request);
+  const deadline = setTimeout(script.kill, mostSeconds * 1000);
+  try {
+    return await script.next();
+  } finally {
+    clearTimeout(deadline);
+  }
+}
