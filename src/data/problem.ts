@@ -15,7 +15,7 @@ export interface CodeProblem {
   readonly shownTests?: CodeTests;
   /** Whole programs that the set claims to be correct, best first; may be empty. */
   readonly solutions: readonly string[];
-  /** Code in the prompt before the entry point, imports and helpers, that a solution may rely on. */
+  /** Imports and helpers that a solution may rely on: in the prompt before the entry point, or added by the set's own grader. */
   readonly preamble?: string;
   /** Code that a solution must start with or fill in: a signature, or a class. */
   readonly starter?: string;
@@ -91,6 +91,12 @@ export const codeProblemSchema: z.ZodType<CodeProblem> = z.strictObject({
   limits: limits.optional(),
   difficulty: z.string().optional(),
 }) as z.ZodType<CodeProblem>;
+
+/** A program after the preamble that it relies on, unless the preamble is part of the prompt and so of the program. */
+export function withPreamble({ prompt, preamble = "" }: CodeProblem, program: string): string {
+  const isThere = preamble === "" || prompt.includes(preamble) || /^from __future__ /m.test(program);
+  return isThere ? program : `${preamble}\n\n${program}`;
+}
 
 /** The number of tests; of `python-check`, the number of statements that look like one. */
 export function testCount(tests: CodeTests): number {

@@ -4,7 +4,7 @@ import { gradeWithPython, type Verdict } from "../../environments/code/grading/g
 import { gradeWithInput } from "../../environments/code/grading/stdin.ts";
 import { openSandboxOfMachine } from "../../sandbox/from-environment.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import type { CodeProblem } from "../../data/problem.ts";
+import { type CodeProblem, withPreamble } from "../../data/problem.ts";
 import type { RunSolution } from "../../data/verify.ts";
 import { showText } from "../../format.ts";
 
@@ -29,10 +29,12 @@ export async function openSolutionRunner(): Promise<SolutionRunner> {
 
 function grade(
   sandbox: Sandbox,
-  { tests, entryPoint, preamble = "", limits }: CodeProblem,
-  program: string,
+  problem: CodeProblem,
+  solution: string,
   signal: AbortSignal | undefined,
 ): Promise<Verdict> {
+  const { tests, entryPoint, preamble = "", limits } = problem;
+  const program = withPreamble(problem, solution);
   const seconds = Math.min(limits?.seconds ?? usualSeconds, mostSeconds);
   if (tests.kind !== "stdin") {
     const request = { program, tests, entryPoint: entryPoint ?? "", preamble, seconds };

@@ -6,6 +6,7 @@ import type { CallCase, CodeProblem, CodeTests, StdinCase } from "../problem.ts"
 import { identifier } from "../problem.ts";
 import { MalformedRow, type CodeSet, type RowPlace } from "./code-set.ts";
 import { fieldsOf, jsonField } from "./fields.ts";
+import { appsImports } from "./graders-imports.ts";
 
 const schema = z.object({
   problem_id: z.int().optional(),
@@ -37,6 +38,7 @@ function problem(row: Row, { split }: RowPlace): CodeProblem {
     entryPoint: tests.kind === "calls" ? tests.entryPoint : null,
     tests,
     solutions: fields.solutions === "" ? [] : jsonField("solutions", fields.solutions, listOfTexts),
+    preamble: appsImports,
     ...(starter !== "" && { starter }),
     ...(fields.difficulty !== undefined && { difficulty: fields.difficulty }),
   };
@@ -98,6 +100,6 @@ export const apps: CodeSet = {
       },
     },
   },
-  version: 1,
+  version: 2,
   problem,
 };

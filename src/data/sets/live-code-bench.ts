@@ -6,6 +6,7 @@ import type { Row } from "../formats/row.ts";
 import { identifier, type CallCase, type CodeProblem, type CodeTests } from "../problem.ts";
 import { MalformedRow, type CodeSet, type CodeSetConfig } from "./code-set.ts";
 import { fieldsOf, jsonField } from "./fields.ts";
+import { liveCodeBenchImports } from "./graders-imports.ts";
 import { readPickledText } from "./pickled-text.ts";
 
 const schema = z.object({
@@ -43,6 +44,7 @@ function problem(row: Row): CodeProblem {
     tests,
     ...(shown.length > 0 && { shownTests: testsOf(shown, name ?? null) }),
     solutions: [],
+    preamble: liveCodeBenchImports,
     ...(starter.trim() !== "" && { starter }),
     ...(fields.difficulty !== undefined && { difficulty: fields.difficulty }),
   };
@@ -104,6 +106,6 @@ export const liveCodeBench: CodeSet = {
   },
   // The newest first: it is the default.
   configs: Object.fromEntries(releases.map((_, index) => release(index)).toReversed()),
-  version: 1,
+  version: 2,
   problem,
 };

@@ -7,6 +7,7 @@ import { readRows } from "../formats/read-rows.ts";
 import { codeProblemSchema, type CodeProblem } from "../problem.ts";
 import { humanEvalRow } from "../testing/rows.ts";
 import { apps } from "./apps.ts";
+import { appsImports, liveCodeBenchImports } from "./graders-imports.ts";
 import { codeContests } from "./code-contests.ts";
 import type { CodeSet } from "./code-set.ts";
 import { coopHumanEval, humanEval } from "./human-eval.ts";
@@ -143,6 +144,7 @@ describe("APPS", () => {
         ],
       },
       solutions: ["print(input())", "import sys\nprint(sys.stdin.read())"],
+      preamble: appsImports,
       difficulty: "interview",
     });
   });
@@ -289,6 +291,7 @@ describe("LiveCodeBench", () => {
       },
       shownTests: { kind: "stdin", cases: [{ input: "1\n5\n", output: "5\n" }] },
       solutions: [],
+      preamble: liveCodeBenchImports,
       difficulty: "easy",
     });
   });

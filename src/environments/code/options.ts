@@ -50,7 +50,7 @@ export const codeOptions = z.strictObject({
     .enum(["close", "exact"])
     .default("close")
     .describe(
-      "Printed numbers: close, as in APPS (1e-5 relative, 1e-8 absolute); exact, as in LiveCodeBench.",
+      "Printed text: close, words and numbers as in APPS (1e-5 relative, 1e-8 absolute); exact, also the lines, as in LiveCodeBench.",
     ),
   testSeconds: z
     .number()

@@ -1,6 +1,7 @@
 /** Problems in the forms of APPS, CodeContests and LiveCodeBench, with what good and bad coders and testers write. */
 import { describe, expect, it } from "vitest";
 import type { CodeProblem } from "../../../data/problem.ts";
+import { appsImports, liveCodeBenchImports } from "../../../data/sets/graders-imports.ts";
 import { plainReply } from "../../progression.ts";
 import { problemList } from "../problems.ts";
 import { contextWith } from "../testing/problems.ts";
@@ -31,7 +32,28 @@ const method: CodeProblem = {
   entryPoint: "total",
   starter: "class Solution:\n    def total(self, numbers: List[int]) -> int:\n        ",
   tests: { kind: "calls", entryPoint: "total", cases: [{ arguments: "[[1, 2]]", accepted: ["3"] }] },
+  preamble: liveCodeBenchImports,
   solutions: [],
+};
+
+/** APPS: its solutions do not import what its grader imports. */
+const imported: CodeProblem = {
+  id: "apps/imported",
+  prompt: "Print the root of a number.",
+  entryPoint: null,
+  tests: { kind: "stdin", cases: [{ input: "9\n", output: "3\n" }] },
+  preamble: appsImports,
+  solutions: ["print(int(sqrt(int(sys.stdin.readline()))))"],
+};
+
+/** Mapped rows: the preamble is not in the prompt, and tests use it. */
+const mapped: CodeProblem = {
+  id: "mapped/1",
+  prompt: "Double a number.",
+  entryPoint: "double",
+  tests: { kind: "asserts", setup: "", asserts: ["assert double(UNIT) == 2 * UNIT"] },
+  preamble: "UNIT = 3\n",
+  solutions: ["def double(n):\n    return n + UNIT - UNIT + n\n"],
 };
 
 /** Numbers, with a limit of its own. */
@@ -51,7 +73,7 @@ const half: CodeProblem = {
 };
 
 const environment = await pairEnvironment(pairOptions.parse({}), {
-  train: problemList([pairs, half]),
+  train: problemList([pairs, half, imported, mapped]),
   heldOut: problemList([method]),
 });
 
@@ -93,6 +115,27 @@ describe.runIf(works)("problems whose tests are calls", () => {
       const { rewards, done, outcome } = await played("lcb/calls", { coder, tester });
       expect([rewards["tester"], done, outcome.success]).toEqual([null, true, true]);
     }
+  });
+});
+
+describe.runIf(works)("problems with a preamble", () => {
+  it("have what the sets' graders import", async () => {
+    const completed =
+      "class Solution:\n    def total(self, numbers: List[int]) -> int:\n        return reduce(add, numbers)\n";
+    const { outcome } = await played("lcb/calls", { coder: completed });
+    expect(outcome.success).toBe(true);
+    const own = "from __future__ import annotations\nimport math\nprint(math.isqrt(int(input())))";
+    for (const coder of [imported.solutions[0] ?? "", own])
+      expect((await played("apps/imported", { coder, tester: pair("4", "2") })).rewards).toMatchObject({
+        coder: { team: 1, local: 1 },
+        tester: { local: 1 },
+      });
+  });
+
+  it("have what a recipe maps to it, in programs and tests", async () => {
+    const [coder = ""] = mapped.solutions;
+    const { rewards } = await played("mapped/1", { coder, tester: "assert double(4) == 8" });
+    expect(rewards).toMatchObject({ coder: { team: 1 }, tester: { local: 1 } });
   });
 });
 

@@ -3,24 +3,49 @@
  * are compared as numbers.
  */
 
-/** Tolerance for numbers; LiveCodeBench's grader uses exact decimals. */
 export interface Comparison {
+  /** Tolerance for numbers. */
   readonly relative: number;
   readonly absolute: number;
+  /** The lines count, and in lines that are not all numbers the white space. */
+  readonly byLine: boolean;
 }
 
 export const comparisons = {
   /** As in `numpy.allclose`, which APPS's grader uses. */
-  close: { relative: 1e-5, absolute: 1e-8 },
-  exact: { relative: 0, absolute: 0 },
+  close: { relative: 1e-5, absolute: 1e-8, byLine: false },
+  /** As in LiveCodeBench's grader. */
+  exact: { relative: 0, absolute: 0, byLine: true },
 } as const satisfies Readonly<Record<string, Comparison>>;
 
 export function isSameOutput(printed: string, expected: string, comparison: Comparison): boolean {
-  const [left, right] = [tokensOf(printed), tokensOf(expected)];
-  return (
-    left.length === right.length &&
-    left.every((token, index) => isSame(token, right[index] ?? "", comparison))
+  const [left, right] = comparison.byLine
+    ? [linesOf(printed), linesOf(expected)]
+    : [tokensOf(printed), tokensOf(expected)];
+  return areSame(left, right, (one, other) =>
+    comparison.byLine ? isSameLine(one, other, comparison) : isSame(one, other, comparison),
   );
+}
+
+function areSame<Item>(
+  left: readonly Item[],
+  right: readonly Item[],
+  isEqual: (one: Item, other: Item) => boolean,
+): boolean {
+  return left.length === right.length && left.every((one, index) => isEqual(one, right[index] as Item));
+}
+
+function isSameLine(printed: string, expected: string, comparison: Comparison): boolean {
+  if (printed === expected) return true;
+  const [left, right] = [tokensOf(printed), tokensOf(expected)];
+  return areSame(left, right, (one, other) => decimal.test(one) && isSame(one, other, comparison));
+}
+
+function linesOf(text: string): readonly string[] {
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => line.trim());
 }
 
 function tokensOf(text: string): readonly string[] {

@@ -1,6 +1,6 @@
 /** Grades a program with a problem's tests of any kind. Each verdict is computed once and recorded. */
 import { createHash } from "node:crypto";
-import type { CodeProblem } from "../../../data/problem.ts";
+import { type CodeProblem, withPreamble } from "../../../data/problem.ts";
 import { TroupeError } from "../../../errors.ts";
 import { askedOnce } from "../../../runs/asked-once.ts";
 import type { Context } from "../../environment.ts";
@@ -22,10 +22,12 @@ export interface GradeSetting {
 /** @throws ServiceError if the sandbox fails, TroupeError `cancelled` */
 export async function gradeProblem(
   setting: GradeSetting,
-  { program, preamble }: Pick<Analysis, "program" | "preamble">,
+  written: Pick<Analysis, "program" | "preamble">,
 ): Promise<Verdict> {
   const { problem, entryPoint, comparison } = setting;
   const { tests, limits } = problem;
+  const program = withPreamble(problem, written.program);
+  const preamble = program === written.program ? written.preamble : withPreamble(problem, written.preamble);
   const seconds = limits?.seconds ?? setting.seconds;
   const request = { program, tests, entryPoint, preamble, seconds, comparison, limits };
   const { signal, services } = setting.context;

@@ -41,6 +41,10 @@ describe.runIf(works)("a program that reads standard input", () => {
     expect(verdict.tests.map(({ passed }) => passed)).toEqual([true, true, true, true]);
     const wrong = await grade("import sys\nprint(3)\nsys.exit(1 if sys.stdin.read() else 0)");
     expect(wrong.tests.map(({ passed }) => passed)).toEqual([true, false, false, false]);
+    const failed = await grade("print(sum(map(float, open(0).read().split())))\nraise ValueError('after')");
+    expect(failed.tests.map(({ passed, error }) => [passed, error])).toEqual(
+      failed.tests.map(() => [false, "ValueError: after"]),
+    );
     expect(wrong.tests[1]).toEqual({ text: 'input "", output "0"', passed: false, error: 'printed "3"' });
   });
 
@@ -79,7 +83,12 @@ describe.runIf(works)("a program that reads standard input", () => {
 describe("isSameOutput", () => {
   it.each([
     ["1 2\n", "1  2", true, true],
-    ["1\n2", "1 2", true, true],
+    ["1\n2", "1 2", true, false],
+    ["1\n\n2", "1\n2", true, false],
+    [" 1\n 2  \n\n", "1\n2", true, true],
+    ["a  b", "a b", true, false],
+    ["a 1.0", "a 1", true, false],
+    ["1.0  2", "1 2.00", true, true],
     ["yes", "YES", false, false],
     ["1 2", "1", false, false],
     ["", " \n", true, true],

@@ -66,13 +66,16 @@ function runWith(
   return sandbox.run({ language: "python", source: program, stdin: input, limits }, signal);
 }
 
+/** As in the sets' own graders, an exception fails the test whatever was printed before; an exit code does not. */
 function verdictOn(
   { ended, exitCode, stdout, stderr }: ProgramResult,
   one: StdinCase,
   comparison: Comparison,
 ): TestResult {
   if (ended !== "exited") return failed(one, `ended by its limit: ${ended}`);
-  if (isSameOutput(stdout, one.output, comparison)) return { text: textOf(one), passed: true, error: null };
+  const isRaised = exitCode !== 0 && /^Traceback \(most recent call last\):$/m.test(stderr);
+  if (!isRaised && isSameOutput(stdout, one.output, comparison))
+    return { text: textOf(one), passed: true, error: null };
   if (exitCode !== 0) return failed(one, shown(stderr.trim().split("\n").at(-1) ?? ""));
   return failed(one, `printed ${JSON.stringify(shown(stdout.trim()))}`);
 }
