@@ -20,9 +20,14 @@ export interface CodeProblem {
   /** Code that a solution must start with or fill in: a signature, or a class. */
   readonly starter?: string;
   readonly limits?: CodeLimits;
+  /** How the set's own grader compares what programs print; absent: close. */
+  readonly comparison?: PrintedComparison;
   /** In the set's own words. */
   readonly difficulty?: string;
 }
+
+export const printedComparisons = ["close", "exact", "contests"] as const;
+export type PrintedComparison = (typeof printedComparisons)[number];
 
 export interface CodeLimits {
   /** For one test. */
@@ -89,6 +94,7 @@ export const codeProblemSchema: z.ZodType<CodeProblem> = z.strictObject({
   preamble: z.string().optional(),
   starter: z.string().optional(),
   limits: limits.optional(),
+  comparison: z.enum(printedComparisons).optional(),
   difficulty: z.string().optional(),
 }) as z.ZodType<CodeProblem>;
 

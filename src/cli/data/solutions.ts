@@ -41,7 +41,8 @@ function grade(
     return gradeWithPython(sandbox, request, signal);
   }
   const memoryBytes = Math.max(limits?.memoryBytes ?? 0, leastMemory);
-  const request = { program, cases: tests.cases, seconds, memoryBytes, comparison: comparisons.close };
+  const comparison = comparisons[problem.comparison ?? "close"];
+  const request = { program, cases: tests.cases, seconds, memoryBytes, comparison };
   return gradeWithInput(sandbox, request, signal);
 }
 

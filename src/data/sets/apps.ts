@@ -100,6 +100,6 @@ export const apps: CodeSet = {
       },
     },
   },
-  version: 2,
+  version: 3,
   problem,
 };

@@ -54,6 +54,7 @@ function problem(row: Row): CodeProblem {
     ...(shown.length > 0 && { shownTests: { kind: "stdin", cases: shown } }),
     solutions: solutionsOf(fields.solutions),
     limits: limitsOf(fields),
+    comparison: "contests",
     ...(difficulty !== undefined && { difficulty }),
   };
 }
@@ -114,6 +115,6 @@ export const codeContests: CodeSet = {
       splits: { train: { rows: 13328 }, valid: { rows: 117 }, test: { rows: 165 } },
     },
   },
-  version: 1,
+  version: 2,
   problem,
 };

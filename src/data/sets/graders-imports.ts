@@ -18,7 +18,8 @@ export const appsImports =
   "from itertools import accumulate, combinations, permutations, product\n" +
   "from math import ceil, cos, exp, fabs, floor, gcd, log, log2, sin, sqrt, tan\n" +
   "from typing import List, Tuple\n" +
-  everythingOf("heapq");
+  everythingOf("heapq") +
+  "stdin, stdout = sys.stdin, sys.stdout\n";
 
 /** In the grader's order: the last of two things with one name counts, such as Python's own `pow`. */
 export const liveCodeBenchImports =

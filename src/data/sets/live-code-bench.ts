@@ -45,6 +45,7 @@ function problem(row: Row): CodeProblem {
     ...(shown.length > 0 && { shownTests: testsOf(shown, name ?? null) }),
     solutions: [],
     preamble: liveCodeBenchImports,
+    comparison: "exact",
     ...(starter.trim() !== "" && { starter }),
     ...(fields.difficulty !== undefined && { difficulty: fields.difficulty }),
   };
@@ -106,6 +107,6 @@ export const liveCodeBench: CodeSet = {
   },
   // The newest first: it is the default.
   configs: Object.fromEntries(releases.map((_, index) => release(index)).toReversed()),
-  version: 2,
+  version: 3,
   problem,
 };

@@ -222,6 +222,7 @@ describe("CodeContests", () => {
       shownTests: shown,
       solutions: ["print(1)", "print(2)"],
       limits: { seconds: 1.5, memoryBytes: 256_000_000 },
+      comparison: "contests",
       difficulty: "C",
     });
   });
@@ -292,6 +293,7 @@ describe("LiveCodeBench", () => {
       shownTests: { kind: "stdin", cases: [{ input: "1\n5\n", output: "5\n" }] },
       solutions: [],
       preamble: liveCodeBenchImports,
+      comparison: "exact",
       difficulty: "easy",
     });
   });

@@ -18,6 +18,7 @@ export interface AttemptSetting {
   readonly entryPoint: string;
   /** For each call of the program by a test. */
   readonly seconds: number;
+  /** Undefined: the data set's own. */
   readonly comparison: CodeOptions["comparison"];
   /** Tests that may be shown: the first n, the last −n; 0 or null: all. */
   readonly slice: number | null;

@@ -1,6 +1,7 @@
 /** The options of `code` in a recipe. */
 import { z } from "zod";
 import { datasetSchema } from "../../data/dataset.ts";
+import { printedComparisons } from "../../data/problem.ts";
 import { clientOptions } from "../../clients/options.ts";
 
 export const feedbackModes = [
@@ -47,10 +48,10 @@ export const codeOptions = z.strictObject({
   originalPrompt: z.boolean().default(true).describe("Later turns show the problem again."),
   previousResponse: z.boolean().default(true).describe("Later turns show the seat's last code."),
   comparison: z
-    .enum(["close", "exact"])
-    .default("close")
+    .enum(printedComparisons)
+    .optional()
     .describe(
-      "Printed text: close, words and numbers as in APPS (1e-5 relative, 1e-8 absolute); exact, also the lines, as in LiveCodeBench.",
+      "Printed text: close, words and numbers as in APPS (1e-5 relative, 1e-8 absolute); exact, also the lines, as in LiveCodeBench; contests, without case and to 1e-5, as in CodeContests. Default: the data set's own.",
     ),
   testSeconds: z
     .number()

@@ -2,6 +2,7 @@
  * Compares a program's output with the expected one as the graders of the sets do: white space is ignored, and numbers
  * are compared as numbers.
  */
+import type { PrintedComparison } from "../../../data/problem.ts";
 
 export interface Comparison {
   /** Tolerance for numbers. */
@@ -9,14 +10,17 @@ export interface Comparison {
   readonly absolute: number;
   /** The lines count, and in lines that are not all numbers the white space. */
   readonly byLine: boolean;
+  readonly ignoresCase: boolean;
 }
 
 export const comparisons = {
   /** As in `numpy.allclose`, which APPS's grader uses. */
-  close: { relative: 1e-5, absolute: 1e-8, byLine: false },
+  close: { relative: 1e-5, absolute: 1e-8, byLine: false, ignoresCase: false },
   /** As in LiveCodeBench's grader. */
-  exact: { relative: 0, absolute: 0, byLine: true },
-} as const satisfies Readonly<Record<string, Comparison>>;
+  exact: { relative: 0, absolute: 0, byLine: true, ignoresCase: false },
+  /** As in CodeContests' grader. */
+  contests: { relative: 0, absolute: 1e-5, byLine: false, ignoresCase: true },
+} as const satisfies Readonly<Record<PrintedComparison, Comparison>>;
 
 export function isSameOutput(printed: string, expected: string, comparison: Comparison): boolean {
   const [left, right] = comparison.byLine
@@ -54,8 +58,9 @@ function tokensOf(text: string): readonly string[] {
 
 const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-function isSame(printed: string, expected: string, { relative, absolute }: Comparison): boolean {
+function isSame(printed: string, expected: string, { relative, absolute, ignoresCase }: Comparison): boolean {
   if (printed === expected) return true;
+  if (ignoresCase && printed.toLowerCase() === expected.toLowerCase()) return true;
   if (!decimal.test(printed) || !decimal.test(expected)) return false;
   // Integers are compared exactly: 10000001 is not 10000000.
   if (isInteger(printed) && isInteger(expected)) return BigInt(printed) === BigInt(expected);

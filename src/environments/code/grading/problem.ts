@@ -1,6 +1,6 @@
 /** Grades a program with a problem's tests of any kind. Each verdict is computed once and recorded. */
 import { createHash } from "node:crypto";
-import { type CodeProblem, withPreamble } from "../../../data/problem.ts";
+import { type CodeProblem, type PrintedComparison, withPreamble } from "../../../data/problem.ts";
 import { TroupeError } from "../../../errors.ts";
 import { askedOnce } from "../../../runs/asked-once.ts";
 import type { Context } from "../../environment.ts";
@@ -16,7 +16,8 @@ export interface GradeSetting {
   readonly problem: CodeProblem;
   readonly entryPoint: string;
   readonly seconds: number;
-  readonly comparison: keyof typeof comparisons;
+  /** Undefined: the data set's own. */
+  readonly comparison?: PrintedComparison | undefined;
 }
 
 /** @throws ServiceError if the sandbox fails, TroupeError `cancelled` */
@@ -24,7 +25,8 @@ export async function gradeProblem(
   setting: GradeSetting,
   written: Pick<Analysis, "program" | "preamble">,
 ): Promise<Verdict> {
-  const { problem, entryPoint, comparison } = setting;
+  const { problem, entryPoint } = setting;
+  const comparison = setting.comparison ?? problem.comparison ?? "close";
   const { tests, limits } = problem;
   const program = withPreamble(problem, written.program);
   const preamble = program === written.program ? written.preamble : withPreamble(problem, written.preamble);
@@ -44,7 +46,8 @@ function readVerdict(recorded: unknown): Verdict | null {
   return verdictSchema.safeParse(recorded).data ?? null;
 }
 
-interface Request extends GradeRequest, Pick<GradeSetting, "comparison"> {
+interface Request extends GradeRequest {
+  readonly comparison: PrintedComparison;
   readonly limits: CodeProblem["limits"];
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CodeProblem } from "../../../data/problem.ts";
+import type { CodeProblem, PrintedComparison } from "../../../data/problem.ts";
 import { plainReply } from "../../progression.ts";
 import { codeEnvironment } from "../definition.ts";
 import { codeOptions } from "../options.ts";
@@ -8,6 +8,7 @@ import { wholeProgram } from "../program.ts";
 import { contextWith } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
 import { comparisons, isSameOutput } from "./compare.ts";
+import { gradeProblem } from "./problem.ts";
 import { gradeWithInput } from "./stdin.ts";
 
 const sum: CodeProblem = {
@@ -103,6 +104,32 @@ describe("isSameOutput", () => {
   ])("%j for %j: close %s, exact %s", (printed, expected, isClose, isExact) => {
     expect(isSameOutput(printed, expected, comparisons.close)).toBe(isClose);
     expect(isSameOutput(printed, expected, comparisons.exact)).toBe(isExact);
+  });
+});
+
+describe("isSameOutput as in CodeContests", () => {
+  it.each([
+    ["YES\nno", "Yes No", true],
+    ["0.500009", "0.5", true],
+    ["0.50002", "0.5", false],
+    ["100000.5", "100000.50002", false],
+    ["10000001", "10000000", false],
+    ["yes no", "yes", false],
+  ])("%j for %j: %s", (printed, expected, isContests) => {
+    expect(isSameOutput(printed, expected, comparisons.contests)).toBe(isContests);
+  });
+
+  it("is the comparison of the data set, unless the recipe has another", async () => {
+    const problem: CodeProblem = {
+      ...sum,
+      comparison: "contests",
+      tests: { kind: "stdin", cases: [{ input: "", output: "Yes" }] },
+    };
+    const setting = { sandbox, context: contextWith(), problem, entryPoint: "", seconds: 2 };
+    const written = { program: "print('YES')", preamble: "" };
+    const passed = async (comparison?: PrintedComparison) =>
+      (await gradeProblem({ ...setting, comparison }, written)).tests[0]?.passed;
+    expect([await passed(), await passed("exact")]).toEqual([true, false]);
   });
 });
 

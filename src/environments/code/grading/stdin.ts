@@ -66,7 +66,7 @@ function runWith(
   return sandbox.run({ language: "python", source: program, stdin: input, limits }, signal);
 }
 
-/** As in the sets' own graders, an exception fails the test whatever was printed before; an exit code does not. */
+/** As in the graders of APPS and LiveCodeBench, an exception fails the test whatever was printed before; an exit code does not. */
 function verdictOn(
   { ended, exitCode, stdout, stderr }: ProgramResult,
   one: StdinCase,
