@@ -7,7 +7,7 @@ import { findProblemIn, openProblems, type ProblemSplits, taskSourceOf } from ".
 import { renderState } from "./render.ts";
 import { seatDescriptions, type SeatName } from "./seats.ts";
 import { codeTaskSchema, type CodeState, type CodeTask } from "./state.ts";
-import { stepState } from "./step.ts";
+import { endTurnOf, stepState } from "./step.ts";
 import { optionWarnings } from "./warnings.ts";
 
 export const code: EnvironmentDefinition<CodeOptions> = {
@@ -38,7 +38,7 @@ export function codeEnvironment(
     observe: (state, seat) => observationOf(options, state, seat as SeatName),
     step: async (state, replies, context) =>
       stepState(options, await find(state.task.id), state, replies, context),
-    endTurn: (state) => ({ ...state, written: {}, paid: 0 }),
+    endTurn: endTurnOf,
     outcome: outcomeOf,
     render: renderState,
   };

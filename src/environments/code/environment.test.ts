@@ -84,6 +84,26 @@ describe.runIf(works)("a helper and a main coder", () => {
     expect(both.rewards[1]?.["main"]?.team).toBeCloseTo(0.9, 9);
   });
 
+  it("one after the other, the second also sees the feedback of the last turn", async () => {
+    const environment = smallEnvironment();
+    const played1 = await played(environment, { helper: goodHelper }, { main: poorMain });
+    const between = environment.endTurn?.(played1.state) as CodeState;
+    const other = goodHelper.replaceAll("number", "value");
+    const { state } = await environment.step(between, { helper: plainReply(other) }, contextWith());
+    const seen = environment.observe(state, "main") as string;
+    expect(seen).toContain(
+      "Your last version of squares:\n\n```python\ndef squares(numbers):\n    total = aux(len",
+    );
+    expect(seen).toContain("squares calls aux and uses the result.");
+    expect(seen).toContain("Your partner wrote:");
+    expect(seen).toContain("def aux(value):");
+    const after = await environment.step(state, { main: plainReply(goodMain) }, contextWith());
+    const next = environment.endTurn?.(after.state) as CodeState;
+    expect(next).not.toHaveProperty("before");
+    expect(environment.observe(next, "helper")).toContain("def aux(value):");
+    expect(environment.outcome(next).success).toBe(true);
+  });
+
   it("a later turn starts over: earlier code is shown, not used", async () => {
     const environment = smallEnvironment();
     const first = await played(environment, { helper: goodHelper, main: poorMain });

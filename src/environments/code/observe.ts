@@ -7,20 +7,26 @@ import type { CodeState } from "./state.ts";
 
 export function observationOf(options: CodeOptions, state: CodeState, seat: SeatName): string {
   const partner = partnerCode(state, seat);
-  if (state.attempt === null || partner !== null) return first(state, seat, partner);
+  const attempt = partner === null ? state.attempt : (state.before ?? null);
+  if (attempt === null) return first(state, seat, partner);
   const { originalPrompt, previousResponse } = options;
-  const own = seat === "helper" ? state.attempt.helper : state.attempt.main;
+  const own = seat === "helper" ? attempt.helper : attempt.main;
   return [
     ...(originalPrompt ? [problemOf(state)] : []),
     ...(previousResponse ? [previousOf(nameOf(state, seat), own?.source ?? "")] : []),
-    ...feedbackOf(options, state, state.attempt, seat),
+    ...feedbackOf(options, state, attempt, seat),
+    ...(partner === null ? [] : [partnersNow(partner)]),
     `Revise ${nameOf(state, seat)} accordingly.`,
   ].join("\n\n");
 }
 
 function first(state: CodeState, seat: SeatName, partner: string | null): string {
-  const shown = partner === null ? [] : [`Your partner wrote:\n\n${fenced(partner)}`];
+  const shown = partner === null ? [] : [partnersNow(partner)];
   return [problemOf(state), ...shown, taskOf(state, seat)].join("\n\n");
+}
+
+function partnersNow(code: string): string {
+  return `Your partner wrote:\n\n${fenced(code)}`;
 }
 
 /** What the other seat wrote earlier in this turn, if the seats act one after the other. */

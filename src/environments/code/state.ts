@@ -23,9 +23,10 @@ export type CodeState = {
   /** What this turn's actions have earned so far, on the published scale. */
   readonly paid: number;
   readonly attempt: Attempt | null;
+  /** The last turn's, where the seats act one after the other and this turn has begun: its results are shown to those who follow. */
+  readonly before?: Attempt;
 };
 
-/** The last program and its results. */
 /** The expert's versions, by seat; null: none. */
 export type Edits = {
   readonly helper: string | null;
@@ -34,6 +35,7 @@ export type Edits = {
   readonly failure: string | null;
 };
 
+/** The last program and its results. */
 export type Attempt = {
   readonly main: Part;
   readonly helper: Part | null;

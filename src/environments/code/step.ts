@@ -43,7 +43,21 @@ export async function stepState(
   const attempt = { ...tried.attempt, edits };
   const paid = isSingle ? 0 : Math.max(state.paid, sumOf(terms));
   // The seats do not know whether hidden tests pass, so passing does not end the episode.
-  return { state: { ...state, written, paid, attempt }, rewards: forEach(seats, reward), done: false };
+  const begun = { ...state, ...beforeOf(state, replies), written, paid, attempt };
+  return { state: begun, rewards: forEach(seats, reward), done: false };
+}
+
+/** Kept by the first of several seats that act one after the other. */
+function beforeOf({ written, attempt }: CodeState, { helper, main }: Replies): Pick<CodeState, "before"> {
+  const isFirst = Object.keys(written).length === 0;
+  const isAlone = (helper === undefined) !== (main === undefined);
+  return isFirst && isAlone && attempt !== null ? { before: attempt } : {};
+}
+
+/** Without what belongs to the turn. */
+export function endTurnOf(state: CodeState): CodeState {
+  const { before: _before, ...kept } = state;
+  return { ...kept, written: {}, paid: 0 };
 }
 
 /** Null: it is not asked. Edits after the last turn would have no reader. */

@@ -10,7 +10,7 @@ import { codeOptions } from "../code/options.ts";
 import { renderState } from "../code/render.ts";
 import { seatDescriptions, type SeatName } from "../code/seats.ts";
 import type { CodeState } from "../code/state.ts";
-import { stepState } from "../code/step.ts";
+import { endTurnOf, stepState } from "../code/step.ts";
 import type { ActionReward, Environment, EnvironmentDefinition, Oracle, StepResult } from "../environment.ts";
 import { drawnSplits } from "../tasks.ts";
 import { demonstrate, situations, words } from "./demonstrations.ts";
@@ -82,7 +82,7 @@ function listProgramEnvironment(given: ListProgramOptions): Environment<Task, Li
     },
     endTurn: ({ task, code }) => ({
       task,
-      code: { ...code, written: {}, paid: 0 },
+      code: endTurnOf(code),
       ...(endsSolved ? {} : { last: code.written }),
     }),
     outcome: ({ code }) => outcomeOf(code),
