@@ -458,16 +458,18 @@ def become_program(setting, request, place, pipes, init):
     os.setsid()
     for fd, target in ((pipes.stdin[0], 0), (pipes.stdout[1], 1), (pipes.stderr[1], 2)):
         os.dup2(fd, target)
-    os.closerange(3, 1024)
+    os.dup2(pipes.failure[1], 3)
+    os.closerange(4, 1024)
     os.chdir(place.workspace)
     os.environ.clear()
     os.environ.update(environment_of(place))
-    # Without confinement nothing runs; the supervisor finds the exit code and this message.
+    # Without confinement nothing runs. The pipe for the reason is closed before the source can write to it.
     try:
         confine(setting, place, request["limits"])
     except BaseException as error:
-        write_all(2, ("not confined: %s" % error).encode())
+        write_all(3, ("not confined: %s" % error).encode())
         os._exit(125)
+    os.close(3)
     run_program(request, place, request["interactive"])
 
 
@@ -487,14 +489,14 @@ def environment_of(place):
 
 class Pipes:
     def __init__(self):
-        self.stdin, self.stdout, self.stderr, self.status = (os.pipe() for _ in range(4))
+        self.stdin, self.stdout, self.stderr, self.status, self.failure = (os.pipe() for _ in range(5))
 
 
 class Supervisor:
     def __init__(self, setting, run, request, place, init, pipes):
         self.setting, self.run, self.request, self.place, self.init = setting, run, request, place, init
         self.limits = request["limits"]
-        self.stdin, self.status = pipes.stdin[1], pipes.status[0]
+        self.stdin, self.status, self.failure = pipes.stdin[1], pipes.status[0], pipes.failure[0]
         self.streams = {pipes.stdout[0]: bytearray(), pipes.stderr[0]: bytearray()}
         self.stdout, self.stderr = pipes.stdout[0], pipes.stderr[0]
         self.input = bytearray(request["stdin"])
@@ -547,15 +549,18 @@ class Supervisor:
         text += self.read(fd)
         if fd == self.stdout and self.interactive:
             self.pass_lines_on(text)
-        if len(text) > self.limits["outputBytes"]:
-            del text[self.limits["outputBytes"] :]
+        room = self.limits["outputBytes"] - (self.sent if fd == self.stdout else 0)
+        if len(text) > room:
+            del text[room:]
             self.kill("output")
 
     def pass_lines_on(self, text):
+        """Lines that were passed on are not kept: a session may last for hours."""
         end = text.rfind(b"\n") + 1
-        if end > self.sent and end <= self.limits["outputBytes"]:
-            send(self.setting.answers, b"L", self.run, bytes(text[self.sent : end]))
-            self.sent = end
+        if end > 0 and self.sent + end <= self.limits["outputBytes"]:
+            send(self.setting.answers, b"L", self.run, bytes(text[:end]))
+            del text[:end]
+            self.sent += end
 
     def obey(self):
         kind, run, size = HEADER.unpack(read_exactly(self.setting.control, HEADER.size))
@@ -676,8 +681,9 @@ class Supervisor:
         stdout, stderr = bytes(self.streams[self.stdout]), bytes(self.streams[self.stderr])
         status, peak = self.ending()
         code = os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None
-        if code == 125 and stderr.startswith(b"not confined: "):
-            send_with(self.setting.answers, b"F", self.run, {"message": stderr.decode("utf-8", "replace")})
+        failure = os.read(self.failure, 4096)
+        if failure:
+            send_with(self.setting.answers, b"F", self.run, {"message": failure.decode("utf-8", "replace")})
             return
         number = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
         files = collect(self.place.workspace, self.request["outputs"], self.limits["diskBytes"])
@@ -739,13 +745,13 @@ def supervise(setting, run, size, zygote):
         pipes = Pipes()
         init = os.fork()
         if init == 0:
-            for fd in (pipes.stdin[1], pipes.stdout[0], pipes.stderr[0], pipes.status[0]):
+            for fd in (pipes.stdin[1], pipes.stdout[0], pipes.stderr[0], pipes.status[0], pipes.failure[0]):
                 os.close(fd)
             try:
                 run_init(setting, request, place, pipes)
             finally:
                 os._exit(1)
-        for fd in (pipes.stdin[0], pipes.stdout[1], pipes.stderr[1], pipes.status[1]):
+        for fd in (pipes.stdin[0], pipes.stdout[1], pipes.stderr[1], pipes.status[1], pipes.failure[1]):
             os.close(fd)
         supervisor = Supervisor(setting, run, request, place, init, pipes)
         supervisor.watch()

@@ -97,6 +97,11 @@ sys.exit(Fights())
     ended: ["exited"],
   },
   {
+    name: "the report of a failed confinement",
+    source: "os.write(2, b'not confined: no')\nos._exit(125)",
+    ended: ["exited"],
+  },
+  {
     name: "invalid text",
     source: "sys.stdout.buffer.write(bytes(range(256)))\nsys.stdout.write('\\ud800')",
     ended: ["exited"],
