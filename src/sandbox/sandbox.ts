@@ -40,7 +40,10 @@ export interface ProgramResult {
   readonly exitCode: number | null;
   /** `SIGSEGV`; if a signal ended it. */
   readonly signal: string | null;
-  /** At most the first `outputBytes`; `ended: "output"` if there was more. Invalid UTF-8 is replaced. */
+  /**
+   * At most the first `outputBytes`; `ended: "output"` if there was more. Invalid UTF-8 is replaced. Of a session, what
+   * follows the lines that were passed on.
+   */
   readonly stdout: string;
   readonly stderr: string;
   /** The files matching `outputs`, regular files only, at most `diskBytes` in total. */

@@ -74,9 +74,17 @@ for name, given in {
     "init_module": (buffer, 1, b""), "reboot": (0xfee1dead, 672274793, 0x89abcdef, None),
     "sethostname": (b"hostile", 7), "settimeofday": (buffer, None), "quotactl": (0, None, 0, None),
     "syslog": (10, None, 0), "swapon": (b"x", 0), "acct": (b"x",), "fanotify_init": (0, 0),
+    "inotify_init": (), "inotify_init1": (0,),
     "kcmp": (os.getpid(), os.getppid(), 0, 0, 0), "personality": (0x0040000,), "move_pages": (CALLER, 0, None, None, None, 0),
     "iopl": (3,), "modify_ldt": (0, buffer, 16),
 }.items(): attempt(name, lambda: call(name, *given))
+`,
+  },
+  {
+    name: "watching what others read",
+    source: `
+import fcntl
+attempt("F_NOTIFY", lambda: fcntl.fcntl(os.open(os.path.dirname(os.__file__), os.O_RDONLY), 1026, 1))
 `,
   },
   {

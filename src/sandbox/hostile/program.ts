@@ -26,7 +26,16 @@ const calls: readonly SystemCall[] = [
   ...(["unshare", "setns", "clone3", "clone", "open_by_handle_at", "personality", "kexec_load"] as const),
   ...(["init_module", "reboot", "sethostname", "settimeofday", "shmget", "shmat", "mq_open"] as const),
   ...(["quotactl", "syslog", "swapon", "iopl", "modify_ldt", "pidfd_open", "pidfd_getfd"] as const),
-  ...(["pidfd_send_signal", "prlimit64", "setpriority", "fanotify_init", "open_tree", "fsopen"] as const),
+  ...([
+    "pidfd_send_signal",
+    "prlimit64",
+    "setpriority",
+    "fanotify_init",
+    "inotify_init",
+    "inotify_init1",
+    "open_tree",
+    "fsopen",
+  ] as const),
   ...(["mknod", "mknodat", "acct", "socket", "socketpair", "kcmp", "move_pages", "vmsplice"] as const),
 ];
 

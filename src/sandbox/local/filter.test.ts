@@ -90,6 +90,8 @@ describe.each(machines)("the filter of %s", (machine) => {
     ]);
     expect([0, 1, 99].map((pid) => of(plain, "prlimit64", pid))).toEqual([allowed, forbidden, forbidden]);
     expect([0x5401, 0x5412].map((command) => of(plain, "ioctl", 0, command))).toEqual([allowed, forbidden]);
+    for (const program of [plain, threads])
+      expect([3, 1026].map((command) => of(program, "fcntl", 0, command))).toEqual([allowed, forbidden]);
   });
 
   it("kills calls of other architectures, and rejects unknown new calls", () => {

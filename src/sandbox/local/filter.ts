@@ -30,7 +30,9 @@ const never: readonly SystemCall[] = [
     "sethostname",
     "setdomainname",
   ] as const),
-  ...(["add_key", "request_key", "keyctl", "fanotify_init", "fanotify_mark"] as const),
+  ...(["add_key", "request_key", "keyctl"] as const),
+  // what others do with the files that it can read
+  ...(["inotify_init", "inotify_init1", "fanotify_init", "fanotify_mark"] as const),
   // mounts and namespaces
   ...(["mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "mount_setattr"] as const),
   ...(["fsopen", "fsconfig", "fsmount", "fspick", "open_by_handle_at", "name_to_handle_at"] as const),
@@ -72,6 +74,8 @@ const [pushInput, consoleCommands] = [0x5412, 0x541c];
 const [setOwner, setGroup] = [0x8901, 0x8902];
 /** F_SETOWN, F_SETSIG, F_SETOWN_EX: a file that becomes readable would signal another process. */
 const ownerCommands = [8, 10, 15];
+/** F_NOTIFY: a signal for each use of a folder's files by others. */
+const notifyCommand = 1026;
 const setParentDeathSignal = 1;
 
 const conditions: readonly Condition[] = [
@@ -79,6 +83,7 @@ const conditions: readonly Condition[] = [
   { call: "socketpair", argument: 0, denied: "unequal", values: [unixFamily] },
   { call: "prlimit64", argument: 0, denied: "unequal", values: [0] },
   { call: "ioctl", argument: 1, denied: "equal", values: [pushInput, consoleCommands] },
+  { call: "fcntl", argument: 1, denied: "equal", values: [notifyCommand] },
 ];
 
 const conditionsWithoutNamespaces: readonly Condition[] = [

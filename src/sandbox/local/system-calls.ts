@@ -52,6 +52,8 @@ const numbers = {
   futimesat: [261, null],
   get_robust_list: [274, 100],
   init_module: [175, 105],
+  inotify_init: [253, null],
+  inotify_init1: [294, 26],
   io_uring_enter: same(426),
   io_uring_register: same(427),
   io_uring_setup: same(425),
