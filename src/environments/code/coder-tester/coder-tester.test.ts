@@ -166,6 +166,13 @@ describe.runIf(works)("generatedTest", () => {
     ["Input:\n1\nOutput:\n2", null],
     ["Output:\n```\n1\n```", null],
     ["Input:\n```\n1\n```\nOutput:\n```\n\n```", null],
+    [
+      "Input:\n```\n1\n```\nInput:\n```\n2\n```\nOutput:\n```\n3\n```\nInput:\n```\n4",
+      { input: "1\n", output: "3\n" },
+    ],
+    ["Input:\n```\nOutput:\n```\nOutput:\n\n```\n2\n ```", { input: "Output:\n", output: "2\n" }],
+    // Takes minutes if each label is tried with each fence.
+    ["Input:\n```\n```\n".repeat(1200), null],
   ])("%j is the pair %j", async (text, pair) => {
     const found = await generatedTest(sandbox, { entryPoint: null }, text);
     expect(found).toEqual(pair && { kind: "run", ...pair });

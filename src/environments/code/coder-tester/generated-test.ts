@@ -31,19 +31,39 @@ export async function generatedTest(
   return found.success ? { kind: "assertion", ...found.data } : null;
 }
 
-/** A line with only the label, then a fenced block. */
-const labelled = (name: string): string =>
-  String.raw`^[ \t*#]*(?:test[ \t]+)?${name}[ \t*:]*\n+[ \t]*` +
-  "```" +
-  String.raw`[^\n]*\n([^]*?)^[ \t]*` +
-  "```";
-const pair = new RegExp(`${labelled("input")}[^]*?${labelled("output")}`, "gim");
+/** A line with only the label, `**Test Input:**`. */
+const labelLine = /^[ \t*#]*(?:test[ \t]+)?(input|output)[ \t*:]*$/i;
+const fenceLine = /^[ \t]*```/;
 
-/** The last pair of fenced blocks below the words input and output: `**Test Input:**`, `**Test Output:**`. */
+/** The last pair of fenced blocks below the words input and output. */
 function inputAndOutput(text: string): GeneratedTest | null {
-  const [, input, output] = [...text.matchAll(pair)].at(-1) ?? [];
-  if (input === undefined || output === undefined || output.trim() === "") return null;
-  return { kind: "run", input, output };
+  let input: string | null = null;
+  let last: { readonly input: string; readonly output: string } | null = null;
+  for (const { label, content } of labelledBlocks(text.split("\n"))) {
+    if (input === null) input = label === "input" ? content : null;
+    else if (label === "output") {
+      last = { input, output: content };
+      input = null;
+    }
+  }
+  return last === null || last.output.trim() === "" ? null : { kind: "run", ...last };
+}
+
+/** Reads each line once: a model may write thousands of labels and fences. */
+function* labelledBlocks(lines: readonly string[]): Generator<{ label: string; content: string }> {
+  for (let at = 0; at < lines.length; at++) {
+    const label = labelLine.exec(lines[at] ?? "")?.[1]?.toLowerCase();
+    if (label === undefined) continue;
+    let open = at + 1;
+    while (lines[open] === "") open++;
+    if (!fenceLine.test(lines[open] ?? "")) continue;
+    let close = open + 1;
+    while (close < lines.length && !fenceLine.test(lines[close] ?? "")) close++;
+    if (close === lines.length) return;
+    const content = lines.slice(open + 1, close).map((line) => `${line}\n`);
+    yield { label, content: content.join("") };
+    at = close;
+  }
 }
 
 function parsed(text: string): unknown {

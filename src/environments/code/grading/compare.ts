@@ -56,7 +56,8 @@ function tokensOf(text: string): readonly string[] {
   return text.split(/\s+/).filter((token) => token !== "");
 }
 
-const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+/** Each digit can be read in one way only, as programs also print thousands of digits and a letter. */
+const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 function isSame(printed: string, expected: string, { relative, absolute, ignoresCase }: Comparison): boolean {
   if (printed === expected) return true;

@@ -105,6 +105,10 @@ describe("isSameOutput", () => {
     expect(isSameOutput(printed, expected, comparisons.close)).toBe(isClose);
     expect(isSameOutput(printed, expected, comparisons.exact)).toBe(isExact);
   });
+
+  it("reads a million digits that are no number", () => {
+    expect(isSameOutput(`${"1".repeat(1e6)}x`, "1", comparisons.close)).toBe(false);
+  });
 });
 
 describe("isSameOutput as in CodeContests", () => {
