@@ -232,6 +232,11 @@ describe("CodeContests", () => {
     expect(limits).toEqual({});
   });
 
+  it("limits that no sandbox can keep are no problems", () => {
+    for (const seconds of [1e-9, 1e7])
+      expect(() => problemOf(codeContests, { ...row, time_limit: { seconds, nanos: 0 } })).toThrow(/seconds/);
+  });
+
   it.each([
     ["no tests", { public_tests: none, private_tests: none, generated_tests: none }, /no tests/],
     [
