@@ -15,13 +15,17 @@ export interface Script {
   readonly kill: () => void;
 }
 
-/** Memory and processor time accumulate; a session is replaced after this many requests. */
-const mostRequests = 50;
-const limits = { wallSeconds: 3600, cpuSeconds: 600 };
+/**
+ * Memory, time and output accumulate: a session is replaced after this many requests or seconds, long before a limit, which
+ * would end a request that has nothing to do with it.
+ */
+const [mostRequests, longestLife] = [50, 3600];
+const limits = { wallSeconds: 3 * longestLife, cpuSeconds: 2 * longestLife, outputBytes: 2 ** 30 };
 
 class RunningScript implements Script, KeptSession {
   readonly #session: Session;
   readonly #lines: AsyncIterator<string>;
+  readonly #started = performance.now();
   requests = 0;
   hasEnded = false;
 
@@ -30,6 +34,11 @@ class RunningScript implements Script, KeptSession {
     this.#lines = session.lines[Symbol.asyncIterator]();
     const end = (): void => void (this.hasEnded = true);
     session.ended.then(end, end);
+  }
+
+  get isUsable(): boolean {
+    const seconds = (performance.now() - this.#started) / 1000;
+    return !this.hasEnded && this.requests < mostRequests && seconds < longestLife;
   }
 
   get ended(): Promise<ProgramResult> {
@@ -72,7 +81,8 @@ export async function withScript<T>(
   try {
     if (signal?.aborted === true) script.kill();
     const result = await work(script);
-    if (!script.hasEnded && ++script.requests < mostRequests) {
+    script.requests++;
+    if (script.isUsable) {
       kept.push(script);
       sessions.keep(script);
     } else script.kill();
@@ -103,7 +113,8 @@ function keptOf(sandbox: Sandbox, source: string): RunningScript[] {
 
 function takeFrom(kept: RunningScript[]): RunningScript | undefined {
   for (let script = kept.pop(); script !== undefined; script = kept.pop()) {
-    if (!script.hasEnded) return script;
+    if (script.isUsable) return script;
+    script.kill();
   }
   return undefined;
 }

@@ -26,7 +26,7 @@ const mostLosses = 3;
 /** The machine may be busy; a program that only waits is stopped by this. */
 const wallSeconds = (seconds: number): number => 3 * seconds + 5;
 /** For all calls together, in addition to the limit of each. */
-const limits = { wallSeconds: 1800, cpuSeconds: 300 };
+const limits = { wallSeconds: 1800, cpuSeconds: 300, outputBytes: 2 ** 26 };
 /** Lines that do not answer the call; a program may write to any of its file descriptors. */
 const mostStrayLines = 1000;
 

@@ -35,6 +35,13 @@ describe.runIf(works)("gradeWithPython", () => {
     });
   });
 
+  it("passes megabytes of arguments and results", async () => {
+    const numbers = JSON.stringify([Array.from({ length: 60_000 }, (_, index) => index)]);
+    const cases = [1, 2, 3].map(() => ({ arguments: numbers, accepted: [numbers.slice(1, -1)] }));
+    const tests: CodeTests = { kind: "calls", entryPoint: "f", cases };
+    expect(marks(await grade("def f(numbers): return list(numbers)\n", tests))).toBe("+++");
+  });
+
   it("counts asserts in loops once, those of several lines, with variables and in branches", async () => {
     const tests = check(
       "import math",

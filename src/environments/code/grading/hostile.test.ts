@@ -69,6 +69,10 @@ const cheats: readonly Cheat[] = [
     `import os\ndef f(n):\n    for one in range(3, 64):\n        try:\n            os.write(one, b'{"call": 1, "value": ' + b"[" * 100000 + b"]" * 100000 + b'}\\n')\n        except OSError:\n            pass\n    os._exit(0)`,
   ],
   [
+    "a number that takes minutes to write in decimal",
+    `import os\ndef f(n):\n    for one in range(3, 64):\n        try:\n            os.write(one, b'{"call": 1, "value": {"i": "' + b"f" * 900000 + b'"}}\\n')\n        except OSError:\n            pass\n    os._exit(0)`,
+  ],
+  [
     "the tests in memory",
     `import gc, sys\ndef f(n):\n    for each in gc.get_objects():\n        if isinstance(each, dict) and "SECRET" in each and isinstance(each["SECRET"], int):\n            return each["SECRET"]\n    frame = sys._getframe()\n    while frame:\n        if "SECRET" in frame.f_globals:\n            return frame.f_globals["SECRET"]\n        frame = frame.f_back\n    return 0`,
   ],

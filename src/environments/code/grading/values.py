@@ -102,7 +102,7 @@ def _items(content, depth):
 
 
 def _range(content):
-    start, stop, step = (int(each, 16) for each in content)
+    start, stop, step = (_integer(each) for each in content)
     return range(start, stop, step)
 
 
@@ -112,8 +112,14 @@ def _deque(items):
     return deque(items)
 
 
+def _integer(content):
+    if len(content) > MOST_BITS // 4 + 2:
+        raise ValueError("a number is too large")
+    return int(content, 16)
+
+
 _DECODERS = {
-    "i": lambda content, depth: int(content, 16),
+    "i": lambda content, depth: _integer(content),
     "f": lambda content, depth: float(content),
     "c": lambda content, depth: complex(float(content[0]), float(content[1])),
     "b": lambda content, depth: bytes.fromhex(content),
