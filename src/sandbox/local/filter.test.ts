@@ -80,6 +80,14 @@ describe.each(machines)("the filter of %s", (machine) => {
     expect(of(plain, "kill", 1, 9)).toBe(allowed);
     expect(of(threads, "fcntl", 0, 8, 1)).toBe(forbidden);
     expect(of(threads, "fcntl", 0, 3)).toBe(allowed);
+    expect([1, 4, 15].map((option) => of(threads, "prctl", option))).toEqual([forbidden, forbidden, allowed]);
+  });
+
+  it("lets a program without namespaces change nothing about a file that it may only read", () => {
+    for (const name of ["fchmod", "fchown", "fsetxattr", "fremovexattr", "utimensat"] as const)
+      expect(of(threads, name)).toBe(forbidden);
+    for (const setFlags of [0x40086602, 0x401c5820])
+      expect(of(threads, "ioctl", 3, setFlags)).toBe(forbidden);
   });
 
   it("checks the arguments of partly allowed calls", () => {

@@ -7,7 +7,7 @@ import { auditArchitecture, lastKnownCall, numberOf, type Machine, type SystemCa
 
 /**
  * `namespaces`: a program can only reach processes of its own namespace. `threads`: it shares the user with other
- * programs, so it starts no process, signals only itself and changes no file that it has not opened.
+ * programs, so it starts no process, signals only itself and changes no file that it has not opened for writing.
  */
 export type FilterKind = "namespaces" | "threads";
 
@@ -51,9 +51,19 @@ const neverWithoutNamespaces: readonly SystemCall[] = [
   ...(["fork", "vfork", "execve", "rt_sigqueueinfo", "rt_tgsigqueueinfo"] as const),
   ...(["pidfd_open", "pidfd_send_signal", "setpriority", "ioprio_set", "get_robust_list"] as const),
   ...(["sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"] as const),
-  // Landlock does not cover changes of a file's mode, owner, times or attributes.
-  ...(["chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "truncate"] as const),
-  ...(["setxattr", "lsetxattr", "removexattr", "lremovexattr"] as const),
+  // Landlock does not cover changes of a file's mode, owner, times or attributes; opened to be read is enough for its owner.
+  ...([
+    "chmod",
+    "fchmod",
+    "fchmodat",
+    "fchmodat2",
+    "chown",
+    "fchown",
+    "lchown",
+    "fchownat",
+    "truncate",
+  ] as const),
+  ...(["setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"] as const),
   ...(["utime", "utimes", "futimesat", "utimensat"] as const),
 ];
 
@@ -72,11 +82,14 @@ const cloneThread = 0x00010000;
 const unixFamily = 1;
 const [pushInput, consoleCommands] = [0x5412, 0x541c];
 const [setOwner, setGroup] = [0x8901, 0x8902];
+/** FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR. */
+const fileFlagCommands = [0x40086602, 0x40046602, 0x401c5820];
 /** F_SETOWN, F_SETSIG, F_SETOWN_EX: a file that becomes readable would signal another process. */
 const ownerCommands = [8, 10, 15];
 /** F_NOTIFY: a signal for each use of a folder's files by others. */
 const notifyCommand = 1026;
-const setParentDeathSignal = 1;
+/** PR_SET_PDEATHSIG; PR_SET_DUMPABLE, which would hide its open files from the supervisor. */
+const processOptions = [1, 4];
 
 const conditions: readonly Condition[] = [
   { call: "clone", argument: 0, denied: "any-bit", values: [newNamespaces] },
@@ -92,8 +105,8 @@ const conditionsWithoutNamespaces: readonly Condition[] = [
   { call: "tgkill", argument: 0, denied: "unequal", values: [ownProcess] },
   { call: "tkill", argument: 0, denied: "unequal", values: [ownProcess] },
   { call: "fcntl", argument: 1, denied: "equal", values: ownerCommands },
-  { call: "ioctl", argument: 1, denied: "equal", values: [setOwner, setGroup] },
-  { call: "prctl", argument: 0, denied: "equal", values: [setParentDeathSignal] },
+  { call: "ioctl", argument: 1, denied: "equal", values: [setOwner, setGroup, ...fileFlagCommands] },
+  { call: "prctl", argument: 0, denied: "equal", values: processOptions },
 ];
 
 const [errorPermission, errorNotImplemented] = [1, 38];
