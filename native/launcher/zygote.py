@@ -622,7 +622,7 @@ class Supervisor:
             self.kill("memory")
         elif self.cpu > self.limits["cpuSeconds"]:
             self.kill("cpu-time")
-        elif self.place.scratch is not None and self.overfull():
+        elif self.place.scratch is not None and self.overfull(processes):
             self.kill("disk")
 
     def processes(self):
@@ -662,8 +662,8 @@ class Supervisor:
         except (OSError, AttributeError):
             return size
 
-    def overfull(self):
-        total = count = 0
+    def overfull(self, processes):
+        total, count = sum(self.unnamed(pid) for pid, _, _ in processes), 0
         folders = [self.place.scratch]
         while folders:
             for entry in entries_of(folders.pop()):
@@ -676,6 +676,31 @@ class Supervisor:
                 except OSError:
                     continue
         return total > self.limits["diskBytes"] or count > self.limits["files"] + 5
+
+    def unnamed(self, pid):
+        """Bytes of a process's open files that have been removed."""
+        sizes = {}
+        for name in self.files_of(pid):
+            try:
+                found = os.stat("%s/fd/%s" % (pid, name), dir_fd=self.setting.proc)
+            except OSError:
+                continue  # It has just been closed.
+            if stat.S_ISREG(found.st_mode) and found.st_nlink == 0:
+                sizes[found.st_ino] = found.st_blocks * 512
+        return sum(sizes.values())
+
+    def files_of(self, pid):
+        """Numbers of a process's open files."""
+        try:
+            folder = os.open(pid + "/fd", os.O_RDONLY, dir_fd=self.setting.proc)
+        except OSError:
+            return []
+        try:
+            return os.listdir(folder)
+        except OSError:
+            return []
+        finally:
+            os.close(folder)
 
     def answer(self):
         stdout, stderr = bytes(self.streams[self.stdout]), bytes(self.streams[self.stderr])

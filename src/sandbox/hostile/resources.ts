@@ -190,6 +190,20 @@ print("REACHED 100000 folders")
     files: ["sparse"],
   },
   {
+    name: "large files without a name",
+    source: `
+held = []
+try:
+    for number in range(50):
+        held.append(open("hidden", "w+b"))
+        os.posix_fallocate(held[-1].fileno(), 0, 2 ** 20)
+        os.unlink("hidden")
+    time.sleep(1)
+    print("REACHED", len(held), "megabytes of its disk", flush=True)
+except OSError as error: print(error)
+`,
+  },
+  {
     name: "all file descriptors",
     source: `
 held = []
