@@ -106,4 +106,5 @@ export { rescore } from "./train/rescore.ts";
 export type { Rescoring } from "./train/rescore.ts";
 export type { TrainEvent } from "./train/events.ts";
 export { train } from "./train/train.ts";
-export type { TrainOptions, TrainOutcome } from "./train/train.ts";
+export type { TrainOptions } from "./train/options.ts";
+export type { TrainOutcome } from "./train/train.ts";

@@ -16,7 +16,7 @@ import type { HashEngineOptions } from "./testing/hash-engine.ts";
 import { recordsOf as recordsIn } from "./testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./train.ts";
-import type { TrainOptions } from "./train.ts";
+import type { TrainOptions } from "./options.ts";
 
 let root = "";
 beforeEach(async () => {

@@ -1,0 +1,84 @@
+/** The steps of a run: evaluation, a step of its stage, a checkpoint. */
+import { TroupeError } from "../errors.ts";
+import type { Episode } from "../rollout/episode.ts";
+import { openAuxiliaryModels } from "./auxiliary.ts";
+import { checkpoint, isCheckpointDue } from "./checkpoint.ts";
+import { evaluateAfter } from "./evaluations.ts";
+import type { Stage } from "./events.ts";
+import { reinforcementStep } from "./reinforcement.ts";
+import { outsideRange } from "./reward-range.ts";
+import { learnerOf, playSetting, warmStartOf } from "./stage.ts";
+import { endWarmStart, placeOf } from "./training-state.ts";
+import type { Place, TrainingState } from "./training-state.ts";
+import { warmStartSteps } from "./warm-start.ts";
+
+/** Does every remaining step. False: stopped before the end. */
+export async function advance(state: TrainingState): Promise<boolean> {
+  const { recipe } = state.shared;
+  const warmSteps = recipe.warmStart?.steps ?? 0;
+  let stage: Stage | null = null;
+  while (await evaluate(state)) {
+    if (state.step === warmSteps + recipe.train.steps) return true;
+    if (state.stop?.aborted === true) return false;
+    const next = placeOf(recipe, state.step + 1);
+    if (next.stage !== stage) announceStage(state, next.stage, next.stageStep - 1);
+    stage = next.stage;
+    await takeStep(state, next);
+    if (isCheckpointDue(state)) await checkpoint(state);
+    if (state.step === warmSteps) await endWarmStart(state);
+  }
+  return false;
+}
+
+function announceStage({ emit, shared: { recipe } }: TrainingState, stage: Stage, done: number): void {
+  const steps = stage === "warm-start" ? (recipe.warmStart?.steps ?? 0) : recipe.train.steps;
+  emit({ type: "stage-started", stage, steps, done });
+}
+
+async function evaluate({ shared, stage, run, recorder, emit, step, stop }: TrainingState): Promise<boolean> {
+  const { environment, engine, judge, verdicts: calls, services, cancel } = shared;
+  const judging = judge?.evaluation === true ? { judge, calls } : null;
+  const evaluations = { ...stage, environment, services, engine, judging, emit, recorder };
+  return evaluateAfter(evaluations, await run.evaluations(), step, { stop, cancel });
+}
+
+async function takeStep(state: TrainingState, { stage, stageStep }: Place): Promise<void> {
+  await (stage === "warm-start" ? warmUp(state, stageStep) : reinforce(state, stageStep));
+}
+
+async function warmUp(state: TrainingState, stageStep: number): Promise<void> {
+  const { warmStart } = state.stage.recipe;
+  if (warmStart === undefined)
+    throw new TroupeError("internal", "a recipe without a warm start has no such step");
+  state.emit({ type: "phase", phase: "training" });
+  state.warmStartStep ??= warmStartSteps(warmStartOf(state.shared, state.stage, warmStart));
+  const record = await state.warmStartStep(stageStep);
+  await state.recorder.warmStartStep(record);
+  state.step = record.metrics.step;
+}
+
+async function reinforce(state: TrainingState, stageStep: number): Promise<void> {
+  const { shared, stage, run, emit } = state;
+  const { team } = stage.recipe;
+  state.auxiliary ??= await openAuxiliaryModels({ ...shared, ...stage, team }, run.layout, run.checkpoint);
+  const { critics, carried } = state.auxiliary;
+  const reinforcement = {
+    play: playSetting(shared, stage),
+    learner: learnerOf(shared, stage),
+    critics,
+    onPhase: (phase: "sampling" | "training") => emit({ type: "phase", phase }),
+  };
+  const record = await reinforcementStep(reinforcement, carried, state.step + 1, stageStep);
+  reportRange(state, record.played.episodes);
+  await state.recorder.reinforcementStep(record, stage.policies);
+  state.step = record.metrics.step;
+  state.auxiliary = { ...state.auxiliary, carried: record.carried };
+}
+
+function reportRange(state: TrainingState, episodes: readonly Episode[]): void {
+  if (state.isRangeReported) return;
+  const warning = outsideRange(state.shared.environment, episodes);
+  if (warning === null) return;
+  state.emit({ type: "warning", ...warning });
+  state.isRangeReported = true;
+}

@@ -1,0 +1,81 @@
+/** The state of a new run, or of one that is resumed after its last checkpoint. */
+import path from "node:path";
+import { retryingEngine } from "../engines/retrying.ts";
+import { rootKey } from "../random.ts";
+import { changedModules, moduleHashes } from "../recipes/modules/changed.ts";
+import { recipeWarnings } from "../recipes/validation/warnings.ts";
+import type { Warning } from "../recipes/validation/warnings.ts";
+import { readRecipe } from "../runs/read.ts";
+import type { Run } from "../runs/run.ts";
+import { noteData } from "./data-change.ts";
+import { noteEngine } from "./engine-change.ts";
+import { retriesOf } from "./failures.ts";
+import type { TrainOptions } from "./options.ts";
+import { restorePolicies } from "./policies.ts";
+import { makeRecorder } from "./recorder.ts";
+import { openStage } from "./stage.ts";
+import type { Shared } from "./stage.ts";
+import { endWarmStart, placeOf } from "./training-state.ts";
+import type { TrainingState } from "./training-state.ts";
+
+/** What a run opens, and closes at its end. */
+export type Opened = Pick<Shared, "services" | "verdicts" | "judging">;
+
+export async function begin(options: TrainOptions, run: Run, opened: Opened): Promise<TrainingState> {
+  const { recipe, environment, algorithm, judge, cancel } = options;
+  const engine = retryingEngine(options.engine, retriesOf(recipe));
+  const { step = 0, stage = placeOf(recipe, 1).stage, bases } = run.checkpoint?.state ?? {};
+  const emit = options.onEvent ?? (() => {});
+  const resolved = { recipe, environment, algorithm, ...(judge === undefined ? {} : { judge }) };
+  const shared = { ...resolved, ...opened, engine, root: rootKey(recipe.seed), cancel };
+  const state: TrainingState = {
+    run,
+    recorder: makeRecorder(run, options, emit),
+    shared,
+    emit,
+    stop: options.stop,
+    step,
+    stage: await openStage(shared, run.layout.models, stage, bases),
+    bases,
+    warmStartStep: null,
+    isRangeReported: false,
+    auxiliary: null,
+  };
+  announce(state);
+  const warnings = [...(await warningsOf(options, run)), ...(await noteData(environment, run))];
+  for (const warning of warnings) emit({ type: "warning", ...warning });
+  await noteEngine(engine, run, step, emit);
+  await run.recordModules(moduleHashes(recipe));
+  if (run.checkpoint !== null) await restore(state, run.checkpoint);
+  if (step > 0 && step === recipe.warmStart?.steps) await endWarmStart(state);
+  return state;
+}
+
+async function warningsOf(options: TrainOptions, { layout }: Run): Promise<readonly Warning[]> {
+  const changed = changedModules(await readRecipe(layout.directory), options.recipe);
+  return [...recipeWarnings(options), ...changed];
+}
+
+function announce({ emit, run, shared: { recipe, engine }, stage }: TrainingState): void {
+  emit({
+    type: "run-started",
+    run: path.basename(run.layout.directory),
+    recipe: recipe.name,
+    engine: engine.description,
+    policies: Object.values(stage.policies).map(({ info }) => ({
+      name: info.name,
+      parameters: info.parameters,
+      trainableParameters: info.trainableParameters,
+      trained: stage.trained.has(info.name),
+    })),
+    steps: { "warm-start": recipe.warmStart?.steps ?? 0, reinforcement: recipe.train.steps },
+  });
+}
+
+async function restore(
+  { shared, emit }: TrainingState,
+  { directory, state }: NonNullable<Run["checkpoint"]>,
+): Promise<void> {
+  await restorePolicies(shared.engine, directory, state.policies);
+  emit({ type: "resumed", step: state.step, stage: state.stage, stageStep: state.stageStep });
+}

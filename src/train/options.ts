@@ -1,0 +1,19 @@
+/** What a training is given. */
+import type { Engine } from "../engines/engine.ts";
+import type { Listener } from "./events.ts";
+import type { Resolved } from "./resolved.ts";
+
+export interface TrainOptions extends Resolved {
+  /** The run's folder; created, or resumed if it holds a run of the same recipe. */
+  readonly directory: string;
+  /**
+   * The run creates its policies in it; the caller closes it. Verbs that a service fails are retried as in the recipe's
+   * `failures`.
+   */
+  readonly engine: Engine;
+  readonly onEvent?: Listener;
+  /** Aborted: the current step is finished, a checkpoint is made, and the run ends as interrupted. */
+  readonly stop?: AbortSignal;
+  /** Aborted: the engine's work is cancelled; anything since the last checkpoint is lost. */
+  readonly cancel?: AbortSignal;
+}

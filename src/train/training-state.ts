@@ -1,0 +1,47 @@
+/** The state of a run between steps. */
+import type { Recipe } from "../recipes/schema.ts";
+import type { Run } from "../runs/run.ts";
+import type { AuxiliaryModels } from "./auxiliary.ts";
+import type { Listener, Stage } from "./events.ts";
+import type { Recorder } from "./recorder.ts";
+import type { Shared, StageState, TaughtBases } from "./stage.ts";
+import { leaveWarmStart } from "./stage.ts";
+import type { StepRecord } from "./step-record.ts";
+
+/** Only `begin`, `advance` and what they call change it; the parts of a step get what they use. */
+export interface TrainingState {
+  readonly run: Run;
+  readonly recorder: Recorder;
+  readonly shared: Shared;
+  readonly emit: Listener;
+  readonly stop: AbortSignal | undefined;
+  /** Steps done, counted over both stages. */
+  step: number;
+  stage: StageState;
+  bases: TaughtBases;
+  warmStartStep: ((stageStep: number) => Promise<StepRecord>) | null;
+  /** Rewards outside their range have been reported. */
+  isRangeReported: boolean;
+  /** Null until reinforcement starts or is resumed. */
+  auxiliary: AuxiliaryModels | null;
+}
+
+/** A step of a stage, from 1. */
+export interface Place {
+  readonly stage: Stage;
+  readonly stageStep: number;
+}
+
+export function placeOf({ warmStart }: Recipe, step: number): Place {
+  const warmSteps = warmStart?.steps ?? 0;
+  return step <= warmSteps
+    ? { stage: "warm-start", stageStep: step }
+    : { stage: "reinforcement", stageStep: step - warmSteps };
+}
+
+/** Policies start reinforcement from what the warm start has made. */
+export async function endWarmStart(state: TrainingState): Promise<void> {
+  const left = await leaveWarmStart(state.shared, state.stage, state.run.layout.models);
+  state.stage = left.state;
+  state.bases = left.bases ?? state.bases;
+}
