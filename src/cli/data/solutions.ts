@@ -1,6 +1,6 @@
 /** Runs the solutions of a data set against their tests, in isolation. */
 import { comparisons } from "../../environments/code/grading/compare.ts";
-import { gradeWithPython, type Verdict } from "../../environments/code/grading/grade.ts";
+import { gradeWithPython, type TestReport } from "../../environments/code/grading/grade.ts";
 import { gradeWithInput } from "../../environments/code/grading/stdin.ts";
 import { openSandboxOfMachine } from "../../sandbox/from-environment.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
@@ -32,7 +32,7 @@ function grade(
   problem: CodeProblem,
   solution: string,
   signal: AbortSignal | undefined,
-): Promise<Verdict> {
+): Promise<TestReport> {
   const { tests, entryPoint, preamble = "", limits } = problem;
   const program = withPreamble(problem, solution);
   const seconds = Math.min(limits?.seconds ?? usualSeconds, mostSeconds);
@@ -47,7 +47,7 @@ function grade(
 }
 
 /** Why it failed: its first failing test; null: it passed all. */
-function reasonOf({ problem, tests }: Verdict): string | null {
+function reasonOf({ problem, tests }: TestReport): string | null {
   if (problem !== null) return `its tests cannot be run: ${showText(problem, 300)}`;
   if (tests.length === 0) return "it has no tests that can be run";
   const failed = tests.find(({ passed }) => !passed);

@@ -4,7 +4,7 @@ import { analyse, type Analysis, type Written as Texts } from "./analysis/analys
 import type { CodeOptions } from "./options.ts";
 import { wholeProgram } from "./program.ts";
 import { gradeProblem } from "./grading/problem.ts";
-import type { Verdict } from "./grading/grade.ts";
+import type { TestReport } from "./grading/grade.ts";
 import type { CodeProblem } from "../../data/problem.ts";
 import { doesParse, type TestCounts } from "./rewards.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
@@ -41,9 +41,9 @@ export async function tryProgram(setting: AttemptSetting, written: Written): Pro
   const { sandbox, problem, entryPoint, context } = setting;
   const text = textOf(written, problem, entryPoint);
   const analysis = await analyse(sandbox, text, context);
-  const verdict = isRunnable(analysis) ? await gradeProblem(setting, analysis) : null;
-  const tests = verdict && countsOf(verdict.tests);
-  return { analysis, tests, attempt: attemptOf(analysis, verdict, setting.slice) };
+  const report = isRunnable(analysis) ? await gradeProblem(setting, analysis) : null;
+  const tests = report && countsOf(report.tests);
+  return { analysis, tests, attempt: attemptOf(analysis, report, setting.slice) };
 }
 
 /** A program that reads standard input is complete: nothing is added, and there is no helper. */
@@ -62,7 +62,7 @@ function isRunnable(analysis: Analysis): boolean {
   return analysis.main.defined && analysis.main.returns && doesParse(analysis);
 }
 
-function countsOf(tests: Verdict["tests"]): TestCounts {
+function countsOf(tests: TestReport["tests"]): TestCounts {
   return { passed: tests.filter(({ passed }) => passed).length, total: tests.length };
 }
 
@@ -70,15 +70,19 @@ function countsOf(tests: Verdict["tests"]): TestCounts {
 const mostFailures = 20;
 const longestShown = 300;
 
-function attemptOf({ main, helper, use }: Analysis, verdict: Verdict | null, slice: number | null): Attempt {
-  const tests = verdict?.tests ?? [];
+function attemptOf(
+  { main, helper, use }: Analysis,
+  report: TestReport | null,
+  slice: number | null,
+): Attempt {
+  const tests = report?.tests ?? [];
   const shown = sliced(tests, slice);
   const failures = shown.filter(({ passed }) => !passed).slice(0, mostFailures);
   return {
     main,
     helper,
     use,
-    tests: verdict && countsOf(tests),
+    tests: report && countsOf(tests),
     shown: countsOf(shown),
     failures: failures.map(({ text, error }) => ({
       text: text.slice(0, longestShown).toWellFormed(),

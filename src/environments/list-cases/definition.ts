@@ -11,7 +11,7 @@ import { stepPair } from "../code/coder-tester/step.ts";
 import type { Environment, EnvironmentDefinition } from "../environment.ts";
 import { drawnSplits } from "../tasks.ts";
 import { demonstrate } from "./demonstrations.ts";
-import { judgeCases, problemOf } from "./judge.ts";
+import { caseGrader, problemOf } from "./grader.ts";
 import { observeCases } from "./observe.ts";
 import { drawTask, statementOf, taskSchema, type Task } from "./task.ts";
 import { words } from "./words.ts";
@@ -55,7 +55,7 @@ function caseEnvironment(given: CaseOptions): Environment<Task, CaseState> {
     },
     observe: ({ task, pair }, seat) => observeCases(task, pair, seat),
     async step({ task, pair }, replies, context) {
-      const result = await stepPair(judgeCases(given, task, context), pair, replies);
+      const result = await stepPair(caseGrader(given, task, context), pair, replies);
       return { ...result, state: { task, pair: result.state } };
     },
     outcome: ({ pair }) => outcomeOf(pair),

@@ -7,7 +7,7 @@ import type { PairState } from "../code/coder-tester/state.ts";
 import { startPair } from "../code/coder-tester/definition.ts";
 import type { Demonstration } from "../environment.ts";
 import { answer } from "../list-programs/task.ts";
-import { problemOf } from "./judge.ts";
+import { problemOf } from "./grader.ts";
 import { observeCases } from "./observe.ts";
 import {
   caseNumbers,

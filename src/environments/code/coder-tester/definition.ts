@@ -8,7 +8,7 @@ import { startOf } from "../definition.ts";
 import { findProblemIn, openProblems, type ProblemSplits, taskSourceOf } from "../problems.ts";
 import { codeTaskSchema, type CodeTask } from "../state.ts";
 import { showTest } from "./generated-test.ts";
-import { judgeOf } from "./judge.ts";
+import { graderOf } from "./grader.ts";
 import { observePair } from "./observe.ts";
 import { pairOptions, type PairOptions } from "./options.ts";
 import { pairSeats } from "./seats.ts";
@@ -42,7 +42,7 @@ export async function pairEnvironment(
     start: async (task) => startPair(task, await find(task.id)),
     observe: observePair,
     step: async (state, replies, context) =>
-      stepPair(judgeOf(options, await find(state.task.id), context), state, replies),
+      stepPair(graderOf(options, await find(state.task.id), context), state, replies),
     outcome: outcomeOf,
     render: renderPair,
   };

@@ -3,12 +3,12 @@
  * Deviations: docs/deviations.md.
  */
 import type { ActionReward } from "../../environment.ts";
-import type { TestResult, Verdict } from "../grading/grade.ts";
+import type { TestResult, TestReport } from "../grading/grade.ts";
 
-/** @param verdict of all hidden tests; null: there is no program */
-export function coderReward(verdict: Verdict | null): ActionReward {
-  if (verdict === null) return { team: 0, local: 0, parts: {}, reason: "no program found" };
-  const { tests } = verdict;
+/** @param report of all hidden tests; null: there is no program */
+export function coderReward(report: TestReport | null): ActionReward {
+  if (report === null) return { team: 0, local: 0, parts: {}, reason: "no program found" };
+  const { tests } = report;
   const share = tests.length === 0 ? 0 : tests.filter(({ passed }) => passed).length / tests.length;
   const ran = tests.length > 0 && tests.every(hasResult) ? 1 : 0;
   const parts = { build: 0.1, run: 0.1 * ran, tests: 0.8 * share };

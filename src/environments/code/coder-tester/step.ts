@@ -1,16 +1,16 @@
 /** The effects and rewards of the actions of a coder and a tester. */
 import type { ActionReward, Reply, StepResult } from "../../environment.ts";
 import { longestText } from "../analysis/analyse.ts";
-import type { Verdict } from "../grading/grade.ts";
+import type { TestReport } from "../grading/grade.ts";
 import { wholeProgram } from "../program.ts";
-import { isPassed, type Judge, type Runnable } from "./judge.ts";
+import { isPassed, type Grader, type Runnable } from "./grader.ts";
 import { coderReward, testerReward } from "./rewards.ts";
 import type { GeneratedTest, PairState } from "./state.ts";
 
 type Replies = Readonly<Partial<Record<string, Reply>>>;
 
 export async function stepPair(
-  judge: Judge,
+  grader: Grader,
   state: PairState,
   replies: Replies,
 ): Promise<StepResult<PairState>> {
@@ -20,11 +20,11 @@ export async function stepPair(
   const coded = (replies["coder"] ?? replies["single"] ?? replies["verifier"])?.text;
   const tested = (replies["tester"] ?? replies["verifier"])?.text;
   const program = coded === undefined ? state.program : programText(coded);
-  const test = tested === undefined ? state.test : await judge.readTest(tested);
-  const runnable = program === null ? null : await judge.readProgram(program);
-  const hidden = coded !== undefined && runnable !== null ? await judge.hidden(runnable) : null;
-  const rewards = await rewardsOf(judge, seats, hidden, test);
-  const { agrees, mismatch } = await comparison(judge, runnable, test);
+  const test = tested === undefined ? state.test : await grader.readTest(tested);
+  const runnable = program === null ? null : await grader.readProgram(program);
+  const hidden = coded !== undefined && runnable !== null ? await grader.hidden(runnable) : null;
+  const rewards = await rewardsOf(grader, seats, hidden, test);
+  const { agrees, mismatch } = await comparison(grader, runnable, test);
   const repeats = replies["single"] !== undefined && program !== null && program === state.program;
   const done = agrees || repeats;
   const counted = coded === undefined ? state.hidden : countsOf(hidden);
@@ -39,19 +39,19 @@ function programText(text: string): string | null {
 }
 
 async function rewardsOf(
-  judge: Judge,
+  grader: Grader,
   seats: readonly string[],
-  hidden: Verdict | null,
+  hidden: TestReport | null,
   test: GeneratedTest | null,
 ): Promise<Record<string, ActionReward | null>> {
   const rewards: Record<string, ActionReward | null> = {};
   for (const seat of seats)
-    rewards[seat] = seat === "tester" ? await rewardOf(judge, test) : coderReward(hidden);
+    rewards[seat] = seat === "tester" ? await rewardOf(grader, test) : coderReward(hidden);
   return rewards;
 }
 
-async function rewardOf(judge: Judge, test: GeneratedTest | null): Promise<ActionReward | null> {
-  return testerReward(test !== null, test === null ? null : await judge.passesReference(test));
+async function rewardOf(grader: Grader, test: GeneratedTest | null): Promise<ActionReward | null> {
+  return testerReward(test !== null, test === null ? null : await grader.passesReference(test));
 }
 
 interface Compared {
@@ -62,19 +62,19 @@ interface Compared {
 const longestMismatch = 600;
 
 async function comparison(
-  judge: Judge,
+  grader: Grader,
   program: Runnable | null,
   test: GeneratedTest | null,
 ): Promise<Compared> {
   if (program === null || test === null) return { agrees: false, mismatch: null };
-  const verdict = await judge.onTest(program, test);
-  if (isPassed(verdict)) return { agrees: true, mismatch: null };
-  const failing = verdict.tests.find(({ passed }) => !passed);
-  const mismatch = failing?.error ?? verdict.problem ?? "no result";
+  const report = await grader.onTest(program, test);
+  if (isPassed(report)) return { agrees: true, mismatch: null };
+  const failing = report.tests.find(({ passed }) => !passed);
+  const mismatch = failing?.error ?? report.problem ?? "no result";
   return { agrees: false, mismatch: mismatch.slice(0, longestMismatch).toWellFormed() };
 }
 
-function countsOf(verdict: Verdict | null): PairState["hidden"] {
-  if (verdict === null) return null;
-  return { passed: verdict.tests.filter(({ passed }) => passed).length, total: verdict.tests.length };
+function countsOf(report: TestReport | null): PairState["hidden"] {
+  if (report === null) return null;
+  return { passed: report.tests.filter(({ passed }) => passed).length, total: report.tests.length };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CodeTests } from "../../../data/problem.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
-import { gradeWithPython, type Verdict } from "./grade.ts";
+import { gradeWithPython, type TestReport } from "./grade.ts";
 
 interface Given {
   readonly preamble?: string;
@@ -9,7 +9,7 @@ interface Given {
   readonly seconds?: number;
 }
 
-function grade(program: string, tests: CodeTests | string, given: Given = {}): Promise<Verdict> {
+function grade(program: string, tests: CodeTests | string, given: Given = {}): Promise<TestReport> {
   const { preamble = "", entryPoint = "f", seconds = 5 } = given;
   const known: CodeTests = typeof tests === "string" ? { kind: "python-check", source: tests } : tests;
   return gradeWithPython(sandbox, { program, tests: known, entryPoint, preamble, seconds });
@@ -19,13 +19,13 @@ const check = (...lines: readonly string[]): string =>
   `def check(candidate):\n${lines.map((line) => line.replaceAll(/^/gm, "    ")).join("\n")}\n`;
 
 /** Which tests passed: `+-` */
-const marks = ({ tests }: Verdict): string => tests.map(({ passed }) => (passed ? "+" : "-")).join("");
+const marks = ({ tests }: TestReport): string => tests.map(({ passed }) => (passed ? "+" : "-")).join("");
 
 describe.runIf(works)("gradeWithPython", () => {
   it("counts every assert, and a failing one does not stop the others", async () => {
     const tests = check("assert candidate(1) == 2", "assert candidate(1) == 3", "assert candidate(3) == 4");
-    const verdict = await grade("def f(n):\n    return n + 1\n", tests);
-    expect(verdict).toEqual({
+    const report = await grade("def f(n):\n    return n + 1\n", tests);
+    expect(report).toEqual({
       tests: [
         { text: "assert f(1) == 2", passed: true, error: null },
         { text: "assert f(1) == 3", passed: false, error: "got 2" },
@@ -71,10 +71,10 @@ describe.runIf(works)("gradeWithPython", () => {
       "for n in candidate(0):\n    assert n",
       "assert candidate(4) == 0.25",
     );
-    const verdict = await grade("def f(n):\n    return 1 / n\n", tests);
-    expect(marks(verdict)).toBe("-+-+");
-    expect(verdict.tests[0]?.error).toMatch(/^(UnboundLocalError|NameError): /);
-    expect(verdict.tests[2]?.error).toBe("not reached");
+    const report = await grade("def f(n):\n    return 1 / n\n", tests);
+    expect(marks(report)).toBe("-+-+");
+    expect(report.tests[0]?.error).toMatch(/^(UnboundLocalError|NameError): /);
+    expect(report.tests[2]?.error).toBe("not reached");
   });
 
   it("tests may catch the program's exceptions; a try is one test", async () => {
@@ -85,9 +85,9 @@ describe.runIf(works)("gradeWithPython", () => {
     );
     const program =
       "class Own(Exception): pass\ndef f(n):\n    if n == 0:\n        raise ValueError('no')\n    raise Own('no')\n";
-    const verdict = await grade(program, tests);
-    expect(marks(verdict)).toBe("+--");
-    expect(verdict.tests[1]?.error).toBe("Own: no");
+    const report = await grade(program, tests);
+    expect(marks(report)).toBe("+--");
+    expect(report.tests[1]?.error).toBe("Own: no");
   });
 
   it("passes plain values without loss, and changes to arguments come back", async () => {
@@ -121,17 +121,17 @@ def f(n):
         return itertools.count()
     return (each for each in range(n))
 `;
-    const verdict = await grade(program, tests);
-    expect(marks(verdict)).toBe("+---");
-    expect(verdict.tests[2]?.error).toBe("NotPlain: a value of type object is not a plain one");
-    expect(verdict.tests[3]?.error).toBe("NotPlain: an iterator gives more than 20000 values");
+    const report = await grade(program, tests);
+    expect(marks(report)).toBe("+---");
+    expect(report.tests[2]?.error).toBe("NotPlain: a value of type object is not a plain one");
+    expect(report.tests[3]?.error).toBe("NotPlain: an iterator gives more than 20000 values");
   });
 
   it("helpers of the prompt are there for the tests", async () => {
     const tests = check("assert candidate(double(2)) == 4");
     const preamble = "def double(n):\n    return 2 * n\n";
-    const verdict = await grade("def f(n):\n    return n\n", tests, { preamble });
-    expect(marks(verdict)).toBe("+");
+    const report = await grade("def f(n):\n    return n\n", tests, { preamble });
+    expect(marks(report)).toBe("+");
   });
 
   it("a program that cannot be loaded, or takes too long, fails tests and hangs nothing", async () => {
@@ -174,8 +174,8 @@ def f(n):
   });
 
   it("tests that are no Python are a problem of theirs", async () => {
-    const verdict = await grade("def f(n):\n    return n\n", "def check(candidate)\n");
-    expect(verdict.tests).toEqual([]);
-    expect(verdict.problem).toMatch(/^SyntaxError: /);
+    const report = await grade("def f(n):\n    return n\n", "def check(candidate)\n");
+    expect(report.tests).toEqual([]);
+    expect(report.problem).toMatch(/^SyntaxError: /);
   });
 });

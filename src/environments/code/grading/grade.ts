@@ -22,7 +22,7 @@ export interface GradeRequest {
   readonly seconds: number;
 }
 
-export interface Verdict {
+export interface TestReport {
   /** In the order of the tests' source. */
   readonly tests: readonly TestResult[];
   /** Why the tests could not run to their end, such as a mistake in them; null: they did. */
@@ -39,39 +39,39 @@ export type TestResult = {
 
 const grader = pythonProgram("grading/values.py", "grading/grader.py");
 
-/** Changes with everything besides the request that verdicts depend on. */
+/** Changes with everything besides the request that reports depend on. */
 export const graderDigest = createHash("sha256").update(grader).update(candidateServer).digest("hex");
 
 const testResult = z.object({ text: z.string(), passed: z.boolean(), error: z.string().nullable() });
-export const verdictSchema = z.object({ tests: z.array(testResult), problem: z.string().nullable() });
-const lastLine = z.object({ verdict: verdictSchema });
+export const reportSchema = z.object({ tests: z.array(testResult), problem: z.string().nullable() });
+const lastLine = z.object({ verdict: reportSchema });
 const callSchema = z.object({ call: z.int() });
 
 /** The tests, and the program. */
 const sessionsNeeded = 2;
 
-/** @throws ServiceError if the sandbox fails; anything tests or program do is in the verdict */
+/** @throws ServiceError if the sandbox fails; anything tests or program do is in the report */
 export async function gradeWithPython(
   sandbox: Sandbox,
   request: GradeRequest,
   signal?: AbortSignal,
-): Promise<Verdict> {
+): Promise<TestReport> {
   const { program, seconds } = request;
   const candidate = new Candidate({ sandbox, program, seconds, signal });
   try {
     return await withSessions(sandbox, sessionsNeeded, () =>
-      withScript(sandbox, grader, signal, (tests) => verdictFrom(tests, request, candidate)),
+      withScript(sandbox, grader, signal, (tests) => reportFrom(tests, request, candidate)),
     );
   } finally {
     candidate.close();
   }
 }
 
-async function verdictFrom(
+async function reportFrom(
   script: Script,
   { tests, entryPoint, preamble }: GradeRequest,
   candidate: Candidate,
-): Promise<Verdict> {
+): Promise<TestReport> {
   script.send(JSON.stringify({ tests, entryPoint, preamble }));
   for (let line = await script.next(); line !== null; line = await script.next()) {
     const message = parsed(line);

@@ -21,7 +21,7 @@ function counting(): { readonly counted: Sandbox; readonly started: () => number
 const program = { program: "def squares(numbers):\n    return len(numbers)\n", preamble: "" };
 
 describe.runIf(works)("gradeProblem", () => {
-  it("computes a verdict once: a resumed run finds it", async () => {
+  it("computes a report once: a resumed run finds it", async () => {
     const { counted, started } = counting();
     const recorded = unrecordedCalls();
     const context = { signal: new AbortController().signal, services: { recorded } };
@@ -37,7 +37,7 @@ describe.runIf(works)("gradeProblem", () => {
     expect(started()).toBeGreaterThan(sessions);
   });
 
-  it("computes a verdict once for episodes that need it at the same time", async () => {
+  it("computes a report once for episodes that need it at the same time", async () => {
     const { counted, started } = counting();
     const context = { signal: new AbortController().signal, services: { recorded: unrecordedCalls() } };
     const setting = { sandbox: counted, context, problem: squares, entryPoint: "squares", seconds: 4 };
@@ -45,8 +45,8 @@ describe.runIf(works)("gradeProblem", () => {
     await gradeProblem({ ...setting, comparison: "close" }, other);
     const once = started();
     const grade = () => gradeProblem({ ...setting, comparison: "close" }, program);
-    const verdicts = await Promise.all([grade(), grade(), grade()]);
-    expect(verdicts[1]).toEqual(verdicts[0]);
+    const reports = await Promise.all([grade(), grade(), grade()]);
+    expect(reports[1]).toEqual(reports[0]);
     expect(started() - once).toBeLessThanOrEqual(once);
   });
 

@@ -1,4 +1,4 @@
-/** Grades a program with a problem's tests of any kind. Each verdict is computed once and recorded. */
+/** Grades a program with a problem's tests of any kind. Each report is computed once and recorded. */
 import { createHash } from "node:crypto";
 import { type CodeProblem, type PrintedComparison, withPreamble } from "../../../data/problem.ts";
 import { TroupeError } from "../../../errors.ts";
@@ -7,7 +7,7 @@ import type { Context } from "../../environment.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import type { Analysis } from "../analysis/analyse.ts";
 import { comparisons } from "./compare.ts";
-import { type GradeRequest, graderDigest, gradeWithPython, type Verdict, verdictSchema } from "./grade.ts";
+import { type GradeRequest, graderDigest, gradeWithPython, type TestReport, reportSchema } from "./grade.ts";
 import { gradeWithInput } from "./stdin.ts";
 
 export interface GradeSetting {
@@ -24,7 +24,7 @@ export interface GradeSetting {
 export async function gradeProblem(
   setting: GradeSetting,
   written: Pick<Analysis, "program" | "preamble">,
-): Promise<Verdict> {
+): Promise<TestReport> {
   const { problem, entryPoint } = setting;
   const comparison = setting.comparison ?? problem.comparison ?? "close";
   const { tests, limits } = problem;
@@ -34,16 +34,16 @@ export async function gradeProblem(
   const request = { program, tests, entryPoint, preamble, seconds, comparison, limits };
   const { signal, services } = setting.context;
   const key = digestOf(request);
-  const ask = async (): Promise<Verdict> => {
-    const verdict = await verdictOf(setting.sandbox, request, signal);
+  const ask = async (): Promise<TestReport> => {
+    const report = await reportOf(setting.sandbox, request, signal);
     if (signal.aborted) throw new TroupeError("cancelled", "Cancelled while tests were running.");
-    return verdict;
+    return report;
   };
-  return askedOnce(services.recorded, { key, read: readVerdict, ask }, signal);
+  return askedOnce(services.recorded, { key, read: readReport, ask }, signal);
 }
 
-function readVerdict(recorded: unknown): Verdict | null {
-  return verdictSchema.safeParse(recorded).data ?? null;
+function readReport(recorded: unknown): TestReport | null {
+  return reportSchema.safeParse(recorded).data ?? null;
 }
 
 interface Request extends GradeRequest {
@@ -51,7 +51,7 @@ interface Request extends GradeRequest {
   readonly limits: CodeProblem["limits"];
 }
 
-function verdictOf(sandbox: Sandbox, request: Request, signal: AbortSignal): Promise<Verdict> {
+function reportOf(sandbox: Sandbox, request: Request, signal: AbortSignal): Promise<TestReport> {
   const { tests, program, seconds, limits } = request;
   if (tests.kind !== "stdin") return gradeWithPython(sandbox, request, signal);
   const comparison = comparisons[request.comparison];

@@ -38,8 +38,8 @@ const grade = (program: string, seconds = 2) =>
 
 describe.runIf(works)("a program that reads standard input", () => {
   it("is run once for each test", async () => {
-    const verdict = await grade("print(sum(map(float, open(0).read().split())))");
-    expect(verdict.tests.map(({ passed }) => passed)).toEqual([true, true, true, true]);
+    const report = await grade("print(sum(map(float, open(0).read().split())))");
+    expect(report.tests.map(({ passed }) => passed)).toEqual([true, true, true, true]);
     const wrong = await grade("import sys\nprint(3)\nsys.exit(1 if sys.stdin.read() else 0)");
     expect(wrong.tests.map(({ passed }) => passed)).toEqual([true, false, false, false]);
     const failed = await grade("print(sum(map(float, open(0).read().split())))\nraise ValueError('after')");

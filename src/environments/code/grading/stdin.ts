@@ -2,7 +2,7 @@
 import type { StdinCase } from "../../../data/problem.ts";
 import type { ProgramResult, Sandbox } from "../../../sandbox/sandbox.ts";
 import { type Comparison, isSameOutput } from "./compare.ts";
-import type { TestResult, Verdict } from "./grade.ts";
+import type { TestResult, TestReport } from "./grade.ts";
 
 export interface StdinRequest {
   readonly program: string;
@@ -24,7 +24,7 @@ export async function gradeWithInput(
   sandbox: Sandbox,
   request: StdinRequest,
   signal?: AbortSignal,
-): Promise<Verdict> {
+): Promise<TestReport> {
   const tests: TestResult[] = [];
   let losses = 0;
   for (let from = 0; from < request.cases.length; from += atOnce) {
@@ -38,7 +38,7 @@ export async function gradeWithInput(
     const results = await Promise.all(cases.map((one) => runWith(sandbox, request, one, signal)));
     losses += results.filter(({ ended }) => ended !== "exited").length;
     tests.push(
-      ...results.map((result, index) => verdictOn(result, cases[index] as StdinCase, request.comparison)),
+      ...results.map((result, index) => reportOn(result, cases[index] as StdinCase, request.comparison)),
     );
   }
   return { tests, problem: null };
@@ -67,7 +67,7 @@ function runWith(
 }
 
 /** As in the graders of APPS and LiveCodeBench, an exception fails the test whatever was printed before; an exit code does not. */
-function verdictOn(
+function reportOn(
   { ended, exitCode, stdout, stderr }: ProgramResult,
   one: StdinCase,
   comparison: Comparison,

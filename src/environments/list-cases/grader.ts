@@ -1,11 +1,11 @@
 /**
- * Judges programs and cases. A program runs once in the sandbox, on the inputs of all tests and all cases, and what it
+ * Grades programs and cases. A program runs once in the sandbox, on the inputs of all tests and all cases, and what it
  * returns is compared here: most programs of an episode are those of others, and their results are recorded.
  */
 import type { CodeProblem } from "../../data/problem.ts";
 import type { GeneratedTest } from "../code/coder-tester/state.ts";
-import { type Judge, type Runnable, runnableOf, verdictOn } from "../code/coder-tester/judge.ts";
-import type { TestResult, Verdict } from "../code/grading/grade.ts";
+import { type Grader, type Runnable, runnableOf, reportOn } from "../code/coder-tester/grader.ts";
+import type { TestResult, TestReport } from "../code/grading/grade.ts";
 import { codeOptions } from "../code/options.ts";
 import { sandboxOf } from "../code/step.ts";
 import type { Context } from "../environment.ts";
@@ -14,13 +14,13 @@ import { answer, inputs } from "../list-programs/task.ts";
 import { caseIn, type Case, readCase } from "./read-case.ts";
 import { caseNumbers, caseOf, isTelling, programOf, spaced, type Task } from "./task.ts";
 
-export interface JudgeOptions {
+export interface CaseGraderOptions {
   /** Only a case that tells something about the coder's number is valid. */
   readonly telling: boolean;
 }
 
 const options = codeOptions.parse({});
-/** What programs run on. No result equals what is expected here, so the verdict says what it is. */
+/** What programs run on. No result equals what is expected here, so the report says what it is. */
 const calls = [...inputs, ...caseNumbers.map((number) => [number])];
 const asked: CodeProblem = {
   id: "list-cases",
@@ -34,15 +34,15 @@ const asked: CodeProblem = {
   solutions: [],
 };
 
-export function judgeCases({ telling }: JudgeOptions, task: Task, context: Context): Judge {
+export function caseGrader({ telling }: CaseGraderOptions, task: Task, context: Context): Grader {
   const setting = { options, problem: asked, sandbox: sandboxOf(context), context };
   const results = async (program: Runnable): Promise<readonly TestResult[]> =>
-    (await verdictOn(setting, program, asked.tests)).tests;
+    (await reportOn(setting, program, asked.tests)).tests;
   return {
     readProgram: (text) => runnableOf(setting, text),
     readTest: async (text) => testOf(readCase(text.slice(0, longestCase)), telling ? task : null),
-    hidden: async (program) => hiddenVerdict(task, await results(program)),
-    onTest: async (program, test) => caseVerdict(test, await results(program)),
+    hidden: async (program) => hiddenReport(task, await results(program)),
+    onTest: async (program, test) => caseReport(test, await results(program)),
     passesReference: async (test) => isTrue(task, caseIn(test)),
   };
 }
@@ -59,11 +59,11 @@ function isTrue(task: Task, found: Case | null): boolean {
   return found !== null && isSame(found.result, answer(task, [found.number]));
 }
 
-function hiddenVerdict(task: Task, results: readonly TestResult[]): Verdict {
+function hiddenReport(task: Task, results: readonly TestResult[]): TestReport {
   return { tests: inputs.map((xs, index) => checked(results[index], answer(task, xs))), problem: null };
 }
 
-function caseVerdict(test: GeneratedTest, results: readonly TestResult[]): Verdict {
+function caseReport(test: GeneratedTest, results: readonly TestResult[]): TestReport {
   const found = caseIn(test);
   if (found === null) return { tests: [], problem: "no case" };
   const index = inputs.length + caseNumbers.indexOf(found.number);
