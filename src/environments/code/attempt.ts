@@ -2,7 +2,7 @@
 import type { Context } from "../environment.ts";
 import { analyse, type Analysis, type Written as Texts } from "./analysis/analyse.ts";
 import type { CodeOptions } from "./options.ts";
-import { wholeProgram } from "./program.ts";
+import { wholeProgram } from "../../text/fences.ts";
 import { gradeProblem } from "./grading/problem.ts";
 import type { TestReport } from "./grading/grade.ts";
 import type { CodeProblem } from "../../data/problem.ts";

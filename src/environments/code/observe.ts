@@ -1,5 +1,5 @@
 /** What the seats see: the problem, and in later turns the last program's results. */
-import { fenced } from "./fenced.ts";
+import { fenced } from "../../text/fences.ts";
 import { feedbackOf } from "./feedback/feedback.ts";
 import type { CodeOptions } from "./options.ts";
 import { helperName, type SeatName } from "./seats.ts";

@@ -1,13 +1,12 @@
 /** The effects and rewards of the seats' actions. */
-import { TroupeError } from "../../errors.ts";
 import type { ActionReward, Context, Reply, StepResult } from "../environment.ts";
+import { sandboxOf } from "../sandbox-of.ts";
 import { longestText } from "./analysis/analyse.ts";
 import { tryProgram, type Tried } from "./attempt.ts";
 import { editsOf } from "./experts/expert.ts";
 import type { CodeOptions } from "./options.ts";
 import type { CodeProblem } from "../../data/problem.ts";
 import { largestSum, reasonOf, sumOf, termsOf, type Terms } from "./rewards.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { SeatName } from "./seats.ts";
 import type { CodeState, Edits } from "./state.ts";
 
@@ -99,13 +98,4 @@ function rewardOf(
 
 function forEach(seats: readonly string[], reward: ActionReward): Record<string, ActionReward> {
   return Object.fromEntries(seats.map((seat) => [seat, reward]));
-}
-
-/** @throws TroupeError `no_sandbox` without a sandbox: a model's program runs nowhere else */
-export function sandboxOf({ services: { sandbox } }: Context): Sandbox {
-  if (sandbox !== undefined) return sandbox;
-  throw new TroupeError(
-    "no_sandbox",
-    "The environment code runs programs that models write, and there is no sandbox to run them in; `troupe doctor` says what is missing.",
-  );
 }

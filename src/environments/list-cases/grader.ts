@@ -7,7 +7,7 @@ import type { GeneratedTest } from "../code/coder-tester/state.ts";
 import { type Grader, type Runnable, runnableOf, reportOn } from "../code/coder-tester/grader.ts";
 import type { TestResult, TestReport } from "../code/grading/grade.ts";
 import { codeOptions } from "../code/options.ts";
-import { sandboxOf } from "../code/step.ts";
+import { sandboxOf } from "../sandbox-of.ts";
 import type { Context } from "../environment.ts";
 import type { Answer } from "../list-programs/operations.ts";
 import { answer, inputs } from "../list-programs/task.ts";

@@ -5,7 +5,7 @@
  * actions.
  */
 import { showText } from "../../format.ts";
-import { fenced } from "../code/fenced.ts";
+import { fenced } from "../../text/fences.ts";
 import type {
   ActionReward,
   Context,

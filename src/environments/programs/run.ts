@@ -1,9 +1,10 @@
 /** Runs the program in what a model wrote. Whatever the program does is data. */
 import { TroupeError } from "../../errors.ts";
 import { showLines, showText } from "../../format.ts";
-import type { ProgramResult, Sandbox } from "../../sandbox/sandbox.ts";
-import { wholeProgram } from "../code/program.ts";
+import type { ProgramResult } from "../../sandbox/sandbox.ts";
+import { wholeProgram } from "../../text/fences.ts";
 import type { Context } from "../environment.ts";
+import { sandboxOf } from "../sandbox-of.ts";
 import type { ProgramLimits } from "./options.ts";
 
 /** What a program printed. A type, not an interface: only types are assignable to Json. */
@@ -39,11 +40,11 @@ export async function printedBy(
   source: string,
   stdin: string,
   limits: ProgramLimits,
-  { signal, services }: Context,
+  context: Context,
 ): Promise<Printed> {
   if (source === "") return { text: "", cut: 0, problem: "there is no program" };
   const { seconds, megabytes } = limits;
-  const result = await sandboxOf(services.sandbox).run(
+  const result = await sandboxOf(context).run(
     {
       language: "python",
       source,
@@ -56,21 +57,13 @@ export async function printedBy(
         outputBytes,
       },
     },
-    signal,
+    context.signal,
   );
   if (result.ended === "cancelled")
     throw new TroupeError("cancelled", "Cancelled while a model's program ran.");
   const text = showLines(result.stdout).trim();
   const kept = text.slice(-limits.characters).toWellFormed();
   return { text: kept, cut: text.length - kept.length, problem: problemOf(result, text, limits) };
-}
-
-function sandboxOf(sandbox: Sandbox | undefined): Sandbox {
-  if (sandbox !== undefined) return sandbox;
-  throw new TroupeError(
-    "no_sandbox",
-    "With `environment.programs` models write programs, and there is no sandbox to run them in; `troupe doctor` says what is missing.",
-  );
 }
 
 function problemOf({ ended, exitCode, signal, stderr }: ProgramResult, text: string, limits: ProgramLimits) {

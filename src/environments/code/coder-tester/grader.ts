@@ -5,7 +5,7 @@ import type { Context } from "../../environment.ts";
 import { analyse, type Analysis } from "../analysis/analyse.ts";
 import type { TestReport } from "../grading/grade.ts";
 import { gradeProblem } from "../grading/problem.ts";
-import { sandboxOf } from "../step.ts";
+import { sandboxOf } from "../../sandbox-of.ts";
 import { generatedTest, testsOf } from "./generated-test.ts";
 import type { PairOptions } from "./options.ts";
 import type { GeneratedTest } from "./state.ts";

@@ -2,7 +2,7 @@
  * The observations of coder and tester: the problem, and from the second turn on the program, the test and how they
  * differ.
  */
-import { fenced } from "../fenced.ts";
+import { fenced } from "../../../text/fences.ts";
 import { problemOf, signatureOf } from "../observe.ts";
 import { showTest } from "./generated-test.ts";
 import type { PairState } from "./state.ts";

@@ -2,7 +2,7 @@
 import type { ActionReward, Reply, StepResult } from "../../environment.ts";
 import { longestText } from "../analysis/analyse.ts";
 import type { TestReport } from "../grading/grade.ts";
-import { wholeProgram } from "../program.ts";
+import { wholeProgram } from "../../../text/fences.ts";
 import { isPassed, type Grader, type Runnable } from "./grader.ts";
 import { coderReward, testerReward } from "./rewards.ts";
 import type { GeneratedTest, PairState } from "./state.ts";

@@ -1,7 +1,7 @@
 /** Feedback on the last program in later turns, in the modes of MAGRPO's code; the sentences are ours. */
 import type { Part } from "../analysis/analyse.ts";
 import type { CodeOptions, FeedbackMode } from "../options.ts";
-import { fenced } from "../fenced.ts";
+import { fenced } from "../../../text/fences.ts";
 import { helperName, type SeatName } from "../seats.ts";
 import type { Attempt, CodeState } from "../state.ts";
 

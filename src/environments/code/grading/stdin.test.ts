@@ -4,7 +4,7 @@ import { plainReply } from "../../progression.ts";
 import { codeEnvironment } from "../definition.ts";
 import { codeOptions } from "../options.ts";
 import { problemList } from "../problems.ts";
-import { wholeProgram } from "../program.ts";
+import { wholeProgram } from "../../../text/fences.ts";
 import { contextWith } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
 import { comparisons, isSameOutput } from "./compare.ts";

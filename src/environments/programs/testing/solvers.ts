@@ -1,6 +1,6 @@
 /** A program for each game that computes a plan from the state on its standard input. */
 import { readFileSync } from "node:fs";
-import { fenced } from "../../code/fenced.ts";
+import { fenced } from "../../../text/fences.ts";
 
 /** As a model would reply. */
 export const solvers: Readonly<Record<string, string>> = Object.fromEntries(
