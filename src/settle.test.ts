@@ -41,3 +41,18 @@ it("runs at most as many at once as allowed, all of them, in order, whatever fai
     }),
   );
 });
+
+it("a work that is cancelled while it waits leaves the queue; the others keep their turns", async () => {
+  const limited = limiter(1);
+  const first = Promise.withResolvers<string>();
+  const cancel = new AbortController();
+  const [one, two, three] = [
+    limited(() => first.promise),
+    limited(() => Promise.resolve("never"), cancel.signal),
+    limited(() => Promise.resolve("third")),
+  ];
+  cancel.abort();
+  await expect(two).rejects.toMatchObject({ code: "cancelled" });
+  first.resolve("first");
+  expect([await one, await three]).toEqual(["first", "third"]);
+});

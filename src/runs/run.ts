@@ -3,7 +3,6 @@
  * interrupted process are truncated, because those steps will be repeated with the same result.
  */
 import fs from "node:fs/promises";
-import { isDeepStrictEqual } from "node:util";
 import { TroupeError } from "../errors.ts";
 import { showText } from "../format.ts";
 import { checkpointSteps, latestCheckpoint, pruneCheckpoints, writeCheckpoint } from "./checkpoints.ts";
@@ -15,21 +14,12 @@ import type { NewEpisode } from "./episode-log.ts";
 import { layoutOf } from "./layout.ts";
 import type { RunLayout } from "./layout.ts";
 import { acquireLock, lockPrefix } from "./lock.ts";
-import type { DataRecord, EngineRecord, ModulesRecord, SandboxRecord } from "./input-records.ts";
-import {
-  readData,
-  readEngines,
-  readEvaluations,
-  readModules,
-  readResult,
-  readSandboxes,
-  readTimings,
-} from "./read.ts";
-import { schemaVersion } from "./records.ts";
+import { inputRecorder, type InputRecorder } from "./input-recorder.ts";
+import { readEvaluations, readResult, readTimings } from "./read.ts";
 import type { CheckpointState, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
 import { isSameTraining, trainingLines, type Incidental } from "./same-training.ts";
 
-export interface Run extends AsyncDisposable {
+export interface Run extends AsyncDisposable, InputRecorder {
   readonly layout: RunLayout;
   /** Where to resume; null: from the start. */
   readonly checkpoint: Checkpoint | null;
@@ -52,20 +42,6 @@ export interface Run extends AsyncDisposable {
     fill: (directory: string) => Promise<CheckpointState>,
   ): Promise<Checkpoint>;
   recordResult(result: RunResult): Promise<void>;
-  /**
-   * Records what computes from here on, if it changed. Call once, before any step.
-   * @returns what computed the steps before, if different
-   */
-  recordEngine(engine: Pick<EngineRecord, "engine" | "arithmetic">): Promise<EngineRecord | null>;
-  /** Records the contents of the recipe's modules from here on, if they changed. Call once, before any step. */
-  recordModules(modules: ModulesRecord["modules"]): Promise<void>;
-  /**
-   * Records the data of the tasks from here on, if it changed. Call once, before any step.
-   * @returns that of the steps before; null: none was recorded
-   */
-  recordData(data: DataRecord["data"]): Promise<DataRecord["data"] | null>;
-  /** Records what isolates programs from here on, if it changed. */
-  recordSandbox(sandbox: Pick<SandboxRecord, "backend" | "description">): Promise<void>;
   /** Releases the lock. */
   close(): Promise<void>;
 }
@@ -140,32 +116,7 @@ function makeRun(
       await syncRecords(layout, log);
       await writeFileDurably(layout.result, `${JSON.stringify(value, null, 2)}\n`);
     },
-    recordEngine: async (engine) => {
-      const before = (await readEngines(layout.directory)).at(-1) ?? null;
-      if (before !== null && isDeepStrictEqual(before.arithmetic, engine.arithmetic)) return null;
-      const step = checkpoint?.state.step ?? 0;
-      await appendLine(layout.engines, { schema_version: schemaVersion, step, ...engine });
-      return before;
-    },
-    recordModules: async (modules) => {
-      const before = (await readModules(layout.directory)).at(-1)?.modules ?? {};
-      if (isDeepStrictEqual(before, modules)) return;
-      const step = checkpoint?.state.step ?? 0;
-      await appendLine(layout.modules, { schema_version: schemaVersion, step, modules });
-    },
-    recordData: async (data) => {
-      const before = (await readData(layout.directory)).at(-1)?.data ?? null;
-      if (isDeepStrictEqual(before ?? {}, data)) return before;
-      const step = checkpoint?.state.step ?? 0;
-      await appendLine(layout.data, { schema_version: schemaVersion, step, data });
-      return before;
-    },
-    recordSandbox: async (sandbox) => {
-      const before = (await readSandboxes(layout.directory)).at(-1);
-      if (before?.backend === sandbox.backend && before.description === sandbox.description) return;
-      const step = checkpoint?.state.step ?? 0;
-      await appendLine(layout.sandboxes, { schema_version: schemaVersion, step, ...sandbox });
-    },
+    ...inputRecorder(layout, checkpoint?.state.step ?? 0),
   };
 }
 

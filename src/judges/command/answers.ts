@@ -3,6 +3,7 @@
  */
 import { showText } from "../../format.ts";
 import type { Verdict } from "../../rollout/episode.ts";
+import { jsonOrNull } from "../../json.ts";
 
 /** A verdict, or what is wrong with the answer. */
 export type Answer = Verdict | { readonly problem: string };
@@ -12,18 +13,10 @@ const longestText = 4000;
 
 /** Null: the line is not an answer to any question. */
 export function readAnswer(line: string): { readonly id: string; readonly answer: Answer } | null {
-  const value = parsed(line);
+  const value = jsonOrNull(line);
   if (typeof value !== "object" || value === null) return null;
   const { id, ...rest } = value as { readonly id?: unknown };
   return typeof id === "string" ? { id, answer: answerOf(rest) } : null;
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }
 
 function answerOf({ score, explanation, failure }: Readonly<Record<string, unknown>>): Answer {

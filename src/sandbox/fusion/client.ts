@@ -6,6 +6,7 @@ import { constants } from "node:os";
 import { z } from "zod";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { retrying, type RetryOptions } from "../../retry.ts";
+import { limiter } from "../../settle.ts";
 import { withDefaults, type Limits } from "../limits.ts";
 import { cancelledResult, type Ending, type Program, type ProgramResult, type Sandbox } from "../sandbox.ts";
 import { checkPath } from "../workers/request.ts";
@@ -40,7 +41,7 @@ const grace = 30;
 
 export function fusionSandbox(options: FusionOptions): Sandbox {
   const { url, retries = fewRetries } = options;
-  const slots = slotsOf(options.workers);
+  const limited = limiter(options.workers);
   const closing = new AbortController();
   return {
     backend: "sandboxfusion",
@@ -49,18 +50,13 @@ export function fusionSandbox(options: FusionOptions): Sandbox {
       const limits = withDefaults(program.limits, options.limits);
       const body = requestOf(program, limits);
       const ended = AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]);
-      return slots(ended, async () => {
-        try {
-          return resultOf(
-            await retrying(() => ask(url, body, limits, ended), retries, ended),
-            limits,
-            program,
-          );
-        } catch (error) {
-          if (ended.aborted) return cancelledResult();
-          throw error;
-        }
-      });
+      const asking = () => retrying(() => ask(url, body, limits, ended), retries, ended);
+      try {
+        return resultOf(await limited(asking, ended), limits, program);
+      } catch (error) {
+        if (ended.aborted) return cancelledResult();
+        throw error;
+      }
     },
     start: () => Promise.reject(unsupported("programs that are spoken with while they run")),
     async close() {
@@ -173,41 +169,4 @@ function endingOf(signalNumber: number, stderr: string): Ending {
 
 function unsupported(what: string): TroupeError {
   return new TroupeError("unsupported", `SandboxFusion does not support ${what}. Use another backend.`);
-}
-
-type Slots = (signal: AbortSignal, work: () => Promise<ProgramResult>) => Promise<ProgramResult>;
-
-/** Runs this many at once; the others wait for their turn. */
-function slotsOf(count: number): Slots {
-  let free = count;
-  const waiting = new Set<() => void>();
-  const wakeNext = (): void => {
-    const [first] = waiting;
-    if (free > 0) first?.();
-  };
-  const turn = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve) => {
-      const wake = (): void => {
-        waiting.delete(wake);
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      waiting.add(wake);
-      signal.addEventListener("abort", wake);
-    });
-  return async (signal, work) => {
-    const mustWait = (): boolean => free === 0 && !signal.aborted;
-    while (mustWait()) await turn(signal);
-    if (signal.aborted) {
-      wakeNext();
-      return cancelledResult();
-    }
-    free--;
-    try {
-      return await work();
-    } finally {
-      free++;
-      wakeNext();
-    }
-  };
 }

@@ -7,6 +7,7 @@ import type { Context } from "../../environment.ts";
 import { pythonProgram } from "../python.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import { askScript } from "../../../sandbox/scripts.ts";
+import { jsonOrNull } from "../../../json.ts";
 
 const problem = z.object({ message: z.string(), line: z.number(), column: z.number() });
 
@@ -103,7 +104,7 @@ export async function analyse(
     const answer = await askScript(sandbox, program, request, signal);
     if (signal?.aborted === true)
       throw new TroupeError("cancelled", "Cancelled while a program was analysed.");
-    return (answer === null ? null : readAnalysis(parsed(answer))) ?? nothingFound;
+    return (answer === null ? null : readAnalysis(jsonOrNull(answer))) ?? nothingFound;
   };
   return askedOnce(services?.recorded, { key, read: readAnalysis, ask: askParser }, signal);
 }
@@ -114,14 +115,6 @@ function cut(text: string): string {
 
 function readAnalysis(value: unknown): Analysis | null {
   return analysisSchema.safeParse(value).data ?? null;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 const nothing: Part = { defined: false, returns: false, error: null, source: "" };

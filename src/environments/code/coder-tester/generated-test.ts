@@ -7,6 +7,7 @@ import { longestText } from "../analysis/analyse.ts";
 import { askScript } from "../../../sandbox/scripts.ts";
 import { pythonProgram } from "../python.ts";
 import type { GeneratedTest } from "./state.ts";
+import { jsonOrNull } from "../../../json.ts";
 
 const reader = pythonProgram("analysis/extract.py", "coder-tester/read_test.py");
 
@@ -27,7 +28,7 @@ export async function generatedTest(
   if (!written.includes("assert")) return null;
   const answer = await askScript(sandbox, reader, JSON.stringify({ text: written, entryPoint }), signal);
   if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled while a test was read.");
-  const found = assertion.safeParse(parsed(answer ?? "null"));
+  const found = assertion.safeParse(jsonOrNull(answer ?? "null"));
   return found.success ? { kind: "assertion", ...found.data } : null;
 }
 
@@ -63,14 +64,6 @@ function* labelledBlocks(lines: readonly string[]): Generator<{ label: string; c
     const content = lines.slice(open + 1, close).map((line) => `${line}\n`);
     yield { label, content: content.join("") };
     at = close;
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }
 

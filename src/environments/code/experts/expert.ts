@@ -9,6 +9,7 @@ import { helperName } from "../seats.ts";
 import type { Edits } from "../state.ts";
 import { askModel, type ChatMessage } from "../../../clients/ask.ts";
 import type { ClientOptions } from "../../../clients/options.ts";
+import { jsonOrNull } from "../../../json.ts";
 
 export interface EditRequest {
   readonly prompt: string;
@@ -98,7 +99,7 @@ export function readEdits(answer: string): Edits {
     ends.filter((end) => end > start).map((end) => [start, end] as const),
   );
   for (const [start, end] of pairs.slice(0, mostTries)) {
-    const parsed = editsSchema.safeParse(jsonOf(text.slice(start, end + 1)));
+    const parsed = editsSchema.safeParse(jsonOrNull(text.slice(start, end + 1)));
     if (!parsed.success) continue;
     const [helper, main] = [editOf(parsed.data[helperName]), editOf(parsed.data.main)];
     if (helper !== null || main !== null) return { helper, main, failure: null };
@@ -116,12 +117,4 @@ function editOf(text: string | null | undefined): string | null {
   return text === undefined || text === null || text.trim() === ""
     ? null
     : text.slice(0, longestEdit).toWellFormed();
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -11,6 +11,7 @@ import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import { type Script, withScript } from "../../../sandbox/scripts.ts";
 import { withSessions } from "../../../sandbox/sessions.ts";
 import { Candidate, candidateServer } from "./candidate.ts";
+import { jsonOrNull } from "../../../json.ts";
 
 export interface GradeRequest {
   readonly program: string;
@@ -74,7 +75,7 @@ async function reportFrom(
 ): Promise<TestReport> {
   script.send(JSON.stringify({ tests, entryPoint, preamble }));
   for (let line = await script.next(); line !== null; line = await script.next()) {
-    const message = parsed(line);
+    const message = jsonOrNull(line);
     const last = lastLine.safeParse(message);
     if (last.success) return last.data.verdict;
     const call = callSchema.safeParse(message);
@@ -82,12 +83,4 @@ async function reportFrom(
     script.send(JSON.stringify(await candidate.call(line, call.data.call)));
   }
   return { tests: [], problem: `the tests' process ended (${(await script.ended).ended})` };
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }
