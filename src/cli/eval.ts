@@ -4,25 +4,21 @@ import { withServices } from "./services.ts";
 import { Command } from "commander";
 import { layoutOf } from "../runs/layout.ts";
 import { readRecordedCalls, unrecordedCalls } from "../runs/recorded-calls.ts";
-import { schemaVersion } from "../runs/records.ts";
-import type { Evaluation } from "../runs/records.ts";
 import type { RoleWeights } from "../train/open-team.ts";
 import type { Weights } from "../train/evaluate-weights.ts";
 import { evaluatePolicies } from "../train/evaluate.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { sampleProblems } from "../recipes/validation/rules/evaluation.ts";
-import type { Scores } from "../train/scores.ts";
 import { TroupeError } from "../errors.ts";
 import { retriesOf } from "../train/failures.ts";
 import type { RecordedJudge } from "../train/judging.ts";
 import { limitsOf } from "../train/limits.ts";
 import { timed } from "../train/timed.ts";
-import { showDuration, showShare } from "../format.ts";
+import { showDuration } from "../format.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";
-import { resultTable } from "./progress/final.ts";
-import { failedNote } from "./progress/lines.ts";
 import { runsFolder } from "./runs-folder.ts";
+import { failureLines, scoreLines, splitNote } from "./score-lines.ts";
 import { tableLines } from "./table.ts";
 import type { TrainedTeam } from "./trained-team.ts";
 import { withTrainedTeam } from "./trained-team.ts";
@@ -109,20 +105,10 @@ async function evaluate(trained: TrainedTeam, options: EvalArguments, services: 
   if (options.json) {
     return printJson({ team: name, roles: rolesJson(weights), temperature, seed, ...scores, seconds });
   }
-  const row: Evaluation = { schema_version: schemaVersion, step: 0, moment: "after", team: name, ...scores };
-  const turns = scores.successByTurn.map((share, turn) => `${turn + 1}: ${showShare(share)}`);
   printLines([
-    ...resultTable([row], () => name),
-    "",
-    `solved within turn ${turns.join("   ")}`,
-    ...passAtLines(scores),
-    ...termLines(scores),
-    ...(samples * scores.tasks + (scores.failed ?? 0) < tasks
-      ? [`the split ${split} has no more tasks`]
-      : []),
-    ...(scores.failed === undefined ? [] : [failedNote(scores.failed)]),
-    ...(scores.judged === undefined ? [] : [`mean score of the judge ${scores.judged.toFixed(3)}`]),
-    ...(scores.unjudged === undefined ? [] : [`verdicts that failed: ${scores.unjudged}`]),
+    ...scoreLines(name, scores),
+    ...splitNote(split, samples * tasks, value.episodes.length + (scores.failed ?? 0)),
+    ...failureLines(scores),
     "",
     ...weightsTable(weights),
     "",
@@ -135,17 +121,6 @@ function checkSamples(given: Pick<Recipe["evaluation"], "samples" | "passAt" | "
   const [mistake] = sampleProblems(given);
   if (mistake === undefined) return;
   throw new TroupeError("bad_arguments", `${mistake.problem}; ${mistake.fix}`);
-}
-
-function passAtLines({ passAt = {} }: Scores): string[] {
-  return Object.entries(passAt).map(
-    ([k, { mean, low, high }]) => `pass@${k} ${showShare(mean)} (${showShare(low)} to ${showShare(high)})`,
-  );
-}
-
-function termLines({ terms }: Scores): string[] {
-  const means = Object.entries(terms?.team ?? {}).map(([name, { mean }]) => `${name} ${mean.toFixed(3)}`);
-  return means.length === 0 ? [] : [`terms of the reward: ${means.join("   ")}`];
 }
 
 /** The recipe's judge, if it judges evaluations. Verdicts of the run are reused; new ones are not recorded. */
