@@ -1,6 +1,8 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 
 const root = join(import.meta.dirname, "..", "..");
 
@@ -24,5 +26,21 @@ describe("the package", () => {
     }
     const unwanted = /^(native\/(build\/|tests\/)|src\/|tests\/|runs\/|models\/|bench\/)|\.test\.|fixtures/;
     expect(paths.filter((path) => unwanted.test(path))).toEqual([]);
+  });
+
+  it("has types that a strict project compiles without `skipLibCheck`", { timeout: 300_000 }, () => {
+    const folder = mkdtempSync(join(tmpdir(), "troupe-types-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const compile = (args: readonly string[]): string =>
+      spawnSync(join(root, "node_modules/.bin/tsc"), args, { cwd: folder, encoding: "utf8" }).stdout;
+    const emitted = ["--emitDeclarationOnly", "--outDir", join(folder, "dist")];
+    expect(compile(["-p", join(root, "tsconfig.build.json"), ...emitted])).toBe("");
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+    const compilerOptions = { strict: true, noEmit: true, module: "nodenext", target: "esnext" };
+    const config = { compilerOptions: { ...compilerOptions, types: ["node"] }, files: ["dist/index.d.ts"] };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    const problems = compile(["-p", "."]).split("\n");
+    expect(problems.filter((line) => line.startsWith("dist"))).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import type { Action, Episode } from "./episode.ts";
 const message = z.looseObject({ role: z.string(), content: z.string() });
 
 /** A float32 as the shortest decimal that identifies it; non-finite values by name. */
-const float32 = z.union([z.number(), z.enum(["NaN", "Infinity", "-Infinity", "-0"])]);
+const float32 = z.union([z.number(), z.literal(["NaN", "Infinity", "-Infinity", "-0"])]);
 
 // Strict objects: an unlisted key is an error for the next reader instead of being lost.
 const reward = z.strictObject({
