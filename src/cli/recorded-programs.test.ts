@@ -36,6 +36,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
+it("without a sandbox, a training whose actions are programs ends before its warm start", async () => {
+  const { code, stdout, stderr } = await withoutSandbox(["train", "small.yaml", "--run", "none"]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain("Programs that models write run only in isolation, and none works here");
+});
+
 describe.runIf(works)("with the programs of a run", () => {
   it("eval repeats the run's evaluation", async () => {
     const { code, stdout, stderr } = await withoutSandbox(["eval", "small", "--json"]);

@@ -101,6 +101,8 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
   readonly tasks: Readonly<Record<Split, TaskSource<Task>>>;
   /** Where the tasks of a split are from: runs record it and log a change. Absent: not from a data set. */
   readonly data?: Readonly<Record<string, DataOrigin>>;
+  /** Actions are programs, or contain them: a training opens the sandbox before it starts. */
+  readonly runsPrograms?: true;
   /** What a user should know of the chosen options before training. */
   readonly warnings?: readonly OptionWarning[];
   /** What a task from outside must be. Absent: any JSON, and `start` must handle it. */

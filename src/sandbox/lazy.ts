@@ -1,6 +1,11 @@
 /** A sandbox that is opened by its first program: most runs have none. */
 import type { Sandbox } from "./sandbox.ts";
 
+export interface LazySandbox extends Sandbox {
+  /** Opens it without a program. */
+  open(): Promise<void>;
+}
+
 /**
  * @param open called at most once; if it fails, every program fails with its error
  * @param onOpen called with the sandbox before the first program runs
@@ -8,7 +13,7 @@ import type { Sandbox } from "./sandbox.ts";
 export function lazySandbox(
   open: () => Promise<Sandbox>,
   onOpen: (opened: Sandbox) => Promise<void> = async () => {},
-): Sandbox {
+): LazySandbox {
   let opening: Promise<Sandbox> | undefined;
   let opened: Sandbox | undefined;
   const start = async (): Promise<Sandbox> => {
@@ -24,6 +29,7 @@ export function lazySandbox(
     get sessions() {
       return opened?.sessions;
     },
+    open: async () => void (await sandbox()),
     run: async (program, signal) => (await sandbox()).run(program, signal),
     start: async (program, signal) => (await sandbox()).start(program, signal),
     async close() {

@@ -8,6 +8,8 @@ import { lazySandbox } from "../sandbox/lazy.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 
 export interface RunServices extends Required<Services> {
+  /** Opens the sandbox before its first program. @throws TroupeError `no_sandbox` */
+  openSandbox(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -21,5 +23,5 @@ export async function servicesOf(
   );
   const recorded = await openRecordedCalls(run.layout.programs);
   const sandbox = cachedSandbox(opening, recorded);
-  return { sandbox, recorded, close: () => sandbox.close() };
+  return { sandbox, recorded, openSandbox: () => opening.open(), close: () => sandbox.close() };
 }

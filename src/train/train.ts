@@ -45,6 +45,8 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   }
   const services = await servicesOf(run);
   try {
+    // A missing sandbox is reported now, and not after a warm start.
+    if (options.environment.runsPrograms === true) await services.openSandbox();
     return await trainIn(options, run, services);
   } finally {
     await services.close();

@@ -28,6 +28,7 @@ export function codeEnvironment(
   const find = findProblemIn(splits);
   return {
     name: code.name,
+    runsPrograms: true,
     seats: seatDescriptions,
     tasks: Object.fromEntries(
       Object.entries(splits).map(([split, problems]) => [split, taskSourceOf(problems, (id) => ({ id }))]),

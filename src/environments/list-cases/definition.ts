@@ -46,6 +46,7 @@ function caseEnvironment(given: CaseOptions): Environment<Task, CaseState> {
   const { coder, tester, single } = pairSeats(false);
   return {
     name: listCases.name,
+    runsPrograms: true,
     seats: { coder: short(coder), tester: short(tester), single: short(single) },
     tasks: drawnSplits(drawTask),
     taskSchema,

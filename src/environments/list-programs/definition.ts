@@ -65,6 +65,7 @@ function listProgramEnvironment(given: ListProgramOptions): Environment<Task, Li
   const endsSolved = given.feedback === "none";
   return {
     name: listPrograms.name,
+    runsPrograms: true,
     seats: {
       helper: short(seatDescriptions.helper),
       main: short(seatDescriptions.main),

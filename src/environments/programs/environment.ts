@@ -35,6 +35,7 @@ export function withPrograms(direct: Environment, programs: ProgramSeat): Enviro
   const seen = (inner: Json): string => writeInput(programs.input(inner));
   return {
     ...direct,
+    runsPrograms: true,
     seats: { ...direct.seats, [writer]: writerDescription(programs) },
     start: async (task, context) => ({
       inner: await direct.start(task, context),

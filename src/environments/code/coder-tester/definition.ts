@@ -36,6 +36,7 @@ export async function pairEnvironment(
   ]);
   return {
     name: coderTester.name,
+    runsPrograms: true,
     seats: pairSeats(await lacksSolutions(splits)),
     tasks: Object.fromEntries(tasks) as Environment<CodeTask>["tasks"],
     taskSchema: codeTaskSchema,
