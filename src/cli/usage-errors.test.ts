@@ -78,6 +78,25 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
       ["model-path.yaml:2:7: seed: expected a whole number", "model-path.yaml:4:3: train.stepz: unknown key"],
     ],
     ["a missing base", ["train", "wrong.yaml"], [/wrong\.yaml:1:10: cannot read nowhere\.yaml/]],
+    [
+      "an expert that is missing",
+      ["train", "mt-magrpo-he", "environment.feedback=expert_edits"],
+      [
+        "environment.expert: missing; expected a model, such as `{ provider: deepseek, model: deepseek-coder }`, for",
+      ],
+    ],
+    [
+      "a wrong slice of shown tests",
+      ["train", "mt-magrpo-he", "magrpo.sandbox_slice=two"],
+      ['environment.sandboxSlice: expected a whole number or null, found "two"'],
+    ],
+    [
+      "one mistake in a data set of files",
+      ["train", "magrpo-he", "environment.dataset={ files: a.jsonl, form: humaneval, failing: kepp }"],
+      [
+        /^error: override .*dataset\.failing: expected one of skip, keep, found "kepp"; did you mean keep\?\n$/,
+      ],
+    ],
     ["an invalid run name", ["train", "plan-path", "--run", "../up"], ["`../up` is not a valid run name"]],
     ["a run that does not exist", ["eval", "nothing"], ["there is no run nothing in runs"]],
     ["an invalid number", ["eval", "x", "--tasks", "many"], ["Expected a whole number, at least 1."]],

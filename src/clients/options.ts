@@ -23,7 +23,7 @@ export const clientOptions = z
   })
   .refine(({ provider, baseUrl }) => provider !== "compatible" || baseUrl !== undefined, {
     path: ["baseUrl"],
-    error: "is required for `provider: compatible`",
+    error: "the address of the endpoint, for `provider: compatible`",
   });
 
 export type ClientOptions = z.output<typeof clientOptions>;

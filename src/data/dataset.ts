@@ -23,7 +23,7 @@ const rowOptions = {
 const hubDataset = z.strictObject({
   name: z.string().min(1).describe("registered name, or OWNER/NAME on the hub"),
   config: z.string().min(1).optional(),
-  revision: z.string().regex(revisionName, "expected a branch, a tag or a commit").optional(),
+  revision: z.string().regex(revisionName, "a branch, a tag or a commit").optional(),
   ...rowOptions,
 });
 

@@ -1,8 +1,9 @@
 /** Merges a recipe's file and the files it extends into one tree. */
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, extname, resolve } from "node:path";
+import { TroupeError } from "../errors.ts";
 import { mergeLayers } from "./layers.ts";
-import { shippedRecipes } from "./shipped.ts";
+import { findIncluded } from "./shipped.ts";
 import { RecipeError } from "./mistakes.ts";
 import type { Origin } from "./origin.ts";
 import { showPath } from "./origin.ts";
@@ -40,7 +41,7 @@ function withExtended(tree: MappingTree, file: string, below: readonly string[])
   }
   const own = new Map(tree.entries);
   own.delete("extends");
-  const base = loadLayer(extendedFile(value.value, dirname(file)), below, value.origin);
+  const base = loadLayer(extendedFile(value.value, dirname(file), value.origin), below, value.origin);
   const merged = mergeLayers(unmeasured(base), { ...tree, entries: own }) as MappingTree;
   return { ...merged, origin: tree.origin };
 }
@@ -52,10 +53,15 @@ function unmeasured(base: MappingTree): MappingTree {
   return { ...base, entries };
 }
 
-function extendedFile(given: string, folder: string): string {
+function extendedFile(given: string, folder: string, origin: Origin): string {
   const file = resolve(folder, given);
-  const shipped = shippedRecipes();
-  return !existsSync(file) && Object.hasOwn(shipped, given) ? resolve(shipped[given] ?? "") : file;
+  if (existsSync(file) || extname(given) !== "" || given.startsWith(".")) return file;
+  try {
+    return findIncluded(given);
+  } catch (error) {
+    if (!(error instanceof TroupeError)) throw error;
+    throw new RecipeError([{ origin, key: "extends", problem: error.message }]);
+  }
 }
 
 function readText(file: string, asked: Origin): string {

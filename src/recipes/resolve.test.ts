@@ -133,6 +133,20 @@ describe("extends", () => {
     rmSync(join(folder, "plan-path"));
   });
 
+  it("accepts it without its folder if the rest is unique, and suggests the nearest", async () => {
+    write("short.yaml", "extends: thin-ice-single\nname: short\n");
+    const { recipe } = await resolveRecipe(join(folder, "short.yaml"));
+    expect(recipe.environment.name).toBe("thin-ice");
+    write("shorter.yaml", "extends: maremax\nname: shorter\n");
+    expect((await resolveRecipe(join(folder, "shorter.yaml"))).recipe.algorithm.name).toBe("maremax");
+    write("several.yaml", "extends: magrpo\nname: several\n");
+    expect((await rejection([], "several.yaml")).message).toMatch(
+      /several\.yaml:1:10: extends: there is no recipe magrpo; there are algorithms\/magrpo,/,
+    );
+    write("wrong-name.yaml", "extends: plan-paht\nname: wrong\n");
+    expect((await rejection([], "wrong-name.yaml")).message).toContain("did you mean `plan-path`?");
+  });
+
   it("inherits everything except measurements", async () => {
     write("measured.yaml", "extends: right.yaml\nname: measured\nexpected: { minutes: 3, success: 0.5 }\n");
     write("unmeasured.yaml", "extends: measured.yaml\nname: unmeasured\nexpected: { minutes: 4 }\n");
@@ -221,6 +235,7 @@ describe("mistakes in values", () => {
       "policies.shared.model={preset: nano, path: x}",
       "cannot be combined with `preset`; remove one, as with policies.shared.model.preset=null",
     ],
+    ["evaluation.temperature={}", "expected a number, at least 0, found a mapping"],
     ["policies.shared.model={preset: null, path: 3}", "policies.shared.model.path: expected text, found 3"],
     ["team.roles.2nd={policy: shared}", "`2nd` is not a name: letters, digits and dashes"],
     ["team.phases=[[]]", "team.phases.0: expected a list of at least 1, each item text, found an empty list"],

@@ -37,7 +37,7 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
 
 /** The valid keys of a mapping, for a union those of all its branches; empty if any name is valid. */
 export function keysOf(schema: JsonSchema | undefined): readonly string[] {
-  return [...Object.keys(schema?.properties ?? {}), ...(schema?.anyOf ?? []).flatMap(keysOf)];
+  return [...new Set([...Object.keys(schema?.properties ?? {}), ...(schema?.anyOf ?? []).flatMap(keysOf)])];
 }
 
 export function schemaAt(schema: JsonSchema, path: Path): JsonSchema | undefined {
@@ -71,6 +71,8 @@ export function expectation(schema: JsonSchema): string {
       return `a number${bounds(schema)}`;
     case "boolean":
       return "true or false";
+    case "null":
+      return "null";
     case "string":
       return schema.minLength ? "text, not empty" : "text";
     case "array":

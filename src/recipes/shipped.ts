@@ -32,14 +32,22 @@ function nameOf(path: string): string {
  */
 export function findRecipe(given: string): string {
   const place = statSync(given, { throwIfNoEntry: false });
-  if (place?.isDirectory() === false) return given;
+  return place?.isDirectory() === false ? given : findIncluded(given, place !== undefined);
+}
+
+/**
+ * The file of an included recipe.
+ * @param isFolder there is a folder of this name
+ * @throws TroupeError `bad_arguments` if there is none, or several
+ */
+export function findIncluded(given: string, isFolder = false): string {
   const shipped = shippedRecipes();
   const name = nameOf(given).replace(/^recipes\//, "");
   const found = Object.hasOwn(shipped, name) ? shipped[name] : undefined;
   if (found !== undefined && (given === name || given === join("recipes", `${name}.yaml`))) return found;
-  const [only, ...others] = place === undefined ? withoutFolder(given, shipped) : [];
+  const [only, ...others] = isFolder ? [] : withoutFolder(given, shipped);
   if (only !== undefined && others.length === 0) return shipped[only] ?? "";
-  const problem = place === undefined ? `there is no recipe ${given}` : `${given} is a folder, not a recipe`;
+  const problem = isFolder ? `${given} is a folder, not a recipe` : `there is no recipe ${given}`;
   throw new TroupeError("bad_arguments", `${problem}; ${hint(given, name, Object.keys(shipped))}`);
 }
 

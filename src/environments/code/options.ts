@@ -31,7 +31,7 @@ export const codeOptions = z.strictObject({
   splits: z
     .record(z.string().min(1), z.string().min(1))
     .default({ train: "test[33:133]", heldOut: "test[:32]" })
-    .refine((splits) => "train" in splits && "heldOut" in splits, "expected `train` and `heldOut`")
+    .refine((splits) => "train" in splits && "heldOut" in splits, "the splits `train` and `heldOut`")
     .describe("Rows of each split: `test[:20]`, `train[:75%]`. Default: HumanEval's in MAGRPO's code."),
   feedback: z
     .enum(modeNames)
@@ -67,7 +67,7 @@ export const checkedOptions = codeOptions.refine(
   ({ feedback, expert }) => feedback !== "expert_edits" || expert !== undefined,
   {
     path: ["expert"],
-    error: "is required for `feedback: expert_edits`: `{ provider: deepseek, model: deepseek-coder }`",
+    error: "a model, such as `{ provider: deepseek, model: deepseek-coder }`, for `feedback: expert_edits`",
   },
 );
 

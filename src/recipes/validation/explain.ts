@@ -59,7 +59,7 @@ function otherName(inner: Path, path: Path, { schema, tree }: Context): string |
   return nearest === undefined ? undefined : `or did you mean \`${nearest}\` by \`${name}\`?`;
 }
 
-/** The branch of a union that the first given key belongs to, or a description of the whole union. */
+/** The branch of a union that most of the given keys belong to, or a description of the whole union. */
 function explainUnion(
   issue: Extract<Issue, { code: "invalid_union" }>,
   path: Path,
@@ -69,8 +69,9 @@ function explainUnion(
   const found = treeAt(context.tree, path);
   const given = givenKeys(found);
   const branches = shape?.anyOf ?? [];
-  const branch = branches.findIndex((each) => keysOf(each).some((key) => given.includes(key)));
-  const issues = issue.errors[branch];
+  const shared = branches.map((each) => keysOf(each).filter((key) => given.includes(key)).length);
+  const most = Math.max(...shared);
+  const issues = most > 0 ? issue.errors[shared.indexOf(most)] : undefined;
   if (shape !== undefined && issues !== undefined) return explain(issues, context.tree, shape, path);
   return [wrongValue(issue, path, shape, context.tree)];
 }
