@@ -276,6 +276,13 @@ describe("problems that fail their own tests", () => {
     ]);
   });
 
+  it("are named if none is left, with the way to keep them", async () => {
+    await verify("humaneval");
+    await expect(open("humaneval", { train: "test[1:2]+test[3:4]" })).rejects.toThrow(
+      /has no usable problem: all 2 fail their own tests, as `troupe data verify` found \(row 1: HumanEval\/1 is odd\); `failing: keep`/,
+    );
+  });
+
   it("are kept if the recipe says so, and are not counted if it excludes them", async () => {
     await verify("humaneval");
     const kept = await open({ name: "humaneval", failing: "keep" }, splits);
@@ -398,6 +405,21 @@ describe("local files", () => {
     });
   });
 
+  it("with solutions that continue the prompt's code, as in HumanEval", async () => {
+    const text = 'from typing import List\n\n\ndef add(a: int, b: int) -> List[int]:\n    """Add."""';
+    const files = await local("continued.jsonl", [
+      { ...row, text, code: "    return [a + b]\n" },
+      { ...row, text: "Add, please.", code: "    return [a + b]\n" },
+    ]);
+    const sources = await open({ files, fields }, { train: "train" });
+    expect(await sources["train"]!.at(0)).toMatchObject({
+      prompt: text,
+      preamble: "from typing import List",
+      solutions: [`${text}\n    return [a + b]\n`],
+    });
+    expect((await sources["train"]!.at(1)).solutions).toEqual(["    return [a + b]\n"]);
+  });
+
   it.each([
     [
       "stdin",
@@ -429,7 +451,11 @@ describe("local files", () => {
   });
 
   it.each([
-    ["a missing field", { text: undefined }, /text: the row has no such field/],
+    [
+      "a missing field",
+      { text: undefined },
+      /text: the row has no such field; its fields are meta, cases, code/,
+    ],
     ["a field of something that is not an object", { meta: 5 }, /meta\.name: the row has no such field/],
     ["an invalid name", { meta: { name: "a b" } }, /meta\.name: expected the name of a function/],
     ["tests of another form", { cases: [{ in: 1 }] }, /cases: /],

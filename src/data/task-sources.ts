@@ -111,6 +111,15 @@ async function rangesOf(dataset: OpenDataset, text: string): Promise<RowRange[]>
   return ranges;
 }
 
+function whyNone(malformed: readonly Malformed[], failing: readonly FailingProblem[]): string {
+  const [wrong] = malformed;
+  if (wrong !== undefined) return `; row ${wrong.row}: ${wrong.reason}`;
+  const [first] = failing;
+  if (first === undefined) return "";
+  const all = failing.length === 1 ? "one fails its" : `all ${failing.length} fail their`;
+  return `: ${all} own tests, as \`troupe data verify\` found (row ${first.row}: ${first.reason}); \`failing: keep\` in the dataset keeps them`;
+}
+
 async function sourceOfRanges(
   dataset: OpenDataset,
   ranges: readonly RowRange[],
@@ -122,9 +131,10 @@ async function sourceOfRanges(
   const malformed = parts.flatMap((part) => part.malformed);
   const failing = parts.flatMap((part) => part.failing);
   if (problems.length === 0) {
-    const [first] = [...malformed, ...failing];
-    const reason = first ? `; row ${first.row}: ${first.reason}` : "";
-    throw new TroupeError("bad_data", `${text} of ${dataset.name} has no usable problem${reason}`);
+    throw new TroupeError(
+      "bad_data",
+      `${text} of ${dataset.name} has no usable problem${whyNone(malformed, failing)}`,
+    );
   }
   const excludedRows = parts.reduce((sum, part) => sum + part.excluded, 0);
   return {

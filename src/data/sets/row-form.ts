@@ -1,11 +1,12 @@
 /** How rows become problems: as in a registered set, or by a recipe's mapping of fields. */
 import { z } from "zod";
+import { showText } from "../../format.ts";
 import { compactJson, parseExactJson } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
 import type { CallCase, CodeProblem, CodeTests, StdinCase } from "../problem.ts";
 import { identifier } from "../problem.ts";
 import { MalformedRow, type CodeSet, type RowPlace } from "./code-set.ts";
-import { jsonField } from "./fields.ts";
+import { codeBefore, jsonField } from "./fields.ts";
 
 export interface RowForm {
   /** Changes with the mapping of rows. */
@@ -34,7 +35,7 @@ export const fieldMappingSchema = z.strictObject({
   /** What the tests' field contains. */
   testKind: z.enum(["python-check", "asserts", "stdin", "calls"]),
   setup: field.optional().describe("code that is run before asserts"),
-  solution: field.optional().describe("a program, or a list of them"),
+  solution: field.optional().describe("a program, or the indented rest of the prompt's function; or a list"),
   preamble: field.optional(),
   starter: field.optional(),
   difficulty: field.optional(),
@@ -42,7 +43,7 @@ export const fieldMappingSchema = z.strictObject({
 export type FieldMapping = z.infer<typeof fieldMappingSchema>;
 
 /** Increase it with every change of how mappings work. */
-const mappingVersion = 1;
+const mappingVersion = 2;
 
 export function formOfFields(mapping: FieldMapping): RowForm {
   return {
@@ -54,17 +55,41 @@ export function formOfFields(mapping: FieldMapping): RowForm {
 function mappedProblem(row: Row, at: RowPlace, mapping: FieldMapping): CodeProblem {
   const text = (name: keyof FieldMapping): string | undefined => optionalText(row, mapping[name]);
   const entryPoint = text("entryPoint") ?? null;
-  const solutions = mapping.solution === undefined ? [] : texts(row, mapping.solution);
-  const optional = { preamble: text("preamble"), starter: text("starter"), difficulty: text("difficulty") };
+  const prompt = optionalText(row, mapping.prompt) ?? "";
+  const written = mapping.solution === undefined ? [] : texts(row, mapping.solution);
+  const solutions = written.filter((solution) => solution.trim() !== "");
+  const begun =
+    entryPoint !== null && solutions.some(continuesPrompt) ? preambleIn(entryPoint, prompt) : null;
+  const preamble = text("preamble") ?? begun ?? undefined;
+  const optional = { preamble, starter: text("starter"), difficulty: text("difficulty") };
   const present = Object.entries(optional).filter(([, value]) => value !== undefined && value !== "");
   return {
     id: mapping.id === undefined ? `${at.split}/${at.row}` : String(valueAt(row, mapping.id)),
-    prompt: optionalText(row, mapping.prompt) ?? "",
+    prompt,
     entryPoint,
     tests: testsIn(row, mapping, entryPoint),
-    solutions: solutions.filter((solution) => solution.trim() !== ""),
+    solutions: begun === null ? solutions : solutions.map((solution) => afterPrompt(prompt, solution)),
     ...Object.fromEntries(present),
   };
+}
+
+/** An indented beginning cannot start a program: it is the rest of the prompt's function, as in HumanEval. */
+function continuesPrompt(solution: string): boolean {
+  return /^(?:[ \t]*\n)*[ \t]+\S/.test(solution);
+}
+
+/** Null if the prompt is not code that defines the function. */
+function preambleIn(entryPoint: string, prompt: string): string | null {
+  try {
+    return codeBefore(entryPoint, prompt);
+  } catch {
+    return null;
+  }
+}
+
+function afterPrompt(prompt: string, solution: string): string {
+  if (!continuesPrompt(solution)) return solution;
+  return `${prompt}${prompt.endsWith("\n") ? "" : "\n"}${solution}`;
 }
 
 function valueAt(row: Row, name: string): unknown {
@@ -72,10 +97,14 @@ function valueAt(row: Row, name: string): unknown {
   let value: unknown = row;
   for (const step of name.split(".")) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, step))
-      throw new MalformedRow(`${name}: the row has no such field`);
+      throw new MalformedRow(`${name}: the row has no such field; ${fieldNames(row)}`);
     value = (value as Row)[step];
   }
   return value;
+}
+
+function fieldNames(row: Row): string {
+  return showText(`its fields are ${Object.keys(row).join(", ")}`, 200);
 }
 
 function optionalText(row: Row, name: string | undefined): string | undefined {
