@@ -6,11 +6,11 @@ import { commandName, shellWord } from "../print.ts";
 import { runsFolder } from "../runs-folder.ts";
 import { tableLines } from "../table.ts";
 import { lossNotes, showInterval } from "./lines.ts";
+import { measureTable } from "./measures.ts";
 
 /** Order: the compared teams, the team before, the team after. */
 export function resultTable(table: readonly Evaluation[], label = labelOf): string[] {
-  const ordered = table.toSorted((left, right) => place(left) - place(right));
-  const rows = ordered.map((row) => [
+  const rows = inOrder(table).map((row) => [
     label(row),
     showInterval(row),
     showCount(row.tasks),
@@ -25,6 +25,10 @@ export function resultTable(table: readonly Evaluation[], label = labelOf): stri
     ],
     rows,
   );
+}
+
+function inOrder(table: readonly Evaluation[]): Evaluation[] {
+  return table.toSorted((left, right) => place(left) - place(right));
 }
 
 function labelOf({ team, moment }: Evaluation): string {
@@ -44,18 +48,24 @@ export function finalLines(result: RunResult, run: string): string[] {
     unjudgedActions: unjudged = 0,
   } = result;
   const losses = { failed, unrewarded, unjudged };
+  const isTrained = steps.warmStart + steps.reinforcement > 0;
+  const label = isTrained ? labelOf : ({ team }: Evaluation): string => team;
   const command = commandName();
   const name = shellWord(basename(run));
   const folder = dirname(run) === runsFolder ? "" : ` --runs ${shellWord(dirname(run))}`;
   const next = [
-    [`${command} play --run ${name}${folder}`, "play with the trained team"],
+    [
+      `${command} play --run ${name}${folder}`,
+      isTrained ? "play with the trained team" : "play with the team",
+    ],
     [`${command} eval ${name} --tasks 2000${folder}`, "a narrower interval"],
     [`${command} runs${folder}`, "all runs; `runs compare A B` compares some"],
   ] as const;
   const width = Math.max(...next.map(([line]) => line.length));
   return [
     "",
-    ...resultTable(result.table),
+    ...resultTable(result.table, label),
+    ...measureTable(inOrder(result.table), label),
     "",
     ...(steps.warmStart > 0 && steps.reinforcement > 0
       ? ["before: after the warm start, before reinforcement"]

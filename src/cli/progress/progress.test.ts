@@ -5,6 +5,7 @@ import type { Evaluation, StepMetrics, Timing } from "../../runs/records.ts";
 import type { TrainEvent } from "../../train/events.ts";
 import { visibleLength } from "../table.ts";
 import { resultTable } from "./final.ts";
+import { measureTable } from "./measures.ts";
 import { engineChangedLine, sampleLines, stepLine, trustParts } from "./lines.ts";
 import { panelLines, sparkline } from "./panel.ts";
 import type { ProgressState } from "./state.ts";
@@ -142,6 +143,35 @@ describe("the table", () => {
       "team after 97.0 % (10.0 to 90.0) 100 1.50",
     ]);
   });
+});
+
+it("measures besides success are a column for each team, a term that a team lacks is a dash", () => {
+  const share = (mean: number) => ({ mean, low: 0, high: 1 });
+  const terms = (means: Readonly<Record<string, number>>) => ({
+    team: Object.fromEntries(Object.entries(means).map(([name, mean]) => [name, { mean, error: 0 }])),
+    roles: {},
+  });
+  const single = {
+    ...evaluation("single", "after", 1),
+    passAt: { 1: share(0.25) },
+    terms: terms({ parses: 0.5 }),
+  };
+  const team = {
+    ...evaluation("team", "after", 1),
+    passAt: { 1: share(0.5) },
+    terms: terms({ helperUsed: 0.125 }),
+  };
+  expect(
+    measureTable([single, team], ({ team: name }) => name).map((row) => row.replaceAll(/ +/g, " ")),
+  ).toEqual([
+    "",
+    "pass@k, terms of the reward single team",
+    expect.stringMatching(/^─+ ─+ ─+$/) as string,
+    "pass@1 25.0 % 50.0 %",
+    "parses 0.500 –",
+    "helperUsed – 0.125",
+  ]);
+  expect(measureTable([evaluation("team", "after", 1)], () => "")).toEqual([]);
 });
 
 describe("a sample episode", () => {
