@@ -34,3 +34,14 @@ it("troupe doctor tells of a server that does not answer, and rejects a backend 
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain("expected bubblewrap, launcher, container, sandboxfusion");
 });
+
+it("troupe doctor asks for an interpreter, and for nothing else, if that is what is missing", async () => {
+  const { stdout } = await troupe(["doctor", "--json"], { cwd, env: { TROUPE_PYTHON: "/nowhere/python" } });
+  const { sandboxes } = JSON.parse(stdout) as Found;
+  const own = sandboxes.filter(({ name }) => name === "bubblewrap" || name === "launcher");
+  const fixes = own
+    .filter(({ problem }) => problem?.includes("/nowhere/python does not run"))
+    .map(({ fix }) => fix);
+  expect(fixes).toHaveLength(process.platform === "linux" ? 3 : 0);
+  for (const fix of fixes) expect(fix).toMatch(/^install Python 3\.8 or newer .* TROUPE_PYTHON$/);
+});

@@ -7,7 +7,7 @@ import { initModel } from "../models/init.ts";
 import type { Preset } from "../models/presets.ts";
 import { presets } from "../models/presets.ts";
 import type { Environment } from "../environments/environment.ts";
-import { createEnvironment, games } from "../environments/registry.ts";
+import { createEnvironment, ofWords } from "../environments/registry.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
@@ -26,7 +26,7 @@ interface InitArguments {
 }
 
 export function initCommand(): Command {
-  const known = games.map(({ name }) => name).join(", ");
+  const known = ofWords.join(", ");
   return new Command("init")
     .description("create a small untrained model with its tokenizer, in the Hugging Face layout")
     .argument("[preset]", "its size; without: list the presets")

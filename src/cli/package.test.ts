@@ -14,6 +14,7 @@ describe("the package", () => {
     const paths = (first?.files ?? []).map(({ path }) => path);
     for (const path of [
       "bin/troupe.js",
+      "bin/sandboxfusion.sh",
       "native/build.mjs",
       "recipes/plan-path.yaml",
       "recipes/algorithms/grpo.yaml",

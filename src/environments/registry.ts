@@ -32,6 +32,9 @@ export const environments: readonly EnvironmentDefinition<unknown>[] = [
   listCases,
 ];
 
+/** Their observations and actions consist of known words, which a small tokenizer can have. */
+export const ofWords: readonly string[] = [...games, listPrograms, listCases].map(({ name }) => name);
+
 /** @throws TroupeError `bad_recipe` for an unknown name, with the nearest one. */
 export function environmentNamed(name: string): EnvironmentDefinition<unknown> {
   return named(environments, name);

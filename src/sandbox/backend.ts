@@ -31,6 +31,8 @@ export interface Backend {
   readonly isolation: string;
   /** What to do if it does not work. */
   readonly fix: string;
+  /** In place of `fix`, if what it needs is missing: an interpreter, the launcher. */
+  otherFix?(options: Pick<BackendOptions, "python">): string | null;
   /** @returns why it does not work, if it does not */
   open(options: BackendOptions): Promise<OpenedBackend | string>;
 }

@@ -43,12 +43,17 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
   for (const backend of wanted) {
     const opened = await openIsolated(backend, options);
     if (typeof opened !== "string") return opened.sandbox;
-    reasons.push(`  ${backend.name} (${backend.isolation}): ${opened}\n    fix: ${backend.fix}`);
+    reasons.push(`  ${backend.name} (${backend.isolation}): ${opened}\n    fix: ${fixOf(backend, options)}`);
   }
   throw new TroupeError(
     "no_sandbox",
     `Programs that models write run only in isolation, and none works here:\n${reasons.join("\n")}`,
   );
+}
+
+/** What to do about a backend that does not work. */
+export function fixOf(backend: Backend, { python }: SandboxOptions): string {
+  return backend.otherFix?.({ python }) ?? backend.fix;
 }
 
 /** Opens a backend and has a program try to escape. @returns why it cannot be used, if it cannot */

@@ -1,6 +1,6 @@
 /** How this machine can isolate programs. */
 import type { Backend } from "./backend.ts";
-import { backends, openIsolated, type SandboxOptions } from "./open.ts";
+import { backends, fixOf, openIsolated, type SandboxOptions } from "./open.ts";
 
 export interface BackendReport {
   readonly name: string;
@@ -22,9 +22,10 @@ export async function reportBackends(options: SandboxOptions): Promise<readonly 
 }
 
 async function reportOn(backend: Backend, options: SandboxOptions): Promise<BackendReport> {
-  const { name, isolation, fix } = backend;
+  const { name, isolation } = backend;
   const opened = await openIsolated(backend, { ...options, unisolated: false });
-  if (typeof opened === "string") return { name, isolation, works: false, problem: opened, fix, notes: [] };
+  if (typeof opened === "string")
+    return { name, isolation, works: false, problem: opened, fix: fixOf(backend, options), notes: [] };
   await opened.sandbox.close();
   const notes = [
     `Python ${opened.python}`,

@@ -5,7 +5,7 @@ import { fusionSandbox, pingFusion } from "./client.ts";
 export const sandboxFusion: Backend = {
   name: "sandboxfusion",
   isolation: "as its server is configured; by default none",
-  fix: "start a server (bin/sandboxfusion.sh) and set TROUPE_SANDBOX_URL=http://127.0.0.1:8080",
+  fix: "start a server (bin/sandboxfusion.sh of this package) and set TROUPE_SANDBOX_URL=http://127.0.0.1:8080",
   async open({ url, workers, limits }) {
     if (url === undefined) return "no server is named";
     const base = url.replace(/\/+$/, "");

@@ -18,6 +18,7 @@ export const bubblewrap: Backend = {
   name: "bubblewrap",
   isolation: "namespaces, Landlock, seccomp",
   fix: "apt-get install bubblewrap; user namespaces have to be permitted (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0)",
+  otherFix: (options) => interpreterFix(options, true),
   open(options) {
     const python = pythonFor(options, true);
     if (typeof python === "string") return Promise.resolve(python);
@@ -29,6 +30,7 @@ export const launcher: Backend = {
   name: "launcher",
   isolation: "namespaces, Landlock, seccomp",
   fix: "permit user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0)",
+  otherFix: (options) => launcherFix() ?? interpreterFix(options, false),
   open(options) {
     const python = compiled() ?? pythonFor(options, false);
     if (typeof python === "string") return Promise.resolve(python);
@@ -41,6 +43,7 @@ export const landlock: Backend = {
   name: "launcher",
   isolation: "Landlock, seccomp; threads only",
   fix: "Linux 5.13 or newer with Landlock (lsm=…,landlock in the kernel's command line)",
+  otherFix: (options) => launcherFix() ?? interpreterFix(options, true),
   async open(options) {
     const python = compiled() ?? pythonFor(options, true);
     if (typeof python === "string") return python;
@@ -55,13 +58,24 @@ export const landlock: Backend = {
 
 function compiled(): string | null {
   if (process.platform !== "linux") return "it needs Linux";
-  return existsSync(launcherFile)
-    ? null
-    : `${launcherFile} is missing: run npm install (or node native/build.mjs)`;
+  return existsSync(launcherFile) ? null : `${launcherFile} is missing`;
+}
+
+function launcherFix(): string | null {
+  const isMissing = process.platform === "linux" && !existsSync(launcherFile);
+  return isMissing ? "compile it: npm rebuild troupe, in a checkout node native/build.mjs" : null;
+}
+
+function interpreterFix(options: Pick<BackendOptions, "python">, reachable: boolean): string | null {
+  if (process.platform !== "linux" || typeof pythonFor(options, reachable) !== "string") return null;
+  return "install Python 3.8 or newer for all users (apt-get install python3), or name another interpreter with TROUPE_PYTHON";
 }
 
 /** @param reachable whether the ordinary user must be able to reach its path; otherwise it is mounted for that user */
-function pythonFor({ python = "python3" }: BackendOptions, reachable: boolean): Python | string {
+function pythonFor(
+  { python = "python3" }: Pick<BackendOptions, "python">,
+  reachable: boolean,
+): Python | string {
   if (process.platform !== "linux") return "it needs Linux";
   const user = reachable && isRoot() ? ordinaryUser : undefined;
   const found = findPython(python, user);

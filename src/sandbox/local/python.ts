@@ -37,8 +37,7 @@ interface Described {
  */
 export function findPython(command: string, user?: number): Python | string {
   const executable = ask(command, locate, undefined);
-  if (executable === null)
-    return `${command} does not run: install Python 3.8 or newer (apt-get install python3)`;
+  if (executable === null) return `${command} does not run`;
   const answer = ask(executable, describe, user);
   if (answer === null)
     return user === undefined

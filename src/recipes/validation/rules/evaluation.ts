@@ -24,7 +24,7 @@ export function sampleProblems({ samples, passAt, temperature }: Sampled): reado
           {
             path: ["evaluation", "samples"],
             problem: "at temperature 0 all samples of a task are the same",
-            fix: "use a higher temperature for evaluations",
+            fix: "use a higher temperature for evaluations (evaluation.temperature, `--temperature` of eval), such as 0.7",
           },
         ]
       : []),
