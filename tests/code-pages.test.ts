@@ -51,6 +51,8 @@ const actions = [main(""), main(` # ${"long ".repeat(50)}`)].map((text) => ({
 }));
 write("actions.jsonl", actions.map((line) => `${JSON.stringify(line)}\n`).join(""));
 
+const paid = (local: number) => ({ team: 1, local, parts: { brief: local } });
+
 it.runIf(works)("a module changes the reward of `code`", async () => {
   const { code, stdout, stderr } = await troupe(["score", "brief.yaml", "actions.jsonl", "--json"], {
     cwd: project,
@@ -60,7 +62,6 @@ it.runIf(works)("a module changes the reward of `code`", async () => {
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as { readonly rewards: unknown });
-  const paid = (local: number) => ({ team: 1, local, parts: { brief: local } });
   expect(lines).toMatchObject([
     { rewards: [{ helper: paid(0.1), main: paid(0.1) }] },
     { rewards: [{ helper: paid(0.1), main: paid(0) }] },

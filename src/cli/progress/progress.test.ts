@@ -145,12 +145,13 @@ describe("the table", () => {
   });
 });
 
+const share = (mean: number) => ({ mean, low: 0, high: 1 });
+const terms = (means: Readonly<Record<string, number>>) => ({
+  team: Object.fromEntries(Object.entries(means).map(([name, mean]) => [name, { mean, error: 0 }])),
+  roles: {},
+});
+
 it("measures besides success are a column for each team, a term that a team lacks is a dash", () => {
-  const share = (mean: number) => ({ mean, low: 0, high: 1 });
-  const terms = (means: Readonly<Record<string, number>>) => ({
-    team: Object.fromEntries(Object.entries(means).map(([name, mean]) => [name, { mean, error: 0 }])),
-    roles: {},
-  });
   const single = {
     ...evaluation("single", "after", 1),
     passAt: { 1: share(0.25) },
