@@ -76,7 +76,12 @@ describe("published keys", () => {
     ["magrpo-he", ["magrpo.temperature=0.4", "model.temperature=0.5"], { "train.temperature": 0.4 }],
     ["magrpo-he", ["magrpo.top_p=1", "magrpo.top_k=None"], { "train.topP": 1, "train.topK": 0 }],
     ["magrpo-he", ["dataset.name=LovelyBuggies/CoopHumaneval"], { "environment.dataset": "coophumaneval" }],
-    ["magrpo-he", ["dataset.name=OpenMLRL/MBPP"], { "environment.dataset": "mbpp" }],
+    [
+      "magrpo-he",
+      ["dataset.name=OpenMLRL/MBPP"],
+      { "environment.dataset": { name: "mbpp", config: "sanitized" } },
+    ],
+    ["magrpo-he", ["dataset.name=mbpp"], { "environment.dataset": "mbpp" }],
     ["magrpo-che", ["dataset.name=openai/openai_humaneval"], { "environment.dataset": "humaneval" }],
     ["magrpo-he", ["reward_processor.scale_factor=0.5"], { "algorithm.alpha": 2 }],
     [
