@@ -3,7 +3,9 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { parquetWriteBuffer } from "hyparquet-writer";
 import { temporaryFolder } from "../testing/folder.ts";
+import { rowPortions } from "./parquet-rows.ts";
 import { readParquet } from "./parquet.ts";
 import { readRows } from "./read-rows.ts";
 import type { ReadRow } from "./row.ts";
@@ -71,6 +73,15 @@ describe("JSON arrays", () => {
       { malformed: "expected a JSON object" },
     ]);
     expect(await readAll("a.json.gz", gzipSync('[{"a":1}]'))).toEqual([{ value: { a: 1 } }]);
+  });
+
+  it("a text that many rows share is not sent with all of them at once", async () => {
+    const data = Array.from({ length: 50 }, () => "a".repeat(2 ** 22));
+    const bytes = parquetWriteBuffer({ columnData: [{ name: "text", data, type: "STRING" }] });
+    const { location } = file("shared.parquet", Buffer.from(bytes));
+    const sizes: number[] = [];
+    for await (const portion of rowPortions(location)) sizes.push(portion.length);
+    expect(sizes).toEqual([15, 15, 15, 5]);
   });
 
   it("names the damaged file", async () => {

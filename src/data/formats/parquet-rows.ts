@@ -1,4 +1,7 @@
-/** Decodes a parquet file, one row group at a time. Damaged files can make it loop, or fail outside any promise. */
+/**
+ * Decodes a parquet file, one row group at a time, and returns it in portions. Damaged files can make it loop, or fail
+ * outside any promise.
+ */
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, type Compressors } from "hyparquet";
 import { compressors as given } from "hyparquet-compressors";
 import type { Row } from "./row.ts";
@@ -14,8 +17,18 @@ const compressors: Compressors = Object.fromEntries(
   ]),
 );
 
-/** @param columns to read, if the file has them; absent: all */
-export async function* rowGroups(file: string, columns?: readonly string[]): AsyncGenerator<readonly Row[]> {
+/** Of a portion of rows, in characters. */
+const largestPortion = 2 ** 26;
+
+/**
+ * A row group, in portions: a text that thousands of rows share is stored once, but copied with every row that is sent to
+ * another thread.
+ * @param columns to read, if the file has them; absent: all
+ */
+export async function* rowPortions(
+  file: string,
+  columns?: readonly string[],
+): AsyncGenerator<readonly Row[]> {
   const buffer = await asyncBufferFromFile(file);
   const metadata = await parquetMetadataAsync(buffer);
   const present = metadata.schema.map(({ name }) => name);
@@ -25,9 +38,28 @@ export async function* rowGroups(file: string, columns?: readonly string[]): Asy
     const rowEnd = rowStart + Number(group.num_rows);
     const chosen = { ...(wanted && { columns: wanted }), rowStart, rowEnd };
     const rows = await parquetReadObjects({ file: buffer, metadata, compressors, ...chosen });
-    yield rows.map(plain) as readonly Row[];
+    yield* inPortions(rows.map(plain) as readonly Row[]);
     rowStart = rowEnd;
   }
+}
+
+function* inPortions(rows: readonly Row[]): Generator<readonly Row[]> {
+  let [start, size] = [0, 0];
+  for (const [index, row] of rows.entries()) {
+    const own = sizeOf(row);
+    if (size + own > largestPortion && index > start) {
+      yield rows.slice(start, index);
+      [start, size] = [index, 0];
+    }
+    size += own;
+  }
+  yield rows.slice(start);
+}
+
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.values(value).reduce((sum: number, each) => sum + sizeOf(each), 1);
 }
 
 /** Values of JSON: 64-bit integers become numbers if they fit, otherwise decimal text. */

@@ -1,12 +1,12 @@
-/** The thread that decodes a parquet file: each message asks for the next row group. */
+/** The thread that decodes a parquet file: each message asks for the next rows. */
 import { parentPort, workerData } from "node:worker_threads";
-import { rowGroups } from "./parquet-rows.ts";
+import { rowPortions } from "./parquet-rows.ts";
 
 const { file, columns } = workerData as { readonly file: string; readonly columns?: readonly string[] };
-const groups = rowGroups(file, columns);
+const portions = rowPortions(file, columns);
 
 parentPort?.on("message", () => {
-  groups.next().then(
+  portions.next().then(
     ({ done, value }) => answer(done === true ? { end: true } : { rows: value }),
     (error: unknown) => answer({ failure: (error as Error).message }),
   );
