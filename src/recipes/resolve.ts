@@ -13,7 +13,7 @@ import { strayNulls } from "./validation/stray-nulls.ts";
 import { validate } from "./validation/validate.ts";
 import type { Warning } from "./validation/warnings.ts";
 import { withFittingWarmUps } from "./warm-ups.ts";
-import type { Found } from "./choice.ts";
+import type { Found, Made } from "./choice.ts";
 import { find, findAndMake, make, optionsShape } from "./choice.ts";
 import { withDatasetFiles } from "./dataset-files.ts";
 import { withJudgeFolder } from "./judge-folder.ts";
@@ -111,33 +111,56 @@ export async function resolveTree(
   const judge = named.judge && (await make(named.judge, tree, mistakes));
   const isWhole = stray.length === 0 && (plain["judge"] === undefined || judge !== undefined);
   if (!parsed.success || !environment || !algorithm || !isWhole) throw new RecipeError(mistakes);
-  const { stages, adjustments } = withFittingWarmUps(parsed.data, tree);
+  const resolved = resolvedFrom(parsed.data, { environment, algorithm, judge }, tree);
+  mistakes.push(...mistakesIn(resolved, tree, catalog, unused));
+  if (mistakes.length > 0) throw new RecipeError(mistakes);
+  return { ...resolved, originOf: (path) => describeOrigin(tree, path) };
+}
+
+interface AllMade {
+  readonly environment: Made<Environment>;
+  readonly algorithm: Made<Algorithm>;
+  readonly judge: Made<ConfiguredJudge> | undefined;
+}
+
+type WithoutOrigins = Omit<ResolvedRecipe, "originOf">;
+
+function resolvedFrom(
+  parsed: Recipe,
+  { environment, algorithm, judge }: AllMade,
+  tree: MappingTree,
+): WithoutOrigins {
+  const { stages, adjustments } = withFittingWarmUps(parsed, tree);
   const recipe: Recipe = {
-    ...parsed.data,
+    ...parsed,
     ...stages,
-    policies: withAdapters(parsed.data.policies),
-    ...withoutPhases(parsed.data, environment.value, tree),
+    policies: withAdapters(parsed.policies),
+    ...withoutPhases(parsed, environment.value, tree),
     environment: environment.settings,
     algorithm: algorithm.settings,
     ...(judge === undefined ? {} : { judge: judge.settings }),
   };
-  const resolved = {
+  return {
     recipe,
     environment: environment.value,
     algorithm: algorithm.value,
     ...(judge === undefined ? {} : { judge: judge.value }),
     adjustments,
   };
+}
+
+function mistakesIn(
+  resolved: WithoutOrigins,
+  tree: MappingTree,
+  catalog: Catalog,
+  unused: readonly string[],
+): Mistake[] {
   const problems = validate(resolved, catalog).filter(({ path: [key] }) => !unused.includes(String(key)));
-  mistakes.push(
-    ...problems.map(({ path, ...rest }) => ({
-      ...rest,
-      origin: originAt(tree, path),
-      key: showKey(path),
-    })),
-  );
-  if (mistakes.length > 0) throw new RecipeError(mistakes);
-  return { ...resolved, originOf: (path) => describeOrigin(tree, path) };
+  return problems.map(({ path, ...rest }) => ({
+    ...rest,
+    origin: originAt(tree, path),
+    key: showKey(path),
+  }));
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Recipe } from "../recipes/schema.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation, Timing } from "../runs/records.ts";
-import { evaluatePolicies } from "./evaluate.ts";
+import { evaluatePolicies, type EvaluationSetting } from "./evaluate.ts";
 import type { Listener } from "./events.ts";
 import { retriesOf } from "./failures.ts";
 import type { RecordedJudge } from "./judging.ts";
@@ -83,37 +83,17 @@ export interface Stopping {
 }
 
 async function evaluateTeam(
-  { recipe, environment, services, engine, policies, judging, emit, recorder }: Evaluations,
+  evaluations: Evaluations,
   step: number,
-  { moment, tasks }: Plan,
-  { name, team }: NamedTeam,
+  plan: Plan,
+  named: NamedTeam,
   signal: AbortSignal,
 ): Promise<void> {
-  const { split, samples, passAt, temperature, topP } = recipe.evaluation;
-  const { limit } = recipe.failures;
-  emit({ type: "evaluation-started", team: name, moment, tasks: tasks * samples });
+  const { recipe, emit, recorder } = evaluations;
+  const [{ moment, tasks }, { name }] = [plan, named];
+  emit({ type: "evaluation-started", team: name, moment, tasks: tasks * recipe.evaluation.samples });
   const { value, seconds } = await timed(() =>
-    evaluatePolicies({
-      environment,
-      services,
-      engine,
-      policies,
-      team,
-      tasks,
-      samples,
-      passAt,
-      split,
-      temperature,
-      topP,
-      ...limitsOf(recipe),
-      retries: retriesOf(recipe),
-      failureLimit: limit,
-      name: `evaluation/${step}/${name}`,
-      onEpisode: recorder.evaluationEpisodes({ step, evaluation: { moment, team: name } }, policies),
-      judging,
-      onProgress: (done, found) => emit({ type: "evaluation-progress", team: name, done, tasks: found }),
-      signal,
-    }),
+    evaluatePolicies({ ...settingOf(evaluations, step, plan, named), signal }),
   );
   const place = { schema_version: schemaVersion, step } as const;
   const evaluation: Evaluation = { ...place, moment, team: name, ...value.scores };
@@ -125,4 +105,33 @@ async function evaluateTeam(
     seconds,
   };
   await recorder.evaluation(evaluation, timing, value.episodes);
+}
+
+function settingOf(
+  { recipe, environment, services, engine, policies, judging, emit, recorder }: Evaluations,
+  step: number,
+  { moment, tasks }: Plan,
+  { name, team }: NamedTeam,
+): EvaluationSetting {
+  const { split, samples, passAt, temperature, topP } = recipe.evaluation;
+  return {
+    environment,
+    services,
+    engine,
+    policies,
+    team,
+    tasks,
+    samples,
+    passAt,
+    split,
+    temperature,
+    topP,
+    ...limitsOf(recipe),
+    retries: retriesOf(recipe),
+    failureLimit: recipe.failures.limit,
+    name: `evaluation/${step}/${name}`,
+    onEpisode: recorder.evaluationEpisodes({ step, evaluation: { moment, team: name } }, policies),
+    judging,
+    onProgress: (done, found) => emit({ type: "evaluation-progress", team: name, done, tasks: found }),
+  };
 }
