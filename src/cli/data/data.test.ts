@@ -203,6 +203,19 @@ describe("mistakes", () => {
     [["download", "humaneval", "train"], /has no split train; it has test/],
     [["show", "./missing.jsonl", "test", "--form", "humaneval"], /there is no file .*missing\.jsonl/],
     [["verify", "./x.jsonl", "--config", "y"], /--config and --revision are for the hub's data sets/],
+    [["show", "missing.jsonl", "test", "--form", "humaneval"], /there is no file .*missing\.jsonl/],
+    [
+      ["show", "./x.jsonl", "--field", "promt=text"],
+      /--field promt: unknown key; did you mean `prompt`\?; the keys/,
+    ],
+    [
+      ["show", "./x.jsonl", "--field", "prompt=text"],
+      /--field tests is missing: tests=NAME; the keys are id, prompt,/,
+    ],
+    [
+      ["show", "./x.jsonl", "--field", "prompt=a", "--field", "tests=b", "--field", "testKind=assert"],
+      /--field testKind: expected one of python-check, asserts, stdin, calls; the keys/,
+    ],
     [["dowload", "humaneval"], /unknown command 'dowload'/],
   ])("%j", async (args, problem) => {
     const { code, stderr } = await data(args);

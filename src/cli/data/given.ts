@@ -1,7 +1,9 @@
 /** The data set named in a command: a registered name, a name of the hub, or files. */
 import { existsSync } from "node:fs";
 import { Command, InvalidArgumentError } from "commander";
+import type { z } from "zod";
 import { TroupeError } from "../../errors.ts";
+import { didYouMean } from "../../nearest.ts";
 import { revisionName, type DatasetOption } from "../../data/dataset.ts";
 import { fieldMappingSchema, type FieldMapping } from "../../data/sets/row-form.ts";
 import { findCodeSet } from "../../data/sets/registered.ts";
@@ -43,7 +45,9 @@ export function datasetGiven(name: string, options: GivenOptions): DatasetOption
     ...(options.form !== undefined && { form: options.form }),
     ...(options.field?.length && { fields: fieldsGiven(options.field) }),
   };
-  const isFile = findCodeSet(name) === undefined && (existsSync(name) || /^[./~]/.test(name));
+  const isFile =
+    findCodeSet(name) === undefined &&
+    (existsSync(name) || /^[./~]|\.(jsonl?|ndjson|parquet)(\.gz)?$/.test(name));
   if (!isFile) {
     const { config, revision } = options;
     if (revision !== undefined && !revisionName.test(revision))
@@ -61,8 +65,20 @@ export function datasetGiven(name: string, options: GivenOptions): DatasetOption
 function fieldsGiven(pairs: readonly (readonly [string, string])[]): FieldMapping {
   const result = fieldMappingSchema.safeParse(Object.fromEntries(pairs));
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const keys = Object.keys(fieldMappingSchema.shape).join(", ");
-  const where = issue?.path.join(".") ?? "";
-  throw new TroupeError("bad_arguments", `--field ${where}: ${issue?.message ?? ""}; the keys are ${keys}`);
+  const keys = Object.keys(fieldMappingSchema.shape);
+  const problem = wrongKey(pairs, keys) ?? wrongField(result.error.issues[0]);
+  throw new TroupeError("bad_arguments", `--field ${problem}; the keys are ${keys.join(", ")}`);
+}
+
+function wrongKey(pairs: readonly Pair[], keys: readonly string[]): string | null {
+  const wrong = pairs.find(([key]) => !keys.includes(key))?.[0];
+  if (wrong === undefined) return null;
+  const hint = didYouMean(wrong, keys);
+  return `${wrong}: unknown key${hint === undefined ? "" : `; ${hint}`}`;
+}
+
+function wrongField(issue: z.core.$ZodIssue | undefined): string {
+  const key = issue?.path.join(".") ?? "";
+  if (issue?.code === "invalid_value") return `${key}: expected one of ${issue.values.join(", ")}`;
+  return `${key} is missing: ${key}=NAME`;
 }

@@ -118,6 +118,9 @@ function unreachable(
       ? ["and the other files of the split, if it has any, beside it"]
       : ["with the paths that they have there"]),
     "or run `troupe data download` where there is a network and copy its cache (TROUPE_CACHE) here",
+    ...(open.set
+      ? [`or name other files of this form: \`dataset: { files: FILE, form: ${open.set.name} }\``]
+      : []),
   ];
   return new TroupeError("bad_data", lines.join("\n  "));
 }
