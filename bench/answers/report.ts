@@ -1,0 +1,82 @@
+/**
+ * Compares the verifier with public graders: `node bench/answers/report.ts verdicts.jsonl > report.json`. Prints every
+ * disagreement, with what is true by construction of the pair.
+ */
+import { readFileSync } from "node:fs";
+import { sameFinalAnswer } from "../../src/environments/math/answers/comparing.ts";
+import type { Pair } from "./pairs.ts";
+
+interface Verdict extends Pair {
+  readonly mathVerify: boolean;
+  /** Null: not an expression. */
+  readonly sympy: boolean | null;
+}
+
+interface Judged extends Verdict {
+  readonly own: boolean;
+  readonly symmetric: boolean;
+}
+
+interface Rates {
+  readonly pairs: number;
+  readonly agreement: number;
+  /** Found equal, and different by construction. */
+  readonly falsePositives: number;
+  /** Found different, and equal by construction. */
+  readonly falseNegatives: number;
+  /** 1 − (2 · false positives + false negatives) / pairs. */
+  readonly weighted: number;
+}
+
+type Grader = (judged: Judged) => boolean | null;
+
+const graders: Readonly<Record<string, Grader>> = {
+  own: ({ own }) => own,
+  mathVerify: ({ mathVerify }) => mathVerify,
+  sympy: ({ sympy }) => sympy,
+};
+
+function ratesOf(judged: readonly Judged[], grader: Grader): Rates {
+  const answered = judged.filter((each) => grader(each) !== null);
+  const falsePositives = answered.filter((each) => grader(each) === true && !each.equal).length;
+  const falseNegatives = answered.filter((each) => grader(each) === false && each.equal).length;
+  const pairs = answered.length;
+  const agrees = answered.filter((each) => grader(each) === each.own).length;
+  const weighted = 1 - (2 * falsePositives + falseNegatives) / pairs;
+  return { pairs, agreement: agrees / pairs, falsePositives, falseNegatives, weighted };
+}
+
+const [file = "/dev/stdin"] = process.argv.slice(2);
+const verdicts = readFileSync(file, "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Verdict);
+const judged: Judged[] = [];
+let slowest = 0;
+const started = performance.now();
+for (const verdict of verdicts) {
+  const begun = performance.now();
+  const own = await sameFinalAnswer(verdict.answer, verdict.reference);
+  slowest = Math.max(slowest, judged.length === 0 ? 0 : performance.now() - begun);
+  const back = await sameFinalAnswer(verdict.reference, verdict.answer);
+  judged.push({ ...verdict, own, symmetric: own === back });
+}
+const milliseconds = (performance.now() - started) / judged.length / 2;
+const rates = Object.fromEntries(
+  Object.entries(graders).map(([name, grader]) => [name, ratesOf(judged, grader)]),
+);
+const disagreements = judged
+  .filter(({ own, mathVerify, equal, symmetric }) => own !== mathVerify || own !== equal || !symmetric)
+  .map(({ name, reference, answer, equal, own, mathVerify, sympy }) => ({
+    name,
+    reference,
+    answer,
+    equal,
+    own,
+    mathVerify,
+    sympy,
+  }));
+const asymmetric = judged.filter(({ symmetric }) => !symmetric).length;
+process.stdout.write(
+  `${JSON.stringify({ rates, asymmetric, milliseconds, slowest, disagreements }, null, 1)}\n`,
+);

@@ -1,0 +1,122 @@
+/**
+ * Equality of expressions with the Compute Engine: the same canonical form, the same exact value, or the same values at
+ * sample points. Expressions are parsed as LaTeX and nothing else; no code is evaluated.
+ */
+import { ComputeEngine, type Expression } from "@cortex-js/compute-engine";
+import type { Algebra, Equation } from "./compare.ts";
+import { tolerance } from "./rational.ts";
+import { isTooLarge } from "./size.ts";
+
+/** Values of variables: different magnitudes, one negative. */
+const reals = ["\\frac{13}{10}", "\\frac{29}{17}", "-\\frac{31}{7}", "\\frac{5}{11}", "\\frac{23}{3}"];
+/** For floors, factorials and signs, whose variables are whole numbers and which are constant over a range. */
+const integers = [9, 4, 15, 6, 22, 11, 5, 26, 7, 16, 10, 13, 17, 8, 12, 25].map(String);
+const wholeNumbers = /\\lfloor|\\lceil|!|\\binom|\\gcd|\(-1\)\s*\^/;
+/** Of two values computed in floating point. */
+const relativeError = 1e-12;
+
+export function openAlgebra(): Algebra {
+  const engine = new ComputeEngine();
+  return {
+    same: (one, other) => sameLatex(engine, one, other),
+    sameEquation: (one, other) => sameEquation(engine, one, other),
+  };
+}
+
+function sameLatex(engine: ComputeEngine, one: string, other: string): boolean {
+  const [a, b] = [parsed(engine, one), parsed(engine, other)];
+  if (a === null || b === null) return false;
+  if (a.isSame(b)) return true;
+  const isRounded = isDecimal(one) || isDecimal(other);
+  const values = wholeNumbers.test(one + other) ? integers : reals;
+  const compared = substitutions(engine, variablesOf(a, b), values).map((point) =>
+    compareConstants(a.subs(point), b.subs(point), isRounded),
+  );
+  if (compared.includes("different")) return false;
+  // Where both are undefined, (d - k)!, or zero, they say little.
+  return compared.includes("same") || compared.every((result) => result === "zero");
+}
+
+/** Whether the differences of their sides have a constant ratio. */
+function sameEquation(engine: ComputeEngine, one: Equation, other: Equation): boolean {
+  const [a, b] = [one, other].map(({ left, right }) => parsed(engine, `(${left})-(${right})`));
+  if (!a || !b) return false;
+  const variables = variablesOf(a, b);
+  if (variables.length === 0) return false;
+  const ratios = substitutions(engine, variables, reals).map((point) => {
+    const [[over, i], [under, j]] = [valueOf(a.subs(point)), valueOf(b.subs(point))];
+    return i === 0 && j === 0 ? over / under : Number.NaN;
+  });
+  const [first = Number.NaN] = ratios;
+  const isClose = (ratio: number) => Math.abs(ratio - first) <= relativeError * 1e3 * Math.abs(first);
+  return Number.isFinite(first) && first !== 0 && ratios.every(isClose);
+}
+
+/** Null: it is no expression, or its value is too large. */
+function parsed(engine: ComputeEngine, latex: string): Expression | null {
+  const raw = engine.parse(readable(latex), { form: "raw" });
+  if (isTooLarge(raw.json)) return null;
+  const { canonical } = raw;
+  return canonical.isValid ? canonical : null;
+}
+
+/** A letter before a bracket is a factor, as answers define no functions. */
+function readable(latex: string): string {
+  return latex.replace(/(?<![\\a-zA-Z])([a-zA-Z])\s*(?=\()/g, "$1\\cdot ");
+}
+
+function isDecimal(latex: string): boolean {
+  return /\.\d/.test(latex);
+}
+
+type Point = Readonly<Record<string, Expression>>;
+
+/** Without variables, one point. */
+function substitutions(
+  engine: ComputeEngine,
+  variables: readonly string[],
+  values: readonly string[],
+): readonly Point[] {
+  if (variables.length === 0) return [{}];
+  return values.map((_, point) => {
+    const valueAt = (index: number) => engine.parse(values[(point + 3 * index) % values.length] ?? "1");
+    return Object.fromEntries(variables.map((variable, index) => [variable, valueAt(index)]));
+  });
+}
+
+function variablesOf(...all: readonly Expression[]): readonly string[] {
+  return [...new Set(all.flatMap(({ unknowns }) => unknowns))].toSorted();
+}
+
+type Comparison = "same" | "different" | "zero" | "undefined";
+
+function compareConstants(a: Expression, b: Expression, isRounded: boolean): Comparison {
+  const [left, right] = [a.evaluate(), b.evaluate()];
+  if (isExact(left) && isExact(right) && !isRounded && !left.isSame(right)) return "different";
+  return compareValues(valueOf(left), valueOf(right), isRounded);
+}
+
+/** An integer or a fraction, not computed in floating point. */
+function isExact({ json }: Expression): boolean {
+  return Number.isInteger(json) || (Array.isArray(json) && json[0] === "Rational");
+}
+
+type Complex = readonly [re: number, im: number];
+
+function valueOf(expression: Expression): Complex {
+  const { re, im } = expression.N();
+  return [re, im];
+}
+
+/** The tolerance counts only if one of them is written with a decimal point. */
+function compareValues(a: Complex, b: Complex, isRounded: boolean): Comparison {
+  const [left, right] = [Math.hypot(...a), Math.hypot(...b)];
+  const finite = [left, right].filter(Number.isFinite).length;
+  if (finite < 2) return finite === 0 ? "undefined" : "different";
+  const distance = Math.hypot(a[0] - b[0], a[1] - b[1]);
+  const larger = Math.max(left, right);
+  if (larger < Number.EPSILON) return "zero";
+  if (distance <= relativeError * larger) return "same";
+  const isNear = isRounded && distance <= tolerance.absolute && distance <= tolerance.relative * larger;
+  return isNear ? "same" : "different";
+}

@@ -1,0 +1,117 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { openAlgebra } from "./algebra.ts";
+import { sameAnswer } from "./compare.ts";
+import { differentPairs, equalPairs } from "./testing/pairs.ts";
+
+const algebra = openAlgebra();
+const same = (one: string, other: string): boolean => sameAnswer(one, other, algebra);
+
+describe("equal answers", () => {
+  it.each(equalPairs)("%s = %s", (one, other) => {
+    expect([same(one, other), same(other, one)]).toEqual([true, true]);
+  });
+});
+
+describe("different answers", () => {
+  it.each(differentPairs)("%s ≠ %s", (one, other) => {
+    expect([same(one, other), same(other, one)]).toEqual([false, false]);
+  });
+});
+
+const integer = fc.integer({ min: -99_999, max: 99_999 });
+const positive = fc.integer({ min: 1, max: 9999 });
+/** Answers of every kind. */
+const answer = fc.oneof(
+  integer.map(String),
+  fc.tuple(integer, positive).map(([a, b]) => `\\frac{${a}}{${b}}`),
+  fc.tuple(integer, integer).map(([a, b]) => `(${a}, ${b})`),
+  fc.tuple(integer, integer).map(([a, b]) => `${a}, ${b}`),
+  fc.tuple(integer, positive).map(([a, b]) => `${a}+\\sqrt{${b}}`),
+  fc.tuple(positive, positive).map(([a, b]) => `${a}x^{2}-${b}`),
+  fc.constantFrom("\\text{even}", "(C)", "(-\\infty, 3]", "\\begin{pmatrix}1\\\\2\\end{pmatrix}"),
+);
+
+describe("comparison", () => {
+  const runs = { numRuns: 60 };
+
+  it("is reflexive", () => {
+    fc.assert(
+      fc.property(answer, (text) => {
+        expect(same(text, text)).toBe(true);
+      }),
+      runs,
+    );
+  });
+
+  it("is symmetric", () => {
+    fc.assert(
+      fc.property(answer, answer, (one, other) => {
+        expect(same(one, other)).toBe(same(other, one));
+      }),
+      runs,
+    );
+  });
+
+  it("does not depend on formatting", () => {
+    const formats: readonly ((text: string) => string)[] = [
+      (text) => `$${text}$`,
+      (text) => ` ${text} `,
+      (text) => `${text}.`,
+      (text) => text.replaceAll("\\frac", "\\dfrac"),
+      (text) => `\\displaystyle ${text}`,
+      (text) => text.replaceAll(", ", ",\\ "),
+    ];
+    fc.assert(
+      fc.property(answer, fc.constantFrom(...formats), (text, format) => {
+        expect(same(text, format(text))).toBe(true);
+      }),
+      runs,
+    );
+  });
+
+  it("of integers is that of integers", () => {
+    fc.assert(
+      fc.property(integer, integer, (one, other) => {
+        expect(same(String(one), String(other))).toBe(one === other);
+      }),
+      runs,
+    );
+  });
+
+  it("of fractions is that of cross products", () => {
+    fc.assert(
+      fc.property(integer, positive, integer, positive, (a, b, c, d) => {
+        expect(same(`\\frac{${a}}{${b}}`, `${c}/${d}`)).toBe(a * d === c * b);
+      }),
+      runs,
+    );
+  });
+
+  it("takes any text", () => {
+    const piece = fc.constantFrom(
+      "\\frac",
+      "{",
+      "}",
+      "(",
+      ")",
+      "^",
+      "_",
+      "9",
+      "x",
+      ",",
+      "\\pm",
+      "=",
+      "\\cup",
+      " ",
+      "!",
+    );
+    const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
+    fc.assert(
+      fc.property(text, text, (one, other) => {
+        expect(typeof same(one, other)).toBe("boolean");
+      }),
+      runs,
+    );
+  });
+});

@@ -1,0 +1,125 @@
+/** Whether two answers are equal, by what they are. Expressions are left to a computer-algebra system. */
+import { normalised } from "./normalise.ts";
+import { sameRational } from "./rational.ts";
+import { areOtherUnits } from "./units.ts";
+import { readings, type Answer } from "./read.ts";
+
+export interface Algebra {
+  /** Whether two LaTeX expressions have the same value, whatever their variables are. */
+  same(one: string, other: string): boolean;
+  /** Whether the equations `left = right` are multiples of each other. */
+  sameEquation(one: Equation, other: Equation): boolean;
+}
+
+export interface Equation {
+  readonly left: string;
+  readonly right: string;
+}
+
+/** Symmetric. */
+export function sameAnswer(one: string, other: string, algebra: Algebra): boolean {
+  const { text: left, unit } = normalised(one);
+  const { text: right, unit: otherUnit } = normalised(other);
+  if (left === "" || right === "" || areOtherUnits(unit, otherUnit)) return false;
+  if (withoutSpaces(left) === withoutSpaces(right)) return true;
+  return readings(left).some((a) => readings(right).some((b) => same(a, b, algebra)));
+}
+
+function withoutSpaces(text: string): string {
+  return text.replaceAll(" ", "");
+}
+
+type Kind = Answer["kind"];
+type Of<K extends Kind> = Extract<Answer, { readonly kind: K }>;
+
+const sameKind: { readonly [K in Kind]: (a: Of<K>, b: Of<K>, algebra: Algebra) => boolean } = {
+  number: (a, b) => sameRational(a.value, b.value),
+  words: (a, b) => a.text === b.text,
+  choice: (a, b) => a.letter === b.letter,
+  based: (a, b) => a.base === b.base && a.digits === b.digits,
+  set: (a, b, algebra) => sameItems(a.items, b.items, algebra),
+  tuple: (a, b, algebra) => sameBrackets(a, b) && sameInOrder(a.items, b.items, algebra),
+  union: (a, b, algebra) => sameItems(a.parts, b.parts, algebra),
+  matrix: (a, b, algebra) =>
+    a.rows.length === b.rows.length &&
+    a.rows.every((row, index) => sameInOrder(row, b.rows[index] ?? [], algebra)),
+  named: (a, b, algebra) => a.name === b.name && same(a.value, withArgument(b, a.argument), algebra),
+  equation: (a, b, algebra) => algebra.sameEquation(a, b),
+  expression: (a, b, algebra) => algebra.same(a.latex, b.latex),
+};
+
+function same(a: Answer, b: Answer, algebra: Algebra): boolean {
+  if (a.kind === b.kind) return (sameKind[a.kind] as SameKind)(a, b, algebra);
+  return mixed(a, b, algebra) || mixed(b, a, algebra);
+}
+
+/** f(n) = n + 1 as f(x) = x + 1. */
+function withArgument({ argument, value, text }: Of<"named">, other: string | null): Answer {
+  if (argument === null || other === null || argument === other) return value;
+  const renamed = text.replace(/\\[a-zA-Z]+|[a-zA-Z]/g, (found) => (found === argument ? other : found));
+  return readings(renamed)[0] ?? value;
+}
+
+type SameKind = (a: Answer, b: Answer, algebra: Algebra) => boolean;
+
+/** Answers of two kinds: one of them says less. */
+function mixed(a: Answer, b: Answer, algebra: Algebra): boolean {
+  if (a.kind === "named" && a.value.kind !== "named") {
+    if (b.kind === "equation")
+      return algebra.sameEquation({ left: a.name, right: latexOf(a.value) ?? "" }, b);
+    return b.kind !== "words" && same(a.value, b, algebra);
+  }
+  if (a.kind === "choice") return b.kind === "expression" && b.latex === a.letter;
+  if (a.kind === "based") return b.kind === "number" && withoutCommas(b.latex) === a.digits;
+  if (a.kind === "set") return a.items.length === 1 && same(a.items[0] as Answer, b, algebra);
+  if (a.kind === "matrix") return b.kind === "tuple" && sameInOrder(vectorOf(a), b.items, algebra);
+  if (a.kind === "number") return b.kind === "expression" && algebra.same(a.latex, b.latex);
+  return false;
+}
+
+function withoutCommas(text: string): string {
+  return text.replace(/[, ]/g, "");
+}
+
+function latexOf(answer: Answer): string | null {
+  return answer.kind === "number" || answer.kind === "expression" ? answer.latex : null;
+}
+
+/** A matrix of one column or one row. */
+function vectorOf({ rows }: Of<"matrix">): readonly Answer[] {
+  if (rows.every((row) => row.length === 1)) return rows.flat();
+  return rows.length === 1 ? (rows[0] as readonly Answer[]) : [];
+}
+
+/** Of two items, brackets tell intervals apart; longer tuples may be written with any. */
+function sameBrackets(a: Of<"tuple">, b: Of<"tuple">): boolean {
+  const isVector = (tuple: Of<"tuple">) => tuple.left === "\\langle" || tuple.items.length > 2;
+  if (isVector(a) || isVector(b)) return true;
+  return a.left === b.left && a.right === b.right;
+}
+
+function sameInOrder(a: readonly Answer[], b: readonly Answer[], algebra: Algebra): boolean {
+  return (
+    a.length > 0 && a.length === b.length && a.every((item, index) => same(item, b[index] as Answer, algebra))
+  );
+}
+
+/** More items are compared in order only. */
+const mostUnordered = 32;
+
+/** Each item of one list has its own in the other; repeated items count once. */
+function sameItems(a: readonly Answer[], b: readonly Answer[], algebra: Algebra): boolean {
+  if (a.length === b.length && sameText(a, b)) return true;
+  if (Math.max(a.length, b.length) > mostUnordered) return sameInOrder(a, b, algebra);
+  const covers = (these: readonly Answer[], those: readonly Answer[]) =>
+    these.every((item) => those.some((other) => same(item, other, algebra)));
+  return covers(a, b) && covers(b, a);
+}
+
+function sameText(a: readonly Answer[], b: readonly Answer[]): boolean {
+  return JSON.stringify(a, asText) === JSON.stringify(b, asText);
+}
+
+function asText(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}

@@ -1,0 +1,68 @@
+/** Brackets in LaTeX: finding their ends, and splitting outside them. */
+
+const closing: Readonly<Record<string, string>> = { "{": "}", "(": ")", "[": "]" };
+const opening = new Set(Object.keys(closing));
+const ends = new Set(Object.values(closing));
+
+/** The index after the brace that closes the one at `start`; −1: it is not closed. Escaped braces do not count. */
+export function endOfBraces(text: string, start: number): number {
+  let depth = 0;
+  for (let index = start; index < text.length; index++) {
+    const character = text[index];
+    if (character === "\\") index++;
+    else if (character === "{") depth++;
+    else if (character === "}" && --depth === 0) return index + 1;
+  }
+  return -1;
+}
+
+/** The parts between separators outside all brackets; intervals may mix `(` and `]`. Also splits at escaped braces. */
+export function splitOutside(text: string, separator: RegExp): string[] {
+  const pattern = new RegExp(separator.source, "y");
+  const parts: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let index = 0; index < text.length; index++) {
+    pattern.lastIndex = index;
+    const found = depth === 0 ? pattern.exec(text)?.[0] : undefined;
+    if (found !== undefined && found !== "") {
+      parts.push(text.slice(start, index));
+      start = index + found.length;
+      index = start - 1;
+      continue;
+    }
+    const at = text[index] === "\\" && "{}".includes(text[index + 1] ?? " ") ? ++index : index;
+    depth = Math.max(0, depth + stepOf(text[at] ?? ""));
+  }
+  return [...parts, text.slice(start)];
+}
+
+function stepOf(character: string): number {
+  if (opening.has(character)) return 1;
+  return ends.has(character) ? -1 : 0;
+}
+
+export interface Bracketed {
+  readonly left: string;
+  readonly inside: string;
+  readonly right: string;
+}
+
+/** The text without the brackets around all of it; null: there are none. Braces are `\{` and `\}`. */
+export function bracketed(text: string): Bracketed | null {
+  const found = /^(\\\{|\\langle|[([])([^]*?)(\\\}|\\rangle|[)\]])$/.exec(text);
+  const [, left = "", inside = "", right = ""] = found ?? [];
+  if (found === null || (left === "\\{") !== (right === "\\}")) return null;
+  return staysInside(inside) ? { left, inside, right } : null;
+}
+
+/** `(a)(b)` begins and ends with brackets of different pairs. */
+function staysInside(inside: string): boolean {
+  let depth = 0;
+  for (let index = 0; index < inside.length; index++) {
+    if (inside[index] === "\\" && !"{}".includes(inside[index + 1] ?? " ")) continue;
+    depth += stepOf(inside[index] ?? "");
+    if (depth < 0) return false;
+  }
+  return depth === 0;
+}

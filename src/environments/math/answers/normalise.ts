@@ -1,0 +1,124 @@
+/** Ways to write the same text become one: a table of rewrites, in order. */
+import { measured, type Measured } from "./units.ts";
+
+type Rewrite = readonly [pattern: RegExp, replacement: string | ((...groups: string[]) => string)];
+
+const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const vulgar: Readonly<Record<string, string>> = {
+  "½": "1/2",
+  "⅓": "1/3",
+  "⅔": "2/3",
+  "¼": "1/4",
+  "¾": "3/4",
+  "⅕": "1/5",
+  "⅙": "1/6",
+  "⅛": "1/8",
+};
+
+const characters: readonly Rewrite[] = [
+  [/[−–—‒]/g, "-"],
+  [/[×✕]/g, "\\times "],
+  [/[·⋅∙]/g, "\\cdot "],
+  [/÷/g, "/"],
+  [/π/g, "\\pi "],
+  [/∞/g, "\\infty "],
+  [/≤/g, "\\le "],
+  [/≥/g, "\\ge "],
+  [/≠/g, "\\ne "],
+  [/±/g, "\\pm "],
+  [/∪/g, "\\cup "],
+  [/∈/g, "\\in "],
+  [/°/g, "^\\circ "],
+  [/√\s*(\w+|\([^()]*\))/g, (_, under) => `\\sqrt{${under ?? ""}}`],
+  [/[½⅓⅔¼¾⅕⅙⅛]/g, (found) => fractionOf(vulgar[found ?? ""] ?? "")],
+  [/[⁰¹²³⁴⁵⁶⁷⁸⁹]+/g, (found = "") => `^{${found.replace(/./g, (one) => String(superscripts.indexOf(one)))}}`],
+];
+
+function fractionOf(text: string): string {
+  const [over = "", under = ""] = text.split("/");
+  return `\\frac{${over}}{${under}}`;
+}
+
+/** Stands for `\\\\`, the end of a matrix's row, which other commands could be read into. */
+export const endOfRow = "\u2424";
+
+const typesetting: readonly Rewrite[] = [
+  [/\\\\/g, endOfRow],
+  [/^\s*(?:\\\(|\\\[)|(?:\\\)|\\\])\s*$/g, ""],
+  // A currency sign, or the end of a formula.
+  [/\\?\$|[£€]|\\(?:pounds|euro)\b/g, ""],
+  [/\{,\}/g, ","],
+  [/\\(?:left|right|bigl?|bigr?|Bigl?|Bigr?|biggl?|biggr?|Biggl?|Biggr?)(?![a-zA-Z])\s*\.?/g, ""],
+  [/\\(?:lbrace|rbrace)\b/g, (found) => (found === "\\lbrace" ? "\\{" : "\\}")],
+  [/\\(?:lbrack|rbrack)\b/g, (found) => (found === "\\lbrack" ? "[" : "]")],
+  [/\\[dtc]frac(?![a-zA-Z])/g, "\\frac"],
+  [/\\dbinom|\\tbinom/g, "\\binom"],
+  [/\\(?:displaystyle|textstyle|limits|nolimits|rm|bf|it|mathstrut)(?![a-zA-Z])/g, ""],
+  [/\\(?:boxed|fbox|mathop|underline|bold|boldsymbol|mathbf|mathit)\s*\{([^{}]*)\}/g, "$1"],
+  [/\\!/g, ""],
+  [/\\(?:[,;: ]|quad(?![a-zA-Z])|qquad(?![a-zA-Z]))|~|&nbsp;/g, " "],
+  [/\\(?:hspace|vspace|phantom)\s*\{[^{}]*\}/g, " "],
+  [/\*\*/g, ""],
+  [/\\(?:geqslant|geq|ge)(?![a-zA-Z])/g, "\\ge "],
+  [/\\(?:leqslant|leq|le)(?![a-zA-Z])/g, "\\le "],
+  [/\\gt(?![a-zA-Z])/g, ">"],
+  [/\\lt(?![a-zA-Z])/g, "<"],
+  [/>=/g, "\\ge "],
+  [/<=/g, "\\le "],
+  [/\\(?:colon|mid)(?![a-zA-Z])/g, ":"],
+  [/\+\/-/g, "\\pm "],
+  [/\+\s*-/g, "-"],
+  [/\\div(?![a-zA-Z])/g, "/"],
+  [/\\(?:degree|circ)(?![a-zA-Z])/g, "\\circ"],
+  [/\^\s*(?:\{\s*\\circ\s*\}|\\circ)/g, " "],
+  [/\\approx(?![a-zA-Z])/g, "="],
+  [/\\(?:emptyset|varnothing)(?![a-zA-Z])/g, "\\emptyset "],
+  [/\\mathrm\s*\{([a-z])\}/g, "$1"],
+];
+
+/** After texts are unwrapped. */
+const fractions: readonly Rewrite[] = [
+  // \frac12, \frac 59, \frac9{19}, \frac{270}7
+  [/\\frac\s*(\d)\s*(\d)/g, "\\frac{$1}{$2}"],
+  [/\\frac\s*([a-zA-Z\d])\s*\{/g, "\\frac{$1}{"],
+  [/\\frac\s*(\{[^{}]*\})\s*([a-zA-Z\d])/g, "\\frac$1{$2}"],
+  [/\\frac\s*([a-zA-Z\d])\s*([a-zA-Z\d])/g, "\\frac{$1}{$2}"],
+  [/\\frac\s*\{\s*([^{}]*?)\s*\}\s*\{\s*([^{}]*?)\s*\}/g, "\\frac{$1}{$2}"],
+  [/\\sqrt\s*(\d|[a-zA-Z])/g, "\\sqrt{$1}"],
+  [/(?<![\\a-zA-Z])sqrt\s*\(([^()]*)\)/g, "\\sqrt{$1}"],
+  [/(?<![\\a-zA-Z])sqrt\s*(\d+)/g, "\\sqrt{$1}"],
+  [/\^\s*(-?\d\d+|-\d)/g, "^{$1}"],
+  [/\^\s*\(([^()]*)\)/g, "^{$1}"],
+  [/_\s*\{?\s*(\d+)\s*\}?/g, "_{$1}"],
+  [/(?<![\\a-zA-Z])(sin|cos|tan|cot|sec|csc|log|ln|exp|arcsin|arccos|arctan)(?![a-zA-Z])/g, "\\$1 "],
+  [/(?<![\\a-zA-Z])pi(?![a-zA-Z])/g, "\\pi "],
+  [/(?<![\\a-zA-Z])(?:infinity|infty|inf|oo)(?![a-zA-Z])/gi, "\\infty "],
+  [/\*(?!\*)/g, "\\cdot "],
+  [/\s+!/g, "!"],
+  [/\+\s*\\infty/g, "\\infty"],
+];
+
+const wrapped =
+  /\\(?:text|textbf|textit|textrm|textsf|mbox|hbox|mathrm|mathsf|operatorname\*?)\s*\{([^{}]*)\}/g;
+
+/** One way to write the text. Spaces are kept, one at a time, as they separate words and mixed numbers. */
+export function normalised(given: string): Measured {
+  const start = given.normalize("NFC").replace(/\s+/g, " ").replace(/\\%/g, "%");
+  const plain = measured([...characters, ...typesetting].reduce(rewrite, start));
+  const words = measured(
+    plain.text
+      .replace(wrapped, (_, inside: string) => (/^\s*(?:and|or)\s*$/.test(inside) ? "," : inside))
+      .replace(/(?<=[\d}\])a-z])\s*,?\s+(?:and|or)\s+/g, " , "),
+  );
+  return { text: trimmed(fractions.reduce(rewrite, words.text)), unit: plain.unit || words.unit };
+}
+
+function rewrite(text: string, [pattern, replacement]: Rewrite): string {
+  return typeof replacement === "string"
+    ? text.replace(pattern, replacement)
+    : text.replace(pattern, (...groups: unknown[]) => replacement(...(groups as string[])));
+}
+
+function trimmed(text: string): string {
+  return text.replace(/\s+/g, " ").replace(/^[\s,;:]+|[\s.,;:\u2424]+$/g, "");
+}

@@ -1,0 +1,50 @@
+/** Expressions whose values are too large to compute: they are equal only if they are written alike. */
+
+/** MathJSON: a number, a symbol, or a function and its arguments. */
+export type Tree = unknown;
+
+const largestExponent = 5000;
+const largestFactorial = 1000;
+/** What a variable may stand for. */
+const variable = 100;
+const sums = new Set(["Sum", "Product", "Loop", "Range", "Integrate", "Limit"]);
+
+export function isTooLarge(tree: Tree): boolean {
+  return !Number.isFinite(magnitude(tree));
+}
+
+/** An upper bound of the absolute value; infinite if something in it is too large. */
+function magnitude(tree: Tree): number {
+  if (typeof tree === "number") return Math.abs(tree);
+  if (typeof tree === "string") return variable;
+  if (!Array.isArray(tree)) return literal(tree);
+  const [head, ...parts] = tree as readonly Tree[];
+  if (sums.has(String(head))) return Infinity;
+  const sizes = parts.map(magnitude);
+  if (sizes.some((size) => !Number.isFinite(size))) return Infinity;
+  return combined(String(head), sizes);
+}
+
+/** `{ num: "123" }`: a number with more digits. */
+function literal(tree: Tree): number {
+  const text = typeof tree === "object" && tree !== null && "num" in tree ? String(tree.num) : "";
+  return text.length > 1000 ? Infinity : Math.min(Math.abs(Number(text)) || variable, Number.MAX_VALUE);
+}
+
+function combined(head: string, sizes: readonly number[]): number {
+  const [first = 0, second = 0] = sizes;
+  if (head === "Power") {
+    if (second > largestExponent) return Infinity;
+    return bounded(Math.max(first, 2) ** second);
+  }
+  if (head.startsWith("Factorial") || head === "Gamma" || head === "Binomial" || head === "Choose")
+    return first > largestFactorial ? Infinity : bounded(Math.max(first, 2) ** Math.min(first, 100));
+  if (head === "Add") return bounded(sizes.reduce((sum, size) => sum + size, 0));
+  if (head === "Multiply" || head === "InvisibleOperator")
+    return bounded(sizes.reduce((product, size) => product * Math.max(size, 1), 1));
+  return bounded(Math.max(1, ...sizes));
+}
+
+function bounded(value: number): number {
+  return Math.min(value, Number.MAX_VALUE);
+}

@@ -1,0 +1,72 @@
+/** Units after a number: they are dropped, as the question names them. */
+
+/** Words that are units wherever they follow a number. */
+const words = [
+  "degrees?|radians?|deg|rad|percent|per cent",
+  "(?:square|cubic|sq\\.?|cu\\.?)?\\s*(?:centi|milli|kilo|deci)?(?:meters?|metres?|grams?|lit(?:er|re)s?)",
+  "(?:square|cubic|sq\\.?|cu\\.?)?\\s*(?:inch(?:es)?|feet|foot|ft|yards?|miles?|units?|cm|mm|km|in)",
+  "(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)(?:\\s+old)?|hrs?|mins?|secs?",
+  "dollars?|cents?|euros?|pounds?|usd|ounces?|oz|lbs?|kg|mg|ml|mph|kph|km/h|miles per hour|m/s",
+  "people|persons?|students?|children|men|women|ways?|times|points?|pairs?|integers?|numbers?|solutions?|terms?",
+  "sides?|edges?|balls?|coins?|books?|games?|cards?|marbles?|apples?|votes?|pages?",
+].join("|");
+
+const power = String.raw`(?:\s*\^\s*\{?\s*[23]\s*\}?)?`;
+const ended = String.raw`(?<=[\d}\])%!]|\\pi)`;
+
+const bare = new RegExp(`${ended}\\s*(?:${words})${power}\\.?\\s*$`, "i");
+/** In a \text of its own, any words are. */
+const inText = new RegExp(
+  String.raw`${ended}\s*\\(?:text|mbox|mathrm|textrm|hbox)\s*\{\s*(?!and\b|or\b)[a-zA-Z/ .°-]*${power}\s*\}${power}\s*$`,
+);
+
+export interface Measured {
+  readonly text: string;
+  /** As written; empty: none. */
+  readonly unit: string;
+}
+
+/** The text and its unit apart. "per cent" becomes a sign, as it counts. */
+export function measured(text: string): Measured {
+  const percent = /\s*(?:\\text\s*\{\s*)?per\s?cent\s*\}?\.?\s*$/i;
+  if (percent.test(text) && /\d/.test(text)) return { text: text.replace(percent, "%"), unit: "" };
+  const whole = text.trimEnd();
+  const shorter = whole.replace(inText, "").replace(bare, "");
+  return { text: shorter, unit: whole.slice(shorter.length) };
+}
+
+/** Names of the units that can be told apart. */
+const units: readonly (readonly [name: string, pattern: RegExp])[] = [
+  ["cm", /^(?:cm|centimet(?:er|re)s?)$/],
+  ["mm", /^(?:mm|millimet(?:er|re)s?)$/],
+  ["km", /^(?:km|kilomet(?:er|re)s?)$/],
+  ["m", /^(?:m|met(?:er|re)s?)$/],
+  ["in", /^(?:in|inch(?:es)?)$/],
+  ["ft", /^(?:ft|feet|foot)$/],
+  ["cent", /^cents?$/],
+  ["dollar", /^(?:dollars?|usd)$/],
+  ["s", /^(?:s|secs?|seconds?)$/],
+  ["min", /^(?:min|mins|minutes?)$/],
+  ["h", /^(?:h|hrs?|hours?)$/],
+  ["g", /^(?:g|grams?)$/],
+  ["kg", /^(?:kg|kilograms?)$/],
+];
+
+/** Whether both have a unit and they are not the same: cm and m, cm² and cm³. Unknown words are any unit. */
+export function areOtherUnits(one: string, other: string): boolean {
+  const [a, b] = [one, other].map(unitOf);
+  if (a === undefined || b === undefined || a.name === null || b.name === null) return false;
+  return a.name !== b.name || a.power !== b.power;
+}
+
+function unitOf(text: string): { readonly name: string | null; readonly power: string } {
+  const word = text.toLowerCase().replace(/\\(?:text|mbox|mathrm|textrm|hbox)/g, "");
+  const square = /^[\s{]*(?:square|sq\.?)\s/.test(word)
+    ? "2"
+    : /^[\s{]*(?:cubic|cu\.?)\s/.test(word)
+      ? "3"
+      : "1";
+  const name = /[a-z]+(?=[^a-z]*$)/.exec(word)?.[0] ?? "";
+  const found = units.find(([, pattern]) => pattern.test(name));
+  return { name: found?.[0] ?? null, power: /[23]/.exec(word)?.[0] ?? square };
+}
