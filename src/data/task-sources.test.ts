@@ -4,6 +4,7 @@ import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { CacheLayout } from "./cache/place.ts";
 import type { DatasetOption } from "./dataset.ts";
+import { codeProblem } from "./math-problem.ts";
 import { openDataset } from "./open.ts";
 import type { CodeProblem } from "./problem.ts";
 import { sourceWarnings } from "./source-warnings.ts";
@@ -400,7 +401,7 @@ describe("local files", () => {
       tests: { kind: "calls", entryPoint: "add", cases: [{ arguments: "[1,2]", accepted: ["3"] }] },
       solutions: ["def add(a, b): return a + b"],
     });
-    expect((await sources["train"]!.at(1)).tests).toMatchObject({
+    expect(codeProblem(await sources["train"]!.at(1)).tests).toMatchObject({
       cases: [{ arguments: "[1.0]", accepted: ["10000000000000000001"] }],
     });
   });
@@ -417,7 +418,7 @@ describe("local files", () => {
       preamble: "from typing import List",
       solutions: [`${text}\n    return [a + b]\n`],
     });
-    expect((await sources["train"]!.at(1)).solutions).toEqual(["    return [a + b]\n"]);
+    expect(codeProblem(await sources["train"]!.at(1)).solutions).toEqual(["    return [a + b]\n"]);
   });
 
   it.each([
@@ -447,7 +448,7 @@ describe("local files", () => {
       { ...row, cases },
     ]);
     const sources = await open({ files, fields: { ...fields, testKind } }, { train: "train" });
-    expect((await sources["train"]!.at(0)).tests).toEqual(tests);
+    expect(codeProblem(await sources["train"]!.at(0)).tests).toEqual(tests);
   });
 
   it.each([

@@ -9,7 +9,7 @@ import type { DatasetOption } from "./dataset.ts";
 import { openDataset, type OpenDataset, type OpenOptions } from "./open.ts";
 import type { FailingProblem } from "./prepared/failing.ts";
 import { digestOfAll, type Malformed, type ProblemStore, type StoredProblem } from "./prepared/store.ts";
-import type { CodeProblem } from "./problem.ts";
+import type { Problem } from "./math-problem.ts";
 import { checkSplit, parseSlices, rowsOf, type RowRange } from "./slices.ts";
 
 export interface TaskSourcesOptions extends OpenOptions {
@@ -22,7 +22,7 @@ export interface TaskSourcesOptions extends OpenOptions {
 export interface ProblemSource {
   readonly size: number;
   /** @param index from 0 to size − 1 */
-  at(index: number): Promise<CodeProblem>;
+  at(index: number): Promise<Problem>;
   /** In order. */
   readonly ids: readonly string[];
   /** Their rows, from 0, of their splits. */

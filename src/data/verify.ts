@@ -5,6 +5,7 @@ import { findOverlaps, type Overlap } from "./contamination/overlaps.ts";
 import type { OpenDataset } from "./open.ts";
 import type { FailingProblem } from "./prepared/failing.ts";
 import type { Malformed } from "./prepared/store.ts";
+import { isMathProblem, type Problem } from "./math-problem.ts";
 import type { CodeProblem } from "./problem.ts";
 import { sourceOf, type ProblemSource } from "./task-sources.ts";
 
@@ -96,8 +97,7 @@ async function runSolutions(
       const index = next++;
       checkCancelled(signal);
       const problem = await source.at(index);
-      const [solution] = problem.solutions;
-      const reason = solution === undefined ? undefined : await run(problem, solution, signal);
+      const reason = await reasonOf(problem, run, signal);
       if (reason === undefined) without++;
       else if (reason === null) passed++;
       else failed.push({ row: source.rows[index] ?? index, id: problem.id, reason });
@@ -106,6 +106,13 @@ async function runSolutions(
   };
   await Promise.all(Array.from({ length: Math.max(1, atOnce) }, work));
   return { passed, without, failed: failed.toSorted((a, b) => a.row - b.row) };
+}
+
+/** Why its solution failed; null: it passed; undefined: it has none. */
+async function reasonOf(problem: Problem, run: RunSolution, signal: AbortSignal | undefined) {
+  if (isMathProblem(problem)) return undefined;
+  const [solution] = problem.solutions;
+  return solution === undefined ? undefined : run(problem, solution, signal);
 }
 
 /** What the second source shares with the first. */

@@ -9,6 +9,7 @@ import type { Environment, EnvironmentDefinition } from "./environment.ts";
 import { listCases } from "./list-cases/definition.ts";
 import { listPrograms } from "./list-programs/definition.ts";
 import { gameDefinition, type Game, type GameDefinition } from "./game.ts";
+import { math } from "./math/definition.ts";
 import { planPath } from "./plan-path/definition.ts";
 import { sokoban } from "./sokoban/definition.ts";
 import { sudoku } from "./sudoku/definition.ts";
@@ -30,6 +31,7 @@ export const environments: readonly EnvironmentDefinition<unknown>[] = [
   coderTester,
   listPrograms,
   listCases,
+  math,
 ];
 
 /** Their observations and actions consist of known words, which a small tokenizer can have. */

@@ -44,3 +44,18 @@ it("leaves anything else to the schema", () => {
   expect(filesOf(dataset("5"))).toBe(5);
   expect(filesOf("environment: { name: code, dataset: { name: humaneval } }\n")).toBeUndefined();
 });
+
+it("splits may have data sets of their own", () => {
+  const file = path.join(folder, "splits.yaml");
+  const splits = "{ train: train, heldOut: { slices: test, dataset: { files: b.jsonl } } }";
+  writeFileSync(file, `environment: { name: math, dataset: gsm8k, splits: ${splits} }\n`);
+  const tree = loadTree(file);
+  expect(withDatasetFiles(plainOf(tree) as Record<string, unknown>, tree)).toMatchObject({
+    environment: {
+      splits: {
+        train: "train",
+        heldOut: { slices: "test", dataset: { files: path.join(folder, "b.jsonl") } },
+      },
+    },
+  });
+});

@@ -1,6 +1,7 @@
 /** `troupe data show`: describes a data set, or prints some of its problems. */
 import { Command } from "commander";
 import { openDataset } from "../../data/open.ts";
+import { isMathProblem, type MathProblem, type Problem } from "../../data/math-problem.ts";
 import { testCount, type CodeProblem, type CodeTests } from "../../data/problem.ts";
 import { findCodeSet } from "../../data/sets/registered.ts";
 import type { CodeSet } from "../../data/sets/code-set.ts";
@@ -103,21 +104,29 @@ async function printProblems(name: string, slices: string, options: ShowArgument
   printLines([`${shown} of ${showCount(source.size)} problems${skipped}`]);
 }
 
-function problemLines(problem: CodeProblem, row: number): string[] {
+function problemLines(problem: Problem, row: number): string[] {
+  const facts = isMathProblem(problem) ? mathFacts(problem) : codeFacts(problem);
+  return [
+    `── row ${row}: ${showText(problem.id, 80)} ──`,
+    showText(facts.join(", "), 200),
+    "",
+    showLines(problem.prompt.replaceAll("\r", "")).trimEnd(),
+  ];
+}
+
+function mathFacts({ answers, subject, difficulty }: MathProblem): readonly string[] {
+  return [`answer ${answers.join(" or ")}`, subject, difficulty].filter((fact) => fact !== undefined);
+}
+
+function codeFacts(problem: CodeProblem): readonly string[] {
   const { entryPoint, tests, shownTests, solutions, limits = {}, difficulty } = problem;
-  const facts = [
+  return [
     entryPoint === null ? "reads standard input" : `function ${entryPoint}`,
     testsText(tests) + (shownTests ? ` (${testCount(shownTests)} shown)` : ""),
     `${solutions.length} solutions`,
     ...(limits.seconds === undefined ? [] : [`${limits.seconds} s`]),
     ...(limits.memoryBytes === undefined ? [] : [showBytes(limits.memoryBytes)]),
     ...(difficulty === undefined ? [] : [difficulty]),
-  ];
-  return [
-    `── row ${row}: ${showText(problem.id, 80)} ──`,
-    showText(facts.join(", "), 200),
-    "",
-    showLines(problem.prompt.replaceAll("\r", "")).trimEnd(),
   ];
 }
 

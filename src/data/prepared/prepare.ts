@@ -11,7 +11,7 @@ import { makeCacheDirectory, writingCache } from "../cache/writing.ts";
 import { checkCancelled } from "../cancel.ts";
 import { readRows } from "../formats/read-rows.ts";
 import type { ReadRow } from "../formats/row.ts";
-import { codeProblemSchema } from "../problem.ts";
+import { checkedProblem } from "../math-problem.ts";
 import { MalformedRow } from "../sets/code-set.ts";
 import type { RowForm } from "../sets/row-form.ts";
 import type { Snapshot, SnapshotFile } from "../snapshots/snapshot.ts";
@@ -82,20 +82,30 @@ async function* mappedRows(
   { signal, prepared }: Preparing,
 ): AsyncGenerator<MappedRow> {
   let row = 0;
+  const seen = new Set<string>();
   for (const file of files) {
     const location = await snapshot.locate(file);
     for await (const read of readRows({ location, name: file.path }, form.columns)) {
       checkCancelled(signal);
-      yield mapRow(read, form, split, row++);
+      const mapped = mapRow(read, form, split, row);
+      if (form.dropsRepeats === true && isRepeated(mapped, seen)) continue;
+      yield mapped;
+      row++;
       prepared?.(split, row);
     }
   }
 }
 
+function isRepeated(mapped: MappedRow, seen: Set<string>): boolean {
+  if ("reason" in mapped) return false;
+  const { size } = seen;
+  return seen.add(mapped.problem.id).size === size;
+}
+
 function mapRow(read: ReadRow, form: RowForm, split: string, row: number): MappedRow {
   if ("malformed" in read) return { reason: read.malformed };
   try {
-    return { problem: codeProblemSchema.parse(form.problem(read.value, { split, row })) };
+    return { problem: checkedProblem(form.problem(read.value, { split, row })) };
   } catch (error) {
     if (error instanceof MalformedRow) return { reason: showText(error.message, 300) };
     if (error instanceof z.ZodError) return { reason: describe(error) };

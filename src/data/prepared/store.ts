@@ -11,7 +11,7 @@ import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
 import { shinglesOf } from "../contamination/shingles.ts";
-import { codeProblemSchema, type CodeProblem } from "../problem.ts";
+import { checkedProblem, type Problem } from "../math-problem.ts";
 
 const pack = promisify(zstdCompress);
 const unpack = promisify(zstdDecompress);
@@ -62,7 +62,7 @@ export interface ProblemStore {
   readonly problems: readonly StoredProblem[];
   readonly malformed: readonly Malformed[];
   /** @throws TroupeError `bad_data` if the cache is damaged */
-  read(problem: StoredProblem): Promise<CodeProblem>;
+  read(problem: StoredProblem): Promise<Problem>;
   /** For comparing prompts (contamination/shingles.ts), by row. @throws TroupeError `bad_data` */
   shingles(): Promise<ReadonlyMap<number, Uint32Array>>;
 }
@@ -72,7 +72,7 @@ const shinglesName = "shingles.bin";
 const indexName = "index.json";
 
 /** A row as a problem, or why it is malformed. */
-export type MappedRow = { readonly problem: CodeProblem } | { readonly reason: string };
+export type MappedRow = { readonly problem: Problem } | { readonly reason: string };
 
 /** Fills the folder. Rows that repeat an earlier id are malformed, too. */
 export async function writeStore(folder: string, rows: AsyncIterable<MappedRow>): Promise<void> {
@@ -161,15 +161,12 @@ async function readShingles(folder: string, { problems }: Index): Promise<Readon
   return byRow;
 }
 
-async function readProblem(
-  folder: string,
-  { offset, length }: Index["problems"][number],
-): Promise<CodeProblem> {
+async function readProblem(folder: string, { offset, length }: Index["problems"][number]): Promise<Problem> {
   const file = path.join(folder, dataName);
   try {
     await using handle = await fs.open(file);
     const { buffer } = await handle.read(Buffer.alloc(length), 0, length, offset);
-    return codeProblemSchema.parse(JSON.parse((await unpack(buffer)).toString("utf8")));
+    return checkedProblem(JSON.parse((await unpack(buffer)).toString("utf8")));
   } catch (error) {
     throw damaged(file, folder, error);
   }

@@ -1,6 +1,6 @@
-/** The description of a data set of programming problems, and how its rows become problems. */
+/** The description of a data set of programming or mathematics problems, and how its rows become problems. */
 import type { Row } from "../formats/row.ts";
-import type { CodeProblem } from "../problem.ts";
+import type { Problem } from "../math-problem.ts";
 
 export interface CodeSet {
   /** Its name in recipes and commands. */
@@ -18,10 +18,12 @@ export interface CodeSet {
   readonly configs: Readonly<Record<string, CodeSetConfig>>;
   /** Columns to read of parquet files; absent: all. Solutions in other languages make up most of some sets. */
   readonly columns?: readonly string[];
+  /** A row with the id of an earlier one is left out, as if the set did not have it. */
+  readonly dropsRepeats?: boolean;
   /** Increase it with every change of `problem`, so that rows are prepared again. */
   readonly version: number;
   /** @throws MalformedRow */
-  problem(row: Row, at: RowPlace): CodeProblem;
+  problem(row: Row, at: RowPlace): Problem;
 }
 
 export interface CodeSetConfig {

@@ -1,10 +1,11 @@
-/** The registered data sets of programming problems. */
+/** The registered data sets. */
 import { didYouMean } from "../../nearest.ts";
 import { apps } from "./apps.ts";
 import { codeContests } from "./code-contests.ts";
 import type { CodeSet } from "./code-set.ts";
 import { coopHumanEval, humanEval } from "./human-eval.ts";
 import { liveCodeBench } from "./live-code-bench.ts";
+import { mathSets } from "./math.ts";
 import { mbpp } from "./mbpp.ts";
 
 /** To add one, add it here (docs/data-sets.md). */
@@ -15,6 +16,7 @@ export const codeSets: readonly CodeSet[] = [
   apps,
   codeContests,
   liveCodeBench,
+  ...mathSets,
 ];
 
 /** By its name here or on the hub, ignoring case. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { showText } from "../../format.ts";
 import { compactJson, parseExactJson } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
+import type { MathProblem, Problem } from "../math-problem.ts";
 import type { CallCase, CodeProblem, CodeTests, StdinCase } from "../problem.ts";
 import { identifier } from "../problem.ts";
 import { MalformedRow, type CodeSet, type RowPlace } from "./code-set.ts";
@@ -12,14 +13,16 @@ export interface RowForm {
   /** Changes with the mapping of rows. */
   readonly identity: string;
   readonly columns?: readonly string[] | undefined;
+  readonly dropsRepeats?: boolean | undefined;
   /** @throws MalformedRow */
-  problem(row: Row, at: RowPlace): CodeProblem;
+  problem(row: Row, at: RowPlace): Problem;
 }
 
 export function formOfSet(set: CodeSet): RowForm {
   return {
     identity: `${set.name} ${set.version}`,
     columns: set.columns,
+    dropsRepeats: set.dropsRepeats,
     problem: (row, at) => set.problem(row, at),
   };
 }
@@ -27,20 +30,34 @@ export function formOfSet(set: CodeSet): RowForm {
 const field = z.string().min(1);
 
 /** Maps fields; `tests.cases` is the field `cases` of the field `tests`. */
-export const fieldMappingSchema = z.strictObject({
+const mappingKeys = z.strictObject({
   id: field.optional().describe("default: the row's number"),
   prompt: field,
   entryPoint: field.optional(),
-  tests: field,
+  tests: field.optional(),
   /** What the tests' field contains. */
-  testKind: z.enum(["python-check", "asserts", "stdin", "calls"]),
+  testKind: z.enum(["python-check", "asserts", "stdin", "calls"]).optional(),
+  /** Of mathematics problems: a text or a number, or a list of answers that are all accepted. */
+  answer: field.optional().describe("the final answer, instead of tests"),
+  subject: field.optional(),
   setup: field.optional().describe("code that is run before asserts"),
   solution: field.optional().describe("a program, or the indented rest of the prompt's function; or a list"),
   preamble: field.optional(),
   starter: field.optional(),
   difficulty: field.optional(),
 });
-export type FieldMapping = z.infer<typeof fieldMappingSchema>;
+export type FieldMapping = z.infer<typeof mappingKeys>;
+
+export const fieldMappingSchema = mappingKeys.superRefine((given, context) => {
+  const missing = (path: "tests" | "testKind") =>
+    context.addIssue({ code: "custom", path: [path], message: expected });
+  const expected =
+    "expected `tests` and `testKind` of programming problems, or `answer` of mathematics problems";
+  if (given.answer !== undefined && given.tests !== undefined) missing("tests");
+  if (given.answer !== undefined) return;
+  if (given.tests === undefined) missing("tests");
+  if (given.testKind === undefined) missing("testKind");
+});
 
 /** Increase it with every change of how mappings work. */
 const mappingVersion = 2;
@@ -48,7 +65,8 @@ const mappingVersion = 2;
 export function formOfFields(mapping: FieldMapping): RowForm {
   return {
     identity: `fields ${mappingVersion} ${JSON.stringify(mapping)}`,
-    problem: (row, at) => mappedProblem(row, at, mapping),
+    problem: (row, at) =>
+      mapping.answer === undefined ? mappedProblem(row, at, mapping) : mappedMath(row, at, mapping),
   };
 }
 
@@ -92,6 +110,31 @@ function afterPrompt(prompt: string, solution: string): string {
   return `${prompt}${prompt.endsWith("\n") ? "" : "\n"}${solution}`;
 }
 
+function mappedMath(row: Row, at: RowPlace, mapping: FieldMapping): MathProblem {
+  const optional = {
+    difficulty: optionalText(row, mapping.difficulty),
+    subject: optionalText(row, mapping.subject),
+  };
+  const present = Object.entries(optional).filter(([, value]) => value !== undefined && value !== "");
+  return {
+    id: mapping.id === undefined ? `${at.split}/${at.row}` : String(valueAt(row, mapping.id)),
+    prompt: optionalText(row, mapping.prompt) ?? "",
+    answers: answersIn(valueAt(row, mapping.answer ?? ""), mapping.answer ?? ""),
+    ...Object.fromEntries(present),
+  };
+}
+
+/** A text or a number, or a list of them. @throws MalformedRow */
+export function answersIn(value: unknown, name: string): string[] {
+  const list = (Array.isArray(value) ? value : [value]) as unknown[];
+  const found = list.filter(
+    (each) => typeof each === "string" || typeof each === "number" || typeof each === "bigint",
+  );
+  if (found.length === 0 || found.length < list.length)
+    throw new MalformedRow(`${name}: expected an answer, or a list of answers`);
+  return found.map(String);
+}
+
 function valueAt(row: Row, name: string): unknown {
   if (Object.hasOwn(row, name)) return row[name];
   let value: unknown = row;
@@ -123,7 +166,8 @@ function texts(row: Row, name: string): string[] {
 }
 
 function testsIn(row: Row, mapping: FieldMapping, entryPoint: string | null): CodeTests {
-  const { tests: name, testKind: kind } = mapping;
+  // The schema requires both.
+  const { tests: name = "", testKind: kind = "calls" } = mapping;
   if (kind !== "stdin" && !identifier.safeParse(entryPoint).success)
     throw new MalformedRow(`${mapping.entryPoint ?? "entryPoint"}: expected the name of a function`);
   if (kind === "python-check") return { kind, source: texts(row, name).join("\n") };

@@ -359,9 +359,9 @@ describe("the registry", () => {
     const names = codeSets.flatMap(({ name, hub }) => [name, hub]);
     expect(new Set(names).size).toBe(names.length);
     for (const { fields, licence, source, configs } of codeSets) {
-      expect(Object.keys(fields).length).toBeGreaterThan(3);
+      expect(Object.keys(fields).length).toBeGreaterThan(1);
       expect(licence).not.toBe("");
-      expect(source).toMatch(/arXiv \d{4}\.\d{5}; card/);
+      expect(source).toMatch(/arXiv \d{4}\.\d{5}|card of/);
       for (const { splits } of Object.values(configs))
         for (const { rows } of Object.values(splits)) expect(rows).toBeGreaterThan(0);
     }
