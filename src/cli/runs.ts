@@ -12,14 +12,14 @@ import { listRuns, readData, readRecipe, summarizeRun } from "../runs/read.ts";
 import { showDuration } from "../format.ts";
 import { showOrigin } from "./data/origin.ts";
 import { findRun, noRuns } from "./find-run.ts";
-import { csvCommand } from "./metrics-csv.ts";
 import { printJson, printLines } from "./print.ts";
+import { exportCommand } from "./runs-export.ts";
 import { showInterval } from "./progress/lines.ts";
 import { tableLines } from "./table.ts";
 
 export function runsCommand(): Command {
   const command = new Command("runs")
-    .description("list the runs, compare some of them, or print one's metrics as CSV")
+    .description("list the runs, compare some of them, or export one")
     .enablePositionalOptions()
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--json", "print one JSON document")
@@ -29,7 +29,7 @@ export function runsCommand(): Command {
       else printLines(runs.length === 0 ? noRuns(options.runs) : listTable(runs));
     });
   command.addCommand(compareCommand());
-  command.addCommand(csvCommand());
+  command.addCommand(exportCommand());
   return command;
 }
 

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { engineSettings } from "../engines/settings.ts";
+import { loggingSettings } from "../logging/settings.ts";
 
 const count = z.int().min(1);
 const fraction = z.number().min(0).max(1);
@@ -220,6 +221,9 @@ export const recipeSchema = z.strictObject({
   failures: failures.prefault({}).describe("Handling of failing services."),
   checkpoint: checkpoint.prefault({}).describe("Checkpoints."),
   record: record.prefault({}).describe("Episodes kept in the run's folder. No effect on training."),
+  logging: loggingSettings
+    .optional()
+    .describe("Where else the run's records go. No effect on training; may change when a run is resumed."),
   engine: engineSettings.prefault({}).describe("The engine."),
 });
 

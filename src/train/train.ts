@@ -4,8 +4,10 @@
  *
  * `train` opens what a run needs and ends it; `begin.ts` makes or restores its state, `advance.ts` does its steps.
  */
+import path from "node:path";
 import { ServiceError, TroupeError } from "../errors.ts";
 import type { Services } from "../environments/environment.ts";
+import { startLogging } from "../logging/start.ts";
 import { incidentalOptions } from "../recipes/judge-row.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { latestCheckpoint } from "../runs/checkpoints.ts";
@@ -43,6 +45,17 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
     options.onEvent?.({ type: "finished", result: run.result, alreadyDone: true });
     return { status: "finished", result: run.result };
   }
+  const logging = startLogging(directory, recipe.logging, (problem) =>
+    options.onEvent?.({ type: "warning", key: "logging", problem, fix: exportLater(run) }),
+  );
+  try {
+    return await trainServed(options, run);
+  } finally {
+    logging.end();
+  }
+}
+
+async function trainServed(options: TrainOptions, run: Run): Promise<TrainOutcome> {
   const services = await servicesOf(run);
   try {
     // A missing sandbox is reported now, and not after a warm start.
@@ -51,6 +64,11 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   } finally {
     await services.close();
   }
+}
+
+function exportLater({ layout }: Run): string {
+  const name = path.basename(layout.directory);
+  return `training continues; \`troupe runs export ${name} --to SINK\` sends later what is missing`;
 }
 
 async function trainIn(options: TrainOptions, run: Run, services: Services): Promise<TrainOutcome> {

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { csvLines } from "./metrics-csv.ts";
+import { csvLines } from "./csv.ts";
+import { tableOf } from "./tables.ts";
 
 it("has a column for each value that any step has, and leaves empty what a step has not", () => {
   const records = [
@@ -7,11 +8,11 @@ it("has a column for each value that any step has, and leaves empty what a step 
     { step: 2, stage: 'a "b", c', policies: { shared: { loss: 1e-7, kl: 0 } }, rollout: { success: 0.25 } },
     { step: 3, rollout: { success: null, parts: {} } },
   ];
-  expect(csvLines(records)).toEqual([
+  expect(csvLines(tableOf(records))).toEqual([
     "step,stage,policies.shared.loss,policies.shared.kl,rollout.success",
     "1,warm-start,0.5,,",
     '2,"a ""b"", c",1e-7,0,0.25',
     "3,,,,",
   ]);
-  expect(csvLines([])).toEqual([""]);
+  expect(csvLines(tableOf([]))).toEqual([""]);
 });

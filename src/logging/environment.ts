@@ -1,0 +1,43 @@
+/** What a process of a sink gets of the environment: no key of any other service. */
+
+const common = [
+  "PATH",
+  "HOME",
+  "USER",
+  "LANG",
+  "TMPDIR",
+  "TZ",
+  "SystemRoot",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "NODE_EXTRA_CA_CERTS",
+  "NODE_USE_ENV_PROXY",
+  "REQUESTS_CA_BUNDLE",
+];
+const proxies = /^(https?|no|all)_proxy$/i;
+
+/** @param prefixes of the variables of the sinks' own services */
+export function sinkEnvironment(
+  given: Readonly<Record<string, string | undefined>>,
+  prefixes: readonly string[],
+): Record<string, string> {
+  const isPassed = (name: string) =>
+    common.includes(name) || proxies.test(name) || prefixes.some((prefix) => name.startsWith(prefix));
+  const entries = Object.entries(given);
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => entry[1] !== undefined && isPassed(entry[0])),
+  );
+}
+
+const secret = /KEY|TOKEN|SECRET|PASSWORD|HEADERS/;
+
+/** The text without the values of variables that hold keys: a service may repeat them in its answer. */
+export function withoutSecrets(text: string, given: Readonly<Record<string, string | undefined>>): string {
+  const values = Object.entries(given).flatMap(([name, value]) =>
+    secret.test(name) && value !== undefined ? [value, ...value.split(/[=,\s]/)] : [],
+  );
+  const long = values
+    .filter((value) => value.length >= 8)
+    .toSorted((one, other) => other.length - one.length);
+  return long.reduce((left, value) => left.replaceAll(value, "…"), text);
+}
