@@ -7,13 +7,19 @@ export interface Receiver {
   readonly url: string;
   /** May hold keys. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Milliseconds for one request. */
+  readonly patience?: number;
 }
 
-const patience = 10_000;
+/** Milliseconds for one request. */
+const usualPatience = 10_000;
 const longestResponse = 2 ** 20;
 
 /** @returns the body of the response @throws SinkError if the receiver did not take it */
-export async function post({ url, headers }: Receiver, body: Buffer): Promise<Buffer> {
+export async function post(
+  { url, headers, patience = usualPatience }: Receiver,
+  body: Buffer,
+): Promise<Buffer> {
   const compressed = new Uint8Array(gzipSync(body));
   const own = { "content-type": "application/x-protobuf", "content-encoding": "gzip" };
   try {
@@ -30,7 +36,9 @@ export async function post({ url, headers }: Receiver, body: Buffer): Promise<Bu
     return answer;
   } catch (error) {
     if (error instanceof SinkError) throw error;
-    throw new SinkError(`${url} cannot be reached: ${reasonOf(error)}`, { cause: error });
+    throw new SinkError(`${url} cannot be reached: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -60,6 +68,6 @@ function rejection(url: string, { status, headers }: Response, answer: Buffer): 
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.name === "TimeoutError") return `no answer within ${patience / 1000} seconds`;
+  if (error.name === "TimeoutError") return "it did not answer in time";
   return error.cause instanceof Error ? error.cause.message : error.message;
 }

@@ -25,8 +25,9 @@ export async function otlpSink(
   directory: string,
   settings: OtlpSettings,
   environment: Environment,
+  limits: Pick<Receiver, "patience"> = {},
 ): Promise<Sink> {
-  const receiver = receiverOf(settings.endpoint, environment);
+  const receiver = { ...receiverOf(settings.endpoint, environment), ...limits };
   const sent = await openSent(directory, "otlp", receiver.url);
   const name = path.basename(path.resolve(directory));
   const resource = {
