@@ -163,6 +163,21 @@ describe("commands on runs", () => {
     expect(json).toMatchObject({ runs: ["stopped", "whole"], recipe: [] });
   });
 
+  it("runs compare marks what a run has not measured, and shows measures besides success", async () => {
+    const other = join(cwd, "runs", "other");
+    await cp(join(cwd, "runs", "small"), other, { recursive: true });
+    const result = await resultOf("other");
+    const terms = { team: { parses: { mean: 0.5, error: 0 } }, roles: {} };
+    const table = result.table.filter(({ team }) => team === "team").map((row) => ({ ...row, terms }));
+    await writeFile(join(other, "result.json"), JSON.stringify({ ...result, table }));
+    const { stdout, code } = await run(["runs", "compare", "small", "other"]);
+    await rm(other, { recursive: true });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^single-agent before +[\d.]+ %.*\) +–$/m);
+    expect(stdout).toMatch(/^pass@k, terms of the reward +small +other$/m);
+    expect(stdout).toMatch(/^parses +– +0\.500$/m);
+  });
+
   it("eval repeats the run's measurement, and accepts other tasks and temperatures", async () => {
     const { code, stdout } = await run(["eval", "small", "--json"]);
     expect(code).toBe(0);

@@ -15,6 +15,7 @@ import { findRun, noRuns } from "./find-run.ts";
 import { printJson, printLines } from "./print.ts";
 import { exportCommand } from "./runs-export.ts";
 import { showInterval } from "./progress/lines.ts";
+import { measureTable } from "./progress/measures.ts";
 import { tableLines } from "./table.ts";
 
 export function runsCommand(): Command {
@@ -166,10 +167,23 @@ function comparisonLines(compared: readonly Compared[]): string[] {
     ...(dataLines.length > 0 ? ["", ...dataLines] : []),
     "",
     ...tableLines([{ title: "success" }, ...columns.slice(1)], results),
+    ...measureLines(compared),
   ];
 }
 
 function resultCell(summary: RunSummary, label: string): string {
   const row = summary.result?.table.find(({ team, moment }) => `${team} ${moment}` === label);
-  return row === undefined ? summary.status : showInterval(row);
+  if (row !== undefined) return showInterval(row);
+  return summary.result === undefined ? summary.status : "–";
+}
+
+/** Of the teams at the end of the runs: pass@k and terms of the reward, if they have any. */
+function measureLines(compared: readonly Compared[]): string[] {
+  const last = compared.flatMap(({ summary: { name, result } }) =>
+    (result?.table ?? [])
+      .filter(({ team, moment }) => team === "team" && moment === "after")
+      .map((row) => ({ name, row })),
+  );
+  const nameOf = new Map(last.map(({ name, row }) => [row, name]));
+  return measureTable([...nameOf.keys()], (row) => nameOf.get(row) ?? "");
 }
