@@ -42,6 +42,19 @@ describe.runIf(works)("gradeWithPython", () => {
     expect(marks(await grade("def f(numbers): return list(numbers)\n", tests))).toBe("+++");
   });
 
+  it("ends with tests that end their own process", async () => {
+    const program = "def f(n):\n    return n\n";
+    const leaving = (how: string) =>
+      grade(program, check("assert candidate(1) == 1", how, "assert candidate(2) == 2"));
+    const left = await leaving("import sys\nsys.exit(0)");
+    expect([marks(left), left.problem]).toEqual(["+-", "SystemExit: 0"]);
+    expect(await leaving("import os\nos._exit(0)")).toEqual({
+      tests: [],
+      problem: "the tests' process ended (status 0)",
+    });
+    expect(marks(await grade(program, check("assert candidate(1) == 1")))).toBe("+");
+  });
+
   it("counts asserts in loops once, those of several lines, with variables and in branches", async () => {
     const tests = check(
       "import math",

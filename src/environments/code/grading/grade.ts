@@ -45,7 +45,8 @@ export const graderDigest = createHash("sha256").update(grader).update(candidate
 
 const testResult = z.object({ text: z.string(), passed: z.boolean(), error: z.string().nullable() });
 export const reportSchema = z.object({ tests: z.array(testResult), problem: z.string().nullable() });
-const lastLine = z.object({ verdict: reportSchema });
+const reportLine = z.object({ verdict: reportSchema });
+const lastLine = z.object({ ended: z.int() });
 const callSchema = z.object({ call: z.int() });
 
 /** The tests, and the program. */
@@ -74,13 +75,21 @@ async function reportFrom(
   candidate: Candidate,
 ): Promise<TestReport> {
   script.send(JSON.stringify({ tests, entryPoint, preamble }));
+  let report: TestReport | null = null;
   for (let line = await script.next(); line !== null; line = await script.next()) {
     const message = jsonOrNull(line);
+    report = reportLine.safeParse(message).data?.verdict ?? report;
     const last = lastLine.safeParse(message);
-    if (last.success) return last.data.verdict;
+    if (last.success) return report ?? withoutReport(script, last.data.ended);
     const call = callSchema.safeParse(message);
     if (!call.success) continue;
     script.send(JSON.stringify(await candidate.call(line, call.data.call)));
   }
   return { tests: [], problem: `the tests' process ended (${(await script.ended).ended})` };
+}
+
+/** The script is not kept: it may take the answer to a last call for a request. */
+function withoutReport(script: Script, status: number): TestReport {
+  script.kill();
+  return { tests: [], problem: `the tests' process ended (status ${status})` };
 }
