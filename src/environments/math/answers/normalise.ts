@@ -70,7 +70,13 @@ const typesetting: readonly Rewrite[] = [
   [/\+\s*-/g, "-"],
   [/\\div(?![a-zA-Z])/g, "/"],
   [/\\(?:degree|circ)(?![a-zA-Z])/g, "\\circ"],
+  // An angle counts as one in a function; elsewhere degrees are a unit.
+  [
+    /(\\(?:sin|cos|tan|cot|sec|csc)\s*[({]?\s*)(\d+)\s*\^\s*(?:\{\s*\\circ\s*\}|\\circ)/g,
+    "$1\\frac{$2\\pi}{180}",
+  ],
   [/\^\s*(?:\{\s*\\circ\s*\}|\\circ)/g, " "],
+  [/^\s*\\mathbb\s*\{?\s*R\s*\}?\s*$/g, "(-\\infty,\\infty)"],
   [/\\approx(?![a-zA-Z])/g, "="],
   [/\\(?:emptyset|varnothing)(?![a-zA-Z])/g, "\\emptyset "],
   [/\\mathrm\s*\{([a-z])\}/g, "$1"],

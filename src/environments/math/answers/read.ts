@@ -115,7 +115,9 @@ function spread(item: Answer): readonly Answer[] {
 }
 
 const name = String.raw`(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?[\w\\]*\s*\}?)?'?(?:\s*\([a-zA-Z, ]*\))?`;
-const named = new RegExp(String.raw`^(${name}|\\angle [A-Z_{}\d ]+|[A-Z]{2,3})\s*:?=([^]*)$`);
+const named = new RegExp(
+  String.raw`^(${name}|\\angle [A-Z_{}\d ]+|[A-Z]{2,3}|\([a-zA-Z](?:, ?[a-zA-Z])+\))\s*:?=([^]*)$`,
+);
 const member = new RegExp(String.raw`^(${name})\s*\\in(?![a-zA-Z])([^]*)$`);
 
 function readMembership(text: string, depth: number): Answer | null {
