@@ -46,13 +46,19 @@ export const workerEnvironment: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: "2",
 };
 
+function environmentFor({ packages }: Python): Readonly<Record<string, string>> {
+  return packages.length === 0
+    ? workerEnvironment
+    : { ...workerEnvironment, PYTHONPATH: packages.join(path.delimiter) };
+}
+
 export function bubblewrapLaunch(python: Python, command = "bwrap"): Launch {
   const given = [
     "--unshare-all --unshare-user --die-with-parent --hostname sandbox --clearenv",
     // Root only in its own user namespace, so that zygote.py can give each program namespaces; programs have no
     // capability.
     "--uid 0 --gid 0 --cap-add ALL --proc /proc --dev /dev --dir /box --dir /workspace --dir /tmp",
-    ...Object.entries(workerEnvironment).map(([name, value]) => ["--setenv", name, value]),
+    ...Object.entries(environmentFor(python)).map(([name, value]) => ["--setenv", name, value]),
     ...python.readable.map((one) => ["--ro-bind", one, one]),
     ...python.links.map(([target, place]) => ["--symlink", target, place]),
     ["--ro-bind", zygoteFile, "/zygote.py"],
@@ -75,7 +81,7 @@ export function launcherLaunch(python: Python): Launch {
   return {
     command: launcherFile,
     arguments: given,
-    environment: workerEnvironment,
+    environment: environmentFor(python),
     settings: settingsIn(["/"]),
   };
 }
@@ -92,7 +98,7 @@ export function landlockLaunch(python: Python): Launch & { readonly scratch: str
   return {
     command: launcherFile,
     arguments: [...given, python.executable, ...pythonFlags, zygote],
-    environment: workerEnvironment,
+    environment: environmentFor(python),
     scratch,
     settings: (machine) => settingsFor(machine, "threads", python.readable, scratch),
   };

@@ -11,11 +11,20 @@ export interface Python {
   readonly readable: readonly string[];
   /** Links on the way to them: target and place. */
   readonly links: readonly (readonly [string, string])[];
+  /** Folders with the packages of a virtual environment; empty: it is none. */
+  readonly packages: readonly string[];
 }
 
 const oldest = [3, 8] as const;
 
-const locate = `import os, sys; print(os.path.realpath(getattr(sys, "_base_executable", sys.executable)))`;
+/** A virtual environment is its base interpreter with other packages. */
+const locate = `
+import json, os, sys
+own = os.path.join(os.path.realpath(sys.prefix), "")
+packages = [os.path.realpath(each) for each in sys.path if sys.prefix != sys.base_prefix]
+executable = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+print(json.dumps({"executable": executable, "packages": [each for each in packages if each.startswith(own)]}))
+`;
 
 const describe = `
 import ctypes, json, os, sys, sysconfig
@@ -23,6 +32,8 @@ prefixes = {os.path.realpath(prefix) for prefix in (sys.base_prefix, sys.base_ex
 library = sysconfig.get_config_var("LIBDIR") or ""
 print(json.dumps({"version": list(sys.version_info[:3]), "prefixes": sorted(prefixes), "library": library}))
 `;
+
+type Located = Pick<Python, "executable" | "packages">;
 
 interface Described {
   readonly version: readonly [number, number, number];
@@ -36,8 +47,11 @@ interface Described {
  * @returns why it cannot be used, if it cannot
  */
 export function findPython(command: string, user?: number): Python | string {
-  const executable = ask(command, locate, undefined);
-  if (executable === null) return `${command} does not run`;
+  const located = ask(command, locate, undefined);
+  if (located === null) return `${command} does not run`;
+  const { executable, packages } = JSON.parse(located) as Located;
+  if (packages.some((each) => each.startsWith("/tmp/")))
+    return `${command} is below /tmp, where programs have a folder of their own: make the virtual environment elsewhere`;
   const answer = ask(executable, describe, user);
   if (answer === null)
     return user === undefined
@@ -47,7 +61,8 @@ export function findPython(command: string, user?: number): Python | string {
   const text = version.join(".");
   if (version[0] < oldest[0] || (version[0] === oldest[0] && version[1] < oldest[1]))
     return `${executable} is Python ${text}; 3.8 or newer is needed`;
-  return { executable, version: text, ...pathsFor(executable, [...prefixes, path.dirname(library)]) };
+  const paths = pathsFor(executable, [...prefixes, path.dirname(library)], packages);
+  return { executable, version: text, ...paths, packages };
 }
 
 function ask(command: string, program: string, user: number | undefined): string | null {
@@ -62,10 +77,16 @@ const systemPaths = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cac
 
 const isLink = (one: string): boolean => lstatSync(one).isSymbolicLink();
 
-function pathsFor(executable: string, prefixes: readonly string[]): Pick<Python, "readable" | "links"> {
+function pathsFor(
+  executable: string,
+  prefixes: readonly string[],
+  packages: readonly string[],
+): Pick<Python, "readable" | "links"> {
   const own = prefixes.flatMap((prefix) => [path.join(prefix, "lib"), path.join(prefix, "lib64")]);
   const store = executable.startsWith("/nix/store/") ? ["/nix/store"] : [];
-  const all = [...new Set([executable, ...systemPaths, ...own, ...store])].filter((one) => existsSync(one));
+  const all = [...new Set([executable, ...systemPaths, ...own, ...store, ...packages])].filter((one) =>
+    existsSync(one),
+  );
   const readable = all.filter((one) => !isLink(one));
   return {
     readable: readable.filter((one) => !readable.some((other) => one.startsWith(`${other}/`))),
