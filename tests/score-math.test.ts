@@ -57,6 +57,15 @@ describe("mathematics on the command line", () => {
     expect(run.stderr).toContain("5 of 5 lines scored, 3 of them successful");
   });
 
+  it.each([
+    ["math/grpo-gsm8k", []],
+    ["math/grpo-polaris", ["environment.splits.validation=null"]],
+  ])("the recipe %s takes other data sets", async (recipe, overrides) => {
+    const tasks = await troupe(["tasks", recipe, ...given, ...overrides], options);
+    expect(tasks.stderr).not.toContain("error");
+    expect(tasks.stdout.trim().split("\n")).toHaveLength(2);
+  });
+
   it("problems without tests are not for the environment code", async () => {
     const code = [
       `environment.dataset=${dataset}`,
