@@ -49,7 +49,10 @@ it.runIf(command !== null)(
 describe.runIf(command !== null)("a virtual environment", () => {
   it.for(backends)("programs have its packages: %s", async ([, backend], { skip }) => {
     const sandbox = await openForTests(backend, { workers: 1, python: command ?? "" });
-    if (typeof sandbox === "string") return skip(sandbox);
+    if (typeof sandbox === "string") {
+      skip(sandbox);
+      return;
+    }
     const { stdout, stderr } = await sandbox.run(python("import only_here; print(only_here.value)"));
     await sandbox.close();
     expect({ stdout, stderr }).toEqual({ stdout: "42\n", stderr: "" });
