@@ -116,6 +116,8 @@ describe("the included recipes of code", () => {
     const policies = policiesOf(name);
     const splits = { train: "test[32:]", validation: "test[16:32]", heldOut: "test[:16]" };
     const resolved = await resolveRecipe(file, [
+      // Some recipes name a data set's configuration, which does not go with files.
+      "environment.dataset=null",
       `environment.dataset=${JSON.stringify({ files: { test: at("test.jsonl") }, form: "humaneval" })}`,
       ...rolesOf(name).map((each) => `team.roles.${each}.maxTokens=8`),
       ...(name.startsWith("code/at-grpo") ? [`environment.splits=${JSON.stringify(splits)}`] : []),
