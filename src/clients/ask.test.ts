@@ -272,3 +272,11 @@ it("a cancelled question ends", async () => {
   cancelled.abort();
   expect(await failure(asking)).toBeInstanceOf(ServiceError);
 });
+
+it("an address with a password is rejected without repeating it", () => {
+  const options = { provider: "compatible", model: "wise" };
+  const checked = clientOptions.safeParse({ ...options, baseUrl: "https://user:hidden@example.org/v1" });
+  expect(checked.error?.issues[0]?.message).toContain("an address without user and password");
+  expect(JSON.stringify(checked.error)).not.toContain("hidden");
+  expect(clientOptions.safeParse({ ...options, baseUrl: "https://example.org/v1" }).success).toBe(true);
+});

@@ -10,6 +10,7 @@ export const clientOptions = z
     model: z.string().min(1).describe("The service's name of the model."),
     baseUrl: z
       .url({ protocol: /^https?$/ })
+      .refine(hasNoCredentials, "an address without user and password; a key is read from `keyVariable`")
       .optional()
       .describe("Replaces the service's address."),
     keyVariable: z
@@ -25,5 +26,11 @@ export const clientOptions = z
     path: ["baseUrl"],
     error: "the address of the endpoint, for `provider: compatible`",
   });
+
+/** Those would be in the recipe, in the run folder and in errors. */
+function hasNoCredentials(address: string): boolean {
+  const url = URL.parse(address);
+  return url === null || (url.username === "" && url.password === "");
+}
 
 export type ClientOptions = z.output<typeof clientOptions>;
