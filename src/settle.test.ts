@@ -42,7 +42,7 @@ it("runs at most as many at once as allowed, all of them, in order, whatever fai
   );
 });
 
-it("a work that is cancelled while it waits leaves the queue; the others keep their turns", async () => {
+it("work that is cancelled while it waits leaves the queue; the rest keeps its order", async () => {
   const limited = limiter(1);
   const first = Promise.withResolvers<string>();
   const cancel = new AbortController();

@@ -9,7 +9,7 @@ interface Found {
   readonly sandboxes: readonly { name: string; works: boolean; problem?: string; fix?: string }[];
 }
 
-it("troupe doctor says of everything whether it works, and what to do if not", async () => {
+it("troupe doctor reports what works, and how to fix the rest", async () => {
   const { code, stdout } = await troupe(["doctor", "--json"], { cwd });
   const { machine, engine, sandboxes } = JSON.parse(stdout) as Found;
   expect(machine.cores).toBeGreaterThan(0);
@@ -26,7 +26,7 @@ it("troupe doctor says of everything whether it works, and what to do if not", a
   expect(code).toBe(broken.length === sandboxes.length ? 1 : 0);
 });
 
-it("troupe doctor tells of a server that does not answer, and rejects a backend that does not exist", async () => {
+it("troupe doctor reports a server that does not answer, and rejects a backend that does not exist", async () => {
   const env = { TROUPE_SANDBOX_URL: "http://127.0.0.1:9" };
   const { stdout } = await troupe(["doctor"], { cwd, env });
   expect(stdout).toContain("http://127.0.0.1:9/v1/ping does not answer");

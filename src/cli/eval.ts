@@ -116,7 +116,7 @@ async function evaluate(trained: TrainedTeam, options: EvalArguments, services: 
   ]);
 }
 
-/** @throws TroupeError `bad_arguments`, in the words of the recipe's check */
+/** @throws TroupeError `bad_arguments`, with the message of the recipe's check */
 function checkSamples(given: Pick<Recipe["evaluation"], "samples" | "passAt" | "temperature">): void {
   const [mistake] = sampleProblems(given);
   if (mistake === undefined) return;

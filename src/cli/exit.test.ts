@@ -40,7 +40,7 @@ it("what an environment of a module does wrong names the environment and its mod
   expect(broken).not.toContain("bug");
 });
 
-it("a step that writes to a state is told that states do not change", async () => {
+it("an error from writing to a state explains that states never change", async () => {
   const frozen = Object.freeze({ said: 1 });
   const changing = {
     ...numbers,

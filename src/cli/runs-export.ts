@@ -105,7 +105,7 @@ async function sendAll(sink: Sink): Promise<void> {
   }
 }
 
-/** What to do with the files that it wrote. */
+/** How to open or upload the files that the sink wrote; empty: there are none. */
 function placeOf(directory: string, name: SinkName, { wandb }: LoggingSettings): string {
   const folder = path.join(directory, "logging");
   if (name === "tensorboard") return `: \`tensorboard --logdir ${path.join(folder, "tensorboard")}\``;

@@ -232,14 +232,14 @@ describe.each(formats)("$provider", ({ provider, path, key: [header, value], que
     expect(asked.map(({ url }) => url)).toEqual([`/base${path}`]);
   });
 
-  it("nobody listens", async () => {
+  it("a refused connection is a service's failure", async () => {
     const error = await failure(question(provider, { baseUrl: "http://127.0.0.1:1/" }));
     expect(error).toBeInstanceOf(ServiceError);
     expect(error.message).toContain("cannot be reached");
   });
 });
 
-it("google's status 400 for a wrong key is about the key", async () => {
+it("Google's status 400 is reported as a wrong key", async () => {
   respond = json(400, {
     error: {
       code: 400,

@@ -10,7 +10,7 @@ export interface ChatMessage {
   readonly content: string;
 }
 
-/** Who is asked, for messages. */
+/** What messages call the model. */
 export interface Respondent {
   /** `expert` */
   readonly role: string;
@@ -19,7 +19,7 @@ export interface Respondent {
 }
 
 /**
- * The text of the answer. Messages of errors never quote the service, which may repeat the key.
+ * The text of the answer. Error messages never quote the service, which may repeat the key.
  * @throws ServiceError if the service fails; TroupeError `bad_arguments` if the key is missing or not accepted
  */
 export async function askModel(

@@ -6,7 +6,7 @@ import { baseUrlOf } from "./providers.ts";
 interface Connection {
   readonly baseURL: string;
   readonly fetch: typeof fetch;
-  /** Without it the packages would look into variables of their own. */
+  /** Otherwise the packages would read environment variables of their own. */
   readonly apiKey: string;
 }
 

@@ -27,7 +27,7 @@ export const clientOptions = z
     error: "the address of the endpoint, for `provider: compatible`",
   });
 
-/** Those would be in the recipe, in the run folder and in errors. */
+/** Credentials would end up in the recipe, the run folder and error messages. */
 function hasNoCredentials(address: string): boolean {
   const url = URL.parse(address);
   return url === null || (url.username === "" && url.password === "");

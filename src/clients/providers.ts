@@ -23,7 +23,7 @@ export const providers = {
 export type ProviderName = keyof typeof providers;
 export const providerNames = Object.keys(providers) as readonly ProviderName[];
 
-/** The part of a model's options that says where it is. */
+/** The options that determine a model's address. */
 export interface Address {
   readonly provider: ProviderName | "compatible";
   readonly baseUrl?: string | undefined;

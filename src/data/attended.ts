@@ -1,16 +1,16 @@
 /**
- * Who shows, and can cancel, the downloads that opening a data set causes. A recipe opens its data sets deep inside, and
- * so do modules of users, which know nothing of terminals and signals; the command says once who attends to them.
+ * Shows the downloads of data sets and lets the user cancel them. Recipes and user modules open data sets without knowing
+ * about terminals and signals, so a command sets the attendant for everything that it calls.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { OpenOptions } from "./open.ts";
 
-/** Calls the work with what shows and cancels its downloads. */
+/** Calls `work` with options that show and cancel its downloads. */
 export type Attendant = <T>(work: (options: OpenOptions) => Promise<T>) => Promise<T>;
 
 const attendants = new AsyncLocalStorage<Attendant>();
 
-/** The attendant is in effect during the work. */
+/** Downloads during `work` are shown by the attendant. */
 export function withAttendant<T>(attendant: Attendant, work: () => Promise<T>): Promise<T> {
   return attendants.run(attendant, work);
 }

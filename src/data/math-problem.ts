@@ -38,7 +38,7 @@ export function checkedProblem(value: unknown): Problem {
   return isMath ? mathProblemSchema.parse(value) : codeProblemSchema.parse(value);
 }
 
-/** @throws TroupeError `bad_arguments` if it is one of mathematics */
+/** @throws TroupeError `bad_arguments` if it is a mathematics problem */
 export function codeProblem(problem: Problem): CodeProblem {
   if (!isMathProblem(problem)) return problem;
   throw otherKind(problem, "has a final answer and no tests", "math");

@@ -76,7 +76,7 @@ const codeTestsSchema: z.ZodType<CodeTests> = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** A sandbox and a timer must be able to keep them. */
+/** A sandbox and a timer must be able to enforce them. */
 const limits = z.strictObject({
   seconds: z.number().min(0.01).max(3600).optional(),
   memoryBytes: z.number().int().positive().optional(),

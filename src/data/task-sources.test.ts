@@ -86,7 +86,7 @@ describe("a data set of the hub", () => {
     expect(await sources["heldOut"]!.at(2)).toMatchObject({ id: "HumanEval/9", entryPoint: "add_9" });
   });
 
-  it("says which contents it has", async () => {
+  it("identifies its contents", async () => {
     const { train, heldOut } = await open("humaneval", { train: "test[:5]", heldOut: "test[5:]" });
     expect(train!.origin).toMatchObject({
       dataset: "openai/openai_humaneval",
@@ -310,7 +310,7 @@ describe("problems that fail their own tests", () => {
     expect((await open("humaneval", splits))["train"]!.size).toBe(5);
   });
 
-  it("are an error if nobody can read which they are", async () => {
+  it("are an error if their record cannot be read", async () => {
     await verify("humaneval");
     const [name = ""] = await fs.readdir(cache.solutions);
     await fs.writeFile(path.join(cache.solutions, name), "{");

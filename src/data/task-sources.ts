@@ -83,10 +83,10 @@ interface NamedRange extends RowRange {
   readonly text: string;
 }
 
-/** Which problems are no tasks. */
+/** Which problems are not used as tasks. */
 interface LeftOut {
   readonly excluded: ReadonlySet<string>;
-  /** Those that fail their own tests are no tasks, either. */
+  /** Problems that fail their own tests are not used either. */
   readonly skipsFailing: boolean;
 }
 
@@ -164,7 +164,7 @@ async function sourceOfRanges(
 
 type Place = Pick<DataOrigin, "dataset" | "config" | "commit" | "files">;
 
-/** Identities of local files contain their place and time; the problems' digest stands for their contents. */
+/** A local file's identity includes its path and time, so its contents are identified by the problems' digest. */
 function placeOf({ name, config, commit, splits }: OpenDataset, used: ReadonlySet<string>): Place {
   const files = commit === null ? [] : [...used].flatMap((split) => splits[split] ?? []);
   return {

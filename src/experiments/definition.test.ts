@@ -191,7 +191,7 @@ describe("the grid", async () => {
     ]);
   });
 
-  it("changes one column only: the last word over row and column", async () => {
+  it("changesIn applies to one column and overrides row and column", async () => {
     const given = "changes: { train: { steps: 5 } }, changesIn: { boards: { train: { steps: 7 } } }";
     const text = withRows(`  a: { train: { ${given} } }`);
     const both = text.replace("{ boards:", `{ others: { recipe: ${small} }, boards:`);

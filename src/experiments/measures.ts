@@ -9,7 +9,7 @@ export function measureOf(numbers: CellNumbers, measure: MeasureRecord): number 
   return (value === "tokens" ? numbers.perEpisode?.tokens : numbers.perEpisode?.seconds) ?? null;
 }
 
-/** What is earned of the largest sum of those terms that the cell has. */
+/** The share earned of the largest possible sum of those terms in the cell. */
 function shareOf(
   means: Readonly<Record<string, number>>,
   largest: Readonly<Record<string, number>>,

@@ -1,4 +1,4 @@
-/** What a process of a sink gets of the environment: no key of any other service. */
+/** The environment variables that a sink's process gets: no key of any other service. */
 
 const common = [
   "PATH",

@@ -17,7 +17,7 @@ export const usualPace: Pace = { poll: 2000, firstDelay: 1000, longestDelay: 60_
 
 /**
  * Updates the sink until the run has ended and it has everything, or nothing more is to be expected.
- * @param say gets a problem once, and again only after an update succeeded
+ * @param say is called once for each problem, and again only after an update succeeded
  * @param ended aborted once the run's process writes nothing more
  */
 export async function followRun(

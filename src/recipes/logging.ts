@@ -1,4 +1,4 @@
-/** The `logging` section of a run's recipe with overrides, to send records of a run that did not ask for it. */
+/** The `logging` section of a run's recipe with overrides, to send the records of a run trained without it. */
 import { z } from "zod";
 import { loggingSettings, type LoggingSettings } from "../logging/settings.ts";
 import { RecipeError } from "./mistakes.ts";

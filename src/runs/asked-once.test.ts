@@ -44,7 +44,7 @@ it("a failure is the asker's own: one of those who wait asks again", async () =>
   expect([await second, await third]).toEqual([{ value: 2 }, { value: 2 }]);
 });
 
-it("who is cancelled stops waiting; the others do not", async () => {
+it("a cancelled caller stops waiting; the others do not", async () => {
   const { asked, question } = questions();
   const calls = unrecordedCalls();
   const patient = askedOnce(calls, question);

@@ -31,7 +31,7 @@ it("as many works at once as have all of their sessions", async () => {
   expect(await mostAtOnce(withCount(), 2)).toBe(2);
 });
 
-it("works that need different numbers share all sessions, and none more", async () => {
+it("pieces of work that need different numbers of sessions share all of them, and never more", async () => {
   const sandbox = withCount(4);
   let [open, most] = [0, 0];
   const work = (needed: number) => async () => {

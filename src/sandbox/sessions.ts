@@ -1,5 +1,5 @@
 /**
- * Divides a sandbox's sessions among pieces of work: two that each wait for the other's sessions would wait for ever.
+ * Divides a sandbox's sessions among pieces of work: two that each wait for the other's sessions would wait forever.
  * Each reserves what it needs and starts no more; sessions that are only kept for later give way.
  */
 import type { Program, Sandbox, Session } from "./sandbox.ts";

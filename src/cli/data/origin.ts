@@ -1,4 +1,4 @@
-/** Which data a recipe's tasks are from. */
+/** The data that a recipe's tasks come from. */
 import { showCount, showText } from "../../format.ts";
 import type { DataOrigin } from "../../runs/input-records.ts";
 

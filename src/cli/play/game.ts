@@ -90,7 +90,7 @@ async function personActs(table: Table, position: Position): Promise<Written | n
   }
 }
 
-/** A fenced block goes on until its end: a program takes several lines. */
+/** A fenced block is one action: a program spans several lines. */
 async function wholeText(person: Person, first: string): Promise<string> {
   const lines = [first];
   while (first.startsWith("```") && (lines.length === 1 || lines.at(-1)?.trim() !== "```")) {

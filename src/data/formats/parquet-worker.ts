@@ -13,7 +13,7 @@ parentPort?.on("message", () => {
 });
 
 function answer(message: object): void {
-  // The rule is about windows.
+  // The rule is meant for windows of a browser.
   // eslint-disable-next-line unicorn/require-post-message-target-origin
   parentPort?.postMessage(message);
 }

@@ -58,7 +58,7 @@ function nextGroup(worker: Worker, ended: Promise<Answer>, patience: number): Pr
   const { promise, resolve } = Promise.withResolvers<Answer>();
   const timer = setTimeout(() => resolve({ failure: late }), patience);
   worker.once("message", resolve);
-  // The rule is about windows.
+  // The rule is meant for windows of a browser.
   // eslint-disable-next-line unicorn/require-post-message-target-origin
   worker.postMessage("next");
   return Promise.race([promise, ended]).finally(() => {

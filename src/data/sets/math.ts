@@ -1,4 +1,4 @@
-/** Data sets of mathematics problems with final answers. Evaluations of contests have one split, `train` or `test`. */
+/** Data sets of mathematics problems with final answers. Contests have one split, `train` or `test`. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
@@ -65,7 +65,7 @@ function acceptedAnswers(text: string): readonly string[] {
   return both === null ? [text] : [both[1] ?? "", both[2] ?? ""];
 }
 
-/** One parquet file of a split, or what its name says. */
+/** A set with one split. @param files paths on the hub; absent: the default path of the split */
 function oneSplit(name: string, rows: number, ...files: readonly (readonly string[])[]): CodeSet["configs"] {
   return { default: { splits: { [name]: files.length === 0 ? { rows } : { rows, files } } } };
 }

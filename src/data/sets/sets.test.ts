@@ -232,7 +232,7 @@ describe("CodeContests", () => {
     expect(limits).toEqual({});
   });
 
-  it("limits that no sandbox can keep are no problems", () => {
+  it("limits that no sandbox can enforce make a row malformed", () => {
     for (const seconds of [1e-9, 1e7])
       expect(() => problemOf(codeContests, { ...row, time_limit: { seconds, nanos: 0 } })).toThrow(/seconds/);
   });

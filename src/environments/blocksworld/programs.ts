@@ -1,4 +1,4 @@
-/** What a proposer that writes programs is told. */
+/** Instructions and input of a proposer that writes programs. */
 import type { Game } from "../game.ts";
 import type { BlocksTask } from "./generate.ts";
 import type { BlocksworldOptions } from "./options.ts";

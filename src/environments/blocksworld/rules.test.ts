@@ -45,7 +45,7 @@ describe("the planner", () => {
     [`${best} move d a`, "continued after the goal"],
     [`then ${best}`, "more than a plan on its line"],
     ["move z table", "moved a block that is not there"],
-  ])("is told what was wrong with %j", (text, reason) => {
+  ])("gets the reason for %j", (text, reason) => {
     expect(planned(text).rewards["planner"]?.reason).toBe(reason);
   });
 
@@ -85,7 +85,7 @@ describe("the proposer", () => {
     ["no idea", "no proposal found"],
     ["c b a d", "continued after the goal"],
     ["maybe c b a", "more than a proposal on its line"],
-  ])("is told what was wrong with %j", (text, reason) => {
+  ])("gets the reason for %j", (text, reason) => {
     expect(proposed(text).rewards["proposer"]?.reason).toBe(reason);
   });
 

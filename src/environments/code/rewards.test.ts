@@ -160,7 +160,7 @@ describe.runIf(works)("differences to the published reward", () => {
     expect(unread.use?.called).toBe(false);
   });
 
-  it("results that only decide about nothing, or are printed, are ignored", async () => {
+  it("results that are only printed, or tested to no effect, count as ignored", async () => {
     const ignored = [
       "print(aux(n))\nreturn n",
       "len(str(aux(n)))\nreturn n",

@@ -1,7 +1,7 @@
 /**
- * A coder and a tester for models made from nothing, with the rules and rewards of `coder-tester`: the coder's statement
+ * A coder and a tester for models trained from scratch, with the rules and rewards of `coder-tester`: the coder's statement
  * leaves out one number, the tester's has it, and all the tester can say is a case, which the coder's program is run
- * on. Who does not look at the case has to guess.
+ * on. A coder that ignores the case has to guess.
  */
 import { z } from "zod";
 import { outcomeOf, renderPair, startPair } from "../code/coder-tester/definition.ts";

@@ -1,6 +1,6 @@
 /**
  * Examples for a supervised warm start, from training tasks. They teach what can be written, not what helps: coders often
- * repeat their program in spite of a case, and testers choose a number without looking whether it is kept.
+ * repeat their program in spite of a case, and testers choose a number without checking whether it is kept.
  */
 import { childKey, drawFloat, drawInt, generatorOf, type Generator, type Key } from "../../random.ts";
 import type { PairState } from "../code/coder-tester/state.ts";
@@ -28,7 +28,7 @@ export interface DemonstrationOptions {
   readonly concludes: number;
 }
 
-/** Of the examples, those after the first turn; and of these, those with a case. Most of what is to be learnt is there. */
+/** Of the examples, those after the first turn; and of these, those with a case. Most of what has to be learned is in these. */
 const begun = 0.75;
 const withCase = 0.8;
 

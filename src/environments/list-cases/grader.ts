@@ -20,7 +20,7 @@ export interface CaseGraderOptions {
 }
 
 const options = codeOptions.parse({});
-/** What programs run on. No result equals what is expected here, so the report says what it is. */
+/** The inputs of programs. No program returns the value expected here, so the report contains what it returned. */
 const calls = [...inputs, ...caseNumbers.map((number) => [number])];
 const asked: CodeProblem = {
   id: "list-cases",
@@ -77,7 +77,7 @@ function checked(result: TestResult | undefined, expected: Answer): TestResult {
   return { text, passed: false, error: returned === undefined ? error : `got ${spaced(returned)}` };
 }
 
-/** Undefined: no plain list or number. */
+/** Undefined: neither a plain list nor a number. */
 function returnedBy(error: string): unknown {
   try {
     return error.startsWith("got ") ? (JSON.parse(error.slice(4)) as unknown) : undefined;

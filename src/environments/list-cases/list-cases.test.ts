@@ -69,7 +69,7 @@ describe("a task", () => {
       expect([...behavioursOf(split, 500)].filter((one) => train.has(one))).toEqual([]);
   });
 
-  it("has cases that tell something: here those whose number is kept", () => {
+  it("has cases that reveal its number: here those whose number is kept", () => {
     expect([1, 2, 11, 12].map((number) => isTelling(task, number))).toEqual([false, false, true, true]);
   });
 

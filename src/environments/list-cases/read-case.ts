@@ -10,7 +10,7 @@ export interface Case {
 
 const written = /^\s*assert\s+solve\s*\(\s*\[\s*(\d+)\s*\]\s*\)\s*==\s*(-?\d+|\[[-\d\s,]*\])\s*$/;
 
-/** Null: the text is no case. */
+/** Null: the text is not a case. */
 export function readCase(text: string): Case | null {
   const [, number = "", result = ""] = written.exec(text) ?? [];
   if (!caseNumbers.includes(Number(number)) || String(Number(number)) !== number) return null;

@@ -30,7 +30,7 @@ export function demonstrate(shown: Shown, key: Key, seats: readonly SeatName[]):
 
 /**
  * In a revision of halves that do not fit, keeping one's own division and changing to the partner's are as likely:
- * nothing says who gives way.
+ * nothing determines which of them gives way.
  */
 function situated(
   task: Task,

@@ -1,4 +1,4 @@
-/** Who writes what. */
+/** The seats of the environment. */
 import type { SeatDescription } from "../environment.ts";
 
 export type SeatName = "reasoner";

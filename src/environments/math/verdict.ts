@@ -10,7 +10,7 @@ const verifiedSchema = z.strictObject({
   source: z.enum(["boxed", "phrase", "number"]).nullable(),
 });
 
-/** Increase it with every change of what is equal. */
+/** Increase it whenever other answers become equal or different. */
 const version = 1;
 
 export async function verdictOn(

@@ -1,4 +1,4 @@
-/** What a scout that writes programs is told. */
+/** Instructions and input of a scout that writes programs. */
 import type { Game } from "../game.ts";
 import type { PathTask } from "./generate.ts";
 import type { PathOptions } from "./options.ts";

@@ -42,7 +42,7 @@ describe("the planner", () => {
     ["", "no plan found"],
     [`${solution} down`, "continued after the goal"],
     [`I would go\nlike this: ${solution}`, "more than a plan on its line"],
-  ])("is told what was wrong with %j", (text, reason) => {
+  ])("gets the reason for %j", (text, reason) => {
     expect(planned(text).rewards["planner"]?.reason).toBe(reason);
   });
 
@@ -99,7 +99,7 @@ describe("the scout", () => {
     ["right down", "no route found"],
     ["a1 a2 a3 b3 c3 c2 c1 c2", "continued after the goal"],
     ["go a1 a2 now", "more than a route on its line"],
-  ])("is told what was wrong with %j", (text, reason) => {
+  ])("gets the reason for %j", (text, reason) => {
     expect(scouted(text).rewards["scout"]?.reason).toBe(reason);
   });
 

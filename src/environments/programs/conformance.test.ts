@@ -55,7 +55,7 @@ describe.runIf(works).each(definitions)("$name with programs", async ({ definiti
 });
 
 describe.runIf(works)("a game of a user's", () => {
-  it("gets programs by naming the seats and the input", async () => {
+  it("supports programs by naming the seats and the input", async () => {
     expect(programOptions.parse({})).toEqual({ seconds: 10, megabytes: 256, characters: 4000 });
     const environment = await gameDefinition(halving).create({});
     const context = plainContext(rootKey(1), undefined, services);

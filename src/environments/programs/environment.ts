@@ -79,7 +79,7 @@ interface Run {
   readonly reward: ActionReward | null;
 }
 
-/** What is rewarded is what the reader sees. */
+/** The reward is that of the output as the reader sees it. */
 async function runReply(
   direct: Environment,
   programs: ProgramSeat,
@@ -119,7 +119,7 @@ function lastLine({ text, problem }: Printed): string {
 
 /**
  * The solver's program prints the reader's solution. There are no words: programs are for models with a tokenizer of
- * their own. There are no demonstrations: printing a plan without computing it is nothing to be learnt.
+ * their own. There are no demonstrations: a program that prints a plan without computing it teaches nothing.
  */
 function oracleOf(
   oracle: Oracle | undefined,

@@ -121,7 +121,7 @@ describe.runIf(works)("a program's reward", () => {
     ["no Python", "let us go down", /exit code 1: SyntaxError/],
     ["null bytes", "\0print('down')", /exit code 1/],
     ["a file of the machine", "print(open('/etc/passwd').read())", /exit code 1/],
-  ])("is the format's at most for %s, with a reason", async (_, source, reason) => {
+  ])("is at most that of the format for %s, with a reason", async (_, source, reason) => {
     const { reward, seen } = await tried(block(source));
     expect(reward.reason).toMatch(reason);
     expect(reward).toMatchObject({ team: 0, parts: { execution: 0, plan: 0 } });

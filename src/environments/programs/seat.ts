@@ -1,4 +1,4 @@
-/** What a game tells of the seat that may write a program, and what that seat is told. */
+/** A game's description of the seat that may write programs, and that seat's instructions. */
 import type { Json, SeatDescription } from "../environment.ts";
 import type { ProgramLimits } from "./options.ts";
 
@@ -16,7 +16,7 @@ export interface ProgramSeat<State extends Json = Json> {
 
 /** For the prompt of a seat that reads the output. */
 export const outputMayBeWrong =
-  "Above the position you see what your partner's program printed; it may be wrong. You may repeat a plan as it was printed.";
+  "The output of your partner's program is shown above the position; it may be wrong. You may copy the printed plan as it is.";
 
 export function writerDescription({ reader, task, limits }: ProgramSeat): SeatDescription {
   const { seconds, megabytes } = limits;
@@ -24,8 +24,8 @@ export function writerDescription({ reader, task, limits }: ProgramSeat): SeatDe
     purpose: `Writes a Python program that prints a plan; the ${reader} sees its output.`,
     prompt:
       `You write a Python program that finds a plan for the ${reader}. ${task} The message is the present state as JSON. ` +
-      `The program gets exactly this text on its standard input: let it read the state there, with json.load(sys.stdin). ` +
-      `The ${reader} sees what the program prints; nothing but the plan should be printed. It has ${seconds} seconds and ` +
+      `The program receives exactly this text on standard input and can read it with json.load(sys.stdin). ` +
+      `The ${reader} sees what the program prints; so print nothing but the plan. It has ${seconds} seconds and ` +
       `${megabytes} MB, Python's standard library, and no network. Reply with the whole program in one block that starts ` +
       "with ```python and ends with ```.",
     maxTokens: 1024,

@@ -1,4 +1,4 @@
-/** What a proposer that writes programs is told. */
+/** Instructions and input of a proposer that writes programs. */
 import type { Game } from "../game.ts";
 import type { SokobanTask } from "./generate.ts";
 import { roomRows } from "./notation.ts";
@@ -12,7 +12,7 @@ export function sokobanPrograms({
   if (programs === undefined) return {};
   const task =
     `A player in a room of ${size} rows and ${size} columns moves up, down, left or right; moving into a box pushes it one ` +
-    `cell on, if that cell is neither a wall nor a box. Boxes cannot be pulled. A plan is a shortest way to get every box ` +
+    `cell further, if that cell is neither a wall nor a box. Boxes cannot be pulled. A plan is a shortest way to get every box ` +
     `onto a goal. "grid" has the rows from the top: "#" wall, "-" floor, "." goal, "$" box, "*" box on a goal, "@" player, ` +
     `"+" player on a goal. Print all moves of the player in one line, like this: right right down.`;
   return {

@@ -54,7 +54,7 @@ describe("the planner", () => {
     [`I would go\nlike this: ${best}`, "more than a plan on its line"],
     ["left left", "the box does not move at b3 going left from c3"],
     ["down left up", "the room can no longer be solved"],
-  ])("is told what was wrong with %j", (text, reason) => {
+  ])("gets the reason for %j", (text, reason) => {
     expect(planned(text).rewards["planner"]?.reason).toBe(reason);
   });
 
@@ -115,7 +115,7 @@ describe("the proposer", () => {
     ["right down", "no proposal found"],
     [`${pushes} b4 up`, "continued after the room was solved"],
     [`go ${pushes} now`, "more than a proposal on its line"],
-  ])("is told what was wrong with %j", (text, reason) => {
+  ])("gets the reason for %j", (text, reason) => {
     expect(proposed(text).rewards["proposer"]?.reason).toBe(reason);
   });
 

@@ -161,7 +161,7 @@ const pace = { poll: 5, firstDelay: 5, longestDelay: 10, patience: 2000 };
 const failsThrice: Answering = (number, response) =>
   number < 3 ? status(503)(response) : accept(number, response);
 
-it("follows a run to its end, and says a problem once", async () => {
+it("follows a run to its end, and reports a problem once", async () => {
   await using collector = await startCollector(failsThrice);
   await recordStep(1);
   const said: string[] = [];

@@ -1,4 +1,4 @@
-/** A receiver of OTLP traces on this machine that answers as a test says. */
+/** A local OTLP receiver whose answers a test determines. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";

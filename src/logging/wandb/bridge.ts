@@ -9,7 +9,7 @@ import { SinkError } from "../sink.ts";
 const program = fileURLToPath(new URL("./bridge.py", import.meta.url));
 /** For one request, in milliseconds: the library waits a minute for its service. */
 const patience = 90_000;
-/** For sending what the library still holds. */
+/** Time for the library to send what it still holds. */
 const lastPatience = 60_000;
 
 interface Answer {

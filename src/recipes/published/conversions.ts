@@ -1,4 +1,4 @@
-/** Conversions of published values that differ from ours in more than their place. */
+/** Conversions of published values that differ from ours in more than their key. */
 import { existsSync } from "node:fs";
 import { posix } from "node:path";
 import { findCodeSet } from "../../data/sets/registered.ts";
@@ -6,7 +6,7 @@ import { expertNamed } from "../../environments/code/experts/names.ts";
 import type { PythonValue } from "./python-literal.ts";
 import { type Conversion, type Setting, type Settings, to, UnfitValue, valueAt } from "./setting.ts";
 
-/** `Qwen/Qwen2.5-Coder-7B` on the hub is `models/Qwen2.5-Coder-7B`; an existing directory is itself. */
+/** `Qwen/Qwen2.5-Coder-7B` on the hub is `models/Qwen2.5-Coder-7B`; an existing directory stays as it is. */
 export const modelDirectory: Conversion = (value) => {
   const name = textOf(value, "a model's name or directory");
   const isDirectory = existsSync(posix.join(name, "config.json")) || /^(\.{0,2}\/|models\/)/.test(name);
@@ -49,7 +49,7 @@ const memories: Readonly<Record<string, string>> = {
 };
 export const memory: Conversion = (value) => lookUp(memories, value) ?? value;
 
-/** What the published code does from the second turn on, where the recipe has one turn so far; and the reverse. */
+/** Adds what the published code does from the second turn on to a recipe of one turn, or removes it. */
 export const turns: Settings = (value, translation) => {
   const { recipe } = translation;
   const own = to("team.turns")(value, translation);
@@ -76,7 +76,7 @@ function earlyEnd(weight: PythonValue, recipe: Plain): readonly Setting[] {
   return [algorithm("earlyEndWeight", weight), ...threshold];
 }
 
-/** Ours is exceeded, the published one reached; since version 1.2.6 it is exceeded by rewards minus their maximum. */
+/** Rewards must exceed ours and reach the published one; since version 1.2.6, rewards minus their maximum must exceed it. */
 export const threshold: Settings = (value, { recipe }) => {
   const most = Number(valueAt(recipe, "algorithm.alpha") ?? 1);
   if (typeof value !== "number") return [algorithm("terminationThreshold", value)];

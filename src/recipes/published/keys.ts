@@ -10,7 +10,7 @@ export interface PublishedKey {
   readonly names: readonly string[];
   /** Our keys; `NAME` is every policy or every role. */
   readonly ours: readonly string[];
-  /** Beside our keys, or why there are none. */
+  /** A note, or the reason why there is no key of ours. */
   readonly note: string;
   /** Absent: the key has no effect. */
   readonly settings?: Settings;

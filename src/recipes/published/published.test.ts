@@ -188,7 +188,7 @@ describe("epochs become steps", () => {
     expect(await valuesOf(recipe, overrides, ["train.steps"])).toEqual({ "train.steps": steps });
   });
 
-  it("says so where only the data changed", async () => {
+  it("a warning names the steps if only the data changed", async () => {
     const { warnings } = await overridden("magrpo-he", "dataset.train_split=test[:20]");
     expect(warnings).toEqual([
       "warning: train.steps: 200 instead of 1000, for 10 epochs of 20 problems; choose it yourself with train.steps=…",

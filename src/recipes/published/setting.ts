@@ -23,7 +23,7 @@ export interface Translation {
 export type Settings = (value: PythonValue, translation: Translation) => readonly Setting[];
 export type Conversion = (value: PythonValue) => PythonValue;
 
-/** A value that the published key does not have. The message says what was expected. */
+/** A value that the published key does not accept. The message names what was expected. */
 export class UnfitValue extends Error {}
 
 /** The value of a recipe's key; undefined if it is absent. */

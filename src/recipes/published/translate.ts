@@ -61,7 +61,7 @@ export interface Translated {
   readonly warnings: readonly Warning[];
 }
 
-/** @throws RecipeError for an unknown key, or a value that the key does not have */
+/** @throws RecipeError for an unknown key, or a value that the key does not accept */
 export function translate({ origin, key, value }: PublishedValue, translation: Translation): Translated {
   const found = findKey(canonical(key));
   if (found === undefined) throw mistake(origin, key, "unknown key", nearest(key));

@@ -1,4 +1,4 @@
-/** What decides about programs and tests of a problem: by running them in the sandbox. */
+/** Grades a problem's programs and tests by running them in the sandbox. */
 import type { CodeProblem, CodeTests } from "../../../data/problem.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import type { Context } from "../../environment.ts";

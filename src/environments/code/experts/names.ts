@@ -10,7 +10,7 @@ const patterns: readonly (readonly [pattern: RegExp, provider: ProviderName])[] 
   [/gpt|^o\d/i, "openai"],
 ];
 
-/** Published names that are no name of the service's. */
+/** Published names that the service does not use. */
 const renamed: Readonly<Record<string, string>> = { "qwen3-coder": "qwen3-coder-plus" };
 
 /** @throws TroupeError `bad_arguments` if no provider is known for the name */

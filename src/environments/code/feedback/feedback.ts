@@ -33,7 +33,7 @@ function isPassed({ main, helper, shown }: Attempt): boolean {
   return parses && main.defined && shown.total > 0 && shown.passed === shown.total;
 }
 
-/** Of the seat's own part; where the expert could not be asked, nothing. */
+/** The edit of the seat's own part; empty if the expert could not be asked. */
 function expertEdits({ edits }: Attempt, seat: SeatName, entryPoint: string): readonly string[] {
   const edit = seat === "helper" ? edits?.helper : edits?.main;
   if (edit === undefined || edit === null) return [];

@@ -8,7 +8,7 @@ export interface Comparison {
   /** Tolerance for numbers. */
   readonly relative: number;
   readonly absolute: number;
-  /** The lines count, and in lines that are not all numbers the white space. */
+  /** Line breaks count, and white space in lines that are not all numbers. */
   readonly byLine: boolean;
   readonly ignoresCase: boolean;
 }
@@ -56,7 +56,7 @@ function tokensOf(text: string): readonly string[] {
   return text.split(/\s+/).filter((token) => token !== "");
 }
 
-/** Each digit can be read in one way only, as programs also print thousands of digits and a letter. */
+/** Unambiguous, so that thousands of digits followed by a letter are read in linear time. */
 const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 function isSame(printed: string, expected: string, { relative, absolute, ignoresCase }: Comparison): boolean {

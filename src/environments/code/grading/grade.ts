@@ -40,7 +40,7 @@ export type TestResult = {
 
 const grader = pythonProgram("grading/values.py", "grading/grader.py");
 
-/** Changes with everything besides the request that reports depend on. */
+/** Identifies the scripts that a report depends on besides its request. */
 export const graderDigest = createHash("sha256").update(grader).update(candidateServer).digest("hex");
 
 const testResult = z.object({ text: z.string(), passed: z.boolean(), error: z.string().nullable() });
@@ -88,7 +88,7 @@ async function reportFrom(
   return { tests: [], problem: `the tests' process ended (${(await script.ended).ended})` };
 }
 
-/** The script is not kept: it may take the answer to a last call for a request. */
+/** The script is not reused: it might mistake the answer to a last call for a request. */
 function withoutReport(script: Script, status: number): TestReport {
   script.kill();
   return { tests: [], problem: `the tests' process ended (status ${status})` };

@@ -355,8 +355,8 @@ def grade(channel, request):
 
 def main():
     """
-    Reads one request per line. Each has its own process, so that tests do not see each other's changes. Its end is told,
-    also if it gave no verdict.
+    Reads one request per line. Each has its own process, so that tests do not see each other's changes. The end of a
+    request is reported even if there is no verdict.
     """
     sys.set_int_max_str_digits(0)
     channel = Channel()

@@ -33,7 +33,7 @@ function sameLatex(engine: ComputeEngine, one: string, other: string): boolean {
     compareConstants(a.subs(point), b.subs(point), isRounded),
   );
   if (compared.includes("different")) return false;
-  // Where both are undefined, (d - k)!, or zero, they say little.
+  // Points where both are undefined, as in (d - k)!, or zero prove little.
   return compared.includes("same") || compared.every((result) => result === "zero");
 }
 
@@ -52,7 +52,7 @@ function sameEquation(engine: ComputeEngine, one: Equation, other: Equation): bo
   return Number.isFinite(first) && first !== 0 && ratios.every(isClose);
 }
 
-/** Null: it is no expression, or its value is too large. */
+/** Null: not an expression, or its value is too large. */
 function parsed(engine: ComputeEngine, latex: string): Expression | null {
   const raw = engine.parse(readable(latex), { form: "raw" });
   if (isTooLarge(raw.json)) return null;

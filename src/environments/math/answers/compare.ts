@@ -1,4 +1,4 @@
-/** Whether two answers are equal, by what they are. Expressions are left to a computer-algebra system. */
+/** Whether two answers are equal, according to their kinds. Expressions are left to a computer-algebra system. */
 import { normalised } from "./normalise.ts";
 import { sameRational } from "./rational.ts";
 import { areOtherUnits } from "./units.ts";
@@ -62,7 +62,7 @@ function withArgument({ argument, value, text }: Of<"named">, other: string | nu
 
 type SameKind = (a: Answer, b: Answer, algebra: Algebra) => boolean;
 
-/** Answers of two kinds: one of them says less. */
+/** Answers of two kinds: one is less explicit. */
 function mixed(a: Answer, b: Answer, algebra: Algebra): boolean {
   if (a.kind === "named" && a.value.kind !== "named") {
     if (b.kind === "equation")
@@ -91,7 +91,7 @@ function vectorOf({ rows }: Of<"matrix">): readonly Answer[] {
   return rows.length === 1 ? (rows[0] as readonly Answer[]) : [];
 }
 
-/** Of two items, brackets tell intervals apart; longer tuples may be written with any. */
+/** With two items, brackets distinguish kinds of intervals; longer tuples may have any brackets. */
 function sameBrackets(a: Of<"tuple">, b: Of<"tuple">): boolean {
   const isVector = (tuple: Of<"tuple">) => tuple.left === "\\langle" || tuple.items.length > 2;
   if (isVector(a) || isVector(b)) return true;

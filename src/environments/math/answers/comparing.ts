@@ -11,7 +11,7 @@ let thread: Promise<Thread> | null = null;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Whether two final answers are equal (docs/math.md). Pairs that take longer than a second are not. Plain numbers are
+ * Whether two final answers are equal (docs/math.md). Pairs that take longer than a second count as different. Plain numbers are
  * compared at once; for everything else a thread is started, which does not keep the process alive.
  */
 export async function sameFinalAnswer(one: string, other: string): Promise<boolean> {

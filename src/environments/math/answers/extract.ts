@@ -9,7 +9,7 @@ export interface ExtractedAnswer {
   readonly source: AnswerSource;
 }
 
-/** A final answer longer than this is none; comparing it would take too long. */
+/** A longer text does not count as an answer; comparing it would take too long. */
 export const longestAnswer = 2000;
 /** Phrases and numbers count at the end only. */
 const tailLength = 4000;

@@ -195,7 +195,7 @@ function readBracketed(text: string, depth: number): Answer | null {
   return { kind: "tuple", left, items: parts.map((part) => read(part, depth + 1)), right };
 }
 
-/** `{x : x > 2}` is what its condition says. */
+/** `{x : x > 2}` is read as its condition. */
 function setOf(inside: string, depth: number): Answer {
   const condition = new RegExp(String.raw`^${name}(?:\s*\\in[^:|]*)?\s*[:|]([^]*)$`).exec(inside)?.[1];
   return condition === undefined ? listOf(inside, depth) : read(condition, depth + 1);

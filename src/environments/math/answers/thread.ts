@@ -30,7 +30,7 @@ export async function startThread(): Promise<Thread> {
       worker.ref();
       const answer = next();
       const timer = setTimeout(() => settle?.(null), milliseconds);
-      // The rule is about windows.
+      // The rule is meant for windows of a browser.
       // eslint-disable-next-line unicorn/require-post-message-target-origin
       worker.postMessage(question);
       const given = await answer;

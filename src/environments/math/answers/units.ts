@@ -15,7 +15,7 @@ const power = String.raw`(?:\s*\^\s*\{?\s*[23]\s*\}?)?`;
 const ended = String.raw`(?<=[\d}\])%!]|\\pi)`;
 
 const bare = new RegExp(`${ended}\\s*(?:${words})${power}\\.?\\s*$`, "i");
-/** In a \text of its own, any words are. */
+/** Any words in a `\text` of their own count as a unit. */
 const inText = new RegExp(
   String.raw`${ended}\s*\\(?:text|mbox|mathrm|textrm|hbox)\s*\{\s*(?!and\b|or\b)[a-zA-Z/ .°-]*${power}\s*\}${power}\s*$`,
 );
@@ -35,7 +35,7 @@ export function measured(text: string): Measured {
   return { text: shorter, unit: whole.slice(shorter.length) };
 }
 
-/** Names of the units that can be told apart. */
+/** Names of the units that are distinguished. */
 const units: readonly (readonly [name: string, pattern: RegExp])[] = [
   ["cm", /^(?:cm|centimet(?:er|re)s?)$/],
   ["mm", /^(?:mm|millimet(?:er|re)s?)$/],

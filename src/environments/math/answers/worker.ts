@@ -21,12 +21,12 @@ parentPort?.on("message", ({ one, other }: { readonly one: string; readonly othe
 send("ready");
 
 function send(message: boolean | string): void {
-  // The rule is about windows.
+  // The rule is meant for windows of a browser.
   // eslint-disable-next-line unicorn/require-post-message-target-origin
   parentPort?.postMessage(message);
 }
 
-/** Whatever a comparison throws is what the texts are: they are not known to be equal. */
+/** An exception is caused by the texts, which then count as different. */
 function compare(one: string, other: string): boolean {
   try {
     return sameAnswer(one, other, algebra);

@@ -1,4 +1,4 @@
-/** Pairs of answers with what is true, decided by hand. */
+/** Pairs of answers, labelled equal or different by hand. */
 
 export type AnswerPair = readonly [one: string, other: string];
 
