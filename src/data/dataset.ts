@@ -1,8 +1,8 @@
 /** How a recipe or a command names a data set. */
 import { z } from "zod";
 import { TroupeError } from "../errors.ts";
-import { codeSets, findCodeSet, suggestCodeSet } from "./sets/registered.ts";
-import type { CodeSet } from "./sets/code-set.ts";
+import { problemSets, findProblemSet, suggestProblemSet } from "./sets/registered.ts";
+import type { ProblemSet } from "./sets/problem-set.ts";
 import { fieldMappingSchema, formOfFields, formOfSet, type RowForm } from "./sets/row-form.ts";
 
 const hubName = /^[\w][\w.-]*\/[\w][\w.-]*$/;
@@ -42,9 +42,9 @@ export type LocalDataset = z.infer<typeof localDataset>;
 interface KnownForm {
   readonly form: RowForm;
   /** The registered set; null: another one. */
-  readonly set: CodeSet | null;
+  readonly set: ProblemSet | null;
   /** The registered set whose form the rows have. */
-  readonly formSet: CodeSet | null;
+  readonly formSet: ProblemSet | null;
 }
 
 export type ResolvedDataset = KnownForm &
@@ -57,10 +57,10 @@ export type ResolvedDataset = KnownForm &
 export function resolveDataset(given: DatasetOption): ResolvedDataset {
   const option = typeof given === "string" ? { name: given } : given;
   if ("files" in option) return { place: "files", option, ...formOf(option, undefined, "the files") };
-  const registered = findCodeSet(option.name);
+  const registered = findProblemSet(option.name);
   const hub = registered?.hub ?? option.name;
   if (!hubName.test(hub)) {
-    const hint = `${suggestCodeSet(option.name)} (others are named OWNER/NAME, as on the hub)`;
+    const hint = `${suggestProblemSet(option.name)} (others are named OWNER/NAME, as on the hub)`;
     throw new TroupeError("bad_arguments", `there is no data set ${option.name}; ${hint}`);
   }
   return { place: "hub", hub, option, ...formOf(option, registered, hub) };
@@ -68,17 +68,17 @@ export function resolveDataset(given: DatasetOption): ResolvedDataset {
 
 function formOf(
   { form, fields }: HubDataset | LocalDataset,
-  registered: CodeSet | undefined,
+  registered: ProblemSet | undefined,
   what: string,
 ): KnownForm {
   if (form !== undefined && fields !== undefined)
     throw new TroupeError("bad_arguments", `dataset: both form and fields say what the rows are; keep one`);
   if (fields !== undefined) return { form: formOfFields(fields), set: null, formSet: null };
-  const set = form === undefined ? registered : findCodeSet(form);
+  const set = form === undefined ? registered : findProblemSet(form);
   if (set !== undefined) return { form: formOfSet(set), set: form === undefined ? set : null, formSet: set };
   if (form !== undefined)
-    throw new TroupeError("bad_arguments", `dataset.form: there is no ${form}; ${suggestCodeSet(form)}`);
-  const names = codeSets.map(({ name }) => name).join(", ");
+    throw new TroupeError("bad_arguments", `dataset.form: there is no ${form}; ${suggestProblemSet(form)}`);
+  const names = problemSets.map(({ name }) => name).join(", ");
   const fix = `say with \`form\` which registered set they are like (${names}), or with \`fields\` what is what`;
   throw new TroupeError("bad_arguments", `dataset: the form of ${what} is not known; ${fix}`);
 }

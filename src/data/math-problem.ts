@@ -1,8 +1,5 @@
-/** The common form of problems from all mathematics data sets, and of problems of either kind. */
+/** The common form of problems from all mathematics data sets. */
 import { z } from "zod";
-import { TroupeError } from "../errors.ts";
-import { showText } from "../format.ts";
-import { codeProblemSchema, type CodeProblem } from "./problem.ts";
 
 /** A problem with a final answer. All of it is JSON. */
 export interface MathProblem {
@@ -25,32 +22,3 @@ export const mathProblemSchema: z.ZodType<MathProblem> = z.strictObject({
   difficulty: z.string().optional(),
   subject: z.string().optional(),
 }) as z.ZodType<MathProblem>;
-
-export type Problem = CodeProblem | MathProblem;
-
-export function isMathProblem(problem: Problem): problem is MathProblem {
-  return "answers" in problem;
-}
-
-/** @throws ZodError */
-export function checkedProblem(value: unknown): Problem {
-  const isMath = typeof value === "object" && value !== null && "answers" in value;
-  return isMath ? mathProblemSchema.parse(value) : codeProblemSchema.parse(value);
-}
-
-/** @throws TroupeError `bad_arguments` if it is a mathematics problem */
-export function codeProblem(problem: Problem): CodeProblem {
-  if (!isMathProblem(problem)) return problem;
-  throw otherKind(problem, "has a final answer and no tests", "math");
-}
-
-/** @throws TroupeError `bad_arguments` if it is one of programming */
-export function mathProblem(problem: Problem): MathProblem {
-  if (isMathProblem(problem)) return problem;
-  throw otherKind(problem, "has tests and no final answer", "code");
-}
-
-function otherKind({ id }: Problem, what: string, environment: string): TroupeError {
-  const fix = `use a data set of the other kind, or the environment ${environment}`;
-  return new TroupeError("bad_arguments", `dataset: the problem ${showText(id, 80)} ${what}; ${fix}`);
-}

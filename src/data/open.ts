@@ -9,7 +9,7 @@ import { hubAccess, type HubAccess } from "./hub/access.ts";
 import { readFailing, writeFailing, type FailingProblem } from "./prepared/failing.ts";
 import { prepareSplit } from "./prepared/prepare.ts";
 import type { ProblemStore } from "./prepared/store.ts";
-import type { CodeSet, SplitFacts } from "./sets/code-set.ts";
+import type { ProblemSet, SplitFacts } from "./sets/problem-set.ts";
 import { checkSplit } from "./slices.ts";
 import { fileSnapshot, folderSnapshot } from "./snapshots/folder.ts";
 import { openHubDataset } from "./snapshots/open-hub.ts";
@@ -35,7 +35,7 @@ export interface OpenDataset {
   readonly commit: string | null;
   readonly config: string;
   /** The registered set; null: not registered. */
-  readonly set: CodeSet | null;
+  readonly set: ProblemSet | null;
   readonly snapshot: Snapshot;
   readonly splits: Readonly<Record<string, readonly SnapshotFile[]>>;
   /** The published number of rows, if known. */
@@ -94,7 +94,7 @@ async function openHub(
   return { snapshot, config: found.name, splits: located(snapshot, found.splits) };
 }
 
-function configOf({ name, configs }: CodeSet, given: string | undefined): string {
+function configOf({ name, configs }: ProblemSet, given: string | undefined): string {
   const names = Object.keys(configs);
   if (given === undefined) return names[0] ?? "default";
   if (names.includes(given)) return given;
@@ -103,7 +103,7 @@ function configOf({ name, configs }: CodeSet, given: string | undefined): string
 }
 
 /** A registered split's files: the first of its lists that is complete, otherwise by name. */
-function splitsOfSet(snapshot: Snapshot, set: CodeSet, config: string): SplitFiles {
+function splitsOfSet(snapshot: Snapshot, set: ProblemSet, config: string): SplitFiles {
   const paths = pathsOf(snapshot);
   const byName = configsOf(paths, snapshot.configs, soleSplit(set));
   // With several configurations, a file without a configuration in its name may belong to any of them.
@@ -168,7 +168,7 @@ function soleConfig(configs: readonly ConfigFiles[]): ConfigFiles | undefined {
 }
 
 /** In a set with a single split, files without a split in their names belong to it. */
-function soleSplit(set: CodeSet | null): string | undefined {
+function soleSplit(set: ProblemSet | null): string | undefined {
   const splits = new Set(Object.values(set?.configs ?? {}).flatMap((config) => Object.keys(config.splits)));
   return splits.size === 1 ? [...splits][0] : undefined;
 }

@@ -4,7 +4,7 @@ import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { CacheLayout } from "./cache/place.ts";
 import type { DatasetOption } from "./dataset.ts";
-import { codeProblem } from "./math-problem.ts";
+import { codeProblem } from "./problem-kinds.ts";
 import { openDataset } from "./open.ts";
 import type { CodeProblem } from "./problem.ts";
 import { sourceWarnings } from "./source-warnings.ts";

@@ -9,7 +9,7 @@ import type { DatasetOption } from "./dataset.ts";
 import { openDataset, type OpenDataset, type OpenOptions } from "./open.ts";
 import type { FailingProblem } from "./prepared/failing.ts";
 import { digestOfAll, type Malformed, type ProblemStore, type StoredProblem } from "./prepared/store.ts";
-import type { Problem } from "./math-problem.ts";
+import type { Problem } from "./problem-kinds.ts";
 import { checkSplit, parseSlices, rowsOf, type RowRange } from "./slices.ts";
 
 export interface TaskSourcesOptions extends OpenOptions {

@@ -5,7 +5,7 @@ import { findOverlaps, type Overlap } from "./contamination/overlaps.ts";
 import type { OpenDataset } from "./open.ts";
 import type { FailingProblem } from "./prepared/failing.ts";
 import type { Malformed } from "./prepared/store.ts";
-import { isMathProblem, type Problem } from "./math-problem.ts";
+import { isMathProblem, type Problem } from "./problem-kinds.ts";
 import type { CodeProblem } from "./problem.ts";
 import { sourceOf, type ProblemSource } from "./task-sources.ts";
 

@@ -6,7 +6,7 @@ import { TroupeError } from "../../errors.ts";
 import { didYouMean } from "../../nearest.ts";
 import { revisionName, type DatasetOption } from "../../data/dataset.ts";
 import { fieldMappingSchema, type FieldMapping } from "../../data/sets/row-form.ts";
-import { findCodeSet } from "../../data/sets/registered.ts";
+import { findProblemSet } from "../../data/sets/registered.ts";
 
 type Pair = readonly [key: string, name: string];
 
@@ -46,7 +46,7 @@ export function datasetGiven(name: string, options: GivenOptions): DatasetOption
     ...(options.field?.length && { fields: fieldsGiven(options.field) }),
   };
   const isFile =
-    findCodeSet(name) === undefined &&
+    findProblemSet(name) === undefined &&
     (existsSync(name) || /^[./~]|\.(jsonl?|ndjson|parquet)(\.gz)?$/.test(name));
   if (!isFile) {
     const { config, revision } = options;

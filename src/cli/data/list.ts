@@ -2,8 +2,8 @@
 import { cacheLayout } from "../../data/cache/place.ts";
 import { openDataset, type OpenDataset } from "../../data/open.ts";
 import { hubAccess } from "../../data/hub/access.ts";
-import type { CodeSet } from "../../data/sets/code-set.ts";
-import { codeSets } from "../../data/sets/registered.ts";
+import type { ProblemSet } from "../../data/sets/problem-set.ts";
+import { problemSets } from "../../data/sets/registered.ts";
 import { showCount } from "../../format.ts";
 import { TroupeError } from "../../errors.ts";
 import { commandName, printJson, printLines } from "../print.ts";
@@ -26,7 +26,7 @@ interface ListedConfig {
 }
 
 export async function listDatasets({ json }: { readonly json?: boolean }): Promise<void> {
-  const listed = await Promise.all(codeSets.map(listedOf));
+  const listed = await Promise.all(problemSets.map(listedOf));
   if (json) return printJson(listed);
   const columns = ["name", "config", "licence", "splits and rows", "here"].map((title) => ({ title }));
   const rows = listed.flatMap((set) =>
@@ -44,7 +44,7 @@ export async function listDatasets({ json }: { readonly json?: boolean }): Promi
   printLines([...tableLines(columns, rows), "", hint, `cache: ${cacheLayout().root}`]);
 }
 
-async function listedOf(set: CodeSet): Promise<Listed> {
+async function listedOf(set: ProblemSet): Promise<Listed> {
   const { name, hub, title, licence } = set;
   const configs = Object.entries(set.configs).map(async ([config, { splits }]) => ({
     config,
@@ -54,7 +54,7 @@ async function listedOf(set: CodeSet): Promise<Listed> {
   return { name, hub, title, licence, configs: await Promise.all(configs) };
 }
 
-async function isHere({ name }: CodeSet, config: string, splits: readonly string[]): Promise<boolean> {
+async function isHere({ name }: ProblemSet, config: string, splits: readonly string[]): Promise<boolean> {
   const opened = await openHere(name, config);
   if (opened === null || splits.some((split) => opened.splits[split] === undefined)) return false;
   const files = Object.values(opened.splits).flat();

@@ -1,10 +1,11 @@
 /** `troupe data show`: describes a data set, or prints some of its problems. */
 import { Command } from "commander";
 import { openDataset } from "../../data/open.ts";
-import { isMathProblem, type MathProblem, type Problem } from "../../data/math-problem.ts";
+import type { MathProblem } from "../../data/math-problem.ts";
+import { isMathProblem, type Problem } from "../../data/problem-kinds.ts";
 import { testCount, type CodeProblem, type CodeTests } from "../../data/problem.ts";
-import { findCodeSet } from "../../data/sets/registered.ts";
-import type { CodeSet } from "../../data/sets/code-set.ts";
+import { findProblemSet } from "../../data/sets/registered.ts";
+import type { ProblemSet } from "../../data/sets/problem-set.ts";
 import { sourceOf } from "../../data/task-sources.ts";
 import { showBytes, showCount, showLines, showText } from "../../format.ts";
 import { wholeNumber } from "../numbers.ts";
@@ -32,7 +33,7 @@ export function showCommand(): Command {
 
 /** Registered sets are described without a network. */
 async function describe(name: string, options: ShowArguments): Promise<void> {
-  const set = options.form === undefined && !options.field?.length ? findCodeSet(name) : undefined;
+  const set = options.form === undefined && !options.field?.length ? findProblemSet(name) : undefined;
   if (set !== undefined) return options.json ? printJson(factsOf(set)) : printLines(factLines(set));
   using progress = showProgress();
   const {
@@ -60,11 +61,11 @@ async function describe(name: string, options: ShowArguments): Promise<void> {
   ]);
 }
 
-function factsOf({ name, hub, title, licence, source, fields, configs }: CodeSet): object {
+function factsOf({ name, hub, title, licence, source, fields, configs }: ProblemSet): object {
   return { name, hub, title, licence, source, fields, configs };
 }
 
-function factLines(set: CodeSet): string[] {
+function factLines(set: ProblemSet): string[] {
   const splits = Object.entries(set.configs).flatMap(([config, { splits: all }], index) =>
     Object.entries(all).map(([split, { rows }]) => [
       `${config}${index === 0 ? " (default)" : ""}`,

@@ -6,7 +6,7 @@ import { Command } from "commander";
 import type { Overlap } from "../../data/contamination/overlaps.ts";
 import { openDataset, type OpenDataset, type OpenOptions } from "../../data/open.ts";
 import { checkSplit } from "../../data/slices.ts";
-import { findCodeSet } from "../../data/sets/registered.ts";
+import { findProblemSet } from "../../data/sets/registered.ts";
 import { sourceOf } from "../../data/task-sources.ts";
 import {
   hasFindings,
@@ -104,7 +104,7 @@ async function overlapsOf(
 async function otherSource(text: string, form: string | undefined, open: OpenOptions): Promise<NamedSource> {
   const colon = text.lastIndexOf(":", text.includes("[") ? text.indexOf("[") : undefined);
   const [name, slices] = colon > 0 ? [text.slice(0, colon), text.slice(colon + 1)] : [text, "test"];
-  const isKnown = findCodeSet(name) !== undefined || form === undefined;
+  const isKnown = findProblemSet(name) !== undefined || form === undefined;
   const dataset = await openDataset(datasetGiven(name, isKnown ? {} : { form }), open);
   return { name: `${dataset.name} ${slices}`, source: await sourceOf(dataset, slices) };
 }

@@ -11,7 +11,7 @@ import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
 import { shinglesOf } from "../contamination/shingles.ts";
-import { checkedProblem, type Problem } from "../math-problem.ts";
+import { checkedProblem, type Problem } from "../problem-kinds.ts";
 
 const pack = promisify(zstdCompress);
 const unpack = promisify(zstdDecompress);

@@ -4,7 +4,7 @@ import { parseExactJson } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
 import type { CallCase, CodeProblem, CodeTests, StdinCase } from "../problem.ts";
 import { identifier } from "../problem.ts";
-import { MalformedRow, type CodeSet, type RowPlace } from "./code-set.ts";
+import { MalformedRow, type ProblemSet, type RowPlace } from "./problem-set.ts";
 import { fieldsOf, jsonField } from "./fields.ts";
 import { appsImports } from "./graders-imports.ts";
 
@@ -78,7 +78,7 @@ function linesOf(value: unknown): string {
   throw new MalformedRow("input_output: what is read or printed is no text");
 }
 
-export const apps: CodeSet = {
+export const apps: ProblemSet = {
   name: "apps",
   hub: "codeparrot/apps",
   title: "APPS: problems of programming sites",

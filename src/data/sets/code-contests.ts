@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
 import type { CodeLimits, CodeProblem, StdinCase } from "../problem.ts";
-import { MalformedRow, type CodeSet } from "./code-set.ts";
+import { MalformedRow, type ProblemSet } from "./problem-set.ts";
 import { fieldsOf } from "./fields.ts";
 
 const texts = z.array(z.string());
@@ -82,7 +82,7 @@ function limitsOf({ time_limit: time, memory_limit_bytes: memory }: z.infer<type
   };
 }
 
-export const codeContests: CodeSet = {
+export const codeContests: ProblemSet = {
   name: "code-contests",
   hub: "deepmind/code_contests",
   title: "CodeContests: problems of programming contests",

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { showText } from "../../format.ts";
 import type { Row } from "../formats/row.ts";
-import { MalformedRow } from "./code-set.ts";
+import { MalformedRow } from "./problem-set.ts";
 
 /** The row, checked by the schema. @throws MalformedRow with the first problem */
 export function fieldsOf<T>(row: Row, schema: z.ZodType<T>): T {

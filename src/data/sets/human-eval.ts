@@ -2,8 +2,8 @@
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
 import { identifier, type CodeProblem } from "../problem.ts";
-import type { CodeSet } from "./code-set.ts";
-import { MalformedRow } from "./code-set.ts";
+import type { ProblemSet } from "./problem-set.ts";
+import { MalformedRow } from "./problem-set.ts";
 import { codeBefore, fieldsOf } from "./fields.ts";
 
 const schema = z.object({
@@ -39,7 +39,7 @@ const fields = {
   test: "Python that defines check(candidate)",
 };
 
-export const humanEval: CodeSet = {
+export const humanEval: ProblemSet = {
   name: "humaneval",
   hub: "openai/openai_humaneval",
   title: "HumanEval: functions to complete",
@@ -55,7 +55,7 @@ export const humanEval: CodeSet = {
   problem: checkedProblem,
 };
 
-export const coopHumanEval: CodeSet = {
+export const coopHumanEval: ProblemSet = {
   name: "coophumaneval",
   hub: "OpenMLRL/CoopHumanEval",
   title: "CoopHumanEval: functions that two programmers can share",

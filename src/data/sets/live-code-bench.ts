@@ -4,7 +4,7 @@ import { z } from "zod";
 import { compactJson } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
 import { identifier, type CallCase, type CodeProblem, type CodeTests } from "../problem.ts";
-import { MalformedRow, type CodeSet, type CodeSetConfig } from "./code-set.ts";
+import { MalformedRow, type ProblemSet, type ProblemSetConfig } from "./problem-set.ts";
 import { fieldsOf, jsonField } from "./fields.ts";
 import { liveCodeBenchImports } from "./graders-imports.ts";
 import { readPickledText } from "./pickled-text.ts";
@@ -85,12 +85,12 @@ function callCase({ input, output }: TestCase): CallCase {
 const releases = [400, 511, 612, 713, 880, 1055];
 const files = ["test.jsonl", "test2.jsonl", "test3.jsonl", "test4.jsonl", "test5.jsonl", "test6.jsonl"];
 
-function release(index: number): [string, CodeSetConfig] {
+function release(index: number): [string, ProblemSetConfig] {
   const test = { rows: releases[index] ?? 0, files: [files.slice(0, index + 1)] };
   return [`release_v${index + 1}`, { splits: { test } }];
 }
 
-export const liveCodeBench: CodeSet = {
+export const liveCodeBench: ProblemSet = {
   name: "livecodebench",
   hub: "livecodebench/code_generation_lite",
   title: "LiveCodeBench: problems of contests by date",

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { mathProblemSchema, type MathProblem } from "../math-problem.ts";
-import type { CodeSet } from "./code-set.ts";
+import type { ProblemSet } from "./problem-set.ts";
 import { aime, aime2024, dapoMath, gsm8k, math500, olympiadBench, polaris } from "./math.ts";
 
-function problemOf(set: CodeSet, row: object): MathProblem {
+function problemOf(set: ProblemSet, row: object): MathProblem {
   return mathProblemSchema.parse(set.problem(row as Record<string, unknown>, { split: "train", row: 3 }));
 }
 

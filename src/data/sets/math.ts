@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
 import type { MathProblem } from "../math-problem.ts";
-import type { CodeSet, RowPlace } from "./code-set.ts";
-import { MalformedRow } from "./code-set.ts";
+import type { ProblemSet, RowPlace } from "./problem-set.ts";
+import { MalformedRow } from "./problem-set.ts";
 import { fieldsOf } from "./fields.ts";
 
 const answer = z.union([z.string(), z.number(), z.bigint()]);
@@ -20,10 +20,10 @@ interface Form {
   readonly difficulty?: string;
 }
 
-type Facts = Omit<CodeSet, "problem" | "fields" | "version"> & { readonly form: Form };
+type Facts = Omit<ProblemSet, "problem" | "fields" | "version"> & { readonly form: Form };
 
 /** A set whose rows have a field for the problem and one for the answer. */
-function plainSet({ form, ...facts }: Facts): CodeSet {
+function plainSet({ form, ...facts }: Facts): ProblemSet {
   const names = Object.entries(form) as [string, string][];
   return {
     ...facts,
@@ -66,7 +66,11 @@ function acceptedAnswers(text: string): readonly string[] {
 }
 
 /** A set with one split. @param files paths on the hub; absent: the default path of the split */
-function oneSplit(name: string, rows: number, ...files: readonly (readonly string[])[]): CodeSet["configs"] {
+function oneSplit(
+  name: string,
+  rows: number,
+  ...files: readonly (readonly string[])[]
+): ProblemSet["configs"] {
   return { default: { splits: { [name]: files.length === 0 ? { rows } : { rows, files } } } };
 }
 
@@ -150,7 +154,7 @@ function olympiadProblem(row: Row): MathProblem {
   };
 }
 
-export const olympiadBench: CodeSet = {
+export const olympiadBench: ProblemSet = {
   name: "olympiad-bench",
   hub: "Hothan/OlympiadBench",
   title: "OlympiadBench: competition problems in English, text only, with final answers",
@@ -186,7 +190,7 @@ function dapoProblem(row: Row): MathProblem {
 }
 
 /** The file has every problem about a hundred times. */
-export const dapoMath: CodeSet = {
+export const dapoMath: ProblemSet = {
   name: "dapo-math",
   hub: "BytedTsinghua-SIA/DAPO-Math-17k",
   title: "DAPO-Math-17k: training problems with whole numbers as answers, each once",
@@ -210,14 +214,14 @@ function gsmProblem(row: Row, { split: name, row: number }: RowPlace): MathProbl
   return { id: `gsm8k/${name}/${number}`, prompt: question, answers: [final] };
 }
 
-const gsmSplits = (config: string): CodeSet["configs"][string] => ({
+const gsmSplits = (config: string): ProblemSet["configs"][string] => ({
   splits: {
     train: { rows: 7473, files: [[`${config}/train-00000-of-00001.parquet`]] },
     test: { rows: 1319, files: [[`${config}/test-00000-of-00001.parquet`]] },
   },
 });
 
-export const gsm8k: CodeSet = {
+export const gsm8k: ProblemSet = {
   name: "gsm8k",
   hub: "openai/gsm8k",
   title: "GSM8K: word problems of primary school",
@@ -229,7 +233,7 @@ export const gsm8k: CodeSet = {
   problem: gsmProblem,
 };
 
-export const mathSets: readonly CodeSet[] = [
+export const mathSets: readonly ProblemSet[] = [
   gsm8k,
   math500,
   amc23,

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
 import type { CodeProblem } from "../problem.ts";
-import { MalformedRow, type CodeSet, type CodeSetConfig } from "./code-set.ts";
+import { MalformedRow, type ProblemSet, type ProblemSetConfig } from "./problem-set.ts";
 import { fieldsOf } from "./fields.ts";
 
 const texts = z.array(z.string());
@@ -47,15 +47,15 @@ function entryPointOf(code: string, asserts: readonly string[]): string {
   return last;
 }
 
-function splitsOf(config: string, rows: Readonly<Record<string, number>>): CodeSetConfig["splits"] {
+function splitsOf(config: string, rows: Readonly<Record<string, number>>): ProblemSetConfig["splits"] {
   const facts = Object.entries(rows).map(([split, count]) => [
     split,
     { rows: count, files: [[`${config}/${split}-00000-of-00001.parquet`]] },
   ]);
-  return Object.fromEntries(facts) as CodeSetConfig["splits"];
+  return Object.fromEntries(facts) as ProblemSetConfig["splits"];
 }
 
-export const mbpp: CodeSet = {
+export const mbpp: ProblemSet = {
   name: "mbpp",
   hub: "google-research-datasets/mbpp",
   title: "MBPP: short functions from a sentence",

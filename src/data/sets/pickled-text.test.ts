@@ -1,7 +1,7 @@
 import { inflateSync } from "node:zlib";
 import { assert, integer, property, uint8Array } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MalformedRow } from "./code-set.ts";
+import { MalformedRow } from "./problem-set.ts";
 import { readPickledText } from "./pickled-text.ts";
 
 const hex = (text: string) => Buffer.from(text, "hex");

@@ -3,7 +3,7 @@
  * the operations that `pickle.dumps(text)` writes (protocols 2 to 5), in order.
  * Operations: https://docs.python.org/3/library/pickletools.html
  */
-import { MalformedRow } from "./code-set.ts";
+import { MalformedRow } from "./problem-set.ts";
 
 const operation = {
   protocol: 0x80,

@@ -3,10 +3,11 @@ import { z } from "zod";
 import { showText } from "../../format.ts";
 import { compactJson, parseExactJson } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
-import type { MathProblem, Problem } from "../math-problem.ts";
+import type { MathProblem } from "../math-problem.ts";
+import type { Problem } from "../problem-kinds.ts";
 import type { CallCase, CodeProblem, CodeTests, StdinCase } from "../problem.ts";
 import { identifier } from "../problem.ts";
-import { MalformedRow, type CodeSet, type RowPlace } from "./code-set.ts";
+import { MalformedRow, type ProblemSet, type RowPlace } from "./problem-set.ts";
 import { codeBefore, jsonField } from "./fields.ts";
 
 export interface RowForm {
@@ -18,7 +19,7 @@ export interface RowForm {
   problem(row: Row, at: RowPlace): Problem;
 }
 
-export function formOfSet(set: CodeSet): RowForm {
+export function formOfSet(set: ProblemSet): RowForm {
   return {
     identity: `${set.name} ${set.version}`,
     columns: set.columns,

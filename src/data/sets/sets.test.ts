@@ -9,13 +9,13 @@ import { humanEvalRow } from "../testing/rows.ts";
 import { apps } from "./apps.ts";
 import { appsImports, liveCodeBenchImports } from "./graders-imports.ts";
 import { codeContests } from "./code-contests.ts";
-import type { CodeSet } from "./code-set.ts";
+import type { ProblemSet } from "./problem-set.ts";
 import { coopHumanEval, humanEval } from "./human-eval.ts";
 import { liveCodeBench } from "./live-code-bench.ts";
 import { mbpp } from "./mbpp.ts";
-import { codeSets, findCodeSet, suggestCodeSet } from "./registered.ts";
+import { problemSets, findProblemSet, suggestProblemSet } from "./registered.ts";
 
-function problemOf(set: CodeSet, row: object): CodeProblem {
+function problemOf(set: ProblemSet, row: object): CodeProblem {
   return codeProblemSchema.parse(set.problem(row as Record<string, unknown>, { split: "test", row: 0 }));
 }
 
@@ -350,15 +350,15 @@ describe("LiveCodeBench", () => {
 
 describe("the registry", () => {
   it("finds sets by either name, in any case, and suggests similar names", () => {
-    expect(findCodeSet("OpenAI/openai_humaneval")).toBe(humanEval);
-    expect(findCodeSet("MBPP")).toBe(mbpp);
-    expect(suggestCodeSet("livecodebensh")).toContain("livecodebench");
+    expect(findProblemSet("OpenAI/openai_humaneval")).toBe(humanEval);
+    expect(findProblemSet("MBPP")).toBe(mbpp);
+    expect(suggestProblemSet("livecodebensh")).toContain("livecodebench");
   });
 
   it("names every field that a set reads, and no set twice", () => {
-    const names = codeSets.flatMap(({ name, hub }) => [name, hub]);
+    const names = problemSets.flatMap(({ name, hub }) => [name, hub]);
     expect(new Set(names).size).toBe(names.length);
-    for (const { fields, licence, source, configs } of codeSets) {
+    for (const { fields, licence, source, configs } of problemSets) {
       expect(Object.keys(fields).length).toBeGreaterThan(1);
       expect(licence).not.toBe("");
       expect(source).toMatch(/arXiv \d{4}\.\d{5}|card of/);

@@ -9,7 +9,7 @@ import { ServiceError, TroupeError } from "../../errors.ts";
 import type { CacheLayout } from "../cache/place.ts";
 import { hubUrl } from "../hub/access.ts";
 import type { Transfer } from "../hub/download.ts";
-import type { CodeSet } from "../sets/code-set.ts";
+import type { ProblemSet } from "../sets/problem-set.ts";
 import { folderSnapshot } from "./folder.ts";
 import { cachedSnapshot, hubSnapshot } from "./hub.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -19,7 +19,7 @@ export interface HubDatasetToOpen {
   readonly dataset: string;
   /** A branch, a tag or a commit; null: the latest. */
   readonly revision: string | null;
-  readonly set: CodeSet | null;
+  readonly set: ProblemSet | null;
   readonly config: string | null;
 }
 

@@ -3,7 +3,8 @@ import type { Environment, EnvironmentDefinition, Outcome } from "../environment
 import { observationOf } from "./observe.ts";
 import { checkedOptions, type CodeOptions } from "./options.ts";
 import type { CodeProblem } from "../../data/problem.ts";
-import { findProblemIn, openProblems, type ProblemSplits, taskSourceOf } from "./problems.ts";
+import { findProblemIn, type ProblemSplits, taskSourceOf } from "../problems.ts";
+import { openProblems } from "./problems.ts";
 import { renderState } from "./render.ts";
 import { seatDescriptions, type SeatName } from "./seats.ts";
 import { codeTaskSchema, type CodeState, type CodeTask } from "./state.ts";

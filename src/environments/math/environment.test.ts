@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { MathProblem } from "../../data/math-problem.ts";
 import { rootKey } from "../../random.ts";
 import { unrecordedCalls } from "../../runs/recorded-calls.ts";
-import { problemList } from "../code/problems.ts";
+import { problemList } from "../problems.ts";
 import { conformanceChecks } from "../conformance.ts";
 import type { ActionReward, Context, Environment } from "../environment.ts";
 import { plainContext, plainReply } from "../progression.ts";

@@ -1,12 +1,13 @@
 /** The problems of each split, which may be from different data sets. */
 import type { DatasetOption } from "../../data/dataset.ts";
-import { mathProblem, type MathProblem } from "../../data/math-problem.ts";
+import type { MathProblem } from "../../data/math-problem.ts";
+import { mathProblem } from "../../data/problem-kinds.ts";
 import { sourceWarnings } from "../../data/source-warnings.ts";
 import { taskSources, type ProblemSource } from "../../data/task-sources.ts";
 import { TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import type { Environment, OptionWarning } from "../environment.ts";
-import { problemsOf, type ProblemSplits } from "../code/problems.ts";
+import { problemsOf, type ProblemSplits } from "../problems.ts";
 import type { MathOptions } from "./options.ts";
 
 export interface OpenMathProblems {

@@ -1,7 +1,7 @@
 /** Conversions of published values that differ from ours in more than their key. */
 import { existsSync } from "node:fs";
 import { posix } from "node:path";
-import { findCodeSet } from "../../data/sets/registered.ts";
+import { findProblemSet } from "../../data/sets/registered.ts";
 import { expertNamed } from "../../environments/code/experts/names.ts";
 import type { PythonValue } from "./python-literal.ts";
 import { type Conversion, type Setting, type Settings, to, UnfitValue, valueAt } from "./setting.ts";
@@ -16,7 +16,7 @@ export const modelDirectory: Conversion = (value) => {
 /** The published code recognises a data set by its name; its MBPP is the sanitized one. */
 export const dataset: Conversion = (value) => {
   const name = textOf(value, "a data set's name");
-  const known = findCodeSet(name)?.name;
+  const known = findProblemSet(name)?.name;
   const family = ["coophumaneval", "humaneval", "mbpp"].find((each) => name.toLowerCase().includes(each));
   if (known === undefined && family === "mbpp") return { name: family, config: "sanitized" };
   return known ?? family ?? name;

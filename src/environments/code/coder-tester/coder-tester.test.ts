@@ -3,7 +3,7 @@ import type { CodeProblem } from "../../../data/problem.ts";
 import { conformanceChecks } from "../../conformance.ts";
 import type { ActionReward, Environment, Reply } from "../../environment.ts";
 import { plainReply } from "../../progression.ts";
-import { problemList } from "../problems.ts";
+import { problemList } from "../../problems.ts";
 import { contextWith, longest, squares } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
 import { pairEnvironment } from "./definition.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CodeProblem } from "../../../data/problem.ts";
 import { appsImports, liveCodeBenchImports } from "../../../data/sets/graders-imports.ts";
 import { plainReply } from "../../progression.ts";
-import { problemList } from "../problems.ts";
+import { problemList } from "../../problems.ts";
 import { contextWith } from "../testing/problems.ts";
 import { works } from "../testing/sandbox.ts";
 import { pairEnvironment } from "./definition.ts";

@@ -5,7 +5,8 @@
 import type { CodeProblem } from "../../../data/problem.ts";
 import type { Environment, EnvironmentDefinition, Outcome } from "../../environment.ts";
 import { startOf } from "../definition.ts";
-import { findProblemIn, openProblems, type ProblemSplits, taskSourceOf } from "../problems.ts";
+import { findProblemIn, type ProblemSplits, taskSourceOf } from "../../problems.ts";
+import { openProblems } from "../problems.ts";
 import { codeTaskSchema, type CodeTask } from "../state.ts";
 import { showTest } from "./generated-test.ts";
 import { graderOf } from "./grader.ts";

@@ -3,7 +3,7 @@ import type { CodeProblem, PrintedComparison } from "../../../data/problem.ts";
 import { plainReply } from "../../progression.ts";
 import { codeEnvironment } from "../definition.ts";
 import { codeOptions } from "../options.ts";
-import { problemList } from "../problems.ts";
+import { problemList } from "../../problems.ts";
 import { wholeProgram } from "../../../text/fences.ts";
 import { contextWith } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";

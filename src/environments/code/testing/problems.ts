@@ -5,7 +5,7 @@ import { plainContext } from "../../progression.ts";
 import { rootKey } from "../../../random.ts";
 import { codeEnvironment } from "../definition.ts";
 import { codeOptions, type CodeOptions } from "../options.ts";
-import { problemList } from "../problems.ts";
+import { problemList } from "../../problems.ts";
 import type { CodeState, CodeTask } from "../state.ts";
 import { sandbox } from "./sandbox.ts";
 

@@ -1,8 +1,8 @@
 /** The description of a data set of programming or mathematics problems, and how its rows become problems. */
 import type { Row } from "../formats/row.ts";
-import type { Problem } from "../math-problem.ts";
+import type { Problem } from "../problem-kinds.ts";
 
-export interface CodeSet {
+export interface ProblemSet {
   /** Its name in recipes and commands. */
   readonly name: string;
   /** Its name on the hub. */
@@ -15,7 +15,7 @@ export interface CodeSet {
   /** The fields that are read, with their meanings. */
   readonly fields: Readonly<Record<string, string>>;
   /** The first is the default. */
-  readonly configs: Readonly<Record<string, CodeSetConfig>>;
+  readonly configs: Readonly<Record<string, ProblemSetConfig>>;
   /** Columns to read of parquet files; absent: all. Solutions in other languages make up most of some sets. */
   readonly columns?: readonly string[];
   /** A row with the id of an earlier one is left out, as if the set did not have it. */
@@ -26,7 +26,7 @@ export interface CodeSet {
   problem(row: Row, at: RowPlace): Problem;
 }
 
-export interface CodeSetConfig {
+export interface ProblemSetConfig {
   readonly splits: Readonly<Record<string, SplitFacts>>;
 }
 
