@@ -1,4 +1,4 @@
-/** Who writes what. */
+/** The seats of the environment. */
 import type { SeatDescription } from "../environment.ts";
 
 export type SeatName = "helper" | "main" | "single";
@@ -15,16 +15,15 @@ export const seatDescriptions: Readonly<Record<SeatName, SeatDescription>> = {
     purpose: `Writes a helper function, ${helperName}, for the main function that another seat writes.`,
     prompt:
       `Two programmers solve a problem in Python together. You write one helper function, \`${helperName}\`, that does a ` +
-      `useful part of the work; your partner writes the main function, which calls it. You do not see each other's code. ` +
-      `Do not write the main function. ${onlyCode}`,
+      `useful part of the work; your partner writes the main function, which calls it. Do not write the main function. ${onlyCode}`,
     maxTokens,
   },
   main: {
     purpose: `Writes the main function, which calls the helper's ${helperName}.`,
     prompt:
       `Two programmers solve a problem in Python together. Your partner writes a helper function, \`${helperName}\`, that ` +
-      `does a useful part of the work; you write the main function, which calls \`${helperName}\` and goes beyond it. You do ` +
-      `not see each other's code. Do not define \`${helperName}\`. ${onlyCode}`,
+      `does a useful part of the work; you write the main function, which calls \`${helperName}\` and goes beyond it. Do ` +
+      `not define \`${helperName}\`. ${onlyCode}`,
     maxTokens,
   },
   single: {
