@@ -6,7 +6,7 @@ import { z } from "zod";
 
 export const name = z
   .string()
-  .regex(/^[A-Za-z][A-Za-z0-9-]*$/, "a name: letters, digits and dashes, starting with a letter");
+  .regex(/^[A-Za-z][\w-]*$/, "a name: letters, digits, dashes and underscores, starting with a letter");
 
 const changes = z
   .looseObject({})
@@ -31,7 +31,7 @@ const evaluation = z.strictObject({
   run: name.describe("Row or shared training whose recipe is evaluated."),
   team: name.default("team").describe("`team`, or a name under that recipe's evaluation.compare."),
   policies: z
-    .record(name, z.string().regex(/^[A-Za-z][A-Za-z0-9-]*(\/[A-Za-z][A-Za-z0-9-]*)?$/, "ROW or ROW/ROLE"))
+    .record(name, z.string().regex(/^[A-Za-z][\w-]*(\/[A-Za-z][\w-]*)?$/, "ROW or ROW/ROLE"))
     .default({})
     .describe("Whose policy a role plays with: `scout: other-row`, or `scout: other-row/planner`."),
 });

@@ -237,10 +237,16 @@ describe("mistakes in values", () => {
     ],
     ["evaluation.temperature={}", "expected a number, at least 0, found a mapping"],
     ["policies.shared.model={preset: null, path: 3}", "policies.shared.model.path: expected text, found 3"],
-    ["team.roles.2nd={policy: shared}", "`2nd` is not a name: letters, digits and dashes"],
+    ["team.roles.2nd={policy: shared}", "`2nd` is not a name: letters, digits, dashes"],
     ["team.phases=[[]]", "team.phases.0: expected a list of at least 1, each item text, found an empty list"],
     ["engine.threads=100000", "engine.threads: expected a whole number from 0 to 256, found 100000"],
-    ["train.learningRate=.nan", "expected a number, above 0, found NaN"],
+    ["train.learningRate=.nan", "expected a number from 1e-30 to 1, found NaN"],
+    ["train.learningRate=1e300", "train.learningRate: expected a number from 1e-30 to 1, found 1e+300"],
+    ["train.beta2=0.99999999999", "train.beta2: expected a number from 0 to 0.99999, found 0.99999999999"],
+    ["train.epsilon=1e-300", "train.epsilon: expected a number from 1e-30 to 1, found 1e-300"],
+    ["train.tasksPerStep=1e9", "expected a whole number from 1 to 1000000, found 1000000000"],
+    ["evaluation.tasks=1e9", "expected a whole number from 1 to 1000000, found 1000000000"],
+    ["policies.shared.adapter={rank: 1e9}", "adapter.rank: expected a whole number from 1 to 65536"],
     [
       "environment.name=gird",
       "there is no environment `gird`; did you mean `grid`? Known: grid, puzzle, dialogue",
@@ -285,6 +291,8 @@ describe("mistakes in values", () => {
     expect((await rejection([], "bomb.yaml")).message).toContain("too large or too deep");
     write("long.yaml", Array.from({ length: 15_000 }, (_, index) => `key${index}: 1`).join("\n"));
     expect((await rejection([], "long.yaml")).message).toContain("too large or too deep");
+    write("nested.yaml", `seed: ${"[".repeat(20_000)}${"]".repeat(20_000)}`);
+    expect((await rejection([], "nested.yaml")).message).toMatch(/nested\.yaml:1:\d+: too large or too deep/);
     const deep = `${"a.".repeat(20_000)}b=1`;
     expect((await rejection([deep])).message).toContain("the key has too many parts for a recipe");
   });

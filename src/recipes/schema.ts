@@ -8,9 +8,13 @@ import { loggingSettings } from "../logging/settings.ts";
 
 const count = z.int().min(1);
 const fraction = z.number().min(0).max(1);
+/** More is a slip of the keyboard: it would take years, or all memory before the first step. */
+const tasks = count.max(1_000_000);
+/** A rate that the engine's float32 holds; AdamW moves each weight by about this much per step. */
+const learningRate = z.number().min(1e-30).max(1);
 const name = z
   .string()
-  .regex(/^[A-Za-z][A-Za-z0-9-]*$/, "a name: letters, digits and dashes, starting with a letter");
+  .regex(/^[A-Za-z][\w-]*$/, "a name: letters, digits, dashes and underscores, starting with a letter");
 
 /** Keys that name a module. */
 const module = {
@@ -58,7 +62,7 @@ export const teamSchema = z
   }));
 
 const adapter = z.strictObject({
-  rank: count.default(8).describe("LoRA rank."),
+  rank: count.max(65_536).default(8).describe("LoRA rank."),
   alpha: z.number().positive().default(16).describe("The product is scaled by alpha / rank."),
   targetModules: z
     .array(z.enum(["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]))
@@ -82,27 +86,27 @@ const policy = z.strictObject({
     .record(z.string(), z.union([z.boolean(), z.number(), z.string()]))
     .optional()
     .describe("Passed to the model's chat template, such as `enable_thinking: false`."),
-  learningRate: z.number().positive().optional().describe("Default: train.learningRate."),
+  learningRate: learningRate.optional().describe("Default: train.learningRate."),
 });
 
 const schedule = z.enum(["constant", "linear", "cosine"]);
 const optimizer = {
-  learningRate: z.number().positive().describe("Peak learning rate of AdamW."),
+  learningRate: learningRate.describe("Peak learning rate of AdamW."),
   schedule: schedule
     .default("constant")
     .describe("Decay after warm-up; linear and cosine end at finalLearningRate."),
   finalLearningRate: fraction.default(0.1).describe("Final learning rate as a share of learningRate."),
   warmupSteps: z.int().min(0).default(0).describe("Steps of linear warm-up from 0."),
   weightDecay: z.number().min(0).default(0).describe("Decoupled weight decay."),
-  beta1: z.number().min(0).lt(1).default(0.9).describe("Decay of AdamW's first moment."),
-  beta2: z.number().min(0).lt(1).default(0.95).describe("Decay of AdamW's second moment."),
-  epsilon: z.number().positive().default(1e-8).describe("Added to AdamW's denominator."),
+  beta1: z.number().min(0).max(0.99999).default(0.9).describe("Decay of AdamW's first moment."),
+  beta2: z.number().min(0).max(0.99999).default(0.95).describe("Decay of AdamW's second moment."),
+  epsilon: z.number().min(1e-30).max(1).default(1e-8).describe("Added to AdamW's denominator."),
   clipNorm: z.number().min(0).default(1).describe("Maximum gradient norm; 0: no clipping."),
 };
 
 const warmStart = z.strictObject({
   steps: count.describe("Supervised steps."),
-  demonstrationsPerStep: count
+  demonstrationsPerStep: tasks
     .default(64)
     .describe("Tasks demonstrated per step, with one example per seat."),
   teach: z
@@ -116,7 +120,7 @@ const warmStart = z.strictObject({
 
 const train = z.strictObject({
   steps: z.int().min(0).describe("Steps of reinforcement; 0: warm start only."),
-  tasksPerStep: count.describe("Tasks per step."),
+  tasksPerStep: tasks.describe("Tasks per step."),
   tokensPerStep: count
     .optional()
     .describe(
@@ -145,17 +149,17 @@ const rollout = z.strictObject({
 });
 
 const evaluation = z.strictObject({
-  tasks: count
+  tasks: tasks
     .default(500)
     .describe("Distinct tasks, the same for every team; all of them if there are fewer."),
-  samples: count.default(1).describe("Episodes of each task; several need a temperature above 0."),
+  samples: count.max(4096).default(1).describe("Episodes of each task; several need a temperature above 0."),
   passAt: z
     .array(count)
     .default([])
     .describe("The k of pass@k, at most `samples`: the share of tasks that one of k episodes solves."),
   split: z.string().default("heldOut").describe("validation: for tuning. heldOut: for final results."),
   every: z.int().min(0).default(0).describe("Steps between evaluations; 0: only before and after training."),
-  tasksDuring: count.optional().describe("Tasks of intermediate evaluations. Default: tasks."),
+  tasksDuring: tasks.optional().describe("Tasks of intermediate evaluations. Default: tasks."),
   temperature: z.number().min(0).default(0).describe("0: greedy."),
   topP: z.number().gt(0).max(1).default(1).describe("As in train."),
   compare: z

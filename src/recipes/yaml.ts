@@ -28,6 +28,8 @@ export function parseYaml(text: string, locate: Locate): Tree {
     return locate(Math.max(1, line), Math.max(1, col));
   };
   const errors = [...document.errors, ...document.warnings];
+  const overflow = errors.find(({ message }) => /call stack/i.test(message));
+  if (overflow !== undefined) throw tooLarge(place(overflow.pos[0]));
   if (errors.length > 0) {
     throw new RecipeError(
       errors.slice(0, mostErrors).map((error) => ({
@@ -78,19 +80,32 @@ class Builder {
     around: Origin,
   ): ReadonlyMap<string, Entry> {
     const entries = new Map<string, Entry>();
+    const merged: Entry[] = [];
     for (const { key, value } of pairs) {
       const keyOrigin = this.originOf(key as Node | null, around);
       if (!isScalar(key)) {
         throw new RecipeError([{ origin: keyOrigin, key: "", problem: "a key must be a plain name" }]);
       }
       const name = key.source ?? String(key.value);
-      entries.set(name, { keyOrigin, value: this.build(value as Node | null, depth + 1, keyOrigin) });
+      const entry = { keyOrigin, value: this.build(value as Node | null, depth + 1, keyOrigin) };
+      if (name === "<<") merged.push(entry);
+      else entries.set(name, entry);
     }
+    for (const one of merged) fillIn(entries, one);
     return entries;
   }
 
   private originOf(node: Node | null, around: Origin): Origin {
     return node?.range ? this.place(node.range[0]) : around;
+  }
+}
+
+/** YAML's merge key: `<<: *defaults` or a list of them; earlier ones and the mapping's own keys prevail. */
+function fillIn(entries: Map<string, Entry>, { keyOrigin, value }: Entry): void {
+  for (const source of value.kind === "sequence" ? value.items : [value]) {
+    if (source.kind !== "mapping")
+      throw new RecipeError([{ origin: keyOrigin, key: "<<", problem: "merges mappings only" }]);
+    for (const [key, entry] of source.entries) if (!entries.has(key)) entries.set(key, entry);
   }
 }
 
