@@ -48,7 +48,7 @@ export function rescoreCommand(): Command {
       const directory = await findRun(given, options.runs);
       const overrides = overridesFor(options.algorithm, changes);
       const resolved = await resolveRecipe(layoutOf(directory).recipe, overrides);
-      await using judge = await judgeFor(directory, resolved.recipe, options.judge, changes);
+      await using judge = await judgeFor(directory, resolved, options.judge, changes);
       const chosen = { ...(isAnyChosen(options) ? {} : { training: true }), ...options };
       const entries = await selectEpisodes(directory, selectionOf(chosen));
       const comparison = new Comparison();

@@ -33,11 +33,13 @@ export function checkStep(
   seats: readonly string[],
   result: unknown,
 ): StepResult<Json> {
-  const { state, rewards, done } = isRecord(result) ? result : {};
+  const { state, rewards, done, evidence = {} } = isRecord(result) ? result : {};
   if (state === undefined || !isRecord(rewards) || typeof done !== "boolean")
     throw broken(environment, "`step`", result, "{ state, rewards, done }");
   for (const seat of seats)
     checkReward(environment, seat, Object.hasOwn(rewards, seat) ? rewards[seat] : undefined);
+  if (!isRecord(evidence) || !Object.values(evidence).every(isEvidence))
+    throw broken(environment, "the evidence", evidence, "{ SEAT: { output?, files? } }");
   return result as StepResult<Json>;
 }
 
@@ -55,6 +57,16 @@ function checkReward(environment: Environment, seat: string, reward: unknown): v
   if (numbers.every(Number.isFinite) && (reason === undefined || typeof reason === "string")) return;
   const expected = "null, or { team, local, parts, reason? } with finite numbers";
   throw broken(environment, `the reward of seat ${seat}`, reward, expected);
+}
+
+function isEvidence(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { output = "", files = [] } = value;
+  return typeof output === "string" && Array.isArray(files) && files.every(isFile);
+}
+
+function isFile(value: unknown): boolean {
+  return isRecord(value) && typeof value["path"] === "string" && Number.isFinite(value["size"]);
 }
 
 const messageRoles: readonly unknown[] = ["system", "user", "assistant", "tool"];

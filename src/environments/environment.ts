@@ -81,6 +81,36 @@ export interface StepResult<State> {
   readonly rewards: Readonly<Record<string, ActionReward | null>>;
   /** The episode is over, whatever the turn limit says. */
   readonly done: boolean;
+  /** By seat that acted: what its action's programs and tools did. Absent: nothing. */
+  readonly evidence?: Readonly<Record<string, Evidence>>;
+}
+
+/** What an action's programs and tools did, recorded with the action for judges and people. */
+export interface Evidence {
+  /** What they printed. Absent: nothing ran. */
+  readonly output?: string;
+  /** Files that they made or changed. */
+  readonly files?: readonly FileEvidence[];
+}
+
+export interface FileEvidence {
+  /** In the workspace: `model.pkl`. */
+  readonly path: string;
+  /** In bytes. */
+  readonly size: number;
+  /** Hash of the content. */
+  readonly digest?: string;
+  /** About the content, for a reader: "loadable, 120 rows", or how a text begins. */
+  readonly note?: string;
+}
+
+/** A task in words, for judges. Roles see only what `observe` shows. */
+export interface TaskDescription {
+  readonly problem: string;
+  /** The reference answer. Absent: none. */
+  readonly truth?: string;
+  /** Tasks of a type are judged on one scale: `regression`. Absent: all tasks of the environment are of one type. */
+  readonly type?: string;
 }
 
 /** The result of an episode: the reward of trajectory-level algorithms, and what evaluation counts. */
@@ -107,6 +137,8 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
   readonly warnings?: readonly OptionWarning[];
   /** What a task from outside must be. Absent: any JSON, and `start` must handle it. */
   readonly taskSchema?: TaskSchema<Task>;
+  /** Absent: the rendered first state describes the task. */
+  about?(task: Task): Awaitable<TaskDescription>;
   start(task: Task, context: Context): Awaitable<State>;
   /**
    * The seats that act now, simultaneously; an empty list ends the turn. A seat may act any number of times in a turn.

@@ -57,10 +57,16 @@ export function askOnce<Question extends object>(
 /** Null: no answer, or not one that Troupe recorded. */
 function asVerdict(value: unknown): Verdict | null {
   if (typeof value !== "object" || value === null) return null;
-  const { failure, score, explanation } = value as Partial<JudgedScore> & { readonly failure?: unknown };
+  const { failure, score, explanation, blame } = value as Partial<JudgedScore> & {
+    readonly failure?: unknown;
+  };
   if (typeof failure === "string") return { failure };
   if (typeof score !== "number" || !(score >= 0 && score <= 1)) return null;
-  return typeof explanation === "string" ? { score, explanation } : { score };
+  return {
+    score,
+    ...(typeof explanation === "string" ? { explanation } : {}),
+    ...(typeof blame === "string" || blame === null ? { blame } : {}),
+  };
 }
 
 function digestOf(value: unknown): string {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceError, TroupeError } from "../errors.ts";
+import type { Environment } from "../environments/environment.ts";
+import { decodeEpisode, encodeEpisode } from "../rollout/codec.ts";
 import type { Episode, Verdict } from "../rollout/episode.ts";
 import { pathTo, nodeOf, type Occurrence } from "../rollout/navigate.ts";
 import { numbers, pair } from "../rollout/testing/numbers.ts";
@@ -97,6 +99,28 @@ describe("a verdict", () => {
     const judge = { ...tenths(), judge: () => Promise.reject(new TroupeError("cancelled", "stop")) };
     await expect(judgeEpisode(await talk(), judge, missing)).rejects.toMatchObject({ code: "cancelled" });
   });
+});
+
+it("what an action's program printed stays with the action, judged or not", async () => {
+  const evidence = { output: "42", files: [{ path: "a.csv", size: 3, digest: "d", note: "1 row" }] };
+  const environment: Environment = {
+    ...numbers,
+    step: async (state, replies, context) => ({
+      ...(await numbers.step(state, replies, context)),
+      evidence: { first: evidence },
+    }),
+  };
+  const episode = await talk({ environment });
+  for (const edge of edgesOf(episode))
+    expect(edge.evidence).toEqual(edge.action.includes("first") ? evidence : undefined);
+  const { json, prompts } = encodeEpisode(episode);
+  expect(decodeEpisode(JSON.parse(JSON.stringify(json)), (hash) => prompts.get(hash), "here")).toEqual(
+    episode,
+  );
+  const judge = judgeBy(() => ({ score: 1, blame: "second" }));
+  const judged = await judgeEpisode(episode, judge, { ...missing, fills: "all" });
+  expect(edgesOf(judged).map((edge) => edge.evidence)).toEqual(edgesOf(episode).map((edge) => edge.evidence));
+  expect(withoutVerdicts(judged)).toEqual(episode);
 });
 
 describe("the sampler", () => {

@@ -32,9 +32,14 @@ export async function judgeEpisode(episode: Episode, judge: Judge, use: JudgeUse
 export function withoutVerdicts(episode: Episode): Episode {
   const nodes = episode.nodes.map((node) => ({
     ...node,
-    actions: node.actions.map((edge) => ({ action: edge.action, reward: rewardBefore(edge) })),
+    actions: node.actions.map(withoutVerdict),
   }));
   return { ...episode, nodes };
+}
+
+function withoutVerdict(edge: RewardedAction): RewardedAction {
+  const { verdict: _verdict, environmentReward: _reward, ...rest } = edge;
+  return { ...rest, reward: rewardBefore(edge) };
 }
 
 /** The environment's reward, before any verdict. */
@@ -75,11 +80,12 @@ function checked(verdict: Verdict): Verdict {
   return { failure: `the score ${verdict.score} is not between 0 and 1` };
 }
 
-function rewarded({ action, reward }: RewardedAction, verdict: Verdict, { as }: JudgeUse): RewardedAction {
+function rewarded(edge: RewardedAction, verdict: Verdict, { as }: JudgeUse): RewardedAction {
+  const { reward } = edge;
   const before = reward === null ? {} : { environmentReward: reward };
-  if ("failure" in verdict) return { action, reward: null, verdict, ...before };
+  if ("failure" in verdict) return { ...edge, reward: null, verdict, ...before };
   const { score } = verdict;
   const made: ActionReward =
     as === "team" ? { team: score, local: 0, parts: {} } : { team: 0, local: score, parts: { judge: score } };
-  return { action, reward: made, verdict, ...before };
+  return { ...edge, reward: made, verdict, ...before };
 }

@@ -2,10 +2,12 @@
  * A judge scores actions afterwards: those that the environment cannot reward, or all of them. Whatever a judge says is
  * data: a verdict, or a failure, which leaves the action without a reward.
  */
+import type { Environment } from "../environments/environment.ts";
 import type { RetryOptions } from "../retry.ts";
 import type { Episode, Verdict } from "../rollout/episode.ts";
 import type { Occurrence } from "../rollout/navigate.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
+import type { Team } from "../teams/team.ts";
 
 export interface Judge {
   /**
@@ -30,9 +32,14 @@ export interface GivenVerdict {
 
 /** What a judge uses besides its own options. */
 export interface JudgeContext {
+  /** The environment and the team whose actions are judged. */
+  readonly environment: Environment;
+  readonly team: Team;
   /** Answers recorded in this run. */
   readonly calls: RecordedCalls;
   readonly retries: RetryOptions;
+  /** Tells the user why judging takes longer, and that it goes on: "paused for 20 seconds: …". */
+  readonly report?: ((notice: string) => void) | undefined;
   /** Aborted: judging ends with the error `cancelled`. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -23,15 +23,34 @@ const reward = z.strictObject({
 });
 
 const verdict = z.union([
-  z.strictObject({ score: z.number(), explanation: z.string().optional() }),
+  z.strictObject({
+    score: z.number(),
+    explanation: z.string().optional(),
+    blame: z.string().nullable().optional(),
+  }),
   z.strictObject({ failure: z.string() }),
 ]);
+
+const evidence = z.strictObject({
+  output: z.string().optional(),
+  files: z
+    .array(
+      z.strictObject({
+        path: z.string(),
+        size: z.number(),
+        digest: z.string().optional(),
+        note: z.string().optional(),
+      }),
+    )
+    .optional(),
+});
 
 const edge = z.strictObject({
   action: z.string(),
   reward: reward.nullable(),
   verdict: verdict.optional(),
   environmentReward: reward.optional(),
+  evidence: evidence.optional(),
 });
 
 const node = z.strictObject({

@@ -3,7 +3,7 @@
  * actions refer to each other by id, a complete episode is immutable, and `codec.ts` writes it as JSON without loss.
  * The sampler is one source of episodes; others may write the same record. `navigate.ts` finds paths in it.
  */
-import type { ActionReward, Json, Outcome } from "../environments/environment.ts";
+import type { ActionReward, Evidence, Json, Outcome } from "../environments/environment.ts";
 import type { RoleName } from "../teams/team.ts";
 import type { Reply } from "../text/replies.ts";
 import type { Message } from "../text/tokenizer.ts";
@@ -59,6 +59,8 @@ export interface RewardedAction {
   readonly reward: ActionReward | null;
   /** The judge's verdict; its score is then the reward. Absent: no judge was asked. */
   readonly verdict?: Verdict;
+  /** What the action's programs and tools did. Absent: nothing. */
+  readonly evidence?: Evidence;
   /** The environment's reward, if a verdict replaced it. Absent: the environment gave none, or it was not replaced. */
   readonly environmentReward?: ActionReward;
 }
@@ -71,6 +73,8 @@ export interface JudgedScore {
   readonly score: number;
   /** For people. */
   readonly explanation?: string;
+  /** The role that caused what is wrong, which may have acted earlier; null: none. Absent: the judge names none. */
+  readonly blame?: RoleName | null;
 }
 
 /** A user message, or several messages. */

@@ -8,7 +8,7 @@
  */
 import { checkOutcome } from "../environments/contract.ts";
 import { deepFreeze } from "../environments/freeze.ts";
-import type { Json, Outcome } from "../environments/environment.ts";
+import type { Json, Outcome, StepResult } from "../environments/environment.ts";
 import { advance, startEpisode } from "../environments/progression.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { drawInt, generatorOf, keyAt, type Key } from "../random.ts";
@@ -16,7 +16,7 @@ import { rolesToAct, scheduleOf } from "../teams/acting.ts";
 import { withAction } from "../text/history.ts";
 import { sampleRole, type Draft } from "./act.ts";
 import { callEnvironment } from "./call.ts";
-import type { Action, Episode, Observation } from "./episode.ts";
+import type { Action, Episode, Observation, RewardedAction } from "./episode.ts";
 import { judgeChildren, judgeEnded } from "./judging.ts";
 import type { Histories } from "./prompts.ts";
 import type { EpisodeStart, GrowingNode, GrownEnd } from "./record.ts";
@@ -192,13 +192,22 @@ async function step(
     id: parent.id === "" ? `${index}` : `${parent.id}.${index}`,
     parent,
     actions,
-    rewarded: actions.map(({ id, seat }) => ({ action: id, reward: result.rewards[seat] ?? null })),
+    rewarded: actions.map((action) => rewardedAction(action, result)),
     observations: {},
     score: outcomeOf(setting, position.state).score,
     children: [],
     kept: false,
   };
   return { node, histories: remember(tip.histories, drafts) };
+}
+
+function rewardedAction({ id, seat }: Action, { rewards, evidence }: StepResult<Json>): RewardedAction {
+  const found = evidence?.[seat];
+  return {
+    action: id,
+    reward: rewards[seat] ?? null,
+    ...(found === undefined ? {} : { evidence: found }),
+  };
 }
 
 /** A score that is not a number would silently spoil every difference that contains it. */

@@ -37,7 +37,8 @@ function announceStage({ emit, shared: { recipe } }: TrainingState, stage: Stage
 
 async function evaluate({ shared, stage, run, recorder, emit, step, stop }: TrainingState): Promise<boolean> {
   const { environment, engine, judge, verdicts: calls, services, cancel } = shared;
-  const judging = judge?.evaluation === true ? { judge, calls } : null;
+  const report = (notice: string) => emit({ type: "judge-paused", notice });
+  const judging = judge?.evaluation === true ? { judge, calls, report } : null;
   const evaluations = { ...stage, environment, services, engine, judging, emit, recorder };
   return evaluateAfter(evaluations, await run.evaluations(), step, { stop, cancel });
 }

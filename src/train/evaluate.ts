@@ -70,9 +70,12 @@ export async function evaluatePolicies(setting: EvaluationSetting): Promise<Eval
   }
 }
 
-function openJudging({ judging, retries, signal, failureLimit = 0 }: EvaluationSetting): Judging | null {
+function openJudging(setting: EvaluationSetting): Judging | null {
+  const { judging, environment, team, signal, failureLimit = 0 } = setting;
   if (judging === undefined || judging === null) return null;
-  const context = { calls: judging.calls, retries: retries ?? rolloutDefaults.retries, signal };
+  const { judge: _, ...recorded } = judging;
+  const retries = setting.retries ?? rolloutDefaults.retries;
+  const context = { ...recorded, environment, team, retries, signal };
   return startJudging(judging.judge, context, failureLimit);
 }
 

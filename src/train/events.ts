@@ -47,6 +47,8 @@ export type TrainEvent =
     }
   /** Warnings about the recipe before training; repeated when a run resumes. */
   | ({ readonly type: "warning" } & Warning)
+  /** Judging waits for a service, and goes on later. */
+  | { readonly type: "judge-paused"; readonly notice: string }
   /** The run resumes after this step, counted over both stages. */
   | { readonly type: "resumed"; readonly step: number; readonly stage: Stage; readonly stageStep: number }
   /**

@@ -20,6 +20,7 @@ export interface Judging {
 export interface RecordedJudge {
   readonly judge: ConfiguredJudge;
   readonly calls: RecordedCalls;
+  readonly report?: JudgeContext["report"];
 }
 
 /** @param limit share of the judged actions that may fail */

@@ -37,8 +37,9 @@ export interface Difference {
     | "observation"
     | "reply"
     | "reward"
+    | "evidence"
     | "outcome";
-  /** Of an observation, a reply or a reward: the seat. */
+  /** Of an observation, a reply, a reward or evidence: the seat. */
   readonly seat?: string;
   readonly recorded: unknown;
   readonly now: unknown;
@@ -124,6 +125,10 @@ async function steppedDifferently(
       ...actions.map(({ seat }, index): Pair => {
         const edge = child.actions[index];
         return ["reward", edge === undefined ? null : rewardBefore(edge), result.rewards[seat] ?? null, seat];
+      }),
+      ...actions.flatMap(({ seat }, index): Pair[] => {
+        const evidence = child.actions[index]?.evidence;
+        return evidence === undefined ? [] : [["evidence", evidence, result.evidence?.[seat], seat]];
       }),
       ["state", child.state, position.state],
       ["turn", child.turn, position.turn],

@@ -15,6 +15,7 @@ import type { RunResult } from "../runs/records.ts";
 import { openRecordedCalls, unrecordedCalls, type RecordedCalls } from "../runs/recorded-calls.ts";
 import { openRun } from "../runs/run.ts";
 import type { Run } from "../runs/run.ts";
+import { buildTeam } from "../teams/build.ts";
 import { advance } from "./advance.ts";
 import { begin, type Opened } from "./begin.ts";
 import { checkpointsOf, keepStep } from "./checkpoint.ts";
@@ -94,9 +95,13 @@ async function trainWith(options: TrainOptions, run: Run, opened: Opened): Promi
   }
 }
 
-function openJudging({ recipe, judge, cancel }: TrainOptions, calls: RecordedCalls): Judging | null {
-  const context = { calls, retries: retriesOf(recipe), signal: cancel };
-  return judge === undefined ? null : startJudging(judge, context, recipe.failures.limit);
+function openJudging(options: TrainOptions, calls: RecordedCalls): Judging | null {
+  const { recipe, environment, judge, cancel, onEvent } = options;
+  if (judge === undefined) return null;
+  const report = (notice: string) => onEvent?.({ type: "judge-paused", notice });
+  const team = buildTeam(recipe.team, environment);
+  const context = { environment, team, calls, retries: retriesOf(recipe), signal: cancel, report };
+  return startJudging(judge, context, recipe.failures.limit);
 }
 
 async function finish({ shared, stage, run, recorder }: TrainingState): Promise<TrainOutcome> {

@@ -92,6 +92,8 @@ function linesOf(event: TrainEvent, state: ProgressState): string[] {
       return [`run ${event.run}: ${event.engine}`, ...event.policies.map(policyLine)];
     case "warning":
       return [showWarning(event)];
+    case "judge-paused":
+      return [`judging ${event.notice}`];
     case "resumed":
       return [`resumed after ${stageNames[event.stage]} ${event.stageStep}`];
     case "engine-changed":

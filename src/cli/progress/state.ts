@@ -75,6 +75,8 @@ export function advance(state: ProgressState, event: TrainEvent): ProgressState 
       };
     case "finished":
       return { ...state, phase: "finished", result: event.result };
+    case "judge-paused":
+      return { ...state, phase: `judging ${event.notice}` };
     case "warning":
     case "resumed":
     case "engine-changed":

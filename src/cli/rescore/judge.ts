@@ -1,11 +1,11 @@
 /** The judge of `troupe rescore`: the run's own or another program, with the verdicts recorded in the run. */
 import { TroupeError } from "../../errors.ts";
-import { judgeOf, resolveRecipe } from "../../recipes/resolve.ts";
-import type { Recipe } from "../../recipes/schema.ts";
+import { judgeOf, resolveRecipe, type ResolvedRecipe } from "../../recipes/resolve.ts";
 import { choosesByReward } from "../../rollout/judging.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { acquireLock } from "../../runs/lock.ts";
 import { openRecordedCalls } from "../../runs/recorded-calls.ts";
+import { buildTeam } from "../../teams/build.ts";
 import { retriesOf } from "../../train/failures.ts";
 import type { RescoringJudge } from "../../train/rescore.ts";
 
@@ -32,7 +32,7 @@ export function isOfJudge(change: string): boolean {
  */
 export async function judgeFor(
   directory: string,
-  recipe: Recipe,
+  { recipe, environment }: Pick<ResolvedRecipe, "recipe" | "environment">,
   settings: string | undefined,
   changes: readonly string[],
 ): Promise<OpenedJudge | undefined> {
@@ -48,7 +48,13 @@ export async function judgeFor(
   const { algorithm } = await resolveRecipe(file, ["judge=null"]);
   const wasAskedOnTheWay = choosesByReward(algorithm.sampling);
   const lock = await acquireLock(directory);
-  const opened = judge.open({ calls: await openRecordedCalls(verdicts), retries: retriesOf(recipe) });
+  const calls = await openRecordedCalls(verdicts);
+  const opened = judge.open({
+    environment,
+    team: buildTeam(recipe.team, environment),
+    calls,
+    retries: retriesOf(recipe),
+  });
   return {
     forEpisodes: (isTraining) => ({
       judge: opened,

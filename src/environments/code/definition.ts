@@ -1,5 +1,5 @@
 /** Programming in teams: a helper and a main coder write a function together (MAGRPO, arXiv 2508.04652). */
-import type { Environment, EnvironmentDefinition, Outcome } from "../environment.ts";
+import type { Environment, EnvironmentDefinition, Outcome, TaskDescription } from "../environment.ts";
 import { observationOf } from "./observe.ts";
 import { checkedOptions, type CodeOptions } from "./options.ts";
 import type { CodeProblem } from "../../data/problem.ts";
@@ -36,6 +36,7 @@ export function codeEnvironment(
     ) as Environment<CodeTask>["tasks"],
     warnings: optionWarnings(options),
     taskSchema: codeTaskSchema,
+    about: async ({ id }) => aboutProblem(await find(id)),
     start: async (task) => startState(task, await find(task.id)),
     observe: (state, seat) => observationOf(options, state, seat as SeatName),
     step: async (state, replies, context) =>
@@ -48,6 +49,11 @@ export function codeEnvironment(
 
 export function startState(task: CodeTask, problem: CodeProblem): CodeState {
   return { ...startOf(task, problem), written: {}, paid: 0, attempt: null };
+}
+
+export function aboutProblem({ prompt, solutions }: CodeProblem): TaskDescription {
+  const [truth] = solutions;
+  return truth === undefined ? { problem: prompt } : { problem: prompt, truth };
 }
 
 /** The problem as far as the seats see it. */

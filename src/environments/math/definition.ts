@@ -28,6 +28,11 @@ export function mathEnvironment(splits: ProblemSplits<MathProblem>): Environment
       Object.entries(splits).map(([split, problems]) => [split, taskSourceOf(problems, (id) => ({ id }))]),
     ) as Environment<MathTask>["tasks"],
     taskSchema: mathTaskSchema,
+    about: async ({ id }) => {
+      const { prompt, answers, subject } = await find(id);
+      const truth = answers.join(" or ");
+      return { problem: prompt, truth, ...(subject === undefined ? {} : { type: subject }) };
+    },
     start: async (task) => ({ task, prompt: (await find(task.id)).prompt, solution: null }),
     observe: (state) => observationOf(state),
     step: async (state, replies, context) => {

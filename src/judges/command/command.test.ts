@@ -4,10 +4,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { RetryOptions } from "../../retry.ts";
 import type { Episode, Verdict } from "../../rollout/episode.ts";
-import { openRecordedCalls, unrecordedCalls, type RecordedCalls } from "../../runs/recorded-calls.ts";
+import { openRecordedCalls, type RecordedCalls } from "../../runs/recorded-calls.ts";
 import type { Judge } from "../judge.ts";
 import { judgeEpisode } from "../judge-episode.ts";
-import { silent, talk, workshop, type Workshop } from "../testing/talk.ts";
+import { judgeContext, silent, talk, workshop, type Workshop } from "../testing/talk.ts";
 import { commandJudge } from "./command.ts";
 import type { CommandOptions } from "./options.ts";
 
@@ -25,7 +25,7 @@ const none: RetryOptions = { retries: 0, firstDelay: 0, longestDelay: 0 };
 const twice: RetryOptions = { ...none, retries: 2 };
 
 function judgeWith(options: CommandOptions, parts: { calls?: RecordedCalls; retries?: RetryOptions } = {}) {
-  return commandJudge(options, { calls: unrecordedCalls(), retries: none, ...parts });
+  return commandJudge(options, judgeContext(parts));
 }
 
 async function judged(judge: Judge, episode?: Episode): Promise<Episode> {
@@ -302,11 +302,7 @@ describe("retries", () => {
   it("end if the run is cancelled", async () => {
     const controller = new AbortController();
     const options = place.program(`fs.writeFileSync("started", ""); setInterval(() => {}, 1000);`);
-    const judge = commandJudge(options, {
-      calls: unrecordedCalls(),
-      retries: twice,
-      signal: controller.signal,
-    });
+    const judge = commandJudge(options, judgeContext({ retries: twice, signal: controller.signal }));
     const judging = judged(judge);
     const cancelling = async (): Promise<void> => {
       while (place.asked().length === 0) await delay(10);

@@ -7,9 +7,11 @@ import { rootKey } from "../../random.ts";
 import type { Episode, SamplingScheme } from "../../rollout/episode.ts";
 import { growEpisode } from "../../rollout/grow.ts";
 import type { RolloutSetting } from "../../rollout/setting.ts";
-import { numbers, numbersPolicy, settingFor } from "../../rollout/testing/numbers.ts";
+import { numbers, numbersPolicy, pair, settingFor } from "../../rollout/testing/numbers.ts";
 import { scriptedEngine, type Script } from "../../rollout/testing/scripted-engine.ts";
+import { unrecordedCalls } from "../../runs/recorded-calls.ts";
 import { commandOptions, type CommandOptions } from "../command/options.ts";
+import type { JudgeContext } from "../judge.ts";
 
 /** The numbers game, with a reward only for `first`, or for no seat. */
 export function silent(seats: readonly string[] = []): Environment {
@@ -44,6 +46,12 @@ export function talk({
   const engine = scriptedEngine(policy.tokenizer, script);
   const setting = settingFor(policy, { environment: silent(), scheme, engine, ...parts });
   return growEpisode(setting, rootKey(7), { task: { goal: "talk" }, path });
+}
+
+/** What a judge is opened with: the numbers game, nothing recorded, no retries. */
+export function judgeContext(changes: Partial<JudgeContext> = {}): JudgeContext {
+  const retries = { retries: 0, firstDelay: 0, longestDelay: 0 };
+  return { environment: silent(), team: pair, calls: unrecordedCalls(), retries, ...changes };
 }
 
 export interface Workshop extends Disposable {

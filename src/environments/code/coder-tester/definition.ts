@@ -4,7 +4,7 @@
  */
 import type { CodeProblem } from "../../../data/problem.ts";
 import type { Environment, EnvironmentDefinition, Outcome } from "../../environment.ts";
-import { startOf } from "../definition.ts";
+import { aboutProblem, startOf } from "../definition.ts";
 import { findProblemIn, type ProblemSplits, taskSourceOf } from "../../problems.ts";
 import { openProblems } from "../problems.ts";
 import { codeTaskSchema, type CodeTask } from "../state.ts";
@@ -41,6 +41,7 @@ export async function pairEnvironment(
     seats: pairSeats(await lacksSolutions(splits)),
     tasks: Object.fromEntries(tasks) as Environment<CodeTask>["tasks"],
     taskSchema: codeTaskSchema,
+    about: async ({ id }) => aboutProblem(await find(id)),
     start: async (task) => startPair(task, await find(task.id)),
     observe: observePair,
     step: async (state, replies, context) =>
