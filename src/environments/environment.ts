@@ -35,6 +35,8 @@ export interface EndlessTasks<Task> {
   readonly size: null;
   /** The same key always gives the same task. */
   draw(key: Key): Awaitable<Task>;
+  /** Tasks with the same identity are one task put in different ways: an evaluation takes one of them. Default: as JSON. */
+  identity?(task: Task): string;
 }
 
 /** A zod schema, or anything else whose `parse` throws on invalid input. */

@@ -71,7 +71,7 @@ function directEnvironment(game: Game): Environment {
   return {
     name: game.name,
     seats: game.seats,
-    tasks: drawnSplits((split, key) => game.task(split, key), game.splits),
+    tasks: drawnSplits((split, key) => game.task(split, key), { splits: game.splits }),
     ...(game.taskSchema === undefined ? {} : { taskSchema: game.taskSchema }),
     start: (task) => game.start(task),
     observe: (state, seat) => game.observe(state, seat),

@@ -51,6 +51,12 @@ describe("tasks of evaluations", () => {
     );
   });
 
+  it("are one for each identity", async () => {
+    const source = { ...dice(60).tasks.heldOut, identity: (task: number) => String(task % 7) };
+    const found = await evaluationTasks({ name: "dice", tasks: { heldOut: source } }, "heldOut", 60);
+    expect(found.map(({ task }) => task % 7).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  });
+
   it("are the first of a finite source", async () => {
     const found = await evaluationTasks(letters, "heldOut", 3);
     expect(found).toEqual([

@@ -10,12 +10,20 @@ export function taskList<Task>(tasks: readonly Task[]): FiniteTasks<Task> {
   return { size: tasks.length, at: (index) => tasks[index] as Task };
 }
 
+interface DrawnOptions<Task> {
+  readonly splits?: readonly GameSplit[] | undefined;
+  readonly identity?: (task: Task) => string;
+}
+
 /** The splits of a game: endless spaces that `draw` keeps apart by the split's name. */
 export function drawnSplits<Task>(
   draw: (split: GameSplit, key: Key) => Task,
-  splits: readonly GameSplit[] = ["train", "validation", "heldOut"],
+  { splits = ["train", "validation", "heldOut"], ...rest }: DrawnOptions<Task> = {},
 ): Record<GameSplit, EndlessTasks<Task>> {
-  const sources = splits.map((split) => [split, { size: null, draw: (key: Key) => draw(split, key) }]);
+  const sources = splits.map((split) => [
+    split,
+    { size: null, draw: (key: Key) => draw(split, key), ...rest },
+  ]);
   return Object.fromEntries(sources) as Record<GameSplit, EndlessTasks<Task>>;
 }
 
@@ -106,12 +114,17 @@ export async function* distinctTasks<Task>(
   for (let index = 0; ; index++) {
     if (source.size === null ? index - last > fruitless * (found.size + 50) : index >= source.size) return;
     const task = await retrying(() => taskAt(source, split, index), retries);
-    const identity = JSON.stringify(task);
+    const identity = identityOf(source, task);
     if (found.has(identity)) continue;
     found.add(identity);
     last = index;
     yield { index, task };
   }
+}
+
+/** What tells the tasks of a source apart. */
+export function identityOf<Task>(source: TaskSource<Task>, task: Task): string {
+  return (source.size === null ? source.identity?.(task) : undefined) ?? JSON.stringify(task);
 }
 
 /**

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { childKey } from "../../random.ts";
 import type { Demonstration, Split } from "../environment.ts";
 import type { Message } from "../../text/tokenizer.ts";
-import { sourceOf } from "../tasks.ts";
+import { identityOf, sourceOf } from "../tasks.ts";
 import { checkKey, demand, type Setting, show, someEpisodes, startOf, taskOf } from "./play.ts";
 
 /** The splits of endless sources are drawn with the same keys, so that only the split keeps them apart. */
@@ -25,11 +25,12 @@ export async function disjointSplits(setting: Setting): Promise<void> {
 }
 
 async function drawTasks(setting: Setting, split: Split): Promise<Set<string>> {
-  const { size } = sourceOf(setting.environment, split);
+  const source = sourceOf(setting.environment, split);
+  const { size } = source;
   demand(size === null || size > 0, () => `the split ${split} has no task`);
   const tasks = new Set<string>();
   for (let index = 0; index < Math.min(setting.tasks, size ?? Infinity); index++) {
-    tasks.add(JSON.stringify(await taskOf(setting, index, split)));
+    tasks.add(identityOf(source, await taskOf(setting, index, split)));
   }
   return tasks;
 }

@@ -13,6 +13,7 @@ import { drawnSplits } from "../tasks.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { caseGrader, problemOf } from "./grader.ts";
 import { observeCases } from "./observe.ts";
+import { behaviourOf } from "../list-programs/task.ts";
 import { drawTask, statementOf, taskSchema, type Task } from "./task.ts";
 import { words } from "./words.ts";
 
@@ -48,7 +49,7 @@ function caseEnvironment(given: CaseOptions): Environment<Task, CaseState> {
     name: listCases.name,
     runsPrograms: true,
     seats: { coder: short(coder), tester: short(tester), single: short(single) },
-    tasks: drawnSplits(drawTask),
+    tasks: drawnSplits(drawTask, { identity: behaviourOf }),
     taskSchema,
     start(task) {
       const statement = statementOf(task, true);

@@ -5,8 +5,9 @@ import { contextWith } from "../code/testing/problems.ts";
 import { sandbox, works } from "../code/testing/sandbox.ts";
 import { conformanceChecks } from "../conformance.ts";
 import type { Environment } from "../environment.ts";
-import { answer, behaviour, inputs } from "../list-programs/task.ts";
+import { answer, behaviourOf, inputs } from "../list-programs/task.ts";
 import { plainReply } from "../progression.ts";
+import { evaluationTasks } from "../tasks.ts";
 import { type CaseState, listCases } from "./definition.ts";
 import { readCase } from "./read-case.ts";
 import { drawTask, isTelling, numbers, programOf, statementOf, type Task, withNumber } from "./task.ts";
@@ -45,7 +46,7 @@ async function played(given: object, ...turns: readonly Readonly<Record<string, 
 
 function behavioursOf(split: "train" | "validation" | "heldOut", count: number): Set<string> {
   const tasks = Array.from({ length: count }, (_, index) => drawTask(split, childKey(rootKey(1), index)));
-  return new Set(tasks.map((one) => JSON.stringify(behaviour(one))));
+  return new Set(tasks.map((one) => behaviourOf(one)));
 }
 
 describe.runIf(works)("list-cases", async () => {
@@ -67,6 +68,17 @@ describe("a task", () => {
     expect(train.size).toBeGreaterThan(1000);
     for (const split of ["validation", "heldOut"] as const)
       expect([...behavioursOf(split, 500)].filter((one) => train.has(one))).toEqual([]);
+  });
+
+  it("behaves like no other task of an evaluation, which finds all 231 and 672 behaviours", async () => {
+    for (const [split, count] of [
+      ["validation", 231],
+      ["heldOut", 672],
+    ] as const) {
+      const found = await evaluationTasks(environment, split, 1000);
+      expect(new Set(found.map((one) => behaviourOf(one.task))).size).toBe(count);
+      expect(found).toHaveLength(count);
+    }
   });
 
   it("has cases that reveal its number: here those whose number is kept", () => {

@@ -16,7 +16,7 @@ import { drawnSplits } from "../tasks.ts";
 import { demonstrate, situations, words } from "./demonstrations.ts";
 import { observationOf } from "./observe.ts";
 import { described, divisions, solved, whole } from "./programs.ts";
-import { answer, drawTask, inputs, taskSchema, type Task } from "./task.ts";
+import { answer, behaviourOf, drawTask, inputs, taskSchema, type Task } from "./task.ts";
 
 const options = z.strictObject({
   divisions: z
@@ -71,7 +71,7 @@ function listProgramEnvironment(given: ListProgramOptions): Environment<Task, Li
       main: short(seatDescriptions.main),
       single: short(seatDescriptions.single),
     },
-    tasks: drawnSplits(drawTask),
+    tasks: drawnSplits(drawTask, { identity: behaviourOf }),
     taskSchema,
     start: (task) => ({ task, code: startState({ id: described(task) }, problemOf(task)) }),
     observe: ({ task, code, last }, seat) => observationOf(task, code.written, last, seat as SeatName),

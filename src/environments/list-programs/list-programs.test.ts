@@ -6,11 +6,12 @@ import { sandbox, works } from "../code/testing/sandbox.ts";
 import { conformanceChecks } from "../conformance.ts";
 import type { Environment } from "../environment.ts";
 import { plainReply } from "../progression.ts";
+import { evaluationTasks } from "../tasks.ts";
 import { listPrograms, type ListProgramState } from "./definition.ts";
 import { demonstrate, words } from "./demonstrations.ts";
 import { observationOf } from "./observe.ts";
 import { described, divisions, solved, whole } from "./programs.ts";
-import { answer, behaviour, drawTask, type Task } from "./task.ts";
+import { answer, behaviourOf, drawTask, type Task } from "./task.ts";
 
 const environment = (await listPrograms.create(listPrograms.options.parse({}))) as unknown as Environment<
   Task,
@@ -35,7 +36,7 @@ async function played(of: Task, texts: { readonly helper: string; readonly main:
 
 function behavioursOf(split: "train" | "validation" | "heldOut", count: number): Set<string> {
   const tasks = Array.from({ length: count }, (_, index) => drawTask(split, childKey(rootKey(1), index)));
-  return new Set(tasks.map((one) => JSON.stringify(behaviour(one))));
+  return new Set(tasks.map((one) => behaviourOf(one)));
 }
 
 describe.runIf(works)("list-programs", async () => {
@@ -73,6 +74,13 @@ describe("a task", () => {
     expect(train.size).toBeGreaterThan(2000);
     for (const split of ["validation", "heldOut"] as const) {
       expect([...behavioursOf(split, 500)].filter((one) => train.has(one))).toEqual([]);
+    }
+  });
+
+  it("behaves like no other task of an evaluation", async () => {
+    for (const split of ["validation", "heldOut"]) {
+      const found = await evaluationTasks(environment, split, 1000);
+      expect(new Set(found.map((one) => behaviourOf(one.task))).size).toBe(1000);
     }
   });
 

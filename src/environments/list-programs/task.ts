@@ -44,9 +44,14 @@ export function behaviour(task: Task): readonly Answer[] {
   return inputs.map((xs) => answer(task, xs));
 }
 
+/** Many tasks behave alike: evaluations take one of each behaviour. */
+export function behaviourOf(task: Task): string {
+  return JSON.stringify(behaviour(task));
+}
+
 /** A quarter of all behaviours is kept out of training, so that a held-out task is new in what it does, not in how it is put. */
 export function splitOf(task: Task): GameSplit {
-  return splitOfHash(hashOf(JSON.stringify(behaviour(task))));
+  return splitOfHash(hashOf(behaviourOf(task)));
 }
 
 export function drawTask(split: GameSplit, key: Key): Task {
