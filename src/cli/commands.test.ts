@@ -153,7 +153,7 @@ describe("commands on runs", () => {
 
   it("runs lists them and compare shows the differences", async () => {
     const { stdout } = await run(["runs"]);
-    expect(stdout).toMatch(/^small +finished +6 +\d/m);
+    expect(stdout).toMatch(/^small +finished +6\/6 +plan-path +at-grpo +\d/m);
     const listed = JSON.parse((await run(["runs", "--json"])).stdout) as { name: string; status: string }[];
     expect(listed.map(({ name }) => name)).toEqual(["small", "small-2", "stopped", "whole"]);
     const compared = await run(["runs", "compare", "small", "small-2"]);

@@ -13,7 +13,7 @@ import { playCommand } from "./play/play.ts";
 import { recipesCommand } from "./recipes.ts";
 import { replayCommand } from "./replay.ts";
 import { rescoreCommand } from "./rescore.ts";
-import { runsCommand } from "./runs.ts";
+import { runsCommand } from "./runs/runs.ts";
 import { scoreCommand } from "./score.ts";
 import { sftCommand } from "./sft.ts";
 import { tasksCommand } from "./tasks.ts";

@@ -3,8 +3,8 @@ import os from "node:os";
 import path from "node:path";
 import { parquetReadObjects } from "hyparquet";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { appendSteps, startRun } from "../logging/testing/run-folder.ts";
-import { troupe } from "./testing/command.ts";
+import { appendSteps, startRun } from "../../logging/testing/run-folder.ts";
+import { troupe } from "../testing/command.ts";
 
 let root = "";
 beforeEach(async () => {

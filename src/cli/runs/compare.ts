@@ -1,40 +1,20 @@
-/** `troupe runs`: lists the runs of a folder; `troupe runs compare`: shows how some of them differ. */
-import { runsFolder } from "./runs-folder.ts";
-import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
+/** `troupe runs compare`: how the recipes and results of runs differ. */
 import { Command } from "commander";
-import { TroupeError } from "../errors.ts";
-import { differences } from "../recipes/differences.ts";
-import { shorten } from "../recipes/origin.ts";
-import type { DataRecord } from "../runs/input-records.ts";
-import type { RunSummary } from "../runs/read.ts";
-import { listRuns, readData, readRecipe, summarizeRun } from "../runs/read.ts";
-import { showDuration } from "../format.ts";
-import { showOrigin } from "./data/origin.ts";
-import { findRun, noRuns } from "./find-run.ts";
-import { printJson, printLines } from "./print.ts";
-import { exportCommand } from "./runs-export.ts";
-import { showInterval } from "./progress/lines.ts";
-import { measureTable } from "./progress/measures.ts";
-import { tableLines } from "./table.ts";
+import { TroupeError } from "../../errors.ts";
+import { differences } from "../../recipes/differences.ts";
+import { shorten } from "../../recipes/origin.ts";
+import type { DataRecord } from "../../runs/input-records.ts";
+import type { RunSummary } from "../../runs/read.ts";
+import { readData, readRecipe, summarizeRun } from "../../runs/read.ts";
+import { showOrigin } from "../data/origin.ts";
+import { findRun } from "../find-run.ts";
+import { printJson, printLines } from "../print.ts";
+import { showInterval } from "../progress/lines.ts";
+import { measureTable } from "../progress/measures.ts";
+import { runsFolder } from "../runs-folder.ts";
+import { tableLines } from "../table.ts";
 
-export function runsCommand(): Command {
-  const command = new Command("runs")
-    .description("list the runs, compare some of them, or export one")
-    .enablePositionalOptions()
-    .option("--runs <folder>", "folder of the runs", runsFolder)
-    .option("--json", "print one JSON document")
-    .action(async (options: { runs: string; json?: boolean }) => {
-      const runs = await listRuns(options.runs);
-      if (options.json) printJson(runs.map(toJson));
-      else printLines(runs.length === 0 ? noRuns(options.runs) : listTable(runs));
-    });
-  command.addCommand(compareCommand());
-  command.addCommand(exportCommand());
-  return command;
-}
-
-function compareCommand(): Command {
+export function compareCommand(): Command {
   return new Command("compare")
     .description("compare recipes and results of runs")
     .argument("<runs...>", "names or folders of at least two runs")
@@ -46,54 +26,6 @@ function compareCommand(): Command {
       if (options.json) printJson(comparison(compared));
       else printLines(comparisonLines(compared));
     });
-}
-
-function toJson(run: RunSummary): unknown {
-  const { name, directory, status, step, result, problem } = run;
-  return {
-    name,
-    directory,
-    status,
-    step,
-    changed: changed(run),
-    result: result ?? null,
-    problem: problem ?? null,
-  };
-}
-
-function changed({ directory }: RunSummary): string {
-  const files = ["result.json", "metrics.jsonl", "recipe.yaml"].map((name) => join(directory, name));
-  const file = files.find((each) => existsSync(each));
-  return (file === undefined ? new Date(0) : statSync(file).mtime).toISOString();
-}
-
-function listTable(runs: readonly RunSummary[]): string[] {
-  const rows = runs.map((run) => [
-    run.name,
-    run.status,
-    String(run.step),
-    successOf(run, "before"),
-    successOf(run, "after"),
-    run.result === undefined ? "" : showDuration(run.result.seconds.total),
-    changed(run).slice(0, 16).replace("T", " "),
-  ]);
-  const right = { align: "right" as const };
-  const columns = [
-    { title: "run" },
-    { title: "status" },
-    { title: "steps", ...right },
-    { title: "before", ...right },
-    { title: "after", ...right },
-    { title: "took", ...right },
-    { title: "changed (UTC)" },
-  ];
-  const problems = runs.flatMap((run) => (run.problem === undefined ? [] : [`${run.name}: ${run.problem}`]));
-  return [...tableLines(columns, rows), ...problems];
-}
-
-function successOf(run: RunSummary, moment: "before" | "after"): string {
-  const row = run.result?.table.find((each) => each.team === "team" && each.moment === moment);
-  return row === undefined ? "" : showInterval(row);
 }
 
 interface Compared {

@@ -1,0 +1,108 @@
+/** One line per run: what it trains, how far it is, and its success. */
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { TroupeError } from "../../errors.ts";
+import { showDuration, showShare } from "../../format.ts";
+import type { Evaluation } from "../../runs/records.ts";
+import { readEvaluations, readRecipe, type RunSummary } from "../../runs/read.ts";
+import { tableLines } from "../table.ts";
+
+export interface ListedRun {
+  readonly summary: RunSummary;
+  /** All that the recipe asks for, over both stages. Null: the recipe cannot be read. */
+  readonly steps: number | null;
+  /** Name or module. */
+  readonly environment: string;
+  readonly algorithm: string;
+  /** The team's held-out success before reinforcement, and in the last evaluation since. Null: not evaluated. */
+  readonly before: number | null;
+  readonly latest: number | null;
+  /** ISO 8601, UTC. */
+  readonly changed: string;
+}
+
+export async function listedRun(summary: RunSummary): Promise<ListedRun> {
+  const { directory } = summary;
+  const recipe = (await orNothing(readRecipe(directory))) as RecipeParts | undefined;
+  const evaluations = (await orNothing(readEvaluations(directory))) ?? [];
+  const own = evaluations.filter(({ team }) => team === "team");
+  return {
+    summary,
+    steps: recipe === undefined ? null : (recipe?.warmStart?.steps ?? 0) + (recipe?.train?.steps ?? 0),
+    environment: named(recipe?.environment),
+    algorithm: named(recipe?.algorithm),
+    before: own.find(isBefore)?.success ?? null,
+    latest: own.findLast((each) => !isBefore(each))?.success ?? null,
+    changed: changed(directory),
+  };
+}
+
+/** Of an unchecked recipe. */
+type RecipeParts = {
+  readonly warmStart?: { readonly steps?: number };
+  readonly train?: { readonly steps?: number };
+  readonly environment?: unknown;
+  readonly algorithm?: unknown;
+} | null;
+
+const isBefore = ({ moment }: Evaluation): boolean => moment === "before";
+
+/** Undefined: the file is missing or damaged. */
+async function orNothing<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!(error instanceof TroupeError)) throw error;
+    return undefined;
+  }
+}
+
+function named(part: unknown): string {
+  const { name, module } = (part ?? {}) as { name?: unknown; module?: unknown };
+  const known = name ?? module;
+  return typeof known === "string" ? known : "";
+}
+
+function changed(directory: string): string {
+  const files = ["result.json", "metrics.jsonl", "recipe.yaml"].map((name) => join(directory, name));
+  const file = files.find((each) => existsSync(each));
+  return (file === undefined ? new Date(0) : statSync(file).mtime).toISOString();
+}
+
+export function listTable(runs: readonly ListedRun[]): string[] {
+  const right = { align: "right" as const };
+  const columns = [
+    { title: "run" },
+    { title: "status" },
+    { title: "steps", ...right },
+    { title: "environment" },
+    { title: "algorithm" },
+    { title: "before", ...right },
+    { title: "latest", ...right },
+    { title: "took", ...right },
+    { title: "changed (UTC)" },
+  ];
+  const problems = runs.flatMap(({ summary: { name, problem } }) =>
+    problem === undefined ? [] : [`${name}: ${problem}`],
+  );
+  return [...tableLines(columns, runs.map(cells)), ...problems];
+}
+
+function cells({ summary, steps, environment, algorithm, before, latest, changed: at }: ListedRun): string[] {
+  const { name, status, step, result } = summary;
+  return [
+    name,
+    status,
+    steps === null ? String(step) : `${step}/${steps}`,
+    environment,
+    algorithm,
+    shareOrNothing(before),
+    shareOrNothing(latest),
+    result === undefined ? "" : showDuration(result.seconds.total),
+    at.slice(0, 16).replace("T", " "),
+  ];
+}
+
+function shareOrNothing(share: number | null): string {
+  return share === null ? "" : showShare(share);
+}

@@ -1,0 +1,98 @@
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { appendSteps, startRun } from "../../logging/testing/run-folder.ts";
+import { acquireLock } from "../../runs/lock.ts";
+import { troupe } from "../testing/command.ts";
+import { lastStep, rangeOf, roundTicks } from "./curve.ts";
+
+let root = "";
+const folder = (name: string) => path.join(root, "runs", name);
+beforeEach(async () => {
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-runs-"));
+  for (const name of ["one", "two"]) {
+    await fs.mkdir(folder(name), { recursive: true });
+    await startRun(folder(name));
+  }
+  await appendSteps(folder("one"), 1, 3, 0.5);
+});
+afterEach(() => fs.rm(root, { recursive: true }));
+
+const runs = (...args: string[]) => troupe(["runs", ...args], { cwd: root });
+
+describe("runs", () => {
+  it("lists what each trains and how far it is", async () => {
+    const listed = JSON.parse((await runs("--json")).stdout) as object[];
+    expect(listed).toMatchObject([
+      { name: "one", status: "interrupted", step: 3, before: null },
+      { name: "two", status: "interrupted", step: 0, before: null },
+    ]);
+    const [titles, , one] = (await runs()).stdout.split("\n");
+    expect(titles).toMatch(/^run +status +steps +environment +algorithm +before +latest +took +changed/);
+    expect(one).toMatch(/^one +interrupted +3\/\d+ /);
+  });
+});
+
+describe("runs plot", () => {
+  it("draws a figure of metrics.jsonl as text, SVG and HTML", async () => {
+    const text = (await runs("plot", "one", "--of", "policies.shared.loss")).stdout;
+    expect(text).toContain("policies.shared.loss by step of reinforcement");
+    expect(text).toMatch(/one: \S+ → \S+ at step 3\n$/);
+    for (const [file, start] of [
+      ["plot.svg", "<svg "],
+      ["plot.html", "<!doctype html>"],
+    ] as const) {
+      await runs("plot", "one", "--of", "policies.shared.loss", "--out", file);
+      const written = await fs.readFile(path.join(root, file), "utf8");
+      expect(written.startsWith(start)).toBe(true);
+      expect(written.match(/<path /g)).toHaveLength(1);
+    }
+  });
+
+  it("names the figures that there are, and rejects other files", async () => {
+    const missing = await runs("plot", "one", "--of", "loss");
+    expect(missing.stderr).toContain("one has no figure loss; it has success, ");
+    expect(missing.stderr).toContain("policies.shared.loss");
+    expect((await runs("plot", "one", "--of", "policies.shared.loss", "--out", "a.png")).stderr).toContain(
+      "a.png: the file's name must end in .svg or .html",
+    );
+    expect((await runs("plot", "two")).stderr).toContain("two was not evaluated yet");
+  });
+
+  it.each([
+    [[0, 1], 5, [0, 0.2, 0.4, 0.6, 0.8, 1]],
+    [[0, 150], 5, [0, 50, 100, 150]],
+    [[0.12, 0.43], 3, [0.2, 0.4]],
+    [[-3, 2], 5, [-3, -2, -1, 0, 1, 2]],
+  ] as const)("marks %j at round numbers", (range, count, expected) => {
+    expect(roundTicks(range, count)).toEqual(expected);
+  });
+
+  it("has a range that is never empty", () => {
+    const curve = { name: "a", points: [{ step: 4, value: 2 }] };
+    expect(rangeOf([curve], "loss")).toEqual([1, 3]);
+    expect(rangeOf([curve], "success")).toEqual([0, 1]);
+    expect([lastStep([curve]), lastStep([])]).toEqual([4, 1]);
+  });
+});
+
+describe("runs rm", () => {
+  it("deletes runs if --yes allows it, and nothing else", async () => {
+    const asked = await runs("rm", "one");
+    expect(asked.stderr).toContain("needs --yes");
+    const { stdout } = await runs("rm", "one", "--yes");
+    expect(stdout).toBe(`deleted ${folder("one")}\n`);
+    expect(await fs.readdir(path.join(root, "runs"))).toEqual(["two"]);
+    expect((await runs("rm", "one", "--yes")).stderr).toContain("there is no run one");
+  });
+
+  it("keeps a run that is being written", async () => {
+    const lock = await acquireLock(folder("two"));
+    const { stderr, code } = await runs("rm", "two", "--yes");
+    expect(code).toBe(3);
+    expect(stderr).toContain("two");
+    await lock.release();
+    expect(await fs.readdir(path.join(root, "runs"))).toEqual(["one", "two"]);
+  });
+});
