@@ -1,6 +1,6 @@
 /** Commands on a run whose programs were recorded run none of them again: here, no sandbox could. */
-import { mkdtempSync } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
+import { existsSync, mkdtempSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -40,6 +40,9 @@ it("without a sandbox, a training whose actions are programs ends before its war
   const { code, stdout, stderr } = await withoutSandbox(["train", "small.yaml", "--run", "none"]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toContain("Programs that models write run only in isolation, and none works here");
+  expect(existsSync(path.join(cwd, "runs/none"))).toBe(false);
+  const dry = await withoutSandbox(["train", "small.yaml", "--dry-run"]);
+  expect({ code: dry.code, stdout: dry.stdout, stderr: dry.stderr }).toEqual({ code: 1, stdout: "", stderr });
 });
 
 describe.runIf(works)("with the programs of a run", () => {
@@ -55,6 +58,11 @@ describe.runIf(works)("with the programs of a run", () => {
       "small.yaml",
     ]);
     expect(anew).toMatchObject({ code: 1, stderr: expect.stringContaining("127.0.0.1:1") as string });
+    // Before models are loaded.
+    await mkdir(path.join(cwd, "broken"));
+    await writeFile(path.join(cwd, "broken/config.json"), "{}");
+    const broken = await withoutSandbox(["eval", "broken", "--recipe", "small.yaml"]);
+    expect(broken.stderr).toBe(anew.stderr);
   });
 
   it("replay finds no difference", async () => {

@@ -1,10 +1,23 @@
 /** What commands lend to environments: a sandbox, opened by the first program that runs, closed at the end. */
-import type { Services } from "../environments/environment.ts";
+import { stat } from "node:fs/promises";
+import type { Environment, Services } from "../environments/environment.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readRecordedCalls, unrecordedCalls } from "../runs/recorded-calls.ts";
 import { cachedSandbox } from "../sandbox/cached.ts";
-import { openSandboxOfMachine } from "../sandbox/from-environment.ts";
+import { checkSandbox, openSandboxOfMachine } from "../sandbox/from-environment.ts";
 import { lazySandbox } from "../sandbox/lazy.ts";
+
+/** Says what the environment needs and this machine lacks, before models are loaded. @throws TroupeError */
+export async function checkMachine(environment: Environment): Promise<void> {
+  environment.checkMachine?.();
+  if (environment.runsPrograms === true) await checkSandbox();
+}
+
+/** Whether programs of the run were recorded: commands that repeat it may need nothing of this machine. */
+export async function hasPrograms(run: string): Promise<boolean> {
+  const recorded = await stat(layoutOf(run).programs).catch(() => null);
+  return recorded !== null && recorded.size > 0;
+}
 
 /** @param run folder of a run whose programs are not run again: what they did there is what they do here */
 export async function withServices<Value>(

@@ -74,6 +74,15 @@ it("says offline what to fetch, and where to put it", async () => {
   expect(stderr).toContain(`into   ${path.join(cache, "data/placed/openai/openai_humaneval")}\n`);
 });
 
+it("names a recipe's other mistakes before it downloads", async () => {
+  hub.seen.length = 0;
+  const { code, stderr } = await train(["policies.shared.model.path=nowhere", "evaluation.split=other"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("nowhere");
+  expect(stderr).toContain("evaluation.split");
+  expect(hub.seen).toEqual([]);
+});
+
 it("Ctrl-C during the download says that it resumes, and it does, with a line of progress", async () => {
   const half = contents.length >> 1;
   hub.faults.push((request, response) => {
@@ -101,3 +110,13 @@ it("Ctrl-C during the download says that it resumes, and it does, with a line of
   const json = JSON.parse((await train(["--dry-run", "--json"])).stdout) as { data: object };
   expect(json.data).toMatchObject({ heldOut: { slices: "test[:2]", problems: 2, malformed: 0, failing: 0 } });
 }, 120_000);
+
+it("a run that lacks a key ends at its start, and leaves no folder", async () => {
+  const expert = ["environment.feedback=expert_edits", "environment.expert={provider: deepseek, model: m}"];
+  for (const more of [["--dry-run"], []]) {
+    const { code, stdout, stderr } = await train([...expert, ...more], { env: { DEEPSEEK_API_KEY: "" } });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("The expert m needs a key in DEEPSEEK_API_KEY");
+    expect(await readdir(path.join(cwd, "runs")).catch(() => [])).toEqual([]);
+  }
+});

@@ -24,6 +24,7 @@ import { retriesOf } from "../train/failures.ts";
 import type { OpenPolicies } from "../train/policies.ts";
 import type { NamedTeam } from "../train/teams.ts";
 import { namedTeams } from "../train/teams.ts";
+import { checkMachine, hasPrograms } from "./services.ts";
 import type { Place } from "./places.ts";
 import { defaultWeights, findPlace, parsePolicies, weightsFor } from "./places.ts";
 
@@ -64,6 +65,7 @@ export async function withTrainedTeam<Value>(
   const resolved = await resolveRecipe(recipeFile(place, choice.recipe));
   if (place.kind === "run") await warnOfModules(place.run.directory, resolved.recipe);
   const run = place.kind === "run" ? place.run.directory : null;
+  if (run === null || !(await hasPrograms(run))) await checkMachine(resolved.environment);
   const { name, team } = chosenTeam(namedTeams(resolved.recipe, resolved.environment), choice.team ?? "team");
   const scratch = await mkdtemp(join(tmpdir(), "troupe-models-"));
   try {

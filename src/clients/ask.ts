@@ -30,7 +30,7 @@ export async function askModel(
 ): Promise<string> {
   const { temperature, maxTokens, timeoutSeconds } = options;
   const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(1000 * timeoutSeconds)]);
-  const name = `The ${respondent.role} ${options.model}`;
+  const name = nameOf(options, respondent);
   const key = keyOf(options, name, respondent);
   const exchange: Exchange = { status: null, failure: null, rejectsKey: false };
   const { generateText } = await sdk();
@@ -80,6 +80,15 @@ function failureOf(
   return new ServiceError(
     isRefused ? `${name} answered with status ${status}.` : `${name} gave an answer that cannot be read.`,
   );
+}
+
+/** @throws TroupeError `bad_arguments` if the key is missing */
+export function checkKey(options: ClientOptions, respondent: Respondent): void {
+  keyOf(options, nameOf(options, respondent), respondent);
+}
+
+function nameOf({ model }: ClientOptions, { role }: Respondent): string {
+  return `The ${role} ${model}`;
 }
 
 /** `compatible` without a variable: no key, as on a local server. */

@@ -135,6 +135,8 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
   readonly data?: Readonly<Record<string, DataOrigin>>;
   /** Actions are programs, or contain them: a training opens the sandbox before it starts. */
   readonly runsPrograms?: true;
+  /** @throws TroupeError if the options need what this machine lacks, such as a service's key. Absent: they need nothing. */
+  checkMachine?(): void;
   /** What a user should know of the chosen options before training. */
   readonly warnings?: readonly OptionWarning[];
   /** What a task from outside must be. Absent: any JSON, and `start` must handle it. */
@@ -227,4 +229,6 @@ export interface EnvironmentDefinition<Options> {
   readonly options: { parse(input: unknown): Options };
   /** Async because reading a data set may take a while. */
   create(options: Options): Awaitable<Environment>;
+  /** Where `create` may download data: the environment without it, with which a recipe is checked before. */
+  outline?(options: Options): Awaitable<Environment>;
 }

@@ -35,6 +35,12 @@ export function problemList<Kind extends { readonly id: string }>(problems: read
   return { ids: problems.map(({ id }) => id), at: async (index) => problems[index] as Kind };
 }
 
+/** Splits whose problems are not open yet. */
+export function closedSplits(splits: Readonly<Record<string, unknown>>): ProblemSplits<never> {
+  const closed: Problems<never> = { ids: [], at: () => Promise.reject(new RangeError("not open yet")) };
+  return Object.fromEntries(Object.keys(splits).map((split) => [split, closed]));
+}
+
 /** A problem by its id. */
 export type FindProblem<Kind = CodeProblem> = (id: string) => Promise<Kind>;
 

@@ -20,6 +20,8 @@ import { explain } from "./validation/explain.ts";
 export interface Definition<Value> {
   readonly options: { parse(input: unknown): unknown };
   create(options: unknown): Value | Promise<Value>;
+  /** Where creating may take long: enough of the value to check a recipe. */
+  outline?(options: unknown): Value | Promise<Value>;
 }
 
 /** Where the names under one key of a recipe are looked up. */
@@ -151,7 +153,27 @@ export async function findAndMake<Value>(
 }
 
 /** Checks the options and creates the result. Adds mistakes if that fails. */
-export async function make<Value>(
+export function make<Value>(
+  found: Found<Value>,
+  tree: MappingTree,
+  mistakes: Mistake[],
+): Promise<Made<Value> | undefined> {
+  return makeBy((options) => found.definition.create(options), found, tree, mistakes);
+}
+
+/** As `make`, with the outline where there is one. */
+export function makeOutline<Value>(
+  found: Found<Value>,
+  tree: MappingTree,
+  mistakes: Mistake[],
+): Promise<Made<Value> | undefined> {
+  const { definition } = found;
+  if (definition.outline === undefined) return make(found, tree, mistakes);
+  return makeBy((options) => definition.outline?.(options) as Value | Promise<Value>, found, tree, mistakes);
+}
+
+async function makeBy<Value>(
+  create: Definition<Value>["create"],
   found: Found<Value>,
   tree: MappingTree,
   mistakes: Mistake[],
@@ -166,7 +188,7 @@ export async function make<Value>(
         "let `options.parse` give an object of numbers, text, lists and objects",
       );
     }
-    return { value: await definition.create(checked), settings: { ...settings, ...checked } };
+    return { value: await create(checked), settings: { ...settings, ...checked } };
   } catch (error) {
     if (error instanceof TroupeError && error.code === "cancelled") throw error;
     mistakes.push(...explainFailure(error, found, tree));

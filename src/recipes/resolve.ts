@@ -14,7 +14,7 @@ import { validate } from "./validation/validate.ts";
 import type { Warning } from "./validation/warnings.ts";
 import { withFittingWarmUps } from "./warm-ups.ts";
 import type { Found, Made } from "./choice.ts";
-import { find, findAndMake, make, optionsShape } from "./choice.ts";
+import { find, findAndMake, make, makeOutline, optionsShape } from "./choice.ts";
 import { withDatasetFiles } from "./dataset-files.ts";
 import { withJudgeFolder } from "./judge-folder.ts";
 import { algorithmKind, environmentKind, judgeKind } from "./kinds.ts";
@@ -106,7 +106,7 @@ export async function resolveTree(
   if (!parsed.success)
     mistakes.push(...withoutParents(explain(parsed.error.issues, tree, recipeShape()), stray));
   mistakes.push(...unfound);
-  const environment = named.environment && (await make(named.environment, tree, mistakes));
+  const environment = named.environment && (await makeOutline(named.environment, tree, mistakes));
   const algorithm = named.algorithm && (await make(named.algorithm, tree, mistakes));
   const judge = named.judge && (await make(named.judge, tree, mistakes));
   const isWhole = stray.length === 0 && (plain["judge"] === undefined || judge !== undefined);
@@ -114,7 +114,21 @@ export async function resolveTree(
   const resolved = resolvedFrom(parsed.data, { environment, algorithm, judge }, tree);
   mistakes.push(...mistakesIn(resolved, tree, catalog, unused));
   if (mistakes.length > 0) throw new RecipeError(mistakes);
-  return { ...resolved, originOf: (path) => describeOrigin(tree, path) };
+  const whole = await withData(resolved.environment, named.environment, tree);
+  return { ...resolved, environment: whole, originOf: (path) => describeOrigin(tree, path) };
+}
+
+/** Data is downloaded only for a recipe without mistakes. */
+async function withData(
+  outline: Environment,
+  found: Found<Environment> | undefined,
+  tree: MappingTree,
+): Promise<Environment> {
+  if (found?.definition.outline === undefined) return outline;
+  const mistakes: Mistake[] = [];
+  const made = await make(found, tree, mistakes);
+  if (made === undefined) throw new RecipeError(mistakes);
+  return made.value;
 }
 
 interface AllMade {

@@ -148,9 +148,21 @@ async function settleRecipe(
 export async function isUnbegun(directory: string): Promise<boolean> {
   const layout = layoutOf(directory);
   const records = [layout.metrics, layout.timings, layout.evaluations, layout.result];
-  const found = await Promise.all(
-    [...records, layout.checkpoints, layout.episodeIndex].map((file) => fs.stat(file).catch(() => null)),
-  );
+  return areEmpty([...records, layout.checkpoints, layout.episodeIndex]);
+}
+
+/** Removes a folder in which nothing was recorded, unless another process writes it. */
+export async function removeUnbegun(directory: string): Promise<void> {
+  const lock = await acquireLock(directory).catch(() => null);
+  if (lock === null) return;
+  const { verdicts, programs } = layoutOf(directory);
+  const isEmpty = (await isUnbegun(directory)) && (await areEmpty([verdicts, programs]));
+  if (isEmpty) await fs.rm(directory, { recursive: true, force: true });
+  else await lock.release();
+}
+
+async function areEmpty(files: readonly string[]): Promise<boolean> {
+  const found = await Promise.all(files.map((file) => fs.stat(file).catch(() => null)));
   return found.every((each) => each === null || (each.isFile() && each.size === 0));
 }
 

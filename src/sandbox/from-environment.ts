@@ -33,6 +33,12 @@ function workersFrom(workers: string | undefined): Pick<SandboxOptions, "workers
   throw new TroupeError("bad_arguments", `TROUPE_SANDBOX_WORKERS is ${workers}; expected 1 to 1024.`);
 }
 
+/** @throws TroupeError `no_sandbox` if no program could run here */
+export async function checkSandbox(): Promise<void> {
+  const sandbox = await openSandboxOfMachine();
+  await sandbox.close();
+}
+
 export function openSandboxOfMachine(): Promise<Sandbox> {
   return openSandbox(sandboxOptionsFrom(process.env));
 }

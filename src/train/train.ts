@@ -4,6 +4,7 @@
  *
  * `train` opens what a run needs and ends it; `begin.ts` makes or restores its state, `advance.ts` does its steps.
  */
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { ServiceError, TroupeError } from "../errors.ts";
 import type { Services } from "../environments/environment.ts";
@@ -13,7 +14,7 @@ import { recipeToYaml } from "../recipes/write.ts";
 import { latestCheckpoint } from "../runs/checkpoints.ts";
 import type { RunResult } from "../runs/records.ts";
 import { openRecordedCalls, unrecordedCalls, type RecordedCalls } from "../runs/recorded-calls.ts";
-import { openRun } from "../runs/run.ts";
+import { openRun, removeUnbegun } from "../runs/run.ts";
 import type { Run } from "../runs/run.ts";
 import { buildTeam } from "../teams/build.ts";
 import { advance } from "./advance.ts";
@@ -36,6 +37,17 @@ export type TrainOutcome =
  * errors
  */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
+  const isNew = !existsSync(options.directory);
+  try {
+    return await trainInFolder(options);
+  } catch (error) {
+    // It would be listed as a run.
+    if (isNew) await removeUnbegun(options.directory);
+    throw error;
+  }
+}
+
+async function trainInFolder(options: TrainOptions): Promise<TrainOutcome> {
   const { recipe, directory } = options;
   await using run = await openRun(
     directory,
@@ -59,7 +71,8 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
 async function trainServed(options: TrainOptions, run: Run): Promise<TrainOutcome> {
   const services = await servicesOf(run);
   try {
-    // A missing sandbox is reported now, and not after a warm start.
+    // What is missing is reported now, and not after a warm start.
+    if (run.checkpoint === null) options.environment.checkMachine?.();
     if (options.environment.runsPrograms === true) await services.openSandbox();
     return await trainIn(options, run, services);
   } finally {

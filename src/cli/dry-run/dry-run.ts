@@ -6,6 +6,7 @@ import type { Work } from "../../train/estimate.ts";
 import { namedTeams } from "../../train/teams.ts";
 import { showBytes, showCount, showDuration, showLarge } from "../../format.ts";
 import { printJson, printLines } from "../print.ts";
+import { checkMachine } from "../services.ts";
 import { originLines } from "../data/origin.ts";
 import { tableLines } from "../table.ts";
 import type { Calibration } from "./calibrate.ts";
@@ -26,6 +27,7 @@ interface Part extends Work {
 }
 
 export async function dryRun(resolved: ResolvedRecipe, json: boolean): Promise<void> {
+  await checkMachine(resolved.environment);
   const calibration = await calibrate(resolved, namedTeams(resolved.recipe, resolved.environment));
   const timed = parts.map((part) => timedPart(part, calibration)).filter(isShown);
   const seconds = timed.reduce((sum, part) => sum + part.seconds, 0);

@@ -1,9 +1,10 @@
 /** Programming in teams: a helper and a main coder write a function together (MAGRPO, arXiv 2508.04652). */
 import type { Environment, EnvironmentDefinition, Outcome, TaskDescription } from "../environment.ts";
+import { checkExpert } from "./experts/expert.ts";
 import { observationOf } from "./observe.ts";
 import { checkedOptions, type CodeOptions } from "./options.ts";
 import type { CodeProblem } from "../../data/problem.ts";
-import { findProblemIn, type ProblemSplits, taskSourceOf } from "../problems.ts";
+import { closedSplits, findProblemIn, type ProblemSplits, taskSourceOf } from "../problems.ts";
 import { openProblems } from "./problems.ts";
 import { renderState } from "./render.ts";
 import { seatDescriptions, type SeatName } from "./seats.ts";
@@ -20,6 +21,7 @@ export const code: EnvironmentDefinition<CodeOptions> = {
     const environment = codeEnvironment(options, splits);
     return { ...environment, data, warnings: [...(environment.warnings ?? []), ...warnings] };
   },
+  outline: (options) => codeEnvironment(options, closedSplits(options.splits)),
 };
 
 export function codeEnvironment(
@@ -34,6 +36,7 @@ export function codeEnvironment(
     tasks: Object.fromEntries(
       Object.entries(splits).map(([split, problems]) => [split, taskSourceOf(problems, (id) => ({ id }))]),
     ) as Environment<CodeTask>["tasks"],
+    checkMachine: () => checkExpert(options),
     warnings: optionWarnings(options),
     taskSchema: codeTaskSchema,
     about: async ({ id }) => aboutProblem(await find(id)),

@@ -1,7 +1,7 @@
 /** Mathematics problems with final answers: a reasoner writes a solution, and its answer is verified. */
 import type { MathProblem } from "../../data/math-problem.ts";
 import type { Environment, EnvironmentDefinition } from "../environment.ts";
-import { findProblemIn, taskSourceOf, type ProblemSplits } from "../problems.ts";
+import { closedSplits, findProblemIn, taskSourceOf, type ProblemSplits } from "../problems.ts";
 import { observationOf } from "./observe.ts";
 import { mathOptions, type MathOptions } from "./options.ts";
 import { openMathProblems } from "./problems.ts";
@@ -17,6 +17,7 @@ export const math: EnvironmentDefinition<MathOptions> = {
     const { splits, data, warnings } = await openMathProblems(options);
     return { ...mathEnvironment(splits), data, warnings };
   },
+  outline: (options) => mathEnvironment(closedSplits(options.splits)),
 };
 
 export function mathEnvironment(splits: ProblemSplits<MathProblem>): Environment<MathTask, MathState> {

@@ -5,7 +5,7 @@
 import type { CodeProblem } from "../../../data/problem.ts";
 import type { Environment, EnvironmentDefinition, Outcome } from "../../environment.ts";
 import { aboutProblem, startOf } from "../definition.ts";
-import { findProblemIn, type ProblemSplits, taskSourceOf } from "../../problems.ts";
+import { closedSplits, findProblemIn, type ProblemSplits, taskSourceOf } from "../../problems.ts";
 import { openProblems } from "../problems.ts";
 import { codeTaskSchema, type CodeTask } from "../state.ts";
 import { showTest } from "./generated-test.ts";
@@ -24,6 +24,7 @@ export const coderTester: EnvironmentDefinition<PairOptions> = {
     const { splits, data, warnings } = await openProblems(options);
     return { ...(await pairEnvironment(options, splits)), data, warnings };
   },
+  outline: (options) => pairEnvironment(options, closedSplits(options.splits)),
 };
 
 export async function pairEnvironment(

@@ -5,9 +5,10 @@ import { ServiceError } from "../../../errors.ts";
 import { askedOnce } from "../../../runs/asked-once.ts";
 import { retrying, standardRetries } from "../../../retry.ts";
 import type { Context } from "../../environment.ts";
+import type { CodeOptions } from "../options.ts";
 import { helperName } from "../seats.ts";
 import type { Edits } from "../state.ts";
-import { askModel, type ChatMessage } from "../../../clients/ask.ts";
+import { askModel, checkKey, type ChatMessage } from "../../../clients/ask.ts";
 import type { ClientOptions } from "../../../clients/options.ts";
 import { jsonOrNull } from "../../../json.ts";
 
@@ -28,6 +29,11 @@ const respondent = { role: "expert", alternative: "choose another feedback than 
 
 export function expertFrom(options: ClientOptions): Expert {
   return { edit: (messages, signal) => askModel(options, respondent, messages, signal) };
+}
+
+/** @throws TroupeError `bad_arguments` if the expert's key is missing */
+export function checkExpert({ feedback, expert }: Pick<CodeOptions, "feedback" | "expert">): void {
+  if (feedback === "expert_edits" && expert !== undefined) checkKey(expert, respondent);
 }
 
 const recordedSchema = z.union([z.object({ text: z.string() }), z.object({ failure: z.string() })]);
