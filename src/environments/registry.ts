@@ -14,6 +14,7 @@ import { planPath } from "./plan-path/definition.ts";
 import { sokoban } from "./sokoban/definition.ts";
 import { sudoku } from "./sudoku/definition.ts";
 import { thinIce } from "./thin-ice/definition.ts";
+import { wordProblems } from "./word-problems/definition.ts";
 
 /** To add one, add it here (docs/environments.md). */
 export const games: readonly GameDefinition<unknown>[] = [
@@ -31,11 +32,14 @@ export const environments: readonly EnvironmentDefinition<unknown>[] = [
   coderTester,
   listPrograms,
   listCases,
+  wordProblems,
   math,
 ];
 
 /** Their observations and actions consist of known words, which a small tokenizer can have. */
-export const ofWords: readonly string[] = [...games, listPrograms, listCases].map(({ name }) => name);
+export const ofWords: readonly string[] = [...games, listPrograms, listCases, wordProblems].map(
+  ({ name }) => name,
+);
 
 /** @throws TroupeError `bad_recipe` for an unknown name, with the nearest one. */
 export function environmentNamed(name: string): EnvironmentDefinition<unknown> {

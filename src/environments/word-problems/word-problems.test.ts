@@ -1,0 +1,186 @@
+import { assert, constantFrom, integer, property } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { childKey, rootKey } from "../../random.ts";
+import { contextWith } from "../code/testing/problems.ts";
+import { sandbox, works } from "../code/testing/sandbox.ts";
+import { conformanceChecks } from "../conformance.ts";
+import type { Environment } from "../environment.ts";
+import { plainReply } from "../progression.ts";
+import { linesIn, linesOf, planOf, programOf, valuesOf } from "./calculation.ts";
+import { wordProblems } from "./definition.ts";
+import type { SeatName, WordState } from "./state.ts";
+import {
+  answer,
+  amounts,
+  calculationOf,
+  described,
+  drawTask,
+  splitOf,
+  taskSchema,
+  type Task,
+} from "./task.ts";
+import { words } from "./words.ts";
+
+const create = (given: object = {}) =>
+  wordProblems.create(wordProblems.options.parse(given)) as unknown as Environment<Task, WordState>;
+const environment = create();
+
+const task: Task = {
+  name: "ann",
+  thing: "coins",
+  start: 7,
+  events: [
+    { phrase: "finds", by: 5 },
+    { phrase: "parts", by: 3 },
+    { phrase: "times", by: 2 },
+  ],
+};
+const plan = "a = 7 + 5 ; b = a / 3 ; c = b * 2";
+const program = "a = 7 + 5 ; b = a // 3 ; c = b * 2 ; print ( a , b , c )";
+
+/** Plays texts in order, each in its seat. */
+async function played(texts: Partial<Record<SeatName, string>>) {
+  let state = await environment.start(task, contextWith());
+  let last = null;
+  for (const [seat, text] of Object.entries(texts)) {
+    last = await environment.step(state, { [seat]: plainReply(text) }, contextWith());
+    state = last.state;
+  }
+  return { state, last, outcome: environment.outcome(state) };
+}
+
+/** What the executor earns for a text, and what judges are told. */
+async function rewardFor(text: string) {
+  const { last } = await played({ solver: plan, executor: text });
+  return { ...last?.rewards["executor"], output: last?.evidence?.["executor"]?.output };
+}
+
+function examples(given: object, seat: SeatName) {
+  return Array.from({ length: 200 }, (_, seed) => {
+    const [example] = create(given).oracle?.demonstrations?.(rootKey(seed), [seat]) ?? [];
+    return { ...example, task: drawTask("train", childKey(rootKey(seed), "task")) };
+  });
+}
+
+describe.runIf(works)("word-problems", async () => {
+  const options = { turns: 1, services: { sandbox }, tasks: 12 };
+  it.each(await conformanceChecks(wordProblems, options))("$name", ({ run }) =>
+    expect(run()).resolves.toBeUndefined(),
+  );
+});
+
+describe("a task", () => {
+  it("is told, calculated and answered", () => {
+    expect(described(task)).toBe(
+      "ann has 7 coins . then ann finds 5 more . then ann keeps one of 3 equal parts . " +
+        "then ann ends up with 2 times as many . how many ?",
+    );
+    expect(amounts(task)).toEqual([12, 4, 8]);
+    expect(answer(task)).toBe(8);
+    expect(environment.about?.(task)).toEqual({ problem: described(task), truth: "8" });
+  });
+
+  it("whose division leaves a remainder, or whose results are too small or large, is rejected", () => {
+    expect(taskSchema.safeParse(task).success).toBe(true);
+    const [finds, parts] = task.events as [Task["events"][number], Task["events"][number]];
+    const spoilt = [
+      [finds, { ...parts, by: 5 }],
+      [finds, { phrase: "times", by: 5 }],
+      [finds, { phrase: "loses", by: 9 }, { phrase: "loses", by: 3 }],
+      [finds],
+      [finds, { phrase: "dances", by: 3 }],
+    ];
+    for (const events of spoilt) expect(taskSchema.safeParse({ ...task, events }).success).toBe(false);
+  });
+
+  it("is in one split, with all others of the same calculation", () => {
+    assert(
+      property(integer(), constantFrom("train", "validation", "heldOut"), (seed, split) => {
+        const drawn = drawTask(split, rootKey(seed));
+        expect(taskSchema.parse(drawn)).toEqual(drawn);
+        const other: Task = { ...drawn, name: "finn", thing: "pens" };
+        expect([splitOf(drawn), splitOf(other)]).toEqual([split, split]);
+        expect(calculationOf(other)).toBe(calculationOf(drawn));
+      }),
+    );
+  });
+});
+
+describe("a plan", () => {
+  it("is written and read", () => {
+    expect(planOf(linesOf(task))).toBe(plan);
+    expect(programOf(linesOf(task))).toBe(program);
+    expect(linesIn(plan)).toEqual(linesOf(task));
+    expect(linesIn(`${plan} checked checked`)).toEqual(linesOf(task));
+    expect(valuesOf(linesOf(task))).toEqual([12, 4, 8]);
+  });
+
+  it("with other words, unknown variables or too many lines is none", () => {
+    const spoilt = ["", "a = 7", "b = 7 + 5", "a = b + 5", "a = 7 + a", `${plan} ; d = c + 1`, "a = 7 ^ 5"];
+    for (const text of spoilt) expect(linesIn(text)).toBeNull();
+  });
+});
+
+describe.runIf(works)("an episode", () => {
+  it("is solved if all seats do their work, whatever they claim", async () => {
+    const { outcome, last, state } = await played({
+      solver: `${plan} checked`,
+      executor: `${program} # checked`,
+      verifier: "answer 8 checked",
+    });
+    expect([outcome, last?.done, state.output]).toEqual([{ success: true, score: 1 }, true, "12 4 8"]);
+    expect(last?.rewards).toEqual({ verifier: { team: 1, local: 1, parts: { format: 1 } } });
+  });
+
+  it("shows the executor the plan and the verifier all, in known words", async () => {
+    const { state } = await played({ solver: `${plan} or so`, executor: "print ( -3 )" });
+    expect(environment.observe(state, "executor")).toBe(`executor : plan ${plan} unknown unknown`);
+    const seen = `verifier : ${described(task)} | plan ${plan} unknown unknown | output unknown`;
+    expect(environment.observe(state, "verifier")).toBe(seen);
+    expect(environment.observe({ ...state, plan: null }, "executor")).toBe("executor : plan nothing");
+  });
+
+  it("rewards the executor for its program's form and that it runs, and tells judges what it printed", async () => {
+    expect(await rewardFor(program)).toMatchObject({ team: 0, local: 1, output: "12 4 8" });
+    expect(await rewardFor("print ( 'a' )")).toMatchObject({ local: 0.5, output: "a" });
+    const failed = { local: 0, reason: expect.stringContaining("NameError") as string };
+    expect(await rewardFor("print ( z )")).toMatchObject(failed);
+  });
+
+  it("is not solved by a wrong answer", async () => {
+    const { outcome, last } = await played({ solver: plan, executor: program, verifier: "answer 12" });
+    expect(outcome).toEqual({ success: false, score: 0 });
+    expect(last?.rewards["verifier"]).toMatchObject({ team: 0, local: 1, reason: "12 is not the answer" });
+  });
+});
+
+describe("demonstrations", () => {
+  it("are right without mistakes", () => {
+    const mistakes = { solver: 0, executor: 0, verifier: 0 };
+    for (const { action, task: drawn } of examples({ mistakes, claims: 0 }, "verifier"))
+      expect(action).toBe(`answer ${answer(drawn)}`);
+    for (const { action, task: drawn } of examples({ mistakes, claims: 1 }, "executor"))
+      expect(action).toBe(`${programOf(linesOf(drawn))} # checked`);
+  });
+
+  it("have about as many mistakes as asked for, and a wrong plan is carried out", () => {
+    const mistakes = { solver: 0.5, executor: 0, verifier: 0 };
+    const wrong = examples({ mistakes, claims: 0 }, "solver").filter(
+      ({ action, task: drawn }) => action !== planOf(linesOf(drawn)),
+    );
+    expect(wrong.length).toBeGreaterThan(70);
+    expect(wrong.length).toBeLessThan(130);
+    for (const { observation, action } of examples({ mistakes, claims: 0 }, "executor")) {
+      const lines = linesIn(observation?.replace("executor : plan ", "") ?? "");
+      expect(action).toBe(programOf(lines ?? []));
+    }
+  });
+
+  it("consist of known words", () => {
+    const known = new Set(words);
+    for (const seat of ["solver", "executor", "verifier"] as const) {
+      const texts = examples({}, seat).flatMap(({ observation = "", action = "" }) => [observation, action]);
+      expect(texts.flatMap((text) => text.split(" ")).filter((word) => !known.has(word))).toEqual([]);
+    }
+  });
+});
