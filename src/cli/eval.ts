@@ -8,6 +8,7 @@ import type { RoleWeights } from "../train/open-team.ts";
 import type { Weights } from "../train/evaluate-weights.ts";
 import { evaluatePolicies } from "../train/evaluate.ts";
 import type { Recipe } from "../recipes/schema.ts";
+import { momentOf } from "../rollout/judging.ts";
 import { sampleProblems } from "../recipes/validation/rules/evaluation.ts";
 import { TroupeError } from "../errors.ts";
 import { retriesOf } from "../train/failures.ts";
@@ -124,10 +125,10 @@ function checkSamples(given: Pick<Recipe["evaluation"], "samples" | "passAt" | "
 }
 
 /** The recipe's judge, if it judges evaluations. Verdicts of the run are reused; new ones are not recorded. */
-async function judgeOf({ resolved: { judge }, run }: TrainedTeam): Promise<RecordedJudge | null> {
+async function judgeOf({ resolved: { judge, algorithm }, run }: TrainedTeam): Promise<RecordedJudge | null> {
   if (judge?.evaluation !== true) return null;
   const calls = run === null ? unrecordedCalls() : await readRecordedCalls(layoutOf(run).verdicts);
-  return { judge, calls };
+  return { judge, moment: momentOf(judge, algorithm.sampling), calls };
 }
 
 function rolesJson(weights: RoleWeights): Record<string, object> {

@@ -5,13 +5,20 @@ import type { Episode, EpisodeNode, RewardedAction, Verdict } from "../rollout/e
 import { edgesOf } from "../rollout/navigate.ts";
 import type { Occurrence } from "../rollout/navigate.ts";
 import type { GivenVerdict, Judge, JudgeUse } from "./judge.ts";
+import { mixedRewards } from "./mixed-rewards.ts";
 
 /**
- * Returns the episode with verdicts on the actions that have none yet, and the resulting rewards. An action whose
- * verdict failed has no reward.
+ * Returns the episode with verdicts on the actions that have none yet, and the resulting rewards (`mixedRewards`). An
+ * action whose verdict failed has no reward.
  * @throws TroupeError `cancelled`
  */
 export async function judgeEpisode(episode: Episode, judge: Judge, use: JudgeUse): Promise<Episode> {
+  const judged = await withVerdicts(episode, judge, use);
+  const isUnchanged = judged === episode && (use.outcomeWeight ?? 0) === 0;
+  return isUnchanged ? episode : mixedRewards(judged, use);
+}
+
+async function withVerdicts(episode: Episode, judge: Judge, use: JudgeUse): Promise<Episode> {
   const asked = episode.nodes.flatMap((node) => openActions(episode, node, use));
   if (asked.length === 0) return episode;
   const verdicts = new Map<string, Verdict>();
@@ -22,7 +29,7 @@ export async function judgeEpisode(episode: Episode, judge: Judge, use: JudgeUse
     ...node,
     actions: node.actions.map((edge) => {
       const place = placeOf(node.id, edge.action);
-      return isAsked.has(place) ? rewarded(edge, verdicts.get(place) ?? unanswered, use) : edge;
+      return isAsked.has(place) ? withVerdict(edge, verdicts.get(place) ?? unanswered) : edge;
     }),
   }));
   return { ...episode, nodes };
@@ -80,12 +87,8 @@ function checked(verdict: Verdict): Verdict {
   return { failure: `the score ${verdict.score} is not between 0 and 1` };
 }
 
-function rewarded(edge: RewardedAction, verdict: Verdict, { as }: JudgeUse): RewardedAction {
+/** Its reward follows from the verdict. */
+function withVerdict(edge: RewardedAction, verdict: Verdict): RewardedAction {
   const { reward } = edge;
-  const before = reward === null ? {} : { environmentReward: reward };
-  if ("failure" in verdict) return { ...edge, reward: null, verdict, ...before };
-  const { score } = verdict;
-  const made: ActionReward =
-    as === "team" ? { team: score, local: 0, parts: {} } : { team: 0, local: score, parts: { judge: score } };
-  return { ...edge, reward: made, verdict, ...before };
+  return { ...edge, reward: null, verdict, ...(reward === null ? {} : { environmentReward: reward }) };
 }

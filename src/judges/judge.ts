@@ -5,6 +5,7 @@
 import type { Environment } from "../environments/environment.ts";
 import type { RetryOptions } from "../retry.ts";
 import type { Episode, Verdict } from "../rollout/episode.ts";
+import type { JudgeMoment } from "../rollout/judging.ts";
 import type { Occurrence } from "../rollout/navigate.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
 import type { Team } from "../teams/team.ts";
@@ -71,10 +72,23 @@ export interface ConfiguredJudge extends JudgeUse {
   open(context: JudgeContext): Judge;
 }
 
-/** Which actions a judge is asked about and how its scores are used. */
+/** Which actions a judge is asked about, when, and how its scores are used. */
 export interface JudgeUse {
   /** missing: actions without a reward. all: every action; the score replaces the reward. */
   readonly fills: "missing" | "all";
   /** The part of the reward that the score becomes; the other part is 0. */
   readonly as: "team" | "local";
+  /**
+   * action: before the episode continues. episode: once its outcome is known. Absent: episode, unless the sampler or a
+   * role needs the verdict earlier (`momentOf`).
+   */
+  readonly when?: JudgeMoment | undefined;
+  /** Weight of the outcome in the reward (`mixed-rewards.ts`). Absent: 0. */
+  readonly outcomeWeight?: number;
+  /** What scores are normalised by (`normalise.ts`). Absent: none. */
+  readonly normalise?: Normalisation;
+  /** Explanations are shown to the roles that act next. Absent: false. */
+  readonly comments?: boolean;
 }
+
+export type Normalisation = "none" | "role" | "task type" | "both";

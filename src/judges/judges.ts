@@ -3,6 +3,7 @@ import { commandJudge } from "./command/command.ts";
 import { commandOptions } from "./command/options.ts";
 import { programProblems } from "./command/problems.ts";
 import type { JudgeDefinition } from "./judge.ts";
+import { useOf } from "./options.ts";
 
 export const judges: Readonly<Record<string, JudgeDefinition>> = {
   command: {
@@ -13,8 +14,7 @@ export const judges: Readonly<Record<string, JudgeDefinition>> = {
     problems: (options) => programProblems(commandOptions.parse(options)),
     create(given) {
       const options = commandOptions.parse(given);
-      const { fills, as, evaluation } = options;
-      return { fills, as, evaluation, open: (context) => commandJudge(options, context) };
+      return { ...useOf(options), open: (context) => commandJudge(options, context) };
     },
   },
 };

@@ -4,6 +4,7 @@ import type { SampledSequence } from "../engines/engine.ts";
 import { seedOf, keyAt, type Key } from "../random.ts";
 import type { History } from "../text/history.ts";
 import type { Reply } from "../text/replies.ts";
+import { commentsFor, withComments } from "./comments.ts";
 import type { Observation } from "./episode.ts";
 import { promptHistory, type Histories } from "./prompts.ts";
 import type { GrowingNode } from "./record.ts";
@@ -22,11 +23,28 @@ export interface Draft {
   readonly sample: number;
 }
 
+/** Comments that leave too few tokens for the action are left out: what a judge writes must not end a run. */
+function historyOf(
+  { comments = false }: RolloutSetting,
+  agent: Agent,
+  node: GrowingNode,
+  histories: Histories,
+  observation: Observation,
+): History {
+  const prompt = (shown: Observation, limits = agent): History =>
+    promptHistory(limits, histories, shown, node.turn);
+  if (!comments) return prompt(observation);
+  const { role, tokenizer, maxLength } = agent;
+  const commented = withComments(observation, commentsFor(node, role.name), tokenizer);
+  const history = prompt(commented, { ...agent, maxLength: Infinity });
+  return history.tokens.length + role.maxTokens <= maxLength ? history : prompt(observation);
+}
+
 /** `count` drafts of the role's action in the node's state. `key` is the episode's. */
 export async function sampleRole(
   setting: RolloutSetting,
   key: Key,
-  node: Pick<GrowingNode, "id" | "state" | "turn">,
+  node: GrowingNode,
   roleName: string,
   histories: Histories,
   count: number,
@@ -35,7 +53,7 @@ export async function sampleRole(
   const { role, tokenizer } = agent;
   const { environment } = setting;
   const observation = checkObservation(environment, role.seat, environment.observe(node.state, role.seat));
-  const history = promptHistory(agent, histories, observation, node.turn);
+  const history = historyOf(setting, agent, node, histories, observation);
   const request = {
     ...setting.sampling,
     policy: role.policy,

@@ -1,25 +1,36 @@
-/** When the sampler asks a judge: before it chooses by rewards, otherwise at the end of an episode. */
+/** When the sampler asks a judge: after each action, or at the end of an episode. */
 import type { Episode, SamplingScheme } from "./episode.ts";
 import { nodeOf } from "./navigate.ts";
 import { recordLine, type EpisodeStart, type GrowingNode } from "./record.ts";
 import type { RolloutSetting } from "./setting.ts";
 
-type Judging = Pick<RolloutSetting, "judge" | "scheme">;
+/** action: before the episode continues, its end being unknown. episode: at its end. */
+export type JudgeMoment = "action" | "episode";
 
-/** Judges the new joint actions if the sampler is about to choose among them. */
+/** The moment a recipe asks for, or the latest at which nothing has needed the verdicts. */
+export function momentOf(
+  { when, comments = false }: { readonly when?: JudgeMoment | undefined; readonly comments?: boolean },
+  scheme: SamplingScheme,
+): JudgeMoment {
+  return when ?? (comments || choosesByReward(scheme) ? "action" : "episode");
+}
+
+type Judging = Pick<RolloutSetting, "judge" | "judgeMoment" | "scheme">;
+
+/** Judges the new joint actions if they are judged at once. */
 export async function judgeChildren(
-  { judge, scheme }: Judging,
+  { judge, judgeMoment, scheme }: Judging,
   start: EpisodeStart,
   node: GrowingNode,
 ): Promise<void> {
-  if (judge === null || !choosesByReward(scheme)) return;
+  if (judge === null || momentOf({ when: judgeMoment }, scheme) === "episode") return;
   const judged = await judge(recordLine(start, node));
   for (const child of node.children) child.rewarded = nodeOf(judged, child.id).actions;
 }
 
-/** Judges a complete episode; no questions are left if its actions were judged before. */
-export async function judgeEnded({ judge, scheme }: Judging, episode: Episode): Promise<Episode> {
-  return judge === null || choosesByReward(scheme) ? episode : judge(episode);
+/** Judges a complete episode; of actions that were judged before, nothing is asked. */
+export async function judgeEnded({ judge }: Pick<Judging, "judge">, episode: Episode): Promise<Episode> {
+  return judge === null ? episode : judge(episode);
 }
 
 /** Whether the sampler chooses, or ends an episode, by rewards. */

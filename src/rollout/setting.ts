@@ -7,6 +7,7 @@ import type { Role, Team } from "../teams/team.ts";
 import type { Tool } from "../text/messages.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import type { Episode, SamplingScheme } from "./episode.ts";
+import type { JudgeMoment } from "./judging.ts";
 
 export interface RolloutPolicy {
   readonly tokenizer: Tokenizer;
@@ -36,10 +37,14 @@ export interface RolloutSetting {
   /** Episodes played at the same time. Null: all. */
   readonly concurrency: number | null;
   /**
-   * Returns the episode with verdicts on the actions that have none yet. Called before the sampler chooses among joint
-   * actions by reward, otherwise at the end of the episode. Null: missing rewards stay missing.
+   * Returns the episode with verdicts on the actions that have none yet, and with the rewards that follow. Called after
+   * each joint action if `judgeMoment` is `action`, and at the end of the episode. Null: missing rewards stay missing.
    */
   readonly judge: ((episode: Episode) => Promise<Episode>) | null;
+  /** Absent: `action` if the sampler chooses by reward, else `episode`. */
+  readonly judgeMoment?: JudgeMoment | undefined;
+  /** Prompts contain the explanations of the verdicts on earlier actions (`comments.ts`). Absent: they do not. */
+  readonly comments?: boolean;
 }
 
 /** Nothing is lent, limited or judged. */

@@ -251,6 +251,10 @@ export const checkpointStateSchema = z.object({
       sampledTokens: z.int(),
       /** Drawn from the training split. */
       tasks: z.int().default(0),
+      /** Of a judge whose scores are normalised, by role or type of task. */
+      scores: z
+        .record(z.string(), z.strictObject({ weight: z.number(), mean: z.number(), squares: z.number() }))
+        .optional(),
     })
     .optional(),
 });

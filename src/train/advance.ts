@@ -2,6 +2,7 @@
 import { TroupeError } from "../errors.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { openAuxiliaryModels } from "./auxiliary.ts";
+import { momentOf } from "../rollout/judging.ts";
 import { checkpoint, isCheckpointDue } from "./checkpoint.ts";
 import { evaluateAfter } from "./evaluations.ts";
 import type { Stage } from "./events.ts";
@@ -38,7 +39,8 @@ function announceStage({ emit, shared: { recipe } }: TrainingState, stage: Stage
 async function evaluate({ shared, stage, run, recorder, emit, step, stop }: TrainingState): Promise<boolean> {
   const { environment, engine, judge, verdicts: calls, services, cancel } = shared;
   const report = (notice: string) => emit({ type: "judge-paused", notice });
-  const judging = judge?.evaluation === true ? { judge, calls, report } : null;
+  const moment = momentOf(judge ?? {}, shared.algorithm.sampling);
+  const judging = judge?.evaluation === true ? { judge, moment, calls, report } : null;
   const evaluations = { ...stage, environment, services, engine, judging, emit, recorder };
   return evaluateAfter(evaluations, await run.evaluations(), step, { stop, cancel });
 }

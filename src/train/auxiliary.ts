@@ -3,6 +3,7 @@ import fs from "node:fs/promises";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { Engine, PolicyOptions, SavedPolicy } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
+import type { ScoreStatistics } from "../judges/normalise.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Checkpoint } from "../runs/checkpoints.ts";
 import { writeDirectoryDurably } from "../runs/durable.ts";
@@ -28,6 +29,8 @@ export interface Carried {
   /** Since the start of reinforcement. */
   readonly sampledTokens: number;
   readonly tasks: number;
+  /** Of the judge, if its scores are normalised. Absent: none yet. */
+  readonly scores?: ScoreStatistics | undefined;
 }
 
 /** The start of reinforcement. */
@@ -63,8 +66,8 @@ export async function openAuxiliaryModels(
   await openCritics(engine, critics, beginningAt);
   if (checkpoint !== null && resumed !== undefined)
     await restorePolicies(engine, checkpoint.directory, resumed.critics);
-  const { klCoefficients = {}, sampledTokens = 0, tasks = 0 } = resumed ?? {};
-  return { critics, beginning, carried: { klCoefficients, sampledTokens, tasks } };
+  const { klCoefficients = {}, sampledTokens = 0, tasks = 0, scores } = resumed ?? {};
+  return { critics, beginning, carried: { klCoefficients, sampledTokens, tasks, scores } };
 }
 
 /** Saves the critics in a checkpoint's folder. */

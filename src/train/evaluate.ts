@@ -82,7 +82,8 @@ function openJudging(setting: EvaluationSetting): Judging | null {
 async function playTasks(setting: EvaluationSetting, judging: Judging | null): Promise<EvaluatedEpisodes> {
   // Not the recipe's seed: runs with other seeds are measured in the same way.
   const drawn = rootKey(setting.seed ?? evaluationSeed);
-  const rollout = { ...rolloutSetting(setting), judge: judging?.judge ?? null };
+  const judgeMoment = setting.judging?.moment;
+  const rollout = { ...rolloutSetting(setting), judge: judging?.judge ?? null, judgeMoment };
   const split = setting.split ?? "heldOut";
   const tasks = await evaluationTasks(setting.environment, split, setting.tasks, setting.retries);
   if (tasks.length === 0) throw new TroupeError("bad_arguments", `the split ${split} has no task`);

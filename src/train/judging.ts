@@ -1,8 +1,14 @@
 /** A run's judge: verdicts are recorded in the run's folder, and the share that may fail is limited. */
+import type { Json } from "../environments/environment.ts";
 import { judgeEpisode } from "../judges/judge-episode.ts";
 import type { ConfiguredJudge, JudgeContext } from "../judges/judge.ts";
+import { mixedRewards } from "../judges/mixed-rewards.ts";
+import { scalingBy, withScores, type ScoreStatistics } from "../judges/normalise.ts";
 import type { Episode, RewardedAction } from "../rollout/episode.ts";
+import type { JudgeMoment } from "../rollout/judging.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
+import { retrying } from "../retry.ts";
+import { settleAll } from "../settle.ts";
 import { boundFailures } from "./failures.ts";
 
 /** A judge during a step, or an evaluation. */
@@ -13,12 +19,22 @@ export interface Judging {
    * @throws TooManyFailures above the share of actions that may fail
    */
   readonly settle: (episodes: readonly Episode[]) => Promise<void>;
+  /** Null: scores are not normalised. */
+  readonly normalise: Normalise | null;
   readonly close: () => Promise<void>;
 }
+
+/** All episodes of a step with normalised rewards, in the same order, and the statistics for the next step. */
+type Normalise = (
+  episodes: readonly Episode[],
+  before: ScoreStatistics,
+) => Promise<{ readonly episodes: readonly Episode[]; readonly statistics: ScoreStatistics }>;
 
 /** A judge to open, and where its verdicts are read and recorded. */
 export interface RecordedJudge {
   readonly judge: ConfiguredJudge;
+  /** As in training: a judge that knows the outcome gives other verdicts. */
+  readonly moment: JudgeMoment;
   readonly calls: RecordedCalls;
   readonly report?: JudgeContext["report"];
 }
@@ -32,10 +48,35 @@ export function startJudging(configured: ConfiguredJudge, context: JudgeContext,
       checkVerdicts(episodes, limit);
       await judge.settle();
     },
+    normalise: normaliserOf(configured, context),
     close: () => judge.close(),
   };
 }
 
+function normaliserOf(use: ConfiguredJudge, context: JudgeContext): Normalise | null {
+  const { normalise: by = "none" } = use;
+  if (by === "none") return null;
+  return async (episodes, before) => {
+    const types = await typesOf(context, episodes);
+    const kinds = { by, typeOf: ({ task }: Episode) => types.get(task) ?? "" };
+    const statistics = withScores(before, episodes, kinds);
+    const scaled = (episode: Episode) => mixedRewards(episode, use, scalingBy(statistics, episode, kinds));
+    return { statistics, episodes: episodes.map(scaled) };
+  };
+}
+
+async function typesOf(
+  { environment, retries, signal }: JudgeContext,
+  episodes: readonly Episode[],
+): Promise<ReadonlyMap<Json, string>> {
+  const { about } = environment;
+  if (about === undefined) return new Map();
+  const typeOf = async ({ task }: Episode): Promise<[Json, string]> => {
+    const { type = "" } = await retrying(async () => about.call(environment, task), retries, signal);
+    return [task, type];
+  };
+  return new Map(await settleAll(episodes.map(typeOf)));
+}
 /** Every part of a joint action that a judge was asked about. */
 export function judgedActions({ nodes }: Pick<Episode, "nodes">): Judged[] {
   return nodes.flatMap(({ actions }) => actions).filter((edge): edge is Judged => edge.verdict !== undefined);

@@ -4,6 +4,7 @@ import { knownReturns } from "../credit/known-returns.ts";
 import { hasZeroVariance } from "../credit/zero-variance.ts";
 import { sourceOf, trainingTasks } from "../environments/tasks.ts";
 import { childKey, keyAt, type Key } from "../random.ts";
+import type { ScoreStatistics } from "../judges/normalise.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Episode } from "../rollout/episode.ts";
 import type { FailedEpisode, Grown } from "../rollout/grow.ts";
@@ -31,6 +32,8 @@ export interface StepEpisodes {
   readonly tasks: number;
   /** Sampled by all roles. */
   readonly sampledTokens: number;
+  /** Of the judge, for the next step. Absent: scores are not normalised. */
+  readonly scores?: ScoreStatistics;
 }
 
 /** What earlier steps of the stage used. */
@@ -38,6 +41,8 @@ export interface UsedBefore {
   readonly sampledTokens: number;
   /** Drawn from the training split. */
   readonly tasks: number;
+  /** Of the judge's scores. Absent: none yet. */
+  readonly scores?: ScoreStatistics | undefined;
 }
 
 /** What sampling a step needs. */
@@ -85,7 +90,26 @@ export async function playStep(
   }
   await setting.judging?.settle(episodes);
   if (stageStep === 1) checkRewards(episodes, setting);
-  return { episodes, kept, failed, waves, tasks: drawn, sampledTokens: tokens };
+  const counts = { failed, waves, tasks: drawn, sampledTokens: tokens };
+  return { ...(await normalised(setting, episodes, kept, before.scores)), ...counts };
+}
+
+/** Once per step, when all its scores are known. */
+async function normalised(
+  { judging }: PlaySetting,
+  episodes: readonly Episode[],
+  kept: readonly Episode[],
+  before: ScoreStatistics = {},
+): Promise<Pick<StepEpisodes, "episodes" | "kept" | "scores">> {
+  const normalise = judging?.normalise ?? null;
+  if (normalise === null) return { episodes, kept };
+  const scaled = await normalise(episodes, before);
+  const isKept = new Set(kept);
+  return {
+    episodes: scaled.episodes,
+    kept: scaled.episodes.filter((_, index) => isKept.has(episodes[index] as Episode)),
+    scores: scaled.statistics,
+  };
 }
 
 /** Only in the first step: later ones may lack rewards because a judge fails, which has its own limit. */

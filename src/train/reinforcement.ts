@@ -80,7 +80,7 @@ async function learn(
   critics: readonly Critic[],
   carried: Carried,
   stageStep: number,
-  { kept, sampledTokens, tasks }: StepEpisodes,
+  { kept, sampledTokens, tasks, scores }: StepEpisodes,
 ): Promise<Learned> {
   const measured = await measure(learner, carried, kept);
   const { signals } = measured;
@@ -97,6 +97,7 @@ async function learn(
       klCoefficients: adapted(learner, measured),
       sampledTokens: carried.sampledTokens + sampledTokens,
       tasks: carried.tasks + tasks,
+      scores,
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Algorithm, CreditedAction } from "../credit/algorithm.ts";
 import { credit } from "../credit/credit.ts";
 import { TroupeError } from "../errors.ts";
 import type { Judge, JudgeUse } from "../judges/judge.ts";
+import { mixedRewards } from "../judges/mixed-rewards.ts";
 import { judgeEpisode, withoutVerdicts } from "../judges/judge-episode.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { settleAll } from "../settle.ts";
@@ -40,7 +41,7 @@ async function judgedAnew(
   const { ends } = episode;
   const bare = withoutVerdicts(episode);
   const judged = await judgeEpisode(knowsEnds ? bare : { ...bare, ends: [] }, judge, use);
-  return { ...judged, ends };
+  return mixedRewards({ ...judged, ends }, use);
 }
 
 /** @throws TroupeError `unsupported` */

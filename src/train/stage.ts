@@ -4,6 +4,7 @@ import type { Services } from "../environments/environment.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
 import type { Key } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
+import { momentOf } from "../rollout/judging.ts";
 import { basesOf, settleBases, taughtModels, warmStartRecipe } from "./bases.ts";
 import type { Stage } from "./events.ts";
 import { retriesOf } from "./failures.ts";
@@ -89,7 +90,7 @@ export function warmStartOf(
 }
 
 export function playSetting(
-  { engine, environment, services, algorithm, judging, root, cancel }: Shared,
+  { engine, environment, services, algorithm, judge, judging, root, cancel }: Shared,
   { recipe, teams, policies }: StageState,
 ): PlaySetting {
   const { temperature, topK, topP } = recipe.train;
@@ -107,6 +108,8 @@ export function playSetting(
       sampling: { temperature, topK, topP },
       retries: retriesOf(recipe),
       judge: judging?.judge ?? null,
+      judgeMoment: judge && momentOf(judge, algorithm.sampling),
+      comments: judge?.comments ?? false,
       signal: cancel,
     },
     algorithm,

@@ -1,7 +1,7 @@
 /** The judge of `troupe rescore`: the run's own or another program, with the verdicts recorded in the run. */
 import { TroupeError } from "../../errors.ts";
 import { judgeOf, resolveRecipe, type ResolvedRecipe } from "../../recipes/resolve.ts";
-import { choosesByReward } from "../../rollout/judging.ts";
+import { momentOf } from "../../rollout/judging.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { acquireLock } from "../../runs/lock.ts";
 import { openRecordedCalls } from "../../runs/recorded-calls.ts";
@@ -10,10 +10,7 @@ import { retriesOf } from "../../train/failures.ts";
 import type { RescoringJudge } from "../../train/rescore.ts";
 
 export interface OpenedJudge extends AsyncDisposable {
-  /**
-   * @param isTraining whether these are training episodes, in which the run's sampler may have asked before choosing
-   */
-  readonly forEpisodes: (isTraining: boolean) => RescoringJudge;
+  readonly rescoring: RescoringJudge;
 }
 
 /** The run's own judge, instead of settings. */
@@ -46,7 +43,7 @@ export async function judgeFor(
     throw new TroupeError("bad_arguments", `the run has no judge of its own; ${fix}`);
   }
   const { algorithm } = await resolveRecipe(file, ["judge=null"]);
-  const wasAskedOnTheWay = choosesByReward(algorithm.sampling);
+  const wasAskedAtOnce = momentOf(judge, algorithm.sampling) === "action";
   const lock = await acquireLock(directory);
   const calls = await openRecordedCalls(verdicts);
   const opened = judge.open({
@@ -56,11 +53,7 @@ export async function judgeFor(
     retries: retriesOf(recipe),
   });
   return {
-    forEpisodes: (isTraining) => ({
-      judge: opened,
-      use: judge,
-      knowsEnds: !(isTraining && wasAskedOnTheWay),
-    }),
+    rescoring: { judge: opened, use: judge, knowsEnds: !wasAskedAtOnce },
     [Symbol.asyncDispose]: async () => {
       await opened.close();
       await lock.release();

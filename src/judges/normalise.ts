@@ -1,0 +1,95 @@
+/**
+ * Normalises a judge's scores by role, type of task, or both: a judge that is stricter with some of them then biases no
+ * comparison. s′ = μ + σ·(s − μ_k) / σ_k, with μ and σ of all scores and μ_k and σ_k of the action's kind, so that
+ * rewards keep their scale. The statistics cover the step's own scores and, with less weight, those of earlier steps;
+ * they change once per step and are part of its checkpoint.
+ */
+import type { Action, Episode } from "../rollout/episode.ts";
+import { edgesOf } from "../rollout/navigate.ts";
+import type { Normalisation } from "./judge.ts";
+import type { Scaling } from "./mixed-rewards.ts";
+
+/** Weight, mean, and sum of squared differences from the mean. */
+export interface ScoreMoments {
+  readonly weight: number;
+  readonly mean: number;
+  readonly squares: number;
+}
+
+/** By kind: role, type of task, or both. */
+export type ScoreStatistics = Readonly<Record<string, ScoreMoments>>;
+
+/** Each step counts this much less than the next: the statistics remember about ten steps. */
+const decay = 0.9;
+
+/** Scores of a smaller deviation count as equal. */
+const leastDeviation = 1e-6;
+
+export interface Kinds {
+  readonly by: Normalisation;
+  /** Of the episode's task. */
+  readonly typeOf: (episode: Episode) => string;
+}
+
+/** The statistics after a step with these episodes. Failed verdicts do not count. */
+export function withScores(
+  before: ScoreStatistics,
+  episodes: readonly Episode[],
+  kinds: Kinds,
+): ScoreStatistics {
+  const found = new Map(
+    Object.entries(before).map(([kind, { weight, ...rest }]) => [
+      kind,
+      { ...rest, weight: decay * weight, squares: decay * rest.squares },
+    ]),
+  );
+  for (const { kind, score } of episodes.flatMap((episode) => scoresIn(episode, kinds)))
+    found.set(kind, joined(found.get(kind) ?? none, { weight: 1, mean: score, squares: 0 }));
+  return Object.fromEntries(found);
+}
+
+/** Scores of a kind that has one, or only equal ones, become the mean of all: they say nothing. */
+export function scalingBy(statistics: ScoreStatistics, episode: Episode, kinds: Kinds): Scaling {
+  const all = Object.values(statistics).reduce(joined, none);
+  return (score, action) => {
+    const own = statistics[kindOf(kinds, episode, action)] ?? none;
+    const deviation = deviationOf(own);
+    if (deviation <= leastDeviation) return all.mean;
+    return all.mean + (deviationOf(all) * (score - own.mean)) / deviation;
+  };
+}
+
+const none: ScoreMoments = { weight: 0, mean: 0, squares: 0 };
+
+function deviationOf({ weight, squares }: ScoreMoments): number {
+  return weight === 0 ? 0 : Math.sqrt(squares / weight);
+}
+
+/** Chan, Golub and LeVeque 1983, The American Statistician 37, eq. 2.1. */
+function joined(one: ScoreMoments, other: ScoreMoments): ScoreMoments {
+  const weight = one.weight + other.weight;
+  if (weight === 0) return none;
+  const difference = other.mean - one.mean;
+  return {
+    weight,
+    mean: one.mean + (difference * other.weight) / weight,
+    squares: one.squares + other.squares + (difference ** 2 * one.weight * other.weight) / weight,
+  };
+}
+
+function scoresIn(episode: Episode, kinds: Kinds): { kind: string; score: number }[] {
+  return episode.nodes.flatMap((node) => {
+    const occurrences = edgesOf(episode, node);
+    return node.actions.flatMap(({ verdict }, index) => {
+      const { action } = occurrences[index] ?? {};
+      if (verdict === undefined || !("score" in verdict) || action === undefined) return [];
+      return [{ kind: kindOf(kinds, episode, action), score: verdict.score }];
+    });
+  });
+}
+
+function kindOf({ by, typeOf }: Kinds, episode: Episode, { role }: Action): string {
+  const type = typeOf(episode);
+  const parts = { none: [], role: [role], "task type": [type], both: [role, type] };
+  return JSON.stringify(parts[by]);
+}
