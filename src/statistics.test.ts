@@ -4,6 +4,7 @@ import {
   areEqual,
   clusteredInterval,
   mean,
+  rankCorrelation,
   standardDeviation,
   standardError,
   wilsonInterval,
@@ -79,3 +80,78 @@ test("clusters count as p(1 − p) / SE² trials, at least one and at most all o
   expect(clusteredInterval([0.5, 0.5], 20)).toEqual(wilsonInterval(1, 2));
   expect(standardError([0.5])).toBeNull();
 });
+
+test.each([
+  [
+    [
+      [1, 1],
+      [2, 2],
+      [3, 3],
+    ],
+    1,
+  ],
+  [
+    [
+      [1, 3],
+      [2, 2],
+      [3, 1],
+    ],
+    -1,
+  ],
+  // One pair is tied in the first values, two in the second: one agrees, two disagree: (1 − 2) / √((6 − 1)(6 − 2)).
+  [
+    [
+      [1, 2],
+      [1, 5],
+      [2, 5],
+      [3, 2],
+    ],
+    -1 / Math.sqrt(5 * 4),
+  ],
+  // scipy.stats.kendalltau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0])
+  [
+    [
+      [12, 1],
+      [2, 4],
+      [1, 7],
+      [12, 1],
+      [2, 0],
+    ],
+    -0.47140452079103173,
+  ],
+] as [[number, number][], number][])("the rank correlation of %j is %d", (pairs, expected) => {
+  expect(rankCorrelation(pairs)).toBeCloseTo(expected, 15);
+});
+
+test("the rank correlation depends on order only, and not on which comes first", () => {
+  const pairs = fc.array(fc.tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 4 })), {
+    maxLength: 12,
+  });
+  fc.assert(
+    fc.property(pairs, (given) => {
+      const swapped = given.map(([one, other]): [number, number] => [other, one]);
+      const stretched = given.map(([one, other]): [number, number] => [Math.exp(one), other ** 3]);
+      expect(rankCorrelation(swapped)).toBe(rankCorrelation(given));
+      expect(rankCorrelation(stretched)).toBe(rankCorrelation(given));
+    }),
+  );
+});
+
+test.each([
+  [[]],
+  [[[1, 5]]],
+  [
+    [
+      [1, 5],
+      [1, 6],
+    ],
+  ],
+  [
+    [
+      [5, 1],
+      [6, 1],
+    ],
+  ],
+] as [[number, number][]][])("the rank correlation of %j is not defined", (pairs) =>
+  expect(rankCorrelation(pairs)).toBeNull(),
+);

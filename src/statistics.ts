@@ -67,3 +67,21 @@ export function areEqual(values: readonly number[], tolerance = 0): boolean {
   const [first = 0] = values;
   return values.every((value) => Math.abs(value - first) <= tolerance);
 }
+
+/**
+ * Kendall's rank correlation τ_b of paired values: 1 if larger values of one always go with larger values of the other,
+ * with a correction for ties (Kendall 1945, Biometrika 33). Null if either is constant, or there are fewer than two.
+ */
+export function rankCorrelation(pairs: readonly (readonly [number, number])[]): number | null {
+  let [balance, distinct, otherDistinct] = [0, 0, 0];
+  for (const [index, [one, other]] of pairs.entries()) {
+    for (let later = index + 1; later < pairs.length; later++) {
+      const [laterOne, laterOther] = pairs[later] as readonly [number, number];
+      const [order, otherOrder] = [Math.sign(laterOne - one), Math.sign(laterOther - other)];
+      balance += order * otherOrder;
+      distinct += Math.abs(order);
+      otherDistinct += Math.abs(otherOrder);
+    }
+  }
+  return distinct === 0 || otherDistinct === 0 ? null : balance / Math.sqrt(distinct * otherDistinct);
+}

@@ -55,14 +55,17 @@ async function recordsIn({ cwd }: Place): Promise<Record<string, unknown>> {
   return { ...records, verdicts: verdicts.trim().split("\n").toSorted() };
 }
 
+const everything = { when: "action", comments: true, outcomeWeight: 0.25, normalise: "role" };
+
 describe.each([
-  ["at-grpo", { name: "at-grpo" }],
-  ["reinforce", { name: "reinforce", reward: "action" }],
-])("killed before the judged step is trained, with %s", (name, algorithm) => {
+  ["at-grpo", { name: "at-grpo" }, {}],
+  ["reinforce", { name: "reinforce", reward: "action" }, {}],
+  ["reinforce-normalised", { name: "reinforce", reward: "action" }, everything],
+])("killed before the judged step is trained, with %s", (name, algorithm, judge) => {
   it("asks nothing twice and ends with the same bytes", async () => {
-    const whole = { cwd: await place(`${name}-whole`), algorithm };
+    const whole = { cwd: await place(`${name}-whole`), algorithm, judge };
     trainIn(whole, 0);
-    const parts = { cwd: await place(`${name}-parts`), algorithm };
+    const parts = { cwd: await place(`${name}-parts`), algorithm, judge };
     for (const killAt of [1, 2, 0]) trainIn(parts, killAt);
     expect(await recordsIn(parts)).toEqual(await recordsIn(whole));
     const ids = await asked(parts);
@@ -72,7 +75,7 @@ describe.each([
 
   it("reuses the verdicts of a judge that answers differently each time, including failures", async () => {
     const run = [process.execPath, echoJudgeProgram, "moody"];
-    const parts = { cwd: await place(`${name}-moody`), algorithm, judge: { run } };
+    const parts = { cwd: await place(`${name}-moody`), algorithm, judge: { ...judge, run } };
     // Killed in the fourth step, after the checkpoint of the second and the record of the third.
     trainIn(parts, 4);
     const metrics = async () => {

@@ -1,7 +1,7 @@
 /** The figures of an evaluation for people. */
 import { showShare } from "../format.ts";
 import { schemaVersion } from "../runs/records.ts";
-import type { Evaluation } from "../runs/records.ts";
+import type { Calibration, Evaluation } from "../runs/records.ts";
 import type { Scores } from "../train/scores.ts";
 import { resultTable } from "./progress/final.ts";
 import { failedNote } from "./progress/lines.ts";
@@ -18,12 +18,25 @@ export function scoreLines(name: string, scores: Scores): string[] {
   ];
 }
 
-export function failureLines({ failed, judged, unjudged }: Scores): string[] {
+export function failureLines({ failed, judged, unjudged, calibration }: Scores): string[] {
   return [
     ...(failed === undefined ? [] : [failedNote(failed)]),
     ...(judged === undefined ? [] : [`mean score of the judge ${judged.toFixed(3)}`]),
     ...(unjudged === undefined ? [] : [`verdicts that failed: ${unjudged}`]),
+    ...(calibration === undefined ? [] : calibrationLines(calibration)),
   ];
+}
+
+function calibrationLines({ correlation, roles, blame }: Calibration): string[] {
+  const each = Object.entries(roles).map(([role, value]) => `${role} ${showCorrelation(value)}`);
+  return [
+    `rank correlation of scores and outcomes ${showCorrelation(correlation)}: ${each.join("   ")}`,
+    ...(blame === undefined ? [] : [`blame the right role: ${blame.correct} of ${blame.named} verdicts`]),
+  ];
+}
+
+function showCorrelation(value: number | null): string {
+  return value === null ? "not defined" : value.toFixed(2);
 }
 
 /** @param wanted episodes */

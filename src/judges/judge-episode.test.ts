@@ -188,6 +188,25 @@ describe("the sampler", () => {
     expect(edgesOf(episode).every(({ reward }) => reward !== null)).toBe(true);
   });
 
+  it("asks at once if told to, and shows no end", async () => {
+    const judge = contrary();
+    const ends: number[] = [];
+    const scheme = { ...spine, keep: "all", branch: { root: 2, inner: 1 } } as const;
+    const episode = await talk({
+      scheme,
+      script: byRole,
+      judgeMoment: "action",
+      judge: (given) => {
+        ends.push(given.ends.length);
+        return judgeEpisode(given, judge, missing);
+      },
+    });
+    expect(judge.calls.map((asked) => asked.length)).toEqual([2, 1, 1, 1, 1, 1, 1]);
+    // Once more at the end, when nothing is left to ask.
+    expect(ends).toEqual([...Array<number>(7).fill(0), 2]);
+    expect(edgesOf(episode).every(({ reward }) => reward !== null)).toBe(true);
+  });
+
   it("continues from the best judged action", async () => {
     const judge = judgeBy(({ action }) =>
       action.reply.text === "1" ? { failure: "no idea" } : { score: 1 - Number(action.reply.text) / 10 },

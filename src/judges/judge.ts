@@ -5,7 +5,7 @@
 import type { Environment } from "../environments/environment.ts";
 import type { RetryOptions } from "../retry.ts";
 import type { Episode, Verdict } from "../rollout/episode.ts";
-import type { JudgeMoment } from "../rollout/judging.ts";
+import type { JudgeMoment } from "../rollout/setting.ts";
 import type { Occurrence } from "../rollout/navigate.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
 import type { Team } from "../teams/team.ts";
@@ -84,11 +84,11 @@ export interface JudgeUse {
    */
   readonly when?: JudgeMoment | undefined;
   /** Weight of the outcome in the reward (`mixed-rewards.ts`). Absent: 0. */
-  readonly outcomeWeight?: number;
-  /** What scores are normalised by (`normalise.ts`). Absent: none. */
-  readonly normalise?: Normalisation;
+  readonly outcomeWeight?: number | undefined;
+  /** What scores are normalised by (`normalise.ts`). Absent: nothing. */
+  readonly normalise?: Normalisation | undefined;
   /** Explanations are shown to the roles that act next. Absent: false. */
-  readonly comments?: boolean;
+  readonly comments?: boolean | undefined;
 }
 
-export type Normalisation = "none" | "role" | "task type" | "both";
+export type Normalisation = "role" | "task type" | "both";

@@ -90,6 +90,6 @@ function scoresIn(episode: Episode, kinds: Kinds): { kind: string; score: number
 
 function kindOf({ by, typeOf }: Kinds, episode: Episode, { role }: Action): string {
   const type = typeOf(episode);
-  const parts = { none: [], role: [role], "task type": [type], both: [role, type] };
+  const parts = { role: [role], "task type": [type], both: [role, type] };
   return JSON.stringify(parts[by]);
 }

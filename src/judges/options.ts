@@ -21,16 +21,18 @@ export const judgeUse = {
     .number()
     .min(0)
     .max(1)
-    .default(0)
-    .describe("w in (1 − w)·score + w·outcome, the mean score of the episode's ends below the action."),
+    .optional()
+    .describe(
+      "w in (1 − w)·score + w·outcome: the mean score of the ends that the action leads to. Absent: 0.",
+    ),
   normalise: z
-    .enum(["none", "role", "task type", "both"])
-    .default("none")
-    .describe("Gives the scores of every role or type of task the same mean and deviation."),
+    .enum(["role", "task type", "both"])
+    .optional()
+    .describe("Gives the scores of each role or type of task the same mean and deviation. Absent: neither."),
   comments: z
     .boolean()
-    .default(false)
-    .describe("Show explanations to the roles that act next, in training only."),
+    .optional()
+    .describe("Show explanations to the roles that act next, in training only. Absent: false."),
   evaluation: z
     .boolean()
     .default(false)

@@ -140,6 +140,45 @@ describe("a recipe's judge", () => {
   });
 });
 
+const judging = (options: string) => `{ name: command, run: [node, judge.ts], ${options} }`;
+
+describe("when a judge is asked", () => {
+  const reinforce = ["algorithm=null", "algorithm={name: reinforce, reward: action}"];
+
+  it.each([
+    [
+      "when: episode",
+      [],
+      /^judge\.when: at-grpo chooses among actions by their rewards before the episode ends; /,
+    ],
+    ["when: episode, comments: true", reinforce, /^judge\.comments: comments are for roles that act later, /],
+    [
+      "outcomeWeight: 0.5",
+      [],
+      /^judge\.outcomeWeight: at-grpo continues from one of the sampled actions, so /,
+    ],
+    ["outcomeWeight: 0.5", ["algorithm.keep=first"], /^judge\.outcomeWeight: at-grpo continues from one/],
+    ["outcomeWeight: 1.5", reinforce, /^judge\.outcomeWeight: expected a number from 0 to 1, found 1\.5/],
+    [
+      "normalise: task type",
+      reinforce,
+      /^judge\.normalise: grid has tasks of one type; use `normalise: role`/,
+    ],
+    ["normalise: roles", reinforce, /^judge\.normalise: expected one of role, task type, both/],
+  ])("is rejected before training: %s %j", async (options, overrides, expected) => {
+    expect(await mistakes(judging(options), overrides)).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it.each([
+    ["when: episode", reinforce],
+    ["when: action, comments: true, outcomeWeight: 0.5, normalise: role", reinforce],
+    ["when: action, comments: true, normalise: role", []],
+    ["when: episode", ["algorithm.keep=random"]],
+  ])("is accepted: %s %j", async (options, overrides) => {
+    expect(await mistakes(judging(options), overrides)).toEqual([]);
+  });
+});
+
 describe("a run with a judge", () => {
   it("may be resumed with the program elsewhere or a longer timeout, not with other verdicts", async () => {
     const yaml = async (...overrides: string[]) =>

@@ -3,8 +3,9 @@ import { checkObservation } from "../environments/contract.ts";
 import type { SampledSequence } from "../engines/engine.ts";
 import { seedOf, keyAt, type Key } from "../random.ts";
 import type { History } from "../text/history.ts";
+import type { RoleName } from "../teams/team.ts";
 import type { Reply } from "../text/replies.ts";
-import { commentsFor, withComments } from "./comments.ts";
+import { withComments, type Comment } from "./comments.ts";
 import type { Observation } from "./episode.ts";
 import { promptHistory, type Histories } from "./prompts.ts";
 import type { GrowingNode } from "./record.ts";
@@ -23,19 +24,24 @@ export interface Draft {
   readonly sample: number;
 }
 
+/** The state a role acts in. */
+type ActingNode = Pick<GrowingNode, "id" | "state" | "turn"> & {
+  /** What a judge wrote about earlier actions. Absent: nothing, or the role is not told. */
+  readonly commentsFor?: (role: RoleName) => readonly Comment[];
+};
+
 /** Comments that leave too few tokens for the action are left out: what a judge writes must not end a run. */
 function historyOf(
-  { comments = false }: RolloutSetting,
   agent: Agent,
-  node: GrowingNode,
+  { turn, commentsFor }: ActingNode,
   histories: Histories,
   observation: Observation,
 ): History {
   const prompt = (shown: Observation, limits = agent): History =>
-    promptHistory(limits, histories, shown, node.turn);
-  if (!comments) return prompt(observation);
+    promptHistory(limits, histories, shown, turn);
+  if (commentsFor === undefined) return prompt(observation);
   const { role, tokenizer, maxLength } = agent;
-  const commented = withComments(observation, commentsFor(node, role.name), tokenizer);
+  const commented = withComments(observation, commentsFor(role.name), tokenizer);
   const history = prompt(commented, { ...agent, maxLength: Infinity });
   return history.tokens.length + role.maxTokens <= maxLength ? history : prompt(observation);
 }
@@ -44,7 +50,7 @@ function historyOf(
 export async function sampleRole(
   setting: RolloutSetting,
   key: Key,
-  node: GrowingNode,
+  node: ActingNode,
   roleName: string,
   histories: Histories,
   count: number,
@@ -53,7 +59,7 @@ export async function sampleRole(
   const { role, tokenizer } = agent;
   const { environment } = setting;
   const observation = checkObservation(environment, role.seat, environment.observe(node.state, role.seat));
-  const history = historyOf(setting, agent, node, histories, observation);
+  const history = historyOf(agent, node, histories, observation);
   const request = {
     ...setting.sampling,
     policy: role.policy,

@@ -11,13 +11,15 @@ export interface Comment {
 }
 
 /** The explanations of the verdicts on the role's last action and on all since, in the order of the actions. */
-export function commentsFor(node: GrowingNode, role: RoleName): Comment[] {
-  const since: GrowingNode[] = [];
-  for (let at: GrowingNode | null = node; at !== null; at = at.parent) {
-    since.unshift(at);
-    if (at.actions.some((action) => action.role === role)) break;
-  }
-  return since.flatMap(commentsOf);
+export function commentsSince(node: GrowingNode): (role: RoleName) => Comment[] {
+  return (role) => {
+    const since: GrowingNode[] = [];
+    for (let at: GrowingNode | null = node; at !== null; at = at.parent) {
+      since.unshift(at);
+      if (at.actions.some((action) => action.role === role)) break;
+    }
+    return since.flatMap(commentsOf);
+  };
 }
 
 function commentsOf({ actions, rewarded }: GrowingNode): Comment[] {
@@ -40,6 +42,7 @@ export function withComments(
   if (comments.length === 0) return observation;
   const lines = ["Comments on earlier actions:", ...comments.map(({ role, text }) => `${role}: ${text}`)];
   const added = writable(lines.join("\n"), tokenizer);
+  if (added === "") return observation;
   if (typeof observation === "string") return `${observation}\n\n${added}`;
   const last = observation.at(-1);
   // Many templates reject two messages of the user in a row.
@@ -51,5 +54,7 @@ export function withComments(
 function writable(text: string, tokenizer: Tokenizer): string {
   const unknown = new Set(unknownWords(tokenizer, [...new Set(text.split(/\s+/))]));
   if (unknown.size === 0) return text;
-  return text.replaceAll(/\S+/g, (word) => (unknown.has(word) ? "" : word)).replaceAll(/ {2,}/g, " ");
+  const known = (line: string) => line.split(/\s+/).filter((word) => word !== "" && !unknown.has(word));
+  const lines = text.split("\n").map((line) => known(line).join(" "));
+  return lines.filter((line) => line !== "").join("\n");
 }

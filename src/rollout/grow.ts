@@ -16,6 +16,7 @@ import { rolesToAct, scheduleOf } from "../teams/acting.ts";
 import { withAction } from "../text/history.ts";
 import { sampleRole, type Draft } from "./act.ts";
 import { callEnvironment } from "./call.ts";
+import { commentsSince } from "./comments.ts";
 import type { Action, Episode, Observation, RewardedAction } from "./episode.ts";
 import { judgeChildren, judgeEnded } from "./judging.ts";
 import type { Histories } from "./prompts.ts";
@@ -135,7 +136,10 @@ async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Tip[
   const { branch, joint } = setting.scheme;
   const count = node.parent === null ? branch.root : branch.inner;
   const roles = rolesToAct(setting.environment, setting.team, node);
-  const drafts = await settleAll(roles.map((role) => sampleRole(setting, key, node, role, histories, count)));
+  const acting = setting.comments === true ? { ...node, commentsFor: commentsSince(node) } : node;
+  const drafts = await settleAll(
+    roles.map((role) => sampleRole(setting, key, acting, role, histories, count)),
+  );
   node.observations = observationsOf(drafts);
   const chosen = joint === "cross" ? eachWithEach(drafts) : aligned(drafts, count);
   return settleAll(chosen.map((each, index) => step(setting, key, tip, index, each)));

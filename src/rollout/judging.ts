@@ -2,14 +2,14 @@
 import type { Episode, SamplingScheme } from "./episode.ts";
 import { nodeOf } from "./navigate.ts";
 import { recordLine, type EpisodeStart, type GrowingNode } from "./record.ts";
-import type { RolloutSetting } from "./setting.ts";
-
-/** action: before the episode continues, its end being unknown. episode: at its end. */
-export type JudgeMoment = "action" | "episode";
+import type { JudgeMoment, RolloutSetting } from "./setting.ts";
 
 /** The moment a recipe asks for, or the latest at which nothing has needed the verdicts. */
 export function momentOf(
-  { when, comments = false }: { readonly when?: JudgeMoment | undefined; readonly comments?: boolean },
+  {
+    when,
+    comments = false,
+  }: { readonly when?: JudgeMoment | undefined; readonly comments?: boolean | undefined },
   scheme: SamplingScheme,
 ): JudgeMoment {
   return when ?? (comments || choosesByReward(scheme) ? "action" : "episode");

@@ -7,13 +7,15 @@ import type { Role, Team } from "../teams/team.ts";
 import type { Tool } from "../text/messages.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import type { Episode, SamplingScheme } from "./episode.ts";
-import type { JudgeMoment } from "./judging.ts";
 
 export interface RolloutPolicy {
   readonly tokenizer: Tokenizer;
   /** Longest sequence in tokens, prompt included (the engine's `PolicyInfo.maxLength`). */
   readonly maxLength: number;
 }
+
+/** When a judge is asked. action: before the episode continues, its end being unknown. episode: at its end. */
+export type JudgeMoment = "action" | "episode";
 
 export interface RolloutSetting {
   readonly environment: Environment;

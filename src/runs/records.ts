@@ -127,6 +127,18 @@ export type Timing = z.output<typeof timingSchema>;
 const meanSchema = z.object({ mean: z.number(), error: z.number().nullable() });
 const termMeans = z.record(z.string(), meanSchema);
 
+const calibrationSchema = z.object({
+  /** Kendall's τ_b of the scores and the outcomes of the judged actions; null: one of them never varies. */
+  correlation: z.number().nullable(),
+  roles: z.record(z.string(), z.number().nullable()),
+  /**
+   * Verdicts that blame a role for a failed episode whose cause the environment knows, and those that name the right
+   * one. Absent: none.
+   */
+  blame: z.object({ named: z.int(), correct: z.int() }).optional(),
+});
+export type Calibration = z.output<typeof calibrationSchema>;
+
 /** One line of evaluations.jsonl: one team on the held-out tasks. */
 export const evaluationSchema = z.object({
   ...header,
@@ -156,6 +168,8 @@ export const evaluationSchema = z.object({
   /** Mean of a judge's scores over the actions, and actions whose verdict failed. Absent: none. */
   judged: z.number().optional(),
   unjudged: z.int().optional(),
+  /** How a judge's verdicts agree with the environment. Absent: there are none. */
+  calibration: calibrationSchema.optional(),
   /** Mean number of turns started. */
   turns: z.number(),
   /** Entry t: share of the tasks solved within t + 1 turns. */

@@ -5,7 +5,7 @@ import type { ConfiguredJudge, JudgeContext } from "../judges/judge.ts";
 import { mixedRewards } from "../judges/mixed-rewards.ts";
 import { scalingBy, withScores, type ScoreStatistics } from "../judges/normalise.ts";
 import type { Episode, RewardedAction } from "../rollout/episode.ts";
-import type { JudgeMoment } from "../rollout/judging.ts";
+import type { JudgeMoment } from "../rollout/setting.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
 import { retrying } from "../retry.ts";
 import { settleAll } from "../settle.ts";
@@ -54,8 +54,8 @@ export function startJudging(configured: ConfiguredJudge, context: JudgeContext,
 }
 
 function normaliserOf(use: ConfiguredJudge, context: JudgeContext): Normalise | null {
-  const { normalise: by = "none" } = use;
-  if (by === "none") return null;
+  const { normalise: by } = use;
+  if (by === undefined) return null;
   return async (episodes, before) => {
     const types = await typesOf(context, episodes);
     const kinds = { by, typeOf: ({ task }: Episode) => types.get(task) ?? "" };
@@ -69,11 +69,10 @@ async function typesOf(
   { environment, retries, signal }: JudgeContext,
   episodes: readonly Episode[],
 ): Promise<ReadonlyMap<Json, string>> {
-  const { about } = environment;
-  if (about === undefined) return new Map();
+  if (environment.about === undefined) return new Map();
   const typeOf = async ({ task }: Episode): Promise<[Json, string]> => {
-    const { type = "" } = await retrying(async () => about.call(environment, task), retries, signal);
-    return [task, type];
+    const about = await retrying(async () => environment.about?.(task), retries, signal);
+    return [task, about?.type ?? ""];
   };
   return new Map(await settleAll(episodes.map(typeOf)));
 }

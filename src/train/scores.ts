@@ -5,6 +5,7 @@ import { nodeOf } from "../rollout/navigate.ts";
 import type { Evaluation } from "../runs/records.ts";
 import { clusteredInterval, mean, sum, wilsonInterval } from "../statistics.ts";
 import type { Team } from "../teams/team.ts";
+import { calibrationOf } from "./calibration.ts";
 import { judgedActions } from "./judging.ts";
 import { passAt } from "./pass-at.ts";
 import { termScores } from "./term-scores.ts";
@@ -79,13 +80,15 @@ function passAtOf(
 }
 
 /** Only if a judge was asked. */
-function verdictsOf(episodes: readonly Episode[]): Pick<Scores, "judged" | "unjudged"> {
+function verdictsOf(episodes: readonly Episode[]): Pick<Scores, "judged" | "unjudged" | "calibration"> {
   const verdicts = episodes.flatMap(judgedActions).map(({ verdict }) => verdict);
   const scores = verdicts.flatMap((verdict) => ("score" in verdict ? [verdict.score] : []));
   const unjudged = verdicts.length - scores.length;
+  const calibration = calibrationOf(episodes);
   return {
     ...(scores.length === 0 ? {} : { judged: mean(scores) }),
     ...(unjudged === 0 ? {} : { unjudged }),
+    ...(calibration === null ? {} : { calibration }),
   };
 }
 

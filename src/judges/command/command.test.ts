@@ -7,6 +7,7 @@ import type { Episode, Verdict } from "../../rollout/episode.ts";
 import { openRecordedCalls, type RecordedCalls } from "../../runs/recorded-calls.ts";
 import type { Judge } from "../judge.ts";
 import { judgeEpisode } from "../judge-episode.ts";
+import { pair } from "../../rollout/testing/numbers.ts";
 import { judgeContext, silent, talk, workshop, type Workshop } from "../testing/talk.ts";
 import { commandJudge } from "./command.ts";
 import type { CommandOptions } from "./options.ts";
@@ -90,7 +91,24 @@ describe("a judge program", () => {
         { turn: 1, phase: 0, seat: "first", role: "first", reply, reward: even },
       ],
       outcomes: [{ success: false, score: 2 / 4 / 9 }],
+      later: [[]],
     });
+  });
+
+  it("gets the actions after it, for each trajectory through it", async () => {
+    const scheme = { branch: { root: 1, inner: 2 }, keep: "all" } as const;
+    const episode = await talk({ scheme, team: { ...pair, phases: [["first"]] } });
+    const echo = `for (const { id, later } of lines) say({ id, score: 1, explanation: JSON.stringify(later) });`;
+    const { nodes } = await judged(judgeWith(place.program(echo)), episode);
+    const later = (node: string) => {
+      const verdict = nodes.find(({ id }) => id === node)?.actions[0]?.verdict as { explanation: string };
+      return JSON.parse(verdict.explanation) as { turn: number; reply: { text: string } }[][];
+    };
+    const said = later("0").map((actions) => actions.map(({ turn, reply }) => [turn, reply.text]));
+    expect(said).toEqual([[[1, "0"]], [[1, "1"]]]);
+    expect(later("0.1")).toEqual([[]]);
+    const growing = await judged(judgeWith(place.program(echo)), { ...episode, ends: [] });
+    expect(growing.nodes[1]?.actions[0]?.verdict).toMatchObject({ explanation: "[]" });
   });
 
   it("gets a batch at a time, and no more programs run at once than allowed", async () => {

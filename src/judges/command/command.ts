@@ -14,7 +14,7 @@ import { questionOf } from "./question.ts";
  * Part of the hash by which verdicts are found: increase it whenever programs get different information about an
  * action.
  */
-const format = 1;
+const format = 2;
 
 export function commandJudge(options: CommandOptions, { calls, retries, signal }: JudgeContext): Judge {
   const { run, attempt } = options;

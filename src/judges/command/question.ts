@@ -1,5 +1,5 @@
 /** A question to a judge program: an action as one JSON object on one line (docs/judges.md). */
-import type { ActionReward, Json, Outcome } from "../../environments/environment.ts";
+import type { ActionReward, Evidence, Json, Outcome } from "../../environments/environment.ts";
 import type { Episode, EpisodeNode, Observation } from "../../rollout/episode.ts";
 import { edgesOf, pathTo, nodeOf, parentOf, type Occurrence } from "../../rollout/navigate.ts";
 import type { Reply } from "../../text/replies.ts";
@@ -16,6 +16,8 @@ export interface Question {
   readonly reply: Reply;
   /** The environment's reward; null: none. */
   readonly reward: ActionReward | null;
+  /** What its programs and tools did. Absent: nothing. */
+  readonly evidence?: Evidence;
   /** The actions of the other seats that acted simultaneously. */
   readonly together: readonly AskedAction[];
   /** The actions on the path to the state, in order. */
@@ -24,11 +26,15 @@ export interface Question {
    * How the trajectories through the action ended; empty while the episode grows, or if the action was not continued.
    */
   readonly outcomes: readonly Outcome[];
+  /** For each of these trajectories, the actions after this one, in order. */
+  readonly later: readonly (readonly AskedAction[])[];
 }
 
-export type AskedAction = Pick<Question, "turn" | "phase" | "seat" | "role" | "reply" | "reward">;
+export type AskedAction = Pick<
+  Question,
+  "turn" | "phase" | "seat" | "role" | "reply" | "reward" | "evidence"
+>;
 
-/** @param ends the nodes at which the episode's trajectories end, see `endsBelow` */
 export function questionOf({ episode, node, action }: Occurrence): Question {
   const parent = parentOf(episode, node) as EpisodeNode;
   const joint = actionsTo(episode, node);
@@ -42,9 +48,10 @@ export function questionOf({ episode, node, action }: Occurrence): Question {
     observation: parent.observations[action.seat] ?? "",
     reply: action.reply,
     reward: own?.asked.reward ?? null,
+    ...(own?.asked.evidence === undefined ? {} : { evidence: own.asked.evidence }),
     together: joint.filter(({ id }) => id !== action.id).map(({ asked }) => asked),
     earlier: pathTo(episode, parent).flatMap((one) => actionsTo(episode, one).map(({ asked }) => asked)),
-    outcomes: outcomesBelow(episode, node),
+    ...after(episode, node),
   };
 }
 
@@ -53,12 +60,21 @@ function actionsTo(episode: Episode, node: EpisodeNode): { id: string; asked: As
     const { id, turn, phase, seat, role, reply } = action;
     const edge = node.actions[index];
     const reward = edge === undefined ? null : rewardBefore(edge);
-    return { id, asked: { turn, phase, seat, role, reply, reward } };
+    const evidence = edge?.evidence === undefined ? {} : { evidence: edge.evidence };
+    return { id, asked: { turn, phase, seat, role, reply, reward, ...evidence } };
   });
 }
 
-function outcomesBelow(episode: Episode, node: EpisodeNode): Outcome[] {
-  return episode.ends
-    .filter((end) => pathTo(episode, nodeOf(episode, end.node)).includes(node))
-    .map(({ outcome }) => outcome);
+function after(episode: Episode, node: EpisodeNode): Pick<Question, "outcomes" | "later"> {
+  const found = episode.ends.flatMap((end) => {
+    const path = pathTo(episode, nodeOf(episode, end.node));
+    const at = path.indexOf(node);
+    return at < 0 ? [] : [{ outcome: end.outcome, nodes: path.slice(at + 1) }];
+  });
+  return {
+    outcomes: found.map(({ outcome }) => outcome),
+    later: found.map(({ nodes }) =>
+      nodes.flatMap((one) => actionsTo(episode, one).map(({ asked }) => asked)),
+    ),
+  };
 }

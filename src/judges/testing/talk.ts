@@ -30,7 +30,9 @@ export function silent(seats: readonly string[] = []): Environment {
 const policy = numbersPolicy();
 const eachItsIndex: Script = (_, index) => String(index);
 
-interface Talk extends Partial<Pick<RolloutSetting, "environment" | "judge" | "team">> {
+interface Talk extends Partial<
+  Pick<RolloutSetting, "environment" | "judge" | "judgeMoment" | "comments" | "team">
+> {
   readonly scheme?: SamplingScheme;
   readonly script?: Script;
   readonly path?: readonly (string | number)[];

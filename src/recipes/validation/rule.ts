@@ -3,7 +3,7 @@ import type { Algorithm } from "../../credit/algorithm.ts";
 import type { AlgorithmRow } from "../../credit/algorithms.ts";
 import type { EngineCapabilities } from "../../engines/engine.ts";
 import type { Environment } from "../../environments/environment.ts";
-import type { JudgeDefinition } from "../../judges/judge.ts";
+import type { ConfiguredJudge, JudgeDefinition } from "../../judges/judge.ts";
 import type { Recipe } from "../schema.ts";
 import type { Problem } from "./problem.ts";
 
@@ -12,6 +12,8 @@ export interface Combination {
   readonly recipe: Recipe;
   readonly environment: Environment;
   readonly algorithm: Algorithm;
+  /** Absent: there is none. */
+  readonly judge?: ConfiguredJudge | undefined;
 }
 
 export interface Subject extends Combination {

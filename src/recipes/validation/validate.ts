@@ -10,7 +10,7 @@ import { algorithmNeeds, criticVocabulary, loneActions } from "./rules/algorithm
 import { engineSupport, lossSupport } from "./rules/engine.ts";
 import { evaluationSamples, evaluationSplit } from "./rules/evaluation.ts";
 import { idleOptions } from "./rules/idle-options.ts";
-import { judgeProblems } from "./rules/judge.ts";
+import { judgeProblems, judgeUseProblems } from "./rules/judge.ts";
 import { klOptions } from "./rules/kl-options.ts";
 import { models } from "./rules/models.ts";
 import { reservedPolicies, reservedTeam } from "./rules/names.ts";
@@ -43,6 +43,7 @@ const withReinforcement: readonly Rule[] = [
   reservedPolicies,
   criticVocabulary,
   judgeProblems,
+  judgeUseProblems,
   tokenBudget,
   loneActions,
 ];

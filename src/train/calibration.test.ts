@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { judgeEpisode } from "../judges/judge-episode.ts";
+import type { Judge } from "../judges/judge.ts";
+import { silent, talk } from "../judges/testing/talk.ts";
+import type { Action, Episode, Verdict } from "../rollout/episode.ts";
+import { numbers } from "../rollout/testing/numbers.ts";
+import { calibrationOf } from "./calibration.ts";
+
+const by = (verdict: (action: Action) => Verdict): Judge => ({
+  judge: async (_, asked) =>
+    asked.map(({ node, action }) => ({ node: node.id, action: action.id, verdict: verdict(action) })),
+  settle: async () => {},
+  close: async () => {},
+});
+const judged = (episode: Episode, judge: Judge) => judgeEpisode(episode, judge, { fills: "all", as: "team" });
+const branch = { branch: { root: 3, inner: 1 }, keep: "all" } as const;
+
+/** Each trajectory's first number decides its outcome: the rest is 0. */
+const starts = (...said: readonly string[]) =>
+  talk({
+    environment: numbers,
+    scheme: branch,
+    script: (_, index, prompt) => (/\d|x/.test(prompt) ? "0" : (said[index] ?? "")),
+  });
+
+describe("the rank correlation of scores and outcomes", () => {
+  it("counts every judged action with the outcome it led to, also by role", async () => {
+    // Outcomes 1, 2 and 4 of 36. first: scores .1, .2, 0 and three times 0; second: always 0.
+    const judge = by(({ reply: { text } }) => ({ score: text === "4" ? 0 : Number(text) / 10 }));
+    const found = calibrationOf([await judged(await starts("1", "2", "4"), judge)]);
+    // first: pairs (.1, 1) (.2, 2) (0, 4) (0, 1) (0, 2) (0, 4). Of 15 pairs 6 have equal scores and 3 equal outcomes; of
+    // those with neither, (.1, 1)–(.2, 2), (0, 1)–(.2, 2) agree, (.1, 1)–(0, 4) twice, (.1, 1)–(0, 2),
+    // (.2, 2)–(0, 4) twice disagree.
+    expect(found?.roles["first"]).toBeCloseTo((2 - 5) / Math.sqrt(9 * 12), 15);
+    expect(found?.roles["second"]).toBeNull();
+    expect(found?.correlation).toBeLessThan(0);
+    expect(found).not.toHaveProperty("blame");
+  });
+
+  it("leaves out verdicts that failed, and is nothing without scores", async () => {
+    const episode = await starts("1", "2", "4");
+    expect(
+      calibrationOf([
+        await judged(
+          episode,
+          by(() => ({ failure: "no idea" })),
+        ),
+      ]),
+    ).toBeNull();
+    expect(calibrationOf([episode])).toBeNull();
+  });
+});
+
+async function blameOf(episode: Episode, blame: string | null) {
+  const blaming = by(() => ({ score: 0, blame }));
+  return calibrationOf([await judged(episode, blaming)])?.blame;
+}
+
+describe("blame", () => {
+  it("is right if it names the role of the first action with which the environment finds something wrong", async () => {
+    // Of three trajectories the first fails because of `first`, the second ends in success, the third fails, but every
+    // action is legal.
+    const episode = await starts("x", "9", "3");
+    expect(await blameOf(episode, "first")).toEqual({ named: 4, correct: 4 });
+    expect(await blameOf(episode, "second")).toEqual({ named: 4, correct: 0 });
+    expect(await blameOf(episode, null)).toBeUndefined();
+  });
+
+  it("is not counted if an earlier action has no reward of the environment: it may be the cause", async () => {
+    const said = { scheme: branch, script: () => "x" } as const;
+    const known = await talk({ environment: silent(["first"]), ...said });
+    expect(await blameOf(known, "first")).toEqual({ named: 12, correct: 12 });
+    const unknown = await talk({ environment: silent(["second"]), ...said });
+    expect(await blameOf(unknown, "second")).toBeUndefined();
+  });
+});

@@ -1,0 +1,76 @@
+/** How a judge's verdicts agree with what the environment knows. */
+import { rewardBefore } from "../judges/judge-episode.ts";
+import { outcomesOf } from "../judges/mixed-rewards.ts";
+import type { Episode, EpisodeEnd, EpisodeNode } from "../rollout/episode.ts";
+import { edgesOf, nodeOf, pathTo } from "../rollout/navigate.ts";
+import type { Calibration } from "../runs/records.ts";
+import { rankCorrelation } from "../statistics.ts";
+
+/** Null: no action has a score. */
+export function calibrationOf(episodes: readonly Episode[]): Calibration | null {
+  const scored = episodes.flatMap(scoresOf);
+  if (scored.length === 0) return null;
+  const blames = episodes.flatMap((episode) => episode.ends.flatMap((end) => blamesOf(episode, end)));
+  const byRole = Map.groupBy(scored, ({ role }) => role);
+  return {
+    correlation: correlationOf(scored),
+    roles: Object.fromEntries([...byRole].map(([role, own]) => [role, correlationOf(own)])),
+    ...(blames.length === 0
+      ? {}
+      : { blame: { named: blames.length, correct: blames.filter((isRight) => isRight).length } }),
+  };
+}
+
+interface Scored {
+  readonly role: string;
+  readonly score: number;
+  /** The mean score of the ends that the action led to. */
+  readonly outcome: number;
+}
+
+function correlationOf(scored: readonly Scored[]): number | null {
+  return rankCorrelation(scored.map(({ score, outcome }) => [score, outcome]));
+}
+
+function scoresOf(episode: Episode): Scored[] {
+  const outcomes = outcomesOf(episode);
+  return episode.nodes.flatMap((node) => {
+    const outcome = outcomes.get(node.id);
+    const occurrences = edgesOf(episode, node);
+    return node.actions.flatMap(({ verdict }, index) => {
+      const role = occurrences[index]?.action.role;
+      if (verdict === undefined || !("score" in verdict) || outcome === undefined || role === undefined)
+        return [];
+      return [{ role, score: verdict.score, outcome }];
+    });
+  });
+}
+
+/** For each role that a verdict on a failed trajectory blames: whether it is the right one. */
+function blamesOf(episode: Episode, { node, outcome }: EpisodeEnd): boolean[] {
+  if (outcome.success) return [];
+  const path = pathTo(episode, nodeOf(episode, node));
+  const causes = firstMistake(episode, path);
+  if (causes.length === 0) return [];
+  return path
+    .flatMap(({ actions }) => actions)
+    .flatMap(({ verdict }) => {
+      const blame = verdict !== undefined && "score" in verdict ? verdict.blame : undefined;
+      return typeof blame === "string" ? [causes.includes(blame)] : [];
+    });
+}
+
+/**
+ * The roles whose action is the first with which the environment finds something wrong (`reason`). Empty: there is none,
+ * or the environment gave an earlier action no reward, so that it may be the cause.
+ */
+function firstMistake(episode: Episode, path: readonly EpisodeNode[]): string[] {
+  for (const node of path) {
+    const occurrences = edgesOf(episode, node);
+    const rewards = node.actions.map(rewardBefore);
+    const wrong = occurrences.filter((_, index) => rewards[index]?.reason !== undefined);
+    if (wrong.length > 0) return wrong.map(({ action }) => action.role);
+    if (rewards.includes(null)) return [];
+  }
+  return [];
+}
