@@ -132,6 +132,9 @@ class Setting:
         self.filter = base64.b64decode(options["filter"])
         self.readable = options["readable"]
         self.scratch = options["scratch"]
+        self.variables = options.get("variables", {})
+        # Address space that imported libraries take: no program has it for itself.
+        self.base = 0
         self.landlock = landlock_version()
         self.proc = open_proc()
 
@@ -188,13 +191,13 @@ def drop_capabilities():
     call(libc.capset, struct.pack("=Ii", 0x20080522, 0), struct.pack("=6I", 0, 0, 0, 0, 0, 0))
 
 
-def set_limits(limits, namespaces):
+def set_limits(limits, namespaces, base):
     def limit(what, soft, hard=None):
         resource.setrlimit(what, (soft, soft if hard is None else hard))
 
     seconds = max(1, -int(-limits["cpuSeconds"] // 1))
     limit(resource.RLIMIT_CPU, seconds, seconds + 1)
-    limit(resource.RLIMIT_AS, limits["memoryBytes"] + (128 << 20))
+    limit(resource.RLIMIT_AS, limits["memoryBytes"] + base + (128 << 20))
     limit(resource.RLIMIT_FSIZE, limits["diskBytes"])
     limit(resource.RLIMIT_NOFILE, 128)
     limit(resource.RLIMIT_CORE, 0)
@@ -222,7 +225,7 @@ def confine(setting, place, limits):
     call(libc.prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     restrict_files(setting, place.writable)
     drop_capabilities()
-    set_limits(limits, setting.namespaces)
+    set_limits(limits, setting.namespaces, setting.base)
     install_filter(setting.filter if setting.namespaces else signal_only_itself(setting.filter))
 
 
@@ -362,6 +365,9 @@ def run_program(request, place, interactive):
     random = sys.modules.get("random")
     if random is not None:
         random.seed(0)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(0)
     sys.argv[:] = ["main.py", *request["arguments"]]
     sys.path.insert(0, place.workspace)
     main = types.ModuleType("__main__")
@@ -462,6 +468,7 @@ def become_program(setting, request, place, pipes, init):
     os.closerange(4, 1024)
     os.chdir(place.workspace)
     os.environ.clear()
+    os.environ.update(setting.variables)
     os.environ.update(environment_of(place))
     # Without confinement nothing runs. The pipe for the reason is closed before the source can write to it.
     try:
@@ -749,7 +756,7 @@ def how_it_ended(code, number, stderr, cpu, limits):
     if number is not None:
         return "signalled"
     last = stderr.rstrip().rpartition(b"\n")[2] if code != 0 else b""
-    if last.startswith(b"MemoryError"):
+    if re.match(rb"[\w.]*MemoryError\b", last):  # numpy has its own.
         return "memory"
     full = (errno.ENOSPC, errno.EFBIG)
     if any(last.startswith(b"OSError: [Errno %d]" % one) for one in full):
@@ -795,6 +802,26 @@ def supervise(setting, run, size, zygote):
 # --- zygote ---------------------------------------------------------------------------------------------------------
 
 
+def warm(setting, imports):
+    """Imports what programs use: each is forked with it."""
+    before = address_space()
+    for name in (*WARM, *imports):
+        try:
+            __import__(name)
+        except ImportError:
+            pass
+    if imports:
+        setting.base = max(0, address_space() - before)
+
+
+def address_space():
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[0]) * PAGE
+    except OSError:
+        return 0
+
+
 def serve(setting):
     zygote = os.getpid()
     while True:
@@ -818,12 +845,10 @@ def main():
     os.dup2(null, 1)
     send_with(answers, b"H", 0, {"python": sys.version.split()[0], "machine": os.uname().machine})
     _, _, size = HEADER.unpack(read_exactly(control, HEADER.size))
-    setting = Setting(control, answers, json.loads(read_exactly(control, size)))
-    for name in WARM:
-        try:
-            __import__(name)
-        except ImportError:
-            pass
+    options = json.loads(read_exactly(control, size))
+    os.environ.update(options.get("variables", {}))
+    setting = Setting(control, answers, options)
+    warm(setting, options.get("imports", []))
     gc.collect()
     gc.freeze()
     gc.disable()

@@ -14,6 +14,7 @@ import { recipesCommand } from "./recipes.ts";
 import { replayCommand } from "./replay.ts";
 import { rescoreCommand } from "./rescore.ts";
 import { runsCommand } from "./runs/runs.ts";
+import { sandboxCommand } from "./sandbox/sandbox.ts";
 import { scoreCommand } from "./score.ts";
 import { sftCommand } from "./sft.ts";
 import { tasksCommand } from "./tasks.ts";
@@ -34,6 +35,7 @@ const commands = [
   scoreCommand,
   dataCommand,
   checkCommand,
+  sandboxCommand,
   doctorCommand,
 ];
 

@@ -5,12 +5,14 @@ import { layoutOf } from "../runs/layout.ts";
 import { readRecordedCalls, unrecordedCalls } from "../runs/recorded-calls.ts";
 import { cachedSandbox } from "../sandbox/cached.ts";
 import { checkSandbox, openSandboxOfMachine } from "../sandbox/from-environment.ts";
-import { lazySandbox } from "../sandbox/lazy.ts";
+import { routedSandbox } from "../sandbox/packages/routed.ts";
+import { folderFiles } from "../files/folder.ts";
+import { memoryFiles } from "../files/memory.ts";
 
 /** Says what the environment needs and this machine lacks, before models are loaded. @throws TroupeError */
 export async function checkMachine(environment: Environment): Promise<void> {
   environment.checkMachine?.();
-  if (environment.runsPrograms === true) await checkSandbox();
+  if (environment.runsPrograms === true) await checkSandbox(environment.packages);
 }
 
 /** Whether programs of the run were recorded: commands that repeat it may need nothing of this machine. */
@@ -25,9 +27,10 @@ export async function withServices<Value>(
   run?: string,
 ): Promise<Value> {
   const recorded = run === undefined ? unrecordedCalls() : await readRecordedCalls(layoutOf(run).programs);
-  const sandbox = cachedSandbox(lazySandbox(openSandboxOfMachine), recorded);
+  const files = memoryFiles(run === undefined ? undefined : folderFiles(layoutOf(run).files));
+  const sandbox = cachedSandbox(routedSandbox(openSandboxOfMachine), recorded, files);
   try {
-    return await use({ sandbox, recorded });
+    return await use({ sandbox, recorded, files });
   } finally {
     await sandbox.close();
   }

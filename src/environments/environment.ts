@@ -7,9 +7,11 @@
  * fails (a sandbox, a model behind a network) throws a `ServiceError`: the call is retried, then the episode is
  * dropped.
  */
+import type { FileStore } from "../files/store.ts";
 import type { Key } from "../random.ts";
 import type { DataOrigin } from "../runs/input-records.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
+import type { PackageSet } from "../sandbox/packages/sets.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Reply } from "../text/replies.ts";
 import type { Message, Tool } from "../text/messages.ts";
@@ -61,6 +63,8 @@ export interface Services {
   readonly sandbox?: Sandbox;
   /** What programs and services did, by the digest of what they were asked: a resumed run asks nothing twice. */
   readonly recorded?: RecordedCalls;
+  /** Contents of files, which states name by hash. Absent: an environment keeps them in memory. */
+  readonly files?: FileStore;
 }
 
 /** The reward of one action. An algorithm combines team and local reward as α·team + local. */
@@ -135,6 +139,8 @@ export interface Environment<Task extends Json = Json, State extends Json = Json
   readonly data?: Readonly<Record<string, DataOrigin>>;
   /** Actions are programs, or contain them: a training opens the sandbox before it starts. */
   readonly runsPrograms?: true;
+  /** Python packages that they import (`Program.packages`). */
+  readonly packages?: PackageSet;
   /** @throws TroupeError if the options need what this machine lacks, such as a service's key. Absent: they need nothing. */
   checkMachine?(): void;
   /** What a user should know of the chosen options before training. */

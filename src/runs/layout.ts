@@ -12,6 +12,8 @@ export interface RunLayout {
   readonly verdicts: string;
   /** Recorded program executions; never rewound. */
   readonly programs: string;
+  /** Contents of the files that programs read and wrote, by hash; never rewound. */
+  readonly files: string;
   /** What isolated those programs, by first step. Absent if there were none. */
   readonly sandboxes: string;
   /** What computed the run, by first step. */
@@ -43,6 +45,7 @@ export function layoutOf(directory: string): RunLayout {
     evaluations: at("evaluations.jsonl"),
     verdicts: at("verdicts.jsonl"),
     programs: at("programs.jsonl"),
+    files: at("files"),
     sandboxes: at("sandboxes.jsonl"),
     engines: at("engines.jsonl"),
     modules: at("modules.jsonl"),

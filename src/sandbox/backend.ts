@@ -1,5 +1,6 @@
 /** The interface of a way to isolate programs. */
 import type { Limits } from "./limits.ts";
+import type { PackageSet } from "./packages/sets.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 export interface BackendOptions {
@@ -13,6 +14,8 @@ export interface BackendOptions {
   readonly workers: number;
   /** Limits of programs that set none. */
   readonly limits: Limits;
+  /** The packages of `python`, which its programs use. Default: none in particular. */
+  readonly packages?: PackageSet | undefined;
 }
 
 export interface OpenedBackend {

@@ -1,9 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ServiceError } from "../errors.ts";
+import { folderFiles } from "../files/folder.ts";
+import { hashOfBytes } from "../files/store.ts";
 import { openRecordedCalls, readRecordedCalls, unrecordedCalls } from "../runs/recorded-calls.ts";
 import { cachedSandbox, digestOf } from "./cached.ts";
 import { lazySandbox } from "./lazy.ts";
@@ -38,12 +40,16 @@ function counting(answer: (program: Program) => Promise<ProgramResult>): Sandbox
   };
 }
 
+const never = (): Promise<never> => Promise.reject(new Error("it is recorded"));
+
 describe("a cached sandbox", () => {
   it("runs a program once, also for later processes and for readers", async () => {
     const file = path.join(folder, "programs.jsonl");
+    const files = folderFiles(path.join(folder, "files"));
     const first = cachedSandbox(
       counting(async () => result),
       await openRecordedCalls(file),
+      files,
     );
     expect(await first.run(python("a"))).toEqual(result);
     expect(await first.run(python("a"))).toEqual(result);
@@ -53,10 +59,40 @@ describe("a cached sandbox", () => {
       const later = cachedSandbox(
         counting(async () => result),
         calls,
+        files,
       );
       expect(await later.run(python("a"))).toEqual(result);
     }
     expect(ran).toHaveLength(2);
+  });
+
+  it("records files by the hash of their contents, which are stored once", async () => {
+    const file = path.join(folder, "by-hash.jsonl");
+    const place = path.join(folder, "by-hash");
+    const bytes = Uint8Array.from({ length: 5000 }, (_, index) => index % 251);
+    const twice = { ...result, files: { "a.bin": bytes, "b.bin": bytes } };
+    const sandbox = cachedSandbox(
+      counting(async () => twice),
+      await openRecordedCalls(file),
+      folderFiles(place),
+    );
+    expect(await sandbox.run(python("a"))).toEqual(twice);
+    const reference = { hash: hashOfBytes(bytes), size: 5000 };
+    const [line = ""] = readFileSync(file, "utf8").split("\n");
+    expect(JSON.parse(line)).toMatchObject({ answer: { files: { "a.bin": reference, "b.bin": reference } } });
+    expect(readdirSync(place, { recursive: true })).toHaveLength(2);
+  });
+
+  it("reads records that contain the files themselves", async () => {
+    const calls = unrecordedCalls();
+    await calls.put([{ key: digestOf(python("old")), answer: { ...result, files: { "a.bin": "AP8=" } } }]);
+    const sandbox = cachedSandbox(counting(never), calls);
+    expect(await sandbox.run(python("old"))).toEqual(result);
+  });
+
+  it("tells programs with packages from the same without", () => {
+    const plain = digestOf(python("a"));
+    expect(digestOf(python("a", { packages: "data-science" }))).not.toBe(plain);
   });
 
   it("shares a run in progress, but neither its cancellation nor its failure", async () => {

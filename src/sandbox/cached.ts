@@ -6,15 +6,23 @@
  */
 import { createHash, type Hash } from "node:crypto";
 import { TroupeError } from "../errors.ts";
+import { memoryFiles } from "../files/memory.ts";
+import { storeFile, type FileReference, type FileStore } from "../files/store.ts";
 import { askedOnce } from "../runs/asked-once.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
+import { packagesDigest } from "./packages/sets.ts";
 import { defaultLimits, withDefaults } from "./limits.ts";
 import { cancelledResult, type Program, type ProgramResult, type Sandbox } from "./sandbox.ts";
 
 /** Increase it when the same program would give a different result. */
 const format = 1;
 
-export function cachedSandbox(sandbox: Sandbox, calls: RecordedCalls): Sandbox {
+/** @param files where the files that programs wrote are kept; their records name them by hash */
+export function cachedSandbox(
+  sandbox: Sandbox,
+  calls: RecordedCalls,
+  files: FileStore = memoryFiles(),
+): Sandbox {
   return {
     get backend() {
       return sandbox.backend;
@@ -22,26 +30,31 @@ export function cachedSandbox(sandbox: Sandbox, calls: RecordedCalls): Sandbox {
     get sessions() {
       return sandbox.sessions;
     },
-    run: (program, signal) => runOnce(sandbox, calls, program, signal),
+    run: (program, signal) => runOnce({ sandbox, calls, files }, program, signal),
     start: (program, signal) => sandbox.start(program, signal),
     close: () => sandbox.close(),
   };
 }
 
+interface Kept {
+  readonly sandbox: Sandbox;
+  readonly calls: RecordedCalls;
+  readonly files: FileStore;
+}
+
 async function runOnce(
-  sandbox: Sandbox,
-  calls: RecordedCalls,
+  { sandbox, calls, files }: Kept,
   program: Program,
   signal: AbortSignal | undefined,
 ): Promise<ProgramResult> {
   const question = {
     key: digestOf(program),
-    read: decodeResult,
-    ask: () => sandbox.run(program, signal),
-    write: (result: ProgramResult) => (result.ended === "cancelled" ? null : encodeResult(result)),
+    read: readRecorded,
+    ask: async () => encodeResult(await sandbox.run(program, signal), files),
+    write: (result: Encoded) => (result.ended === "cancelled" ? null : result),
   };
   try {
-    return await askedOnce(calls, question, signal);
+    return await decodeResult(await askedOnce(calls, question, signal), files);
   } catch (error) {
     const isCancelled = error instanceof TroupeError && error.code === "cancelled";
     if (isCancelled && signal?.aborted === true) return cancelledResult();
@@ -51,11 +64,12 @@ async function runOnce(
 
 /** The hash of everything that the result depends on. Absent limits count as the current defaults. */
 export function digestOf(program: Program): string {
-  const { language, source, files = {}, stdin = "", outputs = [], limits } = program;
+  const { language, source, files = {}, stdin = "", outputs = [], limits, packages } = program;
   const hash = createHash("sha256");
   const all = withDefaults(limits, defaultLimits);
   const named = Object.entries(files).toSorted(([left], [right]) => (left < right ? -1 : 1));
-  add(hash, JSON.stringify([format, language, program.arguments ?? [], outputs, Object.entries(all)]));
+  const given = [format, language, program.arguments ?? [], outputs, Object.entries(all)];
+  add(hash, JSON.stringify(packages === undefined ? given : [...given, packagesDigest(packages)]));
   add(hash, source);
   add(hash, stdin);
   for (const [name, data] of named) {
@@ -71,20 +85,29 @@ function add(hash: Hash, part: string | Uint8Array): void {
   hash.update(`${bytes.length}:`).update(bytes);
 }
 
-type Encoded = Omit<ProgramResult, "files"> & { readonly files: Readonly<Record<string, string>> };
-
-function encodeResult({ files, ...rest }: ProgramResult): Encoded {
-  const encoded = Object.entries(files).map(([name, data]) => [name, Buffer.from(data).toString("base64")]);
-  return { ...rest, files: Object.fromEntries(encoded) as Encoded["files"] };
+/** Files by reference; in base64, as older records have them. */
+interface Encoded extends Omit<ProgramResult, "files"> {
+  readonly files: Readonly<Record<string, FileReference | string>>;
 }
 
-function decodeResult(answer: unknown): ProgramResult | null {
+async function encodeResult({ files, ...rest }: ProgramResult, store: FileStore): Promise<Encoded> {
+  const stored: [string, FileReference][] = [];
+  for (const [name, data] of Object.entries(files)) stored.push([name, await storeFile(store, data)]);
+  return { ...rest, files: Object.fromEntries(stored) };
+}
+
+function readRecorded(answer: unknown): Encoded | null {
   if (answer === undefined) return null;
   if (typeof answer !== "object" || answer === null || !("ended" in answer) || !("files" in answer))
     throw new TroupeError("bad_run", "A recorded result of a program is damaged: remove programs.jsonl.");
-  const { files, ...rest } = answer as Encoded;
-  const decoded = Object.entries(files).map(
-    ([name, text]) => [name, Uint8Array.from(Buffer.from(text, "base64"))] as const,
-  );
+  return answer as Encoded;
+}
+
+async function decodeResult({ files, ...rest }: Encoded, store: FileStore): Promise<ProgramResult> {
+  const decoded: [string, Uint8Array][] = [];
+  for (const [name, kept] of Object.entries(files)) {
+    const bytes = typeof kept === "string" ? Buffer.from(kept, "base64") : await store.get(kept.hash);
+    decoded.push([name, Uint8Array.from(bytes)]);
+  }
   return { ...rest, files: Object.fromEntries(decoded) };
 }

@@ -1,6 +1,8 @@
 /** The sandbox of this machine, for commands that need one. */
 import { TroupeError } from "../errors.ts";
 import { backendNames, openSandbox, type SandboxOptions } from "./open.ts";
+import { installedPackages } from "./packages/place.ts";
+import { packageSets, type PackageSet } from "./packages/sets.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** @throws TroupeError `bad_arguments` if a variable is invalid */
@@ -33,12 +35,29 @@ function workersFrom(workers: string | undefined): Pick<SandboxOptions, "workers
   throw new TroupeError("bad_arguments", `TROUPE_SANDBOX_WORKERS is ${workers}; expected 1 to 1024.`);
 }
 
-/** @throws TroupeError `no_sandbox` if no program could run here */
-export async function checkSandbox(): Promise<void> {
-  const sandbox = await openSandboxOfMachine();
+/** @throws TroupeError `no_sandbox` if no program with these packages could run here */
+export async function checkSandbox(packages?: PackageSet): Promise<void> {
+  const sandbox = await openSandboxOfMachine(packages);
   await sandbox.close();
 }
 
-export function openSandboxOfMachine(): Promise<Sandbox> {
-  return openSandbox(sandboxOptionsFrom(process.env));
+/**
+ * @param packages what programs may import; a container's image, or a SandboxFusion server, has to have it
+ * @throws TroupeError `no_sandbox` if no sandbox works, or the packages are not installed
+ */
+export async function openSandboxOfMachine(packages?: PackageSet): Promise<Sandbox> {
+  const options = sandboxOptionsFrom(process.env);
+  if (packages === undefined || isElsewhere(options)) return openSandbox(options);
+  const installed = installedPackages(packages);
+  if (installed !== null) return openSandbox({ ...options, python: installed.python, packages });
+  throw new TroupeError(
+    "no_sandbox",
+    `Programs need ${packageSets[packages].summary}, which are not installed: run \`troupe sandbox install ${packages}\`.`,
+  );
+}
+
+function isElsewhere({ backend, url }: SandboxOptions): boolean {
+  return (
+    backend === "container" || backend === "sandboxfusion" || (backend === undefined && url !== undefined)
+  );
 }

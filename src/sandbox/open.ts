@@ -6,6 +6,7 @@ import { withDefaults, type Limits } from "./limits.ts";
 import { container } from "./container/backend.ts";
 import { sandboxFusion } from "./fusion/backend.ts";
 import { bubblewrap, landlock, launcher } from "./local/backends.ts";
+import type { PackageSet } from "./packages/sets.ts";
 import { reachedFrom } from "./probe.ts";
 import type { Sandbox } from "./sandbox.ts";
 
@@ -28,6 +29,8 @@ export interface SandboxOptions {
   /** Concurrent programs. Default: one per processor. */
   readonly workers?: number | undefined;
   readonly limits?: Partial<Limits> | undefined;
+  /** The packages that `python` has (src/sandbox/packages). */
+  readonly packages?: PackageSet | undefined;
 }
 
 /** Those of this machine, in the order in which they are tried. */

@@ -3,6 +3,7 @@
  * docs/sandbox.md says what is contained, by what, and what is not.
  */
 import type { Limits } from "./limits.ts";
+import type { PackageSet } from "./packages/sets.ts";
 
 export type { Limits } from "./limits.ts";
 
@@ -18,6 +19,11 @@ export interface Program {
   /** Files to return: paths in the workspace, with `*`, `**` and `?`. Default: none. */
   readonly outputs?: readonly string[];
   readonly limits?: Partial<Limits>;
+  /**
+   * The packages it may import besides the standard library, which `troupe sandbox install` has installed. Default:
+   * those of the sandbox's own interpreter.
+   */
+  readonly packages?: PackageSet;
 }
 
 /**

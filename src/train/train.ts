@@ -73,7 +73,8 @@ async function trainServed(options: TrainOptions, run: Run): Promise<TrainOutcom
   try {
     // What is missing is reported now, and not after a warm start.
     if (run.checkpoint === null) options.environment.checkMachine?.();
-    if (options.environment.runsPrograms === true) await services.openSandbox();
+    const { runsPrograms, packages } = options.environment;
+    if (runsPrograms === true) await services.openSandbox(packages);
     return await trainIn(options, run, services);
   } finally {
     await services.close();

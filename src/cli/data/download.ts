@@ -1,6 +1,6 @@
 /** `troupe data download`: downloads splits of a data set into the cache and reads them once. */
 import { Command } from "commander";
-import { cacheRoot } from "../../data/cache/place.ts";
+import { cacheRoot } from "../../cache-root.ts";
 import { openDataset, type OpenDataset } from "../../data/open.ts";
 import type { ProblemStore } from "../../data/prepared/store.ts";
 import { checkSplit } from "../../data/slices.ts";

@@ -8,8 +8,8 @@
  *     data/solutions/                  which problems fail their own tests, by digest of a split's problems
  *     data/placed/OWNER/NAME/          files put there by a person, for machines without a network
  */
-import os from "node:os";
 import path from "node:path";
+import { cacheRoot } from "../../cache-root.ts";
 
 export interface CacheLayout {
   readonly root: string;
@@ -19,16 +19,6 @@ export interface CacheLayout {
   readonly problems: string;
   readonly solutions: string;
   readonly placed: string;
-}
-
-/** `TROUPE_CACHE`, or `troupe` in the user's cache folder (`XDG_CACHE_HOME`, else `~/.cache`). */
-export function cacheRoot(environment: NodeJS.ProcessEnv = process.env): string {
-  const own = environment["TROUPE_CACHE"];
-  if (own) return path.resolve(own);
-  const given = environment["XDG_CACHE_HOME"];
-  // The XDG specification says to ignore relative paths.
-  const base = given && path.isAbsolute(given) ? given : path.join(os.homedir(), ".cache");
-  return path.join(base, "troupe");
 }
 
 export function cacheLayout(root: string = cacheRoot()): CacheLayout {

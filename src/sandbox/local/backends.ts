@@ -2,6 +2,8 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import type { Backend, BackendOptions, OpenedBackend } from "../backend.ts";
+import { packageSets } from "../packages/sets.ts";
+import { withPackages } from "../packages/warm.ts";
 import { WorkerSandbox } from "../workers/sandbox.ts";
 import type { Launch } from "../workers/worker.ts";
 import {
@@ -89,12 +91,21 @@ async function openWorkers(
   { name, isolation }: Pick<Backend, "name" | "isolation">,
   python: Python,
   launch: Launch,
-  { workers, limits }: BackendOptions,
+  { workers, limits, packages }: BackendOptions,
   clean?: () => Promise<void>,
 ): Promise<OpenedBackend | string> {
   const cleaning = clean === undefined ? {} : { clean };
-  const description = `${isolation}; Python ${python.version}`;
-  const sandbox = new WorkerSandbox({ backend: name, description, launch, workers, limits, ...cleaning });
+  const added = packages === undefined ? "" : ` with ${packageSets[packages].summary}`;
+  const description = `${isolation}; Python ${python.version}${added}`;
+  const warm = withPackages(launch, packages);
+  const sandbox = new WorkerSandbox({
+    backend: name,
+    description,
+    launch: warm,
+    workers,
+    limits,
+    ...cleaning,
+  });
   try {
     const { landlock: version, proc } = await sandbox.found();
     return { sandbox, python: python.version, landlock: version, wholeLimits: proc };

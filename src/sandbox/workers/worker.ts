@@ -26,6 +26,10 @@ export interface WorkerSettings {
   readonly readable: readonly string[];
   /** Folder for workspaces, if there are no namespaces. */
   readonly scratch: string;
+  /** Modules imported before any program starts, besides those of the standard library. Default: none. */
+  readonly imports?: readonly string[];
+  /** Environment variables of the worker and of its programs, besides the usual. Default: none. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** What a worker found on its machine. */
@@ -45,7 +49,7 @@ export interface Running {
 }
 
 /** Milliseconds for a worker to start, and to answer after it ended a program. */
-const [startTimeout, grace] = [30_000, 10_000];
+const [startTimeout, grace] = [120_000, 10_000];
 const longestFrame = 2 ** 31;
 const longestErrors = 2000;
 
