@@ -17,9 +17,21 @@ export class TroupeError extends Error {
  * does not help, the episode is dropped and counted, and the run continues (src/retry.ts).
  */
 export class ServiceError extends TroupeError {
-  constructor(message: string, options?: { cause?: unknown }) {
+  /** Milliseconds in which it asks not to be asked again. Absent: it does not say. */
+  readonly retryAfter?: number;
+
+  constructor(message: string, options?: { cause?: unknown; retryAfter?: number }) {
     super("service", message, options);
     this.name = "ServiceError";
+    if (options?.retryAfter !== undefined) this.retryAfter = options.retryAfter;
+  }
+}
+
+/** The recipe's budget for a service is used up: the run makes a checkpoint and stops. */
+export class BudgetError extends TroupeError {
+  constructor(message: string) {
+    super("budget", message);
+    this.name = "BudgetError";
   }
 }
 
@@ -38,6 +50,7 @@ export type ErrorCode =
   | "no_memory"
   | "no_engine" // the native engine could not be built or loaded
   | "no_sandbox" // nothing on this machine can isolate programs
+  | "budget" // the budget for a service is used up
   | "service" // a sandbox, a judge or an engine failed in spite of retries
   | "unsupported" // not supported by the engine
   | "cancelled"

@@ -33,7 +33,8 @@ export async function retrying<T>(
         throw new TroupeError("cancelled", "The call was cancelled.", { cause: error });
       if (!isService || attempt >= retries) throw error;
       // An aborted wait ends at once; the next try then finds the signal aborted.
-      const milliseconds = Math.min(longestDelay, firstDelay * 2 ** attempt, longestTimer);
+      const usual = Math.min(longestDelay, firstDelay * 2 ** attempt);
+      const milliseconds = Math.min(Math.max(usual, error.retryAfter ?? 0), longestTimer);
       await sleep(milliseconds, signal).catch(() => {});
     }
   }

@@ -1,4 +1,5 @@
 /** A question to a model of a service, through the AI SDK, which knows the services' formats. Loaded with the first question. */
+import type { Output } from "ai";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { modelOf } from "./models.ts";
 import type { ClientOptions } from "./options.ts";
@@ -18,25 +19,58 @@ export interface Respondent {
   readonly alternative: string;
 }
 
-/**
- * The text of the answer. Error messages never quote the service, which may repeat the key.
- * @throws ServiceError if the service fails; TroupeError `bad_arguments` if the key is missing or not accepted
- */
+export interface Question {
+  readonly messages: readonly ChatMessage[];
+  /** What the answer must be. Default: text. */
+  readonly format?: AnswerFormat;
+}
+
+/** JSON; with a schema if the service is sent one. */
+export interface AnswerFormat {
+  readonly schema: object | null;
+}
+
+export interface ServiceAnswer {
+  /** As the service wrote it; in JSON format it may still be anything. */
+  readonly text: string;
+  /** It ended at `maxTokens`. */
+  readonly isCutOff: boolean;
+  /** As the service counts; null: it does not say. */
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+}
+
+/** The text of the answer, see `askService`. */
 export async function askModel(
   options: ClientOptions,
   respondent: Respondent,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
 ): Promise<string> {
+  return (await askService(options, respondent, { messages }, signal)).text;
+}
+
+/**
+ * Error messages never quote the service, which may repeat the key; in the answer the key is replaced.
+ * @throws ServiceError if the service fails; TroupeError `bad_arguments` if the key is missing or not accepted
+ */
+export async function askService(
+  options: ClientOptions,
+  respondent: Respondent,
+  { messages, format }: Question,
+  signal: AbortSignal,
+): Promise<ServiceAnswer> {
   const { temperature, maxTokens, timeoutSeconds } = options;
-  const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(1000 * timeoutSeconds)]);
   const name = nameOf(options, respondent);
   const key = keyOf(options, name, respondent);
-  const exchange: Exchange = { status: null, failure: null, rejectsKey: false };
+  const exchange: Exchange = { status: null, failure: null, rejectsKey: false, retryAfter: null };
   const { generateText } = await sdk();
-  const model = await modelOf(options, key, guardedFetch(exchange));
+  const sendsSchema = format !== undefined && format.schema !== null;
+  const model = await modelOf({ options, key, fetch: guardedFetch(exchange), sendsSchema });
+  // Loading the SDK takes a while, too.
+  const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(1000 * timeoutSeconds)]);
   try {
-    const { text } = await generateText({
+    const { text, usage, finishReason } = await generateText({
       model,
       instructions: textOf(messages, "system"),
       prompt: textOf(messages, "user"),
@@ -45,8 +79,14 @@ export async function askModel(
       // The caller retries.
       maxRetries: 0,
       abortSignal,
+      ...(format === undefined ? {} : { output: inFormat(format) }),
     });
-    return text;
+    return {
+      text: key === undefined ? text : text.replaceAll(key, "[key]"),
+      isCutOff: finishReason === "length",
+      inputTokens: usage.inputTokens ?? null,
+      outputTokens: usage.outputTokens ?? null,
+    };
   } catch {
     throw failureOf(exchange, options, name);
   }
@@ -58,19 +98,32 @@ async function sdk(): Promise<typeof import("ai")> {
   return import("ai");
 }
 
+/** Requests the format; the answer is parsed by the caller, more strictly than the SDK would. */
+function inFormat({ schema }: AnswerFormat): Output.Output<string, string, never> {
+  const sent = schema === null ? {} : { schema };
+  return {
+    name: "answer",
+    responseFormat: Promise.resolve({ type: "json", ...sent }),
+    parseCompleteOutput: async ({ text }) => text,
+    parsePartialOutput: async () => undefined,
+    createElementStreamTransform: () => undefined,
+  };
+}
+
 function textOf(messages: readonly ChatMessage[], wanted: ChatMessage["role"]): string {
   const parts = messages.filter(({ role }) => role === wanted);
   return parts.map(({ content }) => content).join("\n\n");
 }
 
 function failureOf(
-  { status, failure, rejectsKey }: Exchange,
+  { status, failure, rejectsKey, retryAfter }: Exchange,
   options: ClientOptions,
   model: string,
 ): TroupeError {
   const name = `${model} (${options.provider})`;
+  const asksToWait = retryAfter === null ? {} : { retryAfter };
   if (failure !== null) return new ServiceError(`${name} ${failure}.`);
-  if (status === null) return new ServiceError(`${name} cannot be asked.`);
+  if (status === null) return new ServiceError(`${name} cannot be asked${credentialsOf(options)}.`);
   if (rejectsKey) {
     const variable = keyVariableOf(options) ?? "no variable";
     const problem = `${name} does not accept the key in ${variable} (${status})`;
@@ -79,6 +132,7 @@ function failureOf(
   const isRefused = status < 200 || status > 299;
   return new ServiceError(
     isRefused ? `${name} answered with status ${status}.` : `${name} gave an answer that cannot be read.`,
+    asksToWait,
   );
 }
 
@@ -89,6 +143,11 @@ export function checkKey(options: ClientOptions, respondent: Respondent): void {
 
 function nameOf({ model }: ClientOptions, { role }: Respondent): string {
   return `The ${role} ${model}`;
+}
+
+function credentialsOf(options: ClientOptions): string {
+  if (options.provider !== "vertex" || keyVariableOf(options) !== undefined) return "";
+  return ": are there credentials of Google Cloud (`gcloud auth application-default login`)?";
 }
 
 /** `compatible` without a variable: no key, as on a local server. */

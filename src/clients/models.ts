@@ -4,34 +4,58 @@ import type { ClientOptions } from "./options.ts";
 import { baseUrlOf } from "./providers.ts";
 
 interface Connection {
-  readonly baseURL: string;
+  readonly options: ClientOptions;
   readonly fetch: typeof fetch;
-  /** Otherwise the packages would read environment variables of their own. */
-  readonly apiKey: string;
+  /** Undefined: none, as on a local server. */
+  readonly key: string | undefined;
+  /** Whether the service is sent the schema of an answer, and not only told that it is JSON. */
+  readonly sendsSchema: boolean;
 }
 
 type Model = Exclude<LanguageModel, string>;
-type Open = (connection: Connection, model: string) => Promise<Model>;
+type Open = (connection: Connection) => Promise<Model>;
 
 /** All others have an endpoint like OpenAI's chat completions. */
 const own: Readonly<Partial<Record<ClientOptions["provider"], Open>>> = {
-  anthropic: async (connection, model) =>
-    (await import("@ai-sdk/anthropic")).createAnthropic(connection).languageModel(model),
-  openai: async (connection, model) => (await import("@ai-sdk/openai")).createOpenAI(connection).chat(model),
-  google: async (connection, model) =>
-    (await import("@ai-sdk/google")).createGoogle(connection).languageModel(model),
+  anthropic: async ({ options, ...given }) =>
+    (await import("@ai-sdk/anthropic"))
+      .createAnthropic(settings(options, given))
+      .languageModel(options.model),
+  openai: async ({ options, ...given }) =>
+    (await import("@ai-sdk/openai")).createOpenAI(settings(options, given)).chat(options.model),
+  google: async ({ options, ...given }) =>
+    (await import("@ai-sdk/google")).createGoogle(settings(options, given)).languageModel(options.model),
+  vertex: openVertex,
 };
 
-export async function modelOf(
+export function modelOf(connection: Connection): Promise<Model> {
+  return (own[connection.options.provider] ?? openCompatible)(connection);
+}
+
+/** The packages would otherwise read environment variables of their own. */
+function settings(
   options: ClientOptions,
-  key: string | undefined,
-  guarded: typeof fetch,
-): Promise<Model> {
-  const { provider, model } = options;
-  const connection = { baseURL: baseUrlOf(options), fetch: guarded };
-  const open = own[provider];
-  if (open !== undefined) return open({ ...connection, apiKey: key ?? "" }, model);
+  { fetch, key = "" }: Pick<Connection, "fetch" | "key">,
+): { readonly baseURL: string; readonly fetch: typeof globalThis.fetch; readonly apiKey: string } {
+  return { baseURL: baseUrlOf(options), fetch, apiKey: key };
+}
+
+/** With a key, or with a project and the credentials of Google Cloud on this machine. */
+async function openVertex({ options, fetch, key = "" }: Connection): Promise<Model> {
+  const { createGoogleVertex } = await import("@ai-sdk/google-vertex");
+  const { project, location, baseUrl } = options;
+  const address = key === "" && baseUrl === undefined ? {} : { baseURL: baseUrlOf(options) };
+  const place = project === undefined ? {} : { project, location };
+  return createGoogleVertex({ ...address, ...place, fetch, apiKey: key }).languageModel(options.model);
+}
+
+async function openCompatible({ options, fetch, key, sendsSchema }: Connection): Promise<Model> {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-  const settings = { ...connection, name: provider, ...(key === undefined ? {} : { apiKey: key }) };
-  return createOpenAICompatible(settings).chatModel(model);
+  return createOpenAICompatible({
+    baseURL: baseUrlOf(options),
+    fetch,
+    name: options.provider,
+    supportsStructuredOutputs: sendsSchema,
+    ...(key === undefined ? {} : { apiKey: key }),
+  }).chatModel(options.model);
 }

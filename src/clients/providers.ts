@@ -13,6 +13,11 @@ export const providers = {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta",
     keyVariable: "GEMINI_API_KEY",
   },
+  // The address with a key; with a project it depends on the region (models.ts).
+  vertex: {
+    baseUrl: "https://aiplatform.googleapis.com/v1/publishers/google",
+    keyVariable: "GOOGLE_VERTEX_API_KEY",
+  },
   deepseek: { baseUrl: "https://api.deepseek.com/v1", keyVariable: "DEEPSEEK_API_KEY" },
   dashscope: {
     baseUrl: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
@@ -28,6 +33,7 @@ export interface Address {
   readonly provider: ProviderName | "compatible";
   readonly baseUrl?: string | undefined;
   readonly keyVariable?: string | undefined;
+  readonly project?: string | undefined;
 }
 
 export function baseUrlOf({ provider, baseUrl }: Address): string {
@@ -35,7 +41,8 @@ export function baseUrlOf({ provider, baseUrl }: Address): string {
 }
 
 /** Undefined: no key is sent. */
-export function keyVariableOf({ provider, keyVariable }: Address): string | undefined {
+export function keyVariableOf({ provider, keyVariable, project }: Address): string | undefined {
+  if (provider === "vertex" && project !== undefined) return keyVariable;
   return keyVariable ?? providerOf(provider)?.keyVariable;
 }
 

@@ -7,6 +7,8 @@ export interface Exchange {
   /** Why there is no whole answer. */
   failure: string | null;
   rejectsKey: boolean;
+  /** Milliseconds in which it asks not to be asked again; null: it does not say. */
+  retryAfter: number | null;
 }
 
 /** In bytes. */
@@ -22,6 +24,7 @@ export function guardedFetch(exchange: Exchange): typeof fetch {
       throw error;
     });
     exchange.status = response.status;
+    exchange.retryAfter = retryAfterOf(response.headers);
     const body = await wholeBody(response, exchange);
     exchange.rejectsKey = isAboutKey(response.status, body);
     return new Response(withoutBody.includes(response.status) ? null : body, {
@@ -45,6 +48,18 @@ async function wholeBody(response: Response, exchange: Exchange): Promise<string
     throw error;
   }
   return Buffer.concat(parts).toString("utf8");
+}
+
+/** A service that asks for longer is asked again all the same. */
+const longestWait = 600_000;
+
+/** The header has seconds, or a date; OpenAI also has one with milliseconds. */
+function retryAfterOf(headers: Headers): number | null {
+  const exact = Number(headers.get("retry-after-ms") ?? Number.NaN);
+  const given = headers.get("retry-after") ?? "";
+  const seconds = /^\s*\d+(\.\d+)?\s*$/.test(given) ? 1000 * Number(given) : Date.parse(given) - Date.now();
+  const wait = exact >= 0 ? exact : seconds;
+  return Number.isNaN(wait) ? null : Math.min(Math.max(0, wait), longestWait);
 }
 
 /** Google answers 400 to a wrong key. */

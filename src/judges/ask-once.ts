@@ -9,28 +9,30 @@ export interface Asked<Question> {
   readonly question: Question;
 }
 
-export interface AskOnce<Question> {
+export interface AskOnce<Question, Answer = Verdict> {
   /** @param episode in which it is asked */
-  ask(question: Question, episode: string): Promise<Verdict>;
+  ask(question: Question, episode: string): Promise<Answer>;
   /** Records the failures so far. Each applies to the episode in which it occurred; a later episode asks again. */
   settle(): Promise<void>;
 }
 
 /**
  * @param asker identifies the judge, with everything besides the question that its answers depend on
- * @param answer of the judge itself
+ * @param answer of the judge itself; with the key `failure` if it failed
+ * @param read a recorded answer; null: it is none
  */
-export function askOnce<Question extends object>(
+export function askOnce<Question extends object, Answer extends object>(
   calls: RecordedCalls,
   asker: object,
-  answer: (asked: Asked<Question>) => Promise<Verdict>,
-): AskOnce<Question> {
-  const underWay = new Map<string, Promise<Verdict>>();
+  answer: (asked: Asked<Question>) => Promise<Answer>,
+  read: (recorded: unknown) => Answer | null,
+): AskOnce<Question, Answer> {
+  const underWay = new Map<string, Promise<Answer>>();
   const failed = new Map<string, RecordedCall>();
 
-  const askFirst = async (asked: Asked<Question>): Promise<Verdict> => {
+  const askFirst = async (asked: Asked<Question>): Promise<Answer> => {
     const verdict = await answer(asked);
-    if ("score" in verdict) await calls.put([{ key: asked.id, answer: verdict }]);
+    if (!("failure" in verdict)) await calls.put([{ key: asked.id, answer: verdict }]);
     return verdict;
   };
   return {
@@ -38,7 +40,7 @@ export function askOnce<Question extends object>(
       const id = digestOf([asker, question]);
       const inEpisode = digestOf([id, episode]);
       const known = failed.get(inEpisode)?.answer ?? calls.get(inEpisode) ?? calls.get(id);
-      const recorded = asVerdict(known);
+      const recorded = read(known);
       if (recorded !== null) return recorded;
       const asking = underWay.get(id) ?? askFirst({ id, question }).finally(() => underWay.delete(id));
       underWay.set(id, asking);
@@ -55,7 +57,7 @@ export function askOnce<Question extends object>(
 }
 
 /** Null: no answer, or not one that Troupe recorded. */
-function asVerdict(value: unknown): Verdict | null {
+export function asVerdict(value: unknown): Verdict | null {
   if (typeof value !== "object" || value === null) return null;
   const { failure, score, explanation, blame } = value as Partial<JudgedScore> & {
     readonly failure?: unknown;

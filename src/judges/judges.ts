@@ -1,4 +1,7 @@
 /** The table of judges. */
+import { coachJudge } from "./coach/coach.ts";
+import { coachOptions } from "./coach/options.ts";
+import { coachProblems } from "./coach/problems.ts";
 import { commandJudge } from "./command/command.ts";
 import { commandOptions } from "./command/options.ts";
 import { programProblems } from "./command/problems.ts";
@@ -6,6 +9,19 @@ import type { JudgeDefinition } from "./judge.ts";
 import { useOf } from "./options.ts";
 
 export const judges: Readonly<Record<string, JudgeDefinition>> = {
+  coach: {
+    summary:
+      "A language model scores each action from 0 to 10, or ranks those taken in one state (docs/coach.md).",
+    options: coachOptions,
+    incidental: ["keyVariable", "timeoutSeconds", "concurrency", "breaker", "budget", "price", "recorded"],
+    folder: { option: "recorded", of: "recorded" },
+    problems: (options) => coachProblems(coachOptions.parse(options)),
+    create(given) {
+      const options = coachOptions.parse(given);
+      const { fills, as, evaluation } = options;
+      return { fills, as, evaluation, open: (context) => coachJudge(options, context) };
+    },
+  },
   command: {
     summary: "A program reads actions as JSON lines and writes scores from 0 to 1.",
     options: commandOptions,

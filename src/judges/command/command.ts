@@ -1,7 +1,7 @@
 /** The judge `command`: the user's program reads actions as JSON lines and writes verdicts. */
 import type { Occurrence } from "../../rollout/navigate.ts";
 import { settleAll } from "../../settle.ts";
-import { askOnce } from "../ask-once.ts";
+import { askOnce, asVerdict } from "../ask-once.ts";
 import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
 import { answersTo, type Posed } from "./answering.ts";
 import { batched } from "./batches.ts";
@@ -21,7 +21,7 @@ export function commandJudge(options: CommandOptions, { calls, retries, signal }
   const answering = { program: programOf(options), retries, signal, clean: withoutSecrets(options.env) };
   const put = batched(options, (posed: readonly Posed[]) => answersTo(posed, answering));
   const asker = { judge: "command", format, run, attempt };
-  const questions = askOnce(calls, asker, put);
+  const questions = askOnce(calls, asker, put, asVerdict);
   const judged = async (occurrence: Occurrence): Promise<GivenVerdict> => {
     const { episode, node, action } = occurrence;
     const verdict = await questions.ask(questionOf(occurrence), episode.id);

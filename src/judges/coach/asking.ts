@@ -1,0 +1,78 @@
+/** Asks the coach: within its budget, a few questions at a time, again after failures, and never while it is paused. */
+import { askService, type AnswerFormat, type ChatMessage, type ServiceAnswer } from "../../clients/ask.ts";
+import { ServiceError, TroupeError } from "../../errors.ts";
+import { retrying } from "../../retry.ts";
+import { limiter } from "../../settle.ts";
+import type { JudgeContext } from "../judge.ts";
+import { circuitBreaker } from "./breaker.ts";
+import type { CoachOptions } from "./options.ts";
+import { checkBudget, spend } from "./spending.ts";
+import type { Malformed } from "./verdict.ts";
+
+export type Ask = <T extends object>(
+  messages: readonly ChatMessage[],
+  format: AnswerFormat | undefined,
+  read: (text: string) => T | Malformed,
+) => Promise<T | { readonly failure: string }>;
+
+const respondent = {
+  role: "coach",
+  alternative: "name a run with the verdicts in judge.recorded",
+};
+
+type Context = Pick<JudgeContext, "calls" | "retries" | "report" | "signal">;
+
+/**
+ * @throws BudgetError; TroupeError `cancelled`, or `bad_arguments` if the key is missing or not accepted
+ */
+export function asker(options: CoachOptions, context: Context): Ask {
+  const { calls, retries, signal } = context;
+  const limited = limiter(options.concurrency);
+  const breaker = circuitBreaker(options.breaker, { ...context, sleep: retries.sleep });
+  let underWay = 0;
+
+  const askOnce = async (messages: readonly ChatMessage[], format?: AnswerFormat): Promise<ServiceAnswer> => {
+    checkBudget(calls, options, underWay);
+    underWay += 1;
+    try {
+      const question = { messages, ...(format === undefined ? {} : { format }) };
+      const answer = await askService(options, respondent, question, signal ?? never);
+      await spend(calls, options, usedBy(messages, answer));
+      return answer;
+    } catch (error) {
+      if (error instanceof ServiceError) await spend(calls, options, unanswered);
+      throw error;
+    } finally {
+      underWay -= 1;
+    }
+  };
+  return async (messages, format, read) => {
+    const attempt = async () => {
+      const answer = await limited(() => breaker.pass(() => askOnce(messages, format)), signal);
+      const verdict = read(answer.text);
+      if (!("problem" in verdict)) return verdict;
+      const why = answer.isCutOff ? `it reached judge.maxTokens (${options.maxTokens}); ` : "";
+      throw new ServiceError(`${why}${verdict.problem}`);
+    };
+    try {
+      return await retrying(attempt, retries, signal);
+    } catch (error) {
+      if (signal?.aborted === true) throw new TroupeError("cancelled", "The coach's work was cancelled.");
+      if (!(error instanceof ServiceError)) throw error;
+      return { failure: error.message };
+    }
+  };
+}
+
+const never = new AbortController().signal;
+
+const unanswered = { inputTokens: 0, outputTokens: 0 };
+
+/** If the service does not count tokens, a token has four characters. */
+function usedBy(messages: readonly ChatMessage[], answer: ServiceAnswer): typeof unanswered {
+  const asked = messages.reduce((sum, { content }) => sum + content.length, 0);
+  return {
+    inputTokens: answer.inputTokens ?? Math.ceil(asked / 4),
+    outputTokens: answer.outputTokens ?? Math.ceil(answer.text.length / 4),
+  };
+}

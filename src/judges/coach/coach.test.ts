@@ -1,0 +1,305 @@
+/** The coach over HTTP: services that answer, fail, lie and stall. */
+import type { ServerResponse } from "node:http";
+import { afterEach, describe, expect, it } from "vitest";
+import { BudgetError } from "../../errors.ts";
+import type { Episode, Verdict } from "../../rollout/episode.ts";
+import { unrecordedCalls } from "../../runs/recorded-calls.ts";
+import { judgeEpisode } from "../judge-episode.ts";
+import type { Judge, JudgeContext } from "../judge.ts";
+import { judgeContext, talk } from "../testing/talk.ts";
+import { coachJudge } from "./coach.ts";
+import { coachOptions, type CoachOptions } from "./options.ts";
+import { spentIn } from "./spending.ts";
+import { completion, json, writtenIn, coachServer, type CoachServer } from "./testing/coach-server.ts";
+
+const opened: CoachServer[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one[Symbol.asyncDispose]();
+});
+
+async function serving(answer: CoachServer["answer"]): Promise<CoachServer> {
+  const server = await coachServer(answer);
+  opened.push(server);
+  return server;
+}
+
+/** The number said is the score. */
+const fair: CoachServer["answer"] = (question) => ({
+  reason: `it said ${writtenIn(question)}`,
+  blame: "none",
+  score: Number(writtenIn(question)),
+});
+
+function coach(
+  server: CoachServer,
+  changes: Partial<CoachOptions> = {},
+  parts: Partial<JudgeContext> = {},
+): Judge {
+  const options = coachOptions.parse({
+    provider: "compatible",
+    model: "tiny",
+    baseUrl: server.address,
+    timeoutSeconds: 30,
+    ...changes,
+  });
+  return coachJudge(options, judgeContext(parts));
+}
+
+async function judged(judge: Judge, episode?: Episode): Promise<Episode> {
+  return judgeEpisode(episode ?? (await talk()), judge, { fills: "missing", as: "team" });
+}
+
+function verdictsOf(episode: Episode): Verdict[] {
+  return episode.nodes.flatMap((node) => node.actions).flatMap(({ verdict }) => verdict ?? []);
+}
+
+/** Four actions. */
+const short = () => talk({ scheme: { branch: { root: 1, inner: 1 }, keep: "all" } });
+const twice = { retries: 2, firstDelay: 0, longestDelay: 0 };
+const failuresOf = (episode: Episode): string[] =>
+  verdictsOf(episode).map((verdict) => ("failure" in verdict ? verdict.failure : "none"));
+
+describe("a coach", () => {
+  it("scores each action, once for the same question", async () => {
+    const server = await serving(fair);
+    const calls = unrecordedCalls();
+    const episode = await judged(coach(server, {}, { calls }));
+    for (const { reward, verdict, action } of episode.nodes.flatMap((node) => node.actions)) {
+      const said = episode.actions.find(({ id }) => id === action)?.reply.text ?? "";
+      expect(verdict).toEqual({ score: Number(said) / 10, explanation: `it said ${said}`, blame: null });
+      expect(reward).toEqual({ team: Number(said) / 10, local: 0, parts: {} });
+    }
+    expect(server.asked).toHaveLength(12);
+    expect(await judged(coach(server, {}, { calls }), await talk())).toEqual(episode);
+    expect(server.asked).toHaveLength(12);
+  });
+
+  it("is told the format of its answers if the service supports it", async () => {
+    const server = await serving(fair);
+    await judged(coach(server, {}), await short());
+    expect(server.asked[0]?.body).not.toHaveProperty("response_format");
+    await judged(coach(server, { schema: true }), await short());
+    expect(server.asked.at(-1)?.body).toMatchObject({
+      response_format: {
+        type: "json_schema",
+        json_schema: { schema: { required: ["reason", "blame", "score"], additionalProperties: false } },
+      },
+    });
+    process.env["DEEPSEEK_API_KEY"] = "hidden";
+    await judged(coach(server, { provider: "deepseek" }), await short());
+    delete process.env["DEEPSEEK_API_KEY"];
+    expect(server.asked.at(-1)?.body).toMatchObject({ response_format: { type: "json_object" } });
+  });
+
+  it("blames a role of the team", async () => {
+    const server = await serving(() => ({ reason: "", blame: "first", score: 4.5 }));
+    const verdicts = verdictsOf(await judged(coach(server)));
+    expect(verdicts).toContainEqual({ score: 0.45, explanation: "", blame: "first" });
+  });
+});
+
+const verdict = { reason: "r", blame: "none", score: 5 };
+
+describe("an answer that is no verdict leaves the action without a reward:", () => {
+  it.each([
+    ["a score above 10", { ...verdict, score: 11 }, "score: "],
+    ["a score below 0", { ...verdict, score: -1 }, "score: "],
+    ["a score as text", { ...verdict, score: "5" }, "score: "],
+    ["no score", { reason: "r", blame: "none" }, "score: "],
+    ["a role that is not in the team", { ...verdict, blame: "third" }, "blame: "],
+    ["blame of nobody without a word", { ...verdict, blame: null }, "blame: "],
+    ["another key", { ...verdict, note: 1 }, "Unrecognized key"],
+    ["a list", [verdict], "is no verdict"],
+    ["a sentence before it", `Here it is: ${JSON.stringify(verdict)}`, "is not JSON"],
+    ["two of them", `${JSON.stringify(verdict)}\n${JSON.stringify(verdict)}`, "is not JSON"],
+    ["truncated JSON", JSON.stringify(verdict).slice(0, -4), "is not JSON"],
+    ["HTML", "<html><body>502</body></html>", "is not JSON"],
+    ["nothing", "", "it is empty"],
+  ])("%s", async (_, answer, failure) => {
+    const server = await serving(() => answer);
+    const episode = await judged(coach(server, {}, { retries: { ...twice, retries: 1 } }), await short());
+    expect(failuresOf(episode)).toHaveLength(4);
+    for (const one of failuresOf(episode)) expect(one).toContain(failure);
+    for (const { reward } of episode.nodes.flatMap((node) => node.actions)) expect(reward).toBeNull();
+    // Each question was asked again once.
+    expect(server.asked).toHaveLength(8);
+  });
+
+  it("but a fenced one is", async () => {
+    const server = await serving(() => `\`\`\`json\n${JSON.stringify(verdict)}\n\`\`\``);
+    expect(new Set(failuresOf(await judged(coach(server))))).toEqual(new Set(["none"]));
+  });
+
+  it("and the reason says if it was cut off", async () => {
+    const server = await serving(() => (response) => completion(response, '{"reason": "long', "length"));
+    expect(failuresOf(await judged(coach(server)))[0]).toContain("it reached judge.maxTokens (4096)");
+  });
+});
+
+describe("a service that", () => {
+  it.each<[string, (response: ServerResponse) => void, string]>([
+    ["answers 500", (response) => json(response, 500, { error: "no" }), "status 500"],
+    ["answers 429", (response) => json(response, 429, {}), "status 429"],
+    [
+      "returns HTML",
+      (response) => json(response, 200, "<html>", { "content-type": "text/html" }),
+      "cannot be read",
+    ],
+    ["truncates its answer", (response) => json(response, 200, '{"choices": [{"mess'), "cannot be read"],
+    ["closes the connection", (response) => void response.destroy(), "cannot be reached"],
+    ["stalls", () => {}, "timeout"],
+    [
+      "never stops",
+      (response) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        const more = (): void => {
+          while (!response.destroyed && response.write(" ".repeat(65_536)));
+        };
+        response.on("drain", more);
+        more();
+      },
+      "more than 1048576 bytes",
+    ],
+  ])("%s gives no verdict", async (_, respond, failure) => {
+    const server = await serving(() => respond);
+    const judge = coach(server, { timeoutSeconds: failure === "timeout" ? 0.3 : 10, breaker: never });
+    const failures = failuresOf(await judged(judge, await short()));
+    expect(failures).toHaveLength(4);
+    for (const one of failures) expect(one).toContain(failure);
+  });
+
+  it("fails now and then gives every verdict in the end", async () => {
+    const server = await serving((question, number) => {
+      const faults = [500, 429, 503].map(
+        (status) => (response: ServerResponse) => json(response, status, {}),
+      );
+      return faults[number % 5] ?? fair(question, number);
+    });
+    const retries = { retries: 20, firstDelay: 0, longestDelay: 0 };
+    const episode = await judged(coach(server, { breaker: never }, { retries }));
+    expect(new Set(failuresOf(episode))).toEqual(new Set(["none"]));
+  });
+});
+
+/** So that questions fail on their own. */
+const never = { failures: 1e6, pauseSeconds: 1, pauses: 0 };
+
+/** Sleeps end at once, and are remembered. */
+function clock() {
+  const slept: number[] = [];
+  const sleep = async (milliseconds: number): Promise<void> => void slept.push(milliseconds);
+  return { slept, retries: { retries: 20, firstDelay: 1, longestDelay: 1, sleep } };
+}
+
+describe("pauses", () => {
+  it("are as long as the service asks for, and are reported", async () => {
+    const server = await serving((question, number) =>
+      number === 0 ? (response) => json(response, 429, {}, { "retry-after": "7" }) : fair(question, number),
+    );
+    const { slept, retries } = clock();
+    const notices: string[] = [];
+    const judge = coach(
+      server,
+      { concurrency: 1 },
+      { retries, report: (notice) => void notices.push(notice) },
+    );
+    expect(new Set(failuresOf(await judged(judge)))).toEqual(new Set(["none"]));
+    // Of all questions, and of the one that was refused.
+    expect(slept).toEqual([7000, 7000]);
+    expect(notices).toEqual(["paused for 7.0 s: The coach tiny (compatible) answered with status 429."]);
+  });
+
+  it("follow failures in a row, one question is asked after each, and the run continues", async () => {
+    const server = await serving((question, number) =>
+      number < 6 ? (response) => json(response, 503, {}) : fair(question, number),
+    );
+    const { slept, retries } = clock();
+    const notices: string[] = [];
+    const breaker = { failures: 3, pauseSeconds: 30, pauses: 5 };
+    const judge = coach(
+      server,
+      { breaker, concurrency: 1 },
+      { retries, report: (one) => void notices.push(one) },
+    );
+    expect(new Set(failuresOf(await judged(judge)))).toEqual(new Set(["none"]));
+    // Three failures, a pause, one more failure after each pause.
+    expect(slept.filter((one) => one > 1)).toEqual([30_000, 60_000, 120_000, 240_000]);
+    expect(server.asked).toHaveLength(6 + 12);
+    expect(notices.map((one) => one.split(": ")[0])).toEqual([
+      "paused for 30 s",
+      "paused for 1:00 min",
+      "paused for 2:00 min",
+      "paused for 4:00 min",
+      "continues",
+    ]);
+  });
+
+  it("end after the last one", async () => {
+    const server = await serving(() => (response) => json(response, 503, {}));
+    const { slept, retries } = clock();
+    const breaker = { failures: 2, pauseSeconds: 1, pauses: 2 };
+    const judge = coach(server, { breaker, concurrency: 1 }, { retries: { ...retries, retries: 1 } });
+    expect(new Set(failuresOf(await judged(judge)))).toEqual(
+      new Set(["The coach tiny (compatible) answered with status 503."]),
+    );
+    expect(slept.filter((one) => one > 1)).toEqual([1000, 2000]);
+    expect(server.asked).toHaveLength(24);
+  });
+});
+
+describe("a budget", () => {
+  it.each([
+    ["requests", { requests: 5 }, 5, "5 requests"],
+    // Each answer used 110.
+    ["tokens", { tokens: 440 }, 4, "440 tokens"],
+    ["dollars", { dollars: 0.0004 }, 3, "$0.0004"],
+  ])("of %s stops the run, which continues with a larger one", async (name, budget, requests, shown) => {
+    const server = await serving(fair);
+    const price = { input: 1, output: 4 };
+    const calls = unrecordedCalls();
+    const judge = coach(server, { budget, price, concurrency: 1 }, { calls });
+    const stopped = await judged(judge).catch((error: unknown) => error);
+    expect(stopped).toBeInstanceOf(BudgetError);
+    expect((stopped as Error).message).toContain(`${shown} is used up; a larger judge.budget.${name}`);
+    expect(server.asked).toHaveLength(requests);
+    const resumed = coach(server, { price, concurrency: 1 }, { calls });
+    expect(new Set(failuresOf(await judged(resumed)))).toEqual(new Set(["none"]));
+    expect(server.asked).toHaveLength(12);
+    expect(spentIn(calls)).toMatchObject({ requests: 12, inputTokens: 1200, outputTokens: 120 });
+    expect(spentIn(calls).dollars).toBeCloseTo(12 * 140e-6, 12);
+  });
+
+  it("counts failed requests", async () => {
+    const server = await serving(() => (response) => json(response, 500, {}));
+    const calls = unrecordedCalls();
+    await judged(coach(server, { breaker: never }, { calls, retries: twice }));
+    expect(spentIn(calls)).toEqual({ requests: 36, inputTokens: 0, outputTokens: 0, dollars: 0 });
+  });
+});
+
+describe("keys", () => {
+  it("are in the request only, whatever the service repeats", async () => {
+    process.env["TEST_COACH_KEY"] = "a-secret-key";
+    const calls: object[] = [];
+    const keeping = {
+      ...unrecordedCalls(),
+      put: async (answers: readonly object[]) => void calls.push(...answers),
+    };
+    const server = await serving(() => ({ ...verdict, reason: "your key is a-secret-key" }));
+    const episode = await judged(coach(server, { keyVariable: "TEST_COACH_KEY" }, { calls: keeping }));
+    delete process.env["TEST_COACH_KEY"];
+    expect(server.asked[0]?.authorization).toBe("Bearer a-secret-key");
+    expect(verdictsOf(episode)).toContainEqual({ score: 0.5, explanation: "your key is [key]", blame: null });
+    expect(JSON.stringify([calls, verdictsOf(episode)])).not.toContain("a-secret-key");
+  });
+
+  it("that are missing end the run before anything is asked", async () => {
+    const server = await serving(fair);
+    const stopped = judged(coach(server, { keyVariable: "TEST_NO_KEY" }));
+    await expect(stopped).rejects.toMatchObject({
+      code: "bad_arguments",
+      message: expect.stringContaining("needs a key in TEST_NO_KEY: set it, or name a run") as string,
+    });
+    expect(server.asked).toHaveLength(0);
+  });
+});

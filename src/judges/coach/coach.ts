@@ -1,0 +1,138 @@
+/** The judge `coach`: a language model scores actions, or ranks those taken in the same state. */
+import { z } from "zod";
+import type { AnswerFormat } from "../../clients/ask.ts";
+import type { JudgedScore, Verdict } from "../../rollout/episode.ts";
+import type { Occurrence } from "../../rollout/navigate.ts";
+import { readRecordedCalls, type RecordedCalls } from "../../runs/recorded-calls.ts";
+import { layoutOf } from "../../runs/layout.ts";
+import { settleAll } from "../../settle.ts";
+import { askOnce, type Asked } from "../ask-once.ts";
+import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
+import { asker, type Ask } from "./asking.ts";
+import { caseOf, type Case } from "./case.ts";
+import { formatFor, type CoachOptions } from "./options.ts";
+import { blamable, promptFor, type Prompt } from "./prompt.ts";
+import { rankingSchema, readRanking, readScore, scoreSchema } from "./verdict.ts";
+
+/** Alternatives: actions of one role in one state. */
+type Acts = readonly [Occurrence, ...Occurrence[]];
+
+interface CoachQuestion extends Prompt {
+  /** Those that may be blamed. */
+  readonly roles: readonly string[];
+}
+
+/** In the order of the labels. */
+type Answers = { readonly verdicts: readonly JudgedScore[] } | { readonly failure: string };
+
+export function coachJudge(options: CoachOptions, context: JudgeContext): Judge {
+  const recorded = withRecorded(context.calls, options.recorded);
+  const ask = asker(options, context);
+  const put = ({ question }: Asked<CoachQuestion>) => answerTo(question, options, ask);
+  const questions = askOnce(recorded.calls, identityOf(options), put, readAnswers);
+  const verdictsOn = async (acts: Acts): Promise<GivenVerdict[]> => {
+    const whole = await caseOf({ ...context, options }, acts);
+    const { distinct, places } = distinctActs(whole);
+    const question = { ...promptFor(distinct, options), roles: blamable(whole) };
+    const answer = await questions.ask(question, acts[0].episode.id);
+    return acts.map(({ node, action }, index) => {
+      return { node: node.id, action: action.id, verdict: verdictAt(answer, places[index] ?? 0) };
+    });
+  };
+  return {
+    async judge(_, asked) {
+      await recorded.ready;
+      const groups = options.relative ? alternatives(asked) : asked.map((one): Acts => [one]);
+      return (await settleAll(groups.map(verdictsOn))).flat();
+    },
+    settle: () => questions.settle(),
+    close: async () => {},
+  };
+}
+
+/** What verdicts depend on besides the question. */
+function identityOf(options: CoachOptions): object {
+  const { provider, model, baseUrl, project, location, temperature, maxTokens, attempt } = options;
+  const format = formatFor(options);
+  return {
+    judge: "coach",
+    provider,
+    model,
+    baseUrl,
+    project,
+    location,
+    temperature,
+    maxTokens,
+    format,
+    attempt,
+  };
+}
+
+function answerTo(
+  { messages, labels, roles }: CoachQuestion,
+  options: CoachOptions,
+  ask: Ask,
+): Promise<Answers> {
+  if (labels.length > 1)
+    return ask(messages, formatOf(rankingSchema(roles, labels), options), (text) =>
+      readRanking(text, roles, labels),
+    );
+  return ask(messages, formatOf(scoreSchema(roles), options), (text) => {
+    const verdict = readScore(text, roles);
+    return "problem" in verdict ? verdict : { verdicts: [verdict] };
+  });
+}
+
+function formatOf(schema: z.ZodType, options: CoachOptions): AnswerFormat | undefined {
+  const format = formatFor(options);
+  if (format === "text") return undefined;
+  return { schema: format === "json" ? null : z.toJSONSchema(schema) };
+}
+
+function alternatives(asked: readonly Occurrence[]): readonly Acts[] {
+  const groups = Map.groupBy(asked, ({ node, action }) => JSON.stringify([node.parent, action.role]));
+  return [...groups.values()].map((acts) => acts as readonly Occurrence[] as Acts);
+}
+
+/** Equal alternatives get the same verdict, and only one that has no other is scored instead of ranked. */
+function distinctActs(asked: Case): { readonly distinct: Case; readonly places: readonly number[] } {
+  const texts = asked.acts.map((act) => JSON.stringify(act));
+  const found = [...new Set(texts)];
+  const acts = found.map((text) => asked.acts[texts.indexOf(text)] as Case["acts"][number]);
+  return { distinct: { ...asked, acts }, places: texts.map((text) => found.indexOf(text)) };
+}
+
+function verdictAt(answer: Answers, place: number): Verdict {
+  if ("failure" in answer) return answer;
+  return answer.verdicts[place] ?? { failure: "the coach gave no verdict" };
+}
+
+const answersSchema = z.union([
+  z.strictObject({
+    verdicts: z.array(
+      z.strictObject({
+        score: z.number().min(0).max(1),
+        explanation: z.string().optional(),
+        blame: z.string().nullable().optional(),
+      }),
+    ),
+  }),
+  z.strictObject({ failure: z.string() }),
+]);
+
+function readAnswers(value: unknown): Answers | null {
+  return (answersSchema.safeParse(value).data as Answers | undefined) ?? null;
+}
+
+/** The run's verdicts, then those of another run. */
+function withRecorded(
+  own: RecordedCalls,
+  folder: string | undefined,
+): { readonly calls: RecordedCalls; readonly ready: Promise<void> } {
+  if (folder === undefined) return { calls: own, ready: Promise.resolve() };
+  let other: RecordedCalls | null = null;
+  const ready = readRecordedCalls(layoutOf(folder).verdicts).then((calls) => void (other = calls));
+  // Whoever judges first reports an unreadable file.
+  ready.catch(() => {});
+  return { calls: { ...own, get: (key) => own.get(key) ?? other?.get(key) }, ready };
+}
