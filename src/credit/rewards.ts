@@ -3,6 +3,7 @@ import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
 import { edgesOf, pathTo, parentOf } from "../rollout/navigate.ts";
 import { sum } from "../statistics.ts";
 import { type Algorithm, type Occurrence, type Rewards, type Signals, missing } from "./algorithm.ts";
+import { isPartOfReply } from "./calls.ts";
 import { klCharges } from "./kl/charges.ts";
 import { overlongPenalty } from "./penalties/overlong.ts";
 
@@ -18,8 +19,9 @@ export function rewardsOf(algorithm: Algorithm, signals: Signals): Rewards {
     const penalty = overlong === null ? 0 : overlongPenalty(action.tokens.length, overlong);
     return charge === null ? penalty : penalty - sum(klCharges(action, charge, signals));
   };
-  const shaped = ({ episode, node, reward }: Occurrence): number => {
-    if (reward === null) return missing;
+  const shaped = (occurrence: Occurrence): number => {
+    const { episode, node, reward } = occurrence;
+    if (reward === null) return isPartOfReply(occurrence) ? 0 : missing;
     if (shaping === null) return score(reward);
     return score({ ...reward, team: shaping(reward.team, earlierRewards(episode, node)) });
   };
@@ -31,5 +33,5 @@ function earlierRewards(episode: Episode, node: EpisodeNode): number[] {
   const parent = parentOf(episode, node);
   if (parent === null) return [];
   const earlier = pathTo(episode, parent).flatMap((one) => edgesOf(episode, one));
-  return earlier.map(({ reward }) => reward?.team ?? missing);
+  return earlier.filter((one) => !isPartOfReply(one)).map(({ reward }) => reward?.team ?? missing);
 }

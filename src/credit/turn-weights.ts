@@ -1,5 +1,6 @@
-import { childrenOf, parentOf } from "../rollout/navigate.ts";
+import { childrenOf, nodeOf } from "../rollout/navigate.ts";
 import type { Algorithm, PlacedAction } from "./algorithm.ts";
+import { phaseEnd, phaseStart } from "./calls.ts";
 
 /**
  * w_t for an action of turn t, times c if that turn earned enough to be the last (MAGRPO, arXiv 2508.04652, as in
@@ -12,8 +13,8 @@ export function turnWeight(
   { turnWeights, earlyEndWeight }: Pick<Algorithm, "turnWeights" | "earlyEndWeight">,
 ): number {
   const weight = turnWeights?.[action.turn] ?? 1;
-  const parent = parentOf(episode, node);
-  const siblings = parent === null ? [] : childrenOf(episode, parent);
-  const isLast = siblings.some(({ endedEarly }) => endedEarly === true);
+  const start = phaseStart(episode, node);
+  const siblings = start === null ? [] : childrenOf(episode, nodeOf(episode, start));
+  const isLast = siblings.some((sibling) => phaseEnd(episode, sibling).endedEarly === true);
   return isLast ? weight * earlyEndWeight : weight;
 }

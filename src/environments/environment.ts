@@ -15,6 +15,7 @@ import type { PackageSet } from "../sandbox/packages/sets.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Reply } from "../text/replies.ts";
 import type { Message, Tool } from "../text/messages.ts";
+import type { ToolService } from "../tools/tool.ts";
 
 export type { Message, Tool } from "../text/messages.ts";
 export type { Reply, ToolCall } from "../text/replies.ts";
@@ -65,6 +66,8 @@ export interface Services {
   readonly recorded?: RecordedCalls;
   /** Contents of files, which states name by hash. Absent: an environment keeps them in memory. */
   readonly files?: FileStore;
+  /** Opens the tools of roles, when they are first called. */
+  readonly tools?: ToolService;
 }
 
 /** The reward of one action. An algorithm combines team and local reward as α·team + local. */

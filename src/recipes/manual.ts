@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ZodType } from "zod";
+import { toolKinds } from "../tools/settings.ts";
 import { builtInCatalog } from "./built-in.ts";
 import { recipeShape } from "./resolve.ts";
 import type { JsonSchema } from "./shape.ts";
@@ -29,6 +30,10 @@ function manual(): string {
   const sections = [
     ["### Every key", keyTable(recipeShape())],
     ...environmentSections(environments),
+    ...Object.entries(toolKinds).map(([title, schema]) => [
+      `### Options of the tool ${title}`,
+      keyTable(jsonSchemaOf(schema)),
+    ]),
     ["### Algorithms", algorithmTable(algorithms)],
     ["### Options of algorithms", algorithmOptions(algorithms)],
     ...Object.entries(judges).map(([name, { summary, options }]) => [
@@ -170,11 +175,12 @@ function valueOf(schema: JsonSchema): string {
   const { type, anyOf, enum: choices, const: only, items } = schema;
   if (anyOf?.every(({ properties }) => properties !== undefined) === true)
     return anyOf.map((each) => `{ ${Object.keys(each.properties ?? {}).join()}: … }`).join(" or ");
-  if (anyOf) return anyOf.map(valueOf).join(" or ");
+  if (anyOf) return [...new Set(anyOf.map(valueOf))].join(" or ");
   if (choices) return choices.map((choice) => `\`${String(choice)}\``).join(", ");
   if (only !== undefined) return `\`${JSON.stringify(only)}\``;
   if (type === "array") return `list of ${items?.type === "array" ? "lists of names" : valueOf(items ?? {})}`;
-  if (type === "object") return "mapping";
+  const named = schema.properties?.["name"]?.const;
+  if (type === "object") return named === undefined ? "mapping" : `{ name: ${named as string} }`;
   return `${type === "string" ? "text" : (type ?? "any")}${range(schema)}`;
 }
 

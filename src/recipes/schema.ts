@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { engineSettings } from "../engines/settings.ts";
 import { loggingSettings } from "../logging/settings.ts";
+import { toolSettings } from "../tools/settings.ts";
 
 const count = z.int().min(1);
 const fraction = z.number().min(0).max(1);
@@ -42,6 +43,15 @@ const role = z.strictObject({
     .describe("turn: a new prompt for each action. conversation: the prompt grows over the episode."),
   maxTokens: count.optional().describe("Maximum tokens of an action. Default: the seat's."),
   stop: z.array(z.string().min(1)).default([]).describe("Strings that end an action."),
+  tools: z
+    .array(toolSettings)
+    .min(1)
+    .optional()
+    .describe("Tools it may call: `python`, or the name of a tool with its options. Default: none."),
+  toolCalls: count
+    .max(1000)
+    .optional()
+    .describe("Most calls before it must reply, in each of its turns. Default: 4."),
 });
 
 export const teamSchema = z

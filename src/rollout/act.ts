@@ -1,13 +1,14 @@
 /** Samples a role's actions in one state: one request, so that the prompt is computed once. */
-import { checkObservation } from "../environments/contract.ts";
+import { observationOf } from "../environments/progression.ts";
+import { toolsetOf } from "../environments/tool-use.ts";
 import type { SampledSequence } from "../engines/engine.ts";
 import { seedOf, keyAt, type Key } from "../random.ts";
 import type { History } from "../text/history.ts";
 import type { RoleName } from "../teams/team.ts";
 import type { Reply } from "../text/replies.ts";
 import { withComments, type Comment } from "./comments.ts";
-import type { Observation } from "./episode.ts";
-import { promptHistory, type Histories } from "./prompts.ts";
+import type { Action, Observation } from "./episode.ts";
+import { answeredHistory, promptHistory, type Histories } from "./prompts.ts";
 import type { GrowingNode } from "./record.ts";
 import { agentOf, type Agent, type RolloutSetting } from "./setting.ts";
 
@@ -18,14 +19,15 @@ export interface Draft {
   readonly observation: Observation;
   /** The history that the action continues: its tokens are the prompt. */
   readonly history: History;
-  readonly sequence: SampledSequence;
+  readonly sequence: Pick<SampledSequence, "tokens" | "logprobs" | "stopReason"> &
+    Pick<Action, "policyVersion">;
   readonly reply: Reply;
   /** Number of the role's sample in this state. */
   readonly sample: number;
 }
 
 /** The state a role acts in. */
-type ActingNode = Pick<GrowingNode, "id" | "state" | "turn"> & {
+type ActingNode = Pick<GrowingNode, "id" | "state" | "turn" | "pending"> & {
   /** What a judge wrote about earlier actions. Absent: nothing, or the role is not told. */
   readonly commentsFor?: (role: RoleName) => readonly Comment[];
 };
@@ -55,11 +57,16 @@ export async function sampleRole(
   histories: Histories,
   count: number,
 ): Promise<Draft[]> {
-  const agent = agentOf(setting, roleName);
+  const agent = await withRoleTools(setting, agentOf(setting, roleName));
   const { role, tokenizer } = agent;
-  const { environment } = setting;
-  const observation = checkObservation(environment, role.seat, environment.observe(node.state, role.seat));
-  const history = historyOf(agent, node, histories, observation);
+  const observation = observationOf(setting.environment, node, role.seat);
+  const past = histories.get(role.name);
+  const answers = node.pending?.answered[role.seat]?.messages;
+  const history =
+    past === undefined || answers === undefined
+      ? historyOf(agent, node, histories, observation)
+      : answeredHistory(agent, past, answers);
+  if (history === null) return past === undefined ? [] : [emptyDraft(agent, observation, past)];
   const request = {
     ...setting.sampling,
     policy: role.policy,
@@ -80,4 +87,25 @@ export async function sampleRole(
     reply: tokenizer.parseReply(sequence.tokens, sequence.stopReason === "length"),
     sample,
   }));
+}
+
+/** The agent with the tools of its role, besides those of its seat. */
+async function withRoleTools(setting: RolloutSetting, agent: Agent): Promise<Agent> {
+  const { tools } = agent.role;
+  if (tools === undefined) return agent;
+  const { definitions } = await toolsetOf(tools.settings, setting);
+  return { ...agent, tools: [...agent.tools, ...definitions] };
+}
+
+/** The answers of its tools left the role no room to write. */
+function emptyDraft(agent: Agent, observation: Observation, history: History): Draft {
+  const nothing = { tokens: new Int32Array(), logprobs: new Float32Array() };
+  return {
+    agent,
+    observation,
+    history,
+    sequence: { ...nothing, stopReason: "length", policyVersion: null },
+    reply: { text: "", truncated: true },
+    sample: 0,
+  };
 }

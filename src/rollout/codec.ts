@@ -53,6 +53,13 @@ const edge = z.strictObject({
   evidence: evidence.optional(),
 });
 
+const reply = z.looseObject({ text: z.string(), truncated: z.boolean() });
+
+const pending = z.strictObject({
+  answered: z.record(z.string(), z.strictObject({ messages: z.array(message), calls: z.int() })),
+  replies: z.record(z.string(), reply),
+});
+
 const node = z.strictObject({
   id: z.string(),
   parent: z.string().nullable(),
@@ -66,6 +73,7 @@ const node = z.strictObject({
   score: z.number().optional(),
   kept: z.boolean(),
   endedEarly: z.boolean().optional(),
+  pending: pending.optional(),
 });
 
 const action = z.strictObject({
@@ -83,7 +91,7 @@ const action = z.strictObject({
   prompt: z.string(),
   tokens: z.array(z.int()),
   logprobs: z.array(float32),
-  reply: z.looseObject({ text: z.string(), truncated: z.boolean() }),
+  reply,
   stopReason: z.enum(["stop", "length"]),
 });
 

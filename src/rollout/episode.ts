@@ -4,6 +4,7 @@
  * The sampler is one source of episodes; others may write the same record. `navigate.ts` finds paths in it.
  */
 import type { ActionReward, Evidence, Json, Outcome } from "../environments/environment.ts";
+import type { Pending } from "../environments/tool-use.ts";
 import type { RoleName } from "../teams/team.ts";
 import type { Reply } from "../text/replies.ts";
 import type { Message } from "../text/tokenizer.ts";
@@ -49,6 +50,8 @@ export interface EpisodeNode {
   readonly kept: boolean;
   /** The turn earned more than `stopAbove`, so the episode ends here early. Absent: it did not. */
   readonly endedEarly?: boolean;
+  /** Tools have answered the joint action; those seats act again before the environment steps. Absent: it has stepped. */
+  readonly pending?: Pending;
 }
 
 /** An action in a joint action: in cross mode one completion is part of several, and is rewarded in each. */

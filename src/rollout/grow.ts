@@ -8,7 +8,7 @@
  */
 import { checkOutcome } from "../environments/contract.ts";
 import { deepFreeze } from "../environments/freeze.ts";
-import type { Json, Outcome, StepResult } from "../environments/environment.ts";
+import type { ActionReward, Json, Outcome, StepResult } from "../environments/environment.ts";
 import { advance, startEpisode } from "../environments/progression.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { drawInt, generatorOf, keyAt, type Key } from "../random.ts";
@@ -29,6 +29,12 @@ import { limiter, settleAll } from "../settle.ts";
 interface Tip {
   readonly node: GrowingNode;
   readonly histories: Histories;
+}
+
+/** A joint action that was stepped, after the calls of tools in it. */
+interface Stepped extends Tip {
+  /** The child of the node acted from; `node` itself if no tool was called. */
+  readonly first: GrowingNode;
 }
 
 /**
@@ -116,12 +122,12 @@ async function growFrom(
     return [{ node, outcome: outcomeOf(setting, node.state), turns: turnsBegun(node) }];
   }
   const children = await expand(setting, key, tip);
-  node.children = children.map((child) => child.node);
+  node.children = children.map(({ first }) => first);
   await judgeChildren(setting, start, node);
-  const isLast = reachedStopThreshold(setting, node);
-  const kept = choose(setting, key, node).map((index) => children[index] as Tip);
+  const isLast = reachedStopThreshold(setting, node, children);
+  const kept = choose(setting, key, node, children).map((index) => children[index] as Stepped);
   for (const child of kept) {
-    child.node.kept = true;
+    for (const each of phaseNodes(child)) each.kept = true;
     // Also if the environment ended the child: the threshold would have, and the turn is weighted for it.
     if (isLast && node.turn + 1 < setting.team.turns) child.node.done = child.node.endedEarly = true;
   }
@@ -129,12 +135,13 @@ async function growFrom(
   return grown.flat();
 }
 
-/** Samples and steps the joint actions of the tip's state. */
-async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Tip[]> {
+/** Samples and steps the joint actions of the tip's state. After a call of tools there is one: a phase is one decision. */
+async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Stepped[]> {
   if (setting.signal?.aborted === true) throw new TroupeError("cancelled", "sampling was cancelled");
   const { node, histories } = tip;
   const { branch, joint } = setting.scheme;
-  const count = node.parent === null ? branch.root : branch.inner;
+  const branches = node.parent === null ? branch.root : branch.inner;
+  const count = node.pending === undefined ? branches : 1;
   const roles = rolesToAct(setting.environment, setting.team, node);
   const acting = setting.comments === true ? { ...node, commentsFor: commentsSince(node) } : node;
   const drafts = await settleAll(
@@ -165,17 +172,36 @@ function eachWithEach(drafts: readonly (readonly Draft[])[]): Draft[][] {
 }
 
 /** Whether the last turn is the final one because its joint actions earned more than the threshold on average. */
-function reachedStopThreshold(setting: RolloutSetting, { turn, children }: GrowingNode): boolean {
+function reachedStopThreshold(
+  setting: RolloutSetting,
+  { turn }: GrowingNode,
+  children: readonly Stepped[],
+): boolean {
   const threshold = setting.scheme.stopAbove;
   // A turn is over after its last phase, or if the environment ended every child earlier.
-  const isTurnOver = children.every((child) => child.turn !== turn || child.done);
+  const isTurnOver = children.every(({ node }) => node.turn !== turn || node.done);
   if (threshold === undefined || !isTurnOver) return false;
   const total = children.reduce((sum, child) => sum + jointScore(setting, child), 0);
   return total / children.length > threshold;
 }
 
-/** Steps one joint action. */
+/** Steps one joint action; as long as it calls tools, the roles that they answer act again. */
 async function step(
+  setting: RolloutSetting,
+  key: Key,
+  tip: Tip,
+  index: number,
+  drafts: readonly Draft[],
+): Promise<Stepped> {
+  const { node, histories } = await stepOnce(setting, key, tip, index, drafts);
+  if (node.pending === undefined) return { first: node, node, histories };
+  const [last] = await expand(setting, key, { node, histories });
+  if (last === undefined) throw new TroupeError("internal", "nobody acted after a tool");
+  node.children = [last.first];
+  return { ...last, first: node };
+}
+
+async function stepOnce(
   setting: RolloutSetting,
   key: Key,
   tip: Tip,
@@ -202,7 +228,21 @@ async function step(
     children: [],
     kept: false,
   };
-  return { node, histories: remember(tip.histories, drafts) };
+  rewardWaiting(node, result);
+  return { node, histories: remember(tip.histories, drafts, node) };
+}
+
+/** The environment's rewards of replies that waited for other seats belong to the actions that wrote them. */
+function rewardWaiting({ parent, pending }: GrowingNode, result: StepResult<Json>): void {
+  if (pending !== undefined) return;
+  const waiting = new Set(Object.keys(parent?.pending?.replies ?? {}));
+  for (let at = parent; at !== null && waiting.size > 0; at = at.parent) {
+    const { actions } = at;
+    at.rewarded = at.rewarded.map((edge, index) => {
+      const action = actions[index];
+      return action !== undefined && waiting.delete(action.seat) ? rewardedAction(action, result) : edge;
+    });
+  }
 }
 
 function rewardedAction({ id, seat }: Action, { rewards, evidence }: StepResult<Json>): RewardedAction {
@@ -241,8 +281,10 @@ function actionOf(draft: Draft, parent: GrowingNode): Action {
   };
 }
 
-function remember(histories: Histories, drafts: readonly Draft[]): Histories {
-  const remembering = drafts.filter(({ agent }) => agent.role.memory === "conversation");
+function remember(histories: Histories, drafts: readonly Draft[], { pending }: GrowingNode): Histories {
+  const remembering = drafts.filter(
+    ({ agent: { role } }) => role.memory === "conversation" || pending?.answered[role.seat] !== undefined,
+  );
   if (remembering.length === 0) return histories;
   const updated = remembering.map(({ agent, history, sequence }) => {
     return [agent.role.name, withAction(history, sequence.tokens)] as const;
@@ -251,8 +293,12 @@ function remember(histories: Histories, drafts: readonly Draft[]): Histories {
 }
 
 /** Indices of the children to continue from. */
-function choose(setting: RolloutSetting, key: Key, node: GrowingNode): number[] {
-  const { children } = node;
+function choose(
+  setting: RolloutSetting,
+  key: Key,
+  node: GrowingNode,
+  children: readonly Stepped[],
+): number[] {
   const chosen = {
     all: () => children.map((_, index) => index),
     first: () => [0],
@@ -266,11 +312,27 @@ function choose(setting: RolloutSetting, key: Key, node: GrowingNode): number[] 
  * The joint action's reward: the mean over its roles; NaN if one is missing. Frozen roles do not train, so they are
  * ignored, unless all are frozen.
  */
-function jointScore(setting: RolloutSetting, { actions, rewarded }: GrowingNode): number {
-  const trained = rewarded.filter((_, index) => actions[index]?.frozen !== true);
-  const counted = trained.length > 0 ? trained : rewarded;
+function jointScore(setting: RolloutSetting, stepped: Stepped): number {
+  const replies = repliesOf(stepped);
+  const trained = replies.filter(({ action }) => !action.frozen);
+  const counted = trained.length > 0 ? trained : replies;
   const scores = counted.map(({ reward }) => (reward === null ? Number.NaN : setting.score(reward)));
   return scores.reduce((sum, score) => sum + score, 0) / counted.length;
+}
+
+/** The last action of each role in the phase; those before it called tools. */
+function repliesOf(stepped: Stepped): { readonly action: Action; readonly reward: ActionReward | null }[] {
+  const edges = phaseNodes(stepped).flatMap(({ actions, rewarded }) =>
+    actions.map((action, index) => ({ action, reward: rewarded[index]?.reward ?? null })),
+  );
+  return [...Map.groupBy(edges, ({ action }) => action.role).values()].flatMap((own) => own.slice(-1));
+}
+
+/** From the first node of a joint action to the last. */
+function phaseNodes({ first, node }: Stepped): GrowingNode[] {
+  const nodes = [node];
+  for (let at = node; at !== first && at.parent !== null; at = at.parent) nodes.unshift(at.parent);
+  return nodes;
 }
 
 /** The index of the maximum, ignoring NaN; 0 if all are NaN. */

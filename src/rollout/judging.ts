@@ -1,7 +1,7 @@
 /** When the sampler asks a judge: after each action, or at the end of an episode. */
 import type { Episode, SamplingScheme } from "./episode.ts";
 import { nodeOf } from "./navigate.ts";
-import { recordLine, type EpisodeStart, type GrowingNode } from "./record.ts";
+import { recordLine, withDescendants, type EpisodeStart, type GrowingNode } from "./record.ts";
 import type { JudgeMoment, RolloutSetting } from "./setting.ts";
 
 /** The moment a recipe asks for, or the latest at which nothing has needed the verdicts. */
@@ -25,7 +25,8 @@ export async function judgeChildren(
 ): Promise<void> {
   if (judge === null || momentOf({ when: judgeMoment }, scheme) === "episode") return;
   const judged = await judge(recordLine(start, node));
-  for (const child of node.children) child.rewarded = nodeOf(judged, child.id).actions;
+  for (const child of node.children.flatMap(withDescendants))
+    child.rewarded = nodeOf(judged, child.id).actions;
 }
 
 /** Judges a complete episode; of actions that were judged before, nothing is asked. */

@@ -5,13 +5,10 @@ import { beginHistory, withMessages, type History } from "../text/history.ts";
 import type { Message } from "../text/tokenizer.ts";
 import type { Agent } from "./setting.ts";
 
-/** Histories of the roles with `memory: conversation` on the path to a state. */
+/** Histories on the path to a state: of the roles with `memory: conversation`, and of those that called tools. */
 export type Histories = ReadonlyMap<RoleName, History>;
 
-/**
- * The history up to the role's next action: its tokens are the prompt. @throws TroupeError `too_long` if it does not
- * fit
- */
+/** The history up to the role's next action: its tokens are the prompt. @throws TroupeError `too_long` if it does not fit */
 export function promptHistory(
   agent: Agent,
   histories: Histories,
@@ -28,6 +25,19 @@ export function promptHistory(
       : withMessages(agent.tokenizer, past, seen);
   checkLength(agent, history.tokens.length, turn);
   return history;
+}
+
+/**
+ * The role's history with the answers of its tools, whatever its memory. Null: they do not fit; what programs and
+ * servers say is data.
+ */
+export function answeredHistory(
+  { tokenizer, maxLength }: Agent,
+  past: History,
+  answers: readonly Message[],
+): History | null {
+  const history = withMessages(tokenizer, past, answers);
+  return history.tokens.length < maxLength ? history : null;
 }
 
 function checkLength(agent: Agent, length: number, turn: number): void {

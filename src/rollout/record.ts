@@ -1,5 +1,6 @@
 /** Turns the sampler's nodes into an episode's flat record. */
 import type { Json, Outcome } from "../environments/environment.ts";
+import type { Pending } from "../environments/tool-use.ts";
 import type { Action, Episode, EpisodeNode, Observation, RewardedAction } from "./episode.ts";
 import { episodeVersion } from "./episode.ts";
 
@@ -30,6 +31,7 @@ export interface GrowingNode {
   kept: boolean;
   done: boolean;
   endedEarly?: boolean;
+  readonly pending?: Pending;
 }
 
 export interface GrownEnd {
@@ -44,13 +46,13 @@ export function recordEpisode(start: EpisodeStart, root: GrowingNode, ends: read
 }
 
 /**
- * The growing episode as seen from a node that was just acted from: the path to it and its children. Concurrent
+ * The growing episode as seen from a node that was just acted from: the path to it and its children, with what followed their calls of tools. Concurrent
  * branches are left out, so that the record does not depend on timing.
  */
 export function recordLine(start: EpisodeStart, node: GrowingNode): Episode {
   const way: GrowingNode[] = [];
   for (let at: GrowingNode | null = node; at !== null; at = at.parent) way.unshift(at);
-  return recordNodes(start, [...way, ...node.children], []);
+  return recordNodes(start, [...way, ...node.children.flatMap(withDescendants)], []);
 }
 
 function recordNodes(
@@ -73,12 +75,14 @@ function recordNodes(
   };
 }
 
-function withDescendants(node: GrowingNode): GrowingNode[] {
+/** Depth first. */
+export function withDescendants(node: GrowingNode): GrowingNode[] {
   return [node, ...node.children.flatMap(withDescendants)];
 }
 
 function recordNode(node: GrowingNode): EpisodeNode {
-  const { id, parent, state, turn, phase, observations, rewarded, done, score, kept, endedEarly } = node;
+  const { id, parent, state, turn, phase, observations, rewarded, done, score, kept, endedEarly, pending } =
+    node;
   return {
     id,
     parent: parent?.id ?? null,
@@ -91,6 +95,7 @@ function recordNode(node: GrowingNode): EpisodeNode {
     score,
     kept,
     ...(endedEarly === undefined ? {} : { endedEarly }),
+    ...(pending === undefined ? {} : { pending }),
   };
 }
 

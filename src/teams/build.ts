@@ -1,5 +1,6 @@
 /** Builds a team from a recipe. Validation checks whether it can play. */
 import type { Environment } from "../environments/environment.ts";
+import type { ToolSettings } from "../tools/settings.ts";
 import type { Role, RoleName, Team } from "./team.ts";
 
 /** A role in a recipe; absent settings get the seat's defaults. */
@@ -11,6 +12,8 @@ export interface RoleInput {
   readonly memory?: Role["memory"] | undefined;
   readonly maxTokens?: number | undefined;
   readonly stop?: readonly string[] | undefined;
+  readonly tools?: readonly ToolSettings[] | undefined;
+  readonly toolCalls?: number | undefined;
 }
 
 export interface TeamInput {
@@ -37,5 +40,16 @@ function buildRole(name: RoleName, input: RoleInput, environment: Environment): 
     maxTokens: input.maxTokens ?? described?.maxTokens ?? 1,
     stop: input.stop ?? [],
   };
-  return input.prompt === undefined ? role : { ...role, prompt: input.prompt };
+  return {
+    ...role,
+    ...(input.prompt === undefined ? {} : { prompt: input.prompt }),
+    ...toolsOf(input),
+  };
+}
+
+/** Calls of a role in a phase, unless the recipe says otherwise. */
+const usualCalls = 4;
+
+function toolsOf({ tools = [], toolCalls = usualCalls }: RoleInput): Pick<Role, "tools"> {
+  return tools.length === 0 ? {} : { tools: { settings: tools, calls: toolCalls } };
 }

@@ -1,5 +1,7 @@
 /** A team: roles in seats, the order in which they act, the number of turns, and the policy of each role. */
 
+import type { RoleTools } from "../environments/tool-use.ts";
+
 export type RoleName = string;
 
 export interface Role {
@@ -20,6 +22,8 @@ export interface Role {
   readonly maxTokens: number;
   /** Strings that end the role's action besides the chat template's end of turn. */
   readonly stop: readonly string[];
+  /** What it may call besides the seat's own tools. Absent: nothing. */
+  readonly tools?: RoleTools;
 }
 
 export interface Team {

@@ -1,11 +1,17 @@
 /** Replays a recorded episode: its sampled tokens in the current environment. */
 import { isDeepStrictEqual } from "node:util";
 import type { Context, Environment, Reply, Services } from "../environments/environment.ts";
-import { advance, namedSeats, plainContext, startEpisode } from "../environments/progression.ts";
+import {
+  advance,
+  namedSeats,
+  observationOf,
+  plainContext,
+  startEpisode,
+} from "../environments/progression.ts";
 import { rewardBefore } from "../judges/judge-episode.ts";
 import { keyAt, type Key } from "../random.ts";
-import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
-import { childrenOf, edgesOf, nodeOf } from "../rollout/navigate.ts";
+import type { Action, Episode, EpisodeNode, RewardedAction } from "../rollout/episode.ts";
+import { childrenOf, edgesOf, nodeOf, parentOf } from "../rollout/navigate.ts";
 import { scheduleOf } from "../teams/acting.ts";
 import type { Team } from "../teams/team.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
@@ -33,6 +39,7 @@ export interface Difference {
     | "turn"
     | "phase"
     | "done"
+    | "pending"
     | "seats"
     | "observation"
     | "reply"
@@ -102,7 +109,7 @@ function shownDifferently(
     ...seats.map((seat): Pair => [
       "observation",
       node.observations[seat],
-      environment.observe(node.state, seat),
+      observationOf(environment, node, seat),
       seat,
     ]),
   ]);
@@ -122,21 +129,34 @@ async function steppedDifferently(
   return [
     ...differing(episode, child, [
       ...actions.map(({ seat, reply }): Pair => ["reply", reply, replies[seat], seat]),
-      ...actions.map(({ seat }, index): Pair => {
-        const edge = child.actions[index];
-        return ["reward", edge === undefined ? null : rewardBefore(edge), result.rewards[seat] ?? null, seat];
+      ...rewardedBy(episode, child).map(([seat, edge]): Pair => {
+        return ["reward", rewardBefore(edge), result.rewards[seat] ?? null, seat];
       }),
-      ...actions.flatMap(({ seat }, index): Pair[] => {
-        const evidence = child.actions[index]?.evidence;
+      ...rewardedBy(episode, child).flatMap(([seat, { evidence }]): Pair[] => {
         return evidence === undefined ? [] : [["evidence", evidence, result.evidence?.[seat], seat]];
       }),
       ["state", child.state, position.state],
       ["turn", child.turn, position.turn],
       ["phase", child.phase, position.phase],
       ["done", child.done, position.done || child.endedEarly === true],
+      ["pending", child.pending, position.pending],
     ]),
     ...renderedDifferently(setting, episode, child),
   ];
+}
+
+/** The actions that the step to the node rewarded: its own, and replies that had waited for seats with tools. */
+function rewardedBy(episode: Episode, node: EpisodeNode): (readonly [seat: string, edge: RewardedAction])[] {
+  const rewarded = new Map<string, RewardedAction>();
+  for (let at: EpisodeNode | null = node; at !== null; at = parentOf(episode, at)) {
+    if (at !== node && (node.pending !== undefined || at.pending === undefined)) break;
+    for (const [index, { action }] of edgesOf(episode, at).entries()) {
+      const edge = at.actions[index];
+      const waits = node.pending?.replies[action.seat] !== undefined;
+      if (edge !== undefined && !waits && !rewarded.has(action.seat)) rewarded.set(action.seat, edge);
+    }
+  }
+  return [...rewarded];
 }
 
 function replyOf({ tokenizers }: ReplaySetting, { policy, tokens, stopReason, reply }: Action): Reply {

@@ -8,6 +8,8 @@ import { folderFiles } from "../files/folder.ts";
 import type { PackageSet } from "../sandbox/packages/sets.ts";
 import { routedSandbox } from "../sandbox/packages/routed.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { settleAll } from "../settle.ts";
+import { openTools } from "../tools/open.ts";
 
 export interface RunServices extends Required<Services> {
   /** Opens the sandbox before its first program. @throws TroupeError `no_sandbox` */
@@ -26,11 +28,13 @@ export async function servicesOf(
   const recorded = await openRecordedCalls(run.layout.programs);
   const files = folderFiles(run.layout.files);
   const sandbox = cachedSandbox(routed, recorded, files);
+  const tools = openTools({ sandbox, recorded });
   return {
     sandbox,
     recorded,
     files,
+    tools,
     openSandbox: (packages) => routed.open(packages),
-    close: () => sandbox.close(),
+    close: async () => void (await settleAll([tools.close(), sandbox.close()])),
   };
 }

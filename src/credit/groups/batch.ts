@@ -1,4 +1,5 @@
 import type { Grouping } from "../algorithm.ts";
+import { replyNode } from "../calls.ts";
 import { episodeKey, taskGrouping } from "./task.ts";
 
 /**
@@ -8,7 +9,7 @@ import { episodeKey, taskGrouping } from "./task.ts";
  */
 export const batchGrouping: Grouping = {
   key: ({ action }) => action.policy,
-  unit: ({ episode, node, action }) => JSON.stringify([episodeKey(episode), node.id, action.role]),
+  unit: (placed) => JSON.stringify([episodeKey(placed.episode), replyNode(placed).id, placed.action.role]),
   together: taskGrouping.key,
   spans: "batch",
 };

@@ -1,15 +1,17 @@
 import type { Grouping } from "../algorithm.ts";
+import { phaseStart, replyNode } from "../calls.ts";
 import { episodeKey, taskGrouping } from "./task.ts";
 
 /**
  * g = (task, role, turn) and the node: the K actions one role sampled from one state (AT-GRPO, arXiv 2510.11062, algorithm 1,
  * g = hash(e, i, t)). Deviation: the paper's key has no node. On a greedy spine a role meets each turn in one node
  * only, so the node makes no difference there; with `keep: all` it separates trajectories, whose prompts differ.
+ * Calls of tools belong to the group of the reply that they lead to.
  */
 export const nodeGrouping: Grouping = {
   key: ({ episode, node, action }) =>
-    JSON.stringify([episodeKey(episode), node.parent, action.turn, action.role]),
-  unit: ({ node }) => node.id,
+    JSON.stringify([episodeKey(episode), phaseStart(episode, node), action.turn, action.role]),
+  unit: (placed) => replyNode(placed).id,
 };
 
 /**

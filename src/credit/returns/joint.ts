@@ -1,5 +1,6 @@
 import type { Episode, EpisodeNode } from "../../rollout/episode.ts";
 import { childrenOf, edgesOf } from "../../rollout/navigate.ts";
+import { phaseEnd, repliesOf } from "../calls.ts";
 import type { Occurrence, Return, Rewards } from "../algorithm.ts";
 
 /** What a joint action earned: one number shared by its roles. */
@@ -17,8 +18,9 @@ export const jointReward: JointReward = (episode, node, rewards) =>
 export const jointExtra: JointReward = (episode, node, rewards) =>
   meanOver(counted(episode, node), ({ action }) => rewards.extra(action));
 
+/** One action per role: its reply, if it called tools before. */
 function counted(episode: Episode, node: EpisodeNode): readonly Occurrence[] {
-  const edges = edgesOf(episode, node);
+  const edges = repliesOf(episode, node);
   const live = edges.filter(({ action }) => !action.frozen);
   return live.length > 0 ? live : edges;
 }
@@ -29,7 +31,7 @@ function counted(episode: Episode, node: EpisodeNode): readonly Occurrence[] {
  */
 export function jointReturn(reward: JointReward): Return {
   return ({ occurrences }, rewards) =>
-    meanOver(occurrences, ({ episode, node }) => reward(episode, node, rewards));
+    meanOver(occurrences, ({ episode, node }) => reward(episode, phaseEnd(episode, node), rewards));
 }
 
 /**
@@ -43,10 +45,10 @@ export function treeReturn(reward: JointReward, discount: number): Return {
     const next = childrenOf(episode, node);
     const weight = discount ** turnsBetween(episode, node, next[0] ?? node);
     if (next.length === 0 || weight === 0) return own;
-    return own + weight * meanOver(next, (child) => returned(episode, child, rewards));
+    return own + weight * meanOver(next, (child) => returned(episode, phaseEnd(episode, child), rewards));
   };
   return ({ occurrences }, rewards) =>
-    meanOver(occurrences, ({ episode, node }) => returned(episode, node, rewards));
+    meanOver(occurrences, ({ episode, node }) => returned(episode, phaseEnd(episode, node), rewards));
 }
 
 /**

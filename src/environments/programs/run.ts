@@ -1,7 +1,7 @@
 /** Runs the program in what a model wrote. Whatever the program does is data. */
 import { TroupeError } from "../../errors.ts";
-import { showLines, showText } from "../../format.ts";
-import type { ProgramResult } from "../../sandbox/sandbox.ts";
+import { showLines } from "../../format.ts";
+import { problemOf } from "../../sandbox/problem.ts";
 import { wholeProgram } from "../../text/fences.ts";
 import type { Context } from "../environment.ts";
 import { sandboxOf } from "../sandbox-of.ts";
@@ -25,7 +25,6 @@ export interface Written {
 
 /** Only the beginning of a longer reply is read. */
 const longestReply = 65_536;
-const longestError = 200;
 const outputBytes = 65_536;
 const pythonFence = /^[ \t]*```[ \t]*py(?:thon3?)?(?![\w+-])/im;
 
@@ -62,30 +61,8 @@ export async function printedBy(
   if (result.ended === "cancelled")
     throw new TroupeError("cancelled", "Cancelled while a model's program ran.");
   const text = showLines(result.stdout).trim();
+  const silent = text === "" ? "it printed nothing" : null;
+  const problem = problemOf(result, { ...limits, outputBytes }) ?? silent;
   const kept = text.slice(-limits.characters).toWellFormed();
-  return { text: kept, cut: text.length - kept.length, problem: problemOf(result, text, limits) };
-}
-
-function problemOf({ ended, exitCode, signal, stderr }: ProgramResult, text: string, limits: ProgramLimits) {
-  if (ended === "signalled") return `it was ended by ${signal}`;
-  if (ended !== "exited") return exceeded(ended, limits);
-  if (exitCode !== 0) return `it ended with exit code ${exitCode}${errorIn(stderr)}`;
-  return text === "" ? "it printed nothing" : null;
-}
-
-function exceeded(limit: string, { seconds, megabytes }: ProgramLimits): string {
-  const limits: Readonly<Record<string, string>> = {
-    "cpu-time": `it took more than ${seconds} seconds`,
-    "wall-time": "it did not end in time",
-    memory: `it needed more than ${megabytes} MB of memory`,
-    output: `it printed more than ${outputBytes} bytes`,
-    disk: "it wrote more to its disk than it may",
-  };
-  return limits[limit] ?? `it was ended: ${limit}`;
-}
-
-/** The last line of a traceback says what happened. */
-function errorIn(stderr: string): string {
-  const line = showText(stderr.trimEnd().split("\n").at(-1) ?? "", longestError);
-  return line === "" ? "" : `: ${line}`;
+  return { text: kept, cut: text.length - kept.length, problem };
 }

@@ -1,0 +1,58 @@
+/**
+ * Calls of tools in a phase. A call has no reward of its own, unless a model got it wrong or a judge gave one: it is part
+ * of the reply that it leads to, shares that reply's return, and counts with it as one sample.
+ */
+import type { Episode, EpisodeNode } from "../rollout/episode.ts";
+import { childrenOf, edgesOf, type Occurrence, parentOf } from "../rollout/navigate.ts";
+
+/** Whether the action called tools and has neither a reward nor a verdict. */
+export function isPartOfReply({ node, action, reward }: Occurrence): boolean {
+  if (reward !== null || node.pending?.answered[action.seat] === undefined) return false;
+  return node.actions.find((edge) => edge.action === action.id)?.verdict === undefined;
+}
+
+/** The reply and the calls that are part of it, in order; of a call with a reward of its own that call alone. */
+export function withCalls(occurrence: Occurrence): readonly Occurrence[] {
+  const { episode, node, action } = occurrence;
+  if (node.pending === undefined && parentOf(episode, node)?.pending === undefined) return [occurrence];
+  const own = phaseOf(episode, node)
+    .flatMap((one) => edgesOf(episode, one))
+    .filter((one) => one.action.role === action.role);
+  const reply = own.filter((one) => isPartOfReply(one) || one === own.at(-1));
+  return reply.some((one) => one.action === action) ? reply : [occurrence];
+}
+
+/** The node that the reply led to. */
+export function replyNode(occurrence: Occurrence): EpisodeNode {
+  return withCalls(occurrence).at(-1)?.node ?? occurrence.node;
+}
+
+/** The node in which the environment has stepped: the last one of the phase. */
+export function phaseEnd(episode: Episode, node: EpisodeNode): EpisodeNode {
+  return phaseOf(episode, node).at(-1) ?? node;
+}
+
+/** The node from which the phase was acted. */
+export function phaseStart(episode: Episode, node: EpisodeNode): string | null {
+  return phaseOf(episode, node)[0]?.parent ?? node.parent;
+}
+
+/** The last action of each role in the phase, in the order of its nodes. */
+export function repliesOf(episode: Episode, node: EpisodeNode): readonly Occurrence[] {
+  const edges = phaseOf(episode, node).flatMap((one) => edgesOf(episode, one));
+  return [...Map.groupBy(edges, ({ action }) => action.role).values()].flatMap((own) => own.slice(-1));
+}
+
+/** The nodes of a phase: one, and one for each time that tools answered. */
+function phaseOf(episode: Episode, node: EpisodeNode): readonly EpisodeNode[] {
+  const nodes = [node];
+  for (let at = parentOf(episode, node); at?.pending !== undefined; at = parentOf(episode, at))
+    nodes.unshift(at);
+  for (let at = node; at.pending !== undefined;) {
+    const [next] = childrenOf(episode, at);
+    if (next === undefined) break;
+    nodes.push(next);
+    at = next;
+  }
+  return nodes;
+}
