@@ -16,6 +16,7 @@ import { rescoreCommand } from "./rescore.ts";
 import { runsCommand } from "./runs/runs.ts";
 import { sandboxCommand } from "./sandbox/sandbox.ts";
 import { scoreCommand } from "./score.ts";
+import { serveCommand } from "./serve.ts";
 import { sftCommand } from "./sft.ts";
 import { tasksCommand } from "./tasks.ts";
 import { trainCommand } from "./train.ts";
@@ -25,6 +26,7 @@ const commands = [
   evalCommand,
   experimentCommand,
   sftCommand,
+  serveCommand,
   initCommand,
   playCommand,
   recipesCommand,

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { engines, openEngine } from "./open.ts";
+import { engineKinds, openEngine } from "./open.ts";
 
 it("opens the engine of the type, with its defaults", async () => {
   const engine = openEngine({ type: "local", threads: 1 });
-  expect(engine.capabilities).toBe(engines.local.capabilities);
+  expect(engine.capabilities).toBe(engineKinds["local"]);
   expect(engine.arithmetic["threads"]).toBe("1");
   await engine.close();
 });

@@ -1,29 +1,31 @@
-/** The table of engines, by type. */
+/** The kinds of engines, and how to open one. */
 import { z } from "zod";
 import { TroupeError } from "../errors.ts";
 import type { Engine, EngineCapabilities } from "./engine.ts";
 import { localCapabilities } from "./local/capabilities.ts";
+import { localSettings } from "./local/settings.ts";
 import { LocalEngine } from "./local/local-engine.ts";
-import { engineSettings, type EngineSettings, type EngineSettingsInput } from "./settings.ts";
+import { profiles } from "./tinker/profiles/profiles.ts";
+import { TinkerEngine } from "./tinker/tinker-engine.ts";
+import { tinkerSettings } from "./tinker/settings.ts";
+import type { EngineSettings, EngineSettingsInput } from "./settings.ts";
 
-/** An entry: what the engine can do, known without starting it, and how to start it. */
-export interface EngineRow<Settings> {
-  readonly capabilities: EngineCapabilities;
-  /** @throws TroupeError `no_engine` if it does not work on this machine */
-  open(settings: Settings): Engine;
+/** Capabilities of each kind of engine, known without starting one, so that recipes can be checked anywhere. */
+export const engineKinds: Readonly<Record<string, EngineCapabilities>> = {
+  local: localCapabilities,
+  ...Object.fromEntries(
+    Object.entries(profiles).map(([name, { capabilities }]) => [tinkerKind(name), capabilities]),
+  ),
+};
+
+/** The kind that settings ask for. */
+export function kindOf(settings: EngineSettings): string {
+  return settings.type === "tinker" ? tinkerKind(settings.profile) : settings.type;
 }
 
-type EngineType = EngineSettings["type"];
-
-export const engines: {
-  readonly [Type in EngineType]: EngineRow<Extract<EngineSettings, { readonly type: Type }>>;
-} = {
-  local: {
-    capabilities: localCapabilities,
-    open: ({ threads, precision }) =>
-      new LocalEngine({ threads, ...(precision === "auto" ? {} : { precision }) }),
-  },
-};
+function tinkerKind(profile: string): string {
+  return `tinker, profile ${profile}`;
+}
 
 /**
  * The caller closes it.
@@ -31,8 +33,30 @@ export const engines: {
  * @throws TroupeError `bad_arguments` for an unknown type or invalid settings, `no_engine`
  */
 export function openEngine(given: EngineSettingsInput = {}): Engine {
-  const settings = engineSettings.safeParse(given);
-  if (!settings.success)
-    throw new TroupeError("bad_arguments", `engine settings: ${z.prettifyError(settings.error)}`);
-  return engines[settings.data.type].open(settings.data);
+  const type = given.type ?? "local";
+  if (!Object.hasOwn(openers, type))
+    throw new TroupeError("bad_arguments", `engine settings: type is ${type}; expected local or tinker.`);
+  return openers[type](given);
 }
+
+const openers = {
+  local: (given: EngineSettingsInput) => openLocal(checked(localSettings, given)),
+  tinker: (given: EngineSettingsInput) => openTinker(checked(tinkerSettings, given)),
+} as const;
+
+function checked<Settings>(schema: z.ZodType<Settings>, given: EngineSettingsInput): Settings {
+  const settings = schema.safeParse(given);
+  if (settings.success) return settings.data;
+  throw new TroupeError("bad_arguments", `engine settings: ${z.prettifyError(settings.error)}`);
+}
+
+function openLocal({ threads, precision }: SettingsOf<"local">): Engine {
+  return new LocalEngine({ threads, ...(precision === "auto" ? {} : { precision }) });
+}
+
+function openTinker({ url, profile, models, connections, keyVariable }: SettingsOf<"tinker">): Engine {
+  const key = process.env[keyVariable];
+  return new TinkerEngine({ url, profile: profiles[profile], models, connections, key });
+}
+
+type SettingsOf<Type extends EngineSettings["type"]> = Extract<EngineSettings, { readonly type: Type }>;

@@ -42,7 +42,8 @@ async function startRecipe(cell: TrainingCell, folders: Folders, threads: number
       }),
     ),
   );
-  return { ...recipe, policies, engine: { ...recipe.engine, threads } };
+  const engine = recipe.engine.type === "local" ? { ...recipe.engine, threads } : recipe.engine;
+  return { ...recipe, policies, engine };
 }
 
 /** The directory of the same roles' policy in the earlier training. */

@@ -1,6 +1,6 @@
 /** The default catalog of recipes. */
 import { algorithms } from "../credit/algorithms.ts";
-import { engines } from "../engines/open.ts";
+import { engineKinds } from "../engines/open.ts";
 import { presets } from "../models/presets.ts";
 import { environments } from "../environments/registry.ts";
 import { judges } from "../judges/judges.ts";
@@ -11,7 +11,5 @@ export const builtInCatalog: Catalog = {
   algorithms,
   judges,
   presets: Object.keys(presets),
-  engines: Object.fromEntries(
-    Object.entries(engines).map(([type, { capabilities }]) => [type, capabilities]),
-  ),
+  engines: engineKinds,
 };

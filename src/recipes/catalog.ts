@@ -10,6 +10,6 @@ export interface Catalog {
   readonly judges: Readonly<Record<string, JudgeDefinition>>;
   /** Presets of `policies.*.model.preset`. */
   readonly presets: readonly string[];
-  /** Capabilities of each engine type. */
+  /** Capabilities of each kind of engine. */
   readonly engines: Readonly<Record<string, EngineCapabilities>>;
 }

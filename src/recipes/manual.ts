@@ -162,7 +162,9 @@ function nestedRows(key: string, schema: JsonSchema): Row[] {
   if (key === "evaluation.compare") return [];
   const below = typeof schema.additionalProperties === "object" ? schema.additionalProperties : undefined;
   const named = below?.properties === undefined ? [] : rowsOf(below, `${key}.NAME.`);
-  return [...rowsOf(schema, `${key}.`), ...named];
+  // Each type of engine has its keys.
+  const typed = (schema.anyOf ?? []).filter(({ properties }) => properties?.["type"] !== undefined);
+  return [...rowsOf(schema, `${key}.`), ...named, ...typed.flatMap((branch) => rowsOf(branch, `${key}.`))];
 }
 
 function rowOf(key: string, schema: JsonSchema, isRequired: boolean): Row {

@@ -11,7 +11,7 @@ import { scriptedEngine } from "../../rollout/testing/scripted-engine.ts";
 import { EpisodeLog } from "../../runs/episode-log.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { followRun } from "../follow.ts";
-import { bytes, encode, message, varint } from "../protobuf.ts";
+import { bytes, encode, message, varint } from "../../protobuf.ts";
 import { loggingSettings } from "../settings.ts";
 import { accept, type Answering, startCollector } from "../testing/collector.ts";
 import { appendSteps, startRun } from "../testing/run-folder.ts";

@@ -2,7 +2,7 @@
  * `ExportTraceServiceRequest` in protobuf, the encoding that every receiver of OTLP over HTTP accepts.
  * Source: opentelemetry-proto 1.7, trace/v1/trace.proto, common/v1/common.proto.
  */
-import { bytes, decode, double, encode, type Field, fixed64, message, varint } from "../protobuf.ts";
+import { bytes, decode, double, encode, type Field, fixed64, message, varint } from "../../protobuf.ts";
 import type { Span, Value } from "./spans.ts";
 
 export interface Resource {

@@ -3,7 +3,7 @@
  * Sources: tensorflow/core/lib/io/record_writer.h, tensorflow/core/util/event.proto, framework/summary.proto.
  */
 import type { Point } from "../points.ts";
-import { bytes, double, encode, type Field, float, message, varint } from "../protobuf.ts";
+import { bytes, double, encode, type Field, float, message, varint } from "../../protobuf.ts";
 
 /** `SessionLog.START`: a reader that has points of these steps from an earlier file drops them. */
 const sessionStart = 1;

@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
-import { decode, type ReadField } from "../protobuf.ts";
+import { decode, type ReadField } from "../../protobuf.ts";
 
 export interface ReceivedSpan {
   readonly traceId: string;

@@ -2,6 +2,7 @@
  * Checks that a recipe can be run: everything that a schema of single values cannot express, by the rules of this
  * folder, before training starts.
  */
+import { kindOf } from "../../engines/open.ts";
 import type { Catalog } from "../catalog.ts";
 import { judgeRow } from "../judge-row.ts";
 import type { Problem } from "./problem.ts";
@@ -57,7 +58,7 @@ export function validate(combination: Combination, catalog: Catalog): readonly P
     row: name !== undefined && Object.hasOwn(catalog.algorithms, name) ? catalog.algorithms[name] : undefined,
     judgeRow: judgeRow(recipe.judge, catalog.judges),
     presets: catalog.presets,
-    engine: catalog.engines[recipe.engine.type],
+    engine: catalog.engines[kindOf(recipe.engine)],
   };
   const rules = recipe.train.steps === 0 ? always : [...always, ...withReinforcement];
   return rules.flatMap((rule) => rule(subject));

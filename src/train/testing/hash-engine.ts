@@ -5,10 +5,18 @@
  */
 import fs from "node:fs/promises";
 import path from "node:path";
-import type { Datum, Engine, Loss, LossResult, PolicyInfo, PolicyOptions } from "../../engines/engine.ts";
+import type {
+  Datum,
+  Engine,
+  EngineCapabilities,
+  Loss,
+  LossResult,
+  PolicyInfo,
+  PolicyOptions,
+} from "../../engines/engine.ts";
 import type { SampleRequest, SampledSequence } from "../../engines/engine.ts";
 import type { SavedPolicy, SavePlace, StoredPolicy } from "../../engines/engine.ts";
-import { engines } from "../../engines/open.ts";
+import { engineKinds } from "../../engines/open.ts";
 import { TroupeError } from "../../errors.ts";
 import { childKey, drawInt, generatorOf, keyAt, rootKey, seedOf } from "../../random.ts";
 
@@ -35,7 +43,7 @@ export interface HashEngineOptions {
 }
 
 export class HashEngine implements Engine {
-  readonly capabilities = engines.local.capabilities;
+  readonly capabilities = engineKinds["local"] as EngineCapabilities;
   readonly description = "hash engine";
   readonly arithmetic: Readonly<Record<string, string>>;
   readonly policies = new Map<string, HashPolicy>();

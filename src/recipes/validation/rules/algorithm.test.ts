@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EngineCapabilities } from "../../../engines/engine.ts";
-import { engines } from "../../../engines/open.ts";
+import { engineKinds } from "../../../engines/open.ts";
 import { algorithmFrom } from "../../../credit/algorithms.ts";
 import type { Problem } from "../problem.ts";
 import type { MeasuredShape } from "./algorithm.ts";
@@ -119,7 +119,7 @@ describe("algorithmProblems", () => {
 
 describe("what the engine does not support", () => {
   const poor = {
-    ...engines.local.capabilities,
+    ...(engineKinds["local"] as EngineCapabilities),
     critic: false,
     klInLoss: false,
     sequenceRatio: false,
@@ -138,7 +138,7 @@ describe("what the engine does not support", () => {
   });
 
   it("names the losses that it has", () => {
-    const noLoss = { ...engines.local.capabilities, losses: ["ppo"] as const };
+    const noLoss = { ...(engineKinds["local"] as EngineCapabilities), losses: ["ppo"] as const };
     expect(unsupportedIn("rloo", {}, noLoss)).toEqual([
       expect.stringMatching(/no loss `importance_sampling`; it has ppo$/),
     ]);

@@ -1,4 +1,4 @@
-/** The parts of the protobuf wire format that event files and OTLP need. Source: protobuf.dev, "Encoding". */
+/** The parts of the protobuf wire format that event files, OTLP and the Tinker protocol need. Source: protobuf.dev, "Encoding". */
 
 export type Field = readonly Buffer[];
 

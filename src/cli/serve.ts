@@ -1,0 +1,88 @@
+/** `troupe serve`: the local engine for clients of the Tinker protocol. */
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { Command } from "commander";
+import { openEngine } from "../engines/open.ts";
+import { serveEngine, standardLimits, type ServedModel } from "../engines/serve.ts";
+import { TroupeError } from "../errors.ts";
+import { describeModel } from "../models/model-directory.ts";
+import { wholeNumber } from "./numbers.ts";
+import { printLines } from "./print.ts";
+
+interface ServeOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly folder: string;
+  readonly keys?: string;
+  readonly threads: number;
+  readonly precision: "auto" | "float32" | "bfloat16";
+  readonly maxModels: number;
+}
+
+export function serveCommand(): Command {
+  return new Command("serve")
+    .description("serve models to clients of the Tinker protocol (docs/tinker.md)")
+    .argument(
+      "<models...>",
+      "model directories; clients call each by the directory's name, or by NAME of NAME=DIRECTORY",
+    )
+    .option("--host <host>", "address; others than this machine's need keys", "127.0.0.1")
+    .option("--port <port>", "0: any free one", wholeNumber(0), 8000)
+    .option("--folder <folder>", "where saved weights are kept", "served")
+    .option(
+      "--keys <file>",
+      "file of accepted keys, one per line; TROUPE_SERVE_KEYS has more, separated by commas",
+    )
+    .option("--threads <n>", "of the engine; 0: one per processor", wholeNumber(0), 0)
+    .option("--precision <precision>", "auto, float32 or bfloat16", "auto")
+    .option("--max-models <n>", "models of one key at a time", wholeNumber(1), standardLimits.models)
+    .action(serve);
+}
+
+async function serve(models: readonly string[], options: ServeOptions): Promise<void> {
+  const served = await Promise.all(models.map(servedModel));
+  const { threads, precision } = options;
+  const engine = openEngine({ type: "local", threads, precision });
+  try {
+    const server = await serveEngine(engine, {
+      models: served,
+      folder: options.folder,
+      keys: [...keysOf(options.keys), ...keysIn(process.env["TROUPE_SERVE_KEYS"] ?? "", ",")],
+      host: options.host,
+      port: options.port,
+      limits: { ...standardLimits, models: options.maxModels },
+      log: (line) => printLines([line]),
+    });
+    printLines([
+      `${server.url} serves ${served.map(({ name }) => name).join(", ")} with the ${engine.description}.`,
+    ]);
+    await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
+    await server.close();
+  } finally {
+    await engine.close();
+  }
+}
+
+/** @throws TroupeError `bad_model` if the directory holds no model that the engine supports */
+async function servedModel(given: string): Promise<ServedModel> {
+  const [, name, directory = given] = /^([^=/]+)=(.+)$/.exec(given) ?? [];
+  await describeModel(directory);
+  return { name: name ?? basename(resolve(directory)), directory: resolve(directory) };
+}
+
+function keysOf(file: string | undefined): readonly string[] {
+  if (file === undefined) return [];
+  try {
+    return keysIn(readFileSync(file, "utf8"), "\n");
+  } catch (cause) {
+    throw new TroupeError("bad_arguments", `The file of keys ${join(file)} cannot be read.`, { cause });
+  }
+}
+
+function keysIn(text: string, separator: string): readonly string[] {
+  return text
+    .split(separator)
+    .map((key) => key.trim())
+    .filter((key) => key !== "");
+}

@@ -1,0 +1,57 @@
+/** Reads answers: their JSON, and what failed. */
+import { z } from "zod";
+import { ServiceError, TroupeError, type ErrorCode } from "../../../errors.ts";
+import type { failed } from "../protocol/schema.ts";
+import type { Incoming } from "./transport.ts";
+
+const codes: ReadonlySet<string> = new Set<ErrorCode>([
+  "bad_arguments",
+  "bad_model",
+  "bad_shape",
+  "bad_token",
+  "bad_run",
+  "too_long",
+  "no_memory",
+  "unsupported",
+  "cancelled",
+]);
+
+/** @throws ServiceError if it is no JSON of this form */
+export function parsed<T>(schema: z.ZodType<T>, incoming: Incoming, what: string): T {
+  const found = schema.safeParse(jsonOf(incoming));
+  if (found.success) return found.data;
+  throw new ServiceError(`The server's answer to ${what} is not understood: ${z.prettifyError(found.error)}`);
+}
+
+/** Undefined: it is no JSON. */
+export function jsonOf({ body }: Incoming): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Worth another try: the server is busy, or something between did not deliver. */
+export function isTransient(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
+
+/** The error of a rejected request. */
+export function rejectionOf(incoming: Incoming, what: string): TroupeError {
+  const { status } = incoming;
+  const { detail, code } = (jsonOf(incoming) ?? {}) as { readonly detail?: unknown; readonly code?: unknown };
+  const text = typeof detail === "string" ? detail : incoming.body.toString("utf8").slice(0, 500);
+  const message = `The server rejected ${what} (HTTP ${status}): ${text}`;
+  if (typeof code === "string" && codes.has(code)) return new TroupeError(code as ErrorCode, text);
+  if (status === 401 || status === 403) return new TroupeError("bad_arguments", `${message} Check the key.`);
+  if (status === 402 || status === 404 || status === 410 || isTransient(status))
+    return new ServiceError(message);
+  return new TroupeError("bad_arguments", message);
+}
+
+/** The error of a failed future. */
+export function failureOf({ error, category, code }: z.output<typeof failed>): TroupeError {
+  if (code !== undefined && codes.has(code)) return new TroupeError(code as ErrorCode, error);
+  return category === "user" ? new TroupeError("bad_arguments", error) : new ServiceError(error);
+}

@@ -1,0 +1,36 @@
+/** Cuts data into requests of bounded size. */
+import type { WireDatum } from "../protocol/forward-backward.ts";
+
+export interface ChunkLimits {
+  readonly chunkData: number;
+  readonly chunkBytes: number;
+}
+
+/** In order; a datum beyond the limit of bytes gets a chunk of its own. */
+export function chunksOf(
+  data: readonly WireDatum[],
+  { chunkData, chunkBytes }: ChunkLimits,
+): readonly WireDatum[][] {
+  const chunks: WireDatum[][] = [];
+  let bytes = 0;
+  for (const datum of data) {
+    const own = bytesOf(datum);
+    const last = chunks.at(-1);
+    if (last === undefined || last.length >= chunkData || bytes + own > chunkBytes) {
+      chunks.push([datum]);
+      bytes = own;
+    } else {
+      last.push(datum);
+      bytes += own;
+    }
+  }
+  return chunks;
+}
+
+/** As sent in protobuf: whole numbers of tensors take eight bytes. */
+function bytesOf({ tokens, inputs }: WireDatum): number {
+  return Object.values(inputs).reduce(
+    (sum, { values }) => sum + (values instanceof Float32Array ? 4 : 8) * values.length,
+    4 * tokens.length,
+  );
+}

@@ -1,0 +1,168 @@
+/** A model at the server: its requests have sequence numbers, in whose order they take effect. */
+import { z } from "zod";
+import { ServiceError, TroupeError } from "../../../errors.ts";
+import type { AdamOptions } from "../../engine.ts";
+import {
+  decodeOutput,
+  encodeCall,
+  jsonOfCall,
+  outputOfJson,
+  type LossOutput,
+  type WireDatum,
+} from "../protocol/forward-backward.ts";
+import { parsed } from "./answers.ts";
+import { chunksOf } from "./chunks.ts";
+import type { Waiting } from "./requests.ts";
+import type { Session } from "./session.ts";
+import type { Incoming, Outgoing } from "./transport.ts";
+
+const saved = z.object({ path: z.string() });
+const samplerSaved = z.object({ sampling_session_id: z.string() });
+const stepped = z.object({ metrics: z.record(z.string(), z.number()).nullish() });
+const jsonOutput = z.object({
+  loss_fn_outputs: z.array(z.record(z.string(), z.object({ data: z.array(z.number()) }))),
+  metrics: z.record(z.string(), z.number()).default({}),
+});
+
+export interface LossRequest {
+  readonly loss: string;
+  readonly config: Readonly<Record<string, number | string>>;
+  readonly data: readonly WireDatum[];
+  readonly forwardOnly: boolean;
+}
+
+export class RemoteModel {
+  readonly id: string;
+  readonly #session: Session;
+  readonly #encoding: "protobuf" | "json";
+  #next = 1;
+  /** Why its state at the server is not known; it then accepts nothing more. */
+  #lost: unknown = null;
+
+  constructor(session: Session, id: string, encoding: "protobuf" | "json") {
+    this.#session = session;
+    this.id = id;
+    this.#encoding = encoding;
+  }
+
+  /**
+   * All chunks are submitted at once, the first one last: the server starts with it, when it has the others. Returns
+   * the outputs in the data's order, with one set of metrics per chunk.
+   */
+  async forwardBackward(request: LossRequest, waiting: Waiting): Promise<readonly LossOutput[]> {
+    const chunks = chunksOf(request.data, await this.#session.open());
+    const calls = chunks.map((data) => ({ ...request, data, modelId: this.id, seqId: this.#next++ }));
+    const later = calls.slice(1).map((call) => {
+      const submitted = Promise.withResolvers<void>();
+      const output = this.#loss(call, waiting, submitted.resolve).finally(submitted.resolve);
+      return { output, submitted: submitted.promise };
+    });
+    await Promise.all(later.map(({ submitted }) => submitted));
+    const first = calls.slice(0, 1).map((call) => this.#loss(call, waiting));
+    const outputs = await Promise.allSettled([...first, ...later.map(({ output }) => output)]);
+    const failed = outputs.find(({ status }) => status === "rejected");
+    if (failed?.status !== "rejected")
+      return outputs.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
+    // Others were executed: the gradient is incomplete.
+    if (outputs.length > 1 && !request.forwardOnly) this.#lost = failed.reason;
+    throw failed.reason;
+  }
+
+  async #loss(
+    call: Parameters<typeof encodeCall>[0],
+    waiting: Waiting,
+    onSubmitted?: () => void,
+  ): Promise<LossOutput> {
+    const isJson = this.#encoding === "json";
+    const outgoing: Outgoing = {
+      path: isJson && call.forwardOnly ? "forward" : "forward_backward",
+      body: isJson ? jsonOfCall(call) : encodeCall(call),
+      wantsProto: !isJson,
+    };
+    const found = await this.#run(outgoing, call.seqId, waiting, onSubmitted);
+    if (found.isProto) return decodeOutput(found.body);
+    return outputOfJson(parsed(jsonOutput, found, outgoing.path));
+  }
+
+  /** Returns the metrics of the step. */
+  async optimStep(adam: AdamOptions): Promise<Readonly<Record<string, number>>> {
+    const found = await this.#numbered("optim_step", {
+      adam_params: {
+        learning_rate: adam.learningRate,
+        beta1: adam.beta1,
+        beta2: adam.beta2,
+        eps: adam.epsilon,
+        weight_decay: adam.weightDecay,
+        grad_clip_norm: adam.clipNorm,
+      },
+    });
+    return parsed(stepped, found, "optim_step").metrics ?? {};
+  }
+
+  /** With the optimizer's state. Returns the path. */
+  async saveWeights(name: string): Promise<string> {
+    return parsed(saved, await this.#numbered("save_weights", { path: name }), "save_weights").path;
+  }
+
+  async saveWeightsForSampler(name: string): Promise<string> {
+    const found = await this.#numbered("save_weights_for_sampler", { path: name });
+    return parsed(saved, found, "save_weights_for_sampler").path;
+  }
+
+  /** A sampling session for the current weights. `inflight`: for those at the time of sampling. */
+  async sampler(kind: "snapshot" | "inflight"): Promise<string> {
+    const more = {
+      sampling_session_seq_id: this.#session.nextNumber(),
+      ...(kind === "inflight" ? { kind } : {}),
+    };
+    const found = await this.#numbered("save_weights_for_sampler", more);
+    return parsed(samplerSaved, found, "save_weights_for_sampler").sampling_session_id;
+  }
+
+  async loadWeights(path: string, optimizer: boolean): Promise<void> {
+    await this.#numbered("load_weights", { path, optimizer });
+  }
+
+  async unload(): Promise<void> {
+    const body = { model_id: this.id, type: "unload_model" };
+    await this.#session.requests.run({ path: "unload_model", body });
+  }
+
+  #numbered(path: string, body: object): Promise<Incoming> {
+    const seqId = this.#next++;
+    return this.#run({ path, body: { model_id: this.id, seq_id: seqId, type: path, ...body } }, seqId);
+  }
+
+  /** A failure without an answer leaves open whether the request took effect. */
+  async #run(
+    outgoing: Outgoing,
+    seqId: number,
+    waiting: Waiting = {},
+    onSubmitted?: () => void,
+  ): Promise<Incoming> {
+    if (this.#lost !== null) throw lostModel(this.#lost);
+    let isSubmitted = false;
+    try {
+      return await this.#session.requests.run(outgoing, waiting, () => {
+        isSubmitted = true;
+        onSubmitted?.();
+      });
+    } catch (error) {
+      const isAnswered = error instanceof TroupeError && !(error instanceof ServiceError);
+      // What the server rejected has no place in the order, so the next request takes it.
+      if (isAnswered && !isSubmitted && seqId === this.#next - 1) this.#next = seqId;
+      else if (!isAnswered || !isSubmitted) this.#lost = error;
+      throw error;
+    }
+  }
+}
+
+function lostModel(cause: unknown): ServiceError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new ServiceError(
+    `The model's state at the server is unknown since a failure (${why}); restore a checkpoint.`,
+    {
+      cause,
+    },
+  );
+}

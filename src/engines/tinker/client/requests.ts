@@ -1,0 +1,170 @@
+/**
+ * Submits requests and waits for their futures, through lost answers, busy servers and lost futures. A request is sent
+ * again unchanged: its sequence number makes that harmless.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { ServiceError, TroupeError } from "../../../errors.ts";
+import * as schema from "../protocol/schema.ts";
+import { failureOf, isTransient, jsonOf, parsed, rejectionOf } from "./answers.ts";
+import type { Incoming, Outgoing, Transport } from "./transport.ts";
+
+export interface RequestOptions {
+  /** How long a server that does not answer is tried. */
+  readonly patienceMilliseconds: number;
+  /** Of the first pause; doubled each time, up to `longestPause`. */
+  readonly firstPause: number;
+  readonly longestPause: number;
+  /** Of one long poll. */
+  readonly pollMilliseconds: number;
+}
+
+export const standardRequests: RequestOptions = {
+  patienceMilliseconds: 300_000,
+  firstPause: 500,
+  longestPause: 30_000,
+  pollMilliseconds: 45_000,
+};
+
+/** What a caller may stop waiting for. */
+export interface Waiting {
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the server can cancel it. */
+  readonly isCancellable?: boolean;
+}
+
+/** Times a future is lost before its request fails. */
+const mostResubmissions = 5;
+/** Bare rejections of a poll, which something between may have made up. */
+const mostBadPolls = 3;
+
+export class Requests {
+  readonly #transport: Transport;
+  readonly #options: RequestOptions;
+
+  constructor(transport: Transport, options: RequestOptions) {
+    this.#transport = transport;
+    this.#options = options;
+  }
+
+  /** An answer of 2xx. @throws TroupeError if it is rejected, ServiceError if the patience ends */
+  async send(outgoing: Outgoing, signal?: AbortSignal): Promise<Incoming> {
+    const pauses = new Pauses(this.#options);
+    for (;;) {
+      const found = await this.#transport.send(outgoing).catch(asFailure);
+      if (!(found instanceof ServiceError)) {
+        if (found.status >= 200 && found.status < 300) return found;
+        if (!isTransient(found.status)) throw rejectionOf(found, outgoing.path);
+      }
+      if (pauses.areOver()) throw found instanceof ServiceError ? found : rejectionOf(found, outgoing.path);
+      await pauses.pause(signal);
+    }
+  }
+
+  /** Submits the request and returns its future's result. `onSubmitted` is called once the server has it. */
+  async run(
+    outgoing: Outgoing,
+    { signal, isCancellable = false }: Waiting = {},
+    onSubmitted?: () => void,
+  ): Promise<Incoming> {
+    for (let tries = 0; ; tries++) {
+      const { request_id: id } = parsed(schema.submitted, await this.send(outgoing, signal), outgoing.path);
+      onSubmitted?.();
+      const cancel = (): void => void this.#cancel(id);
+      if (isCancellable) signal?.addEventListener("abort", cancel, { once: true });
+      if (isCancellable && signal?.aborted === true) cancel();
+      try {
+        const result = await this.#result(id, outgoing);
+        if (result !== "lost") return result;
+      } finally {
+        signal?.removeEventListener("abort", cancel);
+      }
+      if (tries >= mostResubmissions)
+        throw new ServiceError(`The server keeps losing the result of ${outgoing.path}.`);
+    }
+  }
+
+  /** `lost`: the server no longer knows the future. */
+  async #result(id: string, outgoing: Outgoing): Promise<Incoming | "lost"> {
+    let pauses = new Pauses(this.#options);
+    let badPolls = 0;
+    for (;;) {
+      const found = await this.#poll(id, outgoing).catch(asFailure);
+      if (
+        found instanceof ServiceError ||
+        found.status === 429 ||
+        (found.status >= 500 && found.status !== 408)
+      ) {
+        if (pauses.areOver())
+          throw found instanceof ServiceError ? found : rejectionOf(found, "retrieve_future");
+        await pauses.pause();
+        continue;
+      }
+      pauses = new Pauses(this.#options);
+      if (found.status === 408) continue;
+      if (found.status === 410) return "lost";
+      if (found.status === 400 && !isDetailed(found) && badPolls++ < mostBadPolls) continue;
+      if (found.status >= 300) throw rejectionOf(found, outgoing.path);
+      if (found.isProto) return found;
+      const body = jsonOf(found);
+      if (isTryAgain(body)) continue;
+      const failure = schema.failed.safeParse(body);
+      if (failure.success) throw failureOf(failure.data);
+      return found;
+    }
+  }
+
+  #poll(id: string, { wantsProto = false }: Outgoing): Promise<Incoming> {
+    return this.#transport.send({
+      path: "retrieve_future",
+      body: { request_id: id },
+      wantsProto,
+      pool: "poll",
+      milliseconds: this.#options.pollMilliseconds,
+    });
+  }
+
+  async #cancel(id: string): Promise<void> {
+    await this.#transport.send({ path: "cancel_future", body: { request_id: id } }).catch(() => undefined);
+  }
+}
+
+/** Pauses that double, until the patience ends. */
+class Pauses {
+  readonly #options: RequestOptions;
+  readonly #began = performance.now();
+  #next: number;
+
+  constructor(options: RequestOptions) {
+    this.#options = options;
+    this.#next = options.firstPause;
+  }
+
+  areOver(): boolean {
+    return performance.now() - this.#began >= this.#options.patienceMilliseconds;
+  }
+
+  /** @throws TroupeError `cancelled` */
+  async pause(signal?: AbortSignal): Promise<void> {
+    const milliseconds = this.#next;
+    this.#next = Math.min(this.#options.longestPause, 2 * milliseconds);
+    try {
+      await delay(milliseconds, undefined, signal === undefined ? {} : { signal });
+    } catch (cause) {
+      throw new TroupeError("cancelled", "Cancelled while the server was not reachable.", { cause });
+    }
+  }
+}
+
+function asFailure(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  throw error;
+}
+
+function isTryAgain(body: unknown): boolean {
+  return (body as { readonly type?: unknown } | null)?.type === "try_again";
+}
+
+/** A server says what is wrong; a proxy between may not. */
+function isDetailed(incoming: Incoming): boolean {
+  return typeof (jsonOf(incoming) as { readonly detail?: unknown } | undefined)?.detail === "string";
+}

@@ -1,0 +1,108 @@
+/** A session: opened when first needed, kept alive by a heartbeat, ended with everything in it. */
+import { z } from "zod";
+import { TroupeError } from "../../../errors.ts";
+import * as schema from "../protocol/schema.ts";
+import { parsed } from "./answers.ts";
+import { Requests, standardRequests, type RequestOptions } from "./requests.ts";
+import { Transport, type TransportOptions } from "./transport.ts";
+
+const sessionCreated = z.object({ session_id: z.string() });
+const clientConfig = z.object({
+  fwdbwd_max_chunk_len: z.int().positive().optional(),
+  fwdbwd_max_chunk_bytes_count: z.int().positive().optional(),
+});
+
+export interface SessionInfo {
+  readonly id: string;
+  /** Models that the server has. */
+  readonly models: readonly string[];
+  /** Data in one forward_backward. */
+  readonly chunkData: number;
+  readonly chunkBytes: number;
+}
+
+export interface SessionOptions extends TransportOptions {
+  readonly requests?: Partial<RequestOptions> | undefined;
+  readonly heartbeatMilliseconds?: number | undefined;
+  /** If the server announces none. */
+  readonly chunkData: number;
+  readonly chunkBytes: number;
+}
+
+export class Session {
+  readonly requests: Requests;
+  readonly #transport: Transport;
+  readonly #options: SessionOptions;
+  #info: Promise<SessionInfo> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #counter = 0;
+  #isClosed = false;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#transport = new Transport(options);
+    this.requests = new Requests(this.#transport, { ...standardRequests, ...options.requests });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** @throws TroupeError `bad_arguments` once it is closed */
+  open(): Promise<SessionInfo> {
+    if (this.#isClosed) throw new TroupeError("bad_arguments", "The engine is closed.");
+    this.#info ??= this.#open().catch((error: unknown) => {
+      this.#info = null;
+      throw error;
+    });
+    return this.#info;
+  }
+
+  /** A number for a model or sampling session, unique in this session. */
+  nextNumber(): number {
+    return this.#counter++;
+  }
+
+  /** Ends the session, at the server too if it can be reached. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    const info = await this.#info?.catch(() => null);
+    const path = `sessions/${encodeURIComponent(info?.id ?? "")}/finish`;
+    if (info) await this.#transport.send({ path, body: {}, milliseconds: 10_000 }).catch(() => undefined);
+    this.#transport.close();
+  }
+
+  async #open(): Promise<SessionInfo> {
+    const { requests } = this;
+    const body = { sdk_version: "0.38.0" };
+    // Servers of other kinds may lack it.
+    const config = await requests.send({ path: "client/config", body }).catch(() => null);
+    const limits = config === null ? {} : parsed(clientConfig, config, "client/config");
+    const supported = await requests.send({ method: "GET", path: "get_server_capabilities" });
+    const { supported_models: models } = parsed(schema.capabilities, supported, "get_server_capabilities");
+    const created = await requests.send({
+      path: "create_session",
+      body: { tags: ["troupe"], user_metadata: {}, type: "create_session", ...body },
+    });
+    const { session_id: id } = parsed(sessionCreated, created, "create_session");
+    this.#beat(id);
+    return {
+      id,
+      models: models.flatMap(({ model_name: name }) => name ?? []),
+      chunkData: limits.fwdbwd_max_chunk_len ?? this.#options.chunkData,
+      chunkBytes: limits.fwdbwd_max_chunk_bytes_count ?? this.#options.chunkBytes,
+    };
+  }
+
+  /** A beat that fails is made up for by the next; the server waits for many. */
+  #beat(session: string): void {
+    const body = { session_id: session, type: "session_heartbeat" };
+    const beat = (): void =>
+      void this.#transport
+        .send({ path: "session_heartbeat", body, pool: "heartbeat", milliseconds: 10_000 })
+        .catch(() => undefined);
+    this.#timer = setInterval(beat, this.#options.heartbeatMilliseconds ?? 10_000).unref();
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * HTTP with pooled, bounded connections: a request waits until one of its pool is free. Pools are separate, so that long
+ * polls never hold up a submission, nor either the heartbeat.
+ */
+import { Agent as PlainAgent, request as plainRequest, type RequestOptions } from "node:http";
+import { Agent as SecureAgent, request as secureRequest } from "node:https";
+import { promisify } from "node:util";
+import { zstdCompress } from "node:zlib";
+import { ServiceError, TroupeError } from "../../../errors.ts";
+
+export type Pool = "submit" | "poll" | "heartbeat";
+
+export interface TransportOptions {
+  /** Without `/api/v1`. */
+  readonly url: string;
+  /** Absent: none is sent. */
+  readonly key?: string | undefined;
+  /** Connections of the pools of submissions and of polls. Default: 64. */
+  readonly connections?: number | undefined;
+  /** Bodies of at least this many bytes are compressed with zstd. Default: never. */
+  readonly compressFrom?: number | undefined;
+}
+
+export interface Outgoing {
+  readonly method?: "GET" | "POST" | "DELETE";
+  /** Below `/api/v1/`. */
+  readonly path: string;
+  /** An object is sent as JSON, bytes as protobuf. */
+  readonly body?: object | Buffer;
+  readonly wantsProto?: boolean;
+  readonly milliseconds?: number;
+  readonly pool?: Pool;
+}
+
+export interface Incoming {
+  readonly status: number;
+  readonly isProto: boolean;
+  readonly body: Buffer;
+}
+
+const proto = "application/x-protobuf";
+const compress = promisify(zstdCompress);
+/** In bytes; no honest answer is near it. */
+const longestAnswer = 2 ** 30;
+
+export class Transport {
+  readonly #options: TransportOptions;
+  readonly #base: URL;
+  readonly #agents: Readonly<Record<Pool, PlainAgent | SecureAgent>>;
+
+  /** @throws TroupeError `bad_arguments` if `url` is no HTTP address */
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.#base = baseOf(options.url);
+    const { connections = 64 } = options;
+    const agent = (maxSockets: number) =>
+      new (this.#base.protocol === "https:" ? SecureAgent : PlainAgent)({ keepAlive: true, maxSockets });
+    this.#agents = { submit: agent(connections), poll: agent(connections), heartbeat: agent(1) };
+  }
+
+  /** @throws ServiceError without an answer */
+  async send(outgoing: Outgoing): Promise<Incoming> {
+    const { body } = outgoing;
+    const bytes = body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+    const isLarge = (bytes?.length ?? 0) >= (this.#options.compressFrom ?? Infinity);
+    const sent = isLarge && bytes !== undefined ? await compress(bytes) : bytes;
+    const headers = {
+      ...(bytes === undefined ? {} : { "content-type": Buffer.isBuffer(body) ? proto : "application/json" }),
+      ...(isLarge ? { "content-encoding": "zstd" } : {}),
+      ...(this.#options.key === undefined ? {} : { "x-api-key": this.#options.key }),
+      "content-length": sent?.length ?? 0,
+      accept: outgoing.wantsProto === true ? proto : "application/json",
+    };
+    const { method = "POST", pool = "submit", milliseconds = 60_000 } = outgoing;
+    const url = new URL(outgoing.path, this.#base);
+    return exchange(url, { method, headers, agent: this.#agents[pool] }, sent, milliseconds);
+  }
+
+  close(): void {
+    for (const agent of Object.values(this.#agents)) agent.destroy();
+  }
+}
+
+function baseOf(url: string): URL {
+  const base = URL.canParse(url) ? new URL(url) : null;
+  if (base === null || !["http:", "https:"].includes(base.protocol))
+    throw new TroupeError(
+      "bad_arguments",
+      `The address ${JSON.stringify(url)} is not valid; expected http(s)://HOST:PORT.`,
+    );
+  return new URL(`${base.href.replace(/\/+$/, "")}/api/v1/`);
+}
+
+/** The time counts from when a connection is free, so that a full pool is no failure. */
+function exchange(
+  url: URL,
+  options: RequestOptions,
+  body: Buffer | undefined,
+  milliseconds: number,
+): Promise<Incoming> {
+  const done = Promise.withResolvers<Incoming>();
+  const fail = (cause: Error): void =>
+    done.reject(
+      new ServiceError(`${url.origin} cannot be reached: ${cause.message || String(cause)}`, { cause }),
+    );
+  const request = (url.protocol === "https:" ? secureRequest : plainRequest)(url, options);
+  request.once("socket", () => {
+    const timer = setTimeout(
+      () => request.destroy(new Error(`no answer in ${milliseconds} ms`)),
+      milliseconds,
+    );
+    void done.promise.then(
+      () => clearTimeout(timer),
+      () => clearTimeout(timer),
+    );
+  });
+  request.once("error", fail);
+  request.once("response", (response) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    response.on("data", (part: Buffer) => {
+      length += part.length;
+      parts.push(part);
+      if (length > longestAnswer) request.destroy(new Error(`an answer of more than ${longestAnswer} bytes`));
+    });
+    response.once("error", fail);
+    response.once("aborted", () => fail(new Error("the connection broke off")));
+    response.once("end", () => {
+      if (!response.complete) return fail(new Error("the connection broke off"));
+      const isProto = response.headers["content-type"]?.includes(proto) === true;
+      return done.resolve({ status: response.statusCode ?? 0, isProto, body: Buffer.concat(parts) });
+    });
+  });
+  request.end(body);
+  return done.promise;
+}

@@ -1,0 +1,72 @@
+/** Results of the engine interface from the server's outputs. */
+import { ServiceError } from "../../errors.ts";
+import type { Datum, LossResult } from "../engine.ts";
+import type { LossOutput } from "./protocol/forward-backward.ts";
+
+/** Of a server with Troupe's metrics. `parts`: outputs of consecutive chunks. */
+export function lossResult(
+  data: readonly Datum[],
+  parts: readonly LossOutput[],
+  isCritic: boolean,
+): LossResult {
+  const outputs = parts.flatMap((part) => part.outputs);
+  const lengths = data.flatMap(({ continuations }) => continuations.map(({ tokens }) => tokens.length));
+  if (outputs.length !== lengths.length)
+    throw new ServiceError(`The server returned ${outputs.length} outputs for ${lengths.length} sequences.`);
+  const arrays = outputs.map((output, index) => {
+    const found = output[isCritic ? "values" : "logprobs"];
+    const length = lengths[index] ?? 0;
+    if (found === undefined || found.length < length)
+      throw new ServiceError(
+        `The server's output ${index} has ${found?.length ?? "no"} values for ${length} tokens.`,
+      );
+    return found.subarray(found.length - length);
+  });
+  const empty = arrays.map(() => new Float32Array());
+  return { ...sums(parts), logprobs: isCritic ? empty : arrays, ...(isCritic ? { values: arrays } : {}) };
+}
+
+function sums(parts: readonly LossOutput[]): Omit<LossResult, "logprobs" | "values"> {
+  const sum = (name: string): number =>
+    parts.reduce((total, { metrics }) => total + (metrics[`${name}:sum`] ?? 0), 0);
+  const has = (name: string): boolean => parts.every(({ metrics }) => metrics[`${name}:sum`] !== undefined);
+  return {
+    loss: sum("loss"),
+    tokens: sum("tokens"),
+    ...(has("entropy") ? { entropy: sum("entropy") } : {}),
+    kl: sum("kl"),
+    ...(has("reference_kl") ? { referenceKl: sum("reference_kl") } : {}),
+    clipped: sum("clipped"),
+  };
+}
+
+/** Of data of several policies: the arrays in the data's order. `owners`: the policy of each array. */
+export function mergedResults(
+  owners: readonly string[],
+  results: ReadonlyMap<string, LossResult>,
+): LossResult {
+  const all = [...results.values()];
+  const [only] = all;
+  if (all.length === 1 && only !== undefined) return only;
+  const sum = (of: (result: LossResult) => number | undefined): number =>
+    all.reduce((total, result) => total + (of(result) ?? 0), 0);
+  const next = new Map<string, number>();
+  const places = owners.map((owner) => {
+    const index = next.get(owner) ?? 0;
+    next.set(owner, index + 1);
+    return { result: results.get(owner), index };
+  });
+  const has = (field: "entropy" | "referenceKl" | "values"): boolean =>
+    all.some((result) => result[field] !== undefined);
+  const none = new Float32Array();
+  return {
+    loss: sum(({ loss }) => loss),
+    tokens: sum(({ tokens }) => tokens),
+    ...(has("entropy") ? { entropy: sum(({ entropy }) => entropy) } : {}),
+    kl: sum(({ kl }) => kl),
+    ...(has("referenceKl") ? { referenceKl: sum(({ referenceKl }) => referenceKl) } : {}),
+    clipped: sum(({ clipped }) => clipped),
+    logprobs: places.map(({ result, index }) => result?.logprobs[index] ?? none),
+    ...(has("values") ? { values: places.map(({ result, index }) => result?.values?.[index] ?? none) } : {}),
+  };
+}

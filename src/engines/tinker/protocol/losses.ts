@@ -1,0 +1,188 @@
+/**
+ * The losses of the engine interface as those of the protocol, for servers of Troupe: every option, and the prompt that
+ * continuations share, are sent, so that the result is the engine's bit for bit.
+ */
+import { TroupeError } from "../../../errors.ts";
+import { fieldsOf, type NumberField } from "../../data.ts";
+import type { Continuation, Datum, KlEstimator, Loss, PolicyName } from "../../engine.ts";
+import type { WireDatum } from "./forward-backward.ts";
+import type { Tensor } from "./tensors.ts";
+
+/** Names of a continuation's numbers in the protocol; SkyRL names a critic's targets `returns`. */
+const inputNames: Readonly<Record<NumberField, string>> = {
+  weights: "weights",
+  advantages: "advantages",
+  logprobs: "logprobs",
+  reference: "reference_logprobs",
+  penalties: "kl_penalties",
+  targets: "returns",
+  values: "values",
+};
+
+/** Troupe: length of the prompt, and number of the group of data that share it. Absent: one token, no group. */
+const promptInput = "prompt_group";
+
+/** Thresholds are ratios: 1 − low and 1 + high. */
+export function lossConfig(loss: Loss): Readonly<Record<string, number | string>> {
+  if (loss.type === "cross_entropy") return {};
+  if (loss.type === "value") return given({ value_clip: loss.clip });
+  if (loss.type === "importance_sampling") return given({ kl: loss.kl });
+  return given({
+    clip_low_threshold: 1 - loss.clipLow,
+    clip_high_threshold: 1 + loss.clipHigh,
+    dual_clip: loss.dualClip,
+    ratio: loss.ratio,
+    kl: loss.kl,
+  });
+}
+
+function given<T>(settings: Readonly<Record<string, T | undefined>>): Readonly<Record<string, T>> {
+  const present = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as Record<string, T>;
+}
+
+export function lossName(loss: Loss): string {
+  return loss.type === "value" ? "ppo_critic" : loss.type;
+}
+
+/** @throws TroupeError `bad_arguments` for an unknown loss or setting */
+export function lossOf(name: string, config: Readonly<Record<string, number | string>>): Loss {
+  const settings = new Map(Object.entries(config));
+  const take = (key: string): number | undefined => {
+    const value = settings.get(key);
+    settings.delete(key);
+    if (value === undefined || typeof value === "number") return value;
+    throw new TroupeError("bad_arguments", `${key} of the loss ${name} must be a number.`);
+  };
+  const kl = settings.get("kl") as KlEstimator | undefined;
+  const ratio = settings.get("ratio") as "token" | "sequence" | undefined;
+  const loss = ((): Loss => {
+    switch (name) {
+      case "cross_entropy":
+        return { type: "cross_entropy" };
+      case "ppo_critic": {
+        const clip = take("value_clip");
+        return { type: "value", ...(clip === undefined ? {} : { clip }) };
+      }
+      case "importance_sampling":
+        settings.delete("kl");
+        return { type: "importance_sampling", ...(kl === undefined ? {} : { kl }) };
+      case "gspo":
+      case "ppo": {
+        const dualClip = take("dual_clip");
+        for (const key of ["kl", "ratio"]) settings.delete(key);
+        return {
+          type: "ppo",
+          clipLow: 1 - (take("clip_low_threshold") ?? 0.8),
+          clipHigh: (take("clip_high_threshold") ?? 1.2) - 1,
+          ...(dualClip === undefined ? {} : { dualClip }),
+          ...(name === "gspo" ? { ratio: "sequence" } : ratio === undefined ? {} : { ratio }),
+          ...(kl === undefined ? {} : { kl }),
+        };
+      }
+      default:
+        throw new TroupeError(
+          "bad_arguments",
+          `The loss ${JSON.stringify(name)} is not one of cross_entropy, importance_sampling, ppo, gspo, ppo_critic.`,
+        );
+    }
+  })();
+  const [unknown] = settings.keys();
+  if (unknown === undefined) return loss;
+  throw new TroupeError("bad_arguments", `The loss ${name} has no setting ${JSON.stringify(unknown)}.`);
+}
+
+/** One datum of the protocol per continuation. `loss` absent: for log-probabilities alone. */
+export function wireData(data: readonly Datum[], loss?: Loss): readonly WireDatum[] {
+  const names = loss === undefined ? [] : fieldsOf(loss, data).map(({ name }) => name);
+  return data.flatMap(({ prompt, continuations }, group) =>
+    continuations.map((continuation) => wireDatum(prompt, continuation, names, group)),
+  );
+}
+
+function wireDatum(
+  prompt: Int32Array,
+  continuation: Continuation,
+  names: readonly NumberField[],
+  group: number,
+): WireDatum {
+  const { tokens } = continuation;
+  const length = prompt.length + tokens.length - 1;
+  const whole = new Int32Array(length + 1);
+  whole.set(prompt);
+  whole.set(tokens, prompt.length);
+  const inputs: Record<string, Tensor> = {
+    target_tokens: { values: whole.subarray(1), shape: [length] },
+    [promptInput]: { values: Int32Array.of(prompt.length, group), shape: [2] },
+  };
+  for (const name of names) {
+    const values = new Float32Array(length);
+    values.set(continuation[name] ?? new Float32Array(tokens.length).fill(1), prompt.length - 1);
+    inputs[inputNames[name]] = { values, shape: [length] };
+  }
+  return { tokens: whole.subarray(0, length), inputs };
+}
+
+/**
+ * The engine's data. Without a prompt's length, every token but the first is trained.
+ * @throws TroupeError `bad_arguments`, `bad_shape` for data that the engine cannot express
+ */
+export function engineData(policy: PolicyName, data: readonly WireDatum[]): readonly Datum[] {
+  const found: { group: number; datum: Datum & { continuations: Continuation[] } }[] = [];
+  data.forEach(({ tokens, inputs }, index) => {
+    const where = `data[${index}]`;
+    const { [promptInput]: shared, target_tokens: targets, ...numbers } = inputs;
+    const [promptLength = 1, group = -1 - index] = shared?.values ?? [];
+    const continuation = continuationOf(where, tokens, targets, numbers, promptLength);
+    const last = found.at(-1);
+    const prompt = tokens.slice(0, promptLength);
+    if (last?.group === group) last.datum.continuations.push(continuation);
+    else found.push({ group, datum: { policy, prompt, continuations: [continuation] } });
+  });
+  return found.map(({ datum }) => datum);
+}
+
+function continuationOf(
+  where: string,
+  tokens: Int32Array,
+  targets: Tensor | undefined,
+  numbers: Readonly<Record<string, Tensor>>,
+  promptLength: number,
+): Continuation {
+  if (targets === undefined)
+    throw new TroupeError("bad_arguments", `${where} has no target_tokens; expected one for each token.`);
+  if (targets.values.length !== tokens.length || targets.shape.length !== 1)
+    throw new TroupeError(
+      "bad_shape",
+      `${where} has target_tokens of shape [${targets.shape.join(", ")}] for ${tokens.length} tokens; expected one each.`,
+    );
+  const wrong = tokens.findIndex((token, at) => at > 0 && targets.values[at - 1] !== token);
+  if (wrong !== -1)
+    throw new TroupeError(
+      "bad_arguments",
+      `${where}.target_tokens[${wrong - 1}] is not the next token; only the input shifted by one is supported.`,
+    );
+  const entries = Object.entries(numbers).map(([name, tensor]) => {
+    const field = fieldNamed(name);
+    if (field === undefined)
+      throw new TroupeError(
+        "bad_arguments",
+        `${where} has the input ${JSON.stringify(name)}, which no loss uses.`,
+      );
+    const values = tensor.values instanceof Float32Array ? tensor.values : Float32Array.from(tensor.values);
+    if (values.length !== tokens.length)
+      throw new TroupeError(
+        "bad_shape",
+        `${where}.${name} has ${values.length} values for ${tokens.length} tokens.`,
+      );
+    return [field, values.slice(promptLength - 1)];
+  });
+  return {
+    tokens: Int32Array.from(targets.values.subarray(promptLength - 1)),
+    ...(Object.fromEntries(entries) as Partial<Record<NumberField, Float32Array>>),
+  };
+}
+
+function fieldNamed(name: string): NumberField | undefined {
+  return (Object.keys(inputNames) as NumberField[]).find((field) => inputNames[field] === name);
+}

@@ -1,0 +1,127 @@
+/** Requests for samples, and what they return. */
+import { z } from "zod";
+import { ServiceError, TroupeError } from "../../errors.ts";
+import { checkTokens } from "../data.ts";
+import type { PolicyInfo, SampledSequence, SampleRequest } from "../engine.ts";
+import { parsed } from "./client/answers.ts";
+import type { Incoming } from "./client/transport.ts";
+import { jsonOfTokens } from "./protocol/forward-backward.ts";
+import { sampleResponse, stopReasons } from "./protocol/schema.ts";
+import { floatsOf, int32sOf } from "./protocol/tensors.ts";
+
+const jsonSamples = z.object({
+  sequences: z.array(
+    z.object({
+      stop_reason: z.enum(stopReasons),
+      tokens: z.array(z.int()),
+      logprobs: z.array(z.number()).nullable(),
+    }),
+  ),
+});
+
+/** What the server would reject, or not notice. @throws TroupeError */
+export function checkRequest(request: SampleRequest, info: PolicyInfo): void {
+  const { prompt, count, maxTokens, temperature, seed, topP = 1, topK = 0, stopTokens = [] } = request;
+  checkTokens(prompt, "prompt");
+  if (!isWhole(count, 1)) throw wrong(`count ${count}`, "a whole number of at least 1");
+  if (!isWhole(maxTokens, 1)) throw wrong(`maxTokens ${maxTokens}`, "a whole number of at least 1");
+  if (!(temperature >= 0) || !Number.isFinite(temperature))
+    throw wrong(`temperature ${temperature}`, "at least 0");
+  if (!(topP > 0 && topP <= 1)) throw wrong(`topP ${topP}`, "more than 0 and at most 1");
+  if (!isWhole(topK, 0)) throw wrong(`topK ${topK}`, "a whole number of at least 0");
+  if (!isWhole(seed, 0)) throw wrong(`seed ${seed}`, "a whole number of at least 0");
+  if (prompt.length === 0) throw new TroupeError("bad_shape", "The prompt is empty.");
+  checkIds(prompt, info, "The prompt");
+  if (stopTokens.some((id) => !isWhole(id, 0) || id >= 2 ** 31))
+    throw new TroupeError("bad_token", `stopTokens are ${stopTokens.join(", ")}; expected token ids.`);
+  if (prompt.length >= info.maxLength)
+    throw new TroupeError(
+      "too_long",
+      `The prompt of ${prompt.length} tokens fills the model's ${info.maxLength}.`,
+    );
+}
+
+function wrong(what: string, expected: string): TroupeError {
+  return new TroupeError("bad_arguments", `${what} of a sample; expected ${expected}.`);
+}
+
+function isWhole(value: number, least: number): boolean {
+  return Number.isSafeInteger(value) && value >= least;
+}
+
+export function checkIds(tokens: Int32Array, { name, vocabularySize }: PolicyInfo, what: string): void {
+  const bad = tokens.find((id) => id < 0 || id >= vocabularySize);
+  if (bad !== undefined)
+    throw new TroupeError("bad_token", `${what} has the token ${bad}; ${name} has ${vocabularySize} tokens.`);
+}
+
+/** The body of `asample`, without its sampler. `hasBothStops`: the server knows stop tokens besides stop texts. */
+export function sampleBody(request: SampleRequest, info: PolicyInfo, hasBothStops: boolean) {
+  const {
+    prompt,
+    count,
+    maxTokens,
+    temperature,
+    seed,
+    topP = 1,
+    topK = 0,
+    stopTokens = [],
+    stopStrings = [],
+  } = request;
+  if (stopStrings.length > 0 && stopTokens.length > 0 && !hasBothStops)
+    throw new TroupeError("unsupported", "This server stops at tokens or at texts, not both in one request.");
+  const room = info.maxLength - prompt.length;
+  return {
+    num_samples: count,
+    prompt: jsonOfTokens(prompt),
+    sampling_params: {
+      max_tokens: Math.min(maxTokens, room),
+      temperature,
+      seed,
+      top_p: topP,
+      top_k: topK === 0 ? -1 : topK,
+      // An empty list: nothing but the limit ends a sequence.
+      stop: stopStrings.length > 0 ? stopStrings : stopTokens,
+      ...(hasBothStops ? { stop_tokens: stopTokens } : {}),
+    },
+  };
+}
+
+/** @throws ServiceError if the server returned another number of sequences than were asked for, or wrong lengths */
+export function sequencesOf(
+  incoming: Incoming,
+  request: SampleRequest,
+  policyVersion: number,
+): SampledSequence[] {
+  const sequences = incoming.isProto ? protoSequences(incoming.body) : jsonSequences(incoming);
+  if (sequences.length !== request.count)
+    throw new ServiceError(
+      `The server returned ${sequences.length} samples; ${request.count} were asked for.`,
+    );
+  for (const { tokens, logprobs } of sequences)
+    if (logprobs.length !== tokens.length || tokens.length === 0)
+      throw new ServiceError(
+        `The server returned ${tokens.length} tokens with ${logprobs.length} log-probabilities; expected one each.`,
+      );
+  return sequences.map((sequence) => ({ ...sequence, policyVersion }));
+}
+
+type Sequence = Omit<SampledSequence, "policyVersion">;
+
+function protoSequences(body: Buffer): readonly Sequence[] {
+  return sampleResponse.decode(body).sequences.map(({ stopReason, tokens, logprobs }) => ({
+    tokens: int32sOf(tokens),
+    logprobs: floatsOf(logprobs ?? Buffer.alloc(0)),
+    stopReason: stopReasons[stopReason] ?? "length",
+  }));
+}
+
+function jsonSequences(incoming: Incoming): readonly Sequence[] {
+  return parsed(jsonSamples, incoming, "asample").sequences.map(
+    ({ tokens, logprobs, stop_reason: stopReason }) => ({
+      tokens: Int32Array.from(tokens),
+      logprobs: Float32Array.from(logprobs ?? []),
+      stopReason,
+    }),
+  );
+}

@@ -1,0 +1,77 @@
+/**
+ * Finished requests of sampling sessions, in order, so that one long poll serves all of a session's requests. A session
+ * has several clients if it was copied to other processes: their requests are numbered in blocks.
+ */
+import type { Futures } from "./futures.ts";
+
+const clientBlock = 1_000_000_000;
+/** Of a client that does not ask, the oldest are forgotten. */
+const longest = 100_000;
+
+interface Client {
+  readonly known: Set<string>;
+  readonly finished: { readonly cursor: number; readonly id: string }[];
+  cursor: number;
+  next: PromiseWithResolvers<void>;
+}
+
+export class Completions {
+  readonly #futures: Futures;
+  readonly #clients = new Map<string, Map<number, Client>>();
+
+  constructor(futures: Futures) {
+    this.#futures = futures;
+  }
+
+  /** A request of a sampling session, which may be known already. */
+  add(session: string, seqId: number, id: string): void {
+    const client = this.#client(session, Math.floor(seqId / clientBlock));
+    if (client.known.has(id)) return;
+    client.known.add(id);
+    this.#futures.whenDone(id, () => {
+      client.cursor += 1;
+      client.finished.push({ cursor: client.cursor, id });
+      if (client.finished.length > longest) forgetFirst(client);
+      client.next.resolve();
+      client.next = Promise.withResolvers();
+    });
+  }
+
+  /** Those after the cursor, at once or as soon as there are any; those before it are forgotten. */
+  async after(
+    session: string,
+    number: number,
+    cursor: number,
+    milliseconds: number,
+  ): Promise<{ readonly ids: readonly string[]; readonly cursor: number }> {
+    const client = this.#client(session, number);
+    while ((client.finished[0]?.cursor ?? Infinity) <= cursor) forgetFirst(client);
+    if (client.finished.length === 0 && milliseconds > 0) {
+      const timer = setTimeout(() => client.next.resolve(), milliseconds);
+      await client.next.promise;
+      clearTimeout(timer);
+    }
+    return { ids: client.finished.map(({ id }) => id), cursor: client.cursor };
+  }
+
+  forget(session: string): void {
+    this.#clients.delete(session);
+  }
+
+  #client(session: string, number: number): Client {
+    const clients = this.#clients.get(session) ?? new Map<number, Client>();
+    this.#clients.set(session, clients);
+    const client = clients.get(number) ?? {
+      known: new Set(),
+      finished: [],
+      cursor: 0,
+      next: Promise.withResolvers<void>(),
+    };
+    clients.set(number, client);
+    return client;
+  }
+}
+
+function forgetFirst(client: Client): void {
+  client.known.delete(client.finished.shift()?.id ?? "");
+}

@@ -1,0 +1,140 @@
+/**
+ * Results that clients retrieve later. Identifiers follow from the request, so that a request that arrives again finds
+ * its future instead of being executed twice. A result stays until later ones need its room: a client whose answer got
+ * lost asks again.
+ */
+import { Rejection } from "./problems.ts";
+
+export interface Result {
+  json(): unknown;
+  /** Absent: JSON only. */
+  proto?(): Buffer;
+  /** Approximate, of what is kept. */
+  readonly bytes: number;
+  readonly failed?: boolean;
+}
+
+interface Future {
+  readonly owner: string;
+  readonly fingerprint: string;
+  readonly done: PromiseWithResolvers<Result>;
+  readonly cancel: AbortController;
+  result: Result | null;
+  onDone: (() => void)[];
+}
+
+export interface FutureLimits {
+  /** Bytes of results kept. */
+  readonly resultBytes: number;
+  /** Unfinished futures of one owner. */
+  readonly pending: number;
+}
+
+export class Futures {
+  readonly #limits: FutureLimits;
+  readonly #futures = new Map<string, Future>();
+  readonly #pending = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(limits: FutureLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * The future of this request if it is known already. @throws Rejection 409 if another request has the identifier
+   */
+  has(id: string, owner: string, fingerprint: string): boolean {
+    const future = this.#futures.get(id);
+    if (future === undefined || future.owner !== owner) return false;
+    if (future.fingerprint !== fingerprint)
+      throw new Rejection(409, `Another request has the sequence number of ${id}.`);
+    return true;
+  }
+
+  /** @throws Rejection 429 beyond the owner's limit */
+  add(id: string, owner: string, fingerprint: string): void {
+    const pending = this.#pending.get(owner) ?? 0;
+    if (pending >= this.#limits.pending)
+      throw new Rejection(429, `${pending} requests are unfinished; the limit is ${this.#limits.pending}.`);
+    this.#pending.set(owner, pending + 1);
+    const done = Promise.withResolvers<Result>();
+    this.#futures.set(id, {
+      owner,
+      fingerprint,
+      done,
+      cancel: new AbortController(),
+      result: null,
+      onDone: [],
+    });
+  }
+
+  signal(id: string): AbortSignal | undefined {
+    return this.#futures.get(id)?.cancel.signal;
+  }
+
+  finish(id: string, result: Result): void {
+    const future = this.#futures.get(id);
+    if (future === undefined || future.result !== null) return;
+    future.result = result;
+    this.#pending.set(future.owner, (this.#pending.get(future.owner) ?? 1) - 1);
+    this.#futures.delete(id); // to the end of the order of results
+    this.#futures.set(id, future);
+    this.#bytes += result.bytes;
+    this.#makeRoom(id);
+    future.done.resolve(result);
+    for (const tell of future.onDone.splice(0)) tell();
+  }
+
+  /** Null: not finished in time. @throws Rejection 410 if it is unknown, or its result is no longer kept */
+  async retrieve(id: string, owner: string, milliseconds: number): Promise<Result | null> {
+    const future = this.#own(id, owner);
+    if (future.result !== null) return future.result;
+    const timeout = Promise.withResolvers<null>();
+    const timer = setTimeout(() => timeout.resolve(null), milliseconds);
+    try {
+      return await Promise.race([future.done.promise, timeout.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Calls back once it is finished, perhaps at once. */
+  whenDone(id: string, tell: () => void): void {
+    const future = this.#futures.get(id);
+    if (future === undefined) return;
+    if (future.result === null) future.onDone.push(tell);
+    else tell();
+  }
+
+  resultOf(id: string): Result | null {
+    return this.#futures.get(id)?.result ?? null;
+  }
+
+  cancel(id: string, owner: string): void {
+    this.#own(id, owner).cancel.abort();
+  }
+
+  /** The client has the result. */
+  release(id: string, owner: string): void {
+    const future = this.#futures.get(id);
+    if (future?.owner === owner && future.result !== null) this.#remove(id, future.result);
+  }
+
+  #own(id: string, owner: string): Future {
+    const future = this.#futures.get(id);
+    if (future !== undefined && future.owner === owner) return future;
+    throw new Rejection(410, `The request ${id} is unknown, or its result is no longer kept.`);
+  }
+
+  #makeRoom(newest: string): void {
+    for (const [id, { result }] of this.#futures) {
+      if (this.#bytes <= this.#limits.resultBytes) return;
+      if (result !== null && id !== newest) this.#remove(id, result);
+    }
+  }
+
+  #remove(id: string, result: Result): void {
+    this.#futures.delete(id);
+    this.#bytes -= result.bytes;
+  }
+}

@@ -1,0 +1,115 @@
+/** HTTP: bounded bodies, compression, keys; every answer is JSON or protobuf. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { promisify } from "node:util";
+import { gunzip, zstdDecompress } from "node:zlib";
+import type { ServerOptions } from "./options.ts";
+import { asRejection, Rejection } from "./problems.ts";
+import { answer } from "./routes.ts";
+import type { Call, Service } from "./service.ts";
+
+const prefix = "/api/v1/";
+const proto = "application/x-protobuf";
+
+export function httpServer(service: Service): Server {
+  return createServer({ requestTimeout: 120_000, headersTimeout: 20_000 }, (request, response) => {
+    handle(service, request, response).catch((error: unknown) => {
+      service.options.log(`A request failed: ${String(error)}`);
+      response.destroy();
+    });
+  });
+}
+
+async function handle(service: Service, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    const call = await read(service.options, request);
+    send(response, 200, await answer(service, request.method ?? "", call));
+  } catch (error) {
+    const rejection = asRejection(error);
+    if (rejection.status === 500)
+      service.options.log(error instanceof Error ? (error.stack ?? "") : String(error));
+    send(response, rejection.status, rejection.body);
+  }
+}
+
+async function read(options: ServerOptions, request: IncomingMessage): Promise<Call> {
+  const url = new URL(request.url ?? "/", "http://localhost");
+  const owner = ownerOf(options, request);
+  if (!url.pathname.startsWith(prefix)) throw new Rejection(404, `There is nothing at ${url.pathname}.`);
+  const body = await decompressed(request, await bodyOf(request, options.limits.requestBytes), options);
+  return {
+    owner,
+    path: url.pathname.slice(prefix.length),
+    query: url.searchParams,
+    body,
+    isProto: request.headers["content-type"]?.includes(proto) === true,
+    wantsProto: request.headers.accept?.includes(proto) === true,
+  };
+}
+
+/** Who asks: a hash of the key. Without keys, names of other hosts are rejected: a web page could send them. */
+function ownerOf({ keys }: ServerOptions, { headers }: IncomingMessage): string {
+  if (keys.length === 0) {
+    const host = (headers.host ?? "").replace(/:\d+$/, "");
+    if (["localhost", "127.0.0.1", "[::1]"].includes(host) && headers.origin === undefined) return "local";
+    throw new Rejection(403, "Without keys, this server answers only programs on its own machine.");
+  }
+  const given = digest(
+    String(headers["x-api-key"] ?? /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ?? ""),
+  );
+  if (keys.some((key) => timingSafeEqual(digest(key), given))) return given.toString("hex").slice(0, 16);
+  throw new Rejection(401, "The key in X-API-Key is missing or wrong.");
+}
+
+function digest(key: string): Buffer {
+  return createHash("sha256").update(key).digest();
+}
+
+async function bodyOf(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    length += part.length;
+    if (length > limit) throw tooLarge(limit);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+const decompressors = { zstd: promisify(zstdDecompress), gzip: promisify(gunzip) } as const;
+
+async function decompressed(
+  request: IncomingMessage,
+  body: Buffer,
+  { limits }: ServerOptions,
+): Promise<Buffer> {
+  const encoding = request.headers["content-encoding"];
+  if (encoding === undefined || encoding === "identity") return body;
+  if (!Object.hasOwn(decompressors, encoding))
+    throw new Rejection(415, `The encoding ${encoding} is not supported.`);
+  const decompress = decompressors[encoding as keyof typeof decompressors];
+  try {
+    return await decompress(body, { maxOutputLength: limits.requestBytes });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limits.requestBytes);
+    throw new Rejection(400, `The body is not valid ${encoding}.`);
+  }
+}
+
+function tooLarge(limit: number): Rejection {
+  return new Rejection(413, `The request is larger than ${limit} bytes; send smaller chunks.`);
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  if (response.destroyed) return;
+  const isBytes = Buffer.isBuffer(body);
+  const bytes = isBytes ? body : Buffer.from(JSON.stringify(body));
+  // What is left of a rejected body would otherwise be read as the next request.
+  const close = status === 413 ? { connection: "close" } : {};
+  response.writeHead(status, {
+    "content-type": isBytes ? proto : "application/json",
+    "content-length": bytes.length,
+    ...close,
+  });
+  response.end(bytes);
+}

@@ -1,0 +1,105 @@
+/** What a server says about itself, its models and saved weights, and requests about sessions. */
+import * as schema from "../protocol/schema.ts";
+import { Rejection } from "./problems.ts";
+import type { Call, Service } from "./service.ts";
+import { parsePath, textOf, type SavedRecord, type WeightsPath } from "./storage.ts";
+import { jsonOf } from "./training.ts";
+
+export function clientConfig({ options: { limits } }: Service): unknown {
+  return {
+    pjwt_auth_enabled: false,
+    fwdbwd_max_chunk_len: limits.chunkData,
+    fwdbwd_max_chunk_bytes_count: limits.chunkBytes,
+    sample_use_retrieve_futures: true,
+    sample_join_sampling_session: true,
+  };
+}
+
+export function dynamicConfig(): unknown {
+  return { refresh_interval_sec: 300, sample_cancel_enabled: true };
+}
+
+export function capabilities({ options, engine }: Service): unknown {
+  return {
+    supported_models: options.models.map(({ name }) => ({
+      model_name: name,
+      trainable: true,
+      sampleable: true,
+    })),
+    description: engine.description,
+  };
+}
+
+export function createSession(service: Service, call: Call): unknown {
+  schema.createSession.parse(jsonOf(call));
+  return { type: "create_session", session_id: service.openSession(call.owner).id };
+}
+
+export function heartbeat(service: Service, call: Call): unknown {
+  service.session(schema.ofSession.parse(jsonOf(call)).session_id, call.owner);
+  return { type: "session_heartbeat" };
+}
+
+export async function finishSession(
+  service: Service,
+  call: Call,
+  [id = ""]: readonly string[],
+): Promise<unknown> {
+  service.session(id, call.owner);
+  await service.endSession(id);
+  return {};
+}
+
+export function modelInfo(service: Service, call: Call): unknown {
+  const model = service.models.get(schema.ofModel.parse(jsonOf(call)).model_id, call.owner);
+  const { id, base, adapter, info } = model;
+  return {
+    type: "get_info",
+    model_id: id,
+    model_data: { arch: null, model_name: base.name, tokenizer_id: base.directory },
+    model_name: base.name,
+    is_lora: adapter !== null,
+    lora_rank: adapter?.rank ?? null,
+    sizes: info && {
+      parameters: info.parameters,
+      trainable_parameters: info.trainableParameters,
+      max_length: info.maxLength,
+      vocabulary_size: info.vocabularySize,
+    },
+  };
+}
+
+export function samplerInfo(service: Service, call: Call, [id = ""]: readonly string[]): unknown {
+  const { base, source } = service.samplers.get(id, call.owner);
+  return { sampler_id: id, base_model: base.name, model_path: source.kind === "saved" ? source.path : null };
+}
+
+export function weightsInfo(service: Service, call: Call): unknown {
+  const { tinker_path: path } = schema.weightsInfo.parse(jsonOf(call));
+  const { baseModel, adapter } = service.storage.find(parsePath(path), call.owner).record;
+  return { base_model: baseModel, is_lora: adapter !== null, lora_rank: adapter?.rank ?? null };
+}
+
+export function checkpoints(service: Service, call: Call, [run = ""]: readonly string[]): unknown {
+  return { checkpoints: service.storage.list(checkedRun(run), call.owner).map(checkpoint) };
+}
+
+function checkpoint({ path, record }: { readonly path: WeightsPath; readonly record: SavedRecord }) {
+  return {
+    checkpoint_id: `${path.kind}/${path.name}`,
+    checkpoint_type: path.kind === "weights" ? "training" : "sampler",
+    time: record.time,
+    tinker_path: textOf(path),
+  };
+}
+
+export function deleteCheckpoint(service: Service, call: Call, found: readonly string[]): unknown {
+  const [run = "", kind = "", name = ""] = found;
+  service.storage.remove(parsePath(`tinker://${run}/${kind}/${name}`), call.owner);
+  return {};
+}
+
+function checkedRun(run: string): string {
+  if (/^[\w:-]{1,100}$/.test(run)) return run;
+  throw new Rejection(404, `There is no run ${JSON.stringify(run)}.`);
+}

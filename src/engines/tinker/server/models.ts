@@ -1,0 +1,102 @@
+/** Models in training: each is a policy of the engine with the model's identifier as its name. */
+import { randomInt } from "node:crypto";
+import { TroupeError } from "../../../errors.ts";
+import type { AdapterOptions } from "../../../models/adapter-options.ts";
+import type { Engine, PolicyInfo, PolicyOptions } from "../../engine.ts";
+import type { loraConfig } from "../protocol/schema.ts";
+import type { ServedModel } from "./options.ts";
+import { Rejection } from "./problems.ts";
+import { Turns } from "./turns.ts";
+import type { z } from "zod";
+
+export interface Model {
+  readonly id: string;
+  readonly owner: string;
+  readonly session: string;
+  readonly base: ServedModel;
+  readonly adapter: AdapterOptions | null;
+  readonly critic: boolean;
+  readonly turns: Turns;
+  /** Verbs submitted so far that change the weights. */
+  changes: number;
+  /** Null until it is created. */
+  info: PolicyInfo | null;
+}
+
+export class Models {
+  readonly #engine: Engine;
+  readonly #served: ReadonlyMap<string, ServedModel>;
+  readonly #limit: number;
+  readonly #models = new Map<string, Model>();
+
+  constructor(engine: Engine, served: readonly ServedModel[], limit: number) {
+    this.#engine = engine;
+    this.#served = new Map(served.map((model) => [model.name, model]));
+    this.#limit = limit;
+  }
+
+  /** @throws TroupeError `bad_model` */
+  served(name: string): ServedModel {
+    const model = this.#served.get(name);
+    if (model !== undefined) return model;
+    const known = [...this.#served.keys()].join(", ");
+    throw new TroupeError(
+      "bad_model",
+      `There is no model ${JSON.stringify(name)}; this server has: ${known}.`,
+    );
+  }
+
+  /** @throws Rejection 404 */
+  get(id: string, owner: string): Model {
+    const model = this.find(id);
+    if (model !== undefined && model.owner === owner) return model;
+    throw new Rejection(404, `There is no model ${id}; it was unloaded, or the server was restarted.`);
+  }
+
+  find(id: string): Model | undefined {
+    return this.#models.get(id);
+  }
+
+  ofSession(session: string): readonly Model[] {
+    return [...this.#models.values()].filter((model) => model.session === session);
+  }
+
+  /** @throws Rejection 429 beyond the owner's limit */
+  checkRoom(owner: string): void {
+    const count = [...this.#models.values()].filter((model) => model.owner === owner).length;
+    if (count >= this.#limit)
+      throw new Rejection(429, `${count} models are loaded; the limit is ${this.#limit}. Unload one.`);
+  }
+
+  async create(
+    model: Omit<Model, "turns" | "changes" | "info">,
+    options: Omit<PolicyOptions, "name">,
+  ): Promise<Model> {
+    const made: Model = { ...model, turns: new Turns(1), changes: 0, info: null };
+    this.#models.set(made.id, made);
+    try {
+      made.info = await this.#engine.createPolicy({ name: made.id, ...options });
+      return made;
+    } catch (error) {
+      this.#models.delete(made.id);
+      throw error;
+    }
+  }
+
+  async remove(model: Model): Promise<void> {
+    this.#models.delete(model.id);
+    await this.#engine.removePolicy(model.id);
+  }
+}
+
+/** Without Troupe's own fields, the scale is the hosted service's: alpha 32 on all projections of the parts. */
+export function adapterOf(lora: z.output<typeof loraConfig>): AdapterOptions {
+  const attention = lora.train_attn ? ["q_proj", "k_proj", "v_proj", "o_proj"] : [];
+  const layer = lora.train_mlp ? ["gate_proj", "up_proj", "down_proj"] : [];
+  return {
+    rank: lora.rank,
+    alpha: lora.alpha ?? 32,
+    targetModules: lora.target_modules ?? [...attention, ...layer],
+    seed: lora.seed ?? randomInt(2 ** 31),
+  };
+}

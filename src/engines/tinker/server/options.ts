@@ -1,0 +1,52 @@
+/** What a server is told when it starts. */
+import type { FutureLimits } from "./futures.ts";
+
+export interface ServedModel {
+  /** What clients call it. */
+  readonly name: string;
+  readonly directory: string;
+}
+
+export interface ServerLimits extends FutureLimits {
+  /** Of one request, before and after decompression. */
+  readonly requestBytes: number;
+  /** Of one owner. */
+  readonly sessions: number;
+  readonly models: number;
+  /** Data in one forward_backward. */
+  readonly chunkData: number;
+  readonly chunkBytes: number;
+  /** Snapshots of all owners that are in memory for sampling. */
+  readonly loadedSamplers: number;
+  /** After the last heartbeat, a session ends. */
+  readonly sessionMilliseconds: number;
+  /** How long an unfinished future is waited for in one request. */
+  readonly pollMilliseconds: number;
+}
+
+export const standardLimits: ServerLimits = {
+  resultBytes: 2 ** 29,
+  pending: 20_000,
+  requestBytes: 2 ** 28,
+  sessions: 100,
+  models: 50,
+  chunkData: 16_384,
+  chunkBytes: 2 ** 26,
+  loadedSamplers: 4,
+  sessionMilliseconds: 300_000,
+  pollMilliseconds: 20_000,
+};
+
+export interface ServerOptions {
+  readonly models: readonly ServedModel[];
+  /** For saved weights. */
+  readonly folder: string;
+  /** Empty: none is needed, and only this machine may connect. */
+  readonly keys: readonly string[];
+  readonly host: string;
+  /** 0: any. */
+  readonly port: number;
+  readonly limits: ServerLimits;
+  /** Lines for the person who runs the server. */
+  readonly log: (line: string) => void;
+}

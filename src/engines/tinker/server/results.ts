@@ -1,0 +1,82 @@
+/** Results of the engine as those of the protocol. */
+import type { LossResult, SampledSequence } from "../../engine.ts";
+import { encodeOutput, jsonOfOutput, type LossOutput } from "../protocol/forward-backward.ts";
+import { sampleResponse, stopReasons } from "../protocol/schema.ts";
+import { bytesOfArray } from "../protocol/tensors.ts";
+import type { Result } from "./futures.ts";
+import { failureOf } from "./problems.ts";
+
+export function jsonResult(value: unknown): Result {
+  return { json: () => value, bytes: 500 };
+}
+
+export function failedResult(error: unknown): Result {
+  return { ...jsonResult(failureOf(error)), failed: true };
+}
+
+/** `counts`: tokens of each datum of the request, in order. The rows before a shared prompt's end are left out. */
+export function lossOutput({
+  loss,
+  tokens,
+  entropy,
+  kl,
+  referenceKl,
+  clipped,
+  logprobs,
+  values,
+}: LossResult): LossOutput {
+  return {
+    outputs: logprobs.map((each, index) => {
+      const value = values?.[index];
+      return value === undefined || value.length === 0 ? { logprobs: each } : { values: value };
+    }),
+    metrics: {
+      "loss:sum": loss,
+      "tokens:sum": tokens,
+      ...(entropy === undefined ? {} : { "entropy:sum": entropy }),
+      "kl:sum": kl,
+      ...(referenceKl === undefined ? {} : { "reference_kl:sum": referenceKl }),
+      "clipped:sum": clipped,
+    },
+  };
+}
+
+export function lossResultOf(output: LossOutput): Result {
+  const bytes = output.outputs.reduce(
+    (sum, each) => sum + Object.values(each).reduce((total, { byteLength }) => total + byteLength, 100),
+    500,
+  );
+  return { json: () => jsonOfOutput(output), proto: () => encodeOutput(output), bytes };
+}
+
+/** `promptLogprobs`: one per token of the prompt, NaN for the first; null: not asked for. */
+export function sampleResult(
+  sequences: readonly SampledSequence[],
+  promptLogprobs: Float32Array | null,
+): Result {
+  return {
+    json: () => ({
+      type: "sample",
+      sequences: sequences.map(({ tokens, logprobs, stopReason }) => ({
+        stop_reason: stopReason,
+        tokens: [...tokens],
+        logprobs: [...logprobs],
+      })),
+      prompt_logprobs:
+        promptLogprobs && Array.from(promptLogprobs, (each) => (Number.isNaN(each) ? null : each)),
+    }),
+    proto: () =>
+      sampleResponse.encode({
+        sequences: sequences.map(({ tokens, logprobs, stopReason }) => ({
+          stopReason: stopReasons.indexOf(stopReason),
+          tokens: bytesOfArray(tokens),
+          logprobs: bytesOfArray(logprobs),
+        })),
+        promptLogprobs: promptLogprobs === null ? undefined : bytesOfArray(promptLogprobs),
+      }),
+    bytes: sequences.reduce(
+      (sum, { tokens }) => sum + 8 * tokens.length + 100,
+      4 * (promptLogprobs?.length ?? 0),
+    ),
+  };
+}

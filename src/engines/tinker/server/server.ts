@@ -1,0 +1,46 @@
+/** A server of the Tinker protocol for any engine (docs/tinker.md). */
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { TroupeError } from "../../../errors.ts";
+import type { Engine } from "../../engine.ts";
+import { httpServer } from "./http.ts";
+import type { ServerOptions } from "./options.ts";
+import { Service } from "./service.ts";
+
+export interface TinkerServer {
+  readonly url: string;
+  /** Ends connections and frees models; the engine stays open. */
+  close(): Promise<void>;
+}
+
+/** @throws TroupeError `bad_arguments` for a public address without keys, or one that is in use */
+export async function startServer(engine: Engine, options: ServerOptions): Promise<TinkerServer> {
+  if (options.keys.length === 0 && !["127.0.0.1", "localhost", "::1"].includes(options.host))
+    throw new TroupeError(
+      "bad_arguments",
+      `Other machines can reach ${options.host}: set keys, or use 127.0.0.1.`,
+    );
+  const service = new Service(engine, options);
+  const server = httpServer(service);
+  server.listen(options.port, options.host);
+  try {
+    await once(server, "listening");
+  } catch (cause) {
+    throw new TroupeError(
+      "bad_arguments",
+      `Cannot listen at ${options.host}:${options.port}: ${String(cause)}`,
+      { cause },
+    );
+  }
+  const timer = setInterval(() => void service.endStaleSessions(), 10_000).unref();
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
+    close: async () => {
+      clearInterval(timer);
+      server.close();
+      server.closeAllConnections();
+      await Promise.all([...service.sessions.keys()].map((id) => service.endSession(id)));
+    },
+  };
+}

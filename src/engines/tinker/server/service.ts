@@ -1,0 +1,133 @@
+/** The server's state, and what all its requests share. */
+import { createHash, randomUUID } from "node:crypto";
+import type { Engine } from "../../engine.ts";
+import { Completions } from "./completions.ts";
+import { Futures, type Result } from "./futures.ts";
+import { Models, type Model } from "./models.ts";
+import type { ServerOptions } from "./options.ts";
+import { Rejection } from "./problems.ts";
+import { failedResult } from "./results.ts";
+import { Samplers } from "./samplers.ts";
+import { Storage } from "./storage.ts";
+
+export interface Session {
+  readonly id: string;
+  readonly owner: string;
+  lastSeen: number;
+  joined: number;
+}
+
+/** A request after its headers and body were read. */
+export interface Call {
+  readonly owner: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Decompressed. */
+  readonly body: Buffer;
+  readonly isProto: boolean;
+  readonly wantsProto: boolean;
+}
+
+export class Service {
+  readonly engine: Engine;
+  readonly options: ServerOptions;
+  readonly futures: Futures;
+  readonly completions: Completions;
+  readonly models: Models;
+  readonly samplers: Samplers;
+  readonly storage: Storage;
+  readonly sessions = new Map<string, Session>();
+
+  constructor(engine: Engine, options: ServerOptions) {
+    const { limits } = options;
+    this.engine = engine;
+    this.options = options;
+    this.futures = new Futures(limits);
+    this.completions = new Completions(this.futures);
+    this.models = new Models(engine, options.models, limits.models);
+    const isLoaded = (model: Model): boolean => this.models.find(model.id) === model;
+    this.samplers = new Samplers(engine, limits.loadedSamplers, isLoaded);
+    this.storage = new Storage(options.folder);
+  }
+
+  /** @throws Rejection 429 beyond the owner's limit */
+  openSession(owner: string): Session {
+    const count = [...this.sessions.values()].filter((session) => session.owner === owner).length;
+    if (count >= this.options.limits.sessions)
+      throw new Rejection(429, `${count} sessions are open; the limit is ${this.options.limits.sessions}.`);
+    const session = { id: randomUUID(), owner, lastSeen: Date.now(), joined: 0 };
+    this.sessions.set(session.id, session);
+    return session;
+  }
+
+  /** @throws Rejection 410 */
+  session(id: string, owner: string): Session {
+    const session = this.sessions.get(id);
+    if (session === undefined || session.owner !== owner)
+      throw new Rejection(410, `There is no session ${id}; it ended, or the server was restarted.`);
+    session.lastSeen = Date.now();
+    return session;
+  }
+
+  async endSession(id: string): Promise<void> {
+    this.sessions.delete(id);
+    for (const sampler of this.samplers.endSession(id)) this.completions.forget(sampler);
+    await Promise.all(this.models.ofSession(id).map((model) => this.models.remove(model)));
+  }
+
+  async endStaleSessions(): Promise<void> {
+    const oldest = Date.now() - this.options.limits.sessionMilliseconds;
+    for (const { id, lastSeen } of this.sessions.values()) {
+      if (lastSeen >= oldest) continue;
+      this.options.log(`Session ${id} ended: it had no heartbeat.`);
+      await this.endSession(id).catch((error: unknown) => this.options.log(String(error)));
+    }
+  }
+
+  /** A future for work that starts now, or the one of the same request before. */
+  start(id: string, call: Call, work: (signal: AbortSignal) => Promise<Result>): { request_id: string } {
+    return this.#future(id, call, () => this.#run(id, work));
+  }
+
+  /**
+   * A future of a model's request, which starts in its turn.
+   * @throws Rejection 410 if it was executed and its result is no longer kept
+   */
+  startInTurn(
+    model: Model,
+    seqId: number,
+    call: Call,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): { request_id: string; model_id: string } {
+    const id = `${model.id}:${seqId}`;
+    const isKnown = this.futures.has(id, call.owner, fingerprintOf(call));
+    if (!isKnown && model.turns.isPast(seqId))
+      throw new Rejection(410, `The request ${id} was executed, and its result is no longer kept.`);
+    const future = this.#future(id, call, () => model.turns.take(seqId, () => this.#run(id, work)));
+    return { ...future, model_id: model.id };
+  }
+
+  #future(id: string, call: Call, begin: () => void): { request_id: string } {
+    const fingerprint = fingerprintOf(call);
+    if (!this.futures.has(id, call.owner, fingerprint)) {
+      this.futures.add(id, call.owner, fingerprint);
+      begin();
+    }
+    return { request_id: id };
+  }
+
+  /** Calls the engine before it returns, so that verbs reach it in order. */
+  #run(id: string, work: (signal: AbortSignal) => Promise<Result>): void {
+    const signal = this.futures.signal(id) ?? new AbortController().signal;
+    const fail = (error: unknown): void => this.futures.finish(id, failedResult(error));
+    try {
+      work(signal).then((result) => this.futures.finish(id, result), fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+}
+
+function fingerprintOf({ path, body }: Call): string {
+  return createHash("sha256").update(path).update("\0").update(body).digest("base64");
+}

@@ -1,0 +1,112 @@
+/**
+ * Saved weights in the server's folder: `RUN/weights/NAME` (with optimizer state) and `RUN/sampler_weights/NAME`, each
+ * with a JSON file about it. Clients name them `tinker://RUN/KIND/NAME`.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { TroupeError } from "../../../errors.ts";
+import type { SavedPolicy, StoredPolicy } from "../../engine.ts";
+import type { AdapterOptions } from "../../../models/adapter-options.ts";
+
+export const kinds = ["weights", "sampler_weights"] as const;
+export type WeightsKind = (typeof kinds)[number];
+
+export interface WeightsPath {
+  readonly run: string;
+  readonly kind: WeightsKind;
+  readonly name: string;
+}
+
+/** What is known of saved weights. */
+export interface SavedRecord {
+  readonly saved: SavedPolicy;
+  readonly owner: string;
+  readonly baseModel: string;
+  readonly adapter: AdapterOptions | null;
+  readonly critic: boolean;
+  readonly time: string;
+}
+
+export class Storage {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    mkdirSync(folder, { recursive: true });
+  }
+
+  /** The folder for a run's weights of a kind, which exists afterwards. */
+  folderOf(run: string, kind: WeightsKind): string {
+    const folder = join(this.#folder, run.replaceAll(":", "_"), kind);
+    mkdirSync(folder, { recursive: true });
+    return folder;
+  }
+
+  record(path: WeightsPath, record: SavedRecord): void {
+    writeFileSync(this.#recordFile(path), JSON.stringify(record));
+  }
+
+  exists(path: WeightsPath): boolean {
+    return existsSync(this.#recordFile(path));
+  }
+
+  /** @throws TroupeError `bad_model` if there are no such weights of this owner */
+  find(path: WeightsPath, owner: string): { readonly record: SavedRecord; readonly stored: StoredPolicy } {
+    const record = this.exists(path) ? this.#read(this.#recordFile(path)) : null;
+    if (record === null || record.owner !== owner)
+      throw new TroupeError("bad_model", `There are no saved weights ${textOf(path)}.`);
+    return { record, stored: { saved: record.saved, folder: this.folderOf(path.run, path.kind) } };
+  }
+
+  list(run: string, owner: string): readonly { readonly path: WeightsPath; readonly record: SavedRecord }[] {
+    return kinds.flatMap((kind) =>
+      readdirSync(this.folderOf(run, kind))
+        .filter((file) => file.endsWith(".json"))
+        .map((file) => ({ run, kind, name: file.slice(0, -".json".length) }))
+        .map((path) => ({ path, record: this.#read(this.#recordFile(path)) }))
+        .filter(({ record }) => record.owner === owner),
+    );
+  }
+
+  remove(path: WeightsPath, owner: string): void {
+    this.find(path, owner);
+    rmSync(this.#recordFile(path));
+    const directory = join(this.folderOf(path.run, path.kind), path.name);
+    for (const each of [directory, `${directory}.optimizer`]) rmSync(each, { recursive: true, force: true });
+  }
+
+  #recordFile({ run, kind, name }: WeightsPath): string {
+    return join(this.folderOf(run, kind), `${name}.json`);
+  }
+
+  #read(file: string): SavedRecord {
+    return JSON.parse(readFileSync(file, "utf8")) as SavedRecord;
+  }
+}
+
+export function textOf({ run, kind, name }: WeightsPath): string {
+  return `tinker://${run}/${kind}/${name}`;
+}
+
+/** @throws TroupeError `bad_model` */
+export function parsePath(text: string): WeightsPath {
+  const match = /^tinker:\/\/([\w:-]{1,100})\/(weights|sampler_weights)\/([\w.-]{1,200})$/.exec(text);
+  const [, run = "", kind, name = ""] = match ?? [];
+  if (match === null || !isName(name))
+    throw new TroupeError(
+      "bad_model",
+      `${JSON.stringify(text)} is no path of weights; expected tinker://RUN/weights/NAME.`,
+    );
+  return { run, kind: kind as WeightsKind, name };
+}
+
+/** @throws TroupeError `bad_arguments` */
+export function checkName(name: string): void {
+  if (isName(name)) return;
+  const expected = "expected letters, digits, `.`, `-`, `_`, at most 200, not starting with a dot";
+  throw new TroupeError("bad_arguments", `The name of the weights is ${JSON.stringify(name)}; ${expected}.`);
+}
+
+function isName(name: string): boolean {
+  return /^[\w-][\w.-]{0,199}$/.test(name);
+}

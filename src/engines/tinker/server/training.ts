@@ -1,0 +1,223 @@
+/** Requests that change or save a model. */
+import { TroupeError } from "../../../errors.ts";
+import { checkData, fieldsOf } from "../../data.ts";
+import type { PolicyOptions, StoredPolicy } from "../../engine.ts";
+import { callOfJson, decodeCall, type LossCall } from "../protocol/forward-backward.ts";
+import { engineData, lossOf } from "../protocol/losses.ts";
+import * as schema from "../protocol/schema.ts";
+import type { Result } from "./futures.ts";
+import { adapterOf, type Model } from "./models.ts";
+import { Rejection } from "./problems.ts";
+import { jsonResult, lossOutput, lossResultOf } from "./results.ts";
+import type { Call, Service } from "./service.ts";
+import { checkName, parsePath, textOf, type WeightsKind, type WeightsPath } from "./storage.ts";
+
+export function createModel(service: Service, call: Call): unknown {
+  const asked = schema.createModel.parse(jsonOf(call));
+  const { session_id: session, model_seq_id: number, lora_config: lora } = asked;
+  service.session(session, call.owner);
+  if (asked.optimizer_config && asked.optimizer_config.type !== "adamw")
+    throw new Rejection(
+      422,
+      `The optimizer ${asked.optimizer_config.type} is not supported; there is adamw.`,
+    );
+  const id = modelId(session, number);
+  const future = service.start(id, call, async () => {
+    service.models.checkRoom(call.owner);
+    const base = service.models.served(asked.base_model);
+    const critic = asked.model_role === "critic";
+    const adapter = lora ? adapterOf(lora) : null;
+    const from = asked.initial_weights && storedAt(service, call, asked.initial_weights);
+    await service.models.create(
+      { id, owner: call.owner, session, base, adapter, critic },
+      {
+        model: base.directory,
+        ...(adapter === null ? {} : { adapter }),
+        ...(from ? { from } : {}),
+        ...(critic ? { valueHead: true } : {}),
+      },
+    );
+    return jsonResult({ model_id: id, type: "create_model" });
+  });
+  return { ...future, model_id: id };
+}
+
+function modelId(session: string, number: number): string {
+  return `${session}:train:${number}`;
+}
+
+function storedAt(service: Service, { owner }: Call, path: string): StoredPolicy {
+  return service.storage.find(parsePath(path), owner).stored;
+}
+
+export function forwardBackward(service: Service, call: Call, forwardOnly: boolean): unknown {
+  const asked = call.isProto ? decodeCall(call.body) : callOfJson(jsonOf(call), forwardOnly);
+  const model = service.models.get(asked.modelId, call.owner);
+  if (asked.seqId < 1) throw new Rejection(422, `seq_id is ${asked.seqId}; expected at least 1.`);
+  if (!asked.forwardOnly)
+    return service.startInTurn(model, asked.seqId, call, backward(service, model, asked));
+  return service.startInTurn(model, asked.seqId, call, async (signal) => {
+    const data = engineData(model.id, asked.data);
+    return lossResultOf(lossOutput(await service.engine.forward(data, { signal })));
+  });
+}
+
+function backward(service: Service, model: Model, asked: LossCall): (signal: AbortSignal) => Promise<Result> {
+  return async (signal) => {
+    const loss = lossOf(asked.loss, asked.config);
+    const data = engineData(model.id, asked.data);
+    checkData(data, loss);
+    const used = new Set<string>(["tokens", ...fieldsOf(loss, data).map(({ name }) => name)]);
+    const unused = data
+      .flatMap(({ continuations }) => continuations.flatMap((each) => Object.keys(each)))
+      .find((name) => !used.has(name));
+    if (unused !== undefined)
+      throw new TroupeError(
+        "bad_arguments",
+        `The loss ${asked.loss} does not use the input ${unused}; leave it out.`,
+      );
+    return lossResultOf(lossOutput(await service.engine.forwardBackward(data, loss, { signal })));
+  };
+}
+
+export function optimStep(service: Service, call: Call): unknown {
+  const asked = schema.optimStep.parse(jsonOf(call));
+  const model = service.models.get(asked.model_id, call.owner);
+  if (asked.optimizer_params !== undefined)
+    throw new Rejection(422, `The optimizer ${asked.optimizer_params.type} is not supported; there is Adam.`);
+  const adam = asked.adam_params ?? schema.adamParams.parse({});
+  return service.startInTurn(model, asked.seq_id, call, async () => {
+    model.changes += 1;
+    const { gradientNorm } = await service.engine.optimStep(model.id, {
+      learningRate: adam.learning_rate,
+      beta1: adam.beta1,
+      beta2: adam.beta2,
+      epsilon: adam.eps,
+      weightDecay: adam.weight_decay,
+      clipNorm: adam.grad_clip_norm,
+    });
+    return jsonResult({ metrics: gradientNorm === undefined ? {} : { grad_norm: gradientNorm } });
+  });
+}
+
+/** With the optimizer's state. */
+export function saveWeights(service: Service, call: Call): unknown {
+  const asked = schema.saveWeights.parse(jsonOf(call));
+  const model = service.models.get(asked.model_id, call.owner);
+  const name = asked.path ?? `step-${asked.seq_id}`;
+  return service.startInTurn(model, asked.seq_id, call, async () => {
+    const { path } = await save(service, model, "weights", name, asked.overwrite);
+    return jsonResult({ path: textOf(path), type: "save_weights" });
+  });
+}
+
+export function saveWeightsForSampler(service: Service, call: Call): unknown {
+  const asked = schema.saveWeightsForSampler.parse(jsonOf(call));
+  const model = service.models.get(asked.model_id, call.owner);
+  const { base, owner, session } = model;
+  const number = asked.sampling_session_seq_id;
+  return service.startInTurn(model, asked.seq_id, call, async () => {
+    const { changes } = model;
+    const type = "save_weights_for_sampler";
+    if (asked.kind === "inflight") {
+      const id = samplerId(session, number ?? asked.seq_id);
+      service.samplers.add({ id, owner, session, base, source: { kind: "live", model } });
+      return jsonResult({ sampling_session_id: id, type });
+    }
+    const name = asked.path ?? `ephemeral-${number ?? asked.seq_id}`;
+    const { path, stored } = await save(service, model, "sampler_weights", name, asked.path === null);
+    if (asked.path) return jsonResult({ path: textOf(path), type });
+    const id = samplerId(session, number ?? asked.seq_id);
+    const source = { kind: "saved", path: textOf(path), stored, model, changes } as const;
+    service.samplers.add({ id, owner, session, base, source });
+    return jsonResult({ sampling_session_id: id, type });
+  });
+}
+
+export function samplerId(session: string, number: number): string {
+  return `${session}:sample:${number}`;
+}
+
+async function save(
+  service: Service,
+  model: Model,
+  kind: WeightsKind,
+  name: string,
+  overwrite: boolean,
+): Promise<{ path: WeightsPath; stored: StoredPolicy }> {
+  checkName(name);
+  const path: WeightsPath = { run: model.id, kind, name };
+  if (!overwrite && service.storage.exists(path))
+    throw new TroupeError("bad_arguments", `${textOf(path)} exists; give another name, or \`overwrite\`.`);
+  const { owner, base, adapter, critic } = model;
+  const place = { folder: service.storage.folderOf(path.run, kind), name };
+  const verb = kind === "weights" ? "checkpoint" : "snapshot";
+  const saved = await service.engine[verb](model.id, place);
+  const time = new Date().toISOString();
+  service.storage.record(path, { saved, owner, baseModel: base.name, adapter, critic, time });
+  return { path, stored: { saved, folder: place.folder } };
+}
+
+/** Into a model that exists, or one that this creates. */
+export function loadWeights(service: Service, call: Call): unknown {
+  const asked = schema.loadWeights.parse(jsonOf(call));
+  if (asked.model_id) {
+    if (!asked.seq_id) throw new Rejection(422, "model_id needs a seq_id of at least 1.");
+    const model = service.models.get(asked.model_id, call.owner);
+    return service.startInTurn(model, asked.seq_id, call, async () => {
+      model.changes += 1;
+      const stored = loadable(service, call, asked.path, asked.optimizer);
+      await service.engine.restore(model.id, stored);
+      return jsonResult({ path: asked.path, model_id: model.id, type: "load_weights" });
+    });
+  }
+  if (!asked.session_id || asked.model_seq_id === null || asked.model_seq_id === undefined)
+    throw new Rejection(422, "Give model_id and seq_id, or session_id and model_seq_id.");
+  return createFromWeights(service, call, asked.session_id, asked.model_seq_id, asked);
+}
+
+function createFromWeights(
+  service: Service,
+  call: Call,
+  session: string,
+  number: number,
+  asked: { readonly path: string; readonly optimizer: boolean; readonly model_role: "policy" | "critic" },
+): unknown {
+  service.session(session, call.owner);
+  const { owner } = call;
+  const id = modelId(session, number);
+  const future = service.start(id, call, async () => {
+    service.models.checkRoom(owner);
+    const { record } = service.storage.find(parsePath(asked.path), owner);
+    const base = service.models.served(record.baseModel);
+    const critic = record.critic || asked.model_role === "critic";
+    const stored = loadable(service, call, asked.path, asked.optimizer);
+    const options: Omit<PolicyOptions, "name"> = { model: stored, ...(critic ? { valueHead: true } : {}) };
+    await service.models.create({ id, owner, session, base, adapter: record.adapter, critic }, options);
+    if (asked.optimizer) await service.engine.restore(id, stored);
+    return jsonResult({ path: asked.path, model_id: id, type: "load_weights" });
+  });
+  return { ...future, model_id: id };
+}
+
+/** Without the optimizer's state, a checkpoint is a snapshot. @throws TroupeError `bad_model` */
+function loadable(service: Service, call: Call, path: string, optimizer: boolean): StoredPolicy {
+  const { saved, folder } = storedAt(service, call, path);
+  if (optimizer && saved.kind !== "checkpoint")
+    throw new TroupeError("bad_model", `${path} has no optimizer state; load it without.`);
+  return { saved: { ...saved, kind: optimizer ? "checkpoint" : "snapshot" }, folder };
+}
+
+export function unloadModel(service: Service, call: Call): unknown {
+  const { model_id: id } = schema.ofModel.parse(jsonOf(call));
+  const model = service.models.get(id, call.owner);
+  return service.start(`${id}:unload`, call, async () => {
+    await service.models.remove(model);
+    return jsonResult({ model_id: id, type: "unload_model" });
+  });
+}
+
+/** @throws SyntaxError */
+export function jsonOf({ body }: Call): unknown {
+  return JSON.parse(body.toString("utf8"));
+}
