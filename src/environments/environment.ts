@@ -217,6 +217,10 @@ export interface SeatDescription {
   readonly prompt: string;
   /** Most tokens a well-formed action needs, for word-level vocabularies; the default of recipes. */
   readonly maxTokens: number;
+  /** Why its roles need `memory: conversation`: "it sees only the output of its last program". Absent: they do not. */
+  readonly remembers?: string;
+  /** A team without a role in this seat cannot play. */
+  readonly required?: true;
   /** Tools that a model in this seat may call; its chat template lists them. */
   readonly tools?: readonly Tool[];
   /** Why no other seat may be filled beside this one: "its route moves the agent". Absent: any may. */

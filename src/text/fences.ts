@@ -9,6 +9,14 @@ export function fenced(text: string, language = "python"): string {
 
 const block = /^[ \t]*```[ \t]*([\w+-]*)[^\n]*\n([^]*?)(?:^[ \t]*```|$(?![^]))/gm;
 
+/** The blocks of Python in a text, in order, without empty ones. */
+export function pythonBlocks(text: string): readonly string[] {
+  return [...text.matchAll(block)]
+    .filter(([, language = ""]) => isPython({ language }))
+    .map(([, , code = ""]) => code)
+    .filter((code) => code.trim() !== "");
+}
+
 /** The whole program in what a model wrote: the last block of Python, or all of the text without fences. */
 export function wholeProgram(text: string): string {
   const blocks = [...text.matchAll(block)].map(([, language = "", code = ""]) => ({ language, code }));

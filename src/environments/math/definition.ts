@@ -1,30 +1,44 @@
-/** Mathematics problems with final answers: a reasoner writes a solution, and its answer is verified. */
+/** Mathematics problems with final answers, solved alone or in a team; the team's answer is verified. */
 import type { MathProblem } from "../../data/math-problem.ts";
-import type { Environment, EnvironmentDefinition } from "../environment.ts";
+import { TroupeError } from "../../errors.ts";
+import { showText } from "../../format.ts";
+import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";
 import { closedSplits, findProblemIn, taskSourceOf, type ProblemSplits } from "../problems.ts";
+import type { TeamForm } from "./forms/form.ts";
+import { formOf } from "./forms/forms.ts";
 import { observationOf } from "./observe.ts";
 import { mathOptions, type MathOptions } from "./options.ts";
+import { actingIn, decidesOrder } from "./order.ts";
 import { openMathProblems } from "./problems.ts";
-import { seatDescriptions } from "./seats.ts";
-import { mathTaskSchema, type MathState, type MathTask } from "./state.ts";
-import { stepMath } from "./step.ts";
+import { mathTaskSchema, type MathState, type MathTask, type Said } from "./state.ts";
+import { endRound, stepTeam } from "./step.ts";
 
 export const math: EnvironmentDefinition<MathOptions> = {
   name: "math",
-  summary: "A reasoner solves mathematics problems; its final answer is verified.",
+  summary: "A reasoner or a team solves mathematics problems; the final answer is verified.",
   options: mathOptions,
   create: async (options) => {
     const { splits, data, warnings } = await openMathProblems(options);
-    return { ...mathEnvironment(splits), data, warnings };
+    return { ...mathEnvironment(options, splits), data, warnings };
   },
-  outline: (options) => mathEnvironment(closedSplits(options.splits)),
+  outline: (options) => mathEnvironment(options, closedSplits(options.splits)),
 };
 
-export function mathEnvironment(splits: ProblemSplits<MathProblem>): Environment<MathTask, MathState> {
+type TeamOptions = Pick<MathOptions, "form" | "showThinking" | "characters" | "programs">;
+
+/** @throws TroupeError `bad_recipe` for a form that cannot play */
+export function mathEnvironment(
+  options: TeamOptions,
+  splits: ProblemSplits<MathProblem>,
+): Environment<MathTask, MathState> {
   const find = findProblemIn(splits);
+  const form = formOf(options.form);
+  const { showThinking: thinkingOf, characters, programs: limits } = options;
+  for (const seat of thinkingOf) checkSeat(form, seat);
   return {
     name: math.name,
-    seats: seatDescriptions,
+    seats: described(form),
+    ...(runsPrograms(form) ? { runsPrograms: true } : {}),
     tasks: Object.fromEntries(
       Object.entries(splits).map(([split, problems]) => [split, taskSourceOf(problems, (id) => ({ id }))]),
     ) as Environment<MathTask>["tasks"],
@@ -34,23 +48,67 @@ export function mathEnvironment(splits: ProblemSplits<MathProblem>): Environment
       const truth = answers.join(" or ");
       return { problem: prompt, truth, ...(subject === undefined ? {} : { type: subject }) };
     },
-    start: async (task) => ({ task, prompt: (await find(task.id)).prompt, solution: null }),
-    observe: (state) => observationOf(state),
+    start: async (task) => startTeam(task, (await find(task.id)).prompt),
+    ...(decidesOrder(form) ? { next: (state: MathState) => actingIn(form, state) } : {}),
+    observe: (state, seat) => observationOf(form, { characters, thinkingOf }, state, seat),
     step: async (state, replies, context) => {
-      const { answers } = await find(state.task.id);
-      return stepMath(state, answers, replies, context);
+      const { answers: accepted } = await find(state.task.id);
+      return stepTeam({ form, limits, thinkingOf, accepted, context }, state, replies);
     },
-    outcome: ({ solution }) => ({
-      success: solution?.isCorrect === true,
-      score: solution?.isCorrect === true ? 1 : 0,
+    endTurn: (state) => endRound(form, state),
+    outcome: ({ answer }) => ({
+      success: answer?.isCorrect === true,
+      score: answer?.isCorrect === true ? 1 : 0,
     }),
     render: renderState,
   };
 }
 
-function renderState({ task, prompt, solution }: MathState): string {
-  if (solution === null) return `${task.id}\n\n${prompt}`;
-  const verdict = solution.isCorrect ? "correct" : "not correct";
-  const answer = solution.answer === null ? "no answer" : `answer ${solution.answer}: ${verdict}`;
-  return `${task.id}\n\n${prompt}\n\n${solution.text.trimEnd()}\n\n${answer}`;
+/** The form's seats with what follows from it. */
+function described(form: TeamForm): Readonly<Record<string, SeatDescription>> {
+  const required = decidesOrder(form) ? { required: true as const } : {};
+  const remembers = "in later actions of a turn it is shown only what its last program printed";
+  return Object.fromEntries(
+    Object.entries(form.seats).map(([name, seat]) => {
+      const { purpose, prompt, maxTokens, judged, actions = 1 } = seat;
+      const own = { purpose, prompt, maxTokens, ...(judged ? { judged } : {}) };
+      return [name, { ...own, ...required, ...(actions > 1 ? { remembers } : {}) }];
+    }),
+  );
+}
+
+function startTeam(task: MathTask, prompt: string): MathState {
+  return { task, prompt, round: 0, phase: 0, said: [], answer: null, done: false };
+}
+
+function runsPrograms({ seats }: TeamForm): boolean {
+  return Object.values(seats).some(({ writes }) => writes === "program" || writes === "blocks");
+}
+
+function checkSeat({ seats }: TeamForm, seat: string): void {
+  if (Object.hasOwn(seats, seat)) return;
+  const known = Object.keys(seats).join(", ");
+  throw new TroupeError(
+    "bad_recipe",
+    `environment.showThinking: there is no seat ${seat}; there is ${known}`,
+  );
+}
+
+function renderState({ task, prompt, said, answer }: MathState): string {
+  const written = said.map(renderSaid);
+  const verdict = answer === null ? [] : [`the team's ${verdictOn(answer)}`];
+  return [`${task.id}\n\n${prompt}`, ...written, ...verdict].join("\n\n");
+}
+
+function renderSaid(said: Said): string {
+  const { seat, round, text, ran, answer } = said;
+  const printed = ran.map(
+    ({ printed: { text: output, problem } }) => `printed: ${problem ?? showText(output, 200)}`,
+  );
+  const verdict = answer === null ? [] : [verdictOn(said)];
+  return [`${seat}, round ${round + 1}:\n${text.trimEnd()}`, ...printed, ...verdict].join("\n");
+}
+
+function verdictOn({ answer, isCorrect }: Pick<Said, "answer" | "isCorrect">): string {
+  return answer === null ? "no answer" : `answer ${answer}: ${isCorrect ? "correct" : "not correct"}`;
 }

@@ -15,7 +15,7 @@ const half: MathProblem = { id: "small/half", prompt: "What is 1/2 + 0?", answer
 const either: MathProblem = { id: "small/either", prompt: "Name 80 or 81.", answers: ["080", "081"] };
 const again = (problem: MathProblem): MathProblem => ({ ...problem, id: `${problem.id}-again` });
 
-const environment: Environment<MathTask, MathState> = mathEnvironment({
+const environment: Environment<MathTask, MathState> = mathEnvironment(mathOptions.parse({}), {
   train: problemList([half, again(half)]),
   heldOut: problemList([either, again(either)]),
 });
@@ -63,7 +63,7 @@ describe("a reasoner", () => {
 
   it("sees the problem, and later its solution without a verdict", async () => {
     const { state } = await solved(half, "I think \\boxed{7}");
-    expect(environment.observe(state, "reasoner")).toBe(
+    expect(environment.observe(environment.endTurn?.(state) ?? state, "reasoner")).toBe(
       "Problem:\n\nWhat is 1/2 + 0?\n\nYour last solution:\n\nI think \\boxed{7}\n\nCheck it, and give the final answer in \\boxed{}.",
     );
     expect(environment.render(state)).toContain("answer 7: not correct");

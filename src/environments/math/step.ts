@@ -1,38 +1,116 @@
-/** The effect and the reward of a solution. */
-import type { ActionReward, Context, Reply, StepResult } from "../environment.ts";
-import type { Verified } from "./answers/answer.ts";
-import type { SeatName } from "./seats.ts";
-import type { MathState } from "./state.ts";
-import { verdictOn } from "./verdict.ts";
+/** The effects of a joint action: programs run, answers are verified, rewards follow, and the team may be done. */
+import type { ActionReward, Context, Evidence, Reply, StepResult } from "../environment.ts";
+import type { ProgramLimits } from "../programs/options.ts";
+import { programIn } from "../programs/run.ts";
+import type { MathSeat, TeamForm } from "./forms/form.ts";
+import { outputsOf } from "./observe.ts";
+import { nextPhase, phasesOf } from "./order.ts";
+import { printedAnswer, runPrograms } from "./ran.ts";
+import type { Assessed } from "./rewards.ts";
+import { spokenOf } from "./spoken.ts";
+import type { MathState, Said } from "./state.ts";
+import { isTeamDone, teamAnswer } from "./team-answer.ts";
+import { isAmong, verdictOn } from "./verdict.ts";
+
+export interface StepSetting {
+  readonly form: TeamForm;
+  readonly limits: ProgramLimits;
+  /** Seats whose thinking others see. */
+  readonly thinkingOf: readonly string[];
+  /** The problem's answers. */
+  readonly accepted: readonly string[];
+  readonly context: Context;
+}
 
 /** Of a state; the answer is read from all of the text. */
 const longestText = 20_000;
-/** AT-GRPO's local reward: the format, and the answer itself. */
-const shares = { boxed: 0.2, correct: 0.8 } as const;
 
-/** @param accepted the problem's answers */
-export async function stepMath(
+export async function stepTeam(
+  setting: StepSetting,
   state: MathState,
-  accepted: readonly string[],
-  { reasoner }: Readonly<Partial<Record<SeatName, Reply>>>,
-  context: Context,
+  replies: Readonly<Record<string, Reply>>,
 ): Promise<StepResult<MathState>> {
-  if (reasoner === undefined) return { state, rewards: {}, done: false };
-  const verified = await verdictOn(reasoner.text, accepted, context);
-  const text = reasoner.text.slice(0, longestText).toWellFormed();
-  const solution = { text, answer: verified.answer, isCorrect: verified.isCorrect };
-  // The seat does not know whether it is right, so that does not end the episode.
-  return { state: { ...state, solution }, rewards: { reasoner: rewardOf(verified) }, done: false };
+  if (state.done) return { state, rewards: each(Object.keys(replies), () => over), done: true };
+  const { form, context } = setting;
+  const assessed: Record<string, Assessed> = {};
+  for (const [seat, reply] of Object.entries(replies))
+    assessed[seat] = await assess(setting, state.round, seat, reply);
+  const said = [...state.said, ...Object.values(assessed).map(kept)];
+  const by = (seat: string) => said.findLast((one) => one.seat === seat && one.round === state.round);
+  const rewards = each(Object.keys(replies), (seat) =>
+    seatOf(form, seat).earns(assessed[seat] as Assessed, by),
+  );
+  const answer = (await teamAnswer(form, { ...state, said }, context)) ?? state.answer;
+  const next = { ...state, said, answer, phase: nextPhase(form, { ...state, said }) };
+  const isRoundOver = next.phase >= phasesOf(form, state.round).length;
+  const done = isRoundOver && (await isTeamDone(form, next, context));
+  return { state: { ...next, done }, rewards, done, evidence: evidenceOf(assessed) };
 }
 
-function rewardOf({ isCorrect, answer, source }: Verified): ActionReward {
-  const parts = {
-    boxed: source === "boxed" ? shares.boxed : 0,
-    correct: isCorrect ? shares.correct : 0,
+/** What programs did, for judges. */
+function evidenceOf(assessed: Readonly<Record<string, Assessed>>): Readonly<Record<string, Evidence>> {
+  const ran = Object.entries(assessed).filter(([, said]) => said.ran.length > 0);
+  return Object.fromEntries(
+    ran.map(([seat, said]) => [seat, { output: outputsOf("The program", said.ran).join("\n\n") }]),
+  );
+}
+
+const over: ActionReward = { team: 0, local: 0, parts: {}, reason: "the episode is over" };
+
+function each<Value>(seats: readonly string[], value: (seat: string) => Value): Record<string, Value> {
+  return Object.fromEntries(seats.map((seat) => [seat, value(seat)]));
+}
+
+function seatOf({ seats }: TeamForm, seat: string): MathSeat {
+  return seats[seat] as MathSeat;
+}
+
+async function assess(setting: StepSetting, round: number, seat: string, reply: Reply): Promise<Assessed> {
+  const { form, limits, context, thinkingOf } = setting;
+  const { writes } = seatOf(form, seat);
+  const spoken = spokenOf(reply);
+  const text = spoken.text.slice(0, longestText).toWellFormed();
+  const ran = await runPrograms(writes, text, limits, context);
+  const thinking = thinkingOf.includes(seat) ? spoken.thinking.slice(0, longestText).toWellFormed() : "";
+  const { isFenced } = programIn(text);
+  return {
+    seat,
+    round,
+    text,
+    thinking,
+    ran,
+    isFenced,
+    ...(await verified(setting, writes, spoken.text, ran)),
   };
-  const reward = { team: isCorrect ? 1 : 0, local: parts.boxed + parts.correct, parts };
-  if (answer === null) return { ...reward, reason: "no final answer" };
-  if (!isCorrect)
-    return { ...reward, reason: `the answer ${answer.slice(0, 100).toWellFormed()} is not correct` };
-  return source === "boxed" ? reward : { ...reward, reason: "the answer is not in \\boxed{}" };
+}
+
+type Verdict = Pick<Assessed, "answer" | "isCorrect" | "source">;
+
+const noAnswer: Verdict = { answer: null, isCorrect: false, source: null };
+
+/** A text's own answer comes before that of the programs in it. */
+async function verified(
+  { accepted, context }: StepSetting,
+  writes: MathSeat["writes"],
+  text: string,
+  ran: Said["ran"],
+): Promise<Verdict> {
+  if (writes === "comment") return noAnswer;
+  if (writes === "solution") return verdictOn(text, accepted, context);
+  if (writes === "blocks" && text.includes("\\boxed")) return verdictOn(text, accepted, context);
+  const last = ran.at(-1);
+  const answer = last === undefined ? null : printedAnswer(last);
+  if (answer === null) return noAnswer;
+  return { answer, isCorrect: await isAmong(answer, accepted, context), source: null };
+}
+
+function kept({ seat, round, text, thinking, ran, answer, isCorrect }: Assessed): Said {
+  return { seat, round, text, thinking, ran, answer, isCorrect };
+}
+
+/** The next round begins; what is no longer seen is forgotten. */
+export function endRound({ remembers }: Pick<TeamForm, "remembers">, state: MathState): MathState {
+  const round = state.round + 1;
+  const said = state.said.filter((one) => one.round >= round - remembers);
+  return { ...state, round, phase: 0, said };
 }

@@ -1,8 +1,12 @@
-/** Verifies an answer once: a comparison that ran out of time once might not the next time, after a resume. */
+/**
+ * Compares answers once: a comparison that ran out of time once might not the next time, after a resume. Comparisons are
+ * recorded with the run.
+ */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Context } from "../environment.ts";
 import { verifyAnswer, type Verified } from "./answers/answer.ts";
+import { sameFinalAnswer } from "./answers/comparing.ts";
 
 const verifiedSchema = z.strictObject({
   isCorrect: z.boolean(),
@@ -13,16 +17,34 @@ const verifiedSchema = z.strictObject({
 /** Increase it whenever other answers become equal or different. */
 const version = 1;
 
-export async function verdictOn(
-  text: string,
-  accepted: readonly string[],
-  { services: { recorded } }: Pick<Context, "services">,
-): Promise<Verified> {
-  const question = JSON.stringify(["math answer", version, text, accepted]);
-  const key = createHash("sha256").update(question).digest("hex");
-  const known = verifiedSchema.safeParse(recorded?.get(key));
+type Recording = Pick<Context, "services">;
+
+/** The final answer in a text, and whether it is one of the accepted ones. */
+export function verdictOn(text: string, accepted: readonly string[], context: Recording): Promise<Verified> {
+  const question = ["math answer", version, text, accepted];
+  return once(question, verifiedSchema, context, () => verifyAnswer(text.toWellFormed(), accepted));
+}
+
+/** Whether an answer that is already extracted equals one of the others. */
+export function isAmong(answer: string, others: readonly string[], context: Recording): Promise<boolean> {
+  return once(["math answers", version, answer, others], amongSchema, context, async () => {
+    for (const other of others) if (await sameFinalAnswer(answer, other)) return { isAmong: true };
+    return { isAmong: false };
+  }).then((found) => found.isAmong);
+}
+
+const amongSchema = z.strictObject({ isAmong: z.boolean() });
+
+async function once<T extends object>(
+  question: readonly unknown[],
+  schema: z.ZodType<T>,
+  { services: { recorded } }: Recording,
+  find: () => Promise<T>,
+): Promise<T> {
+  const key = createHash("sha256").update(JSON.stringify(question)).digest("hex");
+  const known = schema.safeParse(recorded?.get(key));
   if (known.success) return known.data;
-  const found = await verifyAnswer(text.toWellFormed(), accepted);
+  const found = await find();
   await recorded?.put([{ key, answer: found }]);
   return found;
 }

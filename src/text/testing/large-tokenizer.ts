@@ -84,6 +84,28 @@ export const likeQwen3: LargeTokenizer = {
   },
 };
 
+/** As many entries with the markers and the kind of template of DeepSeek-R1's distilled models: the prompt opens thinking, and earlier thinking is dropped. */
+export const likeDeepSeekR1: LargeTokenizer = {
+  ...likeQwen3,
+  specialTokens: [
+    "<｜begin▁of▁sentence｜>",
+    "<｜end▁of▁sentence｜>",
+    "<｜User｜>",
+    "<｜Assistant｜>",
+    "<think>",
+    "</think>",
+  ],
+  config: {
+    bos_token: "<｜begin▁of▁sentence｜>",
+    eos_token: "<｜end▁of▁sentence｜>",
+    chat_template:
+      "{{ bos_token }}{% for m in messages %}{% if m['role'] == 'system' %}{{ m['content'] }}" +
+      "{% elif m['role'] == 'user' %}{{ '<｜User｜>' + m['content'] }}" +
+      "{% else %}{{ '<｜Assistant｜>' + m['content'].split('</think>')[-1] + eos_token }}{% endif %}{% endfor %}" +
+      "{% if add_generation_prompt %}{{ '<｜Assistant｜><think>\n' }}{% endif %}",
+  },
+};
+
 /** Writes tokenizer.json and tokenizer_config.json; always the same bytes. */
 export function writeLargeTokenizer(directory: string, made: LargeTokenizer): void {
   const config = { ...made.config, clean_up_tokenization_spaces: false };
@@ -119,7 +141,7 @@ function tokenizerJson(made: LargeTokenizer): unknown {
 
 /** Qwen's `<think>` and `<tool_call>` are not special: decoding keeps them. */
 function addedToken(content: string, id: number): Readonly<Record<string, unknown>> {
-  const special = content.startsWith("<|");
+  const special = /^<[|｜]/.test(content);
   return { id, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special };
 }
 

@@ -29,9 +29,11 @@ export function teamProblems(
   const roles = Object.entries(input.roles).flatMap(([name, role]) => [
     ...unknownSeat(name, role, environment),
     ...unknownPolicy(name, role, policies),
+    ...forgets(name, role, environment),
   ]);
   const order = environment.next === undefined ? phaseProblems(input) : ownOrder(input, environment);
-  return [...roles, ...besideAlone(input, environment), ...order, ...noTurns(input)];
+  const seats = [...besideAlone(input, environment), ...emptySeats(input, environment)];
+  return [...roles, ...seats, ...order, ...noTurns(input)];
 }
 
 /** The environment decides which seat acts, and thereby which role. */
@@ -70,6 +72,25 @@ function unknownPolicy(name: RoleName, role: RoleInput, policies: readonly strin
       fix: hint(role.policy, policies, "the policies are"),
     },
   ];
+}
+
+function forgets(name: RoleName, role: RoleInput, environment: Environment): readonly Problem[] {
+  const seat = role.seat ?? name;
+  const reason = Object.hasOwn(environment.seats, seat) ? environment.seats[seat]?.remembers : undefined;
+  if (reason === undefined || role.memory === "conversation") return [];
+  const problem = `\`${name}\` must keep its messages: ${reason}`;
+  return [{ path: ["roles", name, "memory"], problem, fix: "set `memory: conversation`" }];
+}
+
+function emptySeats(input: TeamInput, environment: Environment): readonly Problem[] {
+  const taken = new Set(Object.keys(input.roles).map((name) => seatOf(input, name)));
+  return Object.entries(environment.seats)
+    .filter(([seat, { required }]) => required === true && !taken.has(seat))
+    .map(([seat]) => ({
+      path: ["roles"],
+      problem: `no role has the seat \`${seat}\`, without which ${environment.name} cannot be played`,
+      fix: `add \`${seat}: { policy: … }\``,
+    }));
 }
 
 /** A seat that plays alone excludes all others. */
