@@ -73,6 +73,7 @@ describe("of a sum over later actions", () => {
     ["reinforce", { reward: "action" }, [0.5, 0.5, null, 0.5]],
     ["reinforce", { reward: "action", shaping: "margin" }, [0.5, 0.5, null, null]],
     ["mas-grpo", { reward: "rewards" }, [null, null, null, null]],
+    ["grpo", { reward: "rewards" }, [null, null, null, null]],
     ["mareinforce", { reward: "action" }, [null, null, null, 0.5]],
     ["mareinforce", { reward: "action", discount: 0 }, [0.5, 0.5, null, 0.5]],
   ])("the sum is missing as well: %s %j", (name, options, expected) => {

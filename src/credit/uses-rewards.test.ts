@@ -5,6 +5,11 @@ import { usesRewards } from "./uses-rewards.ts";
 it.each([
   ["at-grpo", {}, true],
   ["grpo", {}, false],
+  ["grpo", { reward: "rewards" }, true],
+  ["dr-grpo", { reward: "rewards" }, true],
+  ["gspo", { reward: "rewards" }, true],
+  ["rloo", { reward: "rewards" }, true],
+  ["rloo", { reward: "outcome" }, false],
   ["reinforce", { reward: "outcome" }, false],
   ["reinforce", { reward: "action" }, true],
   ["reinforce-plus-plus", { reward: "turns" }, true],

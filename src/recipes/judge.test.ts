@@ -226,5 +226,25 @@ describe("warnings", () => {
     expect(await warned(command, ["walker"], ...grpo)).toEqual([
       "judge: grpo learns from the episode's score alone, so verdicts train nothing",
     ]);
+    expect(await warned(command, ["walker"], ...grpo, "algorithm.reward=rewards")).toEqual([
+      expect.stringMatching(/^algorithm\.reward: `rewards` sums over 3 turns the rewards of grid for/),
+    ]);
+    const all = [...grpo, "algorithm.reward=rewards", "judge.fills=all"];
+    expect(await warned(command, ["walker"], ...all)).toEqual([
+      expect.stringMatching(/^algorithm\.reward: `rewards` sums over 3 turns the rewards of the judge for/),
+    ]);
+  });
+
+  it.each([
+    ["grpo", "set `algorithm.reward` to rewards, or remove it"],
+    ["rloo", "set `algorithm.reward` to rewards, or remove it"],
+    ["magrpo", "set `algorithm.reward` to action, or remove it"],
+    ["reinforce", "set `algorithm.reward` to action, or remove it"],
+  ])("say how %s learns from a judge", async (name, fix) => {
+    const resolved = await resolve(judging("fills: all"), [
+      "algorithm=null",
+      `algorithm={name: ${name}, samples: 2}`,
+    ]);
+    expect(recipeWarnings(resolved).filter(({ key }) => key === "judge")).toMatchObject([{ fix }]);
   });
 });

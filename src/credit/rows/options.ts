@@ -150,6 +150,13 @@ export const outcomeWeight = {
     .describe("Adds this times the episode's score to returns made of action rewards (MARTI's β)."),
 };
 
+export const teamReward = {
+  reward: z
+    .enum(["outcome", "rewards"])
+    .optional()
+    .describe("outcome: the episode's score. rewards: the sum of all actions' rewards. Absent: outcome."),
+};
+
 export const jointProgress =
   "Shared by roles that act simultaneously. progress: change of the score. action: mean of their actions' rewards.";
 

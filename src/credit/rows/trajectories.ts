@@ -9,6 +9,7 @@ import { ppoClip } from "../objectives/ppo-clip.ts";
 import { sequenceClip } from "../objectives/sequence-clip.ts";
 import { withKl } from "../objectives/with-kl.ts";
 import { outcomeReturn } from "../returns/outcome.ts";
+import { teamReturn } from "../returns/team.ts";
 import { trajectoryProgress } from "../returns/progress.ts";
 import { trajectoryReturn } from "../returns/trajectory.ts";
 import { noScale } from "../scales/none.ts";
@@ -24,13 +25,15 @@ const shared = {
   ...option.overlong,
 };
 
+const sharedOfTeams = { ...shared, ...option.teamReward };
+
 /** N trajectories per task, the mean as baseline, the episode's score as return. */
 function trajectories(options: z.output<typeof trajectoryOptions>): Omit<Columns, "objective"> {
   return {
     ...plain,
     sampling: option.trajectories(options.samples),
     score: mixedScore(1),
-    returns: outcomeReturn,
+    returns: options.reward === "rewards" ? teamReturn : outcomeReturn,
     grouping: taskGrouping,
     baseline: meanBaseline,
     scale: noScale,
@@ -40,7 +43,7 @@ function trajectories(options: z.output<typeof trajectoryOptions>): Omit<Columns
   };
 }
 
-const trajectoryOptions = z.strictObject({ samples: option.samples(2), ...shared });
+const trajectoryOptions = z.strictObject({ samples: option.samples(2), ...sharedOfTeams });
 
 export const grpo = row(
   "GRPO, arXiv 2402.03300, eq. 3 and sec. 4.1.2, by default without the KL term",
@@ -50,7 +53,7 @@ export const grpo = row(
     standardise: option.standardise,
     ...option.clip(),
     aggregation: option.aggregation("token-mean"),
-    ...shared,
+    ...sharedOfTeams,
   }),
   (options) => {
     const columns = trajectories(options);
@@ -62,7 +65,7 @@ export const grpo = row(
 export const drGrpo = row(
   "Dr. GRPO, arXiv 2503.20783, sec. 3.2",
   "GRPO without dividing by a group's deviation or an action's length",
-  z.strictObject({ samples: option.samples(2), ...option.clip(), ...shared }),
+  z.strictObject({ samples: option.samples(2), ...option.clip(), ...sharedOfTeams }),
   (options) => {
     const columns = trajectories(options);
     return { ...columns, objective: withKl(ppoClip(options, "sequence-sum"), columns.kl) };
@@ -76,7 +79,7 @@ export const gspo = row(
     samples: option.samples(2),
     standardise: option.standardise,
     ...option.clip(0.0003, 0.0004),
-    ...shared,
+    ...sharedOfTeams,
   }),
   (options) => {
     const columns = trajectories(options);
@@ -88,7 +91,11 @@ export const gspo = row(
 export const rloo = row(
   "RLOO, arXiv 2402.14740, sec. 2.3",
   "N whole trajectories per task, each compared with the mean of the others",
-  z.strictObject({ samples: option.samples(2), aggregation: option.aggregation("sequence-sum"), ...shared }),
+  z.strictObject({
+    samples: option.samples(2),
+    aggregation: option.aggregation("sequence-sum"),
+    ...sharedOfTeams,
+  }),
   (options) => {
     const columns = trajectories(options);
     const objective = withKl(policyGradient(options.aggregation), columns.kl);
@@ -116,7 +123,8 @@ export const masGrpo = row(
     ...option.shaping,
   }),
   (options) => {
-    const columns = trajectories(options);
+    const { reward, ...rest } = options;
+    const columns = trajectories(rest);
     return {
       ...columns,
       score: mixedScore(options.alpha),
@@ -125,7 +133,7 @@ export const masGrpo = row(
         outcome: outcomeReturn,
         progress: trajectoryProgress(options.discount),
         rewards: trajectoryReturn(options.discount),
-      }[options.reward],
+      }[reward],
       grouping: taskRoleGrouping,
       scale: options.standardise ? standardDeviation : noScale,
       objective: withKl(ppoClip(options, options.aggregation), columns.kl),

@@ -61,6 +61,23 @@ describe("training", () => {
     expect(ppo.kl).toBeCloseTo(0, 6);
   });
 
+  test("ppo clips the ratio as MAPPA's PolicyLoss: Δ log π of 0 and .3, A = 1, a mean of −1.1", async () => {
+    const [first] = someDatum("p").continuations;
+    const { logprobs } = await engine.forward([someDatum("p")]);
+    const moved = Float32Array.from(logprobs[0] ?? [], (logprob, t) => logprob - (t === 1 ? 0.3 : 0));
+    const advantages = Float32Array.from(moved, (_, t) => (t < 2 ? 0.5 : 0));
+    const data = [
+      {
+        ...someDatum("p"),
+        continuations: [{ ...(first as Datum["continuations"][0]), logprobs: moved, advantages }],
+      },
+    ];
+    const { loss } = await engine.forwardBackward(data, { type: "ppo", clipLow: 0.2, clipHigh: 0.2 });
+    await engine.zeroGradients("p");
+    // Float32, and exp(.3) is clipped to 1.2.
+    expect(loss).toBeCloseTo(-1.1, 5);
+  });
+
   test("two adapters on one base train in one call without affecting each other or the base", async () => {
     const both = testEngine();
     const adapter = { rank: 4, alpha: 8, targetModules: ["q_proj", "v_proj", "down_proj"], seed: 1 };

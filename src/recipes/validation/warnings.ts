@@ -2,7 +2,9 @@
  * Warnings about a recipe before training. Nothing here is rejected: published systems do some of it, and comparisons
  * with them must stay possible.
  */
+import { algorithmFrom, algorithms } from "../../credit/algorithms.ts";
 import { usesRewards } from "../../credit/uses-rewards.ts";
+import { optionsOf } from "../settings.ts";
 import type { Combination } from "./rule.ts";
 
 export interface Warning {
@@ -53,13 +55,22 @@ function missingRewards({ recipe, environment, algorithm }: Combination): readon
   }
   if (!isUsed) {
     const problem = `${algorithm.name} learns from the episode's score alone, so verdicts train nothing`;
-    return [
-      { key: "judge", problem, fix: "remove it, or use an algorithm that compares rewards, such as at-grpo" },
-    ];
+    return [{ key: "judge", problem, fix: `${rewardedBy(recipe)}, or remove it` }];
   }
   if (judge["fills"] !== "missing" || judged.length > 0) return [];
   const problem = `${environment.name} says of no seat here that it leaves actions without a reward, so the judge may never be asked`;
   return [{ key: "judge.fills", problem, fix: "`fills: all` judges every action" }];
+}
+
+/** How the algorithm learns from rewards of actions. */
+function rewardedBy({ algorithm: { name, ...options } }: Combination["recipe"]): string {
+  const reward = ["action", "rewards"].find((value) => {
+    const parsed = algorithms[name ?? ""]?.options.safeParse({ ...optionsOf(options), reward: value });
+    return parsed?.success === true && usesRewards(algorithmFrom(name ?? "", parsed.data));
+  });
+  return reward === undefined
+    ? "use an algorithm that compares rewards, such as at-grpo"
+    : `set \`algorithm.reward\` to ${reward}`;
 }
 
 /** Tools whose calls the model does not see again. */
@@ -80,12 +91,14 @@ function forgottenCalls({ recipe, environment }: Combination): readonly Warning[
 /** Rewards meant for comparing actions of one state may be exploitable if summed over turns. */
 function summedRewards({ recipe, environment, algorithm }: Combination): readonly Warning[] {
   const { roles, turns } = recipe.team;
+  const isJudged = recipe.judge?.["fills"] === "all";
   const taken = new Set(Object.entries(roles).map(([name, { seat }]) => seat ?? name));
-  const unfit = [...taken].filter((seat) => environment.oracle?.summable?.includes(seat) !== true);
+  const summable = isJudged ? [] : (environment.oracle?.summable ?? []);
+  const unfit = [...taken].filter((seat) => !summable.includes(seat));
   const acts = environment.next === undefined ? turns : Infinity;
   if (acts === 1 || unfit.length === 0 || !sumsActionRewards(recipe.algorithm, algorithm)) return [];
   const over = turns === 1 ? "within a turn" : `over ${turns} turns`;
-  const how = `\`${String(recipe.algorithm["reward"])}\` sums ${over} the rewards of ${environment.name} for`;
+  const how = `\`${String(recipe.algorithm["reward"])}\` sums ${over} the rewards of ${isJudged ? "the judge" : environment.name} for`;
   const problem = `${how} actions of ${unfit.join(" and ")}; the sum may be larger without success`;
   const fix = "use `reward: progress`, the changes of the score, which cannot be exploited";
   return [{ key: "algorithm.reward", problem, fix }];
