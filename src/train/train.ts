@@ -6,7 +6,7 @@
  */
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { ServiceError, TroupeError } from "../errors.ts";
+import { BudgetError, ServiceError, TroupeError } from "../errors.ts";
 import type { Services } from "../environments/environment.ts";
 import { startLogging } from "../logging/start.ts";
 import { incidentalOptions } from "../recipes/judge-row.ts";
@@ -105,6 +105,7 @@ async function trainWith(options: TrainOptions, run: Run, opened: Opened): Promi
     const isCancelled = error instanceof TroupeError && error.code === "cancelled";
     if (isCancelled && options.cancel?.aborted === true) return giveUp(state);
     if (error instanceof ServiceError) throw await stopped(state, error);
+    if (error instanceof BudgetError) throw await stoppedForBudget(state, error);
     throw error;
   }
 }
@@ -140,6 +141,16 @@ async function stopped(state: TrainingState, error: ServiceError): Promise<Servi
   return new ServiceError(
     `${error.message} The run stopped in step ${state.step + 1}; once the service works, the same command ${resumes}.`,
     { cause: error },
+  );
+}
+
+/** As with too many failures, nothing of the step was trained yet. */
+async function stoppedForBudget(state: TrainingState, error: BudgetError): Promise<BudgetError> {
+  await keepStep(state);
+  const last = (await checkpointsOf(state)).at(-1);
+  const resumes = last === undefined ? "starts over" : `resumes after step ${last}`;
+  return new BudgetError(
+    `${error.message} The run stopped in step ${state.step + 1}; with it the same command ${resumes}.`,
   );
 }
 

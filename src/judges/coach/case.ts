@@ -135,7 +135,7 @@ function actsTo(context: CaseContext, episode: Episode, node: EpisodeNode): Act[
 }
 
 function actOf({ options }: CaseContext, node: EpisodeNode, { id, role, turn, reply }: Action): Act {
-  const evidence = node.actions.find((edge) => edge.action === id)?.evidence;
+  const { output, files = [] } = node.actions.find((edge) => edge.action === id)?.evidence ?? {};
   const cut = (text: string) => shown(text, options.longestPart);
   const { thinking, calls = [] } = reply;
   return {
@@ -145,8 +145,8 @@ function actOf({ options }: CaseContext, node: EpisodeNode, { id, role, turn, re
     ...(thinking === undefined || !options.thinking ? {} : { thinking: cut(thinking) }),
     ...(calls.length === 0 ? {} : { calls: cut(JSON.stringify(calls)) }),
     isCutOff: reply.truncated,
-    ...(evidence?.output === undefined ? {} : { output: cut(evidence.output) }),
-    ...(evidence?.files === undefined ? {} : { files: cut(filesOf(evidence.files)) }),
+    ...(output === undefined ? {} : { output: cut(output) }),
+    ...(files.length === 0 ? {} : { files: cut(filesOf(files)) }),
   };
 }
 

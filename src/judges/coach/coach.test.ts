@@ -260,7 +260,9 @@ describe("a budget", () => {
     const judge = coach(server, { budget, price, concurrency: 1 }, { calls });
     const stopped = await judged(judge).catch((error: unknown) => error);
     expect(stopped).toBeInstanceOf(BudgetError);
-    expect((stopped as Error).message).toContain(`${shown} is used up; a larger judge.budget.${name}`);
+    expect((stopped as Error).message).toContain(
+      `${shown} is used up; set a larger one, \`judge.budget.${name}=…\``,
+    );
     expect(server.asked).toHaveLength(requests);
     const resumed = coach(server, { price, concurrency: 1 }, { calls });
     expect(new Set(failuresOf(await judged(resumed)))).toEqual(new Set(["none"]));

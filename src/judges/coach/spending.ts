@@ -97,6 +97,6 @@ export function checkBudget(
 
 function exhausted(name: keyof CoachOptions["budget"], budget: string): BudgetError {
   return new BudgetError(
-    `The coach's budget of ${budget} is used up; a larger judge.budget.${name} lets the run continue.`,
+    `The coach's budget of ${budget} is used up; set a larger one, \`judge.budget.${name}=…\`.`,
   );
 }

@@ -1,0 +1,174 @@
+/** A coach as a user has it: trainings that ask a service, are killed, run out of budget, and are repeated without it. */
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { coachServer, quotedIn, writtenIn, type CoachServer } from "../judges/coach/testing/coach-server.ts";
+import { troupe } from "./testing/command.ts";
+
+const environment = `
+const colours = ["red", "green", "blue"];
+const tasks = (split: string) => ({ size: 3, at: (index: number) => ({ colour: colours[index], split }) });
+export default {
+  name: "colours",
+  summary: "A speaker says the colour.",
+  options: { parse: () => ({}) },
+  create: () => ({
+    name: "colours",
+    seats: { speaker: { purpose: "says the colour", prompt: "", maxTokens: 2, judged: true } },
+    tasks: { train: tasks("train"), heldOut: tasks("heldOut") },
+    about: ({ colour, split }: Record<string, string>) =>
+      ({ problem: "Say " + colour + ", from " + split, truth: colour, type: "primary" }),
+    start: ({ colour }: { colour: string }) => ({ colour, said: "" }),
+    observe: ({ colour }: { colour: string }) => "say " + colour,
+    step: (state: object, replies: Record<string, { text: string }>) => ({
+      state: { ...state, said: replies["speaker"]?.text ?? "" },
+      rewards: { speaker: null },
+      done: true,
+    }),
+    outcome: ({ colour, said }: { colour: string; said: string }) =>
+      ({ success: said.trim() === colour, score: said.trim() === colour ? 1 : 0 }),
+    render: ({ colour, said }: { colour: string; said: string }) => colour + ": " + said,
+    oracle: { words: ["say", ...colours] },
+  }),
+};
+`;
+
+const secret = "sk-a-secret-key";
+const env = { TEST_COACH_KEY: secret };
+let cwd = "";
+let server: CoachServer;
+
+/** Scores by the reference answer. */
+const honest: CoachServer["answer"] = (question) => {
+  const isRight = writtenIn(question).startsWith(quotedIn(question.user, "reference")[0] ?? "none");
+  return { reason: `as ${secret} says`, blame: isRight ? "none" : "speaker", score: isRight ? 9 : 1 };
+};
+
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-coached-"));
+  server = await coachServer(honest);
+  await writeFile(join(cwd, "colours.ts"), environment);
+  await writeFile(
+    join(cwd, "colours.yaml"),
+    `name: colours
+environment: { module: ./colours.ts }
+team: { roles: { speaker: { policy: speaker } }, turns: 1, phases: [[speaker]] }
+policies: { speaker: { model: { preset: nano } } }
+algorithm: { name: at-grpo, samples: 4 }
+train: { steps: 3, tasksPerStep: 4, learningRate: 0.003 }
+evaluation: { tasks: 3 }
+checkpoint: { every: 1 }
+record: { training: { perStep: all } }
+judge:
+  name: coach
+  provider: compatible
+  model: tiny
+  baseUrl: ${server.address}
+  keyVariable: TEST_COACH_KEY
+  truth: visible
+  concurrency: 1
+engine: { threads: 1 }
+`,
+  );
+  const { code, stderr } = await troupe(["train", "colours.yaml"], { cwd, env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+}, 120_000);
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await rm(cwd, { recursive: true });
+});
+
+const metricsOf = (run: string) => readFile(join(cwd, "runs", run, "metrics.jsonl"), "utf8");
+/** Questions by what was asked. */
+const questions = () => server.asked.map(({ user }) => user);
+
+async function verdictsOf(run: string): Promise<string[]> {
+  const text = await readFile(join(cwd, "runs", run, "verdicts.jsonl"), "utf8").catch(() => "");
+  return text.split("\n").filter((line) => line.includes('"verdicts"'));
+}
+
+describe("a training with a coach", () => {
+  it("asks each question about training once, and nothing about evaluations", async () => {
+    const asked = questions();
+    expect(asked.length).toBeGreaterThan(3);
+    expect(new Set(asked).size).toBe(asked.length);
+    expect(asked.filter((text) => !text.includes("from train"))).toEqual([]);
+    expect(await verdictsOf("colours")).toHaveLength(asked.length);
+    expect(server.asked[0]?.authorization).toBe(`Bearer ${secret}`);
+  });
+
+  it("leaves the key nowhere in the run's folder", async () => {
+    const folder = join(cwd, "runs", "colours");
+    const files = await readdir(folder, { recursive: true, withFileTypes: true });
+    const texts = files
+      .filter((file) => file.isFile())
+      .map(async (file) => readFile(join(file.parentPath, file.name)));
+    const all = Buffer.concat(await Promise.all(texts));
+    expect(all.length).toBeGreaterThan(10_000);
+    expect(all.includes(secret)).toBe(false);
+    expect(await verdictsOf("colours")).toContainEqual(expect.stringContaining("as [key] says"));
+  });
+
+  it("that is killed while it waits resumes to the same result, and asks nothing again that was answered", async () => {
+    const first = server.asked.length;
+    const stalled = Promise.withResolvers<void>();
+    server.answer = async (question, number) => {
+      if (number < first + 4) return honest(question, number);
+      stalled.resolve();
+      return () => {};
+    };
+    const program = fileURLToPath(new URL("../../bin/troupe.js", import.meta.url));
+    const args = [program, "train", "colours.yaml", "--run", "killed"];
+    const child = spawn(process.execPath, args, { cwd, env: { ...process.env, ...env }, stdio: "ignore" });
+    const ended = new Promise((resolve) => child.on("close", resolve));
+    await stalled.promise;
+    while ((await verdictsOf("killed")).length < 4) await delay(20);
+    child.kill("SIGKILL");
+    await ended;
+    const answered = questions().slice(first, first + 4);
+    server.answer = honest;
+    const { code, stderr } = await troupe(["train", "colours.yaml", "--run", "killed"], { cwd, env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(await metricsOf("killed")).toBe(await metricsOf("colours"));
+    const later = questions().slice(first + 4);
+    expect(later.filter((text) => answered.includes(text))).toEqual([]);
+  }, 120_000);
+
+  it("stops with a checkpoint when its budget is used up, and resumes with a larger one", async () => {
+    const first = server.asked.length;
+    const run = (requests: number) =>
+      troupe(["train", "colours.yaml", `judge.budget.requests=${requests}`, "--run", "frugal"], { cwd, env });
+    const whole = new Set(questions().slice(0, first)).size;
+    const stopped = await run(whole - 1);
+    expect(stopped).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /budget of \d+ requests is used up; set a larger one, `judge\.budget\.requests=…`\. The run stopped in step \d; with it the same command resumes after step \d\./,
+      ) as string,
+    });
+    expect(await run(1000)).toMatchObject({ code: 0, stderr: "" });
+    expect(await metricsOf("frugal")).toBe(await metricsOf("colours"));
+    const asked = questions().slice(first);
+    expect(asked).toHaveLength(whole);
+    expect(new Set(asked).size).toBe(whole);
+  }, 120_000);
+
+  it("is repeated from the verdicts of another run, without a service and without a key", async () => {
+    const before = server.asked.length;
+    const args = ["train", "colours.yaml", "judge.recorded=runs/colours", "--run", "repeated"];
+    const { code, stderr } = await troupe(args, { cwd });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(await metricsOf("repeated")).toBe(await metricsOf("colours"));
+    expect(server.asked).toHaveLength(before);
+  }, 120_000);
+
+  it("needs the key only to ask", async () => {
+    const { code, stderr } = await troupe(["train", "colours.yaml", "--run", "keyless"], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toContain("needs a key in TEST_COACH_KEY: set it, or name a run");
+  }, 120_000);
+});
