@@ -74,8 +74,6 @@ judge:
 engine: { threads: 1 }
 `,
   );
-  const { code, stderr } = await troupe(["train", "colours.yaml"], { cwd, env });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 }, 120_000);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -91,15 +89,20 @@ async function verdictsOf(run: string): Promise<string[]> {
   return text.split("\n").filter((line) => line.includes('"verdicts"'));
 }
 
+const frugal = (requests: number) =>
+  troupe(["train", "colours.yaml", `judge.budget.requests=${requests}`, "--run", "frugal"], { cwd, env });
+
 describe("a training with a coach", () => {
   it("asks each question about training once, and nothing about evaluations", async () => {
+    const { code, stderr } = await troupe(["train", "colours.yaml"], { cwd, env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const asked = questions();
     expect(asked.length).toBeGreaterThan(3);
     expect(new Set(asked).size).toBe(asked.length);
     expect(asked.filter((text) => !text.includes("from train"))).toEqual([]);
     expect(await verdictsOf("colours")).toHaveLength(asked.length);
     expect(server.asked[0]?.authorization).toBe(`Bearer ${secret}`);
-  });
+  }, 120_000);
 
   it("leaves the key nowhere in the run's folder", async () => {
     const folder = join(cwd, "runs", "colours");
@@ -140,17 +143,15 @@ describe("a training with a coach", () => {
 
   it("stops with a checkpoint when its budget is used up, and resumes with a larger one", async () => {
     const first = server.asked.length;
-    const run = (requests: number) =>
-      troupe(["train", "colours.yaml", `judge.budget.requests=${requests}`, "--run", "frugal"], { cwd, env });
     const whole = new Set(questions().slice(0, first)).size;
-    const stopped = await run(whole - 1);
+    const stopped = await frugal(whole - 1);
     expect(stopped).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
         /budget of \d+ requests is used up; set a larger one, `judge\.budget\.requests=…`\. The run stopped in step \d; with it the same command resumes after step \d\./,
       ) as string,
     });
-    expect(await run(1000)).toMatchObject({ code: 0, stderr: "" });
+    expect(await frugal(1000)).toMatchObject({ code: 0, stderr: "" });
     expect(await metricsOf("frugal")).toBe(await metricsOf("colours"));
     const asked = questions().slice(first);
     expect(asked).toHaveLength(whole);

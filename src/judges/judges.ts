@@ -18,8 +18,7 @@ export const judges: Readonly<Record<string, JudgeDefinition>> = {
     problems: (options) => coachProblems(coachOptions.parse(options)),
     create(given) {
       const options = coachOptions.parse(given);
-      const { fills, as, evaluation } = options;
-      return { fills, as, evaluation, open: (context) => coachJudge(options, context) };
+      return { ...useOf(options), open: (context) => coachJudge(options, context) };
     },
   },
   command: {

@@ -148,7 +148,7 @@ describe("a scripted team", () => {
     expect(found.map(([role]) => role)).toEqual(["solver", "executor", "verifier"]);
     for (const [role, score, , explanation, reward] of found) {
       expect(reward).toBe(score);
-      expect(explanation).toBe(`${String(role)} is ${score === 0.9 ? "right" : "wrong"}`);
+      expect(explanation).toBe(`${role as string} is ${score === 0.9 ? "right" : "wrong"}`);
     }
   });
 
@@ -239,13 +239,13 @@ How it ended, as verified: failure (0 of 1).`);
 
   it("in a growing episode has no outcome and no later steps", async () => {
     const whole = await play(good);
-    const growing = {
+    const begun = {
       ...whole,
       nodes: whole.nodes.slice(0, 3),
       actions: whole.actions.slice(0, 2),
       ends: [],
     };
-    const { asked } = await coached(growing);
+    const { asked } = await coached(begun);
     expect(asked).toHaveLength(2);
     expect(asked.filter(({ user }) => /How it ended|afterwards/.test(user))).toEqual([]);
   });
@@ -263,22 +263,28 @@ How it ended, as verified: failure (0 of 1).`);
   });
 });
 
+/** Longer is worse; all else is scored. */
+const byLength = (question: CoachQuestion): CoachAnswer => {
+  const given = alternativesIn(question);
+  if (given.length === 1) return { reason: "alone", blame: "none", score: 7 };
+  const ranking = given.map((text, index) => ({
+    id: `${index + 1}`,
+    reason: text,
+    blame: "none",
+    rank: given.filter((other) => other.length < text.length).length + 1,
+  }));
+  return { ranking: ranking.toReversed() };
+};
+
+const tied = (question: CoachQuestion) => ({
+  ranking: alternativesIn(question).map((text, index) => {
+    return { id: `${index + 1}`, reason: "", blame: "none", rank: text === "Add." ? 2 : 1 };
+  }),
+});
+
 describe("a relative coach", () => {
   const three = { branch: { root: 3, inner: 1 }, keep: "all" } as const;
   const plans: Says = { ...good, solver: ["Add.", "Multiply.", "Multiply twice."] };
-
-  /** Longer is worse; all else is scored. */
-  const byLength = (question: CoachQuestion): CoachAnswer => {
-    const given = alternativesIn(question);
-    if (given.length === 1) return { reason: "alone", blame: "none", score: 7 };
-    const ranking = given.map((text, index) => ({
-      id: `${index + 1}`,
-      reason: text,
-      blame: "none",
-      rank: given.filter((other) => other.length < text.length).length + 1,
-    }));
-    return { ranking: ranking.toReversed() };
-  };
 
   it("ranks the actions of one state in one request, and scores those that have no alternative", async () => {
     const episode = await play(plans, three);
@@ -305,11 +311,6 @@ describe("a relative coach", () => {
   });
 
   it("shares the mean of their places among ties", async () => {
-    const tied = (question: CoachQuestion) => ({
-      ranking: alternativesIn(question).map((text, index) => {
-        return { id: `${index + 1}`, reason: "", blame: "none", rank: text === "Add." ? 2 : 1 };
-      }),
-    });
     const { episode } = await coached(growing(await play(plans, three), 4), { relative: true }, tied);
     expect(verdictsIn(episode).map(([, score]) => score)).toEqual([0, 0.75, 0.75]);
   });
