@@ -19,11 +19,11 @@ const share = z.number().min(0).max(1);
 const options = z.strictObject({
   mistakes: z
     .strictObject({
-      solver: share.default(0.45).describe("… the solver takes an event for another operation."),
+      solver: share.default(0.55).describe("… the solver takes an event for another operation."),
       executor: share
         .default(0.45)
         .describe("… the executor changes an operator or leaves out the last line."),
-      verifier: share.default(0.4).describe("… the verifier answers with another number."),
+      verifier: share.default(0.5).describe("… the verifier answers with another number."),
     })
     .prefault({})
     .describe("Share of the demonstrations in which a seat makes a mistake."),

@@ -1,7 +1,10 @@
-/** The effect and the reward of each seat's action: the team is rewarded at the end, for the answer; a seat for its format. */
+/**
+ * The effect and the reward of each seat's action: the team is rewarded at the end, for the answer; a seat for its format. The
+ * reason of a reward says more: whether the plan is right, and the program carries it out.
+ */
 import type { ActionReward, Context, Evidence, Reply, StepResult } from "../environment.ts";
 import { printedBy } from "../programs/run.ts";
-import { linesIn } from "./calculation.ts";
+import { linesIn, valuesOf } from "./calculation.ts";
 import type { WordState } from "./state.ts";
 import { answer } from "./task.ts";
 
@@ -38,14 +41,22 @@ interface Acted {
 }
 
 async function act(state: WordState, seat: string, text: string, context: Context): Promise<Acted> {
-  if (seat === "solver") return { state: { ...state, plan: text }, reward: ofPlan(text) };
+  if (seat === "solver") return { state: { ...state, plan: text }, reward: ofPlan(state, text) };
   if (seat === "executor") return execute(state, text, context);
   return { state: { ...state, said: text }, reward: ofAnswer(state, text) };
 }
 
-function ofPlan(text: string): ActionReward {
-  const isPlan = linesIn(text) !== null;
-  return rewarded(0, { format: isPlan ? 1 : 0 }, isPlan ? undefined : "this is not a plan");
+function ofPlan({ task }: WordState, text: string): ActionReward {
+  const result = resultOf(text);
+  const isWrong = result !== answer(task);
+  const reason = result === null ? "this is not a plan" : isWrong ? "the plan is wrong" : undefined;
+  return rewarded(0, { format: result === null ? 0 : 1 }, reason);
+}
+
+/** What a plan leads to; null: it is none. */
+function resultOf(plan: string): number | null {
+  const lines = linesIn(plan);
+  return lines === null ? null : (valuesOf(lines).at(-1) ?? null);
 }
 
 async function execute(state: WordState, text: string, context: Context): Promise<Acted> {
@@ -56,7 +67,9 @@ async function execute(state: WordState, text: string, context: Context): Promis
     format: hasForm ? shares.format : 0,
     execution: problem === null ? shares.execution : 0,
   };
-  const formless = hasForm ? undefined : "it prints something else than numbers";
+  const isDone = output.split(" ").at(-1) === String(resultOf(state.plan ?? ""));
+  const undone = isDone ? undefined : "it does not print the plan's result last";
+  const formless = hasForm ? undone : "it prints something else than numbers";
   const reason = problem === null ? formless : `the program: ${problem}`;
   const reward = rewarded(0, parts, reason);
   return { state: { ...state, program: text, output }, reward, printed: problem ?? printed };

@@ -55,6 +55,10 @@ async function rewardFor(text: string) {
   return { ...last?.rewards["executor"], output: last?.evidence?.["executor"]?.output };
 }
 
+async function reasonFor(texts: Partial<Record<SeatName, string>>, seat: SeatName) {
+  return (await played(texts)).last?.rewards[seat]?.reason;
+}
+
 function examples(given: object, seat: SeatName) {
   return Array.from({ length: 200 }, (_, seed) => {
     const [example] = create(given).oracle?.demonstrations?.(rootKey(seed), [seat]) ?? [];
@@ -145,6 +149,14 @@ describe.runIf(works)("an episode", () => {
     expect(await rewardFor("print ( 'a' )")).toMatchObject({ local: 0.5, output: "a" });
     const failed = { local: 0, reason: expect.stringContaining("NameError") as string };
     expect(await rewardFor("print ( z )")).toMatchObject(failed);
+  });
+
+  it("says who made the first mistake", async () => {
+    expect(await reasonFor({ solver: "a = 7 + 5 ; b = a * 3" }, "solver")).toBe("the plan is wrong");
+    expect(await reasonFor({ solver: "7 + 5" }, "solver")).toBe("this is not a plan");
+    const undone = "it does not print the plan's result last";
+    expect(await reasonFor({ solver: plan, executor: "print ( 12 , 4 )" }, "executor")).toBe(undone);
+    expect(await reasonFor({ solver: "a = 7 * 5", executor: "print ( 35 )" }, "executor")).toBeUndefined();
   });
 
   it("is not solved by a wrong answer", async () => {
