@@ -5,6 +5,11 @@ export function showCount(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
+/** `1 task`, `1,234 tasks` */
+export function showTasks(count: number): string {
+  return `${showCount(count)} ${count === 1 ? "task" : "tasks"}`;
+}
+
 /** `950`, `12.3 k`, `4.5 M`, `1.2 G` */
 export function showLarge(value: number): string {
   const units = ["", " k", " M", " G", " T"];

@@ -1,8 +1,10 @@
 /** `troupe train RECIPE`: trains a team. Repeating the command resumes an interrupted run. */
 import { Command } from "commander";
 import { openEngine } from "../engines/open.ts";
+import { sourceOf } from "../environments/tasks.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { showPath } from "../recipes/origin.ts";
+import type { RunResult } from "../runs/records.ts";
 import type { TrainOutcome } from "../train/train.ts";
 import { train } from "../train/train.ts";
 import { dryRun } from "./dry-run/dry-run.ts";
@@ -53,7 +55,7 @@ export async function trainAndReport(
   const reporter = makeReporter(mode, process.stdout);
   using stopping = listenForStop(reporter.note);
   const outcome = await trainWith(reporter, resolved, directory, stopping.stop);
-  report(outcome, directory, json, reporter);
+  report(outcome, resolved, directory, { json, reporter });
   return outcome;
 }
 
@@ -72,9 +74,20 @@ async function trainWith(
   }
 }
 
-function report(outcome: TrainOutcome, directory: string, json: boolean, reporter: Reporter): void {
+interface Output {
+  readonly json: boolean;
+  readonly reporter: Reporter;
+}
+
+function report(
+  outcome: TrainOutcome,
+  resolved: ResolvedRecipe,
+  directory: string,
+  { json, reporter }: Output,
+): void {
   if (outcome.status === "finished") {
-    if (!json) printLines(finalLines(outcome.result, showPath(directory)));
+    const available = availableTasks(resolved, outcome.result);
+    if (!json) printLines(finalLines(outcome.result, showPath(directory), available));
     return;
   }
   const { step, checkpoint } = outcome;
@@ -82,4 +95,14 @@ function report(outcome: TrainOutcome, directory: string, json: boolean, reporte
     checkpoint === null ? "starts over, since nothing was saved" : `resumes after step ${checkpoint}`;
   reporter.note(`stopped after step ${step}; the same command ${where}`);
   process.exitCode = exitCodes.interrupted;
+}
+
+/** An endless source that had fewer tasks than requested is exhausted. */
+function availableTasks(
+  { environment, recipe: { evaluation } }: ResolvedRecipe,
+  { table }: RunResult,
+): number {
+  const { size } = sourceOf(environment, evaluation.split);
+  const evaluated = Math.max(...table.map(({ tasks }) => tasks));
+  return size ?? (evaluated < evaluation.tasks ? evaluated : Infinity);
 }

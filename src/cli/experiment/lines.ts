@@ -5,7 +5,7 @@ import type { Cell } from "../../experiments/grid.ts";
 import { showCells } from "../../experiments/report/text.ts";
 import type { CellNumbers } from "../../experiments/records.ts";
 import { showWarning } from "../../recipes/validation/warnings.ts";
-import { showDuration, showShare } from "../../format.ts";
+import { showDuration, showShare, showTasks } from "../../format.ts";
 import { engineChangedLine, evaluationLine, stageNames } from "../progress/lines.ts";
 import type { ProgressState } from "../progress/state.ts";
 import { secondsLeft as secondsLeftOfRun } from "../progress/state.ts";
@@ -51,7 +51,7 @@ function progressLines(
   if (event.type === "engine-changed") return [`${showCell(cell)}: ${engineChangedLine(event.changes)}`];
   if (event.type !== "evaluation") return [];
   const run = state.running.find((each) => each.cell === cell)?.run;
-  return [`${showCell(cell)}: ${evaluationLine(event.evaluation, run?.steps["warm-start"] ?? 0)}`];
+  return [`${showCell(cell)}: ${evaluationLine(event.evaluation, run?.steps)}`];
 }
 
 function endedLine(
@@ -66,7 +66,7 @@ function endedLine(
 }
 
 function successText({ success, tasks }: CellNumbers): string {
-  return `${showShare(success)} of ${tasks} tasks`;
+  return `${showShare(success)} of ${showTasks(tasks)}`;
 }
 
 /** @param left seconds; null: not yet known */

@@ -39,8 +39,11 @@ function place({ team, moment }: Evaluation): number {
   return team === "team" ? (moment === "after" ? 2 : 1) : 0;
 }
 
-/** @param run the run's folder as the user would write it */
-export function finalLines(result: RunResult, run: string): string[] {
+/**
+ * @param run the run's folder as the user would write it
+ * @param available tasks of the evaluated split; Infinity: endless
+ */
+export function finalLines(result: RunResult, run: string, available: number): string[] {
   const { seconds, tokens, steps } = result;
   const {
     failedEpisodes: failed = 0,
@@ -50,17 +53,7 @@ export function finalLines(result: RunResult, run: string): string[] {
   const losses = { failed, unrewarded, unjudged };
   const isTrained = steps.warmStart + steps.reinforcement > 0;
   const label = isTrained ? labelOf : ({ team }: Evaluation): string => team;
-  const command = commandName();
-  const name = shellWord(basename(run));
-  const folder = dirname(run) === runsFolder ? "" : ` --runs ${shellWord(dirname(run))}`;
-  const next = [
-    [
-      `${command} play --run ${name}${folder}`,
-      isTrained ? "play with the trained team" : "play with the team",
-    ],
-    [`${command} eval ${name} --tasks 2000${folder}`, "a narrower interval"],
-    [`${command} runs${folder}`, "all runs; `runs compare A B` compares some"],
-  ] as const;
+  const next = nextCommands(result, run, available, isTrained);
   const width = Math.max(...next.map(([line]) => line.length));
   return [
     "",
@@ -79,5 +72,31 @@ export function finalLines(result: RunResult, run: string): string[] {
     "",
     "next:",
     ...next.map(([line, what]) => `  ${line.padEnd(width)}  ${what}`),
+  ];
+}
+
+type NextCommand = readonly [command: string, what: string];
+
+/** More tasks than were evaluated make an interval clearly narrower. */
+const moreTasks = 2000;
+
+function nextCommands(
+  { table }: RunResult,
+  run: string,
+  available: number,
+  isTrained: boolean,
+): readonly NextCommand[] {
+  const command = commandName();
+  const name = shellWord(basename(run));
+  const folder = dirname(run) === runsFolder ? "" : ` --runs ${shellWord(dirname(run))}`;
+  const [more, evaluated] = [Math.min(moreTasks, available), Math.max(...table.map(({ tasks }) => tasks))];
+  const narrower = [`${command} eval ${name} --tasks ${more}${folder}`, "a narrower interval"] as const;
+  return [
+    [
+      `${command} play --run ${name}${folder}`,
+      isTrained ? "play with the trained team" : "play with the team",
+    ],
+    ...(more > evaluated ? [narrower] : []),
+    [`${command} runs${folder}`, "all runs; `runs compare A B` compares some"],
   ];
 }

@@ -8,6 +8,7 @@ import {
   showLines,
   showNumber,
   showShare,
+  showTasks,
   showText,
 } from "../../format.ts";
 import { tokensPerSecond } from "./state.ts";
@@ -97,16 +98,26 @@ export function trustParts(metrics: StepMetrics): string[] {
 
 const moments = { before: "before training", during: "at step", after: "after training" } as const;
 
-/** Steps are those of reinforcement, as in the other lines: `team before training: 31.4 % (27.5 to 35.6) of 500 tasks` */
-export function evaluationLine(evaluation: Evaluation, warmSteps: number): string {
-  const { team, moment, step, tasks } = evaluation;
-  const when = moment === "during" ? `${moments.during} ${step - warmSteps}` : moments[moment];
+type Steps = Readonly<Record<Stage, number>>;
+
+/**
+ * Steps are those of reinforcement, as in the other lines: `team before training: 31.4 % (27.5 to 35.6) of 500 tasks`
+ * @param steps of the whole run; undefined: not known
+ */
+export function evaluationLine(evaluation: Evaluation, steps: Steps | undefined): string {
+  const { team, tasks } = evaluation;
   const { failed = 0, unjudged = 0, judged } = evaluation;
   const more = [
     ...(judged === undefined ? [] : [`judged ${judged.toFixed(2)} on average`]),
     ...lossNotes({ failed, unrewarded: 0, unjudged }),
   ];
-  return [`${team} ${when}: ${showInterval(evaluation)} of ${showCount(tasks)} tasks`, ...more].join(", ");
+  const when = whenOf(evaluation, steps);
+  return [`${team} ${when}: ${showInterval(evaluation)} of ${showTasks(tasks)}`, ...more].join(", ");
+}
+
+function whenOf({ moment, step }: Evaluation, steps: Steps | undefined): string {
+  if (steps !== undefined && steps["warm-start"] + steps.reinforcement === 0) return "untrained";
+  return moment === "during" ? `${moments.during} ${step - (steps?.["warm-start"] ?? 0)}` : moments[moment];
 }
 
 /** `warning: another engine computes the run from here on (threads 1 before, 2 now): …` */

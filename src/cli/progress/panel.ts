@@ -44,7 +44,7 @@ function measureLines(state: ProgressState): string[] {
     lines.push(`loss    ${losses.join("   ")}`);
   }
   lines.push(...lossNotes(state).map((note) => styleText("yellow", note)));
-  if (evaluation !== null) lines.push(evaluationLine(evaluation, state.steps["warm-start"]));
+  if (evaluation !== null) lines.push(evaluationLine(evaluation, state.steps));
   return lines;
 }
 

@@ -1,12 +1,12 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { schemaVersion } from "../../runs/records.ts";
-import type { Evaluation, StepMetrics, Timing } from "../../runs/records.ts";
+import type { Evaluation, RunResult, StepMetrics, Timing } from "../../runs/records.ts";
 import type { TrainEvent } from "../../train/events.ts";
 import { visibleLength } from "../table.ts";
-import { resultTable } from "./final.ts";
+import { finalLines, resultTable } from "./final.ts";
 import { measureTable } from "./measures.ts";
-import { engineChangedLine, sampleLines, stepLine, trustParts } from "./lines.ts";
+import { engineChangedLine, evaluationLine, sampleLines, stepLine, trustParts } from "./lines.ts";
 import { panelLines, sparkline } from "./panel.ts";
 import type { ProgressState } from "./state.ts";
 import { advance, noProgress, secondsLeft } from "./state.ts";
@@ -60,6 +60,47 @@ describe("a step in one line", () => {
       "step 12/40  success 75.0 %  scout 0.25 + 0.50  planner 1.00 + 0.50  entropy 1.50  KL 0.00200  " +
         "500 tokens/s  1:15 min left",
     );
+  });
+});
+
+describe("an evaluation in one line", () => {
+  const after = evaluation("team", "after", 50);
+
+  it("says when it was: after training, or without any", () => {
+    const shown = "50.0 % (10.0 to 90.0) of 100 tasks";
+    expect(evaluationLine(after, { "warm-start": 0, reinforcement: 3 })).toBe(
+      `team after training: ${shown}`,
+    );
+    expect(evaluationLine(after, { "warm-start": 0, reinforcement: 0 })).toBe(`team untrained: ${shown}`);
+    expect(evaluationLine({ ...after, moment: "during" }, { "warm-start": 4, reinforcement: 9 })).toBe(
+      `team at step 6: ${shown}`,
+    );
+  });
+
+  it("counts one task", () => {
+    const one = { ...after, tasks: 1 };
+    expect(evaluationLine(one, undefined)).toBe("team after training: 50.0 % (10.0 to 90.0) of 1 task");
+  });
+});
+
+describe("the end of a run", () => {
+  const result: RunResult = {
+    schema_version,
+    recipe: "small",
+    engine: "local engine",
+    steps: { warmStart: 0, reinforcement: 3 },
+    seconds: { total: 4, warmStart: 0, reinforcement: 3, evaluation: 1 },
+    tokens: { sampled: 10, sampledInTraining: 10, trained: 10 },
+    table: [evaluation("team", "after", 50)],
+    policies: {},
+  };
+  const evals = (run: string, available: number) =>
+    finalLines(result, run, available).flatMap((line) => / eval (.*?) {2}/.exec(line)?.[1] ?? []);
+
+  it("suggests as many tasks as there are, and none if all were evaluated", () => {
+    expect(evals("runs/mine", Infinity)).toEqual(["mine --tasks 2000"]);
+    expect(evals("other/mine", 164)).toEqual(["mine --tasks 164 --runs other"]);
+    expect(evals("runs/mine", 100)).toEqual([]);
   });
 });
 

@@ -99,7 +99,7 @@ function linesOf(event: TrainEvent, state: ProgressState): string[] {
     case "engine-changed":
       return [engineChangedLine(event.changes)];
     case "evaluation":
-      return [evaluationLine(event.evaluation, state.steps["warm-start"])];
+      return [evaluationLine(event.evaluation, state.steps)];
     case "sample-episodes":
       return showsSamples(event.step, state) ? event.episodes.slice(0, 1).flatMap(sampleLines) : [];
     case "finished":

@@ -1,6 +1,7 @@
 /** The state that a screen shows of a run, reduced from its events. */
 import type { Evaluation, RunResult, StepMetrics, Timing } from "../../runs/records.ts";
 import type { PolicySummary, Stage, TrainEvent } from "../../train/events.ts";
+import { showTasks } from "../../format.ts";
 
 /** Counted since this process started. */
 interface Losses {
@@ -66,7 +67,7 @@ export function advance(state: ProgressState, event: TrainEvent): ProgressState 
     case "evaluation-started":
       return { ...state, phase: `evaluating ${event.team}` };
     case "evaluation-progress":
-      return { ...state, phase: `evaluating ${event.team}, ${event.done} of ${event.tasks} tasks` };
+      return { ...state, phase: `evaluating ${event.team}, ${event.done} of ${showTasks(event.tasks)}` };
     case "evaluation":
       return {
         ...state,
