@@ -25,6 +25,9 @@ const inputOutput = z.object({
   outputs: z.array(z.unknown()),
 });
 
+/** For each test (`timeout` in testing_util.py of github.com/hendrycks/apps). */
+const graderSeconds = 4;
+
 function problem(row: Row, { split }: RowPlace): CodeProblem {
   const fields = fieldsOf(row, schema);
   const number = fields.problem_id ?? fields.id;
@@ -39,6 +42,7 @@ function problem(row: Row, { split }: RowPlace): CodeProblem {
     tests,
     solutions: fields.solutions === "" ? [] : jsonField("solutions", fields.solutions, listOfTexts),
     preamble: appsImports,
+    limits: { seconds: graderSeconds },
     ...(starter !== "" && { starter }),
     ...(fields.difficulty !== undefined && { difficulty: fields.difficulty }),
   };
@@ -100,6 +104,6 @@ export const apps: ProblemSet = {
       },
     },
   },
-  version: 3,
+  version: 4,
   problem,
 };

@@ -28,6 +28,9 @@ const metadataSchema = z.object({ func_name: identifier.nullish() });
 /** Tests of one problem that unpack to more than this count as an attack. */
 const largestTests = 400 * 1024 * 1024;
 
+/** For each test (the default of `--timeout` in github.com/LiveCodeBench/LiveCodeBench). */
+const graderSeconds = 6;
+
 function problem(row: Row): CodeProblem {
   const fields = fieldsOf(row, schema);
   const { func_name: name } = jsonField("metadata", fields.metadata, (text) =>
@@ -45,6 +48,7 @@ function problem(row: Row): CodeProblem {
     ...(shown.length > 0 && { shownTests: testsOf(shown, name ?? null) }),
     solutions: [],
     preamble: liveCodeBenchImports,
+    limits: { seconds: graderSeconds },
     comparison: "exact",
     ...(starter.trim() !== "" && { starter }),
     ...(fields.difficulty !== undefined && { difficulty: fields.difficulty }),
@@ -107,6 +111,6 @@ export const liveCodeBench: ProblemSet = {
   },
   // The newest first: it is the default.
   configs: Object.fromEntries(releases.map((_, index) => release(index)).toReversed()),
-  version: 3,
+  version: 4,
   problem,
 };

@@ -145,6 +145,7 @@ describe("APPS", () => {
       },
       solutions: ["print(input())", "import sys\nprint(sys.stdin.read())"],
       preamble: appsImports,
+      limits: { seconds: 4 },
       difficulty: "interview",
     });
   });
@@ -298,6 +299,7 @@ describe("LiveCodeBench", () => {
       shownTests: { kind: "stdin", cases: [{ input: "1\n5\n", output: "5\n" }] },
       solutions: [],
       preamble: liveCodeBenchImports,
+      limits: { seconds: 6 },
       comparison: "exact",
       difficulty: "easy",
     });
