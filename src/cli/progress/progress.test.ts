@@ -87,6 +87,7 @@ describe("the end of a run", () => {
   const result: RunResult = {
     schema_version,
     recipe: "small",
+    seed: 1,
     engine: "local engine",
     steps: { warmStart: 0, reinforcement: 3 },
     seconds: { total: 4, warmStart: 0, reinforcement: 3, evaluation: 1 },
