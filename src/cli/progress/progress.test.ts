@@ -64,21 +64,19 @@ describe("a step in one line", () => {
 });
 
 describe("an evaluation in one line", () => {
-  const after = evaluation("team", "after", 50);
+  const last = evaluation("team", "after", 50);
 
   it("says when it was: after training, or without any", () => {
     const shown = "50.0 % (10.0 to 90.0) of 100 tasks";
-    expect(evaluationLine(after, { "warm-start": 0, reinforcement: 3 })).toBe(
-      `team after training: ${shown}`,
-    );
-    expect(evaluationLine(after, { "warm-start": 0, reinforcement: 0 })).toBe(`team untrained: ${shown}`);
-    expect(evaluationLine({ ...after, moment: "during" }, { "warm-start": 4, reinforcement: 9 })).toBe(
+    expect(evaluationLine(last, { "warm-start": 0, reinforcement: 3 })).toBe(`team after training: ${shown}`);
+    expect(evaluationLine(last, { "warm-start": 0, reinforcement: 0 })).toBe(`team untrained: ${shown}`);
+    expect(evaluationLine({ ...last, moment: "during" }, { "warm-start": 4, reinforcement: 9 })).toBe(
       `team at step 6: ${shown}`,
     );
   });
 
   it("counts one task", () => {
-    const one = { ...after, tasks: 1 };
+    const one = { ...last, tasks: 1 };
     expect(evaluationLine(one, undefined)).toBe("team after training: 50.0 % (10.0 to 90.0) of 1 task");
   });
 });

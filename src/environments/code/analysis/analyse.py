@@ -8,6 +8,10 @@ import json
 import sys
 
 
+# Calls in each other during an analysis: two for each level of an expression. More could overflow the stack.
+DEEPEST = 5000
+
+
 def part_of(written, name, dropped):
     """What one text contributes. `dropped`: a name that the other text must define."""
     definition = written.definition(name)
@@ -58,10 +62,14 @@ def use_of(helper, entry_point, kept):
     own = {name for each, _ in kept for name in names_bound(each)}
     calls = Calls(helper, own)
     effective = [each for each, _ in kept if not is_function(each) or functions[each.name] is each]
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(DEEPEST)
     try:
         analyse_uses(main, effective, calls)
     except RecursionError:  # nested too deeply
         return {"called": False, "used": False, "wrapper": False}
+    finally:
+        sys.setrecursionlimit(usual)
     return {"called": bool(calls.reached), "used": bool(calls.used), "wrapper": is_wrapper(main, helper)}
 
 

@@ -118,6 +118,33 @@ if __name__ == "__main__":
   });
 });
 
+describe.runIf(works)("the use of the helper is found", () => {
+  const range = (count: number, line: (number: number) => string) =>
+    Array.from({ length: count }, (_, number) => line(number)).join("");
+
+  it.each([
+    [
+      "in a long chain of elif",
+      `def f(n):\n if n:\n  return aux(0)\n${range(300, (k) => ` elif n == ${k}:\n  return aux(${k})\n`)}`,
+    ],
+    ["in a deep expression", `def f(n):\n return aux(n)${".a".repeat(900)} + 1\n`],
+    [
+      "by many nested functions",
+      `def f(n):\n${range(450, (k) => ` def m${k}(s): return aux(m${k + 1}(s))\n`)} return m0(n)\n`,
+    ],
+    [
+      "through many copies in a loop",
+      `def f(n):\n while n:\n${range(800, (k) => `  a${k} = a${k + 1}\n`)}  a800 = aux(n)\n return a0\n`,
+    ],
+    [
+      "after many definitions that are not closed",
+      `${range(800, () => "x = [\n")}def f(n):\n    return aux(n) + 1\n`,
+    ],
+  ])("%s", async (_, main) => {
+    expect((await read(main)).use).toMatchObject({ called: true, used: true });
+  });
+});
+
 describe.runIf(works)("an analysis", () => {
   const written = { prompt, entryPoint: "f", main: "def f(n):\n    return n\n" };
 

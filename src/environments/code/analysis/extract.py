@@ -8,6 +8,8 @@ import tokenize
 MOST_CHARACTERS = 100_000
 MOST_BLOCKS = 400
 MOST_JOINED = 60
+# Characters that are parsed again after a block that does not parse alone.
+MOST_REPEATED = 2_000_000
 
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*$", re.MULTILINE)
 HEADER = re.compile(r"^(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*[(\[]", re.MULTILINE)
@@ -126,27 +128,33 @@ def read_blocks(code, written):
     """Code among prose: each block that starts at the left margin is parsed separately."""
     lines = code.split("\n")
     blocks = split_blocks(lines)[:MOST_BLOCKS]
-    at = 0
+    at, left = 0, MOST_REPEATED
     while at < len(blocks):
-        at = read_block(lines, blocks, at, written)
+        at, left = read_block(lines, blocks, at, left, written)
 
 
-def read_block(lines, blocks, at, written):
-    """Parses the block, together with following ones if necessary. Returns the next block to parse."""
+def read_block(lines, blocks, at, left, written):
+    """Parses the block, together with following ones if necessary.
+
+    Returns the next block to parse, and how many of the `left` characters may still be parsed again.
+    """
     start, end = blocks[at]
     text = "\n".join(lines[start:end])
     if not LIKE_CODE.match(text):
-        return at + 1
+        return at + 1, left
     for last in range(at, min(at + MOST_JOINED, len(blocks))):
         joined = "\n".join(lines[start : blocks[last][1]])
+        left -= len(joined) if last > at else 0
+        if left < 0:
+            break
         tree = parsed(joined)
         if tree is not None:
             written.add_tree(tree, joined.split("\n"))
-            return last + 1
+            return last + 1, left
     header = HEADER.search(text)
     if header is not None:
         written.broken[header.group(1)] = text
-    return at + 1
+    return at + 1, left
 
 
 def split_blocks(lines):

@@ -4,6 +4,7 @@ A name is needed where what it holds may still reach something observable: a ret
 another call, an element or attribute. Copying it to a name that is not needed is no use.
 """
 import ast
+import collections
 
 # Calls without an effect but their result: their arguments are used where the result is.
 PURE = frozenset(
@@ -16,6 +17,10 @@ INSPECTING = frozenset("ascii bool callable format hasattr hash id isinstance is
 # Expressions whose value may be one of their parts, such as a function.
 TRANSPARENT = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Starred, ast.keyword, ast.IfExp, ast.BoolOp, ast.NamedExpr)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+# Rounds of a loop until what is needed no longer changes, by the number of loops around it.
+MOST_ROUNDS = (10, 5, 3, 2)
 
 
 class Calls:
@@ -170,9 +175,14 @@ class Flow:
         return set(self.loops[-1][1]) if self.loops else after
 
     def on_If(self, node, after):
-        needed = set().union(*(self.block(branch, after) for branch in branches_of(node)))
-        # What decides between nothing and nothing has no effect.
-        self.read(node.test, not all(is_nothing(each) for each in [*node.body, *node.orelse]), needed)
+        """With its `elif`s, which may be many, from the last to the first."""
+        tested, otherwise = chain_of(node)
+        needed = set() if otherwise is None else self.block(otherwise, after)
+        for each, known in reversed(tested):
+            if known is not False:
+                needed = needed | self.block(each.body, after)
+            # What decides between nothing and nothing has no effect.
+            self.read(each.test, not all(map(is_nothing, [*each.body, *each.orelse])), needed)
         return needed
 
     def on_While(self, node, after):
@@ -193,13 +203,20 @@ class Flow:
         done = self.block(node.orelse, after)
         head = set(done)
         read_head(head)
-        while True:
-            self.loops.append((after, head))
-            again = head | (self.block(node.body, head) - bound)
-            self.loops.pop()
+        depth = len(self.loops)
+        for _ in range(MOST_ROUNDS[depth] if depth < len(MOST_ROUNDS) else 0):
+            again = self.round(node, after, head, bound)
             if again == head:
                 return head
             head = again
+        # No hidden chain of copies, so far: whatever the loop reads counts as needed.
+        return self.round(node, after, head | names_read(node), bound)
+
+    def round(self, node, after, head, bound):
+        self.loops.append((after, head))
+        needed = self.block(node.body, head) - bound
+        self.loops.pop()
+        return head | needed
 
     def on_With(self, node, after):
         needed = self.block(node.body, after)
@@ -238,7 +255,9 @@ def ends(statement):
     if isinstance(statement, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
         return True
     if isinstance(statement, ast.If):
-        return all(any(map(ends, branch)) for branch in branches_of(statement))
+        tested, otherwise = chain_of(statement)
+        bodies = [each.body for each, known in tested if known is not False]
+        return all(any(map(ends, body)) for body in [*bodies, *([] if otherwise is None else [otherwise])])
     if isinstance(statement, ast.While):
         return constant(statement.test) is True and not breaks(statement.body)
     if isinstance(statement, ast.Try):
@@ -267,9 +286,17 @@ def is_nothing(statement):
     return isinstance(statement, ast.Pass) or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
 
 
-def branches_of(node):
-    known = constant(node.test)
-    return [node.body] if known is True else [node.orelse] if known is False else [node.body, node.orelse]
+def chain_of(node):
+    """An `if` and its `elif`s, each with what its condition is known to be, and the last `else`; None: it is not reached."""
+    tested = []
+    while True:
+        known = constant(node.test)
+        tested.append((node, known))
+        if known is True:
+            return tested, None
+        if len(node.orelse) != 1 or not isinstance(node.orelse[0], ast.If):
+            return tested, node.orelse
+        node = node.orelse[0]
 
 
 def live_parts(node):
@@ -348,13 +375,17 @@ def analyse_uses(main, statements, calls):
         for name, function in named_in(statement):
             known.setdefault(name, []).append((function, statement))
     roots = {id(function): root for found in known.values() for function, root in found}
+    readers = {}
     done = set()
     while waiting:
         function = waiting.pop()
         if id(function) in done:
             continue
         done.add(id(function))
-        Flow(calls, always_needed(function, roots[id(function)]), function is main).block(function.body, set())
+        root = roots[id(function)]
+        if id(root) not in readers:
+            readers[id(root)] = readers_in(root)
+        Flow(calls, always_needed(function, readers[id(root)]), function is main).block(function.body, set())
         for decorator in function.decorator_list:
             calls.alive |= names_read(decorator)
         waiting.extend(each for name in sorted(calls.alive) for each, _ in known.get(name, []))
@@ -373,10 +404,15 @@ def is_defined(node):
     return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
 
 
-def always_needed(function, root):
+def readers_in(root):
+    """How many functions of a definition at the top level read each name."""
+    return collections.Counter(name for each in functions_in(root) for name in names_read(each))
+
+
+def always_needed(function, readers):
     """The names that other functions of the same definition at the top level read, and those from outside."""
-    others = [each for each in functions_in(root) if each is not function]
-    return outer_names(function).union(*map(names_read, others))
+    own = names_read(function)
+    return outer_names(function) | {name for name, count in readers.items() if count > (name in own)}
 
 
 def names_read(function):
