@@ -118,10 +118,11 @@ if __name__ == "__main__":
   });
 });
 
-describe.runIf(works)("the use of the helper is found", () => {
-  const range = (count: number, line: (number: number) => string) =>
-    Array.from({ length: count }, (_, number) => line(number)).join("");
+function range(count: number, line: (number: number) => string): string {
+  return Array.from({ length: count }, (_, number) => line(number)).join("");
+}
 
+describe.runIf(works)("the use of the helper is found", () => {
   it.each([
     [
       "in a long chain of elif",
