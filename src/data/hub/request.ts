@@ -6,6 +6,7 @@ import { ServiceError, TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import { retrying } from "../../retry.ts";
 import { maySendToken, showUrl, type HubAccess } from "./access.ts";
+import { redirectTarget } from "./redirects.ts";
 import { checkCancelled, cancellableSleep } from "../cancel.ts";
 
 const mostRedirects = 8;
@@ -56,7 +57,7 @@ export async function get(
   let place = url;
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
     const response = await send(access, place, headers, signal);
-    const target = redirectTarget(response, place);
+    const target = await redirectTarget(access, response, place);
     if (target === null) return response.ok ? response : fail(access, url, place, response);
     await response.body?.cancel();
     place = target;
@@ -90,15 +91,6 @@ export function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   const { code, message: inner } = (cause ?? {}) as NodeJS.ErrnoException;
   return showText(inner || code || message, 200);
-}
-
-function redirectTarget(response: Response, from: URL): URL | null {
-  const location = response.headers.get("location");
-  if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return null;
-  const target = URL.parse(location, from);
-  const isSafe = target !== null && /^https?:$/.test(target.protocol) && target.username === "";
-  if (isSafe && (from.protocol === "http:" || target.protocol === "https:")) return target;
-  throw new TroupeError("bad_data", `${showUrl(from)} redirects to a place that is not followed`);
 }
 
 /** The hub's own message, if it is fit to be shown. */
