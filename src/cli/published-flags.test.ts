@@ -35,6 +35,11 @@ it("flags win over --override, which wins over overrides before it and the file"
   expect((await train(...all)).stderr).toContain("2 turn weights for a team of 5 turns");
   expect((await train(...all.slice(0, 3))).stderr).toContain("2 turn weights for a team of 4 turns");
   expect((await train(...all.slice(0, 1))).stderr).toContain("2 turn weights for a team of 3 turns");
+  // Repeated lists combine; in the published scripts the last one alone counts.
+  const repeated = ["--override", "magrpo.num_turns=4", "--override", "train.steps=x", "seed=y"];
+  const { stderr } = await train(...repeated);
+  expect(stderr).toContain("override `train.steps=x`");
+  expect(stderr).toContain("override `seed=y`");
   const weights = await train("--num_turns", "3", "--turn_gradient_weights", "1.2", "0.8", "1");
   expect(weights.stderr).not.toContain("turn weights");
 });

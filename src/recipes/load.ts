@@ -42,12 +42,12 @@ function withExtended(tree: MappingTree, file: string, below: readonly string[])
   const own = new Map(tree.entries);
   own.delete("extends");
   const base = loadLayer(extendedFile(value.value, dirname(file), value.origin), below, value.origin);
-  const merged = mergeLayers(unmeasured(base), { ...tree, entries: own }) as MappingTree;
+  const merged = mergeLayers(withoutMeasurements(base), { ...tree, entries: own }) as MappingTree;
   return { ...merged, origin: tree.origin };
 }
 
 /** One recipe's measured cost and result do not apply to another. */
-function unmeasured(base: MappingTree): MappingTree {
+export function withoutMeasurements(base: MappingTree): MappingTree {
   const entries = new Map(base.entries);
   entries.delete("expected");
   return { ...base, entries };

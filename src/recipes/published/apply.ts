@@ -9,6 +9,7 @@ import type { MappingTree, Tree } from "../tree.ts";
 import { plainOf } from "../tree.ts";
 import type { Warning } from "../validation/warnings.ts";
 import { parseYaml } from "../yaml.ts";
+import { configurationIn } from "./configuration.ts";
 import { type Epochs, stepsOf } from "./epochs.ts";
 import type { PythonValue } from "./python-literal.ts";
 import type { Setting, Translation } from "./setting.ts";
@@ -39,15 +40,19 @@ interface Progress {
 
 type Step = Override | PublishedValue;
 
-/** @throws RecipeError listing every unreadable override */
+/**
+ * @param given a recipe's layers, or a configuration of MAGRPO
+ * @throws RecipeError listing every unreadable override
+ */
 export async function applyEveryOverride(
-  base: MappingTree,
+  given: MappingTree,
   overrides: readonly string[],
   catalog: Catalog,
 ): Promise<Overridden> {
   const mistakes: Mistake[] = [];
+  const { base, values } = configurationIn(given) ?? { base: given, values: [] };
   const steps = overrides.flatMap((text) => collecting(mistakes, () => read(text)) ?? []);
-  return applySteps(base, steps, mistakes, catalog);
+  return applySteps(base, [...values, ...steps], mistakes, catalog);
 }
 
 async function applySteps(

@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
 import { builtInCatalog } from "../built-in.ts";
 import { loadTree } from "../load.ts";
 import { shippedRecipes } from "../shipped.ts";
@@ -237,5 +240,58 @@ describe("mistakes in published keys", () => {
   it("are reported together, with ours", async () => {
     const overrides = ["magrpo.num_turn=2", "a", "external.modes=plain"];
     await expect(overridden("magrpo-he", ...overrides)).rejects.toThrow(/^3 mistakes in the recipe:/);
+  });
+});
+
+describe("a configuration of MAGRPO", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "troupe-configuration-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  async function read(text: string, ...overrides: string[]) {
+    const file = path.join(folder, "mine.yaml");
+    writeFileSync(file, text);
+    const { tree, warnings } = await applyEveryOverride(loadTree(file), overrides, builtInCatalog);
+    return { recipe: plainOf(tree) as Plain, warnings: warnings.map(({ key }) => key) };
+  }
+
+  const coop =
+    "model: { name: mine/m, type: qwen }\ndataset: { name: OpenMLRL/CoopHumanEval, train_split: 'test[:20]' }\n";
+
+  it("is the included recipe of its section, data set and turns, with the file's values and the overrides", async () => {
+    const text = `${coop}magrpo: { num_turns: 2, num_train_epochs: 4, turn_gradient_weights: [1.5, 0.5], top_k: null }\n`;
+    const { recipe, warnings } = await read(text, "magrpo.num_train_epochs=5", "seed=7");
+    const included = await overridden(
+      "mt-magrpo-che",
+      "model.name=mine/m",
+      "dataset.train_split=test[:20]",
+      "magrpo.num_train_epochs=5",
+      "magrpo.turn_gradient_weights=[1.5,0.5]",
+      "magrpo.top_k=None",
+      "seed=7",
+    );
+    expect(recipe).toEqual({ ...included.recipe, name: "mine" });
+    expect(warnings).toEqual(["model.type"]);
+  });
+
+  it.each([
+    ["magrpo: { num_turns: 1 }", "two coders", ["helper", "main"]],
+    ["grpo: { num_generations: 8 }\ndataset: { name: openai_humaneval }", "one coder", ["single"]],
+    ["magrpo: {}\ndataset: { name: OpenMLRL/MBPP }", "MBPP", ["helper", "main"]],
+  ])("%j has %s", async (text, _, roles) => {
+    expect(Object.keys(valueAt((await read(text)).recipe, "team.roles") as Plain)).toEqual(roles);
+  });
+
+  it.each([
+    [
+      "magrpo: {}\nalgorithm: { name: magrpo }",
+      /mine.yaml:2:1: algorithm: unknown key in a configuration of MAGRPO/,
+    ],
+    [
+      "magrpo:\n  num_turn: 2",
+      /mine.yaml:2:3: magrpo.num_turn: unknown key; did you mean `magrpo.num_turns`/,
+    ],
+    ["magrpo: {}\ndataset: { name: apps }", /no included recipe for magrpo on `apps`/],
+  ])("%j is rejected", async (text, message) => {
+    await expect(read(text)).rejects.toThrow(message);
   });
 });

@@ -139,7 +139,7 @@ describe.runIf(works)("the use of the helper is found", () => {
     ],
     [
       "after many definitions that are not closed",
-      `${range(800, () => "x = [\n")}def f(n):\n    return aux(n) + 1\n`,
+      `${range(300, () => "x = [\n")}def f(n):\n    return aux(n) + 1\n`,
     ],
   ])("%s", async (_, main) => {
     expect((await read(main)).use).toMatchObject({ called: true, used: true });
