@@ -421,6 +421,19 @@ describe("local files", () => {
     expect(codeProblem(await sources["train"]!.at(1)).solutions).toEqual(["    return [a + b]\n"]);
   });
 
+  it("without solutions, the code before the prompt's function is its preamble, and sentences are none", async () => {
+    const { solution: _, ...unsolved } = fields;
+    const signature = 'def add(a: int, b: int) -> List[int]:\n    """Add."""';
+    const imports = "from typing import List\n\nZERO: int = 0\n\n\ndef negative(a):\n    return -a";
+    const files = await local("unsolved.jsonl", [
+      { ...row, text: `${imports}\n\n\n${signature}` },
+      { ...row, text: `Add two numbers.\n\n${signature}` },
+    ]);
+    const { train } = await open({ files, fields: unsolved }, { train: "train" });
+    expect(await train!.at(0)).toMatchObject({ preamble: imports, solutions: [] });
+    expect(codeProblem(await train!.at(1)).preamble).toBeUndefined();
+  });
+
   it.each([
     [
       "stdin",

@@ -61,7 +61,7 @@ export const fieldMappingSchema = mappingKeys.superRefine((given, context) => {
 });
 
 /** Increase it with every change of how mappings work. */
-const mappingVersion = 2;
+const mappingVersion = 3;
 
 export function formOfFields(mapping: FieldMapping): RowForm {
   return {
@@ -77,8 +77,7 @@ function mappedProblem(row: Row, at: RowPlace, mapping: FieldMapping): CodeProbl
   const prompt = optionalText(row, mapping.prompt) ?? "";
   const written = mapping.solution === undefined ? [] : texts(row, mapping.solution);
   const solutions = written.filter((solution) => solution.trim() !== "");
-  const begun =
-    entryPoint !== null && solutions.some(continuesPrompt) ? preambleIn(entryPoint, prompt) : null;
+  const begun = preambleIn(entryPoint, prompt, solutions);
   const preamble = text("preamble") ?? begun ?? undefined;
   const optional = { preamble, starter: text("starter"), difficulty: text("difficulty") };
   const present = Object.entries(optional).filter(([, value]) => value !== undefined && value !== "");
@@ -97,13 +96,23 @@ function continuesPrompt(solution: string): boolean {
   return /^(?:[ \t]*\n)*[ \t]+\S/.test(solution);
 }
 
-/** Null if the prompt is not code that defines the function. */
-function preambleIn(entryPoint: string, prompt: string): string | null {
+/** Null if the prompt is not code that defines the function. Without solutions that continue it, only its form tells. */
+function preambleIn(entryPoint: string | null, prompt: string, solutions: readonly string[]): string | null {
+  if (entryPoint === null || (solutions.length > 0 && !solutions.some(continuesPrompt))) return null;
   try {
-    return codeBefore(entryPoint, prompt);
+    const preamble = codeBefore(entryPoint, prompt);
+    return solutions.length > 0 || isCode(preamble) ? preamble : null;
   } catch {
     return null;
   }
+}
+
+/** Lines at the margin that a module may contain, and hardly a sentence of a task. */
+const codeLine =
+  /^(?:(?:import|from|async|def|class|if|try|except|else|finally)\b|[@#)\]}]|[\w.]+[ \t]*(?::[^=]*)?=)/;
+
+function isCode(text: string): boolean {
+  return text.split("\n").every((line) => /^\s|^$/.test(line) || codeLine.test(line));
 }
 
 function afterPrompt(prompt: string, solution: string): string {

@@ -43,19 +43,24 @@ function inside(path: readonly string[], origin: Origin, value: Tree): readonly 
 function baseOf(tree: MappingTree, section: string): MappingTree {
   const plain = plainOf(tree) as Record<string, unknown>;
   const turns = section === "magrpo" && Number(valueAt(plain, "magrpo.num_turns") ?? 1) > 1 ? "mt-" : "";
-  const dataset = String(valueAt(plain, "dataset.name") ?? "");
-  const name = `code/${turns}${section}-${setOf(dataset)}`;
+  const dataset = valueAt(plain, "dataset.name") ?? "humaneval";
+  const name = `code/${turns}${section}-${typeof dataset === "string" ? setOf(dataset) : "?"}`;
   const file = shippedRecipes()[name];
   if (file !== undefined) return withoutMeasurements(loadTree(file));
   const origin = tree.entries.get("dataset")?.keyOrigin ?? tree.origin;
   const fix = "train one of `troupe recipes`, with published keys as overrides";
-  throw mistake(origin, "dataset.name", `there is no included recipe for ${section} on \`${dataset}\``, fix);
+  throw mistake(
+    origin,
+    "dataset.name",
+    `there is no included recipe for ${section} on ${JSON.stringify(dataset)}`,
+    fix,
+  );
 }
 
 function setOf(dataset: string): string {
   const name = dataset.toLowerCase();
   if (name.includes("coop")) return "che";
-  return name.includes("humaneval") || name === "" ? "he" : name.includes("mbpp") ? "mbpp" : name;
+  return name.includes("humaneval") ? "he" : name.includes("mbpp") ? "mbpp" : name;
 }
 
 function named(base: MappingTree, origin: Origin): MappingTree {

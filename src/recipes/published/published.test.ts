@@ -290,7 +290,7 @@ describe("a configuration of MAGRPO", () => {
       "magrpo:\n  num_turn: 2",
       /mine.yaml:2:3: magrpo.num_turn: unknown key; did you mean `magrpo.num_turns`/,
     ],
-    ["magrpo: {}\ndataset: { name: apps }", /no included recipe for magrpo on `apps`/],
+    ["magrpo: {}\ndataset: { name: apps }", /no included recipe for magrpo on "apps"/],
   ])("%j is rejected", async (text, message) => {
     await expect(read(text)).rejects.toThrow(message);
   });

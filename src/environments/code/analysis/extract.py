@@ -144,9 +144,10 @@ def read_block(lines, blocks, at, left, written):
         return at + 1, left
     for last in range(at, min(at + MOST_JOINED, len(blocks))):
         joined = "\n".join(lines[start : blocks[last][1]])
-        left -= len(joined) if last > at else 0
-        if left < 0:
-            break
+        if last > at:
+            left -= len(joined)
+            if left < 0:
+                break
         tree = parsed(joined)
         if tree is not None:
             written.add_tree(tree, joined.split("\n"))
