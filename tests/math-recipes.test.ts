@@ -9,6 +9,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openEngine } from "../src/engines/open.ts";
 import { works } from "../src/environments/code/testing/sandbox.ts";
+import { coachServer, type CoachServer } from "../src/judges/coach/testing/coach-server.ts";
 import { initModel } from "../src/models/init.ts";
 import type { Preset } from "../src/models/presets.ts";
 import { loadTree } from "../src/recipes/load.ts";
@@ -63,10 +64,12 @@ const rows = Array.from({ length: 8 }, (_, index) => ({
 }));
 
 let cache: string | undefined;
+let coach: CoachServer;
 
 beforeAll(async () => {
   cache = process.env["TROUPE_CACHE"];
   process.env["TROUPE_CACHE"] = at("cache");
+  coach = await coachServer((_, number) => ({ reason: "", blame: "none", score: number % 11 }));
   for (const [name, tokenizer] of Object.entries({ qwen: likeQwen3, deepseek: likeDeepSeekR1 })) {
     mkdirSync(at(name));
     writeLargeTokenizer(at(name), tokenizer);
@@ -75,7 +78,8 @@ beforeAll(async () => {
     await initModel({ directory: at(name), preset, tokenizer: at(tokenizer), seed: 1 });
   writeFileSync(at("train.jsonl"), rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
 });
-afterAll(() => {
+afterAll(async () => {
+  await coach[Symbol.asyncDispose]();
   if (cache === undefined) delete process.env["TROUPE_CACHE"];
   else process.env["TROUPE_CACHE"] = cache;
   rmSync(folder, { recursive: true, force: true });
@@ -85,6 +89,17 @@ afterAll(() => {
 function namesIn(file: string, key: readonly string[]): readonly string[] {
   const found = plainOf(treeAt(loadTree(file), key)!) as Readonly<Record<string, unknown>>;
   return Object.keys(found).filter((name) => found[name] !== null);
+}
+
+/** The coach of a recipe is one on this machine. */
+function coachIn(file: string): readonly string[] {
+  if (treeAt(loadTree(file), ["judge", "provider"]) === undefined) return [];
+  return [
+    "judge.provider=compatible",
+    "judge.model=tiny",
+    `judge.baseUrl=${coach.address}`,
+    "judge.price={input: 1, output: 1}",
+  ];
 }
 
 /** The directory in which the recipe expects its policy's model. */
@@ -108,6 +123,7 @@ describe.runIf(works)("the included recipes of mathematics", () => {
       "train.warmupSteps=0",
       "evaluation.tasks=1",
       "evaluation.samples=1",
+      ...coachIn(file),
       ...policies.map((each) => `policies.${each}.model.path=${at(modelOf(file, each))}`),
     ]);
     expect(resolved.recipe.name).toBe(name.replace("/", "-"));
@@ -119,6 +135,6 @@ describe.runIf(works)("the included recipes of mathematics", () => {
       await engine.close();
     }
     const [step] = await readMetrics(run);
-    expect(Object.keys(step?.policies ?? {})).toEqual(policies);
+    expect(Object.keys(step?.policies ?? {})).toEqual(policies.filter((each) => each !== "judge"));
   });
 });

@@ -6,6 +6,7 @@ import { commandJudge } from "./command/command.ts";
 import { commandOptions } from "./command/options.ts";
 import { programProblems } from "./command/problems.ts";
 import type { JudgeDefinition } from "./judge.ts";
+import { memberJudge, memberOptions } from "./member.ts";
 import { useOf } from "./options.ts";
 
 export const judges: Readonly<Record<string, JudgeDefinition>> = {
@@ -30,6 +31,15 @@ export const judges: Readonly<Record<string, JudgeDefinition>> = {
     create(given) {
       const options = commandOptions.parse(given);
       return { ...useOf(options), open: (context) => commandJudge(options, context) };
+    },
+  },
+  member: {
+    summary: "A role of the team writes the score of what others did before it.",
+    options: memberOptions,
+    incidental: [],
+    create(given) {
+      const options = memberOptions.parse(given);
+      return { ...useOf(options), open: (context) => memberJudge(options, context) };
     },
   },
 };

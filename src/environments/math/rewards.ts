@@ -90,5 +90,14 @@ export function forJudgement(of: string): Earns {
 
 const longestSearched = 4000;
 
+/** For a score from 0 to 10 in \boxed{}: whether there is one. What it is worth, a judge decides. */
+export const forScore: Earns = ({ text }) => {
+  const parts = {
+    format: /\\boxed\s*\{\s*(?:\d(?:\.\d+)?|10)\s*\}/.test(text.slice(-longestSearched)) ? 1 : 0,
+  };
+  const reward = { team: 0, local: parts.format, parts };
+  return parts.format === 1 ? reward : { ...reward, reason: "no score from 0 to 10 in \\boxed{}" };
+};
+
 /** For what the problem's answer says nothing about: a judge may assign a reward. */
 export const forNothing: Earns = () => null;

@@ -4,6 +4,7 @@ import type { TeamForm } from "./form.ts";
 import type { FormDefinition } from "./definition.ts";
 import { chain } from "./chain.ts";
 import { debate } from "./debate.ts";
+import { judge } from "./judge.ts";
 import { graph } from "./graph.ts";
 import { mathchat } from "./mathchat.ts";
 import { mixture } from "./mixture.ts";
@@ -21,6 +22,7 @@ export const forms: readonly FormDefinition[] = [
   chain,
   mixture,
   debate,
+  judge,
   graph,
 ];
 

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Environment } from "../../../environments/environment.ts";
+import { teamEnvironment } from "../../../environments/math/testing/team.ts";
 import { gameEnvironment } from "../../../environments/game.ts";
 import { createGame } from "../../../environments/registry.ts";
 import type { TeamInput } from "../../../teams/build.ts";
@@ -32,6 +34,30 @@ describe("teamProblems", () => {
     expect(
       teamProblems({ ...pair, roles: { planner }, phases: [["planner"]] } as TeamInput, walking, policies),
     ).toEqual([]);
+  });
+
+  it("rejects a team without a role in a seat that must be taken, and one that forgets what it needs", () => {
+    const mathchat = teamEnvironment("mathchat") as unknown as Environment;
+    const roles = { solver: { policy: "shared" }, executor: { policy: "shared" } };
+    expect(teamProblems({ roles, phases: [], turns: 1 }, mathchat, policies)).toEqual([
+      {
+        path: ["roles", "executor", "memory"],
+        problem:
+          "`executor` must keep its messages: in later actions of a turn it is shown only what its last program printed",
+        fix: "set `memory: conversation`",
+      },
+      {
+        path: ["roles"],
+        problem: "no role has the seat `verifier`, without which math cannot be played",
+        fix: "add `verifier: { policy: … }`",
+      },
+    ]);
+    const whole = {
+      solver: { policy: "shared" },
+      coder: { seat: "executor", policy: "shared", memory: "conversation" as const },
+      verifier: { policy: "other" },
+    };
+    expect(teamProblems({ roles: whole, phases: [], turns: 1 }, mathchat, policies)).toEqual([]);
   });
 
   it("lets two roles share a seat and a policy in different phases", () => {
