@@ -91,15 +91,15 @@ function namesIn(file: string, key: readonly string[]): readonly string[] {
   return Object.keys(found).filter((name) => found[name] !== null);
 }
 
-/** The coach of a recipe is one on this machine. */
+/** The coach of a recipe is one on this machine. It replaces a judge in the team, who, untrained, writes no scores. */
 function coachIn(file: string): readonly string[] {
-  if (treeAt(loadTree(file), ["judge", "provider"]) === undefined) return [];
-  return [
-    "judge.provider=compatible",
-    "judge.model=tiny",
-    `judge.baseUrl=${coach.address}`,
-    "judge.price={input: 1, output: 1}",
-  ];
+  const judge = treeAt(loadTree(file), ["judge"]);
+  if (judge === undefined) return [];
+  const { name, ...others } = plainOf(judge) as Readonly<Record<string, unknown>>;
+  const served = { name: "coach", provider: "compatible", model: "tiny", baseUrl: coach.address };
+  const price = { input: 1, output: 1 };
+  const own = name === "coach" ? { ...others, ...served, price } : served;
+  return ["judge=null", `judge=${JSON.stringify(own)}`];
 }
 
 /** The directory in which the recipe expects its policy's model. */
