@@ -45,6 +45,14 @@ export function standardError(values: readonly number[]): number | null {
   return standardDeviation(values) / Math.sqrt(values.length - 1);
 }
 
+/** Normal 95 % interval of the mean of independent values. Null for fewer than two. */
+export function meanInterval(values: readonly number[]): Interval | null {
+  const error = standardError(values);
+  if (error === null) return null;
+  const [centre, spread] = [mean(values), 1.959963984540054 * error];
+  return { low: centre - spread, high: centre + spread };
+}
+
 export function sum(values: Iterable<number>): number {
   let total = 0;
   for (const value of values) total += value;

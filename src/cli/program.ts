@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { checkCommand } from "./check/check.ts";
+import { coachCommand } from "./coach.ts";
 import { dataCommand } from "./data/data.ts";
 import { doctorCommand } from "./doctor.ts";
 import { evalCommand } from "./eval.ts";
@@ -36,6 +37,7 @@ const commands = [
   tasksCommand,
   scoreCommand,
   dataCommand,
+  coachCommand,
   checkCommand,
   sandboxCommand,
   doctorCommand,

@@ -6,6 +6,7 @@ import type { Environment } from "../environments/environment.ts";
 import type { RetryOptions } from "../retry.ts";
 import type { Episode, Verdict } from "../rollout/episode.ts";
 import type { JudgeMoment } from "../rollout/setting.ts";
+import type { AttackReport } from "./attack-report.ts";
 import type { Occurrence } from "../rollout/navigate.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
 import type { Team } from "../teams/team.ts";
@@ -70,6 +71,10 @@ export interface ConfiguredJudge extends JudgeUse {
   /** Whether evaluations are judged, too. */
   readonly evaluation: boolean;
   open(context: JudgeContext): Judge;
+  /** Measures how much attacks raise its scores. Absent: it cannot be measured. */
+  measureAttacks?(
+    context: Pick<JudgeContext, "calls" | "retries" | "report" | "signal">,
+  ): Promise<AttackReport>;
 }
 
 /** Which actions a judge is asked about, when, and how its scores are used. */

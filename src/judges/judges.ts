@@ -1,4 +1,5 @@
 /** The table of judges. */
+import { measureAttacks } from "./coach/attacks/measure.ts";
 import { coachJudge } from "./coach/coach.ts";
 import { coachOptions } from "./coach/options.ts";
 import { coachProblems } from "./coach/problems.ts";
@@ -19,7 +20,11 @@ export const judges: Readonly<Record<string, JudgeDefinition>> = {
     problems: (options) => coachProblems(coachOptions.parse(options)),
     create(given) {
       const options = coachOptions.parse(given);
-      return { ...useOf(options), open: (context) => coachJudge(options, context) };
+      return {
+        ...useOf(options),
+        open: (context) => coachJudge(options, context),
+        measureAttacks: (context) => measureAttacks(options, context),
+      };
     },
   },
   command: {

@@ -20,12 +20,12 @@ const respondent = {
   alternative: "name a run with the verdicts in judge.recorded",
 };
 
-type Context = Pick<JudgeContext, "calls" | "retries" | "report" | "signal">;
+export type AskContext = Pick<JudgeContext, "calls" | "retries" | "report" | "signal">;
 
 /**
  * @throws BudgetError; TroupeError `cancelled`, or `bad_arguments` if the key is missing or not accepted
  */
-export function asker(options: CoachOptions, context: Context): Ask {
+export function asker(options: CoachOptions, context: AskContext): Ask {
   const { calls, retries, signal } = context;
   const limited = limiter(options.concurrency);
   const breaker = circuitBreaker(options.breaker, { ...context, sleep: retries.sleep });

@@ -50,6 +50,13 @@ export function coachJudge(options: CoachOptions, context: JudgeContext): Judge 
   };
 }
 
+/** The score from 0 to 1 of a case with one act, asked at once and not recorded; null: there is no verdict. */
+export async function scoreOf(asked: Case, options: CoachOptions, ask: Ask): Promise<number | null> {
+  const question = { ...promptFor(asked, options), roles: blamable(asked) };
+  const answer = await answerTo(question, options, ask);
+  return "failure" in answer ? null : (answer.verdicts[0]?.score ?? null);
+}
+
 /** What verdicts depend on besides the question. */
 function identityOf(options: CoachOptions): object {
   const { provider, model, baseUrl, project, location, temperature, maxTokens, attempt } = options;
