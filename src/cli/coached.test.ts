@@ -167,9 +167,34 @@ describe("a training with a coach", () => {
     expect(server.asked).toHaveLength(before);
   }, 120_000);
 
+  it("is estimated before it begins: each action of 3 steps with 4 tasks and 4 samples", async () => {
+    const args = ["train", "colours.yaml", "--dry-run", "judge.price={input: 1, output: 2}"];
+    const { code, stdout } = await troupe(args, { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^judge: at most 48 requests without retries, about .* tokens in .* out, about \$0\.\d\d$/m,
+    );
+  }, 120_000);
+
   it("needs the key only to ask", async () => {
     const { code, stderr } = await troupe(["train", "colours.yaml", "--run", "keyless"], { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain("needs a key in TEST_COACH_KEY: set it, or name a run");
   }, 120_000);
 });
+
+it("attacks on the coach are measured with the recipe's options", async () => {
+  const before = server.asked.length;
+  server.answer = () => ({ reason: "weak", blame: "none", score: 1 });
+  const report = await troupe(["coach", "attacks", "colours.yaml"], { cwd, env });
+  expect(report).toMatchObject({ code: 0, stderr: "" });
+  expect(report.stdout).toContain("score without an attack: 1.00 of 10");
+  expect(report.stdout).toContain("mean gain over 40 attacks: +0.00, 95 % interval +0.00 to +0.00");
+  expect(server.asked.length - before).toBe(123);
+  await writeFile(join(cwd, "program.yaml"), "extends: colours.yaml\njudge: null\n");
+  const none = await troupe(["coach", "attacks", "program.yaml"], { cwd, env });
+  expect(none).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("has no judge that attacks can be measured on") as string,
+  });
+}, 120_000);

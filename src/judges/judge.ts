@@ -6,6 +6,7 @@ import type { Environment } from "../environments/environment.ts";
 import type { RetryOptions } from "../retry.ts";
 import type { Episode, Verdict } from "../rollout/episode.ts";
 import type { JudgeMoment } from "../rollout/setting.ts";
+import type { JudgeEstimate, PlannedQuestions } from "./estimate.ts";
 import type { AttackReport } from "./attack-report.ts";
 import type { Occurrence } from "../rollout/navigate.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
@@ -71,6 +72,8 @@ export interface ConfiguredJudge extends JudgeUse {
   /** Whether evaluations are judged, too. */
   readonly evaluation: boolean;
   open(context: JudgeContext): Judge;
+  /** What these questions would cost. Absent: nothing that is known. */
+  estimate?(plan: readonly PlannedQuestions[]): JudgeEstimate;
   /** Measures how much attacks raise its scores. Absent: it cannot be measured. */
   measureAttacks?(
     context: Pick<JudgeContext, "calls" | "retries" | "report" | "signal">,

@@ -1,6 +1,7 @@
 /** The table of judges. */
 import { measureAttacks } from "./coach/attacks/measure.ts";
 import { coachJudge } from "./coach/coach.ts";
+import { estimateCoach } from "./coach/estimate.ts";
 import { coachOptions } from "./coach/options.ts";
 import { coachProblems } from "./coach/problems.ts";
 import { commandJudge } from "./command/command.ts";
@@ -23,6 +24,7 @@ export const judges: Readonly<Record<string, JudgeDefinition>> = {
       return {
         ...useOf(options),
         open: (context) => coachJudge(options, context),
+        estimate: (plan) => estimateCoach(options, plan),
         measureAttacks: (context) => measureAttacks(options, context),
       };
     },

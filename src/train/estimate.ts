@@ -13,6 +13,8 @@ import { measuredTasks, samplingWork, trainingWork } from "./estimate-episode.ts
 import type { MeasuredTeam } from "./estimate-episode.ts";
 import { add, nothing, repeat, training } from "./estimate-work.ts";
 import type { Sizes, Work } from "./estimate-work.ts";
+import type { JudgeEstimate } from "../judges/estimate.ts";
+import { plannedQuestions } from "./estimate-judging.ts";
 import { evaluationAfter } from "./evaluations.ts";
 import { examplesOf, tokensOf } from "./examples.ts";
 import type { Resolved } from "./resolved.ts";
@@ -30,6 +32,8 @@ export interface Estimate {
   readonly signals: Work;
   readonly evaluation: Work;
   readonly total: Work;
+  /** null: there is no judge, or its cost is not known. */
+  readonly judging: JudgeEstimate | null;
   readonly bytes: {
     /** Weights, gradients and both moments, in float32. */
     readonly weights: number;
@@ -57,7 +61,29 @@ export async function estimate(resolved: Resolved, sizes: Sizes): Promise<Estima
       ),
     ),
   };
-  return { ...parts, total: add(Object.values(parts)), bytes: bytesOf(resolved, sizes) };
+  const judging = judgingOf(resolved, teams, measured);
+  return { ...parts, total: add(Object.values(parts)), judging, bytes: bytesOf(resolved, sizes) };
+}
+
+function judgingOf(
+  { recipe, algorithm, environment, judge }: Resolved,
+  teams: NamedTeams,
+  measured: readonly (MeasuredTeam & { readonly name: string })[],
+): JudgeEstimate | null {
+  const [own] = measured;
+  if (judge?.estimate === undefined || own === undefined) return null;
+  const { tasksPerStep, steps } = recipe.train;
+  const questions = plannedQuestions(
+    expansionsOf(own, algorithm.sampling),
+    tasksPerStep * steps,
+    judge,
+    environment,
+  );
+  const evaluated = measured.flatMap((team) => {
+    const tasks = evaluatedTasks(recipe, teams, team.name);
+    return plannedQuestions(expansionsOf(team, oneTrajectory), tasks, judge, environment);
+  });
+  return judge.estimate([...questions, ...(judge.evaluation ? evaluated : [])]);
 }
 
 /** The warm start, estimated from a few calls of the environment's demonstrations. Shared prefixes count once. */

@@ -2,6 +2,7 @@
 import type { ResolvedRecipe } from "../../recipes/resolve.ts";
 import { recipeWarnings, showWarning } from "../../recipes/validation/warnings.ts";
 import { annotatedYaml } from "../../recipes/write.ts";
+import type { JudgeEstimate } from "../../judges/estimate.ts";
 import type { Work } from "../../train/estimate.ts";
 import { namedTeams } from "../../train/teams.ts";
 import { showBytes, showCount, showDuration, showLarge } from "../../format.ts";
@@ -86,6 +87,13 @@ function partTable(timed: readonly Part[]): string[] {
   );
 }
 
+function judgingLine({ requests, inputTokens, outputTokens, dollars, priceOf }: JudgeEstimate): string {
+  const tokens = `about ${showLarge(inputTokens)} tokens in and ${showLarge(outputTokens)} out`;
+  const prices = priceOf === null ? "" : ` at prices of ${priceOf}`;
+  const cost = dollars === null ? "the price is not known" : `about $${dollars.toFixed(2)}${prices}`;
+  return `judge: at most ${showCount(requests)} requests without retries, ${tokens}, ${cost}`;
+}
+
 function totals({ engine, tokensPerSecond, memory, estimate }: Calibration, seconds: number): string[] {
   const { supervised, grouped, sampled } = tokensPerSecond;
   return [
@@ -93,6 +101,7 @@ function totals({ engine, tokensPerSecond, memory, estimate }: Calibration, seco
     `memory: about ${showBytes(memory)}, more for larger batches; ` +
       `${showBytes(estimate.bytes.weights)} of it for weights, gradients and moments`,
     `disk: ${showBytes(estimate.bytes.checkpoint)} per checkpoint`,
+    ...(estimate.judging === null ? [] : [judgingLine(estimate.judging)]),
     "",
     `Measured with this recipe's models and typical prompts on the ${engine}, in tokens per second:`,
     `${showLarge(supervised)} warm start, ${showLarge(grouped)} training in groups, ${showLarge(sampled)} sampling.`,

@@ -9,26 +9,28 @@ export interface Price {
   readonly checked: string | null;
 }
 
-const checked = "2025-11";
+type Row = readonly [input: number, output: number, checked: string];
 
-/** List prices without discounts for caches or batches; the beginning of the model's name decides, the longest first. */
-const table: Readonly<Record<string, readonly [input: number, output: number]>> = {
-  "gemini-2.5-pro": [1.25, 10],
-  "gemini-2.5-flash": [0.3, 2.5],
-  "gemini-2.5-flash-lite": [0.1, 0.4],
-  "gpt-4o": [2.5, 10],
-  "gpt-4o-mini": [0.15, 0.6],
-  "gpt-4.1": [2, 8],
-  "gpt-4.1-mini": [0.4, 1.6],
-  "gpt-4.1-nano": [0.1, 0.4],
-  "gpt-5": [1.25, 10],
-  "gpt-5-mini": [0.25, 2],
-  "gpt-5-nano": [0.05, 0.4],
-  "claude-opus-4-1": [15, 75],
-  "claude-sonnet-4": [3, 15],
-  "claude-haiku-4-5": [1, 5],
-  "deepseek-chat": [0.28, 0.42],
-  "deepseek-reasoner": [0.28, 0.42],
+/**
+ * List prices: the highest of the day, for short prompts, without discounts for caches or batches. The beginning of the
+ * model's name decides, the longest first.
+ */
+const table: Readonly<Record<string, Row>> = {
+  "gemini-2.5-pro": [1.25, 10, "2026-03"],
+  "gemini-2.5-flash": [0.3, 2.5, "2026-03"],
+  "gemini-2.5-flash-lite": [0.1, 0.4, "2026-03"],
+  "gpt-5": [1.25, 10, "2026-06"],
+  "gpt-6-sol": [2, 10, "2026-09"],
+  "gpt-6-luna": [0.1, 0.5, "2026-09"],
+  "claude-opus-5": [5, 25, "2026-10"],
+  "claude-opus-5-5": [4, 20, "2026-10"],
+  "claude-sonnet-4-5": [3, 15, "2026-10"],
+  "claude-sonnet-5": [2, 10, "2026-10"],
+  "claude-sonnet-5-5": [2, 10, "2026-10"],
+  "claude-haiku-4-5": [1, 5, "2026-10"],
+  "claude-haiku-5-5": [0.1, 0.5, "2026-10"],
+  "deepseek-flash": [0.3, 1.2, "2026-10"],
+  "deepseek-v4-pro": [1.32, 3.96, "2026-10"],
 };
 
 /** Null: unknown. A server of one's own costs nothing. */
@@ -42,15 +44,15 @@ export function priceOf({
   const names = Object.keys(table).filter((name) => isVersionOf(model, name));
   const [longest] = names.toSorted((one, other) => other.length - one.length);
   const found = longest === undefined ? undefined : table[longest];
-  return found === undefined ? null : { input: found[0], output: found[1], checked };
+  if (found === undefined) return null;
+  const [input, output, checked] = found;
+  return { input, output, checked };
 }
 
-/** `gpt-4.1-2025-04-14` is a version of gpt-4.1, `gpt-4.1-mini` a different model. */
+/** `gpt-5-2025-08-07` is a version of gpt-5; `gpt-5-mini` and `claude-opus-5-5` are different models. */
 function isVersionOf(model: string, name: string): boolean {
-  return (
-    model === name ||
-    (model.startsWith(name) && /^[-@](\d|latest|preview|exp)/.test(model.slice(name.length)))
-  );
+  if (!model.startsWith(name)) return false;
+  return /^$|^[-@](\d{3,}|latest|preview|exp)/.test(model.slice(name.length));
 }
 
 export function costOf(
