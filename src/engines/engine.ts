@@ -230,6 +230,21 @@ export interface EngineCapabilities {
   readonly sequenceRatio: boolean;
   /** `dualClip` of ppo. */
   readonly dualClip: boolean;
+  /** What a server has fixed or bounded. Absent: nothing. */
+  readonly limits?: EngineLimits;
+}
+
+export interface EngineLimits {
+  /** Values of the optimizer that a step does not set. */
+  readonly adam?: Partial<AdamOptions>;
+  /** The only scale of adapters. */
+  readonly adapterAlpha?: number;
+  /** Projections that get an adapter together or not at all; a single group: always. */
+  readonly adapterModules?: readonly (readonly string[])[];
+  /** All adapters have one rank. */
+  readonly equalRanks?: boolean;
+  /** Policies, with references, at a time. */
+  readonly policies?: number;
 }
 
 export interface Engine {

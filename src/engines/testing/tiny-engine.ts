@@ -36,7 +36,7 @@ import type { TinyPolicy } from "./tiny-policy.ts";
 import { checkIds, checkRequest, sampleSequence } from "./tiny-sampling.ts";
 import { load, restore, save } from "./tiny-saves.ts";
 import type { LoadedTiny } from "./tiny-saves.ts";
-import { tokenLosses } from "./token-losses.ts";
+import { tokenLosses } from "../token-losses.ts";
 
 export interface TinyEngineOptions {
   /** Scale of initial weights; default: 1. */

@@ -9,12 +9,23 @@ export function lossResult(
   parts: readonly LossOutput[],
   isCritic: boolean,
 ): LossResult {
+  const arrays = arraysOf(data, parts, isCritic ? "values" : "logprobs");
+  const empty = arrays.map(() => new Float32Array());
+  return { ...sums(parts), logprobs: isCritic ? empty : arrays, ...(isCritic ? { values: arrays } : {}) };
+}
+
+/** One array per continuation, without what a server returns for the prompt. @throws ServiceError */
+export function arraysOf(
+  data: readonly Datum[],
+  parts: readonly LossOutput[],
+  name: "values" | "logprobs",
+): readonly Float32Array[] {
   const outputs = parts.flatMap((part) => part.outputs);
   const lengths = data.flatMap(({ continuations }) => continuations.map(({ tokens }) => tokens.length));
   if (outputs.length !== lengths.length)
     throw new ServiceError(`The server returned ${outputs.length} outputs for ${lengths.length} sequences.`);
-  const arrays = outputs.map((output, index) => {
-    const found = output[isCritic ? "values" : "logprobs"];
+  return outputs.map((output, index) => {
+    const found = output[name];
     const length = lengths[index] ?? 0;
     if (found === undefined || found.length < length)
       throw new ServiceError(
@@ -22,8 +33,6 @@ export function lossResult(
       );
     return found.subarray(found.length - length);
   });
-  const empty = arrays.map(() => new Float32Array());
-  return { ...sums(parts), logprobs: isCritic ? empty : arrays, ...(isCritic ? { values: arrays } : {}) };
 }
 
 function sums(parts: readonly LossOutput[]): Omit<LossResult, "logprobs" | "values"> {

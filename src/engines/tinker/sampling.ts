@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { checkTokens } from "../data.ts";
-import type { PolicyInfo, SampledSequence, SampleRequest } from "../engine.ts";
+import type { EngineCapabilities, PolicyInfo, SampledSequence, SampleRequest } from "../engine.ts";
 import { parsed } from "./client/answers.ts";
 import type { Incoming } from "./client/transport.ts";
 import { jsonOfTokens } from "./protocol/forward-backward.ts";
@@ -20,9 +20,14 @@ const jsonSamples = z.object({
 });
 
 /** What the server would reject, or not notice. @throws TroupeError */
-export function checkRequest(request: SampleRequest, info: PolicyInfo): void {
+export function checkRequest(
+  request: SampleRequest,
+  info: PolicyInfo,
+  capabilities: Pick<EngineCapabilities, "topK" | "stopStrings">,
+): void {
   const { prompt, count, maxTokens, temperature, seed, topP = 1, topK = 0, stopTokens = [] } = request;
   checkTokens(prompt, "prompt");
+  checkSupported(request, capabilities);
   if (!isWhole(count, 1)) throw wrong(`count ${count}`, "a whole number of at least 1");
   if (!isWhole(maxTokens, 1)) throw wrong(`maxTokens ${maxTokens}`, "a whole number of at least 1");
   if (!(temperature >= 0) || !Number.isFinite(temperature))
@@ -39,6 +44,20 @@ export function checkRequest(request: SampleRequest, info: PolicyInfo): void {
       "too_long",
       `The prompt of ${prompt.length} tokens fills the model's ${info.maxLength}.`,
     );
+}
+
+/** @throws TroupeError `unsupported` */
+function checkSupported(
+  { topK = 0, stopStrings = [] }: SampleRequest,
+  capabilities: Pick<EngineCapabilities, "topK" | "stopStrings">,
+): void {
+  const missing =
+    topK > 0 && !capabilities.topK
+      ? "top-k"
+      : stopStrings.length > 0 && !capabilities.stopStrings
+        ? "stop texts"
+        : null;
+  if (missing !== null) throw new TroupeError("unsupported", `This server does not support ${missing}.`);
 }
 
 function wrong(what: string, expected: string): TroupeError {

@@ -2,10 +2,8 @@
  * The verbs, executed by a server of the Tinker protocol. Verbs of a policy are submitted one after the other
  * (verb-order.ts); the server samples from the weights at that time, which are published when they have changed.
  */
-import { basename, resolve } from "node:path";
-import { z } from "zod";
+import { randomUUID } from "node:crypto";
 import { TroupeError } from "../../errors.ts";
-import { checkAdapterOptions } from "../../models/adapter-options.ts";
 import { checkData, policiesOf } from "../data.ts";
 import type {
   AdamOptions,
@@ -26,14 +24,14 @@ import type {
   UpdateResult,
 } from "../engine.ts";
 import { VerbOrder } from "../verb-order.ts";
-import { parsed } from "./client/answers.ts";
-import { RemoteModel } from "./client/model.ts";
 import type { RequestOptions } from "./client/requests.ts";
 import { Session } from "./client/session.ts";
-import { lossResult, mergedResults } from "./loss-result.ts";
+import { checkAdam } from "../limits.ts";
+import { mergedResults } from "./loss-result.ts";
+import { locationOf } from "./origins.ts";
+import { pass } from "./passes.ts";
+import { Policies, type Policy } from "./policies.ts";
 import type { Profile } from "./profiles/profile.ts";
-import { lossConfig, lossName, wireData } from "./protocol/losses.ts";
-import * as schema from "./protocol/schema.ts";
 import { checkIds, checkRequest, sampleBody, sequencesOf } from "./sampling.ts";
 
 export interface TinkerEngineOptions {
@@ -46,18 +44,6 @@ export interface TinkerEngineOptions {
   readonly requests?: Partial<RequestOptions>;
 }
 
-interface Policy {
-  readonly model: RemoteModel;
-  readonly info: PolicyInfo;
-  readonly critic: boolean;
-  /** Optimizer steps of the weights. */
-  version: number;
-  /** The sampling session of the current weights; null: they were not published yet. */
-  sampler: Promise<string> | null;
-}
-
-const modelCreated = z.object({ model_id: z.string() });
-
 export class TinkerEngine implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly description: string;
@@ -65,8 +51,8 @@ export class TinkerEngine implements Engine {
   /** Requests are repeated until the patience ends. */
   readonly retries = true;
   readonly #profile: Profile;
-  readonly #names: Readonly<Record<string, string>>;
   readonly #session: Session;
+  readonly #make: Policies;
   readonly #order = new VerbOrder();
   readonly #policies = new Map<PolicyName, Policy>();
   #samples = 0;
@@ -77,16 +63,15 @@ export class TinkerEngine implements Engine {
     this.description = `${profile.title} at ${new URL(url).origin}`;
     this.arithmetic = { server: profile.title };
     this.#profile = profile;
-    this.#names = models;
     const { chunkData, chunkBytes } = profile;
     this.#session = new Session({ url, key, connections, requests, chunkData, chunkBytes });
+    this.#make = new Policies(this.#session, profile, models);
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
     return this.#change([options.name], async () => {
       if (options.name === "" || this.#policies.has(options.name)) throw nameInUse(options.name);
-      if (options.adapter !== undefined) checkAdapterOptions(options.adapter);
-      const policy = await this.#create(options);
+      const policy = await this.#make.create(options);
       this.#policies.set(options.name, policy);
       return policy.info;
     });
@@ -105,7 +90,7 @@ export class TinkerEngine implements Engine {
       const { version } = policy;
       if (policy.critic)
         throw new TroupeError("bad_arguments", `${request.policy} is a critic, which writes no tokens.`);
-      checkRequest(request, policy.info);
+      checkRequest(request, policy.info, this.capabilities);
       const body = {
         ...sampleBody(request, policy.info, this.#profile.isTroupe),
         sampling_session_id: await this.#sampler(policy),
@@ -131,11 +116,13 @@ export class TinkerEngine implements Engine {
   optimStep(name: PolicyName, adam: AdamOptions): Promise<UpdateResult> {
     return this.#change([name], async () => {
       const policy = this.#policy(name);
-      checkAdam(adam);
+      checkNumbers(adam);
+      checkAdam(adam, this.capabilities, this.#profile.title);
       policy.sampler = null;
       const { grad_norm: gradientNorm } = await policy.model.optimStep(adam);
       policy.version += 1;
-      return gradientNorm === undefined ? {} : { gradientNorm };
+      policy.gradients = 0;
+      return gradientNorm === undefined || !this.capabilities.gradientNorm ? {} : { gradientNorm };
     });
   }
 
@@ -147,13 +134,13 @@ export class TinkerEngine implements Engine {
     return this.#save("checkpoint", name, place);
   }
 
-  restore(name: PolicyName, { saved }: StoredPolicy): Promise<void> {
+  restore(name: PolicyName, stored: StoredPolicy): Promise<void> {
     return this.#change([name], async () => {
       const policy = this.#policy(name);
-      checkLocation(saved);
       policy.sampler = null;
-      await policy.model.loadWeights(saved.location, saved.kind === "checkpoint");
-      policy.version = saved.version;
+      await this.#make.restore(policy, stored);
+      policy.version = stored.saved.version;
+      policy.gradients = 0;
     });
   }
 
@@ -179,72 +166,6 @@ export class TinkerEngine implements Engine {
     if (this.#session.isClosed) throw new TroupeError("bad_arguments", "The engine is closed.");
     if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before it began.");
     return work();
-  }
-
-  async #create(options: PolicyOptions): Promise<Policy> {
-    const { name, model, from, adapter, valueHead: critic = false } = options;
-    const { id: session, models } = await this.#session.open();
-    const number = { session_id: session, model_seq_id: this.#session.nextNumber() };
-    const role = critic ? { model_role: "critic" } : {};
-    const outgoing =
-      typeof model === "string" || model === undefined
-        ? {
-            path: "create_model",
-            body: { ...number, ...role, ...this.#fresh(models, options), type: "create_model" },
-          }
-        : { path: "load_weights", body: { ...number, ...role, ...loaded(model), type: "load_weights" } };
-    const created = await this.#session.requests.run(outgoing);
-    const { model_id: id } = parsed(modelCreated, created, outgoing.path);
-    const remote = new RemoteModel(this.#session, id, this.#profile.encoding);
-    const version = (from ?? (typeof model === "object" ? model : undefined))?.saved.version ?? 0;
-    if (adapter !== undefined && typeof model === "object") checkLocation(model.saved);
-    return { model: remote, info: await this.#info(name, id), critic, version, sampler: null };
-  }
-
-  #fresh(models: readonly string[], { model, from, adapter }: PolicyOptions) {
-    if (typeof model !== "string")
-      throw new TroupeError("bad_arguments", "`model` of a policy must name a model, or be saved weights.");
-    const lora = adapter && {
-      rank: adapter.rank,
-      seed: adapter.seed,
-      alpha: adapter.alpha,
-      target_modules: adapter.targetModules,
-    };
-    if (from !== undefined) checkLocation(from.saved);
-    return {
-      base_model: this.#serverName(model, models),
-      ...(lora === undefined ? {} : { lora_config: lora }),
-      ...(from === undefined ? {} : { initial_weights: from.saved.location }),
-    };
-  }
-
-  /** A directory is known to the server by its name. @throws TroupeError `bad_model` */
-  #serverName(model: string, models: readonly string[]): string {
-    const mapped = this.#names[model];
-    if (mapped !== undefined) return mapped;
-    const found = [model, basename(resolve(model))].find((name) => models.includes(name));
-    if (found !== undefined) return found;
-    throw new TroupeError(
-      "bad_model",
-      `The server has no model ${JSON.stringify(model)}; it has ${models.join(", ")}. Name one of them in engine.models.`,
-    );
-  }
-
-  async #info(name: PolicyName, id: string): Promise<PolicyInfo> {
-    const found = await this.#session.requests.send({
-      path: "get_info",
-      body: { model_id: id, type: "get_info" },
-    });
-    const { sizes } = parsed(schema.modelInfo, found, "get_info");
-    if (sizes === undefined)
-      throw new TroupeError("unsupported", "The server does not say how large its model is.");
-    return {
-      name,
-      parameters: sizes.parameters,
-      trainableParameters: sizes.trainable_parameters,
-      maxLength: sizes.max_length,
-      vocabularySize: sizes.vocabulary_size,
-    };
   }
 
   #sampler(policy: Policy): Promise<string> {
@@ -273,29 +194,30 @@ export class TinkerEngine implements Engine {
     return mergedResults(owners, results);
   }
 
-  async #passOne(
-    { model, critic }: Policy,
+  #passOne(
+    policy: Policy,
     data: readonly Datum[],
     loss: Loss | undefined,
-    signal: AbortSignal | undefined,
+    signal?: AbortSignal,
   ): Promise<LossResult> {
-    const request = {
-      loss: loss === undefined ? "cross_entropy" : lossName(loss),
-      config: loss === undefined ? {} : lossConfig(loss),
-      data: wireData(data, loss),
-      forwardOnly: loss === undefined,
-    };
-    const outputs = await model.forwardBackward(request, { signal, isCancellable: this.#profile.isTroupe });
-    return lossResult(data, outputs, critic);
+    const { model, critic } = policy;
+    if (loss !== undefined && this.#profile.reduction === "mean" && policy.gradients++ > 0)
+      throw new TroupeError(
+        "unsupported",
+        `${this.#profile.title} averages over a step's data: give all of it to one forwardBackward.`,
+      );
+    return pass({ model, critic, profile: this.#profile, signal }, data, loss);
   }
 
   /** The server's name has the version and chance in it: an earlier save may still be referred to. */
   #save(kind: SavedPolicy["kind"], name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
     return this.#read([name], undefined, async () => {
-      const { model, version } = this.#policy(name);
-      const unique = `${place.name.replaceAll(/[^\w.-]/g, "-")}-${version}-${crypto.randomUUID().slice(0, 8)}`;
-      const save = kind === "checkpoint" ? model.saveWeights(unique) : model.saveWeightsForSampler(unique);
-      return { kind, location: await save, version, directory: null };
+      const { model, version, origin } = this.#policy(name);
+      const unique = `${place.name.replaceAll(/[^\w.-]/g, "-")}-${version}-${randomUUID().slice(0, 8)}`;
+      // Only servers of Troupe make models from what they saved for sampling.
+      const isForSampling = kind === "snapshot" && this.#profile.isTroupe;
+      const path = await (isForSampling ? model.saveWeightsForSampler(unique) : model.saveWeights(unique));
+      return { kind, location: locationOf(path, origin), version, directory: null };
     });
   }
 
@@ -305,20 +227,6 @@ export class TinkerEngine implements Engine {
     const known = [...this.#policies.keys()].join(", ") || "none";
     throw new TroupeError("bad_arguments", `There is no policy ${JSON.stringify(name)}; there is: ${known}.`);
   }
-}
-
-function loaded({ saved }: StoredPolicy) {
-  checkLocation(saved);
-  return { path: saved.location, optimizer: false };
-}
-
-/** @throws TroupeError `bad_model` for what another engine saved */
-function checkLocation({ location }: SavedPolicy): void {
-  if (location.startsWith("tinker://")) return;
-  throw new TroupeError(
-    "bad_model",
-    `${JSON.stringify(location)} was not saved by a server of the Tinker protocol.`,
-  );
 }
 
 function checkDatum(
@@ -342,7 +250,7 @@ function checkDatum(
     throw new TroupeError("too_long", `${longest} tokens are more than the ${info.maxLength} of ${policy}.`);
 }
 
-function checkAdam(adam: AdamOptions): void {
+function checkNumbers(adam: AdamOptions): void {
   for (const [name, value] of Object.entries(adam))
     if (!(value >= 0) || !Number.isFinite(value))
       throw new TroupeError(

@@ -9,6 +9,7 @@ import type { Problem } from "./problem.ts";
 import type { Combination, Rule } from "./rule.ts";
 import { algorithmNeeds, criticVocabulary, loneActions } from "./rules/algorithm.ts";
 import { engineSupport, lossSupport } from "./rules/engine.ts";
+import { engineLimits } from "./rules/engine-limits.ts";
 import { evaluationSamples, evaluationSplit } from "./rules/evaluation.ts";
 import { idleOptions } from "./rules/idle-options.ts";
 import { judgeProblems, judgeUseProblems } from "./rules/judge.ts";
@@ -32,6 +33,7 @@ const always: readonly Rule[] = [
   evaluationSplit,
   evaluationSamples,
   engineSupport,
+  engineLimits,
 ];
 
 /** Without reinforcement the algorithm is unused, and its options are not checked. */

@@ -17,7 +17,8 @@ import type { Session } from "./session.ts";
 import type { Incoming, Outgoing } from "./transport.ts";
 
 const saved = z.object({ path: z.string() });
-const samplerSaved = z.object({ sampling_session_id: z.string() });
+const samplerSaved = z.object({ sampling_session_id: z.string().nullish(), path: z.string().nullish() });
+const sessionCreated = z.object({ sampling_session_id: z.string() });
 const stepped = z.object({ metrics: z.record(z.string(), z.number()).nullish() });
 const jsonOutput = z.object({
   loss_fn_outputs: z.array(z.record(z.string(), z.object({ data: z.array(z.number()) }))),
@@ -116,7 +117,21 @@ export class RemoteModel {
       ...(kind === "inflight" ? { kind } : {}),
     };
     const found = await this.#numbered("save_weights_for_sampler", more);
-    return parsed(samplerSaved, found, "save_weights_for_sampler").sampling_session_id;
+    const { sampling_session_id: id, path } = parsed(samplerSaved, found, "save_weights_for_sampler");
+    return id ?? this.#samplerOf(path ?? "");
+  }
+
+  async #samplerOf(path: string): Promise<string> {
+    const { id } = await this.#session.open();
+    const number = this.#session.nextNumber();
+    const body = {
+      session_id: id,
+      sampling_session_seq_id: number,
+      model_path: path,
+      type: "create_sampling_session",
+    };
+    const created = await this.#session.requests.send({ path: "create_sampling_session", body });
+    return parsed(sessionCreated, created, "create_sampling_session").sampling_session_id;
   }
 
   async loadWeights(path: string, optimizer: boolean): Promise<void> {

@@ -40,10 +40,16 @@ const mostBadPolls = 3;
 export class Requests {
   readonly #transport: Transport;
   readonly #options: RequestOptions;
+  readonly #closing = new AbortController();
 
   constructor(transport: Transport, options: RequestOptions) {
     this.#transport = transport;
     this.#options = options;
+  }
+
+  /** Nothing is tried again from now on. */
+  close(): void {
+    this.#closing.abort();
   }
 
   /** An answer of 2xx. @throws TroupeError if it is rejected, ServiceError if the patience ends */
@@ -56,7 +62,7 @@ export class Requests {
         if (!isTransient(found.status)) throw rejectionOf(found, outgoing.path);
       }
       if (pauses.areOver()) throw found instanceof ServiceError ? found : rejectionOf(found, outgoing.path);
-      await pauses.pause(signal);
+      await pauses.pause(this.#ending(signal));
     }
   }
 
@@ -96,7 +102,7 @@ export class Requests {
       ) {
         if (pauses.areOver())
           throw found instanceof ServiceError ? found : rejectionOf(found, "retrieve_future");
-        await pauses.pause();
+        await pauses.pause(this.#closing.signal);
         continue;
       }
       pauses = new Pauses(this.#options);
@@ -111,6 +117,10 @@ export class Requests {
       if (failure.success) throw failureOf(failure.data);
       return found;
     }
+  }
+
+  #ending(signal: AbortSignal | undefined): AbortSignal {
+    return signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal]);
   }
 
   #poll(id: string, { wantsProto = false }: Outgoing): Promise<Incoming> {
@@ -144,11 +154,11 @@ class Pauses {
   }
 
   /** @throws TroupeError `cancelled` */
-  async pause(signal?: AbortSignal): Promise<void> {
+  async pause(signal: AbortSignal): Promise<void> {
     const milliseconds = this.#next;
     this.#next = Math.min(this.#options.longestPause, 2 * milliseconds);
     try {
-      await delay(milliseconds, undefined, signal === undefined ? {} : { signal });
+      await delay(milliseconds, undefined, { signal });
     } catch (cause) {
       throw new TroupeError("cancelled", "Cancelled while the server was not reachable.", { cause });
     }

@@ -68,6 +68,7 @@ export class Session {
     if (this.#isClosed) return;
     this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
+    this.requests.close();
     const info = await this.#info?.catch(() => null);
     const path = `sessions/${encodeURIComponent(info?.id ?? "")}/finish`;
     if (info) await this.#transport.send({ path, body: {}, milliseconds: 10_000 }).catch(() => undefined);

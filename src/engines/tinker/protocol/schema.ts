@@ -261,5 +261,5 @@ export const modelInfo = z.object({
       max_length: z.int(),
       vocabulary_size: z.int(),
     })
-    .optional(),
+    .nullish(),
 });

@@ -1,5 +1,5 @@
 /** The losses of engine.ts per token, with their derivatives, independent of the native implementation. */
-import type { Continuation, KlEstimator, Loss, PpoLoss, ValueLoss } from "../engine.ts";
+import type { Continuation, KlEstimator, Loss, PpoLoss, ValueLoss } from "./engine.ts";
 
 export interface TokenLoss {
   readonly loss: number;

@@ -9,9 +9,11 @@ import { fileURLToPath } from "node:url";
 export interface Serving {
   readonly url: string;
   stop(): Promise<void>;
+  /** Without a chance to clean up. */
+  kill(): Promise<void>;
 }
 
-const main = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
+const main = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 
 export interface ServingOptions {
   /** Default: any free one. */
@@ -47,12 +49,10 @@ export async function startServing(
       else resolve(found);
     });
   });
-  return {
-    url,
-    stop: async () => {
-      child.kill("SIGTERM");
-      await ended;
-      if (own !== null) rmSync(own, { recursive: true, force: true });
-    },
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    child.kill(signal);
+    await ended;
+    if (own !== null) rmSync(own, { recursive: true, force: true });
   };
+  return { url, stop: () => end("SIGTERM"), kill: () => end("SIGKILL") };
 }

@@ -1,0 +1,155 @@
+/** A client and a server with a bad network between them: the results are those of the engine in this process. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, expect, it } from "vitest";
+import { makeModel, temporaryFolder } from "../../models/test-model.ts";
+import { drawFloat, generatorOf, keyAt, rootKey } from "../../random.ts";
+import type { Engine, LossResult, SampledSequence } from "../engine.ts";
+import { LocalEngine } from "../local/local-engine.ts";
+import { adam, request, someDatum } from "../local/test-engine.ts";
+import { profiles } from "./profiles/profiles.ts";
+import { TinkerEngine } from "./tinker-engine.ts";
+import { startProxy, type Fault, type ProxyOptions } from "./testing/faulty-proxy.ts";
+import { startServing } from "../testing/serving.ts";
+
+const folder = temporaryFolder();
+const model = await makeModel(folder, "model");
+const serving = await startServing([model]);
+afterAll(() => serving.stop());
+
+const atOnce = { firstPause: 1, longestPause: 20, patienceMilliseconds: 20_000, pollMilliseconds: 30_000 };
+const closing: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+/** A client behind a proxy. */
+async function clientWith(options: Pick<ProxyOptions, "fault" | "rewrite">, url = serving.url) {
+  const proxy = await startProxy({ target: url, ...options });
+  const engine = new TinkerEngine({ url: proxy.url, profile: profiles.troupe, requests: atOnce });
+  closing.push(
+    () => proxy.close(),
+    () => engine.close(),
+  );
+  return { engine, proxy };
+}
+
+function localEngine(): LocalEngine {
+  const engine = new LocalEngine({ threads: 1, precision: "float32" });
+  closing.push(() => engine.close());
+  return engine;
+}
+
+interface Outcome {
+  readonly sampled: readonly SampledSequence[][];
+  readonly losses: readonly LossResult[];
+  readonly norms: readonly (number | undefined)[];
+  readonly after: readonly Float32Array[];
+}
+
+/** Rounds of samples, gradients of several data, and a step; everything that they return. */
+async function train(engine: Engine, each: (engine: Engine) => Promise<LossResult[]>): Promise<Outcome> {
+  await engine.createPolicy({ name: "p", model });
+  const sampled: SampledSequence[][] = [];
+  const losses: LossResult[] = [];
+  const norms: (number | undefined)[] = [];
+  for (let round = 0; round < 4; round++) {
+    const samples = [0, 1, 2].map((index) => engine.sample(request({ seed: 3 * round + index, count: 2 })));
+    sampled.push(...(await Promise.all(samples)));
+    losses.push(...(await each(engine)));
+    norms.push((await engine.optimStep("p", adam)).gradientNorm);
+  }
+  return { sampled, losses, norms, after: (await engine.forward([someDatum("p")])).logprobs };
+}
+
+const data = [0, 1, 2].map((shift) => someDatum("p", shift));
+const whole = async (engine: Engine): Promise<LossResult[]> => [
+  await engine.forwardBackward(data, { type: "ppo", clipLow: 0.2, clipHigh: 0.3 }),
+];
+
+const faults: readonly Fault[] = [
+  "lose request",
+  "lose answer",
+  { status: 408 },
+  { status: 429 },
+  { status: 500 },
+  { status: 503 },
+  { milliseconds: 30 },
+];
+const ofResults: readonly Fault[] = [...faults, { status: 410 }, { status: 400 }];
+
+it.each([1, 2, 3])("through lost, late and failed requests and answers, with seed %i", async (seed) => {
+  const expected = await train(localEngine(), whole);
+  const { engine, proxy } = await clientWith({
+    fault: (path, index) => {
+      const generator = generatorOf(keyAt(rootKey(seed), path, index));
+      if (drawFloat(generator) >= 0.4) return null;
+      const all = path === "retrieve_future" ? ofResults : faults;
+      // A session that nobody knows of is ended by the server in time.
+      if (path === "create_session" || path === "client/config") return null;
+      return all[Math.floor(drawFloat(generator) * all.length)] ?? null;
+    },
+  });
+  expect(await train(engine, whole)).toEqual(expected);
+  expect(proxy.faults()).toBeGreaterThan(10);
+});
+
+it("with chunks that arrive in any order", async () => {
+  const loss = { type: "importance_sampling" } as const;
+  const expected = await train(localEngine(), async (engine) => {
+    const apart: LossResult[] = [];
+    for (const datum of data) {
+      for (const continuation of datum.continuations)
+        apart.push(await engine.forwardBackward([{ ...datum, continuations: [continuation] }], loss));
+    }
+    return apart;
+  });
+  const { engine } = await clientWith({
+    fault: (path, index) =>
+      path === "forward_backward" ? { milliseconds: [60, 0, 30, 10, 40, 20][index % 6] ?? 0 } : null,
+    rewrite: (path, answer) => (path === "client/config" ? { ...answer, fwdbwd_max_chunk_len: 1 } : answer),
+  });
+  const found = await train(engine, async (each) => [await each.forwardBackward(data, loss)]);
+  expect({ ...found, losses: [] }).toEqual({ ...expected, losses: [] });
+  expect(found.losses.flatMap(({ logprobs }) => logprobs)).toEqual(
+    expected.losses.flatMap(({ logprobs }) => logprobs),
+  );
+});
+
+it("a server that keeps losing a result fails the verb, and the policy until it is restored", async () => {
+  let isLosing = false;
+  const { engine } = await clientWith({
+    fault: (path) => (isLosing && path === "retrieve_future" ? { status: 410 } : null),
+  });
+  await engine.createPolicy({ name: "p", model });
+  isLosing = true;
+  await expect(whole(engine)).rejects.toMatchObject({ code: "service" });
+  isLosing = false;
+  await expect(engine.optimStep("p", adam)).rejects.toThrow(/state at the server is unknown/);
+});
+
+it("after a restart in the middle of a step, training resumed from a checkpoint is the same", async () => {
+  const served = join(folder, "served");
+  mkdirSync(served);
+  const straight = localEngine();
+  await straight.createPolicy({ name: "p", model });
+  const step = async (engine: Engine) => [await whole(engine), await engine.optimStep("p", adam)];
+  await step(straight);
+  const expected = [await step(straight), await step(straight)];
+
+  const first = await startServing([model], { folder: served });
+  const { engine } = await clientWith({ fault: () => null }, first.url);
+  await engine.createPolicy({ name: "p", model });
+  await step(engine);
+  const saved = await engine.checkpoint("p", { folder, name: "p" });
+  await whole(engine);
+  await first.kill();
+  const second = await startServing([model], { folder: served, port: Number(new URL(first.url).port) });
+  closing.push(() => second.stop());
+  await expect(engine.optimStep("p", adam)).rejects.toMatchObject({ code: "service" });
+
+  const { engine: again } = await clientWith({ fault: () => null }, second.url);
+  await again.createPolicy({ name: "p", model });
+  await again.restore("p", { saved, folder });
+  expect([await step(again), await step(again)]).toEqual(expected);
+});

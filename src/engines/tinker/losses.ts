@@ -1,0 +1,98 @@
+/** Losses on servers that know only the protocol's own: computed there, or replaced by their linear surrogate. */
+import type { Continuation, Datum, Loss, LossResult } from "../engine.ts";
+import { tokenLosses } from "../token-losses.ts";
+import type { Profile } from "./profiles/profile.ts";
+import type { WireDatum } from "./protocol/forward-backward.ts";
+
+/** Whether the server computes the loss itself. */
+export function isNative(loss: Loss, { native, hasThresholds }: Profile): boolean {
+  if (!native.includes(loss.type)) return false;
+  if (loss.type === "cross_entropy" || loss.type === "value") return true;
+  if (loss.kl !== undefined) return false;
+  if (loss.type === "importance_sampling") return true;
+  if (loss.dualClip !== undefined || loss.ratio === "sequence") return false;
+  return hasThresholds || (loss.clipLow === 0.2 && loss.clipHigh === 0.2);
+}
+
+/**
+ * One datum of the protocol per continuation, with zeros on the prompt. RL data has no weights, which some servers
+ * would normalise by.
+ */
+export function plainData(data: readonly Datum[], loss: Loss, { reduction }: Profile): readonly WireDatum[] {
+  const count = data.reduce((sum, { continuations }) => sum + continuations.length, 0);
+  return data.flatMap(({ prompt, continuations }) =>
+    continuations.map((continuation) => {
+      const length = prompt.length + continuation.tokens.length - 1;
+      const scale = reduction === "mean" ? length * count : 1;
+      return plainDatum(
+        prompt,
+        continuation,
+        loss.type === "cross_entropy" ? ["weights"] : ["advantages", "logprobs"],
+        scale,
+      );
+    }),
+  );
+}
+
+function plainDatum(
+  prompt: Int32Array,
+  continuation: Continuation,
+  names: readonly ("weights" | "advantages" | "logprobs")[],
+  scale: number,
+): WireDatum {
+  const { tokens } = continuation;
+  const length = prompt.length + tokens.length - 1;
+  const whole = new Int32Array(length + 1);
+  whole.set(prompt);
+  whole.set(tokens, prompt.length);
+  const numbers = names.map((name) => {
+    const values = new Float32Array(length);
+    const own = continuation[name] ?? new Float32Array(tokens.length).fill(1);
+    values.set(name === "advantages" ? own.map((each) => each * scale) : own, prompt.length - 1);
+    return [name, { values, shape: [length] }] as const;
+  });
+  return {
+    tokens: whole.subarray(0, length),
+    inputs: { target_tokens: { values: whole.subarray(1), shape: [length] }, ...Object.fromEntries(numbers) },
+  };
+}
+
+/** Data for `importance_sampling` with the gradient of `loss` at these log-probabilities. */
+export function surrogateData(
+  data: readonly Datum[],
+  loss: Loss,
+  logprobs: readonly Float32Array[],
+): readonly Datum[] {
+  let index = 0;
+  return data.map((datum) => ({
+    ...datum,
+    continuations: datum.continuations.map((continuation) => {
+      const own = logprobs[index++] ?? new Float32Array();
+      const slopes = tokenLosses(loss, continuation, [...own]).map(({ slope }) => -slope);
+      return { tokens: continuation.tokens, logprobs: own, advantages: Float32Array.from(slopes) };
+    }),
+  }));
+}
+
+/** A loss's result, computed here from the log-probabilities. `loss` absent: those alone. */
+export function measured(
+  data: readonly Datum[],
+  loss: Loss | undefined,
+  logprobs: readonly Float32Array[],
+): LossResult {
+  const continuations = data.flatMap((datum) => datum.continuations);
+  const terms = continuations.flatMap((continuation, index) =>
+    tokenLosses(loss ?? { type: "cross_entropy" }, continuation, [...(logprobs[index] ?? [])]),
+  );
+  const sum = (field: "loss" | "kl" | "referenceKl"): number =>
+    terms.reduce((total, term) => total + term[field], 0);
+  const hasReference = continuations.some(({ reference }) => reference !== undefined);
+  return {
+    loss: sum("loss"),
+    tokens: terms.length,
+    kl: sum("kl"),
+    ...(hasReference ? { referenceKl: sum("referenceKl") } : {}),
+    clipped: terms.filter(({ clipped }) => clipped).length,
+    logprobs,
+  };
+}

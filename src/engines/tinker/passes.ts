@@ -1,0 +1,61 @@
+/** Gradients and log-probabilities of one policy's data. */
+import { TroupeError } from "../../errors.ts";
+import type { Datum, Loss, LossResult } from "../engine.ts";
+import type { RemoteModel } from "./client/model.ts";
+import { arraysOf, lossResult } from "./loss-result.ts";
+import { isNative, measured, plainData, surrogateData } from "./losses.ts";
+import type { Profile } from "./profiles/profile.ts";
+import { lossConfig, lossName, wireData } from "./protocol/losses.ts";
+
+export interface Pass {
+  readonly model: RemoteModel;
+  readonly critic: boolean;
+  readonly profile: Profile;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** `loss` absent: without gradients. */
+export function pass(of: Pass, data: readonly Datum[], loss: Loss | undefined): Promise<LossResult> {
+  if (of.profile.isTroupe) return troupePass(of, data, loss);
+  return loss === undefined ? forward(of, data) : backward(of, data, loss);
+}
+
+async function troupePass(
+  { model, critic, signal }: Pass,
+  data: readonly Datum[],
+  loss: Loss | undefined,
+): Promise<LossResult> {
+  const request = {
+    loss: loss === undefined ? "cross_entropy" : lossName(loss),
+    config: loss === undefined ? {} : lossConfig(loss),
+    data: wireData(data, loss),
+    forwardOnly: loss === undefined,
+  };
+  return lossResult(data, await model.forwardBackward(request, { signal, isCancellable: true }), critic);
+}
+
+async function forward({ model, profile }: Pass, data: readonly Datum[]): Promise<LossResult> {
+  const loss: Loss = { type: "cross_entropy" };
+  const request = { loss: loss.type, config: {}, data: plainData(data, loss, profile), forwardOnly: true };
+  const outputs = await model.forwardBackward(request, {});
+  return measured(data, undefined, arraysOf(data, outputs, "logprobs"));
+}
+
+/** Such a server cannot cancel: the gradient would be left with an unknown part of the data. */
+async function backward(of: Pass, data: readonly Datum[], loss: Loss): Promise<LossResult> {
+  const { model, profile, signal } = of;
+  if (isNative(loss, profile)) {
+    const outputs = await model.forwardBackward(plainRequest(data, loss, profile), {});
+    return measured(data, loss, arraysOf(data, outputs, "logprobs"));
+  }
+  const now = await forward(of, data);
+  if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before the gradient.");
+  const surrogate: Loss = { type: "importance_sampling" };
+  await model.forwardBackward(plainRequest(surrogateData(data, loss, now.logprobs), surrogate, profile), {});
+  return measured(data, loss, now.logprobs);
+}
+
+function plainRequest(data: readonly Datum[], loss: Loss, profile: Profile) {
+  const config = loss.type === "ppo" && profile.hasThresholds ? lossConfig(loss) : {};
+  return { loss: loss.type, config, data: plainData(data, loss, profile), forwardOnly: false };
+}

@@ -1,0 +1,207 @@
+/** Makes policies at the server. */
+import { existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { z } from "zod";
+import { TroupeError } from "../../errors.ts";
+import { checkAdapterOptions, type AdapterOptions } from "../../models/adapter-options.ts";
+import { describeModel, modelTensors, parametersOf } from "../../models/model-directory.ts";
+import type { PolicyInfo, PolicyName, PolicyOptions, StoredPolicy } from "../engine.ts";
+import { checkAdapter } from "../limits.ts";
+import { parsed } from "./client/answers.ts";
+import { RemoteModel } from "./client/model.ts";
+import type { Session } from "./client/session.ts";
+import { readLocation, type Origin } from "./origins.ts";
+import type { Profile } from "./profiles/profile.ts";
+import * as schema from "./protocol/schema.ts";
+
+export interface Policy {
+  model: RemoteModel;
+  readonly info: PolicyInfo;
+  readonly critic: boolean;
+  readonly origin: Origin;
+  /** Optimizer steps of the weights. */
+  version: number;
+  /** Calls of forwardBackward since the last step. */
+  gradients: number;
+  /** The sampling session of the current weights; null: they were not published yet. */
+  sampler: Promise<string> | null;
+}
+
+const modelCreated = z.object({ model_id: z.string() });
+
+export class Policies {
+  readonly #session: Session;
+  readonly #profile: Profile;
+  readonly #names: Readonly<Record<string, string>>;
+
+  /** `names`: the server's names of models, by the caller's. */
+  constructor(session: Session, profile: Profile, names: Readonly<Record<string, string>>) {
+    this.#session = session;
+    this.#profile = profile;
+    this.#names = names;
+  }
+
+  /** @throws TroupeError `unsupported` for an adapter that the server cannot have */
+  async create(options: PolicyOptions): Promise<Policy> {
+    const { name, from, valueHead: critic = false } = options;
+    const origin = originOf(options);
+    if (options.adapter !== undefined) checkAdapterOptions(options.adapter);
+    if (origin.adapter !== null)
+      checkAdapter(origin.adapter, this.#profile.capabilities, this.#profile.title);
+    if (critic && !this.#profile.capabilities.critic)
+      throw new TroupeError("unsupported", `${this.#profile.title} has no critics.`);
+    const stored = from ?? (typeof options.model === "string" ? undefined : options.model);
+    const model = this.#profile.isTroupe
+      ? await this.#ofTroupe(options, origin, critic)
+      : await this.#plain(origin, stored, false);
+    const version = stored?.saved.version ?? 0;
+    return {
+      model,
+      info: await this.#info(name, model.id, origin),
+      critic,
+      origin,
+      version,
+      gradients: 0,
+      sampler: null,
+    };
+  }
+
+  /** Some servers load weights into new models only. */
+  async restore(policy: Policy, stored: StoredPolicy): Promise<void> {
+    const withOptimizer = stored.saved.kind === "checkpoint";
+    const { path } = readLocation(stored.saved);
+    if (this.#profile.load === "any time") return policy.model.loadWeights(path, withOptimizer);
+    const before = policy.model;
+    policy.model = await this.#plain(policy.origin, stored, withOptimizer);
+    return before.unload();
+  }
+
+  async #ofTroupe({ model, from }: PolicyOptions, origin: Origin, critic: boolean): Promise<RemoteModel> {
+    const role = critic ? { model_role: "critic" } : {};
+    if (typeof model !== "string")
+      return this.#submit("load_weights", {
+        ...role,
+        path: readLocation(model.saved).path,
+        optimizer: false,
+      });
+    const { adapter } = origin;
+    return this.#submit("create_model", {
+      ...role,
+      base_model: await this.#serverName(model),
+      ...(adapter === null
+        ? {}
+        : {
+            lora_config: {
+              rank: adapter.rank,
+              seed: adapter.seed,
+              alpha: adapter.alpha,
+              target_modules: adapter.targetModules,
+            },
+          }),
+      ...(from === undefined ? {} : { initial_weights: readLocation(from.saved).path }),
+    });
+  }
+
+  /** A fresh model, into which saved weights are loaded. */
+  async #plain(
+    { model, adapter }: Origin,
+    stored: StoredPolicy | undefined,
+    withOptimizer: boolean,
+  ): Promise<RemoteModel> {
+    const made = await this.#submit("create_model", {
+      base_model: await this.#serverName(model),
+      user_metadata: {},
+      ...(adapter === null && this.#profile.wholeModel === "no lora_config"
+        ? {}
+        : { lora_config: loraConfig(adapter) }),
+    });
+    if (stored !== undefined) await made.loadWeights(readLocation(stored.saved).path, withOptimizer);
+    return made;
+  }
+
+  async #submit(path: string, more: object): Promise<RemoteModel> {
+    const { id } = await this.#session.open();
+    const body = { session_id: id, model_seq_id: this.#session.nextNumber(), ...more, type: path };
+    const created = await this.#session.requests.run({ path, body });
+    const { model_id: modelId } = parsed(modelCreated, created, path);
+    return new RemoteModel(this.#session, modelId, this.#profile.encoding);
+  }
+
+  /** A directory is known to the server by its name. @throws TroupeError `bad_model` */
+  async #serverName(model: string): Promise<string> {
+    const { models } = await this.#session.open();
+    const mapped = this.#names[model];
+    if (mapped !== undefined) return mapped;
+    const found = [model, basename(resolve(model))].find((name) => models.includes(name));
+    if (found !== undefined) return found;
+    const fix = `It has ${models.join(", ") || "none"}; name one of them in engine.models.`;
+    throw new TroupeError("bad_model", `The server has no model ${JSON.stringify(model)}. ${fix}`);
+  }
+
+  async #info(name: PolicyName, id: string, { model, adapter }: Origin): Promise<PolicyInfo> {
+    const found = await this.#session.requests.send({
+      path: "get_info",
+      body: { model_id: id, type: "get_info" },
+    });
+    const { sizes } = parsed(schema.modelInfo, found, "get_info");
+    if (sizes === undefined || sizes === null) return localInfo(name, model, adapter);
+    return {
+      name,
+      parameters: sizes.parameters,
+      trainableParameters: sizes.trainable_parameters,
+      maxLength: sizes.max_length,
+      vocabularySize: sizes.vocabulary_size,
+    };
+  }
+}
+
+function originOf({ model, adapter }: PolicyOptions): Origin {
+  if (typeof model === "string") return { model, adapter: adapter ?? null };
+  if (model === undefined)
+    throw new TroupeError("bad_arguments", "`model` of a policy must name a model, or be saved weights.");
+  const { origin } = readLocation(model.saved);
+  return { model: origin?.model ?? "", adapter: adapter ?? origin?.adapter ?? null };
+}
+
+/** Rank 0 is a whole model. Servers choose the scale; a check before ensures that it is the adapter's. */
+function loraConfig(adapter: AdapterOptions | null) {
+  const has = (module: string): boolean => adapter?.targetModules.includes(module) ?? true;
+  return {
+    rank: adapter?.rank ?? 0,
+    ...(adapter === null ? {} : { seed: adapter.seed }),
+    train_attn: has("q_proj"),
+    train_mlp: has("up_proj"),
+    train_unembed: false,
+  };
+}
+
+/** Sizes from the directory that the recipe names: its config.json must be that of the server's model. */
+async function localInfo(
+  name: PolicyName,
+  model: string,
+  adapter: AdapterOptions | null,
+): Promise<PolicyInfo> {
+  if (!existsSync(join(model, "config.json")))
+    throw new TroupeError(
+      "unsupported",
+      `The server does not say how large ${JSON.stringify(model)} is: name a directory with its config.json and tokenizer.`,
+    );
+  const { shape } = await describeModel(model);
+  const tensors = modelTensors(shape);
+  const parameters = parametersOf(tensors);
+  const added = tensors.reduce((sum, tensor) => {
+    const isTarget =
+      adapter?.targetModules.some((module) => tensor.name.endsWith(`${module}.weight`)) === true;
+    return (
+      sum + (isTarget ? (adapter?.rank ?? 0) * tensor.shape.reduce((total, size) => total + size, 0) : 0)
+    );
+  }, 0);
+  const { maxLength, vocabularySize } = shape;
+  return {
+    name,
+    parameters: parameters + added,
+    trainableParameters: adapter === null ? parameters : added,
+    maxLength,
+    vocabularySize,
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * The official SDK, unmodified, trains against `troupe serve`. It needs Python with `pip install tinker`:
+ * TROUPE_TINKER_PYTHON, or python3. Skipped without.
+ */
+import { execFile, spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { makeModel, temporaryFolder } from "../../models/test-model.ts";
+import { startServing } from "../testing/serving.ts";
+
+const python = process.env["TROUPE_TINKER_PYTHON"] ?? "python3";
+const hasSdk = spawnSync(python, ["-c", "import tinker"], { cwd: temporaryFolder() }).status === 0;
+const script = fileURLToPath(new URL("testing/sdk.py", import.meta.url));
+
+const foundBySdk = z.object({
+  name: z.string(),
+  losses: z.array(z.number()),
+  norm: z.number(),
+  tokens: z.array(z.array(z.int())),
+  sampled: z.array(z.number()),
+  scored: z.array(z.number()),
+  restored: z.boolean(),
+  again: z.array(z.int()),
+  rejected: z.string(),
+});
+
+it.skipIf(!hasSdk)(
+  "the official SDK trains, samples, scores, saves and loads",
+  { timeout: 240_000 },
+  async () => {
+    const model = await makeModel(temporaryFolder(), "tiny");
+    const key = "tml-test";
+    const serving = await startServing([model], { environment: { TROUPE_SERVE_KEYS: key } });
+    try {
+      const { stdout } = await promisify(execFile)(python, [script, serving.url, "tiny"], {
+        cwd: temporaryFolder(),
+        env: { ...process.env, TINKER_API_KEY: key },
+      });
+      const found = foundBySdk.parse(JSON.parse(stdout));
+      expect(found.name).toBe("tiny");
+      expect(found.losses.at(-1)).toBeLessThan((found.losses[0] ?? 0) / 2);
+      expect(found.norm).toBeGreaterThan(0);
+      expect(found.tokens.map(({ length }) => length)).toEqual([6, 6]);
+      // Sampling and scoring sum in different orders.
+      found.scored.forEach((score, index) => expect(score).toBeCloseTo(found.sampled[index] ?? 0, 4));
+      expect(found.restored).toBe(true);
+      expect(found.again).toHaveLength(6);
+      expect(found.rejected).toContain('The loss "dro" is not one of cross_entropy');
+    } finally {
+      await serving.stop();
+    }
+  },
+);

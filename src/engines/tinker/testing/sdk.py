@@ -1,0 +1,68 @@
+"""Trains and samples with the official SDK; prints what it found as JSON. Arguments: the address, the model's name."""
+
+import json
+import os
+import sys
+import warnings
+
+warnings.filterwarnings("ignore")
+os.environ["TINKER_TELEMETRY"] = "0"
+import tinker  # noqa: E402
+from tinker import types  # noqa: E402
+
+url, base_model = sys.argv[1:]
+
+
+def tensor(values, dtype):
+    return types.TensorData(data=values, dtype=dtype, shape=[len(values)])
+
+
+def datum(tokens, **numbers):
+    inputs = {name: tensor(values, "float32") for name, values in numbers.items()}
+    inputs["target_tokens"] = tensor(tokens[1:], "int64")
+    return types.Datum(model_input=types.ModelInput.from_ints(tokens[:-1]), loss_fn_inputs=inputs)
+
+
+service = tinker.ServiceClient(base_url=url, api_key=os.environ["TINKER_API_KEY"])
+model = service.create_lora_training_client(base_model=base_model, rank=4, seed=1).result()
+prompt = [1, 6, 7]
+params = types.SamplingParams(max_tokens=6, temperature=1.0, seed=3, stop=[])
+found = {"losses": [], "name": model.get_info().model_data.model_name}
+
+for _ in range(4):
+    gradients = model.forward_backward([datum([1, 6, 7, 8, 9], weights=[0.0, 1.0, 1.0, 1.0])], "cross_entropy")
+    step = model.optim_step(types.AdamParams(learning_rate=0.02))
+    found["losses"].append(gradients.result().metrics["loss:sum"])
+    found["norm"] = step.result().metrics["grad_norm"]
+
+sampler = model.save_weights_and_get_sampling_client().result()
+sampled = sampler.sample(types.ModelInput.from_ints(prompt), 2, params).result().sequences
+found["tokens"] = [list(map(int, each.tokens)) for each in sampled]
+scores = sampler.compute_logprobs(types.ModelInput.from_ints(prompt + found["tokens"][0])).result()
+found["sampled"] = [float(each) for each in sampled[0].logprobs]
+found["scored"] = [float(each) for each in scores[len(prompt) :]]
+
+# Reinforcement: better than average actions become more probable.
+rows = []
+for advantage, each in zip([1.0, -1.0], sampled):
+    zeros = [0.0] * (len(prompt) - 1)
+    tokens = list(map(int, each.tokens))
+    rows.append(
+        datum(prompt + tokens, advantages=zeros + [advantage] * len(tokens), logprobs=zeros + list(map(float, each.logprobs)))
+    )
+for loss in ["importance_sampling", "ppo"]:
+    model.forward_backward(rows, loss).result()
+model.optim_step(types.AdamParams(learning_rate=0.01)).result()
+
+path = model.save_state("state").result().path
+again = service.create_training_client_from_state_with_optimizer(path).result()
+forward = [each.forward(rows, "cross_entropy").result().metrics["loss:sum"] for each in (model, again)]
+found["restored"] = forward[0] == forward[1]
+saved = model.save_weights_for_sampler("final").result().path
+other = service.create_sampling_client(model_path=saved).result()
+found["again"] = list(map(int, other.sample(types.ModelInput.from_ints(prompt), 1, params).result().sequences[0].tokens))
+try:
+    model.forward_backward([datum([1, 6, 7], weights=[1.0, 1.0])], "dro").result()
+except tinker.RequestFailedError as error:
+    found["rejected"] = str(error)
+print(json.dumps(found))

@@ -1,0 +1,66 @@
+/** The same training on the local engine and on `troupe serve` in another process has the same metrics and episodes. */
+import fs from "node:fs/promises";
+import path from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { algorithmFrom } from "../src/credit/algorithms.ts";
+import { openEngine } from "../src/engines/open.ts";
+import type { EngineSettingsInput } from "../src/engines/settings.ts";
+import { startServing } from "../src/engines/testing/serving.ts";
+import { initModel } from "../src/models/init.ts";
+import { presets } from "../src/models/presets.ts";
+import { temporaryFolder } from "../src/models/test-model.ts";
+import { recordsOf } from "../src/train/testing/records-of.ts";
+import { tinyRecipe, wordsOf } from "../src/train/testing/tiny-recipe.ts";
+import { train } from "../src/train/train.ts";
+import { writeWordTokenizer } from "../src/text/word-tokenizer.ts";
+
+const folder = temporaryFolder();
+const model = path.join(folder, "nano");
+const tokenizer = path.join(folder, "tokenizer");
+writeWordTokenizer(tokenizer, wordsOf(tinyRecipe()));
+await initModel({ directory: model, preset: presets.nano, tokenizer, seed: 1 });
+const serving = await startServing([model], { folder: path.join(folder, "served") });
+afterAll(() => serving.stop());
+
+const local = { type: "local", threads: 1, precision: "float32" } as const;
+const remote = { type: "tinker", url: serving.url, profile: "troupe" } as const;
+
+/** Whole model and adapter, critics, references, warm start, evaluations, minibatches. */
+async function trained(name: string, engine: EngineSettingsInput): Promise<string> {
+  const role = { prompt: "", maxTokens: 8 };
+  const resolved = tinyRecipe({
+    team: {
+      roles: { scout: { ...role, policy: "whole" }, planner: { ...role, policy: "adapted" } },
+      phases: [["scout"], ["planner"]],
+      turns: 2,
+    },
+    policies: {
+      whole: { model: { path: model } },
+      adapted: { model: { path: model }, adapter: { rank: 4 } },
+    },
+    evaluation: { tasks: 4, every: 2 },
+  });
+  const algorithm = algorithmFrom("ppo", { samples: 3, kl: { where: "loss", coefficient: 0.01 } });
+  const directory = path.join(folder, name);
+  const opened = openEngine(engine);
+  try {
+    const { status } = await train({ ...resolved, algorithm, directory, engine: opened });
+    expect(status).toBe("finished");
+  } finally {
+    await opened.close();
+  }
+  return directory;
+}
+
+test("the same metrics and episodes, bit for bit", { timeout: 240_000 }, async () => {
+  const expected = await recordsOf(await trained("local", local));
+  const found = await recordsOf(await trained("remote", remote));
+  const compared = Object.keys(expected).filter(
+    (file) => file === "metrics.jsonl" || file.startsWith("episodes"),
+  );
+  expect(compared).toContain("metrics.jsonl");
+  expect(compared.filter((file) => found[file] !== expected[file])).toEqual([]);
+  expect(
+    (await fs.readFile(path.join(folder, "remote", "metrics.jsonl"), "utf8")).split("\n").length,
+  ).toBeGreaterThan(4);
+});
