@@ -5,6 +5,7 @@ import { blocksworld } from "./blocksworld/definition.ts";
 import { eightQueens } from "./eight-queens/definition.ts";
 import { coderTester } from "./code/coder-tester/definition.ts";
 import { code } from "./code/definition.ts";
+import { dataScience } from "./data-science/definition.ts";
 import type { Environment, EnvironmentDefinition } from "./environment.ts";
 import { listCases } from "./list-cases/definition.ts";
 import { listPrograms } from "./list-programs/definition.ts";
@@ -34,6 +35,7 @@ export const environments: readonly EnvironmentDefinition<unknown>[] = [
   listCases,
   wordProblems,
   math,
+  dataScience,
 ];
 
 /** Their observations and actions consist of known words, which a small tokenizer can have. */

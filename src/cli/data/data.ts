@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { downloadCommand } from "./download.ts";
 import { listDatasets } from "./list.ts";
 import { showCommand } from "./show.ts";
+import { convertCommand, generateCommand } from "./tasks-of-tables.ts";
 import { verifyCommand } from "./verify.ts";
 
 export function dataCommand(): Command {
@@ -15,6 +16,7 @@ export function dataCommand(): Command {
       .option("--json", "print one JSON document")
       .action(listDatasets),
   );
-  for (const inner of [downloadCommand(), showCommand(), verifyCommand()]) command.addCommand(inner);
+  const others = [downloadCommand(), showCommand(), verifyCommand(), generateCommand(), convertCommand()];
+  for (const inner of others) command.addCommand(inner);
   return command;
 }

@@ -1,0 +1,100 @@
+/** The metrics of submissions: what each needs, and how it is computed from a column of predictions. */
+import { accuracyOf, areaUnderCurve, binaryF1, logLossOf, macroF1, weightedF1 } from "./classification.ts";
+import {
+  meanAbsoluteError,
+  meanSquaredError,
+  medianAbsoluteError,
+  r2Of,
+  rmsleOf,
+  rootMeanSquaredError,
+  smapeOf,
+} from "./regression.ts";
+
+/** What a submission's values are. */
+export type Values = "labels" | "probabilities" | "numbers";
+
+export interface Truth {
+  /** In the order of the test set. Labels; for regression, numbers as text. */
+  readonly labels: readonly string[];
+  /** Of a classification, sorted; of two, the second is the positive one unless a task says otherwise. */
+  readonly classes: readonly string[];
+  readonly positive: string;
+}
+
+/**
+ * One row per row of the test set: a label, a number, the probability of the positive class, or one of each class in
+ * the order of `classes`.
+ */
+export interface Predictions {
+  readonly labels: readonly string[];
+  /** Rows of one number, or of one for each class. */
+  readonly numbers: readonly (readonly number[])[];
+}
+
+export interface Metric {
+  readonly values: Values;
+  readonly isLargerBetter: boolean;
+  /** Of perfect predictions. */
+  readonly perfect: number;
+  /** NaN if it is not defined: the area under the curve with one class. */
+  measure(truth: Truth, predictions: Predictions): number;
+}
+
+const ofNumbers = (
+  formula: (truth: readonly number[], predicted: readonly number[]) => number,
+  isLargerBetter = false,
+): Metric => ({
+  values: "numbers",
+  isLargerBetter,
+  perfect: isLargerBetter ? 1 : 0,
+  measure: ({ labels }, { numbers }) =>
+    formula(
+      labels.map(Number),
+      numbers.map(([value = Number.NaN]) => value),
+    ),
+});
+
+const ofLabels = (formula: (truth: Truth, predicted: readonly string[]) => number): Metric => ({
+  values: "labels",
+  isLargerBetter: true,
+  perfect: 1,
+  measure: (truth, { labels }) => formula(truth, labels),
+});
+
+export const metrics = {
+  accuracy: ofLabels(({ labels }, predicted) => accuracyOf(labels, predicted)),
+  f1: ofLabels(({ labels, positive }, predicted) => binaryF1(labels, predicted, positive)),
+  "weighted-f1": ofLabels(({ labels }, predicted) => weightedF1(labels, predicted)),
+  "macro-f1": ofLabels(({ labels }, predicted) => macroF1(labels, predicted)),
+  auc: {
+    values: "probabilities",
+    isLargerBetter: true,
+    perfect: 1,
+    measure: ({ labels, positive }, { numbers }) =>
+      areaUnderCurve(
+        labels.map((label) => label === positive),
+        numbers.map(([value = Number.NaN]) => value),
+      ),
+  },
+  "log-loss": {
+    values: "probabilities",
+    isLargerBetter: false,
+    perfect: 0,
+    measure: (truth, { numbers }) => logLossOf(truth, numbers),
+  },
+  rmse: ofNumbers(rootMeanSquaredError),
+  mae: ofNumbers(meanAbsoluteError),
+  rmsle: ofNumbers(rmsleOf),
+  mse: ofNumbers(meanSquaredError),
+  "median-absolute-error": ofNumbers(medianAbsoluteError),
+  smape: ofNumbers(smapeOf),
+  r2: ofNumbers(r2Of, true),
+} as const satisfies Record<string, Metric>;
+
+export type MetricName = keyof typeof metrics;
+
+export const metricNames = Object.keys(metrics) as [MetricName, ...MetricName[]];
+
+export function metricNamed(name: MetricName): Metric {
+  return metrics[name];
+}

@@ -1,0 +1,183 @@
+/** The effect of an action: its program runs in the workspace, and what it leaves is checked and graded. */
+import { type FileStore, storeFile } from "../../files/store.ts";
+import { showText } from "../../format.ts";
+import { wholeProgram } from "../../text/fences.ts";
+import type { ActionReward, Context, Evidence, Outcome, Reply, StepResult } from "../environment.ts";
+import { artefactsOf, submissionReport } from "./artefacts/check.ts";
+import { gradeSubmission, ungraded } from "./grade.ts";
+import type { DataScienceOptions } from "./options.ts";
+import { nothingEarned, rewardOf } from "./rewards.ts";
+import { submissionFile, type SeatName } from "./seats.ts";
+import type { ArtefactReport, DataScienceState, Graded, Work } from "./state.ts";
+import type { TabularTask } from "./tasks/task.ts";
+import { runInWorkspace, type WorkspaceFiles } from "./workspace.ts";
+
+export interface StepSetting {
+  readonly task: TabularTask;
+  readonly options: DataScienceOptions;
+  readonly store: FileStore;
+  readonly context: Context;
+}
+
+/** Of a state; a handover shows less. */
+const longestText = 6000;
+
+export function actingSeat(options: DataScienceOptions, { acting }: DataScienceState): SeatName | undefined {
+  return options.seats[acting];
+}
+
+/** @throws ServiceError if the sandbox fails; TroupeError `no_sandbox`, `cancelled` */
+export async function stepWork(
+  setting: StepSetting,
+  state: DataScienceState,
+  replies: Readonly<Record<string, Reply>>,
+): Promise<StepResult<DataScienceState>> {
+  const { options, task } = setting;
+  const seat = actingSeat(options, state);
+  const reply = seat === undefined ? undefined : replies[seat];
+  if (seat === undefined || reply === undefined) return ignored(state, replies, seat === undefined);
+  const { work, files } = await doWork(setting, state, reply.text);
+  const graded = await gradedOf(setting, state, files);
+  const artefacts =
+    seat === "analyst"
+      ? [submissionReport(graded)]
+      : await artefactsOf(seat, { store: setting.store, files }, task.testRows, options, setting.context);
+  const score = scoreOf(graded, options);
+  const gained = Math.max(0, score - state.bestScore);
+  const terms = (graded ?? ungraded(task)).report;
+  const paid = rewardOf(work, artefacts, state.earned[seat] ?? nothingEarned, gained, terms);
+  const after: DataScienceState = {
+    ...state,
+    ...turnAfter(options, state, work, artefacts),
+    files,
+    graded,
+    bestScore: Math.max(score, state.bestScore),
+    work: { ...state.work, [seat]: work },
+    artefacts: { ...state.artefacts, [seat]: artefacts },
+    earned: { ...state.earned, [seat]: paid.earned },
+  };
+  return {
+    state: after,
+    rewards: { [seat]: paid.reward, ...othersIgnored(replies, seat) },
+    done: after.acting >= options.seats.length,
+    evidence: { [seat]: evidenceOf(work, state.files, files, artefacts) },
+  };
+}
+
+const notItsTurn: ActionReward = { team: 0, local: 0, parts: {}, reason: "another seat acts now" };
+
+function othersIgnored(
+  replies: Readonly<Record<string, Reply>>,
+  acting: string,
+): Record<string, ActionReward> {
+  const others = Object.keys(replies).filter((seat) => seat !== acting);
+  return Object.fromEntries(others.map((seat) => [seat, notItsTurn]));
+}
+
+function ignored(
+  state: DataScienceState,
+  replies: Readonly<Record<string, Reply>>,
+  done: boolean,
+): StepResult<DataScienceState> {
+  return { state, rewards: othersIgnored(replies, ""), done };
+}
+
+interface Done {
+  readonly work: Work;
+  readonly files: WorkspaceFiles;
+}
+
+async function doWork(
+  { task, options, store, context }: StepSetting,
+  { files }: DataScienceState,
+  text: string,
+): Promise<Done> {
+  const program = programIn(text);
+  const kept = text.slice(-longestText).toWellFormed();
+  if (program === null) return { work: { text: kept, program, output: "", problem: null }, files };
+  const names = Object.keys(task.files);
+  const given = Object.fromEntries(Object.entries(files).filter(([name]) => names.includes(name)));
+  const ran = await runInWorkspace(program, { store, files, given }, options, context);
+  const shown = program.slice(0, longestText).toWellFormed();
+  return { work: { text: kept, program: shown, output: ran.output, problem: ran.problem }, files: ran.files };
+}
+
+const longestReply = 200_000;
+
+/** The last block of Python. Null: there is no block. */
+function programIn(reply: string): string | null {
+  const text = reply.slice(0, longestReply).toWellFormed();
+  if (!/^[ \t]*```/m.test(text)) return null;
+  const source = wholeProgram(text);
+  return source.trim() === "" ? null : source;
+}
+
+/** The submission in the workspace, graded once. */
+async function gradedOf(
+  { task, store }: StepSetting,
+  { graded }: DataScienceState,
+  files: WorkspaceFiles,
+): Promise<Graded | null> {
+  const file = files[submissionFile];
+  if (file === undefined) return null;
+  if (graded?.hash === file.hash) return graded;
+  return gradeSubmission(task, file.hash, await store.get(file.hash));
+}
+
+/** In [0, 1]; 1 from the target on. */
+export function scoreOf(graded: Graded | null, { target }: Pick<DataScienceOptions, "target">): number {
+  return graded === null ? 0 : Math.min(1, graded.gap / target);
+}
+
+export function outcomeOf({ graded }: DataScienceState, options: DataScienceOptions): Outcome {
+  const score = scoreOf(graded, options);
+  return { success: score === 1, score };
+}
+
+/** A message without a program ends a seat's part. */
+function turnAfter(
+  { actions, stopWhenComplete }: DataScienceOptions,
+  state: DataScienceState,
+  { program }: Work,
+  artefacts: readonly ArtefactReport[],
+): Pick<DataScienceState, "acting" | "actions"> {
+  const isComplete = stopWhenComplete && artefacts.every(({ usable }) => usable);
+  const isOver = program === null || isComplete || state.actions + 1 >= actions;
+  return isOver
+    ? { acting: state.acting + 1, actions: 0 }
+    : { acting: state.acting, actions: state.actions + 1 };
+}
+
+function evidenceOf(
+  { program, output, problem }: Work,
+  before: WorkspaceFiles,
+  after: WorkspaceFiles,
+  artefacts: readonly ArtefactReport[],
+): Evidence {
+  const changed = Object.entries(after).filter(([name, { hash }]) => before[name]?.hash !== hash);
+  const files = changed.map(([path, { hash, size }]) => {
+    const report = artefacts.find(({ name }) => name === path);
+    const note = report === undefined ? {} : { note: report.usable ? `usable: ${report.note}` : report.note };
+    return { path, size, digest: hash, ...note };
+  });
+  if (program === null) return { files };
+  const lines = [output, ...(problem === null ? [] : [`[the program: ${problem}]`])].filter(
+    (one) => one !== "",
+  );
+  return { output: lines.join("\n"), files };
+}
+
+/** @returns the files that the task gives, stored */
+export async function givenFiles(task: TabularTask, store: FileStore): Promise<WorkspaceFiles> {
+  const stored = Object.entries(task.files).map(
+    async ([name, text]) => [name, await storeFile(store, Buffer.from(text))] as const,
+  );
+  return Object.fromEntries(await Promise.all(stored));
+}
+
+/** For people: the reports of all seats in one line each. */
+export function showArtefacts(artefacts: readonly ArtefactReport[]): string {
+  return artefacts
+    .map(({ name, usable, note }) => `${usable ? "✓" : "✗"} ${name}: ${showText(note, 100)}`)
+    .join("\n");
+}

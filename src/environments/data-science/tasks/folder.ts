@@ -1,0 +1,64 @@
+/** Tasks in folders: `FOLDER/TASK/{task.json,train.csv,test.csv,labels.csv}`, and `sample_submission.csv` if there is one. */
+import fs from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+import { TroupeError } from "../../../errors.ts";
+import { jsonOrNull } from "../../../json.ts";
+import type { ListedTask } from "./library.ts";
+import { taskFileSchema, type TaskFile, type TaskText } from "./task.ts";
+
+/** By name. @throws TroupeError `bad_data` if a `task.json` is missing or invalid */
+export async function tasksIn(folder: string): Promise<ListedTask[]> {
+  const entries = await fs.readdir(folder, { withFileTypes: true }).catch(() => null);
+  if (entries === null)
+    throw new TroupeError(
+      "bad_data",
+      `environment.tasks: there is no folder ${folder}; \`troupe data generate FOLDER\` makes one`,
+    );
+  const names = entries
+    .filter((one) => one.isDirectory())
+    .map(({ name }) => name)
+    .toSorted();
+  return Promise.all(names.map((name) => listedTask(path.join(folder, name), name)));
+}
+
+async function listedTask(folder: string, id: string): Promise<ListedTask> {
+  const about = await readAbout(path.join(folder, "task.json"));
+  return { id, type: about.type, split: about.split, read: () => readTask(folder, id, about) };
+}
+
+async function readAbout(file: string): Promise<TaskFile> {
+  const parsed = taskFileSchema.safeParse(jsonOrNull(await textOf(file)));
+  if (parsed.success) return parsed.data;
+  throw new TroupeError("bad_data", `${file}: ${z.prettifyError(parsed.error)}`);
+}
+
+async function readTask(folder: string, id: string, about: TaskFile): Promise<TaskText> {
+  const at = (name: string): Promise<string> => textOf(path.join(folder, name));
+  const [train, test, labels] = await Promise.all([at("train.csv"), at("test.csv"), at("labels.csv")]);
+  const sample = await fs.readFile(path.join(folder, "sample_submission.csv"), "utf8").catch(() => null);
+  return { id, about, train, test, labels, ...(sample === null ? {} : { sample }) };
+}
+
+async function textOf(file: string): Promise<string> {
+  return fs.readFile(file, "utf8").catch(() => {
+    throw new TroupeError("bad_data", `${file} is missing`);
+  });
+}
+
+/** @throws TroupeError `bad_arguments` if the task's folder exists */
+export async function writeTask(folder: string, { id, about, ...texts }: TaskText): Promise<void> {
+  const place = path.join(folder, id);
+  const exists = await fs.stat(place).catch(() => null);
+  if (exists !== null)
+    throw new TroupeError("bad_arguments", `${place} exists; name another folder, or remove it`);
+  await fs.mkdir(place, { recursive: true });
+  const files = {
+    "task.json": `${JSON.stringify(about, null, 2)}\n`,
+    "train.csv": texts.train,
+    "test.csv": texts.test,
+    "labels.csv": texts.labels,
+    ...(texts.sample === undefined ? {} : { "sample_submission.csv": texts.sample }),
+  };
+  for (const [name, text] of Object.entries(files)) await fs.writeFile(path.join(place, name), text);
+}
