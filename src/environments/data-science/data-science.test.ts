@@ -63,7 +63,7 @@ describe.runIf(hasPackages)("a good team", { timeout: 120_000 }, () => {
   it.each(measured)("earns on %s (%s), and its work is paid once", async (metric, id) => {
     const { state, rewards, done } = await play(id, await goodTeam(id));
     expect(state.artefacts).toMatchObject({
-      "data-engineer": Array(4).fill({ usable: true }),
+      "data-engineer": Array.from({ length: 4 }, () => ({ usable: true })),
       modeler: [{ usable: true }],
       analyst: [{ usable: true, note: "accepted" }],
     });
@@ -151,13 +151,25 @@ pd.DataFrame({"find": test.find, "edible": "edible"}).to_csv("submission.csv", i
   });
 });
 
-describe.runIf(hasPackages)("a team that cheats", { timeout: 120_000 }, () => {
-  const alone = environmentWith({ seats: ["analyst"], actions: 3 });
-  const constant = (text: string): Reply =>
-    program(`
+function constant(text: string): Reply {
+  return program(`
 import pandas as pd
 test = pd.read_csv("test.csv")
 pd.DataFrame({"find": test.find, "edible": "${text}"}).to_csv("submission.csv", index=False)`);
+}
+
+function leaking(column: string): Reply {
+  return program(`
+import pandas as pd
+from sklearn.tree import DecisionTreeClassifier
+train, test = pd.read_csv("train.csv"), pd.read_csv("test.csv")
+model = DecisionTreeClassifier(max_depth=3).fit(train[["${column}"]], train.failed)
+print("validated", model.score(train[["${column}"]], train.failed))
+pd.DataFrame({"machine": test.machine, "failed": model.predict_proba(test[["${column}"]])[:, 1]}).to_csv("submission.csv", index=False)`);
+}
+
+describe.runIf(hasPackages)("a team that cheats", { timeout: 120_000 }, () => {
+  const alone = environmentWith({ seats: ["analyst"], actions: 3 });
 
   it("earns nothing with constant predictions, and no format twice", async () => {
     const { state, rewards } = await play(
@@ -193,14 +205,6 @@ print(open("test.csv").readline())`);
   });
 
   it("that believes a column of the training table loses on the test table", async () => {
-    const leaking = (column: string): Reply =>
-      program(`
-import pandas as pd
-from sklearn.tree import DecisionTreeClassifier
-train, test = pd.read_csv("train.csv"), pd.read_csv("test.csv")
-model = DecisionTreeClassifier(max_depth=3).fit(train[["${column}"]], train.failed)
-print("validated", model.score(train[["${column}"]], train.failed))
-pd.DataFrame({"machine": test.machine, "failed": model.predict_proba(test[["${column}"]])[:, 1]}).to_csv("submission.csv", index=False)`);
     const { state } = await play("machine-failure", [leaking("maintenance_ticket")], alone);
     expect(Number(state.work.analyst?.output.split(" ")[1])).toBeGreaterThan(0.95);
     expect(alone.outcome(state).score).toBeLessThan(0.3);

@@ -1,5 +1,5 @@
 /** Metrics of labels and of probabilities, as scikit-learn defines them. */
-import type { Truth } from "./metric.ts";
+import type { Truth } from "./predictions.ts";
 
 export function accuracyOf(truth: readonly string[], predicted: readonly string[]): number {
   return truth.filter((label, index) => label === predicted[index]).length / truth.length;

@@ -4,7 +4,8 @@
  */
 import { mean } from "../../../statistics.ts";
 import { countsOf } from "./classification.ts";
-import { metricNamed, type Metric, type MetricName, type Predictions, type Truth } from "./metric.ts";
+import { metricNamed, type Metric, type MetricName } from "./metric.ts";
+import type { Predictions, Truth } from "./predictions.ts";
 import { medianOf } from "./regression.ts";
 
 export interface Scale {

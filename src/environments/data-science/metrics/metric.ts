@@ -1,5 +1,6 @@
 /** The metrics of submissions: what each needs, and how it is computed from a column of predictions. */
 import { accuracyOf, areaUnderCurve, binaryF1, logLossOf, macroF1, weightedF1 } from "./classification.ts";
+import type { Predictions, Truth } from "./predictions.ts";
 import {
   meanAbsoluteError,
   meanSquaredError,
@@ -13,31 +14,13 @@ import {
 /** What a submission's values are. */
 export type Values = "labels" | "probabilities" | "numbers";
 
-export interface Truth {
-  /** In the order of the test set. Labels; for regression, numbers as text. */
-  readonly labels: readonly string[];
-  /** Of a classification, sorted; of two, the second is the positive one unless a task says otherwise. */
-  readonly classes: readonly string[];
-  readonly positive: string;
-}
-
-/**
- * One row per row of the test set: a label, a number, the probability of the positive class, or one of each class in
- * the order of `classes`.
- */
-export interface Predictions {
-  readonly labels: readonly string[];
-  /** Rows of one number, or of one for each class. */
-  readonly numbers: readonly (readonly number[])[];
-}
-
 export interface Metric {
   readonly values: Values;
   readonly isLargerBetter: boolean;
   /** Of perfect predictions. */
   readonly perfect: number;
   /** NaN if it is not defined: the area under the curve with one class. */
-  measure(truth: Truth, predictions: Predictions): number;
+  readonly measure: (truth: Truth, predictions: Predictions) => number;
 }
 
 const ofNumbers = (

@@ -2,14 +2,8 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bestConstant, normalisedGap, relativeGap, scaleOf } from "./gap.ts";
-import {
-  metricNamed,
-  metricNames,
-  metrics,
-  type MetricName,
-  type Predictions,
-  type Truth,
-} from "./metric.ts";
+import { metricNamed, metricNames, metrics, type MetricName } from "./metric.ts";
+import type { Predictions, Truth } from "./predictions.ts";
 import { rmsePercent } from "./regression.ts";
 import { reportOf } from "./report.ts";
 

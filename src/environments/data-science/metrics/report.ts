@@ -3,7 +3,7 @@
  * F1 0, RMSE 50 % of the range.
  */
 import { accuracyOf, binaryF1, weightedF1 } from "./classification.ts";
-import type { Predictions, Truth } from "./metric.ts";
+import type { Predictions, Truth } from "./predictions.ts";
 import { rmsePercent } from "./regression.ts";
 
 export type TaskType = "classification" | "regression";

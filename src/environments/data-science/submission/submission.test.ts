@@ -42,12 +42,10 @@ describe("CSV", () => {
   });
 
   it("never throws and always ends", () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: fc.constantFrom('"', ",", "\n", "\r", "a") }),
-        (text) => void readCsv(text),
-      ),
-    );
+    const text = fc.string({ unit: fc.constantFrom('"', ",", "\n", "\r", "a") });
+    const rowsOf = (given: string): number => readCsv(given).rows.length;
+    fc.assert(fc.property(text, (given) => rowsOf(given) <= given.length));
+    expect(rowsOf("a\n1\n2")).toBe(2);
   });
 });
 

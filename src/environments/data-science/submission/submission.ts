@@ -3,7 +3,8 @@
  * that its author sees.
  */
 import { showText } from "../../../format.ts";
-import type { Predictions, Truth, Values } from "../metrics/metric.ts";
+import type { Values } from "../metrics/metric.ts";
+import type { Predictions, Truth } from "../metrics/predictions.ts";
 import { readCsv, type Table } from "./csv.ts";
 
 export interface SubmissionForm {

@@ -69,7 +69,7 @@ export async function describedIn(files: Readonly<Record<string, string>>): Prom
       const parsed = lineSchema.safeParse(jsonOrNull(line));
       if (!parsed.success)
         fail(`${file}:${index + 1}: expected JSON with \`prompt\` and \`metadata.task_id\``);
-      const { prompt, metadata } = parsed.data as z.output<typeof lineSchema>;
+      const { prompt, metadata } = parsed.data;
       found.push({ id: safeName(metadata.task_id), description: prompt, split });
     }
   }

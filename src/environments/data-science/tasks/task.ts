@@ -1,7 +1,8 @@
 /** A task: two tables, a target to predict, and the hidden labels of the second table. */
 import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
-import { metricNamed, metricNames, type MetricName, type Truth } from "../metrics/metric.ts";
+import { metricNamed, metricNames, type MetricName } from "../metrics/metric.ts";
+import type { Truth } from "../metrics/predictions.ts";
 import { scaleOf, type Scale } from "../metrics/gap.ts";
 import type { TaskType } from "../metrics/report.ts";
 import { readCsv, type Table } from "../submission/csv.ts";

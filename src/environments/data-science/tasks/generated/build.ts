@@ -3,7 +3,8 @@
  * possible predictions, and labels are noisy as in real tables.
  */
 import { childKey, keyAt, type Key } from "../../../../random.ts";
-import { metricNamed, type MetricName, type Predictions, type Truth } from "../../metrics/metric.ts";
+import { metricNamed, type MetricName } from "../../metrics/metric.ts";
+import type { Predictions, Truth } from "../../metrics/predictions.ts";
 import type { TaskType } from "../../metrics/report.ts";
 import { writeCsv } from "../../submission/csv.ts";
 import { canonical } from "../../submission/submission.ts";
