@@ -4,6 +4,16 @@ import type { HostileProgram } from "./program.ts";
 export const files: readonly HostileProgram[] = [
   { name: "a secret file", source: `attempt("the secret", lambda: open(SECRET).read())` },
   {
+    name: "locks on files of the machine",
+    source: `
+import fcntl
+attempt("a lock on a library", lambda: fcntl.flock(open(os.__file__), fcntl.LOCK_EX))
+attempt("a lease of a library", lambda: fcntl.fcntl(open(os.__file__), 1024, fcntl.F_RDLCK))
+print("made")
+`,
+    stdout: /made\n$/,
+  },
+  {
     name: "a secret file, by a link",
     source: `
 attempt("a link to the secret", lambda: (os.symlink(SECRET, "link"), open("link").read()))

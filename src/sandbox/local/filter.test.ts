@@ -57,6 +57,14 @@ describe.each(machines)("the filter of %s", (machine) => {
     }
   });
 
+  it("has no locks on whole files, which programs and the machine would share", () => {
+    for (const program of [plain, threads]) {
+      expect(of(program, "flock", 3, 2)).toBe(unknown);
+      // F_SETLEASE; F_SETLK is for files that a program may write.
+      expect([of(program, "fcntl", 3, 1024), of(program, "fcntl", 3, 6)]).toEqual([forbidden, allowed]);
+    }
+  });
+
   it("allows processes, but no namespaces; without namespaces only threads", () => {
     const [fork, thread, newUser, newNet] = [17, 0x3d0f00, 0x10000011, 0x40000011];
     expect([fork, thread, newUser, newNet].map((flags) => of(plain, "clone", flags))).toEqual([

@@ -88,6 +88,8 @@ const fileFlagCommands = [0x40086602, 0x40046602, 0x401c5820];
 const ownerCommands = [8, 10, 15];
 /** F_NOTIFY: a signal for each use of a folder's files by others. */
 const notifyCommand = 1026;
+/** F_SETLEASE: whoever opens the file waits. */
+const leaseCommand = 1024;
 /** PR_SET_PDEATHSIG; PR_SET_DUMPABLE, which would hide its open files from the supervisor. */
 const processOptions = [1, 4];
 
@@ -96,7 +98,7 @@ const conditions: readonly Condition[] = [
   { call: "socketpair", argument: 0, denied: "unequal", values: [unixFamily] },
   { call: "prlimit64", argument: 0, denied: "unequal", values: [0] },
   { call: "ioctl", argument: 1, denied: "equal", values: [pushInput, consoleCommands] },
-  { call: "fcntl", argument: 1, denied: "equal", values: [notifyCommand] },
+  { call: "fcntl", argument: 1, denied: "equal", values: [notifyCommand, leaseCommand] },
 ];
 
 const conditionsWithoutNamespaces: readonly Condition[] = [
@@ -137,6 +139,8 @@ export function filterFor(machine: Machine, kind: FilterKind): Instruction[] {
     ret(withError(errorNotImplemented)),
     // The C library then starts threads and processes with `clone`, whose flags a filter can read.
     ...whereCalled("clone3", machine, [ret(withError(errorNotImplemented))]),
+    // Of libraries, which can be locked by whoever reads them. Those who lock their own files go without.
+    ...whereCalled("flock", machine, [ret(withError(errorNotImplemented))]),
     ...denied.flatMap((call) => whereCalled(call, machine, [ret(withError(errorPermission))])),
     ...conditional.flatMap((condition) => whereCalled(condition.call, machine, checking(condition))),
     ret(allow),

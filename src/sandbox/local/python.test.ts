@@ -38,13 +38,24 @@ it.runIf(command !== null)(
     try {
       execFileSync("python3", ["-m", "venv", "--without-pip", hidden], { stdio: "ignore" });
       expect(findPython(path.join(hidden, "bin", "python"))).toContain(
-        "make the virtual environment elsewhere",
+        "make the virtual environment, elsewhere",
       );
     } finally {
       rmSync(hidden, { recursive: true });
     }
   },
 );
+
+it("an interpreter where programs have a folder of their own is rejected", () => {
+  const hidden = mkdtempSync("/tmp/troupe-python-");
+  try {
+    const file = path.join(hidden, "python3");
+    writeFileSync(file, `#!/bin/sh\necho '{"executable":"${file}","packages":[]}'\n`, { mode: 0o755 });
+    expect(findPython(file)).toContain("install it, or make the virtual environment, elsewhere");
+  } finally {
+    rmSync(hidden, { recursive: true });
+  }
+});
 
 describe.runIf(command !== null)("a virtual environment", () => {
   it.for(backends)("programs have its packages: %s", async ([, backend], { skip }) => {

@@ -50,8 +50,8 @@ export function findPython(command: string, user?: number): Python | string {
   const located = ask(command, locate, undefined);
   if (located === null) return `${command} does not run`;
   const { executable, packages } = JSON.parse(located) as Located;
-  if (packages.some((each) => each.startsWith("/tmp/")))
-    return `${command} is below /tmp, where programs have a folder of their own: make the virtual environment elsewhere`;
+  if ([executable, ...packages].some((each) => each.startsWith("/tmp/")))
+    return `${command} is below /tmp, where programs have a folder of their own: install it, or make the virtual environment, elsewhere`;
   const answer = ask(executable, describe, user);
   if (answer === null)
     return user === undefined

@@ -46,6 +46,7 @@ const numbers = {
   fchownat: [260, 54],
   fcntl: [72, 25],
   finit_module: [313, 273],
+  flock: [73, 32],
   fork: [57, null],
   fremovexattr: [199, 16],
   fsconfig: same(431),
