@@ -29,6 +29,7 @@ import type { Recipe } from "./schema.ts";
 import { recipeSchema } from "./schema.ts";
 import type { JsonSchema } from "./shape.ts";
 import { jsonSchemaOf } from "./shape.ts";
+import { withToolPlaces } from "./tool-places.ts";
 import type { MappingTree, Path } from "./tree.ts";
 import { originAt, plainOf, showKey, treeAt } from "./tree.ts";
 
@@ -80,7 +81,8 @@ async function resolveFile(
 
 /** The merged layers as plain values, with absolute paths. */
 function withPlaces(tree: MappingTree, { judges }: Catalog): Readonly<Record<string, unknown>> {
-  return withDatasetFiles(withJudgeFolder(plainOf(tree) as Record<string, unknown>, tree, judges), tree);
+  const judged = withJudgeFolder(plainOf(tree) as Record<string, unknown>, tree, judges);
+  return withDatasetFiles(withToolPlaces(judged, tree), tree);
 }
 
 /**

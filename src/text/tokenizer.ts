@@ -5,7 +5,7 @@ import { loadCoder, type Coder } from "./coder.ts";
 import { isObject, readOptionalObject, type JsonObject } from "./files.ts";
 import { escapeMarks, removeMarks } from "./marks.ts";
 import { templateMessages, templateTools, type Message, type Tool } from "./messages.ts";
-import { parseReply, replyFormatOf, replyTags, type Reply } from "./replies.ts";
+import { parseReply, replyFormatOf, replyTags, type Reply, type ReplyFormat } from "./replies.ts";
 import type { TokenBytes } from "./token-bytes.ts";
 import { idOfEntry } from "./vocabulary.ts";
 
@@ -25,6 +25,8 @@ export interface Tokenizer {
   decode(tokens: Iterable<number>): string;
   /** Parses the reply in the sampled tokens. Never throws: a malformed call is data. */
   parseReply(tokens: Iterable<number>, truncated: boolean): Reply;
+  /** Whether calls are recognised in replies: the model's format is known, and its template shows tools. */
+  writesCalls(): boolean;
   /** The bytes of an id (of a special token: its text); empty for an id without an entry. */
   tokenBytes(id: number): Uint8Array;
   /** The concatenated bytes of all ids. */
@@ -61,12 +63,14 @@ export function loadTokenizer(directory: string, templateVariables: JsonObject =
       tools: templateTools(tools, coder.marks),
       addGenerationPrompt,
     });
+  const replies = repliesOf(coder, template.source, renderMarked);
   return {
     vocabularySize: coder.vocabulary.size,
     endTokens: endTokensOf(directory, coder),
     encode: (text) => coder.encode(escapeMarks(text)),
     decode: (tokens) => coder.decode(tokens),
-    parseReply: replyParser(coder, template.source, renderMarked),
+    parseReply: replies.parse,
+    writesCalls: () => replies.format().calls !== undefined && template.source.includes("tools"),
     tokenBytes: coder.bytes.of,
     allTokenBytes: coder.bytes.all,
     render: (...asked) => removeMarks(renderMarked(...asked)),
@@ -77,21 +81,23 @@ export function loadTokenizer(directory: string, templateVariables: JsonObject =
 }
 
 /** Detected when the first reply is parsed: many tokenizers never parse one. */
-function replyParser(
+function repliesOf(
   { vocabulary, decode }: Coder,
   template: string,
   render: Tokenizer["renderMarked"],
-): Tokenizer["parseReply"] {
+): { readonly parse: Tokenizer["parseReply"]; readonly format: () => ReplyFormat } {
   const tags = new Set(
     vocabulary.control.filter(({ content }) => replyTags.includes(content)).map(({ id }) => id),
   );
   const control = vocabulary.control.map(({ content }) => content);
-  let format: ReturnType<typeof replyFormatOf> | undefined;
-  return (tokens, truncated) => {
-    format ??= replyFormatOf(control, template, somePrompt(render));
-    const isPlain = format.thinking === undefined && format.calls === undefined;
-    return parseReply(isPlain ? decode(tokens) : decode(tokens, tags), format, truncated);
+  let known: ReplyFormat | undefined;
+  const format = (): ReplyFormat => (known ??= replyFormatOf(control, template, somePrompt(render)));
+  const parse: Tokenizer["parseReply"] = (tokens, truncated) => {
+    const { thinking, calls } = format();
+    const isPlain = thinking === undefined && calls === undefined;
+    return parseReply(isPlain ? decode(tokens) : decode(tokens, tags), format(), truncated);
   };
+  return { parse, format };
 }
 
 /** Empty if the directory has no template, or one that rejects a single question. */

@@ -2,10 +2,14 @@
 import { TroupeError } from "../errors.ts";
 import type { RecordedCalls } from "../runs/recorded-calls.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { settleAll } from "../settle.ts";
 import type { ToolCall } from "../text/messages.ts";
 import { argumentChecker } from "./arguments.ts";
+import { connectionTo, type McpConnection } from "./mcp/connection.ts";
+import { mcpTools } from "./mcp/tools.ts";
 import { pythonTool } from "./python.ts";
 import { searchTool } from "./search.ts";
+import type { McpSettings } from "./settings.ts";
 import type { OpenTool, ToolAnswer, ToolService, ToolSettings, Toolset } from "./tool.ts";
 
 export interface ToolSources {
@@ -16,11 +20,20 @@ export interface ToolSources {
 export function openTools(sources: ToolSources): ToolService {
   const opened = new Map<string, Promise<readonly OpenTool[]>>();
   const sets = new Map<string, Promise<Toolset>>();
-  const openOne = (settings: ToolSettings) => once(opened, settings, () => openTool(settings, sources));
+  const connections: McpConnection[] = [];
+  const connect = (settings: McpSettings): McpConnection => {
+    const connection = connectionTo(settings);
+    connections.push(connection);
+    return connection;
+  };
+  const openOne = (settings: ToolSettings) =>
+    once(opened, settings, () => openTool(settings, { ...sources, connect }));
   return {
     open: (settings) =>
       once(sets, settings, async () => toolsetOf((await Promise.all(settings.map(openOne))).flat())),
-    close: async () => {},
+    close: async () => {
+      await settleAll(connections.map((connection) => connection.close()));
+    },
   };
 }
 
@@ -41,10 +54,17 @@ async function once<T>(
   }
 }
 
-async function openTool(settings: ToolSettings, { sandbox }: ToolSources): Promise<readonly OpenTool[]> {
+interface OpenSources extends ToolSources {
+  readonly connect: (settings: McpSettings) => McpConnection;
+}
+
+async function openTool(
+  settings: ToolSettings,
+  { sandbox, recorded, connect }: OpenSources,
+): Promise<readonly OpenTool[]> {
   if (settings.name === "python") return [pythonTool(settings, sandbox)];
   if (settings.name === "search") return [await searchTool(settings)];
-  throw new TroupeError("unsupported", "MCP servers are not supported yet");
+  return mcpTools(settings, connect(settings), recorded);
 }
 
 /** @throws TroupeError `bad_recipe` if two have the same name */

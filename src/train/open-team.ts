@@ -6,6 +6,7 @@ import { TroupeError } from "../errors.ts";
 import { optionsOf } from "../recipes/settings.ts";
 import type { Team } from "../teams/team.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
+import { checkTools } from "./check-tools.ts";
 import { checkWords } from "./check-words.ts";
 import type { Weights } from "./evaluate-weights.ts";
 import type { OpenPolicies, OpenPolicy } from "./policies.ts";
@@ -42,6 +43,7 @@ export async function openTeam(
     names.set(place, name);
     roles.push({ ...role, policy: name });
   }
+  checkTools(roles, policies);
   return { team: { ...team, roles }, policies };
 }
 

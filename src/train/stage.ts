@@ -6,6 +6,7 @@ import type { Key } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { momentOf } from "../rollout/judging.ts";
 import { basesOf, settleBases, taughtModels, warmStartRecipe } from "./bases.ts";
+import { checkTools } from "./check-tools.ts";
 import type { Stage } from "./events.ts";
 import { retriesOf } from "./failures.ts";
 import type { Judging } from "./judging.ts";
@@ -59,10 +60,16 @@ export async function openStage(
   const isWarm = stage === "warm-start";
   const recipe = isWarm ? warmStartRecipe(whole) : whole;
   const taught = isWarm ? undefined : taughtModels(whole, models, bases ?? {});
+  const policies = await openPolicies(engine, recipe, environment, models, taught);
+  const teams = namedTeams(recipe, environment);
+  checkTools(
+    teams.flatMap(({ team }) => team.roles),
+    policies,
+  );
   return {
     recipe,
-    policies: await openPolicies(engine, recipe, environment, models, taught),
-    teams: namedTeams(recipe, environment),
+    policies,
+    teams,
     trained: isWarm ? taughtPolicies(recipe) : learningPolicies(recipe),
   };
 }

@@ -24,7 +24,9 @@ import { retriesOf, TooManyFailures } from "./failures.ts";
 import { startJudging, type Judging } from "./judging.ts";
 import type { TrainOptions } from "./options.ts";
 import { buildResult } from "./result.ts";
+import { openTools } from "./open-tools.ts";
 import { servicesOf } from "./services.ts";
+import { namedTeams } from "./teams.ts";
 import type { TrainingState } from "./training-state.ts";
 
 export type TrainOutcome =
@@ -75,6 +77,8 @@ async function trainServed(options: TrainOptions, run: Run): Promise<TrainOutcom
     if (run.checkpoint === null) options.environment.checkMachine?.();
     const { runsPrograms, packages } = options.environment;
     if (runsPrograms === true) await services.openSandbox(packages);
+    const teams = namedTeams(options.recipe, options.environment);
+    await openTools(teams, services, retriesOf(options.recipe), options.cancel);
     return await trainIn(options, run, services);
   } finally {
     await services.close();

@@ -7,7 +7,8 @@ import type { Work } from "../../train/estimate.ts";
 import { namedTeams } from "../../train/teams.ts";
 import { showBytes, showCount, showDuration, showLarge } from "../../format.ts";
 import { printJson, printLines } from "../print.ts";
-import { checkMachine } from "../services.ts";
+import { checkMachine, withServices } from "../services.ts";
+import { toolLines } from "../tool-lines.ts";
 import { originLines } from "../data/origin.ts";
 import { tableLines } from "../table.ts";
 import type { Calibration } from "./calibrate.ts";
@@ -29,7 +30,9 @@ interface Part extends Work {
 
 export async function dryRun(resolved: ResolvedRecipe, json: boolean): Promise<void> {
   await checkMachine(resolved.environment);
-  const calibration = await calibrate(resolved, namedTeams(resolved.recipe, resolved.environment));
+  const teams = namedTeams(resolved.recipe, resolved.environment);
+  const tools = await withServices((services) => toolLines(teams[0].team, services));
+  const calibration = await calibrate(resolved, teams);
   const timed = parts.map((part) => timedPart(part, calibration)).filter(isShown);
   const seconds = timed.reduce((sum, part) => sum + part.seconds, 0);
   const warnings = recipeWarnings(resolved);
@@ -40,10 +43,11 @@ export async function dryRun(resolved: ResolvedRecipe, json: boolean): Promise<v
     annotatedYaml(resolved.recipe, resolved.originOf),
     ...originLines(data ?? {}),
     ...calibration.policies.map(policyLine),
+    ...tools,
     "",
     ...partTable(timed),
     "",
-    ...totals(calibration, seconds),
+    ...totals(calibration, seconds, tools.length > 0),
     ...warnings.map(showWarning),
   ]);
 }
@@ -94,7 +98,11 @@ function judgingLine({ requests, inputTokens, outputTokens, dollars, priceOf }: 
   return `judge: at most ${showCount(requests)} requests without retries, ${tokens}, ${cost}`;
 }
 
-function totals({ engine, tokensPerSecond, memory, estimate }: Calibration, seconds: number): string[] {
+function totals(
+  { engine, tokensPerSecond, memory, estimate }: Calibration,
+  seconds: number,
+  hasTools: boolean,
+): string[] {
   const { supervised, grouped, sampled } = tokensPerSecond;
   return [
     `time: about ${showDuration(seconds)}`,
@@ -105,6 +113,7 @@ function totals({ engine, tokensPerSecond, memory, estimate }: Calibration, seco
     "",
     `Measured with this recipe's models and typical prompts on the ${engine}, in tokens per second:`,
     `${showLarge(supervised)} warm start, ${showLarge(grouped)} training in groups, ${showLarge(sampled)} sampling.`,
+    ...(hasTools ? ["Calls of tools, and the longer prompts after them, are not included."] : []),
     "A group's prompt counts once; episodes count at full length, so a team that succeeds early takes less.",
     "Nothing was written.",
   ];

@@ -1,11 +1,14 @@
 /** Games between a person and the rest of the team. */
 import type { ActionReward, Awaitable, Json } from "../../environments/environment.ts";
-import { plainReply } from "../../environments/progression.ts";
+import { observationOf, plainReply } from "../../environments/progression.ts";
+import { toolsetOf } from "../../environments/tool-use.ts";
 import { sourceOf } from "../../environments/tasks.ts";
 import { keyAt, rootKey } from "../../random.ts";
 import type { Role } from "../../teams/team.ts";
-import type { Message } from "../../text/tokenizer.ts";
+import type { Message, Tool } from "../../text/tokenizer.ts";
+import { toolLines } from "../tool-lines.ts";
 import type { Person } from "./ask.ts";
+import { callIn } from "./calls.ts";
 import type { Actor } from "./others.ts";
 import type { Game, Position, Written } from "./table.ts";
 import { actingRoles, begin, playPhase } from "./table.ts";
@@ -25,6 +28,9 @@ export async function playGames(table: Table): Promise<void> {
   person.tell(
     "Type your action in one line, or a block that begins and ends with ```. h shows the rules, ? the solver's action, q quits.\n",
   );
+  const lines = await toolLines({ ...table.team, roles: [role] }, table.services ?? {});
+  if (lines.length > 0)
+    person.tell([...lines, "Type /TOOL and its argument, or JSON, to call one.\n"].join("\n"));
   let game = 0;
   while (await playGame(table, game)) {
     game++;
@@ -43,7 +49,7 @@ async function playGame(table: Table, game: number): Promise<boolean> {
     if (acts === null) return false;
     const played = await playPhase(table, position, acts);
     for (const { written, reward } of played.rewards) person.tell(describe(table, written, reward));
-    person.tell(environment.render(played.position.state));
+    if (played.position.pending === undefined) person.tell(environment.render(played.position.state));
     position = played.position;
   }
   const { success, score } = environment.outcome(position.state);
@@ -80,14 +86,22 @@ async function actionsOf(table: Table, position: Position, game: number): Promis
 async function personActs(table: Table, position: Position): Promise<Written | null> {
   const { person, environment, role } = table;
   person.tell(`\nturn ${position.turn + 1} of ${table.team.turns}; what the ${role.name} sees:`);
-  person.tell(indent(seenText(environment.observe(position.state, role.seat))));
+  person.tell(indent(seenText(observationOf(environment, position, role.seat))));
+  const tools = await toolsFor(table);
   for (;;) {
     const line = await person.ask(`${role.name}> `);
     if (line === null || line.trim() === "q") return null;
     const told = answerTo(table, position, line.trim());
-    if (told === undefined) return { role, reply: plainReply(await wholeText(person, line)) };
+    if (told === undefined) {
+      const text = await wholeText(person, line);
+      return { role, reply: callIn(text, tools) ?? plainReply(text) };
+    }
     person.tell(told);
   }
+}
+
+async function toolsFor({ role, services = {} }: Table): Promise<readonly Tool[]> {
+  return role.tools === undefined ? [] : (await toolsetOf(role.tools.settings, { services })).definitions;
 }
 
 /** A fenced block is one action: a program spans several lines. */
@@ -109,9 +123,11 @@ function answerTo({ environment, role }: Table, { state }: Position, line: strin
 }
 
 /** `planner: right down  → team 1.00, local 0.90 (format 0.10, …)` */
-function describe(table: Table, { role, reply: { text } }: Written, reward: ActionReward | null): string {
+function describe(table: Table, { role, reply }: Written, reward: ActionReward | null): string {
   const who = role.name === table.role.name ? "you" : role.name;
-  const written = text.trim() === "" ? "(nothing)" : text;
+  const called = reply.calls?.map(({ name, arguments: given }) => `${name} ${JSON.stringify(given)}`) ?? [];
+  const written = [reply.text, ...called].join("\n").trim() || "(nothing)";
+  if (reward === null && called.length > 0) return `${who}: ${written}`;
   if (reward === null) return `${who}: ${written}\n  → not judged yet`;
   const parts = Object.entries(reward.parts).map(([name, value]) => `${name} ${value.toFixed(2)}`);
   const terms = parts.length === 0 ? "" : ` (${parts.join(", ")})`;

@@ -6,6 +6,7 @@ import { sampleRole } from "../../rollout/act.ts";
 import type { RolloutSetting } from "../../rollout/setting.ts";
 import { oneTrajectory, rolloutDefaults } from "../../rollout/setting.ts";
 import type { Role } from "../../teams/team.ts";
+import { withAction } from "../../text/history.ts";
 import type { TrainedTeam } from "../trained-team.ts";
 import type { Game, Position, Written } from "./table.ts";
 import { nodeOf } from "./table.ts";
@@ -39,6 +40,6 @@ export function trainedActor(game: Game, { resolved, engine, policies }: Trained
     const key = keyAt(rootKey(resolved.recipe.seed), "play", number);
     const [draft] = await sampleRole(setting, key, nodeOf(position), role.name, position.histories, 1);
     if (draft === undefined) throw new TroupeError("internal", "the engine sampled nothing");
-    return { role, reply: draft.reply, history: draft.history };
+    return { role, reply: draft.reply, history: withAction(draft.history, draft.sequence.tokens) };
   };
 }

@@ -42,7 +42,7 @@ export function playCommand(): Command {
         throw new TroupeError("bad_arguments", "name a recipe or an environment, or a run with --run");
       }
       const game = await gameOf(given, overrides, options);
-      await play(game, solverActor(game), options);
+      await play(game, solverActor, options);
     });
 }
 
@@ -50,15 +50,16 @@ async function playWithRun(given: string | undefined, options: PlayArguments, ru
   const place = await findRun(run, options.runs);
   await withTrainedTeam(place, { runs: options.runs, recipe: given }, async (trained) => {
     const game = { environment: trained.resolved.environment, team: trained.team };
-    await play(game, trainedActor(game, trained), options);
+    await play(game, (lent) => trainedActor(lent, trained), options);
   });
 }
 
-async function play(game: Game, others: Actor, { role, seed }: PlayArguments): Promise<void> {
+async function play(game: Game, others: (game: Game) => Actor, { role, seed }: PlayArguments): Promise<void> {
   using person = askPerson(process.stdin, process.stdout);
-  await withServices((services) =>
-    playGames({ ...game, services, role: chosenRole(game.team, role), others, seed, person }),
-  );
+  await withServices((services) => {
+    const lent = { ...game, services };
+    return playGames({ ...lent, role: chosenRole(game.team, role), others: others(lent), seed, person });
+  });
 }
 
 /** A recipe's team, or one role in each seat of an environment. */

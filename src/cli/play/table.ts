@@ -62,19 +62,23 @@ export async function playPhase(
   const context = contextOf(game);
   const { position, result } = await advance(environment, scheduleOf(team), place, replies, context);
   return {
-    position: { ...position, histories: remember(histories, acts) },
+    position: { ...position, histories: remember(histories, acts, position) },
     rewards: acts.map((written) => ({ written, reward: result.rewards[written.role.seat] ?? null })),
   };
 }
 
-function remember(histories: Histories, acts: readonly Written[]): Histories {
-  const remembering = acts.flatMap(({ role, history }) =>
-    role.memory === "conversation" && history !== undefined ? [[role.name, history] as const] : [],
-  );
+function remember(histories: Histories, acts: readonly Written[], { pending }: Place): Histories {
+  const remembering = acts.flatMap(({ role, history }) => {
+    const continues = role.memory === "conversation" || pending?.answered[role.seat] !== undefined;
+    return continues && history !== undefined ? [[role.name, history] as const] : [];
+  });
   return new Map([...histories, ...remembering]);
 }
 
 /** The position in the sampler's form. */
-export function nodeOf({ state, turn, phase }: Position): Pick<EpisodeNode, "id" | "state" | "turn"> {
-  return { id: turn === 0 && phase === 0 ? "" : `${turn}.${phase}`, state, turn };
+export function nodeOf(position: Position): Pick<EpisodeNode, "id" | "state" | "turn" | "pending"> {
+  const { state, turn, phase, pending } = position;
+  const calls = Object.values(pending?.answered ?? {}).map((answered) => answered.calls);
+  const id = turn === 0 && phase === 0 && pending === undefined ? "" : [turn, phase, ...calls].join(".");
+  return { id, state, turn, ...(pending === undefined ? {} : { pending }) };
 }

@@ -5,7 +5,7 @@ import { askOnce, asVerdict } from "../ask-once.ts";
 import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
 import { answersTo, type Posed } from "./answering.ts";
 import { batched } from "./batches.ts";
-import { passedOn, withoutSecrets } from "./environment.ts";
+import { passedOn, withoutSecrets } from "../../child-environment.ts";
 import type { CommandOptions } from "./options.ts";
 import type { Program } from "./program.ts";
 import { questionOf } from "./question.ts";

@@ -19,10 +19,12 @@ import { reservedPolicies, reservedTeam } from "./rules/names.ts";
 import { somebodyLearns, usedPolicies } from "./rules/policies.ts";
 import { minibatches, tokenBudget, warmUps } from "./rules/schedules.ts";
 import { teams } from "./rules/teams.ts";
+import { tools } from "./rules/tools.ts";
 import { demonstrations, taughtBases } from "./rules/warm-start.ts";
 
 const always: readonly Rule[] = [
   teams,
+  tools,
   reservedTeam,
   usedPolicies,
   models,

@@ -1,4 +1,4 @@
-/** The environment variables of a judge program: no possible secrets, except those it is given by name. */
+/** The environment variables of a program that a user names: no possible secrets, except those it is given by name. */
 
 const harmless =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|TEMP|TMP|SYSTEMROOT|PATHEXT|COMSPEC)$/i;

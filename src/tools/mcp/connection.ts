@@ -1,0 +1,118 @@
+/** A connection to an MCP server, made when it is first used and again after it failed. */
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
+import { ServiceError, TroupeError } from "../../errors.ts";
+import type { JsonObject } from "../../text/files.ts";
+import type { Tool } from "../../text/messages.ts";
+import { textOfResult } from "./result.ts";
+import { httpTransport, programTransport } from "./transport.ts";
+import type { McpSettings } from "../settings.ts";
+
+export interface McpConnection {
+  /** @throws ServiceError */
+  list(): Promise<readonly Tool[]>;
+  /** The answer as text, a server's error included. @throws ServiceError; TroupeError `cancelled` */
+  call(name: string, given: JsonObject, signal: AbortSignal): Promise<string>;
+  /** Ends the server, if it is a program. */
+  close(): Promise<void>;
+}
+
+interface Connected {
+  readonly client: Client;
+  readonly trouble: () => string;
+}
+
+const version = "0.1";
+/** A list may be split into pages, without end if the server is faulty. */
+const mostPages = 100;
+
+export function connectionTo(settings: McpSettings): McpConnection {
+  const timeout = settings.seconds * 1000;
+  let connecting: Promise<Connected> | undefined;
+
+  const drop = async (failed: Promise<Connected>): Promise<void> => {
+    if (connecting === failed) connecting = undefined;
+    const connected = await failed.catch(() => undefined);
+    await connected?.client.close().catch(() => {});
+  };
+  const using = async <T>(work: (client: Client) => Promise<T>): Promise<T> => {
+    connecting ??= connect(settings, timeout);
+    const current = connecting;
+    try {
+      const { client } = await current;
+      return await work(client);
+    } catch (error) {
+      if (error instanceof TroupeError && error.code === "cancelled") throw error;
+      const trouble = (await current.catch(() => undefined))?.trouble() ?? "";
+      // Not awaited: the program may need seconds to end.
+      void drop(current);
+      throw failureOf(settings, error, trouble);
+    }
+  };
+  return {
+    list: () => using((client) => listAll(client, timeout)),
+    call: (name, given, signal) => using((client) => callTool(client, name, given, { signal, timeout })),
+    close: async () => {
+      if (connecting !== undefined) await drop(connecting);
+    },
+  };
+}
+
+async function connect(settings: McpSettings, timeout: number): Promise<Connected> {
+  const { transport, trouble } = "url" in settings ? httpTransport(settings) : programTransport(settings);
+  const client = new Client({ name: "troupe", version });
+  try {
+    await client.connect(transport, { timeout });
+    return { client, trouble };
+  } catch (cause) {
+    await client.close().catch(() => {});
+    throw failureOf(settings, cause, trouble());
+  }
+}
+
+async function listAll(client: Client, timeout: number): Promise<Tool[]> {
+  const tools: Tool[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < mostPages; page++) {
+    const listed = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout });
+    for (const { name, description, inputSchema } of listed.tools)
+      tools.push({ name, ...(description === undefined ? {} : { description }), parameters: inputSchema });
+    cursor = listed.nextCursor;
+    if (cursor === undefined) return tools;
+  }
+  throw new Error(`it lists its tools on more than ${mostPages} pages`);
+}
+
+async function callTool(
+  client: Client,
+  name: string,
+  given: JsonObject,
+  { signal, timeout }: { readonly signal: AbortSignal; readonly timeout: number },
+): Promise<string> {
+  try {
+    const result = await client.callTool({ name, arguments: given }, undefined, {
+      signal,
+      timeout,
+      maxTotalTimeout: timeout,
+    });
+    return textOfResult(result);
+  } catch (error) {
+    if (signal.aborted)
+      throw new TroupeError("cancelled", "Cancelled while a tool was called.", { cause: error });
+    if (error instanceof McpError && !isOfServer(error)) return `The tool failed: ${error.message}`;
+    throw error;
+  }
+}
+
+/** Other errors are the server's answers: they say what is wrong with the call. */
+function isOfServer({ code }: McpError): boolean {
+  return [ErrorCode.ConnectionClosed, ErrorCode.RequestTimeout, ErrorCode.InternalError].includes(code);
+}
+
+function failureOf(settings: McpSettings, cause: unknown, trouble: string): TroupeError {
+  if (cause instanceof TroupeError) return cause;
+  const server = "url" in settings ? settings.url : settings.command.join(" ");
+  const said = trouble === "" ? "" : `; its last words: ${trouble}`;
+  const what = cause instanceof Error ? cause.message : String(cause);
+  return new ServiceError(`the MCP server ${server} failed: ${what.slice(0, 500)}${said}`, { cause });
+}

@@ -1,0 +1,158 @@
+/** Tools of a real MCP server, over both transports. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { once } from "node:events";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ServiceError } from "../../errors.ts";
+import { type RecordedCalls, unrecordedCalls } from "../../runs/recorded-calls.ts";
+import { openTools } from "../open.ts";
+import { toolSettings, type ToolSettings } from "../settings.ts";
+import type { ToolAnswer, ToolService } from "../tool.ts";
+
+const file = join(import.meta.dirname, "..", "testing", "mcp-server.ts");
+const folder = mkdtempSync(join(tmpdir(), "troupe-mcp-"));
+const log = join(folder, "calls.txt");
+const never = new AbortController().signal;
+let http: ChildProcess;
+let url: string;
+
+beforeAll(async () => {
+  process.env["TROUPE_TEST_CALLS"] = log;
+  process.env["TROUPE_TEST_TOKEN"] = "swordfish";
+  http = spawn(process.execPath, [file, "http"], { stdio: ["ignore", "pipe", "inherit"] });
+  const lines = createInterface({ input: http.stdout as NodeJS.ReadableStream });
+  const [port] = (await once(lines, "line")) as [string];
+  url = `http://127.0.0.1:${port}/mcp`;
+});
+
+const services: ToolService[] = [];
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.close();
+});
+afterAll(() => {
+  http.kill();
+  rmSync(folder, { recursive: true });
+});
+
+const command = [process.execPath, file];
+
+function serviceWith(recorded: RecordedCalls = unrecordedCalls()): ToolService {
+  const service = openTools({ sandbox: undefined as never, recorded });
+  services.push(service);
+  return service;
+}
+
+function settingsOf(given: object): ToolSettings {
+  return toolSettings.parse({ name: "mcp", seconds: 20, ...given });
+}
+
+type Ask = (name: string, given?: object) => Promise<ToolAnswer>;
+
+async function asking(given: object, recorded?: RecordedCalls): Promise<Ask> {
+  const toolset = await serviceWith(recorded).open([settingsOf(given)]);
+  return (name, args = {}) => toolset.answer({ name, arguments: args as Record<string, unknown> }, never);
+}
+
+const kinds = {
+  program: () => ({ command, variables: ["TROUPE_TEST_CALLS"] }),
+  http: () => ({ url, token: "TROUPE_TEST_TOKEN" }),
+};
+
+describe.each(Object.entries(kinds))("a server by %s", (_, reached) => {
+  it("lists its tools; calls are answered", async () => {
+    const { definitions } = await serviceWith().open([settingsOf(reached())]);
+    expect(definitions.find(({ name }) => name === "add")).toMatchObject({
+      description: "Adds two numbers.",
+      parameters: { type: "object", required: ["a", "b"] },
+    });
+    const ask = await asking(reached());
+    expect(await ask("add", { a: 2, b: 3 })).toEqual({ text: "5" });
+    expect((await ask("add", { a: "x" })).fault).toMatch(/^the arguments of add are not valid: /);
+    expect(await ask("picture")).toEqual({ text: "[image, which is not shown]" });
+  });
+
+  it("may fail a call, and drop a tool: that is data", async () => {
+    const ask = await asking(reached());
+    expect(await ask("fail")).toEqual({ text: "The tool failed: out of paper" });
+    await ask("vanish");
+    expect((await ask("add", { a: 1, b: 1 })).text).toMatch(/^The tool failed: .*add/);
+  });
+
+  it("is asked each question once, also in a resumed run", async () => {
+    const recorded = unrecordedCalls();
+    writeFileSync(log, "");
+    const before = await asking(reached(), recorded);
+    const answers = await Promise.all([before("add", { a: 7, b: 1 }), before("add", { a: 7, b: 1 })]);
+    expect(answers).toEqual([{ text: "8" }, { text: "8" }]);
+    const after = await asking(reached(), recorded);
+    expect(await after("add", { a: 7, b: 1 })).toEqual({ text: "8" });
+    expect(readFileSync(log, "utf8")).toBe("add 7 1\n");
+  });
+
+  it("has long answers cut; one that is too long for memory is a failing service", async () => {
+    const ask = await asking({ ...reached(), characters: 200, seconds: 5 });
+    const { text } = await ask("long", { characters: 1_000_000 });
+    expect(text).toHaveLength(200);
+    expect(text).toContain("of 1000000 characters are left out here");
+    await expect(ask("long", { characters: 12_000_000 })).rejects.toBeInstanceOf(ServiceError);
+  });
+
+  it("that does not answer in time is a failing service", async () => {
+    const ask = await asking({ ...reached(), seconds: 3 });
+    await expect(ask("hang")).rejects.toThrow(/^the MCP server .* failed: .*timed out/);
+    expect(await ask("add", { a: 1, b: 2 })).toEqual({ text: "3" });
+  });
+});
+
+describe("a server's program", () => {
+  const reached = { command, variables: ["TROUPE_TEST_CALLS"] };
+
+  it("that crashes is a failing service, and is started again", async () => {
+    const ask = await asking(reached);
+    await expect(ask("crash")).rejects.toBeInstanceOf(ServiceError);
+    expect(await ask("add", { a: 1, b: 2 })).toEqual({ text: "3" });
+  });
+
+  it("may print garbage between its answers", async () => {
+    expect(await (await asking(reached))("garbage")).toEqual({ text: "after the garbage" });
+  });
+
+  it("sees no secrets, except the variables it is given", async () => {
+    const { text } = await (await asking(reached))("environment");
+    expect(text.split(" ")).toContain("TROUPE_TEST_CALLS");
+    expect(text.split(" ")).not.toContain("TROUPE_TEST_TOKEN");
+  });
+
+  it.each([
+    ["is missing", ["no-such-program"], /no-such-program failed: .*ENOENT/],
+    ["ends at once", [process.execPath, "-e", "console.error('no licence'); process.exit(2)"], /no licence/],
+    ["is no server", [process.execPath, "-e", "console.log('hello')"], /failed: /],
+  ])("that %s is a failing service", async (_, wrong, message) => {
+    const opening = serviceWith().open([settingsOf({ command: wrong, seconds: 5 })]);
+    await expect(opening).rejects.toThrow(message);
+    await expect(opening).rejects.toBeInstanceOf(ServiceError);
+  });
+});
+
+describe("allow", () => {
+  it("leaves the other tools out", async () => {
+    const { definitions } = await serviceWith().open([settingsOf({ command, allow: ["add"] })]);
+    expect(definitions.map(({ name }) => name)).toEqual(["add"]);
+    const ask = await asking({ command, allow: ["add"] });
+    expect((await ask("fail")).fault).toBe("there is no tool fail; the tools are add");
+  });
+
+  it("names tools that the server has", async () => {
+    const opening = serviceWith().open([settingsOf({ command, allow: ["ad"] })]);
+    await expect(opening).rejects.toThrow(/no tool `ad`.*did you mean `add`/);
+  });
+});
+
+it("a missing token is an error of the user, and wrong ones are a failing service", async () => {
+  const missing = serviceWith().open([settingsOf({ url, token: "TROUPE_TEST_MISSING" })]);
+  await expect(missing).rejects.toThrow(/TROUPE_TEST_MISSING, the token of an MCP server, is not set/);
+  await expect(serviceWith().open([settingsOf({ url })])).rejects.toBeInstanceOf(ServiceError);
+});
