@@ -82,7 +82,7 @@ function verificationOf(run: RunSolution | null, { ran }: Progress, signal: Abor
 async function overlapsOf(
   dataset: OpenDataset,
   splits: readonly string[],
-  { against, form }: VerifyArguments,
+  { against, form, field }: VerifyArguments,
   open: OpenOptions,
 ): Promise<OverlapReport[]> {
   const own = await Promise.all(
@@ -91,8 +91,9 @@ async function overlapsOf(
       source: await sourceOf(dataset, split),
     })),
   );
+  const rows = { ...(form !== undefined && { form }), ...(field !== undefined && { field }) };
   const others: NamedSource[] = [];
-  for (const text of against) others.push(await otherSource(text, form, open));
+  for (const text of against) others.push(await otherSource(text, rows, open));
   const reports: OverlapReport[] = [];
   for (const [index, train] of own.entries())
     for (const evaluation of [...own.slice(index + 1), ...others])
@@ -100,12 +101,12 @@ async function overlapsOf(
   return reports;
 }
 
-/** Named files have the given form, if there is one. */
-async function otherSource(text: string, form: string | undefined, open: OpenOptions): Promise<NamedSource> {
+/** Named files have the given form or fields, if there are any. */
+async function otherSource(text: string, rows: GivenOptions, open: OpenOptions): Promise<NamedSource> {
   const colon = text.lastIndexOf(":", text.includes("[") ? text.indexOf("[") : undefined);
   const [name, slices] = colon > 0 ? [text.slice(0, colon), text.slice(colon + 1)] : [text, "test"];
-  const isKnown = findProblemSet(name) !== undefined || form === undefined;
-  const dataset = await openDataset(datasetGiven(name, isKnown ? {} : { form }), open);
+  const isKnown = findProblemSet(name) !== undefined;
+  const dataset = await openDataset(datasetGiven(name, isKnown ? {} : rows), open);
   return { name: `${dataset.name} ${slices}`, source: await sourceOf(dataset, slices) };
 }
 

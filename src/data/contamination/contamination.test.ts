@@ -100,6 +100,16 @@ describe("overlaps", () => {
     ]);
   });
 
+  it("does not count phrases of training problems either, but knows the same problem with them", () => {
+    const phrase = "where m and n are relatively prime positive integers find m plus n";
+    const train = Array.from({ length: 40 }, (_, index) => problem(`a${index}`, `${words(index)} ${phrase}`));
+    // Six runs of eight words are the phrase's; with two words before it, eight of ten are common.
+    expect(findOverlaps(train, [problem("x", `one two ${phrase}`)])).toEqual([]);
+    expect(findOverlaps(train, [problem("x", `${words(7)} ${phrase}`)])).toEqual([
+      { train: "a7", evaluation: "x", share: 1, isSame: true },
+    ]);
+  });
+
   it("finds that a set overlaps completely with itself, in any order", () => {
     assert(
       property(uniqueArray(integer({ min: 0, max: 500 }), { minLength: 1, maxLength: 15 }), (numbers) => {
@@ -118,9 +128,21 @@ const shared = path.join(import.meta.dirname, "../../../../shared/data");
 async function prompts(name: string): Promise<ShingledProblem[]> {
   const found: ShingledProblem[] = [];
   for await (const row of readRows({ location: path.join(shared, name), name }))
-    if ("value" in row) found.push(problem(row.value["task_id"] as string, row.value["prompt"] as string));
+    if ("value" in row)
+      found.push(problem(String(row.value["task_id"] ?? row.value["id"]), String(row.value["prompt"])));
   return found;
 }
+
+it.skipIf(!existsSync(shared))(
+  "AIME 2025 shares no problem with the years before, AIME 2024 shares all",
+  async () => {
+    const pool = await prompts("AIME_1983_2024.json");
+    const latest = pool.filter(({ id }) => id.startsWith("2024"));
+    expect(findOverlaps(pool, await prompts("aime_2025.json"))).toEqual([]);
+    expect(latest.length).toBeGreaterThan(10);
+    expect(findOverlaps(pool, latest)).toHaveLength(latest.length);
+  },
+);
 
 it.skipIf(!existsSync(shared))("16 problems of CoopHumanEval, the first, are in HumanEval", async () => {
   const overlaps = findOverlaps(await prompts("HumanEval.jsonl.gz"), await prompts("coophumaneval.json"));

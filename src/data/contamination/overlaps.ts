@@ -17,7 +17,7 @@ export interface Overlap {
 
 /** A smaller share is common phrases: "given a string, return". */
 const similarShare = 0.4;
-/** Word runs in more evaluation problems than this are boilerplate of a site. */
+/** Word runs in more evaluation problems than this are boilerplate of a site; also in more training problems, and a hundredth of them. */
 const standingPhrase = 20;
 
 /** For each evaluation problem the most similar training problem, if any; most similar first. */
@@ -26,9 +26,10 @@ export function findOverlaps(
   evaluation: readonly ShingledProblem[],
 ): readonly Overlap[] {
   const index = indexOf(evaluation);
+  const phrases = phrasesIn(train, index);
   const best = new Map<number, Overlap>();
   for (const problem of train)
-    for (const [position, shared] of sharedWith(problem, index)) {
+    for (const [position, shared] of sharedWith(problem, index, phrases)) {
       const other = evaluation[position] as ShingledProblem;
       const overlap = overlapOf(problem, other, shared);
       if (overlap.share >= Math.max(similarShare, best.get(position)?.share ?? 0))
@@ -51,23 +52,41 @@ function indexOf(problems: readonly ShingledProblem[]): Index {
   return index;
 }
 
-function sharedWith({ shingles }: ShingledProblem, index: Index): ReadonlyMap<number, number> {
+/** "where m and n are relatively prime positive integers" */
+function phrasesIn(train: readonly ShingledProblem[], index: Index): ReadonlySet<number> {
+  const counts = new Map<number, number>();
+  for (const { shingles } of train)
+    for (const shingle of shingles)
+      if (index.has(shingle)) counts.set(shingle, (counts.get(shingle) ?? 0) + 1);
+  const most = Math.max(standingPhrase, train.length / 100);
+  const common = [...counts].filter(([, count]) => count > most).map(([shingle]) => shingle);
+  return new Set([
+    ...common,
+    ...[...index].filter(([, { length }]) => length > standingPhrase).map(([one]) => one),
+  ]);
+}
+
+function sharedWith(
+  { shingles }: ShingledProblem,
+  index: Index,
+  phrases: ReadonlySet<number>,
+): ReadonlyMap<number, number> {
   const shared = new Map<number, number>();
   for (const shingle of shingles) {
     const positions = index.get(shingle) ?? [];
     // A problem that many share as a whole is still the same problem.
-    if (positions.length > standingPhrase && shingles.length > 1) continue;
+    if (phrases.has(shingle) && shingles.length > 1) continue;
     for (const position of positions) shared.set(position, (shared.get(position) ?? 0) + 1);
   }
   return shared;
 }
 
 function overlapOf(train: ShingledProblem, evaluation: ShingledProblem, shared: number): Overlap {
-  const [fewer, more] = [train.shingles.length, evaluation.shingles.length].toSorted((a, b) => a - b);
-  return {
-    train: train.id,
-    evaluation: evaluation.id,
-    share: shared / (fewer ?? 1),
-    isSame: fewer === more && shared === fewer,
-  };
+  const fewer = Math.min(train.shingles.length, evaluation.shingles.length);
+  const isSame = areEqual(train.shingles, evaluation.shingles);
+  return { train: train.id, evaluation: evaluation.id, share: isSame ? 1 : shared / fewer, isSame };
+}
+
+function areEqual(one: Uint32Array, other: Uint32Array): boolean {
+  return one.length === other.length && one.every((shingle, position) => shingle === other[position]);
 }
