@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Verdict } from "../rollout/episode.ts";
+import type { Calibration } from "../runs/records.ts";
 import { troupe } from "./testing/command.ts";
 
 const environment = `
@@ -75,8 +76,12 @@ interface Line {
   readonly verdict?: Verdict;
 }
 
-async function rescored(...args: readonly string[]): Promise<Line[]> {
-  const { code, stdout, stderr } = await run("rescore", "colours", "--json", ...args);
+function rescored(...args: readonly string[]): Promise<Line[]> {
+  return rescoredOf("colours", ...args);
+}
+
+async function rescoredOf(name: string, ...args: readonly string[]): Promise<Line[]> {
+  const { code, stdout, stderr } = await run("rescore", name, "--json", ...args);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return stdout
     .trim()
@@ -104,6 +109,34 @@ describe("a recipe with a judge", () => {
     expect(JSON.parse(stdout)).toMatchObject({ tasks: 3, judged: expect.any(Number) as number });
     expect(await starts()).toBeGreaterThan(before);
   }, 60_000);
+
+  it("mixes normalised scores with outcomes, and is compared with them in evaluations", async () => {
+    const options = "outcomeWeight: 0.25, normalise: role, evaluation: true";
+    const changes = `algorithm: { name: reinforce, reward: action, samples: 8 }\njudge: { ${options} }\n`;
+    await writeFile(join(cwd, "mixed.yaml"), `extends: colours.yaml\nname: mixed\n${changes}`);
+    const { code, stderr } = await run("train", "mixed.yaml");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const found = await rescoredOf("mixed", "--judge", "own");
+    expect(found.map(({ now }) => now)).toEqual(found.map(({ recorded }) => recorded));
+    // One role, so normalising changes nothing but the last bits. The judge also likes "red red", which is no success.
+    const rewards = new Set(found.map(({ now }) => now.return?.toFixed(12)));
+    for (const reward of rewards)
+      expect(["0.000000000000", "0.750000000000", "1.000000000000"]).toContain(reward);
+    const lines = (await readFile(join(cwd, "runs", "mixed", "evaluations.jsonl"), "utf8"))
+      .trim()
+      .split("\n");
+    for (const line of lines) {
+      const { calibration } = JSON.parse(line) as { calibration: Calibration };
+      expect(calibration).toEqual({
+        correlation: calibration.correlation,
+        roles: { speaker: calibration.correlation },
+      });
+      expect(calibration.correlation ?? 1).toBeGreaterThan(0);
+    }
+    expect((await run("eval", "mixed")).stdout).toMatch(
+      /^rank correlation of scores and outcomes .*: speaker /m,
+    );
+  }, 120_000);
 
   it("is rescored with recorded verdicts, without the program", async () => {
     await rename(join(cwd, "judge.mjs"), join(cwd, "away.mjs"));

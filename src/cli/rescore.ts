@@ -97,7 +97,7 @@ async function rescoreBatch(
     stored.map(({ episode }) => episode),
     {
       algorithm,
-      ...(judge === undefined ? {} : { judge: judge.rescoring }),
+      ...(judge === undefined ? {} : { judge: judge.forEpisodes(entries[0]?.evaluation === undefined) }),
     },
   );
   return credited.filter(({ action }) => !action.frozen).map((one) => rescored(one, recorded));

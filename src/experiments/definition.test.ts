@@ -60,7 +60,7 @@ describe("the keys of a file", () => {
     [withRows("  a: { train: { form: b } }"), "rows.a.train.form: unknown key; did you mean `from`?"],
     [
       withRows("  a: { train: {} }", "measures: { m: { passAt: 1, value: tokens } }\n"),
-      "measures.m: expected one of `terms`, `passAt` and `value`",
+      "measures.m: expected one of `terms`, `passAt`, `value` and `judge`",
     ],
     [withRows("  a: { train: {} }", "requires: [{ fetch: x }]\n"), "expected either `path` or `dataset`"],
     [

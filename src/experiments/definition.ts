@@ -83,11 +83,18 @@ const measure = z
       .describe("Terms of the team's reward and the largest value of each: the share of their sum."),
     passAt: z.int().min(1).optional().describe("The k of pass@k, which the columns' recipes request."),
     value: z.enum(["tokens", "seconds"]).optional().describe("Of an episode."),
+    judge: z
+      .enum(["score", "correlation", "blame"])
+      .optional()
+      .describe(
+        "Of a judge of evaluations: its mean score, rank correlation with outcomes, share of correct blame.",
+      ),
   })
   .refine(
-    (given) => [given.terms, given.passAt, given.value].filter((each) => each !== undefined).length === 1,
+    ({ terms, passAt, value, judge }) =>
+      [terms, passAt, value, judge].filter((each) => each !== undefined).length === 1,
     {
-      error: "one of `terms`, `passAt` and `value`",
+      error: "one of `terms`, `passAt`, `value` and `judge`",
     },
   );
 

@@ -5,7 +5,7 @@ import { TroupeError } from "../errors.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readEvaluations, readMetrics, readResult, readTimings } from "../runs/read.ts";
 import { evaluationSchema } from "../runs/records.ts";
-import type { Evaluation, RunResult, StepMetrics } from "../runs/records.ts";
+import type { Calibration, Evaluation, RunResult, StepMetrics } from "../runs/records.ts";
 import { isInTable } from "./counts.ts";
 import type { Folders } from "./folders.ts";
 import { doneFile, evaluationFile } from "./folders.ts";
@@ -65,6 +65,8 @@ function scoresOf(scores: Scores, seconds: number | null): EvaluatedNumbers {
     turns,
     passAt,
     terms,
+    judged,
+    calibration,
   } = scores;
   return {
     ...(split === undefined ? {} : { split }),
@@ -77,7 +79,15 @@ function scoresOf(scores: Scores, seconds: number | null): EvaluatedNumbers {
     ...(passAt === undefined ? {} : { passAt }),
     ...(terms === undefined ? {} : { terms: meansOf(terms.team) }),
     ...perEpisode(scores, seconds),
+    ...(judged === undefined ? {} : { judge: judgeNumbers(judged, calibration) }),
   };
+}
+
+function judgeNumbers(
+  score: number,
+  { correlation = null, blame }: Partial<Calibration> = {},
+): NonNullable<CellNumbers["judge"]> {
+  return { score, correlation, blame: blame === undefined ? null : blame.correct / blame.named };
 }
 
 type EvaluatedNumbers = Pick<
@@ -92,6 +102,7 @@ type EvaluatedNumbers = Pick<
   | "passAt"
   | "terms"
   | "perEpisode"
+  | "judge"
 >;
 
 function meansOf(terms: Readonly<Record<string, { readonly mean: number }>>): Record<string, number> {

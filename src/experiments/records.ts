@@ -41,6 +41,10 @@ const numbers = z.object({
   terms: z.record(z.string(), z.number()).optional(),
   /** Of the final evaluation: sampled tokens and wall-clock seconds, divided by its episodes. */
   perEpisode: z.object({ tokens: z.number(), seconds: z.number().optional() }).optional(),
+  /** Of the final evaluation: a judge's mean score, rank correlation with the outcome, and share of correct blame. */
+  judge: z
+    .object({ score: z.number(), correlation: z.number().nullable(), blame: z.number().nullable() })
+    .optional(),
 });
 export type CellNumbers = z.output<typeof numbers>;
 
@@ -66,6 +70,7 @@ const measure = titled.extend({
   terms: z.record(z.string(), z.number()).optional(),
   passAt: z.int().optional(),
   value: z.enum(["tokens", "seconds"]).optional(),
+  judge: z.enum(["score", "correlation", "blame"]).optional(),
 });
 export type MeasureRecord = z.output<typeof measure>;
 

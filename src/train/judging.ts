@@ -1,7 +1,7 @@
 /** A run's judge: verdicts are recorded in the run's folder, and the share that may fail is limited. */
 import type { Json } from "../environments/environment.ts";
 import { judgeEpisode } from "../judges/judge-episode.ts";
-import type { ConfiguredJudge, JudgeContext } from "../judges/judge.ts";
+import type { ConfiguredJudge, JudgeContext, JudgeUse } from "../judges/judge.ts";
 import { mixedRewards } from "../judges/mixed-rewards.ts";
 import { scalingBy, withScores, type ScoreStatistics } from "../judges/normalise.ts";
 import type { Episode, RewardedAction } from "../rollout/episode.ts";
@@ -25,7 +25,7 @@ export interface Judging {
 }
 
 /** All episodes of a step with normalised rewards, in the same order, and the statistics for the next step. */
-type Normalise = (
+export type Normalise = (
   episodes: readonly Episode[],
   before: ScoreStatistics,
 ) => Promise<{ readonly episodes: readonly Episode[]; readonly statistics: ScoreStatistics }>;
@@ -53,7 +53,8 @@ export function startJudging(configured: ConfiguredJudge, context: JudgeContext,
   };
 }
 
-function normaliserOf(use: ConfiguredJudge, context: JudgeContext): Normalise | null {
+/** Null: scores are not normalised. */
+export function normaliserOf(use: JudgeUse, context: Typing): Normalise | null {
   const { normalise: by } = use;
   if (by === undefined) return null;
   return async (episodes, before) => {
@@ -65,8 +66,10 @@ function normaliserOf(use: ConfiguredJudge, context: JudgeContext): Normalise | 
   };
 }
 
+type Typing = Pick<JudgeContext, "environment" | "retries" | "signal">;
+
 async function typesOf(
-  { environment, retries, signal }: JudgeContext,
+  { environment, retries, signal }: Typing,
   episodes: readonly Episode[],
 ): Promise<ReadonlyMap<Json, string>> {
   if (environment.about === undefined) return new Map();

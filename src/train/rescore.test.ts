@@ -47,6 +47,20 @@ describe("rescore", () => {
     expect(returns(await rescore([some], { algorithm, judge: missing }))).toEqual([0.25, 0, 0.5]);
   });
 
+  it("uses all scores of the step to normalise them", async () => {
+    const algorithm = algorithmFrom("at-grpo");
+    const use = { fills: "all", as: "team", normalise: "role" } as const;
+    const seen: (readonly Episode[])[] = [];
+    const normalised = async (episodes: readonly Episode[]) => {
+      seen.push(episodes);
+      return episodes.map(() => compared);
+    };
+    const found = await rescore([compared, compared], { algorithm, judge: { judge, use, normalised } });
+    expect(found).toEqual(credit([compared, compared], algorithm));
+    expect(seen).toHaveLength(1);
+    expect(seen[0]?.map(({ nodes }) => nodes[1]?.actions[0]?.verdict)).toEqual([{ score: 1 }, { score: 1 }]);
+  });
+
   it("asks the judge again if a verdict was recorded", async () => {
     const algorithm = algorithmFrom("at-grpo");
     const nodes = compared.nodes.map((node) => ({

@@ -19,6 +19,8 @@ export interface RescoringJudge {
   readonly use: JudgeUse;
   /** False: the judge is not told how episodes ended, as in training if it was asked while they grew. Default: true. */
   readonly knowsEnds?: boolean;
+  /** All episodes with normalised rewards. Absent: scores are not normalised. */
+  readonly normalised?: ((episodes: readonly Episode[]) => Promise<readonly Episode[]>) | undefined;
 }
 
 /**
@@ -31,7 +33,8 @@ export async function rescore(
 ): Promise<CreditedAction[]> {
   for (const episode of episodes) checkRescorable(episode, algorithm);
   if (judge === undefined) return credit(episodes, algorithm);
-  return credit(await settleAll(episodes.map((episode) => judgedAnew(episode, judge))), algorithm);
+  const judged = await settleAll(episodes.map((episode) => judgedAnew(episode, judge)));
+  return credit((await judge.normalised?.(judged)) ?? judged, algorithm);
 }
 
 async function judgedAnew(

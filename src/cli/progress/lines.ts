@@ -106,9 +106,12 @@ type Steps = Readonly<Record<Stage, number>>;
  */
 export function evaluationLine(evaluation: Evaluation, steps: Steps | undefined): string {
   const { team, tasks } = evaluation;
-  const { failed = 0, unjudged = 0, judged } = evaluation;
+  const { failed = 0, unjudged = 0, judged, calibration } = evaluation;
+  const correlation = calibration?.correlation ?? null;
+  const agreement =
+    correlation === null ? "" : ` (rank correlation with the outcome ${correlation.toFixed(2)})`;
   const more = [
-    ...(judged === undefined ? [] : [`judged ${judged.toFixed(2)} on average`]),
+    ...(judged === undefined ? [] : [`judged ${judged.toFixed(2)} on average${agreement}`]),
     ...lossNotes({ failed, unrewarded: 0, unjudged }),
   ];
   const when = whenOf(evaluation, steps);

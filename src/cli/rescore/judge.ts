@@ -6,11 +6,14 @@ import { layoutOf } from "../../runs/layout.ts";
 import { acquireLock } from "../../runs/lock.ts";
 import { openRecordedCalls } from "../../runs/recorded-calls.ts";
 import { buildTeam } from "../../teams/build.ts";
+import type { ScoreStatistics } from "../../judges/normalise.ts";
 import { retriesOf } from "../../train/failures.ts";
+import { normaliserOf, type Normalise } from "../../train/judging.ts";
 import type { RescoringJudge } from "../../train/rescore.ts";
 
 export interface OpenedJudge extends AsyncDisposable {
-  readonly rescoring: RescoringJudge;
+  /** @param isTraining whether these are training episodes, whose scores may be normalised, in the order of the steps */
+  readonly forEpisodes: (isTraining: boolean) => RescoringJudge;
 }
 
 /** The run's own judge, instead of settings. */
@@ -52,11 +55,28 @@ export async function judgeFor(
     calls,
     retries: retriesOf(recipe),
   });
+  const normalised = normalisedBy(normaliserOf(judge, { environment, retries: retriesOf(recipe) }));
   return {
-    rescoring: { judge: opened, use: judge, knowsEnds: !wasAskedAtOnce },
+    forEpisodes: (isTraining) => ({
+      judge: opened,
+      use: judge,
+      knowsEnds: !wasAskedAtOnce,
+      ...(isTraining && normalised !== null ? { normalised } : {}),
+    }),
     [Symbol.asyncDispose]: async () => {
       await opened.close();
       await lock.release();
     },
+  };
+}
+
+/** Remembers the scores of earlier steps, as a training does. */
+function normalisedBy(normalise: Normalise | null): RescoringJudge["normalised"] | null {
+  if (normalise === null) return null;
+  let before: ScoreStatistics = {};
+  return async (episodes) => {
+    const { episodes: scaled, statistics } = await normalise(episodes, before);
+    before = statistics;
+    return scaled;
   };
 }

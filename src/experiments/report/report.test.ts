@@ -29,6 +29,8 @@ const measures: NonNullable<ReportRecord["measures"]> = [
   { name: "structure", title: "structure", terms: { helper: 0.4, main: 0.6 } },
   { name: "tokens", title: "tokens", value: "tokens" },
   { name: "seconds", title: "seconds", value: "seconds" },
+  { name: "agreement", title: "agreement", judge: "correlation" },
+  { name: "blame", title: "blame", judge: "blame" },
 ];
 
 const measured: Partial<CellNumbers> = {
@@ -36,6 +38,7 @@ const measured: Partial<CellNumbers> = {
   passAt: { 5: { mean: 0.7, low: 0.6, high: 0.8 } },
   terms: { helper: 0.2, main: 0.54 },
   perEpisode: { tokens: 1234.4, seconds: 0.256 },
+  judge: { score: 0.5, correlation: 0.417, blame: null },
 };
 
 function cell(
@@ -293,10 +296,10 @@ describe("measures", () => {
   it("are columns of a table: shares of the terms that a row has, and dashes where it has none", () => {
     const lines = markdownOf(summarize(single), "page.html").split("\n");
     const rows = lines.slice(lines.indexOf("## Measures")).map((line) => line.replaceAll(/ +/g, " "));
-    expect(rows).toContain("| | pass@5 | structure | tokens | seconds |");
-    expect(rows).toContain("| Alone | 70.0 (60.0 to 80.0) | 50.0 | 1,234 | 0.26 |");
-    expect(rows).toContain("| Team \\| trained | 70.0 (60.0 to 80.0) | 74.0 | 1,234 | 0.26 |");
-    expect(rows).toContain("| Broken | – | – | – | – |");
+    expect(rows).toContain("| | pass@5 | structure | tokens | seconds | agreement | blame |");
+    expect(rows).toContain("| Alone | 70.0 (60.0 to 80.0) | 50.0 | 1,234 | 0.26 | 0.42 | – |");
+    expect(rows).toContain("| Team \\| trained | 70.0 (60.0 to 80.0) | 74.0 | 1,234 | 0.26 | 0.42 | – |");
+    expect(rows).toContain("| Broken | – | – | – | – | – | – |");
     expect(rows).toContain("| Team \\| trained | 98.4 |");
     expect(htmlOf(summarize(single))).toContain("70.0 (60.0 to 80.0)");
   });

@@ -112,7 +112,7 @@ export function measureText({ numbers }: Entry, measure: MeasureRecord): string 
   const values = numbers.flatMap((each) => measureOf(each, measure) ?? []);
   if (values.length === 0) return "–";
   if (measure.value === "tokens") return showCount(Math.round(mean(values)));
-  if (measure.value === "seconds") return mean(values).toFixed(2);
+  if (measure.value === "seconds" || measure.judge === "correlation") return mean(values).toFixed(2);
   const single = measure.passAt === undefined ? null : numbers[0]?.passAt?.[String(measure.passAt)];
   const interval = meanInterval(values) ?? single ?? null;
   return interval === null

@@ -19,7 +19,7 @@ export function readAnswer(line: string): { readonly id: string; readonly answer
   return typeof id === "string" ? { id, answer: answerOf(rest) } : null;
 }
 
-function answerOf({ score, explanation, failure }: Readonly<Record<string, unknown>>): Answer {
+function answerOf({ score, explanation, blame, failure }: Readonly<Record<string, unknown>>): Answer {
   if (score !== undefined && failure !== undefined)
     return { problem: "the judge answered with both a score and a failure" };
   if (failure !== undefined) {
@@ -33,7 +33,13 @@ function answerOf({ score, explanation, failure }: Readonly<Record<string, unkno
     return {
       problem: `the judge answered with the score ${shown(score)}, which is not a number from 0 to 1`,
     };
-  return explanation === undefined ? { score } : { score, explanation: bounded(explanation) };
+  if (blame !== undefined && blame !== null && typeof blame !== "string")
+    return { problem: "the judge answered with a blame that is neither a role nor null" };
+  return {
+    score,
+    ...(explanation === undefined ? {} : { explanation: bounded(explanation) }),
+    ...(blame === undefined ? {} : { blame: blame === null ? null : bounded(blame) }),
+  };
 }
 
 function bounded(text: string): string {

@@ -95,6 +95,19 @@ describe("a judge program", () => {
     });
   });
 
+  it("may blame a role, or none", async () => {
+    const source = `
+      for (const { id, reply: { text } } of lines)
+        say({ id, score: 0, blame: { 0: "first", 1: null, 2: 7 }[text] });`;
+    const episode = await judged(judgeWith(place.program(source)));
+    const verdicts = new Set(verdictsOf(episode).map((verdict) => JSON.stringify(verdict)));
+    expect([...verdicts].toSorted()).toEqual([
+      '{"failure":"the judge answered with a blame that is neither a role nor null"}',
+      '{"score":0,"blame":"first"}',
+      '{"score":0,"blame":null}',
+    ]);
+  });
+
   it("gets the actions after it, for each trajectory through it", async () => {
     const scheme = { branch: { root: 1, inner: 2 }, keep: "all" } as const;
     const episode = await talk({ scheme, team: { ...pair, phases: [["first"]] } });
