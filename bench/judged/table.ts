@@ -25,4 +25,6 @@ The recipes of \`recipes/algorithms\`, from an untrained model (\`nano\`), for 2
 - **judged, unjudged:** verdicts, and questions on which the judge failed.
 - **without reward:** actions that trained nothing, because their reward is missing or their return depends on a missing one.
 - **mean score:** of the first and the last three steps, with the option under **with**.
+
+One failure in twenty leaves a third of the actions without a reward where the return is the sum of a trajectory's rewards.
 `;
