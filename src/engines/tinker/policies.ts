@@ -8,11 +8,18 @@ import { describeModel, modelTensors, parametersOf } from "../../models/model-di
 import type { PolicyInfo, PolicyName, PolicyOptions, StoredPolicy } from "../engine.ts";
 import { checkAdapter } from "../limits.ts";
 import { parsed } from "./client/answers.ts";
+import type { Completions } from "./client/completions.ts";
 import { RemoteModel } from "./client/model.ts";
 import type { Session } from "./client/session.ts";
 import { readLocation, type Origin } from "./origins.ts";
 import type { Profile } from "./profiles/profile.ts";
 import * as schema from "./protocol/schema.ts";
+
+/** A sampling session. */
+export interface Sampler {
+  readonly id: string;
+  readonly completions: Completions | undefined;
+}
 
 export interface Policy {
   model: RemoteModel;
@@ -24,7 +31,7 @@ export interface Policy {
   /** Calls of forwardBackward since the last step. */
   gradients: number;
   /** The sampling session of the current weights; null: they were not published yet. */
-  sampler: Promise<string> | null;
+  sampler: Promise<Sampler> | null;
 }
 
 const modelCreated = z.object({ model_id: z.string() });

@@ -30,7 +30,7 @@ import { checkAdam } from "../limits.ts";
 import { mergedResults } from "./loss-result.ts";
 import { locationOf } from "./origins.ts";
 import { pass } from "./passes.ts";
-import { Policies, type Policy } from "./policies.ts";
+import { Policies, type Policy, type Sampler } from "./policies.ts";
 import type { Profile } from "./profiles/profile.ts";
 import { checkIds, checkRequest, sampleBody, sequencesOf } from "./sampling.ts";
 
@@ -91,16 +91,16 @@ export class TinkerEngine implements Engine {
       if (policy.critic)
         throw new TroupeError("bad_arguments", `${request.policy} is a critic, which writes no tokens.`);
       checkRequest(request, policy.info, this.capabilities);
+      const sampler = await this.#sampler(policy);
       const body = {
         ...sampleBody(request, policy.info, this.#profile.isTroupe),
-        sampling_session_id: await this.#sampler(policy),
+        sampling_session_id: sampler.id,
         seq_id: this.#samples++,
       };
       const outgoing = { path: "asample", body, wantsProto: this.#profile.encoding === "protobuf" };
-      const found = await this.#session.requests.run(outgoing, {
-        signal,
-        isCancellable: this.#profile.isTroupe,
-      });
+      const { completions } = sampler;
+      const isCancellable = this.#profile.isTroupe;
+      const found = await this.#session.requests.run(outgoing, { signal, isCancellable, completions });
       return sequencesOf(found, request, version);
     });
   }
@@ -168,13 +168,17 @@ export class TinkerEngine implements Engine {
     return work();
   }
 
-  #sampler(policy: Policy): Promise<string> {
-    const kind = this.#profile.snapshots === "inflight" ? "inflight" : "snapshot";
-    policy.sampler ??= policy.model.sampler(kind).catch((error: unknown) => {
+  #sampler(policy: Policy): Promise<Sampler> {
+    policy.sampler ??= this.#publish(policy).catch((error: unknown) => {
       policy.sampler = null;
       throw error;
     });
     return policy.sampler;
+  }
+
+  async #publish({ model }: Policy): Promise<Sampler> {
+    const id = await model.sampler(this.#profile.snapshots === "inflight" ? "inflight" : "snapshot");
+    return { id, completions: this.#session.completionsOf(id) };
   }
 
   /** Every policy's data is checked before the first is sent. `loss` absent: without gradients. */

@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { failureOf, isTransient, jsonOf, parsed, rejectionOf } from "./answers.ts";
+import type { Completions } from "./completions.ts";
 import type { Incoming, Outgoing, Transport } from "./transport.ts";
 
 export interface RequestOptions {
@@ -30,6 +31,8 @@ export interface Waiting {
   readonly signal?: AbortSignal | undefined;
   /** Whether the server can cancel it. */
   readonly isCancellable?: boolean;
+  /** Knows when the request is finished. */
+  readonly completions?: Completions | undefined;
 }
 
 /** Times a future is lost before its request fails. */
@@ -69,7 +72,7 @@ export class Requests {
   /** Submits the request and returns its future's result. `onSubmitted` is called once the server has it. */
   async run(
     outgoing: Outgoing,
-    { signal, isCancellable = false }: Waiting = {},
+    { signal, isCancellable = false, completions }: Waiting = {},
     onSubmitted?: () => void,
   ): Promise<Incoming> {
     for (let tries = 0; ; tries++) {
@@ -79,7 +82,10 @@ export class Requests {
       if (isCancellable) signal?.addEventListener("abort", cancel, { once: true });
       if (isCancellable && signal?.aborted === true) cancel();
       try {
+        // A request that was submitted again may have been reported before.
+        if (tries === 0) await completions?.finished(id);
         const result = await this.#result(id, outgoing);
+        completions?.retrieved(id);
         if (result !== "lost") return result;
       } finally {
         signal?.removeEventListener("abort", cancel);

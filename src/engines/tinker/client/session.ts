@@ -3,6 +3,7 @@ import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { parsed } from "./answers.ts";
+import { Completions } from "./completions.ts";
 import { Requests, standardRequests, type RequestOptions } from "./requests.ts";
 import { Transport, type TransportOptions } from "./transport.ts";
 
@@ -10,6 +11,7 @@ const sessionCreated = z.object({ session_id: z.string() });
 const clientConfig = z.object({
   fwdbwd_max_chunk_len: z.int().positive().optional(),
   fwdbwd_max_chunk_bytes_count: z.int().positive().optional(),
+  sample_use_retrieve_futures: z.boolean().default(false),
 });
 
 export interface SessionInfo {
@@ -36,6 +38,7 @@ export class Session {
   #info: Promise<SessionInfo> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #counter = 0;
+  #hasCompletions = false;
   #isClosed = false;
 
   constructor(options: SessionOptions) {
@@ -63,6 +66,12 @@ export class Session {
     return this.#counter++;
   }
 
+  /** For the requests of a sampling session, if the server reports them. */
+  completionsOf(sampler: string): Completions | undefined {
+    const { pollMilliseconds } = { ...standardRequests, ...this.#options.requests };
+    return this.#hasCompletions ? new Completions(this.#transport, sampler, pollMilliseconds) : undefined;
+  }
+
   /** Ends the session, at the server too if it can be reached. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
@@ -80,7 +89,8 @@ export class Session {
     const body = { sdk_version: "0.38.0" };
     // Servers of other kinds may lack it.
     const config = await requests.send({ path: "client/config", body }).catch(() => null);
-    const limits = config === null ? {} : parsed(clientConfig, config, "client/config");
+    const limits = config === null ? clientConfig.parse({}) : parsed(clientConfig, config, "client/config");
+    this.#hasCompletions = limits.sample_use_retrieve_futures;
     const supported = await requests.send({ method: "GET", path: "get_server_capabilities" });
     const { supported_models: models } = parsed(schema.capabilities, supported, "get_server_capabilities");
     const created = await requests.send({

@@ -56,7 +56,12 @@ export function modelInfo(service: Service, call: Call): unknown {
   return {
     type: "get_info",
     model_id: id,
-    model_data: { arch: null, model_name: base.name, tokenizer_id: base.directory },
+    // The directory is of use to programs of this machine only.
+    model_data: {
+      arch: null,
+      model_name: base.name,
+      tokenizer_id: service.options.keys.length === 0 ? base.directory : null,
+    },
     model_name: base.name,
     is_lora: adapter !== null,
     lora_rank: adapter?.rank ?? null,

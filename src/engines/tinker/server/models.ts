@@ -61,11 +61,14 @@ export class Models {
     return [...this.#models.values()].filter((model) => model.session === session);
   }
 
-  /** @throws Rejection 429 beyond the owner's limit */
+  /** @throws TroupeError `bad_arguments` beyond the owner's limit */
   checkRoom(owner: string): void {
     const count = [...this.#models.values()].filter((model) => model.owner === owner).length;
     if (count >= this.#limit)
-      throw new Rejection(429, `${count} models are loaded; the limit is ${this.#limit}. Unload one.`);
+      throw new TroupeError(
+        "bad_arguments",
+        `${count} models are loaded; the limit is ${this.#limit}. Unload one.`,
+      );
   }
 
   async create(

@@ -1,0 +1,37 @@
+/** Saved weights at the server. */
+import { z } from "zod";
+import { TroupeError } from "../../../errors.ts";
+import { parsed } from "./answers.ts";
+import type { Session } from "./session.ts";
+
+const list = z.object({
+  checkpoints: z.array(z.object({ checkpoint_type: z.string(), time: z.string(), tinker_path: z.string() })),
+});
+
+export interface Checkpoint {
+  readonly path: string;
+  /** `training`: with the optimizer's state. */
+  readonly type: string;
+  readonly time: string;
+}
+
+/** Of a model, by its identifier. */
+export async function listCheckpoints({ requests }: Session, run: string): Promise<readonly Checkpoint[]> {
+  const path = `training_runs/${encodeURIComponent(run)}/checkpoints`;
+  const found = await requests.send({ method: "GET", path });
+  return parsed(list, found, path).checkpoints.map(({ checkpoint_type: type, time, tinker_path }) => ({
+    path: tinker_path,
+    type,
+    time,
+  }));
+}
+
+/** @throws TroupeError `bad_model` if there is none of this path */
+export async function deleteCheckpoint({ requests }: Session, path: string): Promise<void> {
+  const [, run = "", name = ""] = /^tinker:\/\/([^/]+)\/([^/]+\/[^/]+)$/.exec(path) ?? [];
+  if (run === "") throw new TroupeError("bad_model", `${JSON.stringify(path)} is no path of weights.`);
+  await requests.send({
+    method: "DELETE",
+    path: `training_runs/${encodeURIComponent(run)}/checkpoints/${name}`,
+  });
+}

@@ -1,0 +1,12 @@
+/** The Tinker protocol on its own (docs/tinker.md): the engine, its parts, and the server. */
+export { TinkerEngine, type TinkerEngineOptions } from "./tinker-engine.ts";
+export { profiles, type ProfileName } from "./profiles/profiles.ts";
+export type { Profile } from "./profiles/profile.ts";
+export { Session, type SessionInfo, type SessionOptions } from "./client/session.ts";
+export { RemoteModel, type LossRequest } from "./client/model.ts";
+export { Requests, standardRequests, type RequestOptions } from "./client/requests.ts";
+export { Transport, type Incoming, type Outgoing, type TransportOptions } from "./client/transport.ts";
+export { deleteCheckpoint, listCheckpoints, type Checkpoint } from "./client/checkpoints.ts";
+export type { LossCall, LossOutput, WireDatum } from "./protocol/forward-backward.ts";
+export { startServer, type TinkerServer } from "./server/server.ts";
+export { standardLimits, type ServedModel, type ServerLimits, type ServerOptions } from "./server/options.ts";

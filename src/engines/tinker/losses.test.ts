@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import type { Datum, Loss } from "../engine.ts";
+import { isNative, plainData, surrogateData } from "./losses.ts";
+import { profiles } from "./profiles/profiles.ts";
+
+const floats = (...values: number[]): Float32Array => Float32Array.from(values);
+const ids = (...values: number[]): Int32Array => Int32Array.from(values);
+
+/** Sequences of 2 + 2 and 2 + 1 tokens: 3 and 2 targets. */
+const datum: Datum = {
+  policy: "p",
+  prompt: ids(1, 2),
+  continuations: [
+    { tokens: ids(3, 4), advantages: floats(1, -0.5), logprobs: floats(-1, -2) },
+    { tokens: ids(5), advantages: floats(2), logprobs: floats(-3) },
+  ],
+};
+const sampling: Loss = { type: "importance_sampling" };
+const ppo: Loss = { type: "ppo", clipLow: 0.2, clipHigh: 0.2 };
+
+describe("plainData", () => {
+  it("has one sequence per continuation, targets shifted by one, and zeros on the prompt", () => {
+    const [first, second] = plainData([datum], sampling, profiles.hosted);
+    expect(first?.tokens).toEqual(ids(1, 2, 3));
+    expect(first?.inputs).toEqual({
+      target_tokens: { values: ids(2, 3, 4), shape: [3] },
+      advantages: { values: floats(0, 1, -0.5), shape: [3] },
+      logprobs: { values: floats(0, -1, -2), shape: [3] },
+    });
+    expect(second?.inputs["target_tokens"]?.values).toEqual(ids(2, 5));
+  });
+
+  it("undoes a mean: advantages times the sequence's targets and the number of sequences", () => {
+    const [first, second] = plainData([datum], sampling, profiles["skyrl-jax"]);
+    expect(first?.inputs["advantages"]?.values).toEqual(floats(0, 6, -3));
+    expect(second?.inputs["advantages"]?.values).toEqual(floats(0, 8));
+    expect(first?.inputs["logprobs"]?.values).toEqual(floats(0, -1, -2));
+  });
+});
+
+describe("surrogateData", () => {
+  it("has minus the loss's derivative as advantages, at ratio 1", () => {
+    const weighted = { ...datum, continuations: [{ tokens: ids(3, 4), weights: floats(0.5, -2) }] };
+    const [found] = surrogateData([weighted], { type: "cross_entropy" }, [floats(-1, -3)]);
+    expect(found?.continuations).toEqual([
+      { tokens: ids(3, 4), logprobs: floats(-1, -3), advantages: floats(0.5, -2) },
+    ]);
+  });
+
+  it("is zero where the clip removes the gradient", () => {
+    // Ratios e^1 with A = 1: beyond 1.2; e^0 with A = −0.5: −dL/dlogp = ρA.
+    const [found] = surrogateData([datum], ppo, [floats(0, -2), floats(-3)]);
+    const advantages = found?.continuations.map((each) => each.advantages?.map((value) => value + 0)); // no −0
+    expect(advantages).toEqual([floats(0, -0.5), floats(2)]);
+  });
+});
+
+describe("isNative", () => {
+  it.each([
+    ["hosted", ppo, true],
+    ["hosted", { ...ppo, kl: "k3" }, false],
+    ["hosted", { ...ppo, ratio: "sequence" }, false],
+    ["hosted", { ...ppo, dualClip: 3 }, false],
+    ["skyrl-jax", { type: "cross_entropy" }, false],
+    ["verl", sampling, false],
+  ] as const)("%s: %j is computed by the server: %s", (name, loss, expected) => {
+    expect(isNative(loss, profiles[name])).toBe(expected);
+  });
+});

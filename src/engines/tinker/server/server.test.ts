@@ -1,0 +1,237 @@
+/** What a server rejects, and what one key cannot see of another's. */
+import { join } from "node:path";
+import { zstdCompressSync } from "node:zlib";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { failure, makeModel, temporaryFolder } from "../../../models/test-model.ts";
+import { TinyEngine } from "../../testing/tiny-engine.ts";
+import { encodeCall } from "../protocol/forward-backward.ts";
+import { wireData } from "../protocol/losses.ts";
+import { someDatum } from "../../local/test-engine.ts";
+import { standardLimits, type ServerOptions } from "./options.ts";
+import { startServer, type TinkerServer } from "./server.ts";
+
+const folder = temporaryFolder();
+const directory = await makeModel(folder, "tiny");
+const servers: TinkerServer[] = [];
+const engine = new TinyEngine();
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+afterAll(() => engine.close());
+
+let folders = 0;
+
+type Changes = Partial<Omit<ServerOptions, "limits">> & {
+  readonly limits?: Partial<ServerOptions["limits"]>;
+};
+
+/** Returns what sends a request and reads its JSON. */
+async function start({ limits, ...changes }: Changes = {}) {
+  const server = await startServer(engine, {
+    models: [{ name: "tiny", directory }],
+    folder: join(folder, `served-${(folders += 1)}`),
+    keys: [],
+    host: "127.0.0.1",
+    port: 0,
+    log: () => {},
+    ...changes,
+    limits: { ...standardLimits, pollMilliseconds: 10_000, ...limits },
+  });
+  servers.push(server);
+  return (path: string, body?: object | Buffer, headers: Record<string, string> = {}) =>
+    send(server, path, body, headers);
+}
+
+type Send = Awaited<ReturnType<typeof start>>;
+
+async function send(
+  server: TinkerServer,
+  path: string,
+  body: object | Buffer | undefined,
+  headers: Record<string, string>,
+) {
+  const [method, name] = path.includes(" ") ? path.split(" ") : [body === undefined ? "GET" : "POST", path];
+  const isBytes = Buffer.isBuffer(body);
+  const response = await fetch(`${server.url}/api/v1/${name}`, {
+    method: method ?? "GET",
+    headers: { "content-type": isBytes ? "application/x-protobuf" : "application/json", ...headers },
+    ...(body === undefined ? {} : { body: isBytes ? new Uint8Array(body) : JSON.stringify(body) }),
+  });
+  return { status: response.status, json: (await response.json()) as Record<string, unknown> };
+}
+
+/** The result of a submitted request. */
+async function resultOf(
+  ask: Send,
+  path: string,
+  body: object | Buffer,
+  headers: Record<string, string> = {},
+) {
+  const { status, json } = await ask(path, body, headers);
+  if (status !== 200) return { status, json };
+  return ask("retrieve_future", { request_id: json["request_id"] }, headers);
+}
+
+async function createModel(ask: Send, headers: Record<string, string> = {}, number = 0, session?: string) {
+  const opened = session ?? String((await ask("create_session", {}, headers)).json["session_id"]);
+  const body = {
+    session_id: opened,
+    model_seq_id: number,
+    base_model: "tiny",
+    lora_config: { rank: 2, seed: 1 },
+  };
+  const { json } = await resultOf(ask, "create_model", body, headers);
+  return { session: opened, id: String(json["model_id"]), json };
+}
+
+function gradients(modelId: string, seqId: number, shift = 0): Buffer {
+  const data = wireData([someDatum("p", shift)], { type: "cross_entropy" });
+  return encodeCall({ modelId, seqId, loss: "cross_entropy", config: {}, forwardOnly: false, data });
+}
+
+describe("keys", () => {
+  it("a public address needs keys", async () => {
+    expect(await failure("bad_arguments", () => start({ host: "0.0.0.0" }))).toContain("set keys");
+  });
+
+  it("without keys, web pages are rejected", async () => {
+    const ask = await start();
+    expect((await ask("healthz")).status).toBe(200);
+    expect((await ask("create_session", {}, { origin: "http://evil.example" })).status).toBe(403);
+  });
+
+  it("a wrong or missing key is rejected", async () => {
+    const ask = await start({ keys: ["tml-one", "tml-two"] });
+    for (const headers of [{}, { "x-api-key": "tml-three" }, { "x-api-key": "" }])
+      expect((await ask("create_session", {}, headers)).status).toBe(401);
+    expect((await ask("create_session", {}, { authorization: "Bearer tml-two" })).status).toBe(200);
+  });
+
+  it("a key sees only its own models, results and weights", async () => {
+    const ask = await start({ keys: ["tml-one", "tml-two"] });
+    const [one, two] = [{ "x-api-key": "tml-one" }, { "x-api-key": "tml-two" }];
+    const { id, session } = await createModel(ask, one);
+    const { json: saved } = await resultOf(ask, "save_weights", { model_id: id, seq_id: 1, path: "a" }, one);
+    expect((await ask("get_info", { model_id: id }, one)).status).toBe(200);
+    expect((await ask("get_info", { model_id: id }, two)).status).toBe(404);
+    expect((await ask("optim_step", { model_id: id, seq_id: 2 }, two)).status).toBe(404);
+    expect((await ask("session_heartbeat", { session_id: session }, two)).status).toBe(410);
+    expect((await ask("retrieve_future", { request_id: `${id}:1` }, two)).status).toBe(410);
+    expect((await ask(`training_runs/${id}/checkpoints`, undefined, two)).json).toEqual({ checkpoints: [] });
+    const stolen = {
+      session_id: (await createModel(ask, two)).session,
+      model_seq_id: 5,
+      path: saved["path"],
+      optimizer: false,
+    };
+    expect((await resultOf(ask, "load_weights", stolen, two)).json).toMatchObject({
+      code: "bad_model",
+      category: "user",
+    });
+  });
+});
+
+describe("requests", () => {
+  it("that arrive twice are executed once, and others with their number are rejected", async () => {
+    const ask = await start();
+    const { id } = await createModel(ask);
+    const first = await ask("forward_backward", gradients(id, 1));
+    expect(await ask("forward_backward", gradients(id, 1))).toEqual(first);
+    expect((await ask("forward_backward", gradients(id, 1, 1))).status).toBe(409);
+    const { json } = await resultOf(ask, "optim_step", { model_id: id, seq_id: 2 });
+    const again = await createModel(ask);
+    await ask("forward_backward", gradients(again.id, 1));
+    expect((await resultOf(ask, "optim_step", { model_id: again.id, seq_id: 2 })).json).toEqual(json);
+  });
+
+  it("that arrive early wait for those before them", async () => {
+    const ask = await start({ limits: { pollMilliseconds: 50 } });
+    const { id } = await createModel(ask);
+    const step = await ask("optim_step", { model_id: id, seq_id: 2 });
+    const early = await ask("retrieve_future", { request_id: step.json["request_id"] });
+    expect([early.status, early.json["type"]]).toEqual([408, "try_again"]);
+    await ask("forward_backward", gradients(id, 1));
+    expect(
+      (await ask("retrieve_future", { request_id: step.json["request_id"] })).json["metrics"],
+    ).toBeDefined();
+  });
+
+  it("that are damaged or too large are rejected", async () => {
+    const ask = await start({ limits: { requestBytes: 1000 } });
+    expect((await ask("create_session", Buffer.from("{"))).status).toBe(400);
+    expect((await ask("create_model", {})).status).toBe(422);
+    expect((await ask("forward_backward", Buffer.from([255, 255, 255]))).status).toBe(400);
+    expect((await ask("nothing", {})).status).toBe(404);
+    expect((await ask("forward_backward", Buffer.alloc(2000))).status).toBe(413);
+    const bomb = zstdCompressSync(Buffer.alloc(1_000_000));
+    expect((await ask("forward_backward", bomb, { "content-encoding": "zstd" })).status).toBe(413);
+    expect((await ask("forward_backward", Buffer.alloc(5), { "content-encoding": "zstd" })).status).toBe(400);
+    expect((await ask("forward_backward", Buffer.alloc(5), { "content-encoding": "br" })).status).toBe(415);
+  });
+
+  it("have limits of models, sessions and unfinished requests", async () => {
+    const ask = await start({ limits: { models: 1, sessions: 1, pending: 2 } });
+    const { session, id } = await createModel(ask);
+    expect((await createModel(ask, {}, 1, session)).json["error"]).toContain("the limit is 1");
+    expect((await ask("create_session", {})).status).toBe(429);
+    for (const seqId of [2, 3])
+      expect((await ask("optim_step", { model_id: id, seq_id: seqId })).status).toBe(200);
+    expect((await ask("optim_step", { model_id: id, seq_id: 4 })).status).toBe(429);
+  });
+
+  it("that ask for what is not supported say so", async () => {
+    const ask = await start();
+    const { session, id } = await createModel(ask);
+    const sgd = {
+      session_id: session,
+      model_seq_id: 1,
+      base_model: "tiny",
+      optimizer_config: { type: "dimuon" },
+    };
+    expect((await ask("create_model", sgd)).json["detail"]).toContain("dimuon is not supported");
+    const data = {
+      tokens: Int32Array.of(1, 6),
+      inputs: { target_tokens: { values: Int32Array.of(7, 8), shape: [2] } },
+    };
+    const call = {
+      modelId: id,
+      seqId: 1,
+      loss: "cross_entropy",
+      config: {},
+      forwardOnly: false,
+      data: [data],
+    };
+    const found = await resultOf(ask, "forward_backward", encodeCall(call));
+    expect(found.json["error"]).toContain("data[0].target_tokens[0] is not the next token");
+  });
+});
+
+it("saved weights are listed and deleted, and names cannot leave the folder", async () => {
+  const ask = await start();
+  const { id } = await createModel(ask);
+  await resultOf(ask, "save_weights", { model_id: id, seq_id: 1, path: "a" });
+  await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 2, path: "b" });
+  const list = async () => {
+    const { checkpoints } = (await ask(`training_runs/${id}/checkpoints`)).json as {
+      checkpoints: { tinker_path: string }[];
+    };
+    return checkpoints.map(({ tinker_path: path }) => path);
+  };
+  expect(await list()).toEqual([`tinker://${id}/weights/a`, `tinker://${id}/sampler_weights/b`]);
+  const again = await resultOf(ask, "save_weights", { model_id: id, seq_id: 3, path: "a" });
+  expect(again.json["error"]).toContain("exists");
+  for (const [index, path] of ["../a", "a/b", ".a"].entries()) {
+    const { json } = await resultOf(ask, "save_weights", { model_id: id, seq_id: 4 + index, path });
+    expect(json["error"]).toContain("The name of the weights");
+  }
+  expect((await ask(`DELETE training_runs/${id}/checkpoints/weights/a`)).status).toBe(200);
+  expect(await list()).toEqual([`tinker://${id}/sampler_weights/b`]);
+});
+
+it("a session that ends takes its models along", async () => {
+  const ask = await start();
+  const { session, id } = await createModel(ask);
+  expect((await ask(`sessions/${session}/finish`, {})).status).toBe(200);
+  expect((await ask("get_info", { model_id: id })).status).toBe(404);
+  expect((await ask("session_heartbeat", { session_id: session })).status).toBe(410);
+});

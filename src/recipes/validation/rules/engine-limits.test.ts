@@ -1,0 +1,66 @@
+import { expect, it } from "vitest";
+import { algorithmFrom } from "../../../credit/algorithms.ts";
+import type { EngineLimits } from "../../../engines/engine.ts";
+import { engineKinds } from "../../../engines/open.ts";
+import type { EngineCapabilities } from "../../../engines/engine.ts";
+import { recipeSchema, type RecipeInput } from "../../schema.ts";
+import type { Subject } from "../rule.ts";
+import { engineLimits } from "./engine-limits.ts";
+
+const role = { policy: "one", prompt: "" };
+const base: RecipeInput = {
+  name: "limits",
+  environment: { name: "plan-path" },
+  team: {
+    roles: { scout: role, planner: { ...role, policy: "two" } },
+    phases: [["scout"], ["planner"]],
+    turns: 1,
+  },
+  policies: {
+    one: { model: { path: "m" }, adapter: { rank: 8, alpha: 32 } },
+    two: { model: { path: "m" }, adapter: { rank: 16, alpha: 16, targetModules: ["q_proj"] } },
+  },
+  algorithm: { name: "at-grpo" },
+  train: { steps: 1, tasksPerStep: 1, learningRate: 0.001, clipNorm: 1, beta2: 0.95 },
+};
+
+function problemsOf(limits: EngineLimits, kl = false): string[] {
+  const algorithm = algorithmFrom("at-grpo", kl ? { kl: { where: "reward", coefficient: 0.1 } } : {});
+  const engine: EngineCapabilities = { ...(engineKinds["local"] as EngineCapabilities), limits };
+  const subject = { recipe: recipeSchema.parse(base), algorithm, engine } as unknown as Subject;
+  return engineLimits(subject).map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
+}
+
+it("accepts what the server has", () => {
+  expect(problemsOf({})).toEqual([]);
+  expect(problemsOf({ adam: { clipNorm: 1 }, policies: 2 })).toEqual([]);
+});
+
+it.each([
+  [
+    { adam: { clipNorm: 0 } },
+    ["train.clipNorm: the server does not take it from a step; set it to the server's 0"],
+  ],
+  [{ adapterAlpha: 32 }, ["policies.two.adapter.alpha: the server's adapters have another; set it to 32"]],
+  [
+    { adapterModules: [["q_proj", "k_proj"]] },
+    [
+      "policies.one.adapter.targetModules: the server's adapters have another; set it to [q_proj, k_proj]",
+      "policies.two.adapter.targetModules: the server's adapters have another; set it to [q_proj, k_proj]",
+    ],
+  ],
+  [
+    { equalRanks: true },
+    ["policies.two.adapter.rank: all adapters of the server have one rank; set it to 8, as in one"],
+  ],
+  [{ policies: 1 }, ["policies: the server has room for 1 of 2; let roles share a policy"]],
+] as const)("rejects what %j excludes", (limits, expected) => {
+  expect(problemsOf(limits)).toEqual(expected);
+});
+
+it("references need room", () => {
+  expect(problemsOf({ policies: 3 }, true)).toEqual([
+    "algorithm.kl: the server has no room for references; remove it",
+  ]);
+  expect(problemsOf({ policies: 4 }, true)).toEqual([]);
+});
