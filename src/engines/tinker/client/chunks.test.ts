@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { WireDatum } from "../protocol/forward-backward.ts";
 import { chunksOf } from "./chunks.ts";
