@@ -1,5 +1,6 @@
 /** The coach without a model that trains `word-problems` in the experiment `coach`. */
 import { describe, expect, it } from "vitest";
+import { meanSuccess, tokensTo } from "../bench/coach/efficiency.ts";
 import { scoreOf, uniforms, type Mode } from "../bench/coach/opinion.ts";
 import { workIn } from "../bench/coach/question.ts";
 import { atFault, quality, type Work } from "../bench/coach/rules.ts";
@@ -174,4 +175,24 @@ it("numbers by hash are between 0 and 1", () => {
       expect(number).toBeGreaterThan(0);
       expect(number).toBeLessThan(1);
     }
+});
+
+describe("a learning curve", () => {
+  const curve = [
+    { sampledTokens: 0, success: 0.1 },
+    { sampledTokens: 100, success: 0.5 },
+    { sampledTokens: 400, success: 0.7 },
+  ];
+
+  it("has an area in proportion to its tokens", () => {
+    // (100 · 0.3 + 300 · 0.6) / 400
+    expect(meanSuccess(curve)).toBeCloseTo(0.525, 12);
+  });
+
+  it("reaches a success between two evaluations, at once, or never", () => {
+    expect(tokensTo(0.3, curve)).toBeCloseTo(50, 9);
+    expect(tokensTo(0.6, curve)).toBeCloseTo(250, 9);
+    expect(tokensTo(0.05, curve)).toBe(0);
+    expect(tokensTo(0.8, curve)).toBeNull();
+  });
 });
