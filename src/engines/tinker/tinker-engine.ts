@@ -221,7 +221,9 @@ export class TinkerEngine implements Engine {
       // Only servers of Troupe make models from what they saved for sampling.
       const isForSampling = kind === "snapshot" && this.#profile.isTroupe;
       const path = await (isForSampling ? model.saveWeightsForSampler(unique) : model.saveWeights(unique));
-      return { kind, location: locationOf(path, origin), version, directory: null };
+      // Servers of Troupe know what they saved.
+      const location = this.#profile.isTroupe ? path : locationOf(path, origin);
+      return { kind, location, version, directory: null };
     });
   }
 
