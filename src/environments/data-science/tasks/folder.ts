@@ -13,7 +13,7 @@ export async function tasksIn(folder: string): Promise<ListedTask[]> {
   if (entries === null)
     throw new TroupeError(
       "bad_data",
-      `environment.tasks: there is no folder ${folder}; \`troupe data generate FOLDER\` makes one`,
+      `environment.tasks: there is no folder ${folder}; \`troupe data generate FOLDER\` makes one, \`troupe data convert dsbench\` converts DSBench`,
     );
   const names = entries
     .filter((one) => one.isDirectory())
