@@ -2,7 +2,9 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ConfiguredJudge } from "../judges/judge.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
+import { unrecordedCalls } from "../runs/recorded-calls.ts";
 import { scriptedEngine } from "../rollout/testing/scripted-engine.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
@@ -128,4 +130,33 @@ test("more samples leave the first episode of each task as it is", async () => {
   expect(two.episodes.filter((_, index) => index % 2 === 0)).toEqual(one.episodes);
   expect(one.scores).not.toHaveProperty("samples");
   expect(one.scores).not.toHaveProperty("passAt");
+});
+
+test("a judge of evaluations is asked at the given moment, and its comments are not shown", async () => {
+  const ends: number[] = [];
+  const judge: ConfiguredJudge = {
+    fills: "all",
+    as: "team",
+    comments: true,
+    evaluation: true,
+    open: () => ({
+      judge: async (episode, asked) => {
+        ends.push(episode.ends.length);
+        const verdict = { score: 0.5, explanation: "right" };
+        return asked.map(({ node, action }) => ({ node: node.id, action: action.id, verdict }));
+      },
+      settle: async () => {},
+      close: async () => {},
+    }),
+  };
+  const plain = await evaluatePolicies(setting({ tasks: 4 }));
+  const promptsOf = ({ episodes }: typeof plain) =>
+    episodes.flatMap(({ actions }) => actions.map(({ prompt }) => [...prompt]));
+  for (const moment of ["action", "episode"] as const) {
+    const judging = { judge, moment, calls: unrecordedCalls() };
+    const found = await evaluatePolicies(setting({ tasks: 4, judging }));
+    expect(promptsOf(found)).toEqual(promptsOf(plain));
+    expect(found.scores.judged).toBe(0.5);
+    expect(new Set(ends.splice(0))).toEqual(new Set([moment === "action" ? 0 : 1]));
+  }
 });
