@@ -59,6 +59,16 @@ describe("retrying", () => {
     expect(waited).toEqual([2 ** 30, 2 ** 31 - 1]);
   });
 
+  it("waits as long as the service asks for, if that is longer", async () => {
+    const waited: number[] = [];
+    const sleep = async (milliseconds: number): Promise<void> => void waited.push(milliseconds);
+    for (const retryAfter of [5000, 3]) {
+      const { work } = failing(1, new ServiceError("busy", { retryAfter }));
+      await retrying(work, { retries: 1, firstDelay: 10, longestDelay: 20, sleep });
+    }
+    expect(waited).toEqual([5000, 10]);
+  });
+
   it("stops waiting when it is cancelled", async () => {
     const { calls, work } = failing(9, new ServiceError("no answer"));
     const stop = new AbortController();

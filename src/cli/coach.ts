@@ -38,6 +38,7 @@ function attacksCommand(): Command {
 
 function reportLines({ without, gains, mean, interval, failed }: AttackReport): string[] {
   const rows = gains.map(({ kind, name, gain }) => [kind, name, gain === null ? "no verdict" : signed(gain)]);
+  const raised = gains.flatMap(({ gain }) => (gain !== null && gain > 0 ? [gain] : []));
   const range =
     interval === null ? "" : `, 95 % interval ${signed(interval.low)} to ${signed(interval.high)}`;
   return [
@@ -47,6 +48,7 @@ function reportLines({ without, gains, mean, interval, failed }: AttackReport): 
     mean === null
       ? "no gain could be measured"
       : `mean gain over ${gains.length} attacks: ${signed(mean)}${range}`,
+    `attacks that raised a score: ${raised.length}${raised.length === 0 ? "" : `, by up to ${signed(Math.max(...raised))}`}`,
     ...(failed === 0 ? [] : [`verdicts that failed: ${failed}`]),
   ];
 }

@@ -190,6 +190,7 @@ it("attacks on the coach are measured with the recipe's options", async () => {
   expect(report).toMatchObject({ code: 0, stderr: "" });
   expect(report.stdout).toContain("score without an attack: 1.00 of 10");
   expect(report.stdout).toContain("mean gain over 40 attacks: +0.00, 95 % interval +0.00 to +0.00");
+  expect(report.stdout).toContain("attacks that raised a score: 0\n");
   expect(server.asked.length - before).toBe(123);
   await writeFile(join(cwd, "program.yaml"), "extends: colours.yaml\njudge: null\n");
   const none = await troupe(["coach", "attacks", "program.yaml"], { cwd, env });

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServiceError } from "../errors.ts";
-import { askModel } from "./ask.ts";
+import { type AnswerFormat, askModel, askService } from "./ask.ts";
 import { type ClientOptions, clientOptions } from "./options.ts";
 
 const secret = "a-secret-key";
@@ -43,6 +43,20 @@ const chat = {
   },
 } as const satisfies Omit<Format, "provider">;
 
+const gemini = {
+  path: "/models/wise:generateContent",
+  key: ["x-goog-api-key", secret],
+  question: {
+    systemInstruction: { parts: [{ text: "Review." }] },
+    contents: [{ role: "user", parts: [{ text: "def f(): pass" }] }],
+    generationConfig: { temperature: 0.3, maxOutputTokens: 99 },
+  },
+  answer: {
+    candidates: [{ content: { role: "model", parts: [{ text }] }, finishReason: "STOP", index: 0 }],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+  },
+} as const satisfies Omit<Format, "provider">;
+
 const formats: readonly Format[] = [
   { provider: "openai", ...chat },
   { provider: "deepseek", ...chat },
@@ -70,20 +84,8 @@ const formats: readonly Format[] = [
       usage: { input_tokens: 1, output_tokens: 1 },
     },
   },
-  {
-    provider: "google",
-    path: "/models/wise:generateContent",
-    key: ["x-goog-api-key", secret],
-    question: {
-      systemInstruction: { parts: [{ text: "Review." }] },
-      contents: [{ role: "user", parts: [{ text: "def f(): pass" }] }],
-      generationConfig: { temperature: 0.3, maxOutputTokens: 99 },
-    },
-    answer: {
-      candidates: [{ content: { role: "model", parts: [{ text }] }, finishReason: "STOP", index: 0 }],
-      usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
-    },
-  },
+  { provider: "google", ...gemini },
+  { provider: "vertex", ...gemini },
 ];
 
 interface Asked {
@@ -125,9 +127,18 @@ function json(status: number, body: unknown, headers: Readonly<Record<string, st
   };
 }
 
+const messages = [
+  { role: "system", content: "Review." },
+  { role: "user", content: "def f(): pass" },
+] as const;
+
 function question(provider: ClientOptions["provider"], more: object = {}): Promise<string> {
   asked.length = 0;
-  const options = clientOptions.parse({
+  return askModel(optionsFor(provider, more), expert, messages, new AbortController().signal);
+}
+
+function optionsFor(provider: ClientOptions["provider"], more: object = {}): ClientOptions {
+  return clientOptions.parse({
     provider,
     model: "wise",
     baseUrl: `${address}/base/`,
@@ -135,11 +146,6 @@ function question(provider: ClientOptions["provider"], more: object = {}): Promi
     maxTokens: 99,
     ...more,
   });
-  const messages = [
-    { role: "system", content: "Review." },
-    { role: "user", content: "def f(): pass" },
-  ] as const;
-  return askModel(options, expert, messages, new AbortController().signal);
 }
 
 /** With everything that a log could show of it. */
@@ -236,6 +242,86 @@ describe.each(formats)("$provider", ({ provider, path, key: [header, value], que
     const error = await failure(question(provider, { baseUrl: "http://127.0.0.1:1/" }));
     expect(error).toBeInstanceOf(ServiceError);
     expect(error.message).toContain("cannot be reached");
+  });
+});
+
+describe("a question for JSON", () => {
+  const schema = {
+    type: "object",
+    properties: { score: { type: "number" } },
+    required: ["score"],
+    additionalProperties: false,
+  };
+  const ask = (provider: ClientOptions["provider"], format: AnswerFormat) => {
+    asked.length = 0;
+    return askService(optionsFor(provider), expert, { messages, format }, new AbortController().signal);
+  };
+
+  const sent = { response_format: { type: "json_schema", json_schema: { schema } } };
+  const toGemini = {
+    generationConfig: { responseMimeType: "application/json", responseJsonSchema: { type: "object" } },
+  };
+  it.each(formats)("sends $provider the schema", async ({ provider, answer }) => {
+    respond = json(200, answer);
+    await ask(provider, { schema });
+    const { body } = asked[0] as { body: object };
+    if (provider === "google" || provider === "vertex") expect(body).toMatchObject(toGemini);
+    else if (provider === "anthropic")
+      expect(JSON.stringify(body)).toContain(JSON.stringify(schema.properties));
+    else expect(body).toMatchObject(sent);
+  });
+
+  it.each(["openai", "deepseek", "dashscope", "compatible"] as const)(
+    "tells %s the format only",
+    async (name) => {
+      respond = json(200, chat.answer);
+      // Whatever the answer is, it is returned as it was written.
+      const { text: answered, isCutOff, inputTokens, outputTokens } = await ask(name, { schema: null });
+      expect([answered, isCutOff, inputTokens, outputTokens]).toEqual([text, false, 1, 1]);
+      expect(asked[0]?.body).toMatchObject({ response_format: { type: "json_object" } });
+    },
+  );
+
+  it("learns that an answer was cut off, and that tokens were not counted", async () => {
+    const [choice] = chat.answer.choices;
+    respond = json(200, {
+      ...chat.answer,
+      usage: undefined,
+      choices: [{ ...choice, finish_reason: "length" }],
+    });
+    expect(await ask("compatible", { schema })).toEqual({
+      text,
+      isCutOff: true,
+      inputTokens: null,
+      outputTokens: null,
+    });
+  });
+});
+
+it("a key in the answer is replaced", async () => {
+  respond = json(200, JSON.stringify(chat.answer).replace("An edit", `The key is ${secret}`));
+  expect(await question("compatible")).toContain("The key is [key]");
+});
+
+describe("a service that asks to wait", () => {
+  const until = () => new Date(Date.now() + 50_000).toUTCString();
+  it.each<[string, () => Record<string, string>, number, number]>([
+    ["seconds", () => ({ "retry-after": "7" }), 7000, 7000],
+    ["milliseconds", () => ({ "retry-after-ms": "1500", "retry-after": "2" }), 1500, 1500],
+    ["until a date", () => ({ "retry-after": until() }), 40_000, 50_000],
+    ["a date that is over", () => ({ "retry-after": "Mon, 01 Jan 2024 00:00:00 GMT" }), 0, 0],
+    ["a day", () => ({ "retry-after": "86400" }), 600_000, 600_000],
+  ])("%s", async (_, headers, least, most) => {
+    respond = json(429, {}, headers());
+    const { retryAfter } = (await failure(question("compatible"))) as ServiceError;
+    expect(retryAfter).toBeGreaterThanOrEqual(least);
+    expect(retryAfter).toBeLessThanOrEqual(most);
+  });
+
+  it.each(["soon", "-3", ""])("for a time that cannot be read, %j, does not say", async (after) => {
+    respond = json(429, {}, { "retry-after": after });
+    const { retryAfter } = (await failure(question("compatible"))) as ServiceError;
+    expect(retryAfter).toBeUndefined();
   });
 });
 

@@ -56,10 +56,14 @@ const longestWait = 600_000;
 /** The header has seconds, or a date; OpenAI also has one with milliseconds. */
 function retryAfterOf(headers: Headers): number | null {
   const exact = Number(headers.get("retry-after-ms") ?? Number.NaN);
-  const given = headers.get("retry-after") ?? "";
-  const seconds = /^\s*\d+(\.\d+)?\s*$/.test(given) ? 1000 * Number(given) : Date.parse(given) - Date.now();
-  const wait = exact >= 0 ? exact : seconds;
+  const wait = exact >= 0 ? exact : waitIn(headers.get("retry-after") ?? "");
   return Number.isNaN(wait) ? null : Math.min(Math.max(0, wait), longestWait);
+}
+
+function waitIn(text: string): number {
+  if (/^\d+(\.\d+)?$/.test(text)) return 1000 * Number(text);
+  // `Date.parse` alone would read a negative number as a year.
+  return /^[A-Z][a-z]+, /.test(text) ? Date.parse(text) - Date.now() : Number.NaN;
 }
 
 /** Google answers 400 to a wrong key. */

@@ -20,14 +20,18 @@ export function quote(code: string, name: string, text: string): string {
 
 /**
  * A text as a prompt shows it: whole characters, invisible ones written out, the middle of a long one left out.
- * @param longest in characters
+ * @param longest in characters, twice as many if some are written out
  */
 export function shown(text: string, longest: number): string {
-  const cut = text.length <= longest ? text : withoutMiddle(text, longest);
-  return cut.toWellFormed().replace(invisible, (character) => `\\u{${codePoint(character)}}`);
+  const visible = withoutMiddle(text, longest)
+    .toWellFormed()
+    .replace(invisible, (character) => `\\u{${codePoint(character)}}`);
+  // Written out, characters are longer.
+  return withoutMiddle(visible, 2 * longest);
 }
 
 function withoutMiddle(text: string, longest: number): string {
+  if (text.length <= longest) return text;
   const end = Math.floor(longest / 3);
   const begin = longest - end;
   const left = text.length - begin - end;
