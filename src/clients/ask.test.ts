@@ -257,18 +257,17 @@ describe("a question for JSON", () => {
     return askService(optionsFor(provider), expert, { messages, format }, new AbortController().signal);
   };
 
-  const sent = { response_format: { type: "json_schema", json_schema: { schema } } };
-  const toGemini = {
-    generationConfig: { responseMimeType: "application/json", responseJsonSchema: { type: "object" } },
+  const sent: Readonly<Partial<Record<ClientOptions["provider"], string>>> = {
+    google: `"responseJsonSchema":{"type":"object"`,
+    vertex: `"responseJsonSchema":{"type":"object"`,
+    anthropic: JSON.stringify(schema.properties),
   };
   it.each(formats)("sends $provider the schema", async ({ provider, answer }) => {
     respond = json(200, answer);
     await ask(provider, { schema });
     const { body } = asked[0] as { body: object };
-    if (provider === "google" || provider === "vertex") expect(body).toMatchObject(toGemini);
-    else if (provider === "anthropic")
-      expect(JSON.stringify(body)).toContain(JSON.stringify(schema.properties));
-    else expect(body).toMatchObject(sent);
+    const chats = `"schema":${JSON.stringify(schema)}`;
+    expect(JSON.stringify(body)).toContain(sent[provider] ?? chats);
   });
 
   it.each(["openai", "deepseek", "dashscope", "compatible"] as const)(
