@@ -245,6 +245,11 @@ describe.each(formats)("$provider", ({ provider, path, key: [header, value], que
   });
 });
 
+const askFor = (provider: ClientOptions["provider"], format: AnswerFormat) => {
+  asked.length = 0;
+  return askService(optionsFor(provider), expert, { messages, format }, new AbortController().signal);
+};
+
 describe("a question for JSON", () => {
   const schema = {
     type: "object",
@@ -252,11 +257,6 @@ describe("a question for JSON", () => {
     required: ["score"],
     additionalProperties: false,
   };
-  const ask = (provider: ClientOptions["provider"], format: AnswerFormat) => {
-    asked.length = 0;
-    return askService(optionsFor(provider), expert, { messages, format }, new AbortController().signal);
-  };
-
   const sent: Readonly<Partial<Record<ClientOptions["provider"], string>>> = {
     google: `"responseJsonSchema":{"type":"object"`,
     vertex: `"responseJsonSchema":{"type":"object"`,
@@ -264,7 +264,7 @@ describe("a question for JSON", () => {
   };
   it.each(formats)("sends $provider the schema", async ({ provider, answer }) => {
     respond = json(200, answer);
-    await ask(provider, { schema });
+    await askFor(provider, { schema });
     const { body } = asked[0] as { body: object };
     const chats = `"schema":${JSON.stringify(schema)}`;
     expect(JSON.stringify(body)).toContain(sent[provider] ?? chats);
@@ -275,7 +275,7 @@ describe("a question for JSON", () => {
     async (name) => {
       respond = json(200, chat.answer);
       // Whatever the answer is, it is returned as it was written.
-      const { text: answered, isCutOff, inputTokens, outputTokens } = await ask(name, { schema: null });
+      const { text: answered, isCutOff, inputTokens, outputTokens } = await askFor(name, { schema: null });
       expect([answered, isCutOff, inputTokens, outputTokens]).toEqual([text, false, 1, 1]);
       expect(asked[0]?.body).toMatchObject({ response_format: { type: "json_object" } });
     },
@@ -288,7 +288,7 @@ describe("a question for JSON", () => {
       usage: undefined,
       choices: [{ ...choice, finish_reason: "length" }],
     });
-    expect(await ask("compatible", { schema })).toEqual({
+    expect(await askFor("compatible", { schema })).toEqual({
       text,
       isCutOff: true,
       inputTokens: null,
@@ -302,8 +302,9 @@ it("a key in the answer is replaced", async () => {
   expect(await question("compatible")).toContain("The key is [key]");
 });
 
+const until = () => new Date(Date.now() + 50_000).toUTCString();
+
 describe("a service that asks to wait", () => {
-  const until = () => new Date(Date.now() + 50_000).toUTCString();
   it.each<[string, () => Record<string, string>, number, number]>([
     ["seconds", () => ({ "retry-after": "7" }), 7000, 7000],
     ["milliseconds", () => ({ "retry-after-ms": "1500", "retry-after": "2" }), 1500, 1500],
