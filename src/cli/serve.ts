@@ -42,6 +42,12 @@ export function serveCommand(): Command {
 
 async function serve(models: readonly string[], options: ServeOptions): Promise<void> {
   const served = await Promise.all(models.map(servedModel));
+  const twice = served.find(({ name }, index) => served.findIndex((other) => other.name === name) < index);
+  if (twice !== undefined)
+    throw new TroupeError(
+      "bad_arguments",
+      `Two models are called ${twice.name}; name one with NAME=DIRECTORY.`,
+    );
   const { threads, precision } = options;
   const engine = openEngine({ type: "local", threads, precision });
   try {
