@@ -68,7 +68,8 @@ function entry(form: TeamForm, shown: Shown, state: MathState, { seat, isOwn, ro
   }
   // What the seat wrote itself needs no fence.
   const text = isOwn ? last.text.trim() : fenced(cut(last.text.trim(), shown.characters), "");
-  const said = `${isOwn ? "Your last solution" : `Written by ${seat}`}${title}:\n\n${text}`;
+  const written = isOwn ? "Your last solution" : `Written by ${seat}`;
+  const said = last.text.trim() === "" ? `${written}${title}: nothing.` : `${written}${title}:\n\n${text}`;
   return [...thoughtsOf(shown, last, isOwn), said, ...outputs];
 }
 

@@ -1,11 +1,15 @@
 /** Every form with scripted teams: who acts when, who sees what, whose answer counts, what is earned. */
+import { readFileSync } from "node:fs";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { sandbox, works } from "../../code/testing/sandbox.ts";
 import { conformanceChecks } from "../../conformance.ts";
 import type { Environment } from "../../environment.ts";
 import { mathOptions } from "../options.ts";
 import { playTeam, teamEnvironment } from "../testing/team.ts";
-import { formOf, formSchema } from "./forms.ts";
+import { phasesOf } from "../order.ts";
+import { formOf, formSchema, type FormSettings } from "./forms.ts";
 
 const right = "3 + 4 = \\boxed{7}";
 const wrong = "3 + 4 = \\boxed{8}";
@@ -42,6 +46,79 @@ describe.runIf(works).each(["tool-reasoner", "mathchat", "debate", "graph"])("th
   it.each(await conformanceChecks(definition, options))("$name", { timeout: 120_000 }, ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );
+});
+
+/** Row i sees column j. */
+const matrices = fc.integer({ min: 1, max: 6 }).chain((size) =>
+  fc.array(fc.array(fc.constantFrom(0, 1), { minLength: size, maxLength: size }), {
+    minLength: size,
+    maxLength: size,
+  }),
+);
+
+const graphOf = (spatial: readonly (readonly number[])[]) => ({
+  name: "graph",
+  members: Object.fromEntries(spatial.map((_, index) => [`m${index}`, {}])),
+  rounds: [{ spatial }],
+  answer: "m0",
+});
+
+describe("the order of acting", () => {
+  it("is that of who sees whom: everybody once, after those whom they see, as early as possible", () => {
+    fc.assert(
+      fc.property(matrices, (matrix) => {
+        const spatial = matrix.map((row, viewer) => row.map((cell, seen) => (seen < viewer ? cell : 0)));
+        const order = phasesOf(formOf(formSchema.parse(graphOf(spatial))), 0).map(({ seats }) => seats);
+        const place = (index: number) => order.findIndex((seats) => seats.includes(`m${index}`));
+        expect(order.flat().toSorted()).toEqual(spatial.map((_, index) => `m${index}`).toSorted());
+        spatial.forEach((row, viewer) => {
+          const seen = row.flatMap((cell, index) => (cell === 1 ? [place(index)] : []));
+          expect(place(viewer)).toBe(Math.max(-1, ...seen) + 1);
+        });
+      }),
+    );
+  });
+
+  it("exists exactly if the matrix has no cycle", () => {
+    fc.assert(
+      fc.property(matrices, (spatial) => {
+        const build = () => formOf(formSchema.parse(graphOf(spatial)));
+        expect(isRejected(build)).toBe(hasCycle(spatial));
+      }),
+    );
+  });
+});
+
+function isRejected(build: () => unknown): boolean {
+  try {
+    build();
+    return false;
+  } catch (error) {
+    return (error as Error).message.includes("wait for each other");
+  }
+}
+
+/** A path from somebody to themselves; each pass doubles the length of the paths found. */
+function hasCycle(matrix: readonly (readonly number[])[]): boolean {
+  let reach = matrix.map((row) => row.map((cell) => cell === 1));
+  for (let pass = 0; pass < matrix.length; pass++)
+    reach = reach.map((row) =>
+      row.map(
+        (isSeen, other) => isSeen || row.some((isBetween, via) => isBetween && reach[via]?.[other] === true),
+      ),
+    );
+  return reach.some((row, index) => row[index]);
+}
+
+it("the example of docs/math.md is a form", () => {
+  const page = readFileSync(new URL("../../../../docs/math.md", import.meta.url), "utf8");
+  const example = [...page.matchAll(/```yaml\n([^]*?)```/g)]
+    .map(([, text = ""]) => text)
+    .find((text) => text.startsWith("form:"));
+  const { form } = parse(example ?? "") as { readonly form: FormSettings };
+  const { seats, answer } = formOf(formSchema.parse(form));
+  expect(Object.keys(seats)).toEqual(["author", "calculator", "critic"]);
+  expect(answer).toBe("author");
 });
 
 describe("a reasoner that verifies itself", () => {

@@ -201,6 +201,8 @@ describe.runIf(works)("MathChat", () => {
     const tagged = `<think>${python("print('thought')")}</think>\n${python("print('said')")}`;
     const seen = (await chat({ executor: [tagged], verifier: [right] })).state.said;
     expect(seen.flatMap(({ ran }) => ran.map(({ printed }) => printed.text))).toEqual(["said", "said"]);
+    const silent = await chat({ solver: [`<think>${right}`], executor: ["fine"], verifier: [right] });
+    expect(silent.sawOf("executor")[0]).toBe(`${problem}\n\nWritten by solver: nothing.`);
     const parsed = { text: "nothing to run", thinking: python("print('thought')") };
     const open = `<think>${python("print('thought')")}`;
     for (const reply of [parsed, open]) {
