@@ -1,6 +1,6 @@
 /**
  * How fast the rows of a report learn: `node bench/coach/efficiency.ts docs/results/coach.json`. Mean over seeds with the 95 %
- * interval of Student's t.
+ * interval of Student's t; differences to the baseline are taken seed by seed.
  */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
@@ -9,10 +9,12 @@ import { mean } from "../../src/statistics.ts";
 
 const point = z.object({ sampledTokens: z.number(), success: z.number() });
 const report = z.object({
+  baseline: z.string(),
   rows: z.array(z.object({ name: z.string(), title: z.string() })),
   cells: z.array(
     z.object({
       row: z.string(),
+      seed: z.number(),
       status: z.string(),
       numbers: z.object({ success: z.number(), curve: z.array(point) }).optional(),
     }),
@@ -41,39 +43,69 @@ export function tokensTo(success: number, curve: readonly Point[]): number | nul
   return before.sampledTokens + share * (after.sampledTokens - before.sampledTokens);
 }
 
-const levels = [0.3, 0.4, 0.5, 0.6] as const;
+const levels = [0.3, 0.4, 0.5] as const;
 
-function lineOf(title: string, curves: readonly (readonly Point[])[]): string {
-  const reached = levels.map((level) => {
-    const tokens = curves.map((curve) => tokensTo(level, curve));
-    const known = tokens.filter((one) => one !== null);
-    const note = known.length === curves.length ? "" : ` (${known.length} of ${curves.length} seeds)`;
-    return known.length === 0 ? "never" : `${(mean(known) / 1000).toFixed(1)}${note}`;
-  });
-  const final = curves.map((curve) => curve.at(-1)?.success ?? 0);
-  return `| ${[title, shown(final), shown(curves.map(meanSuccess)), ...reached].join(" | ")} |`;
+type Curves = ReadonlyMap<number, readonly Point[]>;
+
+/** Of a row, by seed. */
+function curvesOf(cells: z.infer<typeof report>["cells"], name: string): Curves {
+  const own = cells.filter(({ row, status }) => row === name && status === "done");
+  const trained = own.map(({ seed, numbers }) => [seed, numbers?.curve ?? []] as const);
+  return new Map(trained.filter(([, curve]) => curve.length > 1));
 }
 
-function percent(value: number): string {
-  return (100 * Math.min(1, Math.max(0, value))).toFixed(1);
+function lineOf(title: string, curves: Curves, baseline: Curves): string {
+  const all = [...curves.values()];
+  const reached = levels.map((level) => tokensShown(all.map((curve) => tokensTo(level, curve))));
+  const columns = [finalSuccess, meanSuccess].flatMap((measure) => [
+    shown(all.map(measure)),
+    curves === baseline ? "" : shown(differences(measure, curves, baseline)),
+  ]);
+  return `| ${[title, ...columns, ...reached].join(" | ")} |`;
+}
+
+function finalSuccess(curve: readonly Point[]): number {
+  return curve.at(-1)?.success ?? 0;
+}
+
+/** Seed by seed: rows of a seed begin with the same warm start. */
+function differences(
+  measure: (curve: readonly Point[]) => number,
+  curves: Curves,
+  baseline: Curves,
+): number[] {
+  return [...curves].flatMap(([seed, curve]) => {
+    const other = baseline.get(seed);
+    return other === undefined ? [] : [measure(curve) - measure(other)];
+  });
+}
+
+function tokensShown(tokens: readonly (number | null)[]): string {
+  const known = tokens.filter((one) => one !== null);
+  const note = known.length === tokens.length ? "" : ` (${known.length} of ${tokens.length} seeds)`;
+  return known.length === 0 ? "never" : `${(mean(known) / 1000).toFixed(1)}${note}`;
 }
 
 function shown(values: readonly number[]): string {
+  if (values.length === 0) return "";
   const interval = meanInterval(values);
   const range = interval === null ? "" : ` (${percent(interval.low)} to ${percent(interval.high)})`;
   return `${percent(mean(values))}${range}`;
 }
 
+function percent(value: number): string {
+  return (100 * value).toFixed(1);
+}
+
 if (import.meta.main) {
-  const { rows, cells } = report.parse(JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")));
-  const heads = levels.map((level) => `thousand tokens to ${100 * level} %`);
-  console.log(`| | ${["final success", "mean success in training", ...heads].join(" | ")} |`);
-  console.log(`|${" --- |".repeat(3 + levels.length)}`);
+  const { baseline, rows, cells } = report.parse(JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")));
+  const measures = ["final success", "difference", "mean success in training", "difference"];
+  const heads = [...measures, ...levels.map((level) => `thousand tokens to ${100 * level} %`)];
+  console.log(`| | ${heads.join(" | ")} |`);
+  console.log(`|${" --- |".repeat(1 + heads.length)}`);
+  const base = curvesOf(cells, baseline);
   for (const { name, title } of rows) {
-    const own = cells.filter(({ row, status }) => row === name && status === "done");
-    const curves = own.flatMap(({ numbers }) =>
-      (numbers?.curve.length ?? 0) > 1 ? [numbers?.curve ?? []] : [],
-    );
-    if (curves.length > 0) console.log(lineOf(title, curves));
+    const curves = name === baseline ? base : curvesOf(cells, name);
+    if (curves.size > 0) console.log(lineOf(title, curves, base));
   }
 }
