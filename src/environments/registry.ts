@@ -11,6 +11,7 @@ import { listCases } from "./list-cases/definition.ts";
 import { listPrograms } from "./list-programs/definition.ts";
 import { gameDefinition, type Game, type GameDefinition } from "./game.ts";
 import { math } from "./math/definition.ts";
+import { questions } from "./questions/definition.ts";
 import { planPath } from "./plan-path/definition.ts";
 import { sokoban } from "./sokoban/definition.ts";
 import { sudoku } from "./sudoku/definition.ts";
@@ -35,6 +36,7 @@ export const environments: readonly EnvironmentDefinition<unknown>[] = [
   listCases,
   wordProblems,
   math,
+  questions,
   dataScience,
 ];
 
