@@ -57,8 +57,8 @@ export interface JudgeDefinition {
   /** An option that is a folder, relative to the file that sets it. Default: the folder of the file that sets `of`. */
   readonly folder?: { readonly option: string; readonly of: string };
   create(options: unknown): ConfiguredJudge;
-  /** Reasons why a judge with these options cannot work on this machine. Absent: there are none. */
-  problems?(options: unknown): readonly OptionProblem[];
+  /** Reasons why a judge with these options cannot work on this machine, or with these roles. Absent: there are none. */
+  problems?(options: unknown, roles: readonly string[]): readonly OptionProblem[];
 }
 
 export interface OptionProblem {

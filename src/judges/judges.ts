@@ -18,7 +18,7 @@ export const judges: Readonly<Record<string, JudgeDefinition>> = {
     options: coachOptions,
     incidental: ["keyVariable", "timeoutSeconds", "concurrency", "breaker", "budget", "price", "recorded"],
     folder: { option: "recorded", of: "recorded" },
-    problems: (options) => coachProblems(coachOptions.parse(options)),
+    problems: (options, roles) => coachProblems(coachOptions.parse(options), roles),
     create(given) {
       const options = coachOptions.parse(given);
       return {

@@ -126,6 +126,14 @@ describe("a recipe's judge", () => {
     ["{ name: command, run: [./none.sh] }", /^judge\.run: there is no program `\.\/none\.sh` seen from /],
     ["{ name: command, run: [./judge.ts] }", /^judge\.run: there is no program `\.\/judge\.ts` seen from /],
     ["{ name: command, run: [node, none.ts] }", /^judge\.run: there is no file none\.ts in /],
+    [
+      "{ name: coach, provider: google, model: m, truth: { nobody: visible } }",
+      /^judge\.truth: there is no role nobody; name roles of the team: /,
+    ],
+    [
+      "{ name: coach, provider: google, model: m, budget: { dollars: 1 } }",
+      /^judge\.price: the price of m is not known/,
+    ],
     ["{ name: command, run: [node], directory: none }", /^judge\.directory: .*none is not a folder; /],
   ])("is rejected: %s", async (judge, expected) => {
     expect(await mistakes(judge)).toEqual([expect.stringMatching(expected)]);

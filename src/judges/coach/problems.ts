@@ -3,7 +3,19 @@ import type { OptionProblem } from "../judge.ts";
 import type { CoachOptions } from "./options.ts";
 import { priceOf } from "./prices.ts";
 
-export function coachProblems(options: CoachOptions): readonly OptionProblem[] {
+/** @param roles of all teams */
+export function coachProblems(options: CoachOptions, roles: readonly string[]): readonly OptionProblem[] {
+  return [...unknownPrice(options), ...unknownRoles(options, roles)];
+}
+
+function unknownRoles({ truth }: CoachOptions, roles: readonly string[]): readonly OptionProblem[] {
+  const named = typeof truth === "string" ? [] : Object.keys(truth);
+  const unknown = named.filter((role) => !roles.includes(role));
+  const fix = `name roles of the team: ${[...new Set(roles)].join(", ")}`;
+  return unknown.map((role) => ({ option: "truth", problem: `there is no role ${role}`, fix }));
+}
+
+function unknownPrice(options: CoachOptions): readonly OptionProblem[] {
   if (options.budget.dollars === undefined || priceOf(options) !== null) return [];
   const problem = `the price of ${options.model} is not known, so dollars cannot be counted`;
   return [

@@ -5,12 +5,16 @@ import { optionsOf } from "../../settings.ts";
 import type { Problem } from "../problem.ts";
 import type { Rule, Subject } from "../rule.ts";
 
-export const judgeProblems: Rule = ({ recipe: { judge = {} }, judgeRow }) =>
-  (judgeRow?.problems?.(optionsOf(judge)) ?? []).map(({ option, problem, fix }) => ({
+export const judgeProblems: Rule = ({ recipe, judgeRow }) => {
+  const { judge = {}, team, evaluation } = recipe;
+  const teams = [team, ...Object.values(evaluation.compare)];
+  const roles = teams.flatMap((one) => Object.keys(one.roles));
+  return (judgeRow?.problems?.(optionsOf(judge), roles) ?? []).map(({ option, problem, fix }) => ({
     path: ["judge", option],
     problem,
     fix,
   }));
+};
 
 export const judgeUseProblems: Rule = (subject) => {
   const { judge } = subject;
