@@ -5,6 +5,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
+import { digestsOf, firstDifference } from "./digests.ts";
 import { removeDirectory, removeTemporaries, writeDirectoryDurably, writeFileDurably } from "./durable.ts";
 import { checkpointStateSchema } from "./records.ts";
 import type { CheckpointState } from "./records.ts";
@@ -23,11 +24,11 @@ export async function writeCheckpoint(
   const directory = checkpointDirectory(checkpoints, step);
   if (!(await exists(directory))) {
     await writeDirectoryDurably(directory, async (temporary) => {
-      const state = await fill(temporary);
+      const state = { ...(await fill(temporary)), files: await digestsOf(temporary) };
       await writeFileDurably(path.join(temporary, "state.json"), `${JSON.stringify(state, null, 2)}\n`);
     });
   }
-  return readCheckpoint(directory);
+  return { directory, state: await readState(directory) };
 }
 
 /** The steps that have a checkpoint, in ascending order. */
@@ -43,13 +44,15 @@ export async function latestCheckpoint(checkpoints: string): Promise<Checkpoint 
   return step === undefined ? null : readCheckpoint(checkpointDirectory(checkpoints, step));
 }
 
-/** @throws TroupeError `bad_run` if the state or a directory that it names is missing or damaged */
+/** @throws TroupeError `bad_run` if the state is invalid, or a file or directory that it names is missing or changed */
 export async function readCheckpoint(directory: string): Promise<Checkpoint> {
   const state = await readState(directory);
+  const difference = await firstDifference(directory, state.files ?? {});
+  if (difference !== null) throw await damagedCheckpoint(directory, difference);
   const saved = [...Object.values(state.policies), ...Object.values(state.reinforcement?.critics ?? {})];
   for (const model of saved.flatMap((policy) => policy.directory ?? [])) {
     if (!(await exists(path.join(directory, model))))
-      throw damagedCheckpoint(directory, `${model} is missing`);
+      throw await damagedCheckpoint(directory, `${model} is missing`);
   }
   return { directory, state };
 }
@@ -70,17 +73,23 @@ async function readState(directory: string): Promise<CheckpointState> {
     const text = await fs.readFile(path.join(directory, "state.json"), "utf8");
     return checkpointStateSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw damagedCheckpoint(directory, "state.json is missing or invalid", error);
+    throw await damagedCheckpoint(directory, "state.json is missing or invalid", error);
   }
 }
 
 /** A `bad_run` error with what to do. @param what is wrong */
-export function damagedCheckpoint(directory: string, what: string, cause?: unknown): TroupeError {
-  return new TroupeError(
-    "bad_run",
-    `The checkpoint ${directory} is damaged: ${what}. Remove that folder to resume from the checkpoint before it.`,
-    { cause },
-  );
+export async function damagedCheckpoint(
+  directory: string,
+  what: string,
+  cause?: unknown,
+): Promise<TroupeError> {
+  const step = Number(/step-(\d+)$/.exec(directory)?.[1]);
+  const before = (await checkpointSteps(path.dirname(directory))).findLast((other) => other < step);
+  const fix =
+    before === undefined
+      ? "There is no earlier one; remove the run's folder to start over"
+      : `Remove that folder to resume from step-${before}`;
+  return new TroupeError("bad_run", `The checkpoint ${directory} is damaged: ${what}. ${fix}.`, { cause });
 }
 
 async function exists(target: string): Promise<boolean> {

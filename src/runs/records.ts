@@ -271,6 +271,10 @@ export const checkpointStateSchema = z.object({
         .optional(),
     })
     .optional(),
+  /** SHA-256 of every other file of the folder, by path. Absent: written by a version that recorded none. */
+  files: z.record(z.string(), z.string()).optional(),
+  /** Lines of evaluations.jsonl when it was written. Absent likewise. */
+  evaluations: z.int().min(0).optional(),
 });
 export type CheckpointState = z.output<typeof checkpointStateSchema>;
 

@@ -94,7 +94,7 @@ test("a run resumes from its last checkpoint; later records are truncated", asyn
   await fs.appendFile(path.join(directory, "metrics.jsonl"), '{"schema_version":1,"st');
   await fs.mkdir(path.join(directory, "checkpoints", ".tmp-step-4-abcd"));
   await using run = await openRun(directory, recipe);
-  expect(run.checkpoint?.state).toEqual(state(2));
+  expect(run.checkpoint?.state).toMatchObject(state(2));
   expect((await readMetrics(directory)).map((line) => line.step)).toEqual([1, 2]);
   expect((await run.evaluations()).map((line) => line.step)).toEqual([2]);
   expect((await run.timings()).map((line) => line.step)).toEqual([1, 2, 2]);
@@ -287,12 +287,78 @@ test.each([
     await checkpoint(run, 1);
   }
   const folder = path.join(directory, "checkpoints", "step-1");
-  expect((await readCheckpoint(folder)).state).toEqual(state(1));
+  expect((await readCheckpoint(folder)).state).toMatchObject(state(1));
   await fs.rm(path.join(folder, name), { recursive: true });
   await expect(openRun(directory, recipe)).rejects.toMatchObject({
     code: "bad_run",
     message: expect.stringContaining(message) as string,
   });
+});
+
+test.each([
+  ["was changed", (file: string) => fs.writeFile(file, "9")],
+  ["is missing", (file: string) => fs.rm(file)],
+])("a checkpoint in which a file %s is damaged; the one before it is offered", async (what, damage) => {
+  {
+    await using run = await openRun(directory, recipe);
+    for (const step of [1, 2]) {
+      await recordStep(run, step);
+      await checkpoint(run, step);
+    }
+  }
+  const folder = path.join(directory, "checkpoints", "step-2");
+  await damage(path.join(folder, "shared.optimizer"));
+  await expect(openRun(directory, recipe)).rejects.toThrow(
+    `The checkpoint ${folder} is damaged: shared.optimizer ${what}. Remove that folder to resume from step-1.`,
+  );
+  await fs.rm(folder, { recursive: true });
+  {
+    await using run = await openRun(directory, recipe);
+    expect(run.checkpoint?.state.step).toBe(1);
+  }
+  await damage(path.join(directory, "checkpoints", "step-1", "shared.optimizer"));
+  await expect(openRun(directory, recipe)).rejects.toThrow(
+    "There is no earlier one; remove the run's folder to start over.",
+  );
+});
+
+test("evaluations that a checkpoint relies on can be neither removed nor repeated", async () => {
+  {
+    await using run = await openRun(directory, recipe);
+    await recordStep(run, 1);
+    await run.recordEvaluation(evaluation(1), timing(1));
+    await recordStep(run, 2);
+    await checkpoint(run, 2);
+  }
+  const file = path.join(directory, "evaluations.jsonl");
+  const line = await fs.readFile(file, "utf8");
+  await fs.writeFile(file, line + line);
+  await expect(openRun(directory, recipe)).rejects.toThrow(
+    `${file}:2 repeats the evaluation of line 1. Remove the line.`,
+  );
+  await fs.rm(file);
+  await expect(openRun(directory, recipe)).rejects.toThrow(
+    `${file} has 0 evaluations up to the newest checkpoint, which was written after 1: lines were removed.`,
+  );
+  await fs.writeFile(file, line);
+  await using run = await openRun(directory, recipe);
+  expect(await run.evaluations()).toEqual([evaluation(1)]);
+});
+
+test("steps that are repeated for want of a checkpoint are counted", async () => {
+  {
+    await using run = await openRun(directory, recipe);
+    for (const step of [1, 2, 3]) await recordStep(run, step);
+    await checkpoint(run, 3);
+    await recordStep(run, 4);
+  }
+  {
+    await using run = await openRun(directory, recipe);
+    expect(run.repeated).toBe(1);
+  }
+  await fs.rm(path.join(directory, "checkpoints"), { recursive: true });
+  await using run = await openRun(directory, recipe);
+  expect(run.repeated).toBe(3);
 });
 
 test("the checkpoint of an older run refers to files of the local engine", async () => {

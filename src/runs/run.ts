@@ -8,7 +8,7 @@ import { showText } from "../format.ts";
 import { checkpointSteps, latestCheckpoint, pruneCheckpoints, writeCheckpoint } from "./checkpoints.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { makeDirectory, removeTemporaries, syncPath, temporaryPrefix, writeFileDurably } from "./durable.ts";
-import { appendLine, cutLines } from "./json-lines.ts";
+import { appendLine, cutLines, readLines } from "./json-lines.ts";
 import { EpisodeLog } from "./episode-log.ts";
 import type { NewEpisode } from "./episode-log.ts";
 import { layoutOf } from "./layout.ts";
@@ -23,6 +23,8 @@ export interface Run extends AsyncDisposable, InputRecorder {
   readonly layout: RunLayout;
   /** Where to resume; null: from the start. */
   readonly checkpoint: Checkpoint | null;
+  /** Recorded steps after the checkpoint, whose records were removed because they will be repeated. */
+  readonly repeated: number;
   /** The run is finished. */
   readonly result: RunResult | null;
   /** Evaluations recorded up to the checkpoint, and later ones. */
@@ -67,29 +69,32 @@ export async function openRun(directory: string, recipe: string, incidental?: In
     }
     const checkpoint = await latestCheckpoint(layout.checkpoints);
     const result = await finishedResult(layout);
-    if (result === null) await rewind(layout, checkpoint?.state.step ?? 0);
+    const recorded = (await readLines(layout.metrics)).length;
+    if (result === null) await rewind(layout, checkpoint?.state);
     const episodes = result === null ? await openEpisodes(layout, checkpoint?.state.step ?? 0) : null;
-    return makeRun(layout, { checkpoint, result, episodes }, () => lock.release());
+    const repeated = recorded - (result === null ? (checkpoint?.state.step ?? 0) : recorded);
+    return makeRun(layout, { checkpoint, result, repeated, episodes }, () => lock.release());
   } catch (error) {
     await lock.release();
     throw error;
   }
 }
 
-interface Opened extends Pick<Run, "checkpoint" | "result"> {
+interface Opened extends Pick<Run, "checkpoint" | "result" | "repeated"> {
   /** null: the run is finished. */
   readonly episodes: EpisodeLog | null;
 }
 
 function makeRun(
   layout: RunLayout,
-  { checkpoint, result, episodes: log }: Opened,
+  { checkpoint, result, repeated, episodes: log }: Opened,
   close: () => Promise<void>,
 ): Run {
   return {
     layout,
     checkpoint,
     result,
+    repeated,
     close,
     [Symbol.asyncDispose]: close,
     evaluations: () => readEvaluations(layout.directory),
@@ -108,7 +113,11 @@ function makeRun(
     recordCheckpoint: async (step, keep, fill) => {
       await syncRecords(layout, log);
       await makeDirectory(layout.checkpoints);
-      const written = await writeCheckpoint(layout.checkpoints, step, fill);
+      const evaluations = (await readLines(layout.evaluations)).length;
+      const written = await writeCheckpoint(layout.checkpoints, step, async (folder) => ({
+        ...(await fill(folder)),
+        evaluations,
+      }));
       await pruneCheckpoints(layout.checkpoints, keep);
       return written;
     },
@@ -194,13 +203,15 @@ async function finishedResult(layout: RunLayout): Promise<RunResult | null> {
   return there === null ? null : readResult(layout.directory);
 }
 
-/** Rewinds the records to a step; 0 is the start. */
-async function rewind(layout: RunLayout, step: number): Promise<void> {
+/** Rewinds the records to a checkpoint; without one, to the start. */
+async function rewind(layout: RunLayout, state: CheckpointState | undefined): Promise<void> {
+  const step = state?.step ?? 0;
   const upToStep = (value: Readonly<Record<string, unknown>>) =>
     typeof value["step"] === "number" && value["step"] <= step;
   const metrics = await cutLines(layout.metrics, upToStep);
   await requireSteps(layout, step, metrics.length);
   const evaluations = await cutLines(layout.evaluations, upToStep);
+  requireEvaluations(layout, evaluations, state?.evaluations ?? 0);
   // A killed process may have written the timing of an evaluation and not the evaluation.
   let left = evaluations.filter((evaluation) => evaluation["step"] === step).length;
   const isRecorded = ({ step: at, what }: Readonly<Record<string, unknown>>) =>
@@ -236,6 +247,26 @@ async function requireSteps(layout: RunLayout, step: number, lines: number): Pro
     "bad_run",
     `${layout.metrics} has ${lines} steps but the newest checkpoint is of step ${step}: lines were removed. ` +
       `Restore the file, or ${fix}.`,
+  );
+}
+
+/** An evaluation that is recorded already is not repeated, so a line too few or too many would stay so. */
+function requireEvaluations(
+  { evaluations: file }: RunLayout,
+  lines: readonly Readonly<Record<string, unknown>>[],
+  least: number,
+): void {
+  const places = lines.map(({ step, moment, team }) => JSON.stringify([step, moment, team]));
+  const twice = places.findIndex((place, index) => places.indexOf(place) < index);
+  if (twice !== -1) {
+    const problem = `${file}:${twice + 1} repeats the evaluation of line ${places.indexOf(places[twice] ?? "") + 1}`;
+    throw new TroupeError("bad_run", `${problem}. Remove the line.`);
+  }
+  if (lines.length >= least) return;
+  const problem = `${file} has ${lines.length} evaluations up to the newest checkpoint, which was written after ${least}`;
+  throw new TroupeError(
+    "bad_run",
+    `${problem}: lines were removed. Restore the file, or remove the run's folder.`,
   );
 }
 

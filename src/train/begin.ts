@@ -42,7 +42,11 @@ export async function begin(options: TrainOptions, run: Run, opened: Opened): Pr
     auxiliary: null,
   };
   announce(state);
-  const warnings = [...(await warningsOf(options, run)), ...(await noteData(environment, run))];
+  const warnings = [
+    ...(await warningsOf(options, run)),
+    ...(await noteData(environment, run)),
+    ...startsAgain(run),
+  ];
   for (const warning of warnings) emit({ type: "warning", ...warning });
   await noteEngine(engine, run, step, emit);
   await run.recordModules(moduleHashes(recipe));
@@ -54,6 +58,14 @@ export async function begin(options: TrainOptions, run: Run, opened: Opened): Pr
 async function warningsOf(options: TrainOptions, { layout }: Run): Promise<readonly Warning[]> {
   const changed = changedModules(await readRecipe(layout.directory), options.recipe);
   return [...recipeWarnings(options), ...changed];
+}
+
+/** A run that was interrupted before its first checkpoint, or whose checkpoints were deleted. */
+function startsAgain({ checkpoint, repeated, layout }: Run): readonly Warning[] {
+  if (checkpoint !== null || repeated === 0) return [];
+  const steps = repeated === 1 ? "the recorded step is" : `the ${repeated} recorded steps are`;
+  const problem = `${layout.checkpoints} has no checkpoint, so the run starts again and ${steps} repeated`;
+  return [{ key: "checkpoint.every", problem, fix: "restore the folder if it was deleted" }];
 }
 
 function announce({ emit, run, shared: { recipe, engine }, stage }: TrainingState): void {

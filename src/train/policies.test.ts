@@ -41,7 +41,7 @@ test.each(["shared.optimizer", "shared/model.safetensors"])(
     await expect(trainUntil(4)).rejects.toMatchObject({
       code: "bad_run",
       message: expect.stringMatching(
-        /step-2 is damaged: shared cannot be restored .* Remove that folder to resume/,
+        /step-2 is damaged: shared\S* is missing\. There is no earlier one/,
       ) as string,
     });
   },

@@ -73,9 +73,9 @@ export async function restorePolicies(
   policies: Readonly<Record<string, SavedPolicy>>,
 ): Promise<void> {
   for (const [name, saved] of Object.entries(policies)) {
-    await engine.restore(name, { saved, folder: checkpoint }).catch((cause: unknown) => {
+    await engine.restore(name, { saved, folder: checkpoint }).catch(async (cause: unknown) => {
       if (!(cause instanceof TroupeError) || cause.code !== "bad_model") throw cause;
-      throw damagedCheckpoint(checkpoint, `${name} cannot be restored (${cause.message})`, cause);
+      throw await damagedCheckpoint(checkpoint, `${name} cannot be restored (${cause.message})`, cause);
     });
   }
 }
