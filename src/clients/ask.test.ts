@@ -297,6 +297,12 @@ describe("a question for JSON", () => {
   });
 });
 
+it.each([-1_000_000, 1e300, 0.5])("a count of %d tokens is none", async (tokens) => {
+  respond = json(200, { ...chat.answer, usage: { prompt_tokens: tokens, completion_tokens: tokens } });
+  const { inputTokens, outputTokens } = await askFor("compatible", { schema: null });
+  expect([inputTokens, outputTokens]).toEqual([null, null]);
+});
+
 it("a key in the answer is replaced", async () => {
   respond = json(200, JSON.stringify(chat.answer).replace("An edit", `The key is ${secret}`));
   expect(await question("compatible")).toContain("The key is [key]");

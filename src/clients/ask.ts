@@ -84,12 +84,17 @@ export async function askService(
     return {
       text: key === undefined ? text : text.replaceAll(key, "[key]"),
       isCutOff: finishReason === "length",
-      inputTokens: usage.inputTokens ?? null,
-      outputTokens: usage.outputTokens ?? null,
+      inputTokens: countOf(usage.inputTokens),
+      outputTokens: countOf(usage.outputTokens),
     };
   } catch {
     throw failureOf(exchange, options, name);
   }
+}
+
+/** Null: the service does not say, or nothing that a budget could count. */
+function countOf(tokens: number | undefined): number | null {
+  return tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : null;
 }
 
 async function sdk(): Promise<typeof import("ai")> {

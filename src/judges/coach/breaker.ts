@@ -33,13 +33,6 @@ export function circuitBreaker(
   /** What questions wait for: a pause, or the question asked after it. Null: nothing. */
   let closed: Promise<void> | null = null;
 
-  const enter = async (): Promise<boolean> => {
-    for (let wait = closed; wait !== null; wait = closed) {
-      await wait;
-      if (signal?.aborted === true) throw new TroupeError("cancelled", "The question was cancelled.");
-    }
-    return inRow >= failures;
-  };
   const pause = (milliseconds: number, reason: string): void => {
     report?.(`paused for ${showDuration(milliseconds / 1000)}: ${reason}`);
     closed = sleep(milliseconds, signal)
@@ -59,27 +52,29 @@ export function circuitBreaker(
     if (paused > 0) report?.("continues");
     [inRow, paused] = [0, 0];
   };
-  /** Alone: the others wait for its result. */
-  const probe = async <T>(ask: () => Promise<T>): Promise<T> => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    closed = promise;
-    try {
-      return await ask();
-    } finally {
-      closed = null;
-      resolve();
-    }
-  };
   return {
     async pass(ask) {
-      const isProbe = await enter();
+      for (let wait = closed; wait !== null; wait = closed) {
+        await wait;
+        if (signal?.aborted === true) throw new TroupeError("cancelled", "The question was cancelled.");
+      }
+      // Without an `await` since the loop: only one question is the first after a pause. The others wait until its result counts.
+      const probe = inRow >= failures ? Promise.withResolvers<void>() : null;
+      if (probe !== null) closed = probe.promise;
+      const reopen = (): void => {
+        if (probe !== null) closed = null;
+      };
       try {
-        const answer = await (isProbe ? probe(ask) : ask());
+        const answer = await ask();
+        reopen();
         succeeded();
         return answer;
       } catch (error) {
+        reopen();
         if (error instanceof ServiceError) failed(error);
         throw error;
+      } finally {
+        probe?.resolve();
       }
     },
   };
