@@ -18,10 +18,45 @@ export function argumentChecker({ parameters }: Tool): (given: JsonObject) => st
 
 function schemaOf(schema: JsonObject): z.ZodType | undefined {
   try {
-    return z.fromJSONSchema(schema);
+    return z.fromJSONSchema(withoutPatterns(schema));
   } catch {
     return undefined;
   }
+}
+
+/** Members of a schema that contain schemas by names of their own. */
+const named = ["properties", "$defs", "definitions", "dependentSchemas"];
+/** Members that are values, whatever they look like. */
+const values = ["const", "enum", "default", "examples"];
+
+/**
+ * Without regular expressions: a server's may take longer than the run on what a model writes. The server checks them.
+ * @throws Error for names by regular expressions, without which other names could not be checked
+ */
+function withoutPatterns(schema: JsonObject): JsonObject {
+  if ("patternProperties" in schema) throw new Error("names by regular expressions are not checked");
+  const kept = Object.entries(schema).filter(([name]) => name !== "pattern");
+  return mapped(kept, (name, value) => {
+    if (values.includes(name)) return value;
+    if (named.includes(name) && isObject(value)) return mapped(Object.entries(value), (_, one) => inner(one));
+    return inner(value);
+  });
+}
+
+function inner(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inner);
+  return isObject(value) ? withoutPatterns(value) : value;
+}
+
+function mapped(
+  entries: readonly (readonly [string, unknown])[],
+  change: (name: string, value: unknown) => unknown,
+): JsonObject {
+  return Object.fromEntries(entries.map(([name, value]) => [name, change(name, value)]));
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function describe({ path, message }: z.core.$ZodIssue): string {

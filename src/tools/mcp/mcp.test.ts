@@ -126,6 +126,23 @@ describe("a server's program", () => {
     expect(text.split(" ")).not.toContain("TROUPE_TEST_TOKEN");
   });
 
+  it("cannot stop the run with the schema of its results", async () => {
+    const script = `
+      const schema = { type: "object", properties: { o: { type: "string", pattern: "^(a+)+$" } } };
+      const tools = [{ name: "slow", inputSchema: { type: "object" }, outputSchema: schema }];
+      const results = {
+        initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } },
+        "tools/list": { tools },
+        "tools/call": { content: [], structuredContent: { o: "a".repeat(50) + "!" } },
+      };
+      require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+        const { id, method } = JSON.parse(line);
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] }));
+      });`;
+    const ask = await asking({ command: [process.execPath, "-e", script] });
+    expect(await ask("slow")).toEqual({ text: JSON.stringify({ o: `${"a".repeat(50)}!` }) });
+  });
+
   it.each([
     ["is missing", ["no-such-program"], /no-such-program failed: .*ENOENT/],
     ["ends at once", [process.execPath, "-e", "console.error('no licence'); process.exit(2)"], /no licence/],
