@@ -45,6 +45,11 @@ describe("CSV", () => {
     );
   });
 
+  it("has a limited number of fields and rows", () => {
+    const { header, rows } = readCsv(`${",".repeat(50_000)}\n${"1\n".repeat(50)}`, 20);
+    expect([header.length, rows.length]).toEqual([10_000, 20]);
+  });
+
   it("never throws and always ends", () => {
     const text = fc.string({ unit: fc.constantFrom('"', ",", "\n", "\r", "a") });
     fc.assert(fc.property(text, (given) => rowCount(given) <= given.length));

@@ -2,7 +2,7 @@
  * Reads a submission: its rows are joined with the test set on their ids, and what is wrong with the format is a reason
  * that its author sees.
  */
-import { showText } from "../../../format.ts";
+import { showBytes, showCount, showText } from "../../../format.ts";
 import type { Values } from "../metrics/metric.ts";
 import type { Predictions, Truth } from "../metrics/predictions.ts";
 import { readCsv, type Table } from "./csv.ts";
@@ -21,13 +21,23 @@ export type ReadSubmission = { readonly predictions: Predictions } | { readonly 
 const longest = 64 * 2 ** 20;
 
 export function readSubmission(bytes: Uint8Array, form: SubmissionForm): ReadSubmission {
-  if (bytes.length > longest) return { problem: "it is larger than 64 MB" };
-  const table = readCsv(Buffer.from(bytes).toString("utf8"));
+  const { ids } = form;
+  const limit = longestFor(form);
+  if (bytes.length > limit)
+    return { problem: `it is larger than ${showBytes(limit)}, too large for ${showCount(ids.length)} rows` };
+  // Twice as many as there should be: enough to say what is wrong.
+  const table = readCsv(Buffer.from(bytes).toString("utf8"), 2 * ids.length + 100);
   const columns = columnsOf(table, form);
   if ("problem" in columns) return columns;
   const joined = joinedRows(table, columns.id, form.ids);
   if ("problem" in joined) return joined;
   return readValues(joined.rows, columns.values, form);
+}
+
+/** In bytes. Reading takes time and memory of the training, whatever a program wrote. */
+function longestFor({ ids, truth }: SubmissionForm): number {
+  const ofRow = 1024 + 64 * truth.classes.length;
+  return Math.min(longest, 2 ** 20 + ofRow * ids.length);
 }
 
 interface Columns {
