@@ -190,7 +190,11 @@ export const sample = z.object({
   seq_id: z.int().min(0).nullish(),
   base_model: z.string().nullish(),
   model_path: name.nullish(),
-  num_samples: z.int().default(1),
+  // Names for all of them are in the answer at once.
+  num_samples: z
+    .int()
+    .max(2 ** 16)
+    .default(1),
   prompt: modelInput,
   sampling_params: samplingParams,
   prompt_logprobs: z.boolean().nullish(),

@@ -33,7 +33,8 @@ async function handle(service: Service, request: IncomingMessage, response: Serv
 }
 
 async function read(options: ServerOptions, request: IncomingMessage): Promise<Call> {
-  const url = new URL(request.url ?? "/", "http://localhost");
+  const url = URL.parse(request.url ?? "/", "http://localhost");
+  if (url === null) throw new Rejection(400, "The address of the request is not valid.");
   const owner = ownerOf(options, request);
   if (!url.pathname.startsWith(prefix)) throw new Rejection(404, `There is nothing at ${url.pathname}.`);
   const body = await decompressed(request, await bodyOf(request, options.limits.requestBytes), options);

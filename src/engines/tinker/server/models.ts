@@ -88,6 +88,7 @@ export class Models {
 
   async remove(model: Model): Promise<void> {
     this.#models.delete(model.id);
+    model.turns.abandon();
     await this.#engine.removePolicy(model.id);
   }
 }

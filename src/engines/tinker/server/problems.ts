@@ -35,7 +35,8 @@ export function failureOf(error: unknown) {
 export function asRejection(error: unknown): Rejection {
   if (error instanceof Rejection) return error;
   if (error instanceof z.ZodError) return new Rejection(422, z.prettifyError(error));
-  if (error instanceof SyntaxError || error instanceof RangeError) return new Rejection(400, error.message);
+  if (error instanceof SyntaxError || error instanceof RangeError || error instanceof URIError)
+    return new Rejection(400, error.message);
   if (error instanceof TroupeError)
     return new Rejection(ofUser.has(error.code) ? 422 : 500, error.message, { code: error.code });
   return new Rejection(500, "The server failed; its log says why.");

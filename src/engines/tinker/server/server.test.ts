@@ -1,4 +1,5 @@
 /** What a server rejects, and what one key cannot see of another's. */
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
@@ -132,6 +133,32 @@ describe("keys", () => {
 });
 
 describe("requests", () => {
+  it("that wait for an earlier one fail when their model is gone, and no longer count", async () => {
+    const ask = await start({ limits: { pending: 4 } });
+    const { id, session } = await createModel(ask);
+    const waiting = await ask("optim_step", { model_id: id, seq_id: 3 });
+    for (const seq_id of [4, 5, 6]) await ask("optim_step", { model_id: id, seq_id });
+    expect((await ask("optim_step", { model_id: id, seq_id: 7 })).status).toBe(429);
+    await ask(`sessions/${session}/finish`, {});
+    const { json } = await ask("retrieve_future", { request_id: waiting.json["request_id"] });
+    expect(json).toMatchObject({ code: "cancelled", category: "user" });
+    expect((await createModel(ask)).json).toMatchObject({ type: "create_model" });
+  });
+
+  it("that are malformed are rejected, and leave nothing on disk", async () => {
+    const served = join(folder, "untouched");
+    const ask = await start({ folder: served });
+    expect((await ask("training_runs/%E0%A4%A/checkpoints")).status).toBe(400);
+    expect((await ask("training_runs/..%2F..%2Fetc/checkpoints")).status).toBe(404);
+    expect((await ask("DELETE training_runs/a/checkpoints/weights/..%2Fx")).status).toBe(422);
+    expect((await ask("weights_info", { tinker_path: "tinker://nobody/weights/x" })).status).toBe(422);
+    expect((await ask("training_runs/nobody/checkpoints")).json).toEqual({ checkpoints: [] });
+    expect(readdirSync(served)).toEqual([]);
+    const { id } = await createModel(ask);
+    const many = { base_model: "tiny", num_samples: 1e9, prompt: { chunks: [] }, sampling_params: {} };
+    expect((await ask("asample", { ...many, model_id: id })).status).toBe(422);
+  });
+
   it("that arrive twice are executed once, and others with their number are rejected", async () => {
     const ask = await start();
     const { id } = await createModel(ask);

@@ -1,5 +1,6 @@
 /** The server's state, and what all its requests share. */
 import { createHash, randomUUID } from "node:crypto";
+import { TroupeError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
 import { Completions } from "./completions.ts";
 import { Futures, type Result } from "./futures.ts";
@@ -103,7 +104,8 @@ export class Service {
     const isKnown = this.futures.has(id, call.owner, fingerprintOf(call));
     if (!isKnown && model.turns.isPast(seqId))
       throw new Rejection(410, `The request ${id} was executed, and its result is no longer kept.`);
-    const future = this.#future(id, call, () => model.turns.take(seqId, () => this.#run(id, work)));
+    const abandon = (): void => this.futures.finish(id, failedResult(unloaded(model)));
+    const future = this.#future(id, call, () => model.turns.take(seqId, () => this.#run(id, work), abandon));
     return { ...future, model_id: model.id };
   }
 
@@ -126,6 +128,10 @@ export class Service {
       fail(error);
     }
   }
+}
+
+function unloaded({ id }: Model): TroupeError {
+  return new TroupeError("cancelled", `The model ${id} was unloaded before this request's turn.`);
 }
 
 function fingerprintOf({ path, body }: Call): string {

@@ -2,7 +2,7 @@
  * Saved weights in the server's folder: `RUN/weights/NAME` (with optimizer state) and `RUN/sampler_weights/NAME`, each
  * with a JSON file about it. Clients name them `tinker://RUN/KIND/NAME`.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TroupeError } from "../../../errors.ts";
 import type { SavedPolicy, StoredPolicy } from "../../engine.ts";
@@ -37,13 +37,16 @@ export class Storage {
 
   /** The folder for a run's weights of a kind, which exists afterwards. */
   folderOf(run: string, kind: WeightsKind): string {
-    const folder = join(this.#folder, run.replaceAll(":", "_"), kind);
+    const folder = this.#place(run, kind);
     mkdirSync(folder, { recursive: true });
     return folder;
   }
 
+  /** Whole, or not at all: an interrupted server must not leave half a record. */
   record(path: WeightsPath, record: SavedRecord): void {
-    writeFileSync(this.#recordFile(path), JSON.stringify(record));
+    const file = this.#recordFile(path);
+    writeFileSync(`${file}.new`, JSON.stringify(record));
+    renameSync(`${file}.new`, file);
   }
 
   exists(path: WeightsPath): boolean {
@@ -55,12 +58,12 @@ export class Storage {
     const record = this.exists(path) ? this.#read(this.#recordFile(path)) : null;
     if (record === null || record.owner !== owner)
       throw new TroupeError("bad_model", `There are no saved weights ${textOf(path)}.`);
-    return { record, stored: { saved: record.saved, folder: this.folderOf(path.run, path.kind) } };
+    return { record, stored: { saved: record.saved, folder: this.#place(path.run, path.kind) } };
   }
 
   list(run: string, owner: string): readonly { readonly path: WeightsPath; readonly record: SavedRecord }[] {
     return kinds.flatMap((kind) =>
-      readdirSync(this.folderOf(run, kind))
+      filesIn(this.#place(run, kind))
         .filter((file) => file.endsWith(".json"))
         .map((file) => ({ run, kind, name: file.slice(0, -".json".length) }))
         .map((path) => ({ path, record: this.#read(this.#recordFile(path)) }))
@@ -71,17 +74,25 @@ export class Storage {
   remove(path: WeightsPath, owner: string): void {
     this.find(path, owner);
     rmSync(this.#recordFile(path));
-    const directory = join(this.folderOf(path.run, path.kind), path.name);
+    const directory = join(this.#place(path.run, path.kind), path.name);
     for (const each of [directory, `${directory}.optimizer`]) rmSync(each, { recursive: true, force: true });
   }
 
   #recordFile({ run, kind, name }: WeightsPath): string {
-    return join(this.folderOf(run, kind), `${name}.json`);
+    return join(this.#place(run, kind), `${name}.json`);
+  }
+
+  #place(run: string, kind: WeightsKind): string {
+    return join(this.#folder, run.replaceAll(":", "_"), kind);
   }
 
   #read(file: string): SavedRecord {
     return JSON.parse(readFileSync(file, "utf8")) as SavedRecord;
   }
+}
+
+function filesIn(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
 }
 
 export function textOf({ run, kind, name }: WeightsPath): string {
