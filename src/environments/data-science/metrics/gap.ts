@@ -41,7 +41,7 @@ export function bestConstant(metric: Metric, truth: Truth): number {
   return metric.isLargerBetter ? Math.max(...known) : Math.min(...known);
 }
 
-function constantsFor({ values }: Metric, truth: Truth): Predictions[] {
+function constantsFor({ values, constants }: Metric, truth: Truth): Predictions[] {
   const { labels } = truth;
   const ofNumbers = (...row: readonly number[]): Predictions => ({
     labels: [],
@@ -53,6 +53,7 @@ function constantsFor({ values }: Metric, truth: Truth): Predictions[] {
   }
   if (values === "probabilities") return [ofNumbers(...sharesOf(truth))];
   const numbers = labels.map(Number);
+  if (constants !== undefined) return constants(numbers).map((one) => ofNumbers(one));
   const logarithmic = Math.expm1(mean(numbers.map((one) => Math.log1p(Math.max(0, one)))));
   return [mean(numbers), medianOf(numbers), logarithmic].map((one) => ofNumbers(one));
 }

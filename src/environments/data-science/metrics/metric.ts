@@ -1,5 +1,6 @@
 /** The metrics of submissions: what each needs, and how it is computed from a column of predictions. */
 import { accuracyOf, areaUnderCurve, binaryF1, logLossOf, macroF1, weightedF1 } from "./classification.ts";
+import { middlesOfHalves, someOf } from "./constants.ts";
 import type { Predictions, Truth } from "./predictions.ts";
 import {
   meanAbsoluteError,
@@ -21,6 +22,8 @@ export interface Metric {
   readonly perfect: number;
   /** NaN if it is not defined: the area under the curve with one class. */
   readonly measure: (truth: Truth, predictions: Predictions) => number;
+  /** Numbers among which the best constant is. Absent: it is the mean, the median, or the mean of the logarithms. */
+  readonly constants?: (truth: readonly number[]) => readonly number[];
 }
 
 const ofNumbers = (
@@ -69,8 +72,8 @@ export const metrics = {
   mae: ofNumbers(meanAbsoluteError),
   rmsle: ofNumbers(rmsleOf),
   mse: ofNumbers(meanSquaredError),
-  "median-absolute-error": ofNumbers(medianAbsoluteError),
-  smape: ofNumbers(smapeOf),
+  "median-absolute-error": { ...ofNumbers(medianAbsoluteError), constants: middlesOfHalves },
+  smape: { ...ofNumbers(smapeOf), constants: someOf },
   r2: ofNumbers(r2Of, true),
 } as const satisfies Record<string, Metric>;
 

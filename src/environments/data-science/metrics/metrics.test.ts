@@ -69,7 +69,7 @@ describe("the baseline", () => {
     const value = fc.double({ min: 0, max: 100, noNaN: true });
     fc.assert(
       fc.property(
-        fc.constantFrom(...metricNames.filter((name) => !["smape", "median-absolute-error"].includes(name))),
+        fc.constantFrom(...metricNames),
         fc.array(fc.boolean(), { minLength: 2, maxLength: 30 }),
         fc.array(value, { minLength: 30, maxLength: 30 }),
         value,
@@ -88,6 +88,19 @@ describe("the baseline", () => {
           expect(gap).toBeLessThan(1e-9);
         },
       ),
+    );
+  });
+
+  it("of the median error is the middle of the closest half, of SMAPE a value of the truth", () => {
+    const labels = ["0", "1", "10", "10.5", "11"];
+    const truth = { labels, classes: [], positive: "" };
+    expect(bestConstant(metrics["median-absolute-error"], truth)).toBe(0.5);
+    const even = { ...truth, labels: ["0", "9", "10", "30"] };
+    expect(bestConstant(metrics["median-absolute-error"], even)).toBe(5);
+    const uneven = { ...truth, labels: ["1", "1", "1", "1000", "1001", "1002", "1003"] };
+    expect(bestConstant(metrics.smape, uneven)).toBeCloseTo(
+      metrics.smape.measure(uneven, ofNumbers(...uneven.labels.map(() => 1001))),
+      12,
     );
   });
 
