@@ -58,6 +58,16 @@ describe("CSV", () => {
 });
 
 describe("a submission", () => {
+  it("may predict a class whose name looks like a missing value", () => {
+    const truth = { labels: ["None", "NA", "None"], classes: ["NA", "None"], positive: "None" };
+    const form = { ...labels, truth };
+    const text = "id,grade\n1,None\n2,None\n3,NA\n";
+    expect(read(text, form)).toEqual({ predictions: { labels: ["None", "None", "NA"], numbers: [] } });
+    expect(read("id,grade\n1,None\n2,nan\n3,NA\n", form)).toMatchObject({
+      problem: expect.stringContaining("its value is missing") as string,
+    });
+  });
+
   it("is joined by id, whatever the order of rows and columns", () => {
     const text = "extra,grade,id\nx,B,3\nx,A,1\nx,B,2\n";
     expect(read(text, labels)).toEqual({ predictions: { labels: ["A", "B", "B"], numbers: [] } });

@@ -111,8 +111,9 @@ type Check = (cell: string) => string | null;
 function asLabel({ classes }: Truth): Check {
   const known = new Set(classes);
   return (cell) => {
-    if (isMissing(cell)) return "its value is missing";
+    // `none` or `NA` may be a class.
     if (known.has(cell)) return null;
+    if (isMissing(cell)) return "its value is missing";
     return `${shown(cell)} is not one of the classes ${classes.slice(0, 12).map(shown).join(", ")}`;
   };
 }
