@@ -74,6 +74,8 @@ export function openTask({ id, about, ...texts }: TaskText): TabularTask {
   if (about.type === "regression" && hidden.some((one) => one === "" || !Number.isFinite(Number(one))))
     throw wrong("labels.csv has a value that is not a number");
   const truth = truthOf(about, trainTarget, hidden);
+  const unfit = problemOf(about, truth);
+  if (unfit !== null) throw wrong(unfit);
   const sample = texts.sample ?? sampleOf(about, test, trainTarget, truth);
   return {
     id,
@@ -107,6 +109,19 @@ function truthOf(about: TaskFile, trained: readonly string[], labels: readonly s
   const found = [...new Set([...trained, ...labels])].filter((one) => one !== "").toSorted();
   const classes = about.classes?.map(canonical) ?? found;
   return { labels, classes, positive: canonical(about.positive ?? classes.at(-1) ?? "") };
+}
+
+/** Why the metric says nothing about these labels; null: it does. */
+function problemOf({ type, metric }: TaskFile, { labels, classes, positive }: Truth): string | null {
+  const isOfNumbers = metricNamed(metric).values === "numbers";
+  if (isOfNumbers !== (type === "regression")) return `the metric ${metric} is not for ${type}`;
+  if (isOfNumbers) return null;
+  const strange = labels.find((label) => !classes.includes(label));
+  if (strange !== undefined) return `labels.csv has “${strange}”, which is not one of the classes`;
+  if (!classes.includes(positive)) return `positive is “${positive}”, which is not one of the classes`;
+  const ofTwo: readonly TaskFile["metric"][] = ["auc", "f1"];
+  if (!ofTwo.includes(metric) || classes.length === 2) return null;
+  return `the metric ${metric} needs two classes, not ${classes.length}: ${classes.slice(0, 5).join(", ")}`;
 }
 
 /** What a submission looks like: the first training label, or equal probabilities, for all. */

@@ -9,7 +9,7 @@ import { dsbenchMetric } from "./dsbench-metrics.ts";
 import { tasksIn, writeTask } from "./folder.ts";
 import { generatedTasks } from "./generated/tasks.ts";
 import { sourceFrom, stratified, TaskLibrary } from "./library.ts";
-import { openTask } from "./task.ts";
+import { openTask, type TaskFile, type TaskText } from "./task.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "troupe-tasks-"));
 const at = (name: string): string => path.join(folder, name);
@@ -91,6 +91,17 @@ describe("folders of tasks", () => {
       code: "bad_data",
       message: expect.stringMatching(message) as string,
     });
+  });
+
+  it.each([
+    [{ classes: ["0", "1", "2"] }, "the metric auc needs two classes, not 3: 0, 1, 2"],
+    [{ classes: ["0", "no"] }, "labels.csv has “1”, which is not one of the classes"],
+    [{ metric: "rmse" }, "the metric rmse is not for classification"],
+    [{ positive: "yes" }, "positive is “yes”, which is not one of the classes"],
+  ])("with classes that do not fit the metric or the labels are rejected: %j", async (changes, message) => {
+    const task = await generatedTasks()[0]?.read();
+    const about = { ...task?.about, ...changes } as TaskFile;
+    expect(() => openTask({ ...(task as TaskText), about })).toThrow(message);
   });
 
   it("need tasks for training and for evaluation", () => {
