@@ -152,7 +152,7 @@ export const publishedKeys: readonly PublishedKey[] = [
     ["external.previous_prompts", "external.previous_responses", "external.external_prompt_passthrough"],
     "`team.roles.NAME.memory` chooses what later prompts contain",
   ),
-  none(["wandb"], "runs are recorded in their own folder"),
+  none(["wandb"], "`logging.wandb` sends metrics there"),
 ];
 
 /** The sections of the published files, and the one key outside. */

@@ -202,7 +202,7 @@ describe("epochs become steps", () => {
 
 describe("published keys without effect", () => {
   it.each([
-    ["wandb.project=x", "wandb.project: has no effect: runs are recorded in their own folder; remove it"],
+    ["wandb.project=x", "wandb.project: has no effect: `logging.wandb` sends metrics there; remove it"],
     ["grpo.logging_steps=10", "grpo.logging_steps: has no effect: every step is recorded; remove it"],
     [
       "model.model_kwargs.torch_dtype=bfloat16",
