@@ -10,9 +10,9 @@ import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-eng
 import { unrecordedCalls } from "../src/runs/recorded-calls.ts";
 import { buildTeam } from "../src/teams/build.ts";
 import { fixtureTokenizer } from "../src/text/testing/fixtures.ts";
-import { openTools } from "../src/tools/open.ts";
+import { toolService } from "../src/tools/open.ts";
 
-const services = { tools: openTools({ sandbox: undefined as never, recorded: unrecordedCalls() }) };
+const services = { tools: toolService({ sandbox: undefined as never, recorded: unrecordedCalls() }) };
 afterAll(() => services.tools.close());
 
 const search = (query: string): string =>

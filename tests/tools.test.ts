@@ -10,7 +10,7 @@ import { rootKey } from "../src/random.ts";
 import { unrecordedCalls } from "../src/runs/recorded-calls.ts";
 import type { Role, Team } from "../src/teams/team.ts";
 import { fixtureTokenizer } from "../src/text/testing/fixtures.ts";
-import { openTools } from "../src/tools/open.ts";
+import { toolService } from "../src/tools/open.ts";
 import { toolSettings } from "../src/tools/settings.ts";
 import type { Episode } from "../src/rollout/episode.ts";
 import { growEpisode } from "../src/rollout/grow.ts";
@@ -31,7 +31,7 @@ writeFileSync(
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const services = {
-  tools: openTools({ sandbox: undefined as never, recorded: unrecordedCalls() }),
+  tools: toolService({ sandbox: undefined as never, recorded: unrecordedCalls() }),
 };
 const search = toolSettings.parse({ name: "search", index, top: 1 });
 

@@ -9,7 +9,7 @@ import { routedSandbox } from "../sandbox/packages/routed.ts";
 import { folderFiles } from "../files/folder.ts";
 import { memoryFiles } from "../files/memory.ts";
 import { settleAll } from "../settle.ts";
-import { openTools } from "../tools/open.ts";
+import { toolService } from "../tools/open.ts";
 
 /** Says what the environment needs and this machine lacks, before models are loaded. @throws TroupeError */
 export async function checkMachine(environment: Environment): Promise<void> {
@@ -31,7 +31,7 @@ export async function withServices<Value>(
   const recorded = run === undefined ? unrecordedCalls() : await readRecordedCalls(layoutOf(run).programs);
   const files = memoryFiles(run === undefined ? undefined : folderFiles(layoutOf(run).files));
   const sandbox = cachedSandbox(routedSandbox(openSandboxOfMachine), recorded, files);
-  const tools = openTools({ sandbox, recorded });
+  const tools = toolService({ sandbox, recorded });
   try {
     return await use({ sandbox, recorded, files, tools });
   } finally {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { JudgedScore, Verdict } from "../rollout/episode.ts";
 import type { RecordedCall, RecordedCalls } from "../runs/recorded-calls.ts";
 
-/** The question; its id is its hash, combined with that of the asker. */
+/** The question; its id is the hash of the judge and of the question. */
 export interface Asked<Question> {
   readonly id: string;
   readonly question: Question;
@@ -17,13 +17,13 @@ export interface AskOnce<Question, Answer = Verdict> {
 }
 
 /**
- * @param asker identifies the judge, with everything besides the question that its answers depend on
+ * @param judge identifies it, with everything besides the question that its answers depend on
  * @param answer of the judge itself; with the key `failure` if it failed
  * @param read a recorded answer; null: it is none
  */
 export function askOnce<Question extends object, Answer extends object>(
   calls: RecordedCalls,
-  asker: object,
+  judge: object,
   answer: (asked: Asked<Question>) => Promise<Answer>,
   read: (recorded: unknown) => Answer | null,
 ): AskOnce<Question, Answer> {
@@ -37,7 +37,7 @@ export function askOnce<Question extends object, Answer extends object>(
   };
   return {
     async ask(question, episode) {
-      const id = digestOf([asker, question]);
+      const id = digestOf([judge, question]);
       const inEpisode = digestOf([id, episode]);
       const known = failed.get(inEpisode)?.answer ?? calls.get(inEpisode) ?? calls.get(id);
       const recorded = read(known);

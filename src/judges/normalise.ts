@@ -5,9 +5,9 @@
  * they change once per step and are part of its checkpoint.
  */
 import type { Action, Episode } from "../rollout/episode.ts";
-import { edgesOf } from "../rollout/navigate.ts";
 import type { Normalisation } from "./judge.ts";
 import type { Scaling } from "./mixed-rewards.ts";
+import { scoresIn } from "./scores.ts";
 
 /** Weight, mean, and sum of squared differences from the mean. */
 export interface ScoreMoments {
@@ -43,8 +43,11 @@ export function withScores(
       { ...rest, weight: decay * weight, squares: decay * rest.squares },
     ]),
   );
-  for (const { kind, score } of episodes.flatMap((episode) => scoresIn(episode, kinds)))
-    found.set(kind, joined(found.get(kind) ?? none, { weight: 1, mean: score, squares: 0 }));
+  for (const episode of episodes)
+    for (const { action, score } of scoresIn(episode)) {
+      const kind = kindOf(kinds, episode, action);
+      found.set(kind, joined(found.get(kind) ?? none, { weight: 1, mean: score, squares: 0 }));
+    }
   return Object.fromEntries(found);
 }
 
@@ -75,17 +78,6 @@ function joined(one: ScoreMoments, other: ScoreMoments): ScoreMoments {
     mean: one.mean + (difference * other.weight) / weight,
     squares: one.squares + other.squares + (difference ** 2 * one.weight * other.weight) / weight,
   };
-}
-
-function scoresIn(episode: Episode, kinds: Kinds): { kind: string; score: number }[] {
-  return episode.nodes.flatMap((node) => {
-    const occurrences = edgesOf(episode, node);
-    return node.actions.flatMap(({ verdict }, index) => {
-      const { action } = occurrences[index] ?? {};
-      if (verdict === undefined || !("score" in verdict) || action === undefined) return [];
-      return [{ kind: kindOf(kinds, episode, action), score: verdict.score }];
-    });
-  });
 }
 
 function kindOf({ by, typeOf }: Kinds, episode: Episode, { role }: Action): string {

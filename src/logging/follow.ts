@@ -13,7 +13,7 @@ export interface Pace {
   readonly patience: number;
 }
 
-export const usualPace: Pace = { poll: 2000, firstDelay: 1000, longestDelay: 60_000, patience: 30_000 };
+const usualPace: Pace = { poll: 2000, firstDelay: 1000, longestDelay: 60_000, patience: 30_000 };
 
 /**
  * Updates the sink until the run has ended and it has everything, or nothing more is to be expected.

@@ -6,6 +6,8 @@ export interface ToldLimits {
   readonly seconds: number;
   readonly megabytes: number;
   readonly outputBytes: number;
+  /** Absent: the model is not told. */
+  readonly diskMegabytes?: number;
 }
 
 const longestError = 200;
@@ -20,13 +22,16 @@ export function problemOf(
   return exitCode === 0 ? null : `it ended with exit code ${exitCode}${errorIn(stderr)}`;
 }
 
-function exceeded(limit: string, { seconds, megabytes, outputBytes }: ToldLimits): string {
+function exceeded(limit: string, { seconds, megabytes, outputBytes, diskMegabytes }: ToldLimits): string {
   const limits: Readonly<Record<string, string>> = {
     "cpu-time": `it took more than ${seconds} seconds`,
     "wall-time": "it did not end in time",
     memory: `it needed more than ${megabytes} MB of memory`,
     output: `it printed more than ${outputBytes} bytes`,
-    disk: "it wrote more to its disk than it may",
+    disk:
+      diskMegabytes === undefined
+        ? "it wrote more to its disk than it may"
+        : `it wrote more than ${diskMegabytes} MB, or too many files`,
   };
   return limits[limit] ?? `it was ended: ${limit}`;
 }

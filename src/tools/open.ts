@@ -17,7 +17,7 @@ export interface ToolSources {
   readonly recorded: RecordedCalls;
 }
 
-export function openTools(sources: ToolSources): ToolService {
+export function toolService(sources: ToolSources): ToolService {
   const opened = new Map<string, Promise<readonly OpenTool[]>>();
   const sets = new Map<string, Promise<Toolset>>();
   const connections: McpConnection[] = [];
@@ -30,7 +30,7 @@ export function openTools(sources: ToolSources): ToolService {
     once(opened, settings, () => openTool(settings, { ...sources, connect }));
   return {
     open: (settings) =>
-      once(sets, settings, async () => toolsetOf((await Promise.all(settings.map(openOne))).flat())),
+      once(sets, settings, async () => joinedToolset((await Promise.all(settings.map(openOne))).flat())),
     close: async () => {
       await settleAll(connections.map((connection) => connection.close()));
     },
@@ -68,7 +68,7 @@ async function openTool(
 }
 
 /** @throws TroupeError `bad_recipe` if two have the same name */
-function toolsetOf(tools: readonly OpenTool[]): Toolset {
+function joinedToolset(tools: readonly OpenTool[]): Toolset {
   const byName = new Map(
     tools.map((tool) => [tool.definition.name, { tool, problemOf: argumentChecker(tool.definition) }]),
   );

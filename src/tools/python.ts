@@ -1,6 +1,6 @@
 /** Python in the sandbox. Each call is a program of its own: nothing is kept between calls. */
-import { TroupeError } from "../errors.ts";
 import { showLines } from "../format.ts";
+import { runModelProgram } from "../sandbox/model-program.ts";
 import { problemOf } from "../sandbox/problem.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Tool } from "../text/messages.ts";
@@ -40,18 +40,10 @@ async function run(
   sandbox: Sandbox,
   signal: AbortSignal,
 ): Promise<string> {
-  const limits = {
-    cpuSeconds: seconds,
-    // Other programs share the processors: the processor time is what counts.
-    wallSeconds: 3 * seconds + 5,
-    memoryBytes: megabytes * 2 ** 20,
-    outputBytes,
-  };
-  const result = await sandbox.run({ language: "python", source: source.toWellFormed(), limits }, signal);
-  if (result.ended === "cancelled")
-    throw new TroupeError("cancelled", "Cancelled while a model's program ran.");
+  const limits = { seconds, megabytes, outputBytes };
+  const result = await runModelProgram(sandbox, { source: source.toWellFormed() }, limits, signal);
   const printed = showLines(result.stdout).trim();
-  const problem = problemOf(result, { seconds, megabytes, outputBytes });
+  const problem = problemOf(result, limits);
   if (problem === null) return printed === "" ? "The program printed nothing." : printed;
   const traceback = showLines(result.stderr).trim().slice(-longestTraceback);
   return [printed, traceback, `The program failed: ${problem}.`].filter((part) => part !== "").join("\n");

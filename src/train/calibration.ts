@@ -1,6 +1,7 @@
 /** How a judge's verdicts agree with what the environment knows. */
 import { rewardBefore } from "../judges/judge-episode.ts";
 import { outcomesOf } from "../judges/mixed-rewards.ts";
+import { scoresIn } from "../judges/scores.ts";
 import type { Episode, EpisodeEnd, EpisodeNode } from "../rollout/episode.ts";
 import { edgesOf, nodeOf, pathTo } from "../rollout/navigate.ts";
 import type { Calibration } from "../runs/records.ts";
@@ -34,15 +35,9 @@ function correlationOf(scored: readonly Scored[]): number | null {
 
 function scoresOf(episode: Episode): Scored[] {
   const outcomes = outcomesOf(episode);
-  return episode.nodes.flatMap((node) => {
-    const outcome = outcomes.get(node.id);
-    const occurrences = edgesOf(episode, node);
-    return node.actions.flatMap(({ verdict }, index) => {
-      const role = occurrences[index]?.action.role;
-      if (verdict === undefined || !("score" in verdict) || outcome === undefined || role === undefined)
-        return [];
-      return [{ role, score: verdict.score, outcome }];
-    });
+  return scoresIn(episode).flatMap(({ action: { role }, node, score }) => {
+    const outcome = outcomes.get(node);
+    return outcome === undefined ? [] : [{ role, score, outcome }];
   });
 }
 

@@ -79,6 +79,7 @@ async function typesOf(
   };
   return new Map(await settleAll(episodes.map(typeOf)));
 }
+
 /** Every part of a joint action that a judge was asked about. */
 export function judgedActions({ nodes }: Pick<Episode, "nodes">): Judged[] {
   return nodes.flatMap(({ actions }) => actions).filter((edge): edge is Judged => edge.verdict !== undefined);

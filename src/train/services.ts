@@ -9,7 +9,7 @@ import type { PackageSet } from "../sandbox/packages/sets.ts";
 import { routedSandbox } from "../sandbox/packages/routed.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { settleAll } from "../settle.ts";
-import { openTools } from "../tools/open.ts";
+import { toolService } from "../tools/open.ts";
 
 export interface RunServices extends Required<Services> {
   /** Opens the sandbox before its first program. @throws TroupeError `no_sandbox` */
@@ -28,7 +28,7 @@ export async function servicesOf(
   const recorded = await openRecordedCalls(run.layout.programs);
   const files = folderFiles(run.layout.files);
   const sandbox = cachedSandbox(routed, recorded, files);
-  const tools = openTools({ sandbox, recorded });
+  const tools = toolService({ sandbox, recorded });
   return {
     sandbox,
     recorded,

@@ -1,4 +1,4 @@
-/** The judge of `troupe rescore`: the run's own or another program, with the verdicts recorded in the run. */
+/** The judge of `troupe rescore`: the run's own or another, with the verdicts recorded in the run. */
 import { TroupeError } from "../../errors.ts";
 import { judgeOf, resolveRecipe, type ResolvedRecipe } from "../../recipes/resolve.ts";
 import { momentOf } from "../../rollout/judging.ts";

@@ -135,7 +135,7 @@ function mappedMath(row: Row, at: RowPlace, mapping: FieldMapping): MathProblem 
 }
 
 /** A text or a number, or a list of them. @throws MalformedRow */
-export function answersIn(value: unknown, name: string): string[] {
+function answersIn(value: unknown, name: string): string[] {
   const list = (Array.isArray(value) ? value : [value]) as unknown[];
   const found = list.filter(
     (each) => typeof each === "string" || typeof each === "number" || typeof each === "bigint",

@@ -5,13 +5,12 @@ import type { Profile } from "./profiles/profile.ts";
 import type { WireDatum } from "./protocol/forward-backward.ts";
 
 /** Whether the server computes the loss itself. */
-export function isNative(loss: Loss, { native, hasThresholds }: Profile): boolean {
+export function isNative(loss: Loss, { native }: Profile): boolean {
   if (!native.includes(loss.type)) return false;
   if (loss.type === "cross_entropy" || loss.type === "value") return true;
   if (loss.kl !== undefined) return false;
   if (loss.type === "importance_sampling") return true;
-  if (loss.dualClip !== undefined || loss.ratio === "sequence") return false;
-  return hasThresholds || (loss.clipLow === 0.2 && loss.clipHigh === 0.2);
+  return loss.dualClip === undefined && loss.ratio !== "sequence";
 }
 
 /**

@@ -56,6 +56,6 @@ async function backward(of: Pass, data: readonly Datum[], loss: Loss): Promise<L
 }
 
 function plainRequest(data: readonly Datum[], loss: Loss, profile: Profile) {
-  const config = loss.type === "ppo" && profile.hasThresholds ? lossConfig(loss) : {};
+  const config = loss.type === "ppo" ? lossConfig(loss) : {};
   return { loss: loss.type, config, data: plainData(data, loss, profile), forwardOnly: false };
 }

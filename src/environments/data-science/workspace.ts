@@ -3,10 +3,11 @@
  * files of the next state. What the program leaves is data: links, devices and folders are not files, the task's own
  * files are as before, and only a limited number of files with ordinary names is kept.
  */
-import { TroupeError } from "../../errors.ts";
 import { storeFile, type FileReference, type FileStore } from "../../files/store.ts";
-import { showLines, showText } from "../../format.ts";
-import type { Program, ProgramResult } from "../../sandbox/sandbox.ts";
+import { showLines } from "../../format.ts";
+import { runModelProgram, type ModelProgram } from "../../sandbox/model-program.ts";
+import { problemOf } from "../../sandbox/problem.ts";
+import type { ProgramResult } from "../../sandbox/sandbox.ts";
 import type { Context } from "../environment.ts";
 import { sandboxOf } from "../sandbox-of.ts";
 import type { DataScienceOptions } from "./options.ts";
@@ -50,7 +51,7 @@ export async function runInWorkspace(
   return {
     files: kept.files,
     output: [shownOutput(result, options.outputCharacters), ...notes].filter((one) => one !== "").join("\n"),
-    problem: problemOf(result, options),
+    problem: problemOf(result, { ...options, outputBytes }),
   };
 }
 
@@ -67,26 +68,18 @@ export async function runChecker(
 }
 
 async function runProgram(
-  program: Omit<Program, "language">,
-  { seconds, megabytes, diskMegabytes, files }: DataScienceOptions,
+  program: ModelProgram,
+  options: DataScienceOptions,
   context: Context,
 ): Promise<ProgramResult> {
-  const limits = {
-    cpuSeconds: seconds,
-    // Other programs share the processors: the processor time is what counts.
-    wallSeconds: 3 * seconds + 10,
-    memoryBytes: megabytes * 2 ** 20,
-    diskBytes: diskMegabytes * 2 ** 20,
-    files: 4 * files,
-    outputBytes,
-  };
-  const result = await sandboxOf(context).run(
-    { language: "python", packages: "data-science", limits, ...program },
+  const { seconds, diskMegabytes, files } = options;
+  return runModelProgram(
+    sandboxOf(context),
+    { packages: "data-science", ...program },
+    { ...options, outputBytes },
     context.signal,
+    { wallSeconds: 3 * seconds + 10, diskBytes: diskMegabytes * 2 ** 20, files: 4 * files },
   );
-  if (result.ended === "cancelled")
-    throw new TroupeError("cancelled", "Cancelled while a model's program ran.");
-  return result;
 }
 
 async function contentsOf(store: FileStore, files: WorkspaceFiles): Promise<Record<string, Uint8Array>> {
@@ -127,26 +120,4 @@ function shownOutput({ stdout, stderr }: ProgramResult, characters: number): str
       .join("\n"),
   );
   return text.length <= characters ? text : `…${text.slice(1 - characters)}`.toWellFormed();
-}
-
-function problemOf(
-  { ended, exitCode, signal, stderr }: ProgramResult,
-  options: DataScienceOptions,
-): string | null {
-  if (ended === "signalled") return `it was ended by ${signal}`;
-  if (ended !== "exited") return exceeded(ended, options);
-  if (exitCode === 0) return null;
-  const last = showText(stderr.trimEnd().split("\n").at(-1) ?? "", 200);
-  return `it ended with exit code ${exitCode}${last === "" ? "" : `: ${last}`}`;
-}
-
-function exceeded(ending: string, { seconds, megabytes, diskMegabytes }: DataScienceOptions): string {
-  const limits: Readonly<Record<string, string>> = {
-    "cpu-time": `it took more than ${seconds} seconds`,
-    "wall-time": "it did not end in time",
-    memory: `it needed more than ${megabytes} MB of memory`,
-    output: "it printed too much",
-    disk: `it wrote more than ${diskMegabytes} MB, or too many files`,
-  };
-  return limits[ending] ?? `it was ended: ${ending}`;
 }

@@ -96,8 +96,8 @@ function checkSeat({ seats }: TeamForm, seat: string): void {
 
 function renderState({ task, prompt, said, answer }: MathState): string {
   const written = said.map(renderSaid);
-  const verdict = answer === null ? [] : [`the team's ${verdictOn(answer)}`];
-  return [`${task.id}\n\n${prompt}`, ...written, ...verdict].join("\n\n");
+  const result = answer === null ? [] : [`the team's ${showAnswer(answer)}`];
+  return [`${task.id}\n\n${prompt}`, ...written, ...result].join("\n\n");
 }
 
 function renderSaid(said: Said): string {
@@ -105,10 +105,10 @@ function renderSaid(said: Said): string {
   const printed = ran.map(
     ({ printed: { text: output, problem } }) => `printed: ${problem ?? showText(output, 200)}`,
   );
-  const verdict = answer === null ? [] : [verdictOn(said)];
-  return [`${seat}, round ${round + 1}:\n${text.trimEnd()}`, ...printed, ...verdict].join("\n");
+  const result = answer === null ? [] : [showAnswer(said)];
+  return [`${seat}, round ${round + 1}:\n${text.trimEnd()}`, ...printed, ...result].join("\n");
 }
 
-function verdictOn({ answer, isCorrect }: Pick<Said, "answer" | "isCorrect">): string {
+function showAnswer({ answer, isCorrect }: Pick<Said, "answer" | "isCorrect">): string {
   return answer === null ? "no answer" : `answer ${answer}: ${isCorrect ? "correct" : "not correct"}`;
 }

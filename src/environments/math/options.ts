@@ -1,6 +1,7 @@
 /** The options of `math` in a recipe. */
 import { z } from "zod";
 import { datasetSchema } from "../../data/dataset.ts";
+import { programLimits } from "../programs/options.ts";
 import { formSchema } from "./forms/forms.ts";
 
 const slices = z.string().min(1);
@@ -30,23 +31,10 @@ export const mathOptions = z.strictObject({
     .max(20_000)
     .default(8000)
     .describe("Most characters that a seat sees of what another one wrote; the last ones are shown."),
-  programs: z
-    .strictObject({
-      seconds: z
-        .number()
-        .min(0.1)
-        .max(600)
-        .default(20)
-        .describe("Processor time of a program; its wall-clock limit is three times that, plus 5."),
-      megabytes: z.int().min(32).max(16_384).default(512).describe("Memory of a program."),
-      characters: z
-        .int()
-        .min(100)
-        .max(16_384)
-        .default(4000)
-        .describe("Most characters that are shown of what an action's programs print; the last ones count."),
-    })
-    .prefault({}),
+  programs: programLimits(
+    { seconds: 20, megabytes: 512 },
+    "Most characters that are shown of what an action's programs print; the last ones count.",
+  ).prefault({}),
 });
 
 export type MathOptions = z.output<typeof mathOptions>;

@@ -2,6 +2,7 @@
 import type { ActionReward, Context, Evidence, Reply, StepResult } from "../environment.ts";
 import type { ProgramLimits } from "../programs/options.ts";
 import { programIn } from "../programs/run.ts";
+import type { Verified } from "./answers/answer.ts";
 import type { MathSeat, TeamForm } from "./forms/form.ts";
 import { outputsOf } from "./observe.ts";
 import { nextPhase, phasesOf } from "./order.ts";
@@ -10,7 +11,7 @@ import type { Assessed } from "./rewards.ts";
 import { spokenOf } from "./spoken.ts";
 import type { MathState, Said } from "./state.ts";
 import { isTeamDone, teamAnswer } from "./team-answer.ts";
-import { isAmong, verdictOn } from "./verdict.ts";
+import { isAmong, verified } from "./verified.ts";
 
 export interface StepSetting {
   readonly form: TeamForm;
@@ -80,24 +81,22 @@ async function assess(setting: StepSetting, round: number, seat: string, reply: 
     thinking,
     ran,
     isFenced,
-    ...(await verified(setting, writes, spoken.text, ran)),
+    ...(await answered(setting, writes, spoken.text, ran)),
   };
 }
 
-type Verdict = Pick<Assessed, "answer" | "isCorrect" | "source">;
-
-const noAnswer: Verdict = { answer: null, isCorrect: false, source: null };
+const noAnswer: Verified = { answer: null, isCorrect: false, source: null };
 
 /** A text's own answer comes before that of the programs in it. */
-async function verified(
+async function answered(
   { accepted, context }: StepSetting,
   writes: MathSeat["writes"],
   text: string,
   ran: Said["ran"],
-): Promise<Verdict> {
+): Promise<Verified> {
   if (writes === "comment") return noAnswer;
-  if (writes === "solution") return verdictOn(text, accepted, context);
-  if (writes === "blocks" && text.includes("\\boxed")) return verdictOn(text, accepted, context);
+  if (writes === "solution") return verified(text, accepted, context);
+  if (writes === "blocks" && text.includes("\\boxed")) return verified(text, accepted, context);
   const last = ran.at(-1);
   const answer = last === undefined ? null : printedAnswer(last);
   if (answer === null) return noAnswer;

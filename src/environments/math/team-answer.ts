@@ -2,7 +2,7 @@
 import type { Context } from "../environment.ts";
 import type { TeamForm } from "./forms/form.ts";
 import type { Answered, MathState, Said } from "./state.ts";
-import { isAmong } from "./verdict.ts";
+import { isAmong } from "./verified.ts";
 
 type Recording = Pick<Context, "services">;
 

@@ -1,6 +1,6 @@
 /** Runs the program in what a model wrote. Whatever the program does is data. */
-import { TroupeError } from "../../errors.ts";
 import { showLines } from "../../format.ts";
+import { runModelProgram } from "../../sandbox/model-program.ts";
 import { problemOf } from "../../sandbox/problem.ts";
 import { wholeProgram } from "../../text/fences.ts";
 import type { Context } from "../environment.ts";
@@ -42,27 +42,11 @@ export async function printedBy(
   context: Context,
 ): Promise<Printed> {
   if (source === "") return { text: "", cut: 0, problem: "there is no program" };
-  const { seconds, megabytes } = limits;
-  const result = await sandboxOf(context).run(
-    {
-      language: "python",
-      source,
-      stdin,
-      limits: {
-        cpuSeconds: seconds,
-        // Other programs share the processors: the processor time is what counts.
-        wallSeconds: 3 * seconds + 5,
-        memoryBytes: megabytes * 2 ** 20,
-        outputBytes,
-      },
-    },
-    context.signal,
-  );
-  if (result.ended === "cancelled")
-    throw new TroupeError("cancelled", "Cancelled while a model's program ran.");
+  const told = { ...limits, outputBytes };
+  const result = await runModelProgram(sandboxOf(context), { source, stdin }, told, context.signal);
   const text = showLines(result.stdout).trim();
   const silent = text === "" ? "it printed nothing" : null;
-  const problem = problemOf(result, { ...limits, outputBytes }) ?? silent;
+  const problem = problemOf(result, told) ?? silent;
   const kept = text.slice(-limits.characters).toWellFormed();
   return { text: kept, cut: text.length - kept.length, problem };
 }

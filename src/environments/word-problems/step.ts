@@ -83,7 +83,7 @@ function isNumbers(output: string): boolean {
 const answered = /^answer (\d{1,3})( checked)*$/;
 
 /** Null: the text gives no answer. */
-export function answerIn(text: string): number | null {
+function answerIn(text: string): number | null {
   const [, number] = answered.exec(text) ?? [];
   return number === undefined ? null : Number(number);
 }

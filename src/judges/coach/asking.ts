@@ -4,7 +4,7 @@ import { ServiceError, TroupeError } from "../../errors.ts";
 import { retrying } from "../../retry.ts";
 import { limiter } from "../../settle.ts";
 import type { JudgeContext } from "../judge.ts";
-import { circuitBreaker } from "./breaker.ts";
+import { CircuitBreaker } from "./breaker.ts";
 import type { CoachOptions } from "./options.ts";
 import { checkBudget, spend } from "./spending.ts";
 import type { Malformed } from "./verdict.ts";
@@ -25,13 +25,13 @@ export type AskContext = Pick<JudgeContext, "calls" | "retries" | "report" | "si
 /**
  * @throws BudgetError; TroupeError `cancelled`, or `bad_arguments` if the key is missing or not accepted
  */
-export function asker(options: CoachOptions, context: AskContext): Ask {
+export function coachAsk(options: CoachOptions, context: AskContext): Ask {
   const { calls, retries, signal } = context;
   const limited = limiter(options.concurrency);
-  const breaker = circuitBreaker(options.breaker, { ...context, sleep: retries.sleep });
+  const breaker = new CircuitBreaker(options.breaker, { ...context, sleep: retries.sleep });
   let underWay = 0;
 
-  const askOnce = async (messages: readonly ChatMessage[], format?: AnswerFormat): Promise<ServiceAnswer> => {
+  const askPaid = async (messages: readonly ChatMessage[], format?: AnswerFormat): Promise<ServiceAnswer> => {
     checkBudget(calls, options, underWay);
     underWay += 1;
     try {
@@ -48,7 +48,7 @@ export function asker(options: CoachOptions, context: AskContext): Ask {
   };
   return async (messages, format, read) => {
     const attempt = async () => {
-      const answer = await limited(() => breaker.pass(() => askOnce(messages, format)), signal);
+      const answer = await limited(() => breaker.pass(() => askPaid(messages, format)), signal);
       const verdict = read(answer.text);
       if (!("problem" in verdict)) return verdict;
       const why = answer.isCutOff ? `it reached judge.maxTokens (${options.maxTokens}); ` : "";

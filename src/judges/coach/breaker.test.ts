@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { ServiceError } from "../../errors.ts";
-import { circuitBreaker } from "./breaker.ts";
+import { CircuitBreaker } from "./breaker.ts";
 
 const settings = { failures: 2, pauseSeconds: 10, pauses: 3 };
 
 it("asks one question after a pause, however many wait, and pauses again if that fails", async () => {
   const events: string[] = [];
-  const breaker = circuitBreaker(settings, {
+  const breaker = new CircuitBreaker(settings, {
     sleep: async (milliseconds) => {
       await delay(5);
       events.push(`${milliseconds / 1000} s`);
@@ -27,7 +27,7 @@ it("asks one question after a pause, however many wait, and pauses again if that
 
 it("lets all questions through once one after a pause is answered", async () => {
   const notices: string[] = [];
-  const breaker = circuitBreaker(settings, {
+  const breaker = new CircuitBreaker(settings, {
     sleep: () => delay(5),
     report: (notice) => void notices.push(notice),
   });

@@ -14,70 +14,78 @@ export interface BreakerContext {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Breaker {
+const longestPause = 600_000;
+
+export class CircuitBreaker {
+  readonly #limits: CoachOptions["breaker"];
+  readonly #context: BreakerContext;
+  /** Failures, and pauses, in a row. */
+  #failures = 0;
+  #pauses = 0;
+  /** What questions wait for: a pause, or the question asked after it. Null: nothing. */
+  #closed: Promise<void> | null = null;
+
+  constructor(limits: CoachOptions["breaker"], context: BreakerContext) {
+    this.#limits = limits;
+    this.#context = context;
+  }
+
   /**
    * The result of `ask`, which is called when the service may be asked.
    * @throws ServiceError that of `ask`, or if the service still fails after the last pause; TroupeError `cancelled`
    */
-  pass<T>(ask: () => Promise<T>): Promise<T>;
-}
+  async pass<T>(ask: () => Promise<T>): Promise<T> {
+    while (this.#closed !== null) await this.#untilOpen(this.#closed);
+    // Nothing is awaited in between: only one question is the first after a pause. The others wait until its result counts.
+    const probe = this.#failures >= this.#limits.failures ? Promise.withResolvers<void>() : null;
+    if (probe !== null) this.#closed = probe.promise;
+    const reopen = (): void => {
+      if (probe !== null) this.#closed = null;
+    };
+    try {
+      const answer = await ask();
+      reopen();
+      this.#succeeded();
+      return answer;
+    } catch (error) {
+      reopen();
+      if (error instanceof ServiceError) this.#failed(error);
+      throw error;
+    } finally {
+      probe?.resolve();
+    }
+  }
 
-const longestPause = 600_000;
+  async #untilOpen(closed: Promise<void>): Promise<void> {
+    await closed;
+    if (this.#context.signal?.aborted === true)
+      throw new TroupeError("cancelled", "The question was cancelled.");
+  }
 
-export function circuitBreaker(
-  { failures, pauseSeconds, pauses }: CoachOptions["breaker"],
-  { sleep = byClock, report, signal }: BreakerContext,
-): Breaker {
-  let inRow = 0;
-  let paused = 0;
-  /** What questions wait for: a pause, or the question asked after it. Null: nothing. */
-  let closed: Promise<void> | null = null;
+  #succeeded(): void {
+    if (this.#pauses > 0) this.#context.report?.("continues");
+    this.#failures = 0;
+    this.#pauses = 0;
+  }
 
-  const pause = (milliseconds: number, reason: string): void => {
+  #failed({ retryAfter = 0, message }: ServiceError): void {
+    const { failures, pauseSeconds, pauses } = this.#limits;
+    this.#failures += 1;
+    if (this.#closed !== null) return;
+    if (this.#failures >= failures && this.#pauses < pauses) {
+      const usual = 1000 * pauseSeconds * 2 ** this.#pauses;
+      this.#pause(Math.min(longestPause, Math.max(retryAfter, usual)), message);
+      this.#pauses += 1;
+    } else if (retryAfter > 0) this.#pause(retryAfter, message);
+  }
+
+  #pause(milliseconds: number, reason: string): void {
+    const { report, sleep = byClock, signal } = this.#context;
     report?.(`paused for ${showDuration(milliseconds / 1000)}: ${reason}`);
-    closed = sleep(milliseconds, signal)
+    this.#closed = sleep(milliseconds, signal)
       .catch(() => {})
-      .then(() => void (closed = null));
-  };
-  const failed = (error: ServiceError): void => {
-    inRow += 1;
-    const wait = error.retryAfter ?? 0;
-    if (closed !== null) return;
-    if (inRow >= failures && paused < pauses) {
-      pause(Math.min(longestPause, Math.max(wait, 1000 * pauseSeconds * 2 ** paused)), error.message);
-      paused += 1;
-    } else if (wait > 0) pause(wait, error.message);
-  };
-  const succeeded = (): void => {
-    if (paused > 0) report?.("continues");
-    [inRow, paused] = [0, 0];
-  };
-  return {
-    async pass(ask) {
-      for (let wait = closed; wait !== null; wait = closed) {
-        await wait;
-        if (signal?.aborted === true) throw new TroupeError("cancelled", "The question was cancelled.");
-      }
-      // Without an `await` since the loop: only one question is the first after a pause. The others wait until its result counts.
-      const probe = inRow >= failures ? Promise.withResolvers<void>() : null;
-      if (probe !== null) closed = probe.promise;
-      const reopen = (): void => {
-        if (probe !== null) closed = null;
-      };
-      try {
-        const answer = await ask();
-        reopen();
-        succeeded();
-        return answer;
-      } catch (error) {
-        reopen();
-        if (error instanceof ServiceError) failed(error);
-        throw error;
-      } finally {
-        probe?.resolve();
-      }
-    },
-  };
+      .then(() => void (this.#closed = null));
+  }
 }
 
 function byClock(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {

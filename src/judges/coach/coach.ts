@@ -8,7 +8,7 @@ import { layoutOf } from "../../runs/layout.ts";
 import { settleAll } from "../../settle.ts";
 import { askOnce, type Asked } from "../ask-once.ts";
 import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
-import { asker, type Ask } from "./asking.ts";
+import { coachAsk, type Ask } from "./asking.ts";
 import { caseOf, type Case } from "./case.ts";
 import { formatFor, type CoachOptions } from "./options.ts";
 import { blamable, promptFor, type Prompt } from "./prompt.ts";
@@ -27,7 +27,7 @@ type Answers = { readonly verdicts: readonly JudgedScore[] } | { readonly failur
 
 export function coachJudge(options: CoachOptions, context: JudgeContext): Judge {
   const recorded = withRecorded(context.calls, options.recorded);
-  const ask = asker(options, context);
+  const ask = coachAsk(options, context);
   const put = ({ question }: Asked<CoachQuestion>) => answerTo(question, options, ask);
   const questions = askOnce(recorded.calls, identityOf(options), put, readAnswers);
   const verdictsOn = async (acts: Acts): Promise<GivenVerdict[]> => {

@@ -20,8 +20,8 @@ export function commandJudge(options: CommandOptions, { calls, retries, signal }
   const { run, attempt } = options;
   const answering = { program: programOf(options), retries, signal, clean: withoutSecrets(options.env) };
   const put = batched(options, (posed: readonly Posed[]) => answersTo(posed, answering));
-  const asker = { judge: "command", format, run, attempt };
-  const questions = askOnce(calls, asker, put, asVerdict);
+  const identity = { judge: "command", format, run, attempt };
+  const questions = askOnce(calls, identity, put, asVerdict);
   const judged = async (occurrence: Occurrence): Promise<GivenVerdict> => {
     const { episode, node, action } = occurrence;
     const verdict = await questions.ask(questionOf(occurrence), episode.id);

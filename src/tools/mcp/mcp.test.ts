@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ServiceError } from "../../errors.ts";
 import { type RecordedCalls, unrecordedCalls } from "../../runs/recorded-calls.ts";
-import { openTools } from "../open.ts";
+import { toolService } from "../open.ts";
 import { toolSettings, type ToolSettings } from "../settings.ts";
 import type { ToolAnswer, ToolService } from "../tool.ts";
 
@@ -40,7 +40,7 @@ afterAll(() => {
 const command = [process.execPath, file];
 
 function serviceWith(recorded: RecordedCalls = unrecordedCalls()): ToolService {
-  const service = openTools({ sandbox: undefined as never, recorded });
+  const service = toolService({ sandbox: undefined as never, recorded });
   services.push(service);
   return service;
 }

@@ -23,7 +23,6 @@ export const remote: Omit<Profile, "title"> = {
   capabilities,
   isTroupe: false,
   native: ["cross_entropy", "importance_sampling", "ppo"],
-  hasThresholds: true,
   reduction: "sum",
   snapshots: "snapshot",
   wholeModel: "rank 0",

@@ -20,8 +20,6 @@ export interface Profile {
    * gradient is the loss's own.
    */
   readonly native: readonly Loss["type"][];
-  /** Whether thresholds of `ppo` other than 0.8 and 1.2 are honoured. */
-  readonly hasThresholds: boolean;
   /**
    * `mean`: the server divides a sequence's loss by its number of tokens, and the gradient by the number of sequences of
    * the step. The client multiplies advantages by both, so a step is one forward_backward.

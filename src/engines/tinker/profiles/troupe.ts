@@ -8,7 +8,6 @@ export const troupe: Profile = {
   capabilities: localCapabilities,
   isTroupe: true,
   native: localCapabilities.losses,
-  hasThresholds: true,
   reduction: "sum",
   snapshots: "inflight",
   wholeModel: "no lora_config",

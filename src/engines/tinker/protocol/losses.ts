@@ -25,9 +25,9 @@ const promptInput = "prompt_group";
 /** Thresholds are ratios: 1 − low and 1 + high. */
 export function lossConfig(loss: Loss): Readonly<Record<string, number | string>> {
   if (loss.type === "cross_entropy") return {};
-  if (loss.type === "value") return given({ value_clip: loss.clip });
-  if (loss.type === "importance_sampling") return given({ kl: loss.kl });
-  return given({
+  if (loss.type === "value") return defined({ value_clip: loss.clip });
+  if (loss.type === "importance_sampling") return defined({ kl: loss.kl });
+  return defined({
     clip_low_threshold: 1 - loss.clipLow,
     clip_high_threshold: 1 + loss.clipHigh,
     dual_clip: loss.dualClip,
@@ -36,9 +36,10 @@ export function lossConfig(loss: Loss): Readonly<Record<string, number | string>
   });
 }
 
-function given<T>(settings: Readonly<Record<string, T | undefined>>): Readonly<Record<string, T>> {
+/** Without what is undefined. */
+function defined<T extends object>(settings: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
   const present = Object.entries(settings).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present) as Record<string, T>;
+  return Object.fromEntries(present) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
 }
 
 export function lossName(loss: Loss): string {
@@ -47,49 +48,72 @@ export function lossName(loss: Loss): string {
 
 /** @throws TroupeError `bad_arguments` for an unknown loss or setting */
 export function lossOf(name: string, config: Readonly<Record<string, number | string>>): Loss {
-  const settings = new Map(Object.entries(config));
-  const take = (key: string): number | undefined => {
-    const value = settings.get(key);
-    settings.delete(key);
-    if (value === undefined || typeof value === "number") return value;
-    throw new TroupeError("bad_arguments", `${key} of the loss ${name} must be a number.`);
-  };
-  const kl = settings.get("kl") as KlEstimator | undefined;
-  const ratio = settings.get("ratio") as "token" | "sequence" | undefined;
-  const loss = ((): Loss => {
-    switch (name) {
-      case "cross_entropy":
-        return { type: "cross_entropy" };
-      case "ppo_critic": {
-        const clip = take("value_clip");
-        return { type: "value", ...(clip === undefined ? {} : { clip }) };
-      }
-      case "importance_sampling":
-        settings.delete("kl");
-        return { type: "importance_sampling", ...(kl === undefined ? {} : { kl }) };
-      case "gspo":
-      case "ppo": {
-        const dualClip = take("dual_clip");
-        for (const key of ["kl", "ratio"]) settings.delete(key);
-        return {
-          type: "ppo",
-          clipLow: 1 - (take("clip_low_threshold") ?? 0.8),
-          clipHigh: (take("clip_high_threshold") ?? 1.2) - 1,
-          ...(dualClip === undefined ? {} : { dualClip }),
-          ...(name === "gspo" ? { ratio: "sequence" } : ratio === undefined ? {} : { ratio }),
-          ...(kl === undefined ? {} : { kl }),
-        };
-      }
-      default:
-        throw new TroupeError(
-          "bad_arguments",
-          `The loss ${JSON.stringify(name)} is not one of cross_entropy, importance_sampling, ppo, gspo, ppo_critic.`,
-        );
+  const settings = new Settings(name, config);
+  const loss = readLoss(name, settings);
+  settings.end();
+  return loss;
+}
+
+function readLoss(name: string, settings: Settings): Loss {
+  switch (name) {
+    case "cross_entropy":
+      return { type: "cross_entropy" };
+    case "ppo_critic":
+      return { type: "value", ...defined({ clip: settings.number("value_clip") }) };
+    case "importance_sampling":
+      return { type: "importance_sampling", ...defined({ kl: settings.any("kl") as KlEstimator }) };
+    case "gspo":
+    case "ppo": {
+      const ratio = settings.any("ratio") as "token" | "sequence" | undefined;
+      return {
+        type: "ppo",
+        clipLow: 1 - (settings.number("clip_low_threshold") ?? 0.8),
+        clipHigh: (settings.number("clip_high_threshold") ?? 1.2) - 1,
+        ...defined({
+          dualClip: settings.number("dual_clip"),
+          ratio: name === "gspo" ? "sequence" : ratio,
+          kl: settings.any("kl") as KlEstimator,
+        }),
+      };
     }
-  })();
-  const [unknown] = settings.keys();
-  if (unknown === undefined) return loss;
-  throw new TroupeError("bad_arguments", `The loss ${name} has no setting ${JSON.stringify(unknown)}.`);
+    default:
+      throw new TroupeError(
+        "bad_arguments",
+        `The loss ${JSON.stringify(name)} is not one of cross_entropy, importance_sampling, ppo, gspo, ppo_critic.`,
+      );
+  }
+}
+
+/** A loss's settings, of which each is read once. */
+class Settings {
+  readonly #loss: string;
+  readonly #left: Map<string, number | string>;
+
+  constructor(loss: string, config: Readonly<Record<string, number | string>>) {
+    this.#loss = loss;
+    this.#left = new Map(Object.entries(config));
+  }
+
+  any(key: string): number | string | undefined {
+    const value = this.#left.get(key);
+    this.#left.delete(key);
+    return value;
+  }
+
+  number(key: string): number | undefined {
+    const value = this.any(key);
+    if (value === undefined || typeof value === "number") return value;
+    throw new TroupeError("bad_arguments", `${key} of the loss ${this.#loss} must be a number.`);
+  }
+
+  end(): void {
+    const [unknown] = this.#left.keys();
+    if (unknown === undefined) return;
+    throw new TroupeError(
+      "bad_arguments",
+      `The loss ${this.#loss} has no setting ${JSON.stringify(unknown)}.`,
+    );
+  }
 }
 
 /** One datum of the protocol per continuation. `loss` absent: for log-probabilities alone. */

@@ -170,7 +170,7 @@ export const createSamplingSession = z.object({
 
 export const ofSamplingSession = z.object({ sampling_session_id: name });
 
-export const samplingParams = z.object({
+const samplingParams = z.object({
   max_tokens: z.int().nullish(),
   seed: z.number().nullish(),
   stop: z.union([z.string(), z.array(z.string()), z.array(z.number())]).nullish(),

@@ -27,7 +27,7 @@ export interface Expert {
 
 const respondent = { role: "expert", alternative: "choose another feedback than expert_edits" };
 
-export function expertFrom(options: ClientOptions): Expert {
+function expertFrom(options: ClientOptions): Expert {
   return { edit: (messages, signal) => askModel(options, respondent, messages, signal) };
 }
 

@@ -9,7 +9,7 @@ import type { ArtefactReport, Graded } from "../state.ts";
 import { runChecker, type Workspace } from "../workspace.ts";
 
 const script = readFileSync(new URL("check.py", import.meta.url), "utf8");
-const verdictsSchema = z.record(z.string(), z.object({ usable: z.boolean(), note: z.string() }));
+const reportsSchema = z.record(z.string(), z.object({ usable: z.boolean(), note: z.string() }));
 
 /** What the checks of a seat's artefacts need besides them. */
 const alsoNeeded: Readonly<Record<SeatName, readonly string[]>> = {
@@ -42,10 +42,10 @@ export async function artefactsOf(
     options,
     context,
   );
-  const verdicts = verdictsSchema.safeParse(jsonOrNull(printed ?? "")).data ?? {};
+  const reports = reportsSchema.safeParse(jsonOrNull(printed ?? "")).data ?? {};
   const unknown = { usable: false, note: "loading it takes too long, too much memory, or ends Python" };
   return required.map((name) =>
-    names.includes(name) ? { name, ...(verdicts[name] ?? unknown) } : missing(name),
+    names.includes(name) ? { name, ...(reports[name] ?? unknown) } : missing(name),
   );
 }
 

@@ -4,7 +4,7 @@ import { readRational, sameRational } from "./rational.ts";
 import { startThread, type Thread } from "./thread.ts";
 
 /** For a pair, once it is being compared. */
-export const pairMilliseconds = 1000;
+const pairMilliseconds = 1000;
 
 let thread: Promise<Thread> | null = null;
 /** Pairs are compared one at a time. */

@@ -2,7 +2,7 @@
 import { meanInterval, mean } from "../../../statistics.ts";
 import { settleAll } from "../../../settle.ts";
 import type { AttackGain, AttackReport } from "../../attack-report.ts";
-import { asker, type AskContext } from "../asking.ts";
+import { coachAsk, type AskContext } from "../asking.ts";
 import type { Case } from "../case.ts";
 import { scoreOf } from "../coach.ts";
 import type { CoachOptions } from "../options.ts";
@@ -15,7 +15,7 @@ export async function measureAttacks(
   context: AskContext,
   tried: readonly Attack[] = attacks,
 ): Promise<AttackReport> {
-  const ask = asker(options, context);
+  const ask = coachAsk(options, context);
   const scores = (text: string | null) =>
     settleAll(weakSteps.map((step) => scoreOf(attacked(step, text, options), options, ask)));
   const [without, ...withAttack] = await settleAll([null, ...tried.map(({ text }) => text)].map(scores));

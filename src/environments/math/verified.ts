@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { askedOnce } from "../../runs/asked-once.ts";
 import type { Context } from "../environment.ts";
 import { verifyAnswer, type Verified } from "./answers/answer.ts";
 import { sameFinalAnswer } from "./answers/comparing.ts";
@@ -20,7 +21,7 @@ const version = 1;
 type Recording = Pick<Context, "services">;
 
 /** The final answer in a text, and whether it is one of the accepted ones. */
-export function verdictOn(text: string, accepted: readonly string[], context: Recording): Promise<Verified> {
+export function verified(text: string, accepted: readonly string[], context: Recording): Promise<Verified> {
   const question = ["math answer", version, text, accepted];
   return once(question, verifiedSchema, context, () => verifyAnswer(text.toWellFormed(), accepted));
 }
@@ -35,16 +36,15 @@ export function isAmong(answer: string, others: readonly string[], context: Reco
 
 const amongSchema = z.strictObject({ isAmong: z.boolean() });
 
-async function once<T extends object>(
+function once<T extends object>(
   question: readonly unknown[],
   schema: z.ZodType<T>,
   { services: { recorded } }: Recording,
   find: () => Promise<T>,
 ): Promise<T> {
-  const key = createHash("sha256").update(JSON.stringify(question)).digest("hex");
-  const known = schema.safeParse(recorded?.get(key));
-  if (known.success) return known.data;
-  const found = await find();
-  await recorded?.put([{ key, answer: found }]);
-  return found;
+  return askedOnce(recorded, {
+    key: createHash("sha256").update(JSON.stringify(question)).digest("hex"),
+    read: (known) => schema.safeParse(known).data ?? null,
+    ask: find,
+  });
 }
