@@ -8,14 +8,15 @@
  */
 import { checkOutcome } from "../environments/contract.ts";
 import { deepFreeze } from "../environments/freeze.ts";
-import type { ActionReward, Json, Outcome, StepResult } from "../environments/environment.ts";
+import type { Json, Outcome, StepResult } from "../environments/environment.ts";
 import { advance, startEpisode } from "../environments/progression.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
-import { drawInt, generatorOf, keyAt, type Key } from "../random.ts";
+import { keyAt, type Key } from "../random.ts";
 import { rolesToAct, scheduleOf } from "../teams/acting.ts";
 import { withAction } from "../text/history.ts";
 import { sampleRole, type Draft } from "./act.ts";
 import { callEnvironment } from "./call.ts";
+import { choose, phaseNodes, reachedStopThreshold, type Stepped, type Tip } from "./choose.ts";
 import { commentsSince } from "./comments.ts";
 import type { Action, Episode, Observation, RewardedAction } from "./episode.ts";
 import { judgeChildren, judgeEnded } from "./judging.ts";
@@ -24,18 +25,6 @@ import type { EpisodeStart, GrowingNode, GrownEnd } from "./record.ts";
 import { actionId, recordEpisode } from "./record.ts";
 import type { RolloutSetting } from "./setting.ts";
 import { limiter, settleAll } from "../settle.ts";
-
-/** A node to continue from, with the roles' histories there. */
-interface Tip {
-  readonly node: GrowingNode;
-  readonly histories: Histories;
-}
-
-/** A joint action that was stepped, after the calls of tools in it. */
-interface Stepped extends Tip {
-  /** The child of the node acted from; `node` itself if no tool was called. */
-  readonly first: GrowingNode;
-}
 
 /**
  * Grows one episode. The key's root is the run's.
@@ -171,20 +160,6 @@ function eachWithEach(drafts: readonly (readonly Draft[])[]): Draft[][] {
   );
 }
 
-/** Whether the last turn is the final one because its joint actions earned more than the threshold on average. */
-function reachedStopThreshold(
-  setting: RolloutSetting,
-  { turn }: GrowingNode,
-  children: readonly Stepped[],
-): boolean {
-  const threshold = setting.scheme.stopAbove;
-  // A turn is over after its last phase, or if the environment ended every child earlier.
-  const isTurnOver = children.every(({ node }) => node.turn !== turn || node.done);
-  if (threshold === undefined || !isTurnOver) return false;
-  const total = children.reduce((sum, child) => sum + jointScore(setting, child), 0);
-  return total / children.length > threshold;
-}
-
 /** Steps one joint action; as long as it calls tools, the roles that they answer act again. */
 async function step(
   setting: RolloutSetting,
@@ -290,56 +265,6 @@ function remember(histories: Histories, drafts: readonly Draft[], { pending }: G
     return [agent.role.name, withAction(history, sequence.tokens)] as const;
   });
   return new Map([...histories, ...updated]);
-}
-
-/** Indices of the children to continue from. */
-function choose(
-  setting: RolloutSetting,
-  key: Key,
-  node: GrowingNode,
-  children: readonly Stepped[],
-): number[] {
-  const chosen = {
-    all: () => children.map((_, index) => index),
-    first: () => [0],
-    random: () => [drawInt(generatorOf(keyAt(key, node.id, "keep", 0)), children.length)],
-    best: () => [firstMaximum(children.map((child) => jointScore(setting, child)))],
-  };
-  return chosen[setting.scheme.keep]();
-}
-
-/**
- * The joint action's reward: the mean over its roles; NaN if one is missing. Frozen roles do not train, so they are
- * ignored, unless all are frozen.
- */
-function jointScore(setting: RolloutSetting, stepped: Stepped): number {
-  const replies = repliesOf(stepped);
-  const trained = replies.filter(({ action }) => !action.frozen);
-  const counted = trained.length > 0 ? trained : replies;
-  const scores = counted.map(({ reward }) => (reward === null ? Number.NaN : setting.score(reward)));
-  return scores.reduce((sum, score) => sum + score, 0) / counted.length;
-}
-
-/** The last action of each role in the phase; those before it called tools. */
-function repliesOf(stepped: Stepped): { readonly action: Action; readonly reward: ActionReward | null }[] {
-  const edges = phaseNodes(stepped).flatMap(({ actions, rewarded }) =>
-    actions.map((action, index) => ({ action, reward: rewarded[index]?.reward ?? null })),
-  );
-  return [...Map.groupBy(edges, ({ action }) => action.role).values()].flatMap((own) => own.slice(-1));
-}
-
-/** From the first node of a joint action to the last. */
-function phaseNodes({ first, node }: Stepped): GrowingNode[] {
-  const nodes = [node];
-  for (let at = node; at !== first && at.parent !== null; at = at.parent) nodes.unshift(at.parent);
-  return nodes;
-}
-
-/** The index of the maximum, ignoring NaN; 0 if all are NaN. */
-function firstMaximum(values: readonly number[]): number {
-  const known = values.filter((value) => !Number.isNaN(value));
-  const most = known.reduce((best, value) => Math.max(best, value), -Infinity);
-  return Math.max(0, values.indexOf(most));
 }
 
 /** Turns in which somebody acted. */
