@@ -234,6 +234,31 @@ describe("commands on runs", () => {
 });
 
 describe("models", () => {
+  it("init --bytes creates one that reads the prompts of environments without a word list", async () => {
+    const wordless = await run(["init", "nano", "models/none", "--environment", "math"]);
+    expect(wordless).toMatchObject({ code: 2, stdout: "" });
+    expect(wordless.stderr).toContain("math has no word list for a tokenizer");
+    expect(wordless.stderr).toContain("--bytes");
+    expect(await run(["init", "nano", "models/bytes", "--bytes"])).toMatchObject({ code: 0, stderr: "" });
+    await writeFile(join(cwd, "sums.jsonl"), '{"q":"1+1?","a":"2"}\n{"q":"2+3?","a":"5"}\n');
+    const sums = {
+      name: "sums",
+      environment: {
+        name: "math",
+        form: "reasoner",
+        dataset: { files: { train: "sums.jsonl" }, fields: { prompt: "q", answer: "a" } },
+        splits: { train: "train[:1]", heldOut: "train[1:]" },
+      },
+      team: { roles: { reasoner: { policy: "one", maxTokens: 4 } }, turns: 1 },
+      policies: { one: { model: { path: "models/bytes" } } },
+      algorithm: { name: "grpo", samples: 2 },
+      train: { steps: 1, tasksPerStep: 1, learningRate: 0.001 },
+      evaluation: { tasks: 1 },
+    };
+    await writeFile(join(cwd, "sums.yaml"), JSON.stringify(sums));
+    expect(await run(["train", "sums.yaml"])).toMatchObject({ code: 0, stderr: "" });
+  });
+
   it("init creates one that a recipe can train, and overwrites nothing", async () => {
     const made = await run(["init", "nano", "models/mine", "--recipe", "small.yaml", "--seed", "3"]);
     expect(made).toMatchObject({ code: 0, stderr: "" });

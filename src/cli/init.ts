@@ -2,16 +2,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { initModel } from "../models/init.ts";
 import type { Preset } from "../models/presets.ts";
 import { presets } from "../models/presets.ts";
 import type { Environment } from "../environments/environment.ts";
-import { createEnvironment, ofWords } from "../environments/registry.ts";
+import { createEnvironment, environmentNamed, ofWords } from "../environments/registry.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { resolveRecipe } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
+import { writeByteTokenizer } from "../text/byte-tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { showCount } from "../format.ts";
 import { wholeNumber } from "./numbers.ts";
@@ -21,9 +22,15 @@ import { tableLines } from "./table.ts";
 interface InitArguments {
   readonly environment: string;
   readonly recipe?: string;
+  readonly bytes?: boolean;
+  readonly maxLength?: number;
   readonly seed: number;
   readonly json?: boolean;
 }
+
+/** Bytes are many: the prompts of mathematics alone exceed most presets' longest sequences. */
+const lengthInBytes = 8192;
+const maxLengthHelp = `longest sequence (default: the preset's, with --bytes ${lengthInBytes})`;
 
 export function initCommand(): Command {
   const known = ofWords.join(", ");
@@ -33,6 +40,8 @@ export function initCommand(): Command {
     .argument("[directory]", "output directory (default: models/PRESET)")
     .option("--environment <name>", `environment whose words the tokenizer has: ${known}`, "plan-path")
     .option("--recipe <recipe>", "recipe whose environment and options give the words")
+    .addOption(bytesOption())
+    .option("--max-length <tokens>", maxLengthHelp, wholeNumber(1))
     .option("--seed <number>", "random seed of the weights", wholeNumber(0), 1)
     .option("--json", "print one JSON document")
     .action(async (preset: string | undefined, directory: string | undefined, options: InitArguments) => {
@@ -43,6 +52,11 @@ export function initCommand(): Command {
       if (options.json) printJson({ directory: target, preset, parameters });
       else printLines([`${target}: ${showCount(parameters)} parameters, untrained`, ...useLines(target)]);
     });
+}
+
+function bytesOption(): Option {
+  const help = "one token for each byte: reads any text, to try recipes without a pretrained model";
+  return new Option("--bytes", help).conflicts(["environment", "recipe"]);
 }
 
 function checkPreset(preset: string): void {
@@ -62,8 +76,11 @@ async function makeModel(
 ): Promise<{ parameters: number }> {
   const tokenizer = await mkdtemp(join(tmpdir(), "troupe-tokenizer-"));
   try {
-    writeWordTokenizer(tokenizer, await wordsOf(options));
-    return await initModel({ directory, preset, tokenizer, seed: options.seed });
+    if (options.bytes) writeByteTokenizer(tokenizer);
+    else writeWordTokenizer(tokenizer, await wordsOf(options));
+    const { seed, maxLength = options.bytes ? lengthInBytes : undefined } = options;
+    const length = maxLength === undefined ? {} : { maxLength };
+    return await initModel({ directory, preset, tokenizer, seed, ...length });
   } finally {
     await rm(tokenizer, { recursive: true });
   }
@@ -71,12 +88,14 @@ async function makeModel(
 
 async function wordsOf({ environment, recipe }: InitArguments): Promise<readonly string[]> {
   if (recipe !== undefined) return wordsIn((await resolveRecipe(findRecipe(recipe))).environment);
-  return wordsIn(await createEnvironment(environment, {}));
+  // Others would first read their data sets.
+  const { name } = environmentNamed(environment);
+  return ofWords.includes(name) ? wordsIn(await createEnvironment(name, {})) : wordsIn({ name });
 }
 
-function wordsIn({ name, oracle }: Environment): readonly string[] {
+function wordsIn({ name, oracle }: Pick<Environment, "name" | "oracle">): readonly string[] {
   if (oracle?.words !== undefined) return oracle.words;
-  const fix = "use a pretrained model, whose tokenizer covers any text";
+  const fix = "use a pretrained model, whose tokenizer covers any text, or try it with `--bytes`";
   throw new TroupeError("bad_arguments", `${name} has no word list for a tokenizer; ${fix}`);
 }
 

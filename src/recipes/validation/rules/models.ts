@@ -19,13 +19,15 @@ export const models: Rule = ({ recipe, environment, presets }) =>
     ...wordProblems(["policies", name, "model", "preset"], policy, environment),
   ]);
 
+/** Reads the prompts of every environment. */
+const untrained = "`troupe init nano models/bytes --bytes` makes an untrained one to try the recipe with";
+
 /** A preset's tokenizer is built from the environment's words. */
 function wordProblems(path: Path, { model }: Policy, { name, oracle }: Environment): readonly Problem[] {
   if ("path" in model || oracle?.words !== undefined) return [];
   const problem = `a preset's tokenizer is made of an environment's words, and ${name} lists none (\`oracle.words\`)`;
-  return [
-    { path, problem, fix: "start from a model directory, which has a tokenizer: `model: { path: … }`" },
-  ];
+  const fix = "start from a model directory, which has a tokenizer: `model: { path: … }`";
+  return [{ path, problem, fix: `${fix}; ${untrained}` }];
 }
 
 function modelProblems(
@@ -83,7 +85,7 @@ function placing(directory: string): string {
   const name = basename(directory);
   const owner = owners.find(([pattern]) => pattern.test(name))?.[1] ?? "OWNER";
   const fetched = `\`hf download ${owner}/${name} --local-dir ${directory}\``;
-  const made = "give a model directory in the Hugging Face layout, or create one with `troupe init`";
+  const made = `give a model directory in the Hugging Face layout; ${untrained}`;
   return dirname(directory) === "models"
     ? `fetch it from the Hugging Face hub, ${fetched}, or ${made}`
     : made;
