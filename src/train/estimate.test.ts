@@ -2,6 +2,8 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ConfiguredJudge } from "../judges/judge.ts";
+import { judges } from "../judges/judges.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
@@ -43,6 +45,19 @@ test("samples follow from the algorithm, the team and the schedule", async () =>
   expect(grpo.sampling.samples).toBe(3 * 4 * 12);
   const twice = tinyRecipe({ train: { steps: 4, tasksPerStep: 3, learningRate: 1, epochs: 2 } });
   expect((await estimated(twice)).training.samples).toBe(2 * atGrpo.sampling.samples);
+});
+
+test("a judge is asked about every action, of steps that are measured in tokens, too", async () => {
+  const options = { provider: "compatible", model: "m", baseUrl: "http://127.0.0.1/", fills: "all" };
+  const judge = judges.coach?.create(options) as ConfiguredJudge;
+  const train = { steps: 4, tasksPerStep: 3, learningRate: 1 };
+  const { judging, sampling } = await estimated({ ...tinyRecipe({ train }), judge });
+  expect(judging?.requests).toBe(sampling.samples);
+  const tokensPerStep = Math.floor((5 * sampling.actionTokens) / 4);
+  const longer = { ...tinyRecipe({ train: { ...train, tokensPerStep } }), judge };
+  const more = await estimated(longer);
+  expect(more.sampling.samples).toBe(5 * sampling.samples);
+  expect(more.judging?.requests).toBe(more.sampling.samples);
 });
 
 test.each([

@@ -61,7 +61,7 @@ export async function estimate(resolved: Resolved, sizes: Sizes): Promise<Estima
       ),
     ),
   };
-  const judging = judgingOf(resolved, teams, measured);
+  const judging = judgingOf(resolved, teams, measured, sizes);
   return { ...parts, total: add(Object.values(parts)), judging, bytes: bytesOf(resolved, sizes) };
 }
 
@@ -69,16 +69,13 @@ function judgingOf(
   { recipe, algorithm, environment, judge }: Resolved,
   teams: NamedTeams,
   measured: readonly (MeasuredTeam & { readonly name: string })[],
+  sizes: Sizes,
 ): JudgeEstimate | null {
   const [own] = measured;
   if (judge?.estimate === undefined || own === undefined) return null;
-  const { tasksPerStep, steps } = recipe.train;
-  const questions = plannedQuestions(
-    expansionsOf(own, algorithm.sampling),
-    tasksPerStep * steps,
-    judge,
-    environment,
-  );
+  const expansions = expansionsOf(own, algorithm.sampling);
+  const tasks = tasksInStep(recipe.train, samplingWork(expansions, sizes)) * recipe.train.steps;
+  const questions = plannedQuestions(expansions, tasks, judge, environment);
   const evaluated = measured.flatMap((team) => {
     const tasks = evaluatedTasks(recipe, teams, team.name);
     return plannedQuestions(expansionsOf(team, oneTrajectory), tasks, judge, environment);
@@ -131,10 +128,10 @@ function stageWork(
   team: MeasuredTeam,
   sizes: Sizes,
 ): Pick<Estimate, "sampling" | "training" | "signals"> {
-  const { tasksPerStep, tokensPerStep = 0, steps, epochs } = recipe.train;
+  const { steps, epochs } = recipe.train;
   const expansions = expansionsOf(team, algorithm.sampling);
   const sampling = samplingWork(expansions, sizes);
-  const tasks = Math.max(tasksPerStep, Math.ceil(tokensPerStep / Math.max(1, sampling.actionTokens)));
+  const tasks = tasksInStep(recipe.train, sampling);
   const learning = learningOnly(expansions);
   const references = algorithm.kl === null ? nothing : samplingWork(learning, sizes);
   const critics = algorithm.critic === null ? nothing : criticWork(learning, algorithm.critic, sizes);
@@ -143,6 +140,14 @@ function stageWork(
     training: repeat(trainingWork(learning, sizes), tasks * steps * epochs),
     signals: repeat(add([references, critics]), tasks * steps),
   };
+}
+
+/** @param episode what sampling one costs */
+function tasksInStep(
+  { tasksPerStep, tokensPerStep = 0 }: Pick<Resolved["recipe"]["train"], "tasksPerStep" | "tokensPerStep">,
+  episode: Work,
+): number {
+  return Math.max(tasksPerStep, Math.ceil(tokensPerStep / Math.max(1, episode.actionTokens)));
 }
 
 /** Tasks on which a team is evaluated in the whole run: before, after, and at intervals. */
