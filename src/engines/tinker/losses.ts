@@ -3,6 +3,7 @@ import type { Continuation, Datum, Loss, LossResult } from "../engine.ts";
 import { tokenLosses } from "../token-losses.ts";
 import type { Profile } from "./profiles/profile.ts";
 import type { WireDatum } from "./protocol/forward-backward.ts";
+import { afterPrompt, numbersOf, sequenceDatum } from "./protocol/losses.ts";
 
 /** Whether the server computes the loss itself. */
 export function isNative(loss: Loss, { native }: Profile): boolean {
@@ -39,21 +40,15 @@ function plainDatum(
   names: readonly ("weights" | "advantages" | "logprobs")[],
   scale: number,
 ): WireDatum {
-  const { tokens } = continuation;
-  const length = prompt.length + tokens.length - 1;
-  const whole = new Int32Array(length + 1);
-  whole.set(prompt);
-  whole.set(tokens, prompt.length);
+  const { tokens, inputs } = sequenceDatum(prompt, continuation.tokens);
   const numbers = names.map((name) => {
-    const values = new Float32Array(length);
-    const own = continuation[name] ?? new Float32Array(tokens.length).fill(1);
-    values.set(name === "advantages" ? own.map((each) => each * scale) : own, prompt.length - 1);
-    return [name, { values, shape: [length] }] as const;
+    const own = numbersOf(continuation, name);
+    return [
+      name,
+      afterPrompt(prompt, name === "advantages" ? own.map((each) => each * scale) : own),
+    ] as const;
   });
-  return {
-    tokens: whole.subarray(0, length),
-    inputs: { target_tokens: { values: whole.subarray(1), shape: [length] }, ...Object.fromEntries(numbers) },
-  };
+  return { tokens, inputs: { ...inputs, ...Object.fromEntries(numbers) } };
 }
 
 /** Data for `importance_sampling` with the gradient of `loss` at these log-probabilities. */

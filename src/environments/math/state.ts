@@ -17,7 +17,7 @@ export type MathState = {
   /** Of this round and of those remembered, in order. */
   readonly said: readonly Said[];
   /** Null: none yet. */
-  readonly answer: Answered | null;
+  readonly answer: GivenAnswer | null;
   readonly done: boolean;
 };
 
@@ -31,9 +31,9 @@ export type Said = {
   readonly thinking: string;
   /** Of the programs in it, in order. */
   readonly ran: readonly Ran[];
-} & Answered;
+} & GivenAnswer;
 
-export type Answered = {
+export type GivenAnswer = {
   /** Null: no answer was found. */
   readonly answer: string | null;
   readonly isCorrect: boolean;

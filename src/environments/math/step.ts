@@ -81,14 +81,14 @@ async function assess(setting: StepSetting, round: number, seat: string, reply: 
     thinking,
     ran,
     isFenced,
-    ...(await answered(setting, writes, spoken.text, ran)),
+    ...(await foundAnswer(setting, writes, spoken.text, ran)),
   };
 }
 
 const noAnswer: Verified = { answer: null, isCorrect: false, source: null };
 
 /** A text's own answer comes before that of the programs in it. */
-async function answered(
+async function foundAnswer(
   { accepted, context }: StepSetting,
   writes: MathSeat["writes"],
   text: string,

@@ -1,7 +1,7 @@
 /** The answer of the team: of the seat that gives it, or of the majority. And whether the team agrees. */
 import type { Context } from "../environment.ts";
 import type { TeamForm } from "./forms/form.ts";
-import type { Answered, MathState, Said } from "./state.ts";
+import type { GivenAnswer, MathState, Said } from "./state.ts";
 import { isAmong } from "./verified.ts";
 
 type Recording = Pick<Context, "services">;
@@ -11,31 +11,31 @@ export async function teamAnswer(
   { answer: from }: Pick<TeamForm, "answer">,
   { said, round }: Pick<MathState, "said" | "round">,
   context: Recording,
-): Promise<Answered | null> {
+): Promise<GivenAnswer | null> {
   const last = lastSaid(said, round);
   const seats = typeof from === "string" ? [from] : from;
   const given = seats.flatMap((seat) => last(seat) ?? []).map(answered);
   return given.length < 2 ? (given[0] ?? null) : majority(given, context);
 }
 
-function answered({ answer, isCorrect }: Answered): Answered {
+function answered({ answer, isCorrect }: GivenAnswer): GivenAnswer {
   return { answer, isCorrect };
 }
 
 /** The answer given most often; of several, the one given first. Null without any answer counts last. */
-async function majority(given: readonly Answered[], context: Recording): Promise<Answered> {
-  const counted: { readonly first: Answered; votes: number }[] = [];
+async function majority(given: readonly GivenAnswer[], context: Recording): Promise<GivenAnswer> {
+  const counted: { readonly first: GivenAnswer; votes: number }[] = [];
   for (const one of given) {
     const same = await findSame(one, counted, context);
     if (same === undefined) counted.push({ first: one, votes: one.answer === null ? 0 : 1 });
     else same.votes++;
   }
   const most = Math.max(...counted.map(({ votes }) => votes));
-  return counted.find(({ votes }) => votes === most)?.first as Answered;
+  return counted.find(({ votes }) => votes === most)?.first as GivenAnswer;
 }
 
-async function findSame<Counted extends { readonly first: Answered }>(
-  { answer }: Answered,
+async function findSame<Counted extends { readonly first: GivenAnswer }>(
+  { answer }: GivenAnswer,
   counted: readonly Counted[],
   context: Recording,
 ): Promise<Counted | undefined> {

@@ -130,21 +130,35 @@ function wireDatum(
   names: readonly NumberField[],
   group: number,
 ): WireDatum {
-  const { tokens } = continuation;
-  const length = prompt.length + tokens.length - 1;
+  const { tokens, inputs } = sequenceDatum(prompt, continuation.tokens);
+  const shared = { [promptInput]: { values: Int32Array.of(prompt.length, group), shape: [2] } };
+  const numbers = names.map((name) => {
+    const values = numbersOf(continuation, name);
+    return [inputNames[name], afterPrompt(prompt, values)] as const;
+  });
+  return { tokens, inputs: { ...inputs, ...shared, ...Object.fromEntries(numbers) } };
+}
+
+/** A prompt and its continuation: every token but the last, each with the next one as its target. */
+export function sequenceDatum(prompt: Int32Array, continuation: Int32Array): WireDatum {
+  const length = prompt.length + continuation.length - 1;
   const whole = new Int32Array(length + 1);
   whole.set(prompt);
-  whole.set(tokens, prompt.length);
-  const inputs: Record<string, Tensor> = {
-    target_tokens: { values: whole.subarray(1), shape: [length] },
-    [promptInput]: { values: Int32Array.of(prompt.length, group), shape: [2] },
-  };
-  for (const name of names) {
-    const values = new Float32Array(length);
-    values.set(continuation[name] ?? new Float32Array(tokens.length).fill(1), prompt.length - 1);
-    inputs[inputNames[name]] = { values, shape: [length] };
-  }
-  return { tokens: whole.subarray(0, length), inputs };
+  whole.set(continuation, prompt.length);
+  const targets = { values: whole.subarray(1), shape: [length] };
+  return { tokens: whole.subarray(0, length), inputs: { target_tokens: targets } };
+}
+
+/** One for each token of the continuation; absent ones are 1. */
+export function numbersOf(continuation: Continuation, name: NumberField): Float32Array {
+  return continuation[name] ?? new Float32Array(continuation.tokens.length).fill(1);
+}
+
+/** A continuation's numbers at the places that predict its tokens, with zeros on the prompt. */
+export function afterPrompt(prompt: Int32Array, numbers: Float32Array): Tensor {
+  const values = new Float32Array(prompt.length + numbers.length - 1);
+  values.set(numbers, prompt.length - 1);
+  return { values, shape: [values.length] };
 }
 
 /**
