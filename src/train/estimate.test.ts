@@ -50,11 +50,11 @@ test("samples follow from the algorithm, the team and the schedule", async () =>
 test("a judge is asked about every action, of steps that are measured in tokens, too", async () => {
   const options = { provider: "compatible", model: "m", baseUrl: "http://127.0.0.1/", fills: "all" };
   const judge = judges.coach?.create(options) as ConfiguredJudge;
-  const train = { steps: 4, tasksPerStep: 3, learningRate: 1 };
-  const { judging, sampling } = await estimated({ ...tinyRecipe({ train }), judge });
+  const schedule = { steps: 4, tasksPerStep: 3, learningRate: 1 };
+  const { judging, sampling } = await estimated({ ...tinyRecipe({ train: schedule }), judge });
   expect(judging?.requests).toBe(sampling.samples);
   const tokensPerStep = Math.floor((5 * sampling.actionTokens) / 4);
-  const longer = { ...tinyRecipe({ train: { ...train, tokensPerStep } }), judge };
+  const longer = { ...tinyRecipe({ train: { ...schedule, tokensPerStep } }), judge };
   const more = await estimated(longer);
   expect(more.sampling.samples).toBe(5 * sampling.samples);
   expect(more.judging?.requests).toBe(more.sampling.samples);

@@ -74,8 +74,8 @@ function judgingOf(
   const [own] = measured;
   if (judge?.estimate === undefined || own === undefined) return null;
   const expansions = expansionsOf(own, algorithm.sampling);
-  const tasks = tasksInStep(recipe.train, samplingWork(expansions, sizes)) * recipe.train.steps;
-  const questions = plannedQuestions(expansions, tasks, judge, environment);
+  const episodes = tasksInStep(recipe.train, samplingWork(expansions, sizes)) * recipe.train.steps;
+  const questions = plannedQuestions(expansions, episodes, judge, environment);
   const evaluated = measured.flatMap((team) => {
     const tasks = evaluatedTasks(recipe, teams, team.name);
     return plannedQuestions(expansionsOf(team, oneTrajectory), tasks, judge, environment);
