@@ -275,7 +275,7 @@ const faults: Fault[] = [
   },
   {
     check: "summable rewards pay only for solving",
-    says: /`summable` names walker; there is guesser, referee/,
+    says: /`summable` names walker; the seats are guesser, referee/,
     fault: () => ({ summable: ["walker"] }),
   },
   {

@@ -46,7 +46,7 @@ export async function sumsPayForSolving(setting: Setting): Promise<void> {
   const { seats: known, oracle } = setting.environment;
   const summable = oracle?.summable ?? [];
   for (const seat of summable) {
-    demand(seat in known, () => `\`summable\` names ${seat}; there is ${Object.keys(known).join(", ")}`);
+    demand(seat in known, () => `\`summable\` names ${seat}; the seats are ${Object.keys(known).join(", ")}`);
     if (!setting.seats.includes(seat)) continue;
     for (const { task, earned, solver, actions } of await unsolvedPlays(setting, seat)) {
       demand(

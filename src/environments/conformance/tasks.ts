@@ -10,7 +10,7 @@ import { checkKey, demand, type Setting, show, someEpisodes, startOf, taskOf } f
 export async function disjointSplits(setting: Setting): Promise<void> {
   const splits = Object.keys(setting.environment.tasks);
   for (const needed of ["train", "heldOut"]) {
-    demand(splits.includes(needed), () => `there is no split ${needed}; there is ${splits.join(", ")}`);
+    demand(splits.includes(needed), () => `there is no split ${needed}; the splits are ${splits.join(", ")}`);
   }
   const owner = new Map<string, string>();
   for (const split of splits) {
@@ -78,7 +78,7 @@ export async function describedSeats({ environment, seats }: Setting): Promise<v
     const described = environment.seats[seat];
     demand(
       described !== undefined,
-      () => `there is no seat ${seat}; there is ${Object.keys(environment.seats).join(", ")}`,
+      () => `there is no seat ${seat}; the seats are ${Object.keys(environment.seats).join(", ")}`,
     );
     demand(described.purpose !== "" && described.prompt !== "", () => `${seat} has no purpose or no prompt`);
     const { maxTokens } = described;

@@ -90,7 +90,7 @@ function checkSeat({ seats }: TeamForm, seat: string): void {
   const known = Object.keys(seats).join(", ");
   throw new TroupeError(
     "bad_recipe",
-    `environment.showThinking: there is no seat ${seat}; there is ${known}`,
+    `environment.showThinking: there is no seat ${seat}; the seats are ${known}`,
   );
 }
 

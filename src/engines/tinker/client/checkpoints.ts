@@ -29,7 +29,8 @@ export async function listCheckpoints({ requests }: Session, run: string): Promi
 /** @throws TroupeError `bad_model` if there is none of this path */
 export async function deleteCheckpoint({ requests }: Session, path: string): Promise<void> {
   const [, run = "", name = ""] = /^tinker:\/\/([^/]+)\/([^/]+\/[^/]+)$/.exec(path) ?? [];
-  if (run === "") throw new TroupeError("bad_model", `${JSON.stringify(path)} is no path of weights.`);
+  if (run === "")
+    throw new TroupeError("bad_model", `${JSON.stringify(path)} is not a path of saved weights.`);
   await requests.send({
     method: "DELETE",
     path: `training_runs/${encodeURIComponent(run)}/checkpoints/${name}`,

@@ -106,7 +106,7 @@ export function parsePath(text: string): WeightsPath {
   if (match === null || !isName(name))
     throw new TroupeError(
       "bad_model",
-      `${JSON.stringify(text)} is no path of weights; expected tinker://RUN/weights/NAME.`,
+      `${JSON.stringify(text)} is not a path of saved weights; expected tinker://RUN/weights/NAME.`,
     );
   return { run, kind: kind as WeightsKind, name };
 }

@@ -1,6 +1,6 @@
 /**
  * Converts DSBench's modelling tasks (arXiv 2409.07703) into folders of tasks. Its tables may not be redistributed:
- * whoever has downloaded them converts the own copy.
+ * whoever has downloaded them converts their own copy.
  *
  *     SOURCE/data/data_resplit/NAME/{train,test,sample_submission}.csv
  *     SOURCE/data/answers/NAME/test_answer.csv
@@ -169,7 +169,7 @@ function problemOf(task: TaskText): string | null {
 function safeName(id: string): string {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,100}$/.test(id)
     ? id
-    : fail(`the name ${JSON.stringify(id.slice(0, 100))} of a task is no folder's name`);
+    : fail(`the name ${JSON.stringify(id.slice(0, 100))} of a task cannot be the name of a folder`);
 }
 
 function fail(problem: string): never {

@@ -33,7 +33,7 @@ export class TaskLibrary {
     const listed = this.#tasks.get(id);
     if (listed === undefined) {
       const [example = ""] = this.#tasks.keys();
-      throw new TroupeError("bad_arguments", `there is no task ${id}; there is ${example}, for example`);
+      throw new TroupeError("bad_arguments", `there is no task ${id}; one that exists is ${example}`);
     }
     const opened = this.#opened.get(id) ?? listed.read().then(openTask);
     this.#opened.set(id, opened);

@@ -182,7 +182,7 @@ describe("DSBench", () => {
       ["train", "classification"],
     ]);
     writeFileSync(at("bad.json"), line("../../etc"));
-    await expect(describedIn({ train: at("bad.json") })).rejects.toThrow("is no folder's name");
+    await expect(describedIn({ train: at("bad.json") })).rejects.toThrow("cannot be the name of a folder");
   });
 
   it.runIf(existsSync(published("train")))(

@@ -308,7 +308,7 @@ describe("a graph", () => {
     ],
     [{ rounds: [{ spatial: [[0, 1]] }] }, "round 1, spatial: expected 2 rows of 2 numbers"],
     [{ rounds: [{ temporal: [[0], [1]] }] }, "round 1, temporal: expected 2 rows of 2 numbers"],
-    [{ answer: "eve" }, "there is no member eve; there is ada, bob"],
+    [{ answer: "eve" }, "there is no member eve; the members are ada, bob"],
     [{ agreement: ["ada", "eve"] }, "there is no member eve"],
   ])("with %j is rejected", (change, message) => {
     expect(() => formOf(formSchema.parse({ ...pair, ...change }))).toThrow(message);

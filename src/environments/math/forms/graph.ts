@@ -62,7 +62,7 @@ function checkMember(one: string, names: readonly string[]): void {
   if (names.includes(one)) return;
   throw new TroupeError(
     "bad_recipe",
-    `environment.form: there is no member ${one}; there is ${names.join(", ")}`,
+    `environment.form: there is no member ${one}; the members are ${names.join(", ")}`,
   );
 }
 
