@@ -180,6 +180,7 @@ describe("a training with a coach", () => {
     const { code, stderr } = await troupe(["train", "colours.yaml", "--run", "keyless"], { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain("needs a key in TEST_COACH_KEY: set it, or name a run");
+    expect(stderr).not.toContain("before training");
   }, 120_000);
 });
 

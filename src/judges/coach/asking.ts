@@ -1,12 +1,18 @@
 /** Asks the coach: within its budget, a few questions at a time, again after failures, and never while it is paused. */
-import { askService, type AnswerFormat, type ChatMessage, type ServiceAnswer } from "../../clients/ask.ts";
+import {
+  askService,
+  checkKey,
+  type AnswerFormat,
+  type ChatMessage,
+  type ServiceAnswer,
+} from "../../clients/ask.ts";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { retrying } from "../../retry.ts";
 import { limiter } from "../../settle.ts";
 import type { JudgeContext } from "../judge.ts";
 import { CircuitBreaker } from "./breaker.ts";
 import type { CoachOptions } from "./options.ts";
-import { checkBudget, spend } from "./spending.ts";
+import { checkBudget, spend, spentIn } from "./spending.ts";
 import type { Malformed } from "./verdict.ts";
 
 export type Ask = <T extends object>(
@@ -21,6 +27,11 @@ const respondent = {
 };
 
 export type AskContext = Pick<JudgeContext, "calls" | "retries" | "report" | "signal">;
+
+/** Before a run begins: it may train for hours until it asks. One with recorded verdicts may need no key. */
+export function checkKeyToAsk(options: CoachOptions, { calls }: Pick<AskContext, "calls">): void {
+  if (options.recorded === undefined && spentIn(calls).requests === 0) checkKey(options, respondent);
+}
 
 /**
  * @throws BudgetError; TroupeError `cancelled`, or `bad_arguments` if the key is missing or not accepted

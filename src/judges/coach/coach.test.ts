@@ -295,13 +295,11 @@ describe("keys", () => {
     expect(JSON.stringify([calls, verdictsOf(episode)])).not.toContain("a-secret-key");
   });
 
-  it("that are missing end the run before anything is asked", async () => {
+  it("and runs with verdicts that are missing end the run before it begins", async () => {
     const server = await serving(fair);
-    const stopped = judged(coach(server, { keyVariable: "TEST_NO_KEY" }));
-    await expect(stopped).rejects.toMatchObject({
-      code: "bad_arguments",
-      message: expect.stringContaining("needs a key in TEST_NO_KEY: set it, or name a run") as string,
-    });
+    const missing = "needs a key in TEST_NO_KEY: set it, or name a run";
+    expect(() => coach(server, { keyVariable: "TEST_NO_KEY" })).toThrow(missing);
+    expect(() => coach(server, { recorded: "runs/nowhere" })).toThrow(/no .*nowhere.*; name the folder/);
     expect(server.asked).toHaveLength(0);
   });
 });

@@ -1,6 +1,8 @@
 /** The judge `coach`: a language model scores actions, or ranks those taken in the same state. */
+import { existsSync } from "node:fs";
 import { z } from "zod";
 import type { AnswerFormat } from "../../clients/ask.ts";
+import { TroupeError } from "../../errors.ts";
 import type { JudgedScore, Verdict } from "../../rollout/episode.ts";
 import type { Occurrence } from "../../rollout/navigate.ts";
 import { readRecordedCalls, type RecordedCalls } from "../../runs/recorded-calls.ts";
@@ -8,7 +10,7 @@ import { layoutOf } from "../../runs/layout.ts";
 import { settleAll } from "../../settle.ts";
 import { askOnce, type Asked } from "../ask-once.ts";
 import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
-import { coachAsk, type Ask } from "./asking.ts";
+import { checkKeyToAsk, coachAsk, type Ask } from "./asking.ts";
 import { caseOf, type Case } from "./case.ts";
 import { formatFor, type CoachOptions } from "./options.ts";
 import { blamable, promptFor, type Prompt } from "./prompt.ts";
@@ -25,7 +27,9 @@ interface CoachQuestion extends Prompt {
 /** In the order of the labels. */
 type Answers = { readonly verdicts: readonly JudgedScore[] } | { readonly failure: string };
 
+/** @throws TroupeError `bad_arguments` if there is no key to ask with, or no run `recorded` */
 export function coachJudge(options: CoachOptions, context: JudgeContext): Judge {
+  checkKeyToAsk(options, context);
   const recorded = withRecorded(context.calls, options.recorded);
   const ask = coachAsk(options, context);
   const put = ({ question }: Asked<CoachQuestion>) => answerTo(question, options, ask);
@@ -137,8 +141,14 @@ function withRecorded(
   folder: string | undefined,
 ): { readonly calls: RecordedCalls; readonly ready: Promise<void> } {
   if (folder === undefined) return { calls: own, ready: Promise.resolve() };
+  const file = layoutOf(folder).verdicts;
+  // Otherwise a wrong folder would be noticed by the bill.
+  if (!existsSync(file)) {
+    const fix = "name the folder of a run with verdicts, or remove it with judge.recorded=null";
+    throw new TroupeError("bad_arguments", `judge.recorded: there is no ${file}; ${fix}.`);
+  }
   let other: RecordedCalls | null = null;
-  const ready = readRecordedCalls(layoutOf(folder).verdicts).then((calls) => void (other = calls));
+  const ready = readRecordedCalls(file).then((calls) => void (other = calls));
   // Whoever judges first reports an unreadable file.
   ready.catch(() => {});
   return { calls: { ...own, get: (key) => own.get(key) ?? other?.get(key) }, ready };
