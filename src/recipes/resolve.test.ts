@@ -227,6 +227,16 @@ describe("mistakes in values", () => {
       "algorithm=grpo",
       'expected a mapping with the keys name, module, export, moduleHash, found "grpo"; write { name: grpo }',
     ],
+    [
+      "team.roles.scout.tools=[pyton]",
+      'expected "python" or a mapping whose name is one of python, search, mcp, found "pyton"; did you mean python?',
+    ],
+    [
+      "team.roles.scout.tools=[{name: serch}]",
+      'tools.0.name: expected one of python, search, mcp, found "serch"; did you mean search?',
+    ],
+    ["team.roles.scout.tools=[{name: mcp}]", "tools.0.command: missing; expected a list"],
+    ["team.roles.scout.tools=[search]", 'found "search"; write { name: search, … }'],
     ["train=\u001b[31m: {", "not valid YAML"],
     ["team.roles.scout.frozen=yes", 'expected true or false, found "yes"; write true'],
     ["train.schedule=cosin", 'one of constant, linear, cosine, found "cosin"; did you mean cosine?'],

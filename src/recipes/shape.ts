@@ -60,7 +60,7 @@ function childSchema(schema: JsonSchema, part: string | number): JsonSchema | un
 
 /** A description of valid values: "a whole number, at least 1". */
 export function expectation(schema: JsonSchema): string {
-  if (schema.anyOf) return schema.anyOf.map(expectation).join(" or ");
+  if (schema.anyOf) return alternatives(schema.anyOf);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum)
     return schema.enum.length === 1 ? String(schema.enum[0]) : `one of ${schema.enum.join(", ")}`;
@@ -82,6 +82,24 @@ export function expectation(schema: JsonSchema): string {
     default:
       return "a value";
   }
+}
+
+/** Mappings that their `name` tells apart are listed by it: all their keys would hide which there are. */
+function alternatives(branches: readonly JsonSchema[]): string {
+  const named = branches.filter((branch) => branch.properties?.["name"]?.const !== undefined);
+  if (named.length < 2) return branches.map(expectation).join(" or ");
+  const others = branches.filter((branch) => !named.includes(branch)).map(expectation);
+  return [...others, `a mapping whose name is one of ${namesIn(named).join(", ")}`].join(" or ");
+}
+
+/** Valid names: the values of an enumeration, and of `name` in mappings. */
+export function namesIn(branches: readonly JsonSchema[]): readonly string[] {
+  const names = branches.flatMap((branch) => [
+    ...(branch.enum ?? [branch.const]),
+    branch.properties?.["name"]?.const,
+    ...namesIn(branch.anyOf ?? []),
+  ]);
+  return [...new Set(names.filter((name) => typeof name === "string"))];
 }
 
 function mapping(schema: JsonSchema): string {

@@ -5,7 +5,7 @@ import { nearestName } from "../../nearest.ts";
 import { hintAt } from "../mistakes.ts";
 import { shorten } from "../origin.ts";
 import type { JsonSchema } from "../shape.ts";
-import { expectation, keysOf, schemaAt } from "../shape.ts";
+import { expectation, keysOf, namesIn, schemaAt } from "../shape.ts";
 import type { Path, Tree } from "../tree.ts";
 import { keyOriginAt, originAt, plainOf, showKey, treeAt } from "../tree.ts";
 
@@ -59,7 +59,7 @@ function otherName(inner: Path, path: Path, { schema, tree }: Context): string |
   return nearest === undefined ? undefined : `or did you mean \`${nearest}\` by \`${name}\`?`;
 }
 
-/** The branch of a union that most of the given keys belong to, or a description of the whole union. */
+/** The branch of a union with the given name, or that most of the given keys belong to, or a description of the whole union. */
 function explainUnion(
   issue: Extract<Issue, { code: "invalid_union" }>,
   path: Path,
@@ -69,11 +69,42 @@ function explainUnion(
   const found = treeAt(context.tree, path);
   const given = givenKeys(found);
   const branches = shape?.anyOf ?? [];
-  const shared = branches.map((each) => keysOf(each).filter((key) => given.includes(key)).length);
+  const wrongName = unknownName(issue, path, branches, context.tree);
+  if (wrongName !== undefined) return [wrongName];
+  const name = valueAt(context.tree, [...path, "name"]);
+  const isNamed = branches.map((each) => name !== undefined && nameOf(each) === name);
+  const shared = branches.map((each, index) =>
+    isNamed.includes(true) && isNamed[index] !== true
+      ? 0
+      : keysOf(each).filter((key) => given.includes(key)).length,
+  );
   const most = Math.max(...shared);
   const issues = most > 0 ? issue.errors[shared.indexOf(most)] : undefined;
   if (shape !== undefined && issues !== undefined) return explain(issues, context.tree, shape, path);
   return [wrongValue(issue, path, shape, context.tree)];
+}
+
+/** For mappings that their `name` tells apart. */
+function unknownName(
+  issue: Issue,
+  path: Path,
+  branches: readonly JsonSchema[],
+  tree: Tree,
+): Mistake | undefined {
+  const place = [...path, "name"];
+  const name = valueAt(tree, place);
+  const names = namesIn(branches.filter(({ properties }) => properties !== undefined));
+  if (name === undefined || names.length < 2 || names.some((known) => known === name)) return undefined;
+  return wrongValue(issue, place, { enum: names }, tree);
+}
+
+function nameOf({ properties }: JsonSchema): unknown {
+  return properties?.["name"]?.const;
+}
+
+function valueAt(tree: Tree, path: Path): unknown {
+  const found = treeAt(tree, path);
+  return found === undefined ? undefined : plainOf(found);
 }
 
 /** @param parent of the mapping that contains the key; if any name is valid, its siblings are suggested */
@@ -166,6 +197,8 @@ function hint(value: unknown, shape: JsonSchema | undefined): string | undefined
   if ((shape?.type === "integer" || shape?.type === "number") && Number.isFinite(number)) {
     return `write ${number} without quotes or separators`;
   }
-  const nearest = nearestName(value, (shape?.enum ?? []).map(String));
+  const names = shape === undefined ? [] : namesIn([shape]);
+  if (names.includes(value)) return `write { name: ${value}, … }`;
+  const nearest = nearestName(value, names);
   return nearest === undefined ? undefined : `did you mean ${nearest}?`;
 }
