@@ -87,6 +87,26 @@ describe("runs rm", () => {
     expect((await runs("rm", "one", "--yes")).stderr).toContain("there is no run one");
   });
 
+  it("keeps a project that has a file recipe.yaml", async () => {
+    const project = path.join(root, "project");
+    await fs.mkdir(path.join(project, "thesis"), { recursive: true });
+    await fs.writeFile(path.join(project, "recipe.yaml"), "name: mine\n");
+    const { stderr, code } = await runs("rm", project, "--yes");
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${project} is not deleted: it has no records of a training, but thesis`);
+    expect(await fs.readdir(project)).toEqual(["recipe.yaml", "thesis"]);
+  });
+
+  it("removes only the link to a run elsewhere", async () => {
+    const elsewhere = path.join(root, "elsewhere");
+    await fs.rename(folder("one"), elsewhere);
+    await fs.symlink(elsewhere, folder("one"));
+    const before = await fs.readdir(elsewhere);
+    expect((await runs("rm", "one", "--yes")).stdout).toContain(`the run stays in ${elsewhere}`);
+    expect(await fs.readdir(path.join(root, "runs"))).toEqual(["two"]);
+    expect(await fs.readdir(elsewhere)).toEqual(before);
+  });
+
   it("keeps a run that is being written", async () => {
     const lock = await acquireLock(folder("two"));
     const { stderr, code } = await runs("rm", "two", "--yes");
