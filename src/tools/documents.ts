@@ -30,10 +30,12 @@ export async function readDocuments(path: string): Promise<readonly Document[]> 
 
 async function isFolder(path: string): Promise<boolean> {
   try {
-    return (await stat(path)).isDirectory();
+    const found = await stat(path);
+    if (found.isDirectory() || found.isFile()) return found.isDirectory();
   } catch {
     throw wrong(path, "does not exist; `index` is relative to the recipe");
   }
+  throw wrong(path, "is neither a file nor a folder");
 }
 
 async function textOf(path: string): Promise<string> {
@@ -45,26 +47,46 @@ async function textOf(path: string): Promise<string> {
 }
 
 function inLines(path: string, text: string): Document[] {
-  return text.split("\n").flatMap((written, index) => {
-    if (written.trim() === "") return [];
-    const parsed = line.safeParse(jsonOrNull(written));
-    if (parsed.success) return [parsed.data];
-    throw wrong(path, `line ${index + 1} is not a document: expected {"title": …, "text": …}`);
-  });
+  return text
+    .replace(/^\uFEFF/, "")
+    .split("\n")
+    .flatMap((written, index) => {
+      if (written.trim() === "") return [];
+      const parsed = line.safeParse(jsonOrNull(written));
+      if (parsed.success) return [parsed.data];
+      throw wrong(path, `line ${index + 1} is not a document: expected {"title": …, "text": …}`);
+    });
 }
 
 const suffixes = [".txt", ".md"];
 
 /** In the order of their names, whatever the file system's is. */
 async function inFolder(path: string): Promise<Document[]> {
-  const names = await readdir(path, { recursive: true });
-  const wanted = names.filter((name) => suffixes.includes(extname(name))).toSorted();
   const documents: Document[] = [];
-  for (const name of wanted) {
+  for (const name of (await filesIn(path)).toSorted()) {
     const passages = passagesOf(await textOf(join(path, name)));
     documents.push(...passages.map((text) => ({ title: name, text })));
   }
   return documents;
+}
+
+/** Relative to the folder. Links to folders are not followed: they may lead back. */
+async function filesIn(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true });
+  const names = entries.map(async (entry) => {
+    const { name } = entry;
+    if (entry.isDirectory()) return (await filesIn(join(path, name))).map((inner) => join(name, inner));
+    const isWanted = suffixes.includes(extname(name)) && (await leadsToFile(join(path, name)));
+    return isWanted ? [name] : [];
+  });
+  return (await Promise.all(names)).flat();
+}
+
+async function leadsToFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 }
 
 /** About the length of the 100 words that open-domain question answering retrieves. */

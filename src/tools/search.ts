@@ -12,6 +12,8 @@ import type { OpenTool } from "./tool.ts";
 
 /** Longer queries have nothing more to say, and cost time. */
 const longestQuery = 1000;
+/** Each costs memory in proportion to the documents, all at once. */
+const mostWords = 32;
 const longestTitle = 200;
 
 /** @throws TroupeError `bad_data` */
@@ -22,7 +24,7 @@ export async function searchTool(settings: SearchSettings): Promise<OpenTool> {
     definition: definitionOf(settings),
     call: async ({ query }) => {
       const found = index
-        .search(String(query).slice(0, longestQuery))
+        .search(String(query).slice(0, longestQuery), { tokenize: differentWords })
         .slice(0, settings.top)
         .map(({ id }) => documents[Number(id)] as Document);
       return found.length === 0 ? "No document was found." : capped(shown(found), settings.characters);
@@ -34,6 +36,14 @@ function indexOf(documents: readonly Document[]): MiniSearch {
   const index = new MiniSearch({ fields: ["title", "text"] });
   index.addAll(documents.map((document, id) => ({ id, ...document })));
   return index;
+}
+
+const wordsOf = MiniSearch.getDefault("tokenize") as (text: string) => string[];
+
+/** A model may repeat a word a hundred times. */
+function differentWords(query: string): string[] {
+  const words = wordsOf(query).map((word) => word.toLowerCase());
+  return [...new Set(words)].filter((word) => word !== "").slice(0, mostWords);
 }
 
 function shown(found: readonly Document[]): string {
