@@ -16,7 +16,7 @@ const verifiedSchema = z.strictObject({
 });
 
 /** Increase it whenever other answers become equal or different. */
-const version = 1;
+const version = 2;
 
 type Recording = Pick<Context, "services">;
 

@@ -1,5 +1,5 @@
 /** Whether two answers are equal, according to their kinds. Expressions are left to a computer-algebra system. */
-import { normalised } from "./normalise.ts";
+import { normalised, withoutSpaces } from "./normalise.ts";
 import { sameRational } from "./rational.ts";
 import { areOtherUnits } from "./units.ts";
 import { readings, type Answer } from "./read.ts";
@@ -23,10 +23,6 @@ export function sameAnswer(one: string, other: string, algebra: Algebra): boolea
   if (left === "" || right === "" || areOtherUnits(unit, otherUnit)) return false;
   if (withoutSpaces(left) === withoutSpaces(right)) return true;
   return readings(left).some((a) => readings(right).some((b) => same(a, b, algebra)));
-}
-
-function withoutSpaces(text: string): string {
-  return text.replaceAll(" ", "");
 }
 
 type Kind = Answer["kind"];

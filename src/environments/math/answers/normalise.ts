@@ -119,6 +119,15 @@ export function normalised(given: string): Measured {
   return { text: trimmed(fractions.reduce(rewrite, words.text)), unit: plain.unit || words.unit };
 }
 
+/** Without spaces that mean nothing: others separate two numbers, or the parts of a mixed number. */
+export function withoutSpaces(text: string): string {
+  const ungrouped = text.replace(grouped, (found) => found.replaceAll(" ", ""));
+  return ungrouped.replace(/ (?!\d)|(?<!\d) /g, "");
+}
+
+/** `1 080`, but not `1 080/7`. */
+const grouped = /(?<![\d.])\d{1,3}(?: \d{3})+(?![\d/])/g;
+
 function rewrite(text: string, [pattern, replacement]: Rewrite): string {
   return typeof replacement === "string"
     ? text.replace(pattern, replacement)

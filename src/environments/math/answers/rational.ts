@@ -1,4 +1,5 @@
 /** Numbers that are written out, exactly: integers, decimals, fractions, mixed numbers, powers of ten, percentages. */
+import { withoutSpaces } from "./normalise.ts";
 
 export interface Rational {
   readonly numerator: bigint;
@@ -50,7 +51,7 @@ function whole(source: string): RegExp {
 export function readRational(text: string): Rational | null {
   if (text.length > mostDigits) return null;
   const isPercent = /\\?%$/.test(text);
-  const bare = text.replace(/\\?%$/, "").replace(/ (?!\d+\/\d)|(?<!\d) /g, "");
+  const bare = withoutSpaces(text.replace(/\\?%$/, ""));
   const [, sign = "", rest = ""] = /^([+-]*)([^]*)$/.exec(unwrapped(bare)) ?? [];
   for (const { pattern, value } of forms) {
     const parts = pattern.exec(rest)?.slice(1);

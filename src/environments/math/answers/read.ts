@@ -46,6 +46,7 @@ type Reader = (text: string, depth: number) => Answer | null;
 /** In order; the first that recognises the text counts. */
 const readers: readonly Reader[] = [
   readNumber,
+  readSeveral,
   readChoice,
   readBased,
   readMatrix,
@@ -72,6 +73,11 @@ function read(given: string, depth: number): Answer {
 function readNumber(text: string): Answer | null {
   const value = readRational(text);
   return value === null ? null : { kind: "number", value, latex: text };
+}
+
+/** `2 3` is neither 23 nor 6: equal only to itself. */
+function readSeveral(text: string): Answer | null {
+  return /^[+-]?\d[\d.]*(?: \d[\d./]*)+$/.test(text) ? { kind: "words", text } : null;
 }
 
 /** `(C)`, `C.`, `(C) 42`. A letter alone may be a variable; it is compared as a choice with a choice. */

@@ -3,6 +3,10 @@
 export type AnswerPair = readonly [one: string, other: string];
 
 export const equalPairs: readonly AnswerPair[] = [
+  ["1080", "1 080"],
+  ["1234567", "1\\,234\\,567"],
+  ["1 1/2", "\\frac{3}{2}"],
+  ["2 3", "2  3"],
   // Numbers.
   ["\\frac{1}{2}", "0.5"],
   ["\\frac12", "\\dfrac{2}{4}"],
@@ -141,6 +145,13 @@ export const differentPairs: readonly AnswerPair[] = [
   ["(C)", "D"],
   ["east", "west"],
   ["52_8", "52_9"],
+  ["23", "2 3"],
+  ["6", "2 3"],
+  ["205", "20\\,5"],
+  ["1234", "12 34"],
+  ["\\frac{11}{2}", "1 1/2"],
+  ["31/4", "3 1/4"],
+  ["1080", "1 080/2"],
   ["", ""],
   ["10^{10^{10}}", "1"],
   ["9^{9^9}", "9^{9^9}+1"],
