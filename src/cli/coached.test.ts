@@ -7,35 +7,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { coachServer, quotedIn, writtenIn, type CoachServer } from "../judges/coach/testing/coach-server.ts";
+import { coloursModule } from "./testing/colours.ts";
 import { troupe } from "./testing/command.ts";
-
-const environment = `
-const colours = ["red", "green", "blue"];
-const tasks = (split: string) => ({ size: 3, at: (index: number) => ({ colour: colours[index], split }) });
-export default {
-  name: "colours",
-  summary: "A speaker says the colour.",
-  options: { parse: () => ({}) },
-  create: () => ({
-    name: "colours",
-    seats: { speaker: { purpose: "says the colour", prompt: "", maxTokens: 2, judged: true } },
-    tasks: { train: tasks("train"), heldOut: tasks("heldOut") },
-    about: ({ colour, split }: Record<string, string>) =>
-      ({ problem: "Say " + colour + ", from " + split, truth: colour, type: "primary" }),
-    start: ({ colour }: { colour: string }) => ({ colour, said: "" }),
-    observe: ({ colour }: { colour: string }) => "say " + colour,
-    step: (state: object, replies: Record<string, { text: string }>) => ({
-      state: { ...state, said: replies["speaker"]?.text ?? "" },
-      rewards: { speaker: null },
-      done: true,
-    }),
-    outcome: ({ colour, said }: { colour: string; said: string }) =>
-      ({ success: said.trim() === colour, score: said.trim() === colour ? 1 : 0 }),
-    render: ({ colour, said }: { colour: string; said: string }) => colour + ": " + said,
-    oracle: { words: ["say", ...colours] },
-  }),
-};
-`;
 
 const secret = "sk-a-secret-key";
 const env = { TEST_COACH_KEY: secret };
@@ -51,7 +24,7 @@ const honest: CoachServer["answer"] = (question) => {
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "troupe-coached-"));
   server = await coachServer(honest);
-  await writeFile(join(cwd, "colours.ts"), environment);
+  await writeFile(join(cwd, "colours.ts"), coloursModule);
   await writeFile(
     join(cwd, "colours.yaml"),
     `name: colours

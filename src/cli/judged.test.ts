@@ -5,33 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Verdict } from "../rollout/episode.ts";
 import type { Calibration } from "../runs/records.ts";
+import { coloursModule } from "./testing/colours.ts";
 import { troupe } from "./testing/command.ts";
-
-const environment = `
-const colours = ["red", "green", "blue"];
-const tasks = (first: number) => ({ size: 3, at: (index: number) => ({ colour: colours[index], first }) });
-export default {
-  name: "colours",
-  summary: "A speaker says the colour.",
-  options: { parse: () => ({}) },
-  create: () => ({
-    name: "colours",
-    seats: { speaker: { purpose: "says the colour", prompt: "", maxTokens: 2, judged: true } },
-    tasks: { train: tasks(0), heldOut: tasks(1) },
-    start: ({ colour }: { colour: string }) => ({ colour, said: "" }),
-    observe: ({ colour }: { colour: string }) => "say " + colour,
-    step: (state: object, replies: Record<string, { text: string }>) => ({
-      state: { ...state, said: replies["speaker"]?.text ?? "" },
-      rewards: { speaker: null },
-      done: true,
-    }),
-    outcome: ({ colour, said }: { colour: string; said: string }) =>
-      ({ success: said.trim() === colour, score: said.trim() === colour ? 1 : 0 }),
-    render: ({ colour, said }: { colour: string; said: string }) => colour + ": " + said,
-    oracle: { words: ["say", ...colours] },
-  }),
-};
-`;
 
 const judge = (score: string) => `
 import { createInterface } from "node:readline";
@@ -60,7 +35,7 @@ engine: { threads: 1 }
 let cwd = "";
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "troupe-judged-"));
-  await writeFile(join(cwd, "colours.ts"), environment);
+  await writeFile(join(cwd, "colours.ts"), coloursModule);
   await writeFile(join(cwd, "colours.yaml"), recipe);
   await writeFile(join(cwd, "judge.mjs"), judge("isRight ? 1 : 0"));
   await writeFile(join(cwd, "other.mjs"), judge("isRight ? 0.5 : 0.25"));

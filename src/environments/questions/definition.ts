@@ -69,26 +69,28 @@ function worldSplits(): Splits {
   return { train: of([0, 2, 4]), validation: of([1]), heldOut: of([3]) };
 }
 
+const seats: Environment["seats"] = {
+  decomposer: {
+    purpose: "Says step by step what has to be looked up.",
+    prompt:
+      "Your partner answers a question by searching documents. Write what has to be looked up, in order, one step per " +
+      "line: `1. …`. Do not answer the question.",
+    maxTokens: 256,
+    judged: true,
+  },
+  searcher: {
+    purpose: "Looks the steps up and answers.",
+    prompt:
+      "Answer the question with the documents that you find. End your reply with a line `Answer: …` that has nothing " +
+      "but the answer.",
+    maxTokens: 512,
+  },
+};
+
 function environmentOf({ reward }: Options, tasks: Splits): Environment<Question, QuestionState> {
   return {
     name: questions.name,
-    seats: {
-      decomposer: {
-        purpose: "Says step by step what has to be looked up.",
-        prompt:
-          "Your partner answers a question by searching documents. Write what has to be looked up, in order, one step per " +
-          "line: `1. …`. Do not answer the question.",
-        maxTokens: 256,
-        judged: true,
-      },
-      searcher: {
-        purpose: "Looks the steps up and answers.",
-        prompt:
-          "Answer the question with the documents that you find. End your reply with a line `Answer: …` that has nothing " +
-          "but the answer.",
-        maxTokens: 512,
-      },
-    },
+    seats,
     tasks,
     taskSchema: questionSchema,
     about: ({ question, answers }) => ({ problem: question, truth: answers.join(" or ") }),

@@ -1,13 +1,10 @@
 /** Customers, orders and advertisements. */
 import type { TaskRules } from "./build.ts";
-import { logistic, softmax } from "./draw.ts";
+import { binary, logistic, rows, softmax } from "./draw.ts";
 
-const rows = { train: 420, test: 180 } as const;
 const praise = ["quick", "friendly", "perfect", "recommend", "great", "lovely"];
 const blame = ["late", "broken", "rude", "refund", "disappointing", "never"];
 const plain = ["the", "parcel", "shop", "order", "was", "and", "staff", "item", "price", "again"];
-
-const binary = (value: number): readonly number[] => [1 - logistic(value), logistic(value)];
 
 export const customerTasks: readonly TaskRules[] = [
   {

@@ -1,6 +1,9 @@
 /** Random values for generated tables. */
 import { drawFloat, drawInt, generatorOf, type Generator, type Key } from "../../../../random.ts";
 
+/** Of a usual table. */
+export const rows = { train: 420, test: 180 } as const;
+
 export class Draw {
   readonly #generator: Generator;
 
@@ -48,6 +51,11 @@ export class Draw {
 
 export function logistic(value: number): number {
   return 1 / (1 + Math.exp(-value));
+}
+
+/** Probabilities of the first and the second class. */
+export function binary(value: number): readonly number[] {
+  return [1 - logistic(value), logistic(value)];
 }
 
 export function softmax(values: readonly number[]): number[] {

@@ -1,9 +1,6 @@
 /** Health, schools, work and banking. */
 import type { TaskRules } from "./build.ts";
-import { logistic, softmax } from "./draw.ts";
-
-const rows = { train: 420, test: 180 } as const;
-const binary = (value: number): readonly number[] => [1 - logistic(value), logistic(value)];
+import { binary, logistic, rows, softmax } from "./draw.ts";
 
 export const peopleTasks: readonly TaskRules[] = [
   {

@@ -1,9 +1,7 @@
 /** Houses, traffic, weather and energy. */
 import type { TaskRules } from "./build.ts";
-import { logistic, softmax } from "./draw.ts";
+import { binary, rows, softmax } from "./draw.ts";
 
-const rows = { train: 420, test: 180 } as const;
-const binary = (value: number): readonly number[] => [1 - logistic(value), logistic(value)];
 const yearly = (day: number): number => Math.cos((2 * Math.PI * (day - 20)) / 365);
 
 export const placeTasks: readonly TaskRules[] = [
