@@ -76,6 +76,18 @@ describe.runIf(hasPackages)("a good team", { timeout: 120_000 }, () => {
     expect(done).toBe(true);
   });
 
+  it("may compress its artefacts, and write pickles of an old protocol", async () => {
+    const { about } = await library.open("mushrooms");
+    const compressed = program(`
+import joblib, pickle
+for name in ("X_train.pkl", "X_test.pkl"):
+    joblib.dump(joblib.load(name), name, compress=3)
+scaler = joblib.load("scaler.pkl")
+pickle.dump(scaler, open("scaler.pkl", "wb"), protocol=2)`);
+    const { state } = await play("mushrooms", [engineer(about), compressed], environmentWith({ actions: 2 }));
+    expect(state.artefacts["data-engineer"]?.map(({ usable }) => usable)).toEqual([true, true, true, true]);
+  });
+
   it("leaves evidence of what its programs printed and which files they made", async () => {
     const [first = plainReply("")] = await goodTeam("crop-yield");
     const start = await environment.start({ id: "crop-yield" }, context);
@@ -255,6 +267,36 @@ open("X_test.pkl", "wb").write(b"garbage")`);
       },
     ]);
     expect(rewards[0]?.parts).toEqual({ execution: 0.2, present: 0.3, usable: 0 });
+  });
+
+  it("gains nothing from functions of the libraries that execute what they are given", async () => {
+    const trick = (module: string, name: string, given: string) =>
+      program(`
+import pickle
+from ${module} import ${name}
+code = """
+import json, os, sys
+frame = sys._getframe()
+while "out" not in frame.f_locals or "checker" not in frame.f_locals: frame = frame.f_back
+names = ["X_train.pkl", "y_train.pkl", "X_test.pkl", "scaler.pkl"]
+os.write(frame.f_locals["out"], json.dumps({name: {"usable": True, "note": "fine"} for name in names}).encode())
+os._exit(0)
+"""
+class Trick:
+    def __reduce__(self):
+        return (${name}, ${given})
+for name in ("X_train.pkl", "y_train.pkl", "X_test.pkl", "scaler.pkl"):
+    pickle.dump(Trick(), open(name, "wb"))`);
+    for (const reply of [
+      trick("numpy.testing._private.utils", "runstring", "(code, {})"),
+      trick("joblib", "load", '("y_train.pkl",)'),
+      trick("joblib.externals.cloudpickle.cloudpickle", "subimport", '("os",)'),
+    ]) {
+      const { state } = await play("mushrooms", [reply]);
+      const notes = (state.artefacts["data-engineer"] ?? []).map(({ note }) => note);
+      expect(notes).toHaveLength(4);
+      expect(notes.filter((note) => !note.includes("it refers to"))).toEqual([]);
+    }
   });
 
   it("is stopped by limits, which are reasons", async () => {
