@@ -26,6 +26,9 @@ export function curveText(
   const isColoured = isTTY === true && process.env["NO_COLOR"] === undefined;
   const range = rangeOf(curves, figure);
   const last = lastStep(curves);
+  const ticks = roundTicks(range, 5);
+  // The chart takes the width of labels from the values, which may have shorter ones than the ticks.
+  const labelWidth = Math.max(...ticks.map((tick) => showNumber(tick).length));
   const chart = plot(
     curves.map(({ points }) => points.map(({ step, value }): [number, number] => [step, value])),
     {
@@ -33,8 +36,8 @@ export function curveText(
       height: 15,
       yRange: [...range],
       customXAxisTicks: roundTicks([0, last], 5),
-      customYAxisTicks: roundTicks(range, 5),
-      formatter: (value, { axis }) => (axis === "x" ? String(value) : showNumber(value)),
+      customYAxisTicks: ticks,
+      formatter: (value, { axis }) => (axis === "x" ? String(value) : showNumber(value).padStart(labelWidth)),
       ...(isColoured ? { color: colours.slice(0, curves.length) } : {}),
     },
   );
