@@ -15,6 +15,10 @@ export async function findRun(given: string, folder: string): Promise<string> {
     const problem = `${given} is neither a run (no recipe.yaml) nor a model directory (no config.json)`;
     throw new TroupeError("bad_arguments", problem);
   }
+  if (/[/\\]/.test(given)) {
+    const problem = `there is no directory ${given}, relative to ${process.cwd()}`;
+    throw new TroupeError("bad_arguments", `${problem}; give a run's name, its folder, or a model directory`);
+  }
   const names = (await listRuns(folder)).map((run) => run.name);
   const hint =
     didYouMean(given, names) ?? (names.length === 0 ? noRuns(folder)[0] : `there are ${names.join(", ")}`);

@@ -1,12 +1,13 @@
 /** Parsers for numeric options. */
 import { InvalidArgumentError } from "commander";
 
-/** Parses whole numbers of at least `least`. */
-export function wholeNumber(least: number): (text: string) => number {
+/** Parses whole numbers from `least` to `most`. */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
-    throw new InvalidArgumentError(`Expected a whole number, at least ${least}.`);
+    if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+    const bounds = most < Number.MAX_SAFE_INTEGER ? ` from ${least} to ${most}` : `, at least ${least}`;
+    throw new InvalidArgumentError(`Expected a whole number${bounds}.`);
   };
 }
 

@@ -12,4 +12,6 @@ it("rejects a public address without keys, two models of one name, and what is n
   expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining("Two models are called tiny")]);
   const none = await troupe(["serve", "tokenizer", "--port", "0"], { cwd });
   expect(none.code).toBe(1);
+  const far = await troupe(["serve", "tiny", "--port", "99999"], { cwd });
+  expect([far.code, far.stderr]).toEqual([2, expect.stringContaining("a whole number from 0 to 65535")]);
 });

@@ -28,7 +28,7 @@ export function serveCommand(): Command {
       "model directories; clients call each by the directory's name, or by NAME of NAME=DIRECTORY",
     )
     .option("--host <host>", "address; others than this machine's need keys", "127.0.0.1")
-    .option("--port <port>", "0: any free one", wholeNumber(0), 8000)
+    .option("--port <port>", "0: any free one", wholeNumber(0, 65_535), 8000)
     .option("--folder <folder>", "where saved weights are kept", "served")
     .option(
       "--keys <file>",

@@ -99,6 +99,11 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
     ],
     ["an invalid run name", ["train", "plan-path", "--run", "../up"], ["`../up` is not a valid run name"]],
     ["a run that does not exist", ["eval", "nothing"], ["there is no run nothing in runs"]],
+    [
+      "a model that does not exist",
+      ["eval", "models/none", "--recipe", "plan-path"],
+      ["there is no directory models/none, relative to"],
+    ],
     ["an invalid number", ["eval", "x", "--tasks", "many"], ["Expected a whole number, at least 1."]],
     ["an unknown preset", ["init", "tinny"], ["there is no preset tinny; did you mean `tiny`?", "layers"]],
     ["an unknown environment", ["init", "nano", "--environment", "plan-pth"], ["did you mean `plan-path`?"]],

@@ -91,6 +91,11 @@ export function failuresOf(episode: Pick<Episode, "nodes">): string[] {
   return judgedActions(episode).flatMap(({ verdict }) => ("failure" in verdict ? [verdict.failure] : []));
 }
 
+/** A service's own words may end with a full stop. */
+function sentence(text = ""): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
 /** As for episodes: some may fail, but not all. */
 function checkVerdicts(episodes: readonly Episode[], limit: number): void {
   const asked = episodes.reduce((sum, episode) => sum + judgedActions(episode).length, 0);
@@ -99,6 +104,6 @@ function checkVerdicts(episodes: readonly Episode[], limit: number): void {
   );
   const [first] = failures;
   const describe = (allowed: string): string =>
-    `the judge failed on ${failures.length} of ${asked} actions, ${allowed}. The first, in ${first?.episode}: ${first?.failure}.`;
+    `the judge failed on ${failures.length} of ${asked} actions, ${allowed}. The first, in ${first?.episode}: ${sentence(first?.failure)}`;
   boundFailures(failures.length, asked, limit, describe);
 }

@@ -3,7 +3,7 @@ import { Argument, Command } from "commander";
 import { convertDsbench } from "../../environments/data-science/tasks/dsbench.ts";
 import { writeTask } from "../../environments/data-science/tasks/folder.ts";
 import { generatedTasks } from "../../environments/data-science/tasks/generated/tasks.ts";
-import { printJson, printLines } from "../print.ts";
+import { printJson, printLines, shellWord } from "../print.ts";
 
 export function generateCommand(): Command {
   return new Command("generate")
@@ -12,7 +12,9 @@ export function generateCommand(): Command {
     .action(async (folder: string) => {
       const tasks = generatedTasks();
       for (const task of tasks) await writeTask(folder, await task.read());
-      printLines([`${tasks.length} tasks in ${folder}; use them with environment.tasks=${folder}`]);
+      printLines([
+        `${tasks.length} tasks in ${folder}; use them with ${shellWord(`environment.tasks=${folder}`)}`,
+      ]);
     });
 }
 

@@ -96,7 +96,7 @@ function checkSeat({ seats }: TeamForm, seat: string): void {
 
 function renderState({ task, prompt, said, answer }: MathState): string {
   const written = said.map(renderSaid);
-  const result = answer === null ? [] : [`the team's ${showAnswer(answer)}`];
+  const result = answer === null ? [] : [showTeamAnswer(answer)];
   return [`${task.id}\n\n${prompt}`, ...written, ...result].join("\n\n");
 }
 
@@ -107,6 +107,10 @@ function renderSaid(said: Said): string {
   );
   const result = answer === null ? [] : [showAnswer(said)];
   return [`${seat}, round ${round + 1}:\n${text.trimEnd()}`, ...printed, ...result].join("\n");
+}
+
+function showTeamAnswer(given: Parameters<typeof showAnswer>[0]): string {
+  return given.answer === null ? "the team has no answer" : `the team's ${showAnswer(given)}`;
 }
 
 function showAnswer({ answer, isCorrect }: Pick<Said, "answer" | "isCorrect">): string {

@@ -122,5 +122,12 @@ function failureOf(settings: McpSettings, cause: unknown, trouble: string): Trou
   const server = "url" in settings ? settings.url : settings.command.join(" ");
   const said = trouble === "" ? "" : `; its last words: ${trouble}`;
   const what = cause instanceof Error ? cause.message : String(cause);
+  if ("command" in settings && (cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT") {
+    const orFolder = settings.folder === undefined ? "" : `, or no folder ${settings.folder}`;
+    const where = `\`${settings.command[0]}\` on PATH${orFolder}`;
+    return new ServiceError(`the MCP server ${server} cannot be started: there is no program ${where}`, {
+      cause,
+    });
+  }
   return new ServiceError(`the MCP server ${server} failed: ${what.slice(0, 500)}${said}`, { cause });
 }

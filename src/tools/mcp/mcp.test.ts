@@ -144,7 +144,11 @@ describe("a server's program", () => {
   });
 
   it.each([
-    ["is missing", ["no-such-program"], /no-such-program failed: .*ENOENT/],
+    [
+      "is missing",
+      ["no-such-program"],
+      /no-such-program cannot be started: there is no program `no-such-program` on PATH/,
+    ],
     ["ends at once", [process.execPath, "-e", "console.error('no licence'); process.exit(2)"], /no licence/],
     ["is no server", [process.execPath, "-e", "console.log('hello')"], /failed: /],
   ])("that %s is a failing service", async (_, wrong, message) => {

@@ -28,7 +28,7 @@ export async function startServer(engine: Engine, options: ServerOptions): Promi
   } catch (cause) {
     throw new TroupeError(
       "bad_arguments",
-      `Cannot listen at ${options.host}:${options.port}: ${String(cause)}`,
+      `Cannot listen at ${options.host}:${options.port}: ${String(cause)}; choose another port, 0 for any free one.`,
       { cause },
     );
   }
