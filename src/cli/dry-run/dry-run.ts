@@ -95,7 +95,7 @@ function judgingLine({ requests, inputTokens, outputTokens, dollars, priceOf }: 
   const tokens = `about ${showLarge(inputTokens)} tokens in and ${showLarge(outputTokens)} out`;
   const prices = priceOf === null ? "" : ` at prices of ${priceOf}`;
   const cost = dollars === null ? "the price is not known" : `about $${dollars.toFixed(2)}${prices}`;
-  return `judge: at most ${showCount(requests)} requests without retries, ${tokens}, ${cost}`;
+  return `judge: about ${showCount(requests)} requests without retries, ${tokens}, ${cost}`;
 }
 
 function totals(

@@ -28,7 +28,18 @@ export function recipeWarnings({ adjustments = [], ...combination }: Adjusted): 
     ...summed,
     ...missingRewards(combination),
     ...forgottenCalls(combination),
+    ...revealedTruth(combination),
   ];
+}
+
+/** A coach that knows the answer may write it into a comment, and the next role is paid for copying it. */
+function revealedTruth({ recipe: { judge } }: Combination): readonly Warning[] {
+  const { truth, comments } = judge ?? {};
+  const shown = typeof truth === "object" && truth !== null ? Object.values(truth) : [truth];
+  if (comments !== true || !shown.includes("visible")) return [];
+  const problem =
+    "comments of a judge that sees the reference answer can give it away to the roles that read them";
+  return [{ key: "judge.comments", problem, fix: "use `truth: hidden`, or no comments" }];
 }
 
 interface Adjusted extends Combination {
