@@ -49,6 +49,9 @@ describe("files in a folder", () => {
     const hash = await store.put(Buffer.from("right"));
     writeFileSync(path.join(place, hash.slice(0, 2), hash), "wrong");
     await expect(store.get(hash)).rejects.toMatchObject({ code: "bad_run" });
+    // The program has run again: the error's advice.
+    await store.put(Buffer.from("right"));
+    expect(Buffer.from(await store.get(hash)).toString()).toBe("right");
   });
 
   it("are not changed by files in memory above them", async () => {

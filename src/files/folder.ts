@@ -1,8 +1,7 @@
 /** Files in a folder, `ab/abcdef…` by hash: those of a run. They are written once and never changed. */
-import { randomBytes } from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
-import { makeDirectory, syncPath, temporaryPrefix } from "../runs/durable.ts";
+import { makeDirectory, writeFileDurably } from "../runs/durable.ts";
 import { hashOfBytes, missingBytes, type FileStore } from "./store.ts";
 
 export function folderFiles(folder: string): FileStore {
@@ -26,18 +25,9 @@ export function folderFiles(folder: string): FileStore {
 
 /** On disk before the caller records the hash: a record never names bytes that a crash could lose. */
 async function writeOnce(file: string, bytes: Uint8Array): Promise<void> {
-  const found = await fs.stat(file).catch(() => null);
-  if (found?.size === bytes.length) return;
-  const directory = path.dirname(file);
-  await makeDirectory(directory);
-  const temporary = path.join(directory, `${temporaryPrefix}${randomBytes(6).toString("hex")}`);
-  const handle = await fs.open(temporary, "w");
-  try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await fs.rename(temporary, file);
-  await syncPath(directory);
+  // Damaged contents are replaced: the program that wrote them has run again.
+  const found = await fs.readFile(file).catch(() => null);
+  if (found !== null && Buffer.compare(found, bytes) === 0) return;
+  await makeDirectory(path.dirname(file));
+  await writeFileDurably(file, bytes);
 }

@@ -15,7 +15,7 @@ const runResumes = "a run resumes from its last checkpoint";
 export const temporaryPrefix = ".tmp-";
 
 /** Replaces the file's contents atomically. */
-export async function writeFileDurably(file: string, contents: string): Promise<void> {
+export async function writeFileDurably(file: string, contents: string | Uint8Array): Promise<void> {
   const temporary = temporaryBeside(file);
   await writing(file, async () => {
     const handle = await fs.open(temporary, "w");

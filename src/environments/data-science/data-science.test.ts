@@ -180,6 +180,26 @@ print("validated", model.score(train[["${column}"]], train.failed))
 pd.DataFrame({"machine": test.machine, "failed": model.predict_proba(test[["${column}"]])[:, 1]}).to_csv("submission.csv", index=False)`);
 }
 
+/** Pickles that call a function of a library, and claim from inside the check that all is well. */
+function callingTrick(module: string, name: string, given: string): Reply {
+  return program(`
+import pickle
+from ${module} import ${name}
+code = """
+import json, os, sys
+frame = sys._getframe()
+while "out" not in frame.f_locals or "checker" not in frame.f_locals: frame = frame.f_back
+names = ["X_train.pkl", "y_train.pkl", "X_test.pkl", "scaler.pkl"]
+os.write(frame.f_locals["out"], json.dumps({name: {"usable": True, "note": "fine"} for name in names}).encode())
+os._exit(0)
+"""
+class Trick:
+    def __reduce__(self):
+        return (${name}, ${given})
+for name in ("X_train.pkl", "y_train.pkl", "X_test.pkl", "scaler.pkl"):
+    pickle.dump(Trick(), open(name, "wb"))`);
+}
+
 describe.runIf(hasPackages)("a team that cheats", { timeout: 120_000 }, () => {
   const alone = environmentWith({ seats: ["analyst"], actions: 3 });
 
@@ -270,27 +290,10 @@ open("X_test.pkl", "wb").write(b"garbage")`);
   });
 
   it("gains nothing from functions of the libraries that execute what they are given", async () => {
-    const trick = (module: string, name: string, given: string) =>
-      program(`
-import pickle
-from ${module} import ${name}
-code = """
-import json, os, sys
-frame = sys._getframe()
-while "out" not in frame.f_locals or "checker" not in frame.f_locals: frame = frame.f_back
-names = ["X_train.pkl", "y_train.pkl", "X_test.pkl", "scaler.pkl"]
-os.write(frame.f_locals["out"], json.dumps({name: {"usable": True, "note": "fine"} for name in names}).encode())
-os._exit(0)
-"""
-class Trick:
-    def __reduce__(self):
-        return (${name}, ${given})
-for name in ("X_train.pkl", "y_train.pkl", "X_test.pkl", "scaler.pkl"):
-    pickle.dump(Trick(), open(name, "wb"))`);
     for (const reply of [
-      trick("numpy.testing._private.utils", "runstring", "(code, {})"),
-      trick("joblib", "load", '("y_train.pkl",)'),
-      trick("joblib.externals.cloudpickle.cloudpickle", "subimport", '("os",)'),
+      callingTrick("numpy.testing._private.utils", "runstring", "(code, {})"),
+      callingTrick("joblib", "load", '("y_train.pkl",)'),
+      callingTrick("joblib.externals.cloudpickle.cloudpickle", "subimport", '("os",)'),
     ]) {
       const { state } = await play("mushrooms", [reply]);
       const notes = (state.artefacts["data-engineer"] ?? []).map(({ note }) => note);
