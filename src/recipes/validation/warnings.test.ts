@@ -127,17 +127,17 @@ describe("a role that calls tools", () => {
   });
 });
 
-describe("comments of a coach", () => {
-  const judge = (options: string): string =>
-    `judge={name: coach, provider: google, model: gemini-2.5-flash, fills: all, ${options}}`;
+const coach = (options: string): string =>
+  `judge={name: coach, provider: google, model: gemini-2.5-flash, fills: all, ${options}}`;
 
+describe("comments of a coach", () => {
   it.each([
     ["comments: true, truth: { scout: visible }", 1],
     ["comments: true, truth: visible", 1],
     ["comments: true", 0],
     ["truth: visible", 0],
   ])("with %s give %d warnings", async (options, count) => {
-    const found = await warned("plan-path", judge(options));
+    const found = await warned("plan-path", coach(options));
     expect(found.filter((line) => line.startsWith("warning: judge.comments:"))).toHaveLength(count);
   });
 });
