@@ -1,9 +1,11 @@
 /** Tasks in folders: `FOLDER/TASK/{task.json,train.csv,test.csv,labels.csv}`, and `sample_submission.csv` if there is one. */
+import { createReadStream } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
 import { jsonOrNull } from "../../../json.ts";
+import { readCsv } from "../submission/csv.ts";
 import type { ListedTask } from "./library.ts";
 import { taskFileSchema, type TaskFile, type TaskText } from "./task.ts";
 
@@ -24,7 +26,37 @@ export async function tasksIn(folder: string): Promise<ListedTask[]> {
 
 async function listedTask(folder: string, id: string): Promise<ListedTask> {
   const about = await readAbout(path.join(folder, "task.json"));
+  await checkColumns(folder, about);
   return { id, type: about.type, split: about.split, read: () => readTask(folder, id, about) };
+}
+
+/** Here, because a training reads a task only when it draws it. */
+async function checkColumns(folder: string, { idColumn, target }: TaskFile): Promise<void> {
+  const columns = { "train.csv": [target], "test.csv": [idColumn], "labels.csv": [idColumn, target] };
+  for (const [name, needed] of Object.entries(columns)) {
+    const file = path.join(folder, name);
+    const header = await headerOf(file);
+    const missing = needed.find((column) => !header.includes(column));
+    if (missing === undefined) continue;
+    const found = header.slice(0, 20).join(", ");
+    throw new TroupeError("bad_data", `${file} has no column ${missing}, as in task.json; it has ${found}`);
+  }
+}
+
+/** From the beginning of the file: tables can be large. */
+async function headerOf(file: string): Promise<readonly string[]> {
+  const parts = createReadStream(file, { encoding: "utf8", end: 2 ** 20 });
+  try {
+    let text = "";
+    for await (const part of parts) {
+      text += String(part);
+      if (text.includes("\n")) break;
+    }
+    return readCsv(text, 0).header;
+  } catch (error) {
+    if (error instanceof TroupeError) throw error;
+    throw new TroupeError("bad_data", `${file} is missing`, { cause: error });
+  }
 }
 
 async function readAbout(file: string): Promise<TaskFile> {

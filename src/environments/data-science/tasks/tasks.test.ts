@@ -93,6 +93,19 @@ describe("folders of tasks", () => {
     });
   });
 
+  it("are rejected for missing columns and tables before one is drawn", async () => {
+    const [task] = generatedTasks();
+    const place = at("columns");
+    if (task !== undefined) await writeTask(place, await task.read());
+    const table = (name: string): string => path.join(place, "subscription-churn", name);
+    writeFileSync(table("train.csv"), '\uFEFF"customer\nid",left\r\n1,0\r\n');
+    await expect(tasksIn(place)).rejects.toThrow(
+      /train\.csv has no column churned, as in task\.json; it has customer\nid, left$/,
+    );
+    rmSync(table("train.csv"));
+    await expect(tasksIn(place)).rejects.toThrow(/train\.csv is missing$/);
+  });
+
   it.each([
     [{ classes: ["0", "1", "2"] }, "the metric auc needs two classes, not 3: 0, 1, 2"],
     [{ classes: ["0", "no"] }, "labels.csv has “1”, which is not one of the classes"],
