@@ -16,7 +16,18 @@ export const judges: Readonly<Record<string, JudgeDefinition>> = {
     summary:
       "A language model scores each action from 0 to 10, or ranks those taken in one state (docs/coach.md).",
     options: coachOptions,
-    incidental: ["keyVariable", "timeoutSeconds", "concurrency", "breaker", "budget", "price", "recorded"],
+    incidental: [
+      "baseUrl",
+      "project",
+      "location",
+      "keyVariable",
+      "timeoutSeconds",
+      "concurrency",
+      "breaker",
+      "budget",
+      "price",
+      "recorded",
+    ],
     folder: { option: "recorded", of: "recorded" },
     problems: (options, roles) => coachProblems(coachOptions.parse(options), roles),
     create(given) {

@@ -70,8 +70,13 @@ describe("a coach", () => {
       expect(reward).toEqual({ team: Number(said) / 10, local: 0, parts: {} });
     }
     expect(server.asked).toHaveLength(12);
-    expect(await judged(coach(server, {}, { calls }), await talk())).toEqual(episode);
+    const moved = await serving(fair);
+    for (const one of [server, moved])
+      expect(await judged(coach(one, {}, { calls }), await talk())).toEqual(episode);
     expect(server.asked).toHaveLength(12);
+    expect(moved.asked).toHaveLength(0);
+    await judged(coach(moved, { attempt: 2 }, { calls }), await talk());
+    expect(moved.asked).toHaveLength(12);
   });
 
   it("is told the format of its answers if the service supports it", async () => {

@@ -61,22 +61,13 @@ export async function scoreOf(asked: Case, options: CoachOptions, ask: Ask): Pro
   return "failure" in answer ? null : (answer.verdicts[0]?.score ?? null);
 }
 
-/** What verdicts depend on besides the question. */
+/**
+ * What verdicts depend on besides the question. Not the address: the same model may move to another port or machine, and
+ * `attempt` tells apart what the name does not.
+ */
 function identityOf(options: CoachOptions): object {
-  const { provider, model, baseUrl, project, location, temperature, maxTokens, attempt } = options;
-  const format = formatFor(options);
-  return {
-    judge: "coach",
-    provider,
-    model,
-    baseUrl,
-    project,
-    location,
-    temperature,
-    maxTokens,
-    format,
-    attempt,
-  };
+  const { provider, model, temperature, maxTokens, attempt } = options;
+  return { judge: "coach", provider, model, temperature, maxTokens, format: formatFor(options), attempt };
 }
 
 function answerTo(
