@@ -1,6 +1,7 @@
 /** A figure of a run over the steps of reinforcement. */
 import path from "node:path";
 import { TroupeError } from "../../errors.ts";
+import { didYouMean } from "../../nearest.ts";
 import { readTable } from "../../logging/tables/tables.ts";
 import { readEvaluations, readMetrics } from "../../runs/read.ts";
 import type { Evaluation } from "../../runs/records.ts";
@@ -43,7 +44,11 @@ async function metric(directory: string, column: string): Promise<Point[]> {
   });
   if (points.length > 0) return points;
   const numeric = columns.filter((name) => steps.some((row) => typeof row.get(name) === "number"));
-  throw nothing(directory, `has no figure ${column}; it has ${["success", ...numeric].join(", ")}`);
+  const figures = ["success", ...numeric];
+  const parts = figures.filter((name) => name.includes(column));
+  const near = parts.length > 0 ? parts : figures;
+  const hint = didYouMean(column, figures) ?? `it has ${near.join(", ")}`;
+  throw nothing(directory, `has no figure ${column}; ${hint}`);
 }
 
 function nothing(directory: string, problem: string): TroupeError {

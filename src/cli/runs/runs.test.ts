@@ -52,8 +52,10 @@ describe("runs plot", () => {
 
   it("names the figures that there are, and rejects other files", async () => {
     const missing = await runs("plot", "one", "--of", "loss");
-    expect(missing.stderr).toContain("one has no figure loss; it has success, ");
-    expect(missing.stderr).toContain("policies.shared.loss");
+    expect(missing.stderr).toContain("one has no figure loss; it has policies.shared.loss");
+    const misspelt = await runs("plot", "one", "--of", "policies.shared.los");
+    expect(misspelt.stderr).toContain("did you mean `policies.shared.loss`?");
+    expect((await runs("plot", "one", "--of", "zzz")).stderr).toContain("it has success, ");
     expect((await runs("plot", "one", "--of", "policies.shared.loss", "--out", "a.png")).stderr).toContain(
       "a.png: the file's name must end in .svg or .html",
     );
