@@ -149,7 +149,7 @@ function inOrder(texts: readonly string[]): Script {
 }
 
 describe("a role with tools", () => {
-  it("is told when its last call is made; what it calls after that is not called", async () => {
+  it("learns that its last call has been made; calls after that are ignored", async () => {
     const seen: Readonly<Record<string, Reply>>[] = [];
     const script = inOrder([hermes("Italy"), hermes("Peru") + hermes("France"), hermes("Rome")]);
     const episode = await grow(settingOf(script, { environment: quiz(["solver"], seen) }));
@@ -174,7 +174,7 @@ describe("a role with tools", () => {
       hermes("x").replace("query", "q"),
       /the arguments of search are not valid: .*query/,
     ],
-  ])("a call %s earns nothing, and the model is told why", async (_, call, problem) => {
+  ])("a call %s earns nothing, and its answer explains why", async (_, call, problem) => {
     const episode = await grow(settingOf(inOrder([call, "Rome"])));
     const [first, second] = episode.nodes.slice(1).map((node) => edgesOf(episode, node)[0]?.reward);
     expect(told(episode)).toMatchObject([expect.stringMatching(problem)]);

@@ -1,4 +1,4 @@
-/** Runs a program that a model wrote, within limits that the model is told (`problem.ts`). */
+/** Runs a model's program within limits; `problem.ts` has the messages for exceeding them. */
 import { TroupeError } from "../errors.ts";
 import type { ToldLimits } from "./problem.ts";
 import type { Limits, Program, ProgramResult, Sandbox } from "./sandbox.ts";

@@ -4,7 +4,10 @@ import type { Tool } from "../../text/messages.ts";
 import type { Reply } from "../../text/replies.ts";
 import { jsonOrNull } from "../../json.ts";
 
-/** Undefined: the line calls nothing. Unknown names are calls, too: the person is told as a model is. */
+/**
+ * Returns undefined if the line is not a tool call. A call of an unknown tool is still a call: its error message is the one
+ * that models get.
+ */
 export function callIn(text: string, tools: readonly Tool[]): Reply | undefined {
   const [, name, rest = ""] = /^\/([\w-]+)\s*([^]*)$/.exec(text) ?? [];
   if (name === undefined || tools.length === 0) return undefined;

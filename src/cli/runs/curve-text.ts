@@ -17,7 +17,7 @@ export interface Terminal {
   readonly isTTY?: boolean;
 }
 
-/** Without colours the runs are told apart by their last values in the legend. */
+/** A chart with a legend that gives the first and last value of each run. Lines are coloured in a terminal only. */
 export function curveText(
   curves: readonly Curve[],
   figure: string,

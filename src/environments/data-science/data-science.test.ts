@@ -125,7 +125,7 @@ describe.runIf(hasPackages)("a team that fails", { timeout: 120_000 }, () => {
     expect([environment.outcome(state), done]).toEqual([{ success: false, score: 0 }, true]);
   });
 
-  it("is told which artefacts cannot be used, and why", async () => {
+  it("gets a report of each artefact, with the reason if it is unusable", async () => {
     const half = program(`
 import joblib, numpy as np, pandas as pd
 class Own:

@@ -49,7 +49,7 @@ async function played(texts: Partial<Record<SeatName, string>>) {
   return { state, last, outcome: environment.outcome(state) };
 }
 
-/** What the executor earns for a text, and what judges are told. */
+/** The executor's reward for a text, and the output that judges see. */
 async function rewardFor(text: string) {
   const { last } = await played({ solver: plan, executor: text });
   return { ...last?.rewards["executor"], output: last?.evidence?.["executor"]?.output };
@@ -74,7 +74,7 @@ describe.runIf(works)("word-problems", async () => {
 });
 
 describe("a task", () => {
-  it("is told, calculated and answered", () => {
+  it("has a text, intermediate amounts and an answer", () => {
     expect(described(task)).toBe(
       "ann has 7 coins . then ann finds 5 more . then ann keeps one of 3 equal parts . " +
         "then ann ends up with 2 times as many . how many ?",

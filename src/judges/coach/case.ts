@@ -1,4 +1,4 @@
-/** What a coach is told about an action. */
+/** The context of an action in the coach's prompt: team, task, history, and the action itself. */
 import type { Environment, FileEvidence, TaskDescription } from "../../environments/environment.ts";
 import type { Action, Episode, EpisodeNode, Observation } from "../../rollout/episode.ts";
 import { edgesOf, nodeOf, parentOf, pathTo, rootOf, type Occurrence } from "../../rollout/navigate.ts";

@@ -79,7 +79,7 @@ describe("a coach", () => {
     expect(moved.asked).toHaveLength(12);
   });
 
-  it("is told the format of its answers if the service supports it", async () => {
+  it("requests structured output if the service supports it", async () => {
     const server = await serving(fair);
     await judged(coach(server, {}), await short());
     expect(server.asked[0]?.body).not.toHaveProperty("response_format");

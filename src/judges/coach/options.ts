@@ -77,7 +77,7 @@ export function seesTruth({ truth }: Pick<CoachOptions, "truth">, role: string):
   return own === "visible";
 }
 
-/** The format that the service is told. Null: it writes text that is JSON. */
+/** The response format to request: a JSON schema, JSON, or plain text that contains JSON. */
 export function formatFor({
   provider,
   schema = !["deepseek", "dashscope", "compatible"].includes(provider),

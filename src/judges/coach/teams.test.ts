@@ -1,4 +1,4 @@
-/** Scripted teams — good, wrong at each stage, hostile — and what a coach that follows the trail is told and says. */
+/** Scripted teams (good, wrong at each stage, hostile): the coach's prompts, and the verdicts of one that traces mistakes back. */
 import { expect, it, describe } from "vitest";
 import type { Episode } from "../../rollout/episode.ts";
 import { edgesOf } from "../../rollout/navigate.ts";

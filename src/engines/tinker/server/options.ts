@@ -1,4 +1,4 @@
-/** What a server is told when it starts. */
+/** The server's options and their defaults. */
 import type { FutureLimits } from "./futures.ts";
 
 export interface ServedModel {

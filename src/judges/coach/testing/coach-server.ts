@@ -1,4 +1,4 @@
-/** A service with an endpoint like OpenAI's, for tests: it answers as it is told, and remembers what it was asked. */
+/** An OpenAI-compatible endpoint for tests: gives scripted answers and records the requests. */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
