@@ -1,5 +1,6 @@
 /** An engine in front of another: every verb goes through a function, in the order that engine.ts promises. */
 import type { Engine, PolicyName } from "./engine.ts";
+import { nameOf, policyOf, signalOf } from "./arguments.ts";
 import { policiesOf } from "./data.ts";
 import { VerbOrder } from "./verb-order.ts";
 
@@ -26,15 +27,15 @@ export function engineAround(engine: Engine, around: Around): Engine {
     get memoryBytes() {
       return engine.memoryBytes;
     },
-    createPolicy: (options) => change("createPolicy", [options.name], () => engine.createPolicy(options)),
+    createPolicy: (options) => change("createPolicy", [nameOf(options)], () => engine.createPolicy(options)),
     removePolicy: (policy) => change("removePolicy", [policy], () => engine.removePolicy(policy)),
     sample: (request, options) =>
-      read("sample", [request.policy], () => engine.sample(request, options), options?.signal),
+      read("sample", [policyOf(request)], () => engine.sample(request, options), signalOf(options)),
     forward: (data, options) =>
-      read("forward", policiesOf(data), () => engine.forward(data, options), options?.signal),
+      read("forward", policiesOf(data), () => engine.forward(data, options), signalOf(options)),
     forwardBackward: (data, loss, options) => {
       const call = () => engine.forwardBackward(data, loss, options);
-      return change("forwardBackward", policiesOf(data), call, options?.signal);
+      return change("forwardBackward", policiesOf(data), call, signalOf(options));
     },
     optimStep: (policy, adam) => change("optimStep", [policy], () => engine.optimStep(policy, adam)),
     snapshot: (policy, place) => read("snapshot", [policy], () => engine.snapshot(policy, place)),

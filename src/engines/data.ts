@@ -66,7 +66,7 @@ function referenceFields(
 export function checkData(data: readonly Datum[], loss?: Loss): void {
   if (!isArray(data) || data.length === 0)
     throw new TroupeError("bad_arguments", "data is empty or no array; expected at least one datum.");
-  data.forEach(checkDatum);
+  for (const [i, datum] of data.entries()) checkDatum(datum, i); // also of holes
   for (const field of loss === undefined ? [] : fieldsOf(loss, data)) {
     data.forEach(({ continuations }, i) =>
       continuations.forEach((continuation, j) => {
@@ -102,7 +102,8 @@ function checkDatum(datum: Datum, index: number): void {
   if (!isArray(datum.continuations))
     throw new TroupeError("bad_arguments", `${where}.continuations must be an array.`);
   const continuations: readonly (Partial<Continuation> | null)[] = datum.continuations;
-  continuations.forEach((each, i) => checkTokens(each?.tokens, `${where}.continuations[${i}].tokens`));
+  for (const [i, each] of continuations.entries())
+    checkTokens(each?.tokens, `${where}.continuations[${i}].tokens`);
 }
 
 function checkNumbers(continuation: Continuation, { name, reason }: Field, where: string): void {

@@ -1,5 +1,6 @@
 /** The kinds of engines, and how to open one. */
 import { z } from "zod";
+import { checkArgument } from "../arguments.ts";
 import { TroupeError } from "../errors.ts";
 import type { Engine, EngineCapabilities } from "./engine.ts";
 import { localCapabilities } from "./local/capabilities.ts";
@@ -33,11 +34,11 @@ function tinkerKind(profile: string): string {
  * @throws TroupeError `bad_arguments` for an unknown type or invalid settings, `no_engine`
  */
 export function openEngine(given: EngineSettingsInput = {}): Engine {
-  const type = given.type ?? "local";
-  if (!Object.hasOwn(openers, type))
-    throw new TroupeError("bad_arguments", `engine settings: type is ${type}; expected local or tinker.`);
-  return openers[type](given);
+  checkArgument("engine settings", typed, given);
+  return openers[given.type ?? "local"](given);
 }
+
+const typed = z.object({ type: z.enum(["local", "tinker"], "expected local or tinker").optional() });
 
 const openers = {
   local: (given: EngineSettingsInput) => openLocal(checked(localSettings, given)),

@@ -178,18 +178,8 @@ interface Making {
   readonly version: number;
 }
 
-/** Callers may be JavaScript, so any value is possible. */
-function modelDirectory(model: PolicyOptions["model"] | undefined): string {
-  if (typeof model === "string") return model;
-  if (model !== undefined) return directoryOf(model);
-  throw new TroupeError(
-    "bad_arguments",
-    "`model` of a policy must be the path of a directory, or saved weights.",
-  );
-}
-
 function making({ name, model: given, from, adapter, valueHead = false }: PolicyOptions): Making {
-  const model = modelDirectory(given);
+  const model = typeof given === "string" ? given : directoryOf(given);
   const directory = from === undefined ? model : directoryOf(from);
   const stored = from ?? (typeof given === "string" ? undefined : given);
   const common = { name, model, directory, valueHead, version: stored?.saved.version ?? 0 };

@@ -18,6 +18,7 @@ import type {
 } from "../engine.ts";
 import { adapterMarker } from "../../models/adapter-base.ts";
 import { writeAdapterFiles } from "../../models/adapter-directory.ts";
+import * as given from "../arguments.ts";
 import { policiesOf } from "../data.ts";
 import { flatten } from "./batch.ts";
 import type { WeightFormat } from "../../models/float-formats.ts";
@@ -29,7 +30,12 @@ import { writeModelFiles, writeTextFiles } from "../../models/model-directory.ts
 import { nativeBuild, startNativeEngine, type FlatBatch, type NativeLossResult } from "./native.ts";
 import type { TensorInfo } from "../../models/tensor.ts";
 import type { Precision, TensorKind } from "./native.ts";
-import { openOptimizerFile, writeOptimizerFile, type OptimizerFile } from "./optimizer-state.ts";
+import {
+  checkReplaceable,
+  openOptimizerFile,
+  writeOptimizerFile,
+  type OptimizerFile,
+} from "./optimizer-state.ts";
 import { type LoadedModel, openPolicyWeights, type Policy, policyInfo } from "./policy.ts";
 import { replaceDirectory } from "../../models/replace-directory.ts";
 import { readTensor } from "../../models/safetensors.ts";
@@ -75,7 +81,8 @@ export class LocalEngine implements Engine {
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
-    return this.#change([options.name], async () => {
+    return this.#change([given.nameOf(options)], async () => {
+      given.checkPolicyOptions(options);
       const { name } = options;
       if (name === "" || this.#policies.has(name)) {
         throw new TroupeError("bad_arguments", `The policy name ${JSON.stringify(name)} is empty or in use.`);
@@ -93,8 +100,10 @@ export class LocalEngine implements Engine {
     });
   }
 
-  sample(request: SampleRequest, { signal }: Cancellable = {}): Promise<SampledSequence[]> {
+  sample(request: SampleRequest, options: Cancellable = {}): Promise<SampledSequence[]> {
+    const signal = given.signalOf(options);
     const sample = async (): Promise<SampledSequence[]> => {
+      given.checkSampleRequest(request, options);
       const policy = this.#policy(request.policy);
       const { version, model } = policy;
       const native = nativeRequest(request, model.description.shape.maxLength);
@@ -105,7 +114,7 @@ export class LocalEngine implements Engine {
       ]);
       return sampledSequences(samples, version);
     };
-    return this.#order.read([request.policy], () => this.#jobs.inTurn(sample), signal);
+    return this.#order.read([given.policyOf(request)], () => this.#jobs.inTurn(sample), signal);
   }
 
   forward(data: readonly Datum[], options: Cancellable = {}): Promise<LossResult> {
@@ -115,22 +124,27 @@ export class LocalEngine implements Engine {
       options,
       (batch) => (native, job) => native.forward(job, batch),
     );
-    return this.#order.read(policiesOf(data), () => this.#jobs.inTurn(run), options.signal);
+    return this.#order.read(policiesOf(data), () => this.#jobs.inTurn(run), given.signalOf(options));
   }
 
   forwardBackward(data: readonly Datum[], loss: Loss, options: Cancellable = {}): Promise<LossResult> {
-    const run = this.#overData(
+    const pass = this.#overData(
       data,
       loss,
       options,
       (batch) => (native, job) => native.forwardBackward(job, batch, loss),
     );
-    return this.#order.change(policiesOf(data), () => this.#jobs.inTurn(run), options.signal);
+    const run = async (): Promise<LossResult> => {
+      given.checkLoss(loss);
+      return pass();
+    };
+    return this.#order.change(policiesOf(data), () => this.#jobs.inTurn(run), given.signalOf(options));
   }
 
   optimStep(name: PolicyName, adam: AdamOptions): Promise<{ gradientNorm: number }> {
     const step = async (): Promise<{ gradientNorm: number }> => {
       const policy = this.#policy(name);
+      given.checkAdamOptions(adam);
       const gradientNorm = await this.#run((native, job) => native.optimizerStep(job, name, adam));
       policy.version += 1;
       return { gradientNorm };
@@ -150,6 +164,7 @@ export class LocalEngine implements Engine {
   /** Writes the model directory `place.name` in `place.folder`; see `export`. */
   snapshot(name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
     return this.#read(name, async (policy) => {
+      given.checkPlace(place);
       await this.#write(policy, pathOf(place));
       return savedPolicy("snapshot", place, policy.version);
     });
@@ -158,13 +173,13 @@ export class LocalEngine implements Engine {
   /** Like `snapshot`, with a file of the optimizer's state next to it. */
   checkpoint(name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
     return this.#read(name, async (policy) => {
+      given.checkPlace(place);
+      const file = optimizerFile(pathOf(place));
+      await checkReplaceable(file);
       await this.#write(policy, pathOf(place));
       const stepCount = await this.#run((native, job) => native.stepCount(job, name));
-      await writeOptimizerFile(
-        optimizerFile(pathOf(place)),
-        policy.tensors,
-        stepCount,
-        ({ moment }, tensor) => this.#tensor(name, moment, tensor),
+      await writeOptimizerFile(file, policy.tensors, stepCount, ({ moment }, tensor) =>
+        this.#tensor(name, moment, tensor),
       );
       return savedPolicy("checkpoint", place, policy.version);
     });
@@ -173,6 +188,7 @@ export class LocalEngine implements Engine {
   restore(name: PolicyName, stored: StoredPolicy): Promise<void> {
     return this.#change([name], async () => {
       const policy = this.#policy(name);
+      given.checkStored(stored);
       const directory = directoryOf(stored);
       const weights = await openPolicyWeights(policy, directory);
       const { kind, version } = stored.saved;
@@ -195,7 +211,10 @@ export class LocalEngine implements Engine {
     directory: string,
     options: { readonly format?: WeightFormat } = {},
   ): Promise<void> {
-    return this.#read(name, (policy) => this.#write(policy, directory, options.format));
+    return this.#read(name, (policy) => {
+      given.checkExport(directory, options);
+      return this.#write(policy, directory, options.format);
+    });
   }
 
   /** A trainable tensor's values, gradient or moments, for tests and inspection. */
@@ -259,7 +278,7 @@ export class LocalEngine implements Engine {
     const policy = this.#policies.get(name);
     if (policy !== undefined) return policy;
     const known = [...this.#policies.keys()].join(", ") || "none";
-    throw new TroupeError("bad_arguments", `There is no policy ${JSON.stringify(name)}; there is: ${known}.`);
+    throw new TroupeError("bad_arguments", `There is no policy ${given.quoted(name)}; there is: ${known}.`);
   }
 
   #overData(
@@ -269,9 +288,10 @@ export class LocalEngine implements Engine {
     start: (batch: FlatBatch) => StartJob<NativeLossResult>,
   ): () => Promise<LossResult> {
     return async () => {
+      given.checkCancellable(options);
       const batch = flatten(data, loss);
       const critics = new Set(batch.policies.filter((name) => this.#policy(name).critic));
-      const result = await this.#run(start(batch), options.signal);
+      const result = await this.#run(start(batch), given.signalOf(options));
       return lossResult(data, batch, result, critics);
     };
   }

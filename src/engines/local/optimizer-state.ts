@@ -1,4 +1,5 @@
 /** AdamW's moments and step count in one safetensors file, so that training resumes bit for bit. */
+import { lstat } from "node:fs/promises";
 import { TroupeError } from "../../errors.ts";
 import type { TensorInfo } from "../../models/tensor.ts";
 import type { TensorKind } from "./native.ts";
@@ -34,6 +35,22 @@ export async function writeOptimizerFile(
     return { name: moment.stored, shape: tensor.shape, values: () => read(moment, tensor) };
   });
   await writeSafetensorsDurably(path, list, { metadata: { kind, step_count: String(stepCount) } });
+}
+
+/**
+ * Nothing but an earlier state is ever overwritten.
+ * @throws TroupeError `bad_arguments` if something else is at `path`
+ */
+export async function checkReplaceable(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null || (found.isFile() && (await isOptimizerFile(path)))) return;
+  const what = `${path} exists and is not an optimizer's state, so it is not overwritten`;
+  throw new TroupeError("bad_arguments", `${what}. Choose another name, or remove it.`);
+}
+
+async function isOptimizerFile(path: string): Promise<boolean> {
+  const file = await openSafetensors(path).catch(() => null);
+  return file?.metadata["kind"] === kind;
 }
 
 /** Opens and checks a file of `writeOptimizerFile`. @throws TroupeError `bad_model` for one made for other weights */

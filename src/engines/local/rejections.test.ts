@@ -74,7 +74,7 @@ describe("unsupported calls are rejected with a typed error", () => {
       "no model",
       "bad_arguments",
       () => engine.createPolicy({ name: "q" } as never),
-      "`model` of a policy must be",
+      "options.model: expected the path",
     ],
     ["no continuations", "bad_shape", forward({ continuations: [] }), "continuation"],
     [

@@ -1,4 +1,12 @@
-import { copyFileSync, rmSync, truncateSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
@@ -74,6 +82,21 @@ describe("resumed training", () => {
     await failure("bad_model", () => engine.restore("p", { saved, folder }));
     expect(await engine.forward([someDatum("p")])).toEqual(before);
     expect((await engine.sample(request()))[0]?.policyVersion).toBe(1);
+  });
+
+  test("a checkpoint replaces an earlier one, and nothing else", async () => {
+    const engine = testEngine();
+    await engine.createPolicy({ name: "p", model });
+    await engine.checkpoint("p", { folder, name: "again" });
+    await engine.checkpoint("p", { folder, name: "again" });
+    const save = (name: string) => () => engine.checkpoint("p", { folder, name });
+    writeFileSync(at("mine.optimizer"), "notes");
+    symlinkSync("/dev/null", at("device.optimizer"));
+    for (const name of ["mine", "device"]) {
+      expect(await failure("bad_arguments", save(name))).toContain("not an optimizer's state");
+      expect(existsSync(at(name))).toBe(false);
+    }
+    expect(readFileSync(at("mine.optimizer"), "utf8")).toBe("notes");
   });
 
   test("the name of a save must be a file name", async () => {

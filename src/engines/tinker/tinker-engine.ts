@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { TroupeError } from "../../errors.ts";
+import * as given from "../arguments.ts";
 import { checkData, policiesOf } from "../data.ts";
 import type {
   AdamOptions,
@@ -69,7 +70,8 @@ export class TinkerEngine implements Engine {
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
-    return this.#change([options.name], async () => {
+    return this.#change([given.nameOf(options)], async () => {
+      given.checkPolicyOptions(options);
       if (options.name === "" || this.#policies.has(options.name)) throw nameInUse(options.name);
       const policy = await this.#make.create(options);
       this.#policies.set(options.name, policy);
@@ -84,8 +86,10 @@ export class TinkerEngine implements Engine {
     });
   }
 
-  sample(request: SampleRequest, { signal }: Cancellable = {}): Promise<SampledSequence[]> {
-    return this.#read([request.policy], signal, async () => {
+  sample(request: SampleRequest, options: Cancellable = {}): Promise<SampledSequence[]> {
+    const signal = given.signalOf(options);
+    return this.#read([given.policyOf(request)], signal, async () => {
+      given.checkSampleRequest(request, options);
       const policy = this.#policy(request.policy);
       const { version } = policy;
       if (policy.critic)
@@ -105,17 +109,28 @@ export class TinkerEngine implements Engine {
     });
   }
 
-  forward(data: readonly Datum[], { signal }: Cancellable = {}): Promise<LossResult> {
-    return this.#read(policiesOf(data), signal, () => this.#pass(data, undefined, signal));
+  forward(data: readonly Datum[], options: Cancellable = {}): Promise<LossResult> {
+    const signal = given.signalOf(options);
+    return this.#read(policiesOf(data), signal, async () => {
+      given.checkCancellable(options);
+      return this.#pass(data, undefined, signal);
+    });
   }
 
-  forwardBackward(data: readonly Datum[], loss: Loss, { signal }: Cancellable = {}): Promise<LossResult> {
-    return this.#change(policiesOf(data), () => this.#pass(data, loss, signal), signal);
+  forwardBackward(data: readonly Datum[], loss: Loss, options: Cancellable = {}): Promise<LossResult> {
+    const signal = given.signalOf(options);
+    const run = async (): Promise<LossResult> => {
+      given.checkLoss(loss);
+      given.checkCancellable(options);
+      return this.#pass(data, loss, signal);
+    };
+    return this.#change(policiesOf(data), run, signal);
   }
 
   optimStep(name: PolicyName, adam: AdamOptions): Promise<UpdateResult> {
     return this.#change([name], async () => {
       const policy = this.#policy(name);
+      given.checkAdamOptions(adam);
       checkNumbers(adam);
       checkAdam(adam, this.capabilities, this.#profile.title);
       policy.sampler = null;
@@ -137,6 +152,7 @@ export class TinkerEngine implements Engine {
   restore(name: PolicyName, stored: StoredPolicy): Promise<void> {
     return this.#change([name], async () => {
       const policy = this.#policy(name);
+      given.checkStored(stored);
       policy.sampler = null;
       await this.#make.restore(policy, stored);
       policy.version = stored.saved.version;
@@ -217,6 +233,7 @@ export class TinkerEngine implements Engine {
   #save(kind: SavedPolicy["kind"], name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
     return this.#read([name], undefined, async () => {
       const { model, version, origin } = this.#policy(name);
+      given.checkPlace(place);
       const unique = `${place.name.replaceAll(/[^\w.-]/g, "-")}-${version}-${randomUUID().slice(0, 8)}`;
       // Only servers of Troupe make models from what they saved for sampling.
       const isForSampling = kind === "snapshot" && this.#profile.isTroupe;
@@ -231,7 +248,7 @@ export class TinkerEngine implements Engine {
     const policy = this.#policies.get(name);
     if (policy !== undefined) return policy;
     const known = [...this.#policies.keys()].join(", ") || "none";
-    throw new TroupeError("bad_arguments", `There is no policy ${JSON.stringify(name)}; there is: ${known}.`);
+    throw new TroupeError("bad_arguments", `There is no policy ${given.quoted(name)}; there is: ${known}.`);
   }
 }
 

@@ -1,0 +1,157 @@
+/** Whatever a verb is called with, it rejects with a TroupeError, and the engine remains usable. */
+import path from "node:path";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TroupeError } from "../errors.ts";
+import { makeModel, temporaryFolder } from "../models/test-model.ts";
+import { adam, ids, request, someDatum } from "./local/test-engine.ts";
+import type { Engine } from "./engine.ts";
+import { openEngine } from "./open.ts";
+import { startServing } from "./testing/serving.ts";
+import { TinkerEngine } from "./tinker/tinker-engine.ts";
+import { profiles } from "./tinker/profiles/profiles.ts";
+
+const folder = temporaryFolder();
+const model = await makeModel(folder, "model");
+const serving = await startServing([model]);
+// Some of the paths are relative.
+const before = process.cwd();
+process.chdir(folder);
+afterAll(async () => {
+  process.chdir(before);
+  await serving.stop();
+});
+
+const verbs = [
+  "createPolicy",
+  "removePolicy",
+  "sample",
+  "forward",
+  "forwardBackward",
+  "optimStep",
+  "snapshot",
+  "checkpoint",
+  "restore",
+  "export",
+] as const satisfies readonly (keyof Engine)[];
+
+/** Valid arguments, from which invalid ones are made. */
+const valid: Readonly<Record<(typeof verbs)[number], readonly unknown[]>> = {
+  createPolicy: [{ name: "q", model, adapter: { rank: 1, alpha: 32, targetModules: ["q_proj"], seed: 1 } }],
+  removePolicy: ["p"],
+  sample: [request({ topK: 1, topP: 1, stopTokens: [1], stopStrings: ["up"] }), {}],
+  forward: [[someDatum("p")], {}],
+  forwardBackward: [
+    [someDatum("p")],
+    { type: "ppo", clipLow: 0.2, clipHigh: 0.2, dualClip: 3, ratio: "token", kl: "k1" },
+    {},
+  ],
+  optimStep: ["p", adam],
+  snapshot: ["p", { folder, name: "saved" }],
+  checkpoint: ["p", { folder, name: "saved" }],
+  restore: ["p", { saved: { kind: "snapshot", location: "saved", version: 0, directory: "saved" }, folder }],
+  export: ["p", path.join(folder, "exported"), {}],
+};
+
+const oddity = fc.oneof(
+  fc.constantFrom(
+    undefined,
+    null,
+    Number.NaN,
+    Infinity,
+    -1,
+    0.5,
+    1n,
+    "",
+    "\0",
+    "p",
+    "\ud800",
+    [],
+    {},
+    ids(1),
+  ),
+  fc.constantFrom(Symbol("s"), () => 1, new Date(Number.NaN), Object.create(null) as unknown, [null], {
+    signal: {},
+  }),
+  fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true, withTypedArray: true }),
+);
+
+/** The verb and its valid arguments, with an oddity in place of one of them or of something inside it. */
+const invalidCall = fc
+  .record({
+    verb: fc.constantFrom(...verbs),
+    at: fc.nat(),
+    depth: fc.nat(4),
+    turns: fc.array(fc.nat(), { minLength: 5, maxLength: 5 }),
+    odd: oddity,
+  })
+  .map(({ verb, at, depth, turns, odd }) => {
+    const given = [...valid[verb]];
+    const index = at % given.length;
+    given[index] = replaced(given[index], odd, turns.slice(0, depth));
+    return { verb, given };
+  });
+
+function replaced(value: unknown, odd: unknown, [turn, ...turns]: readonly number[]): unknown {
+  if (turn === undefined || typeof value !== "object" || value === null || ArrayBuffer.isView(value))
+    return odd;
+  const keys = Object.keys(value);
+  const key = keys[turn % keys.length];
+  if (key === undefined) return odd;
+  const inner = replaced((value as Record<string, unknown>)[key], odd, turns);
+  return Array.isArray(value) ? value.with(Number(key), inner) : { ...value, [key]: inner };
+}
+
+/** What is thrown, at once or later. Undefined: nothing. */
+async function thrownBy(call: () => unknown): Promise<unknown> {
+  try {
+    await call();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+describe.each([
+  ["local", () => openEngine({ type: "local", threads: 1, precision: "float32" })],
+  ["tinker", () => new TinkerEngine({ url: serving.url, profile: profiles.troupe })],
+])("the %s engine", (_, open) => {
+  let engine: Engine;
+  beforeAll(async () => {
+    engine = open();
+    await engine.createPolicy({ name: "p", model });
+  });
+  afterAll(() => engine.close());
+
+  async function call(verb: (typeof verbs)[number], given: readonly unknown[]): Promise<unknown> {
+    const method = engine[verb]?.bind(engine) as
+      | ((...args: readonly unknown[]) => Promise<unknown>)
+      | undefined;
+    const result = method?.(...given); // a verb that throws at once would be a fault: it must reject
+    return thrownBy(() => result);
+  }
+
+  it("rejects with a TroupeError", { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(invalidCall, async ({ verb, given }) => {
+        const error = await call(verb, given);
+        // Some oddities are valid.
+        if (error === undefined && verb === "createPolicy")
+          await engine.removePolicy((given[0] as { name: string }).name);
+        if (error === undefined && verb === "removePolicy") await engine.createPolicy({ name: "p", model });
+        return error === undefined || (error instanceof TroupeError && error.code !== "internal");
+      }),
+      { numRuns: 400 },
+    );
+    // Absurd learning rates are valid, so `p` may be ruined.
+    await engine.createPolicy({ name: "fresh", model });
+    expect(await engine.sample(request({ policy: "fresh" }))).toHaveLength(1);
+  });
+
+  it("fails what was submitted after an invalid change", async () => {
+    const invalid = engine.forwardBackward([someDatum("p")], null as never);
+    const after = engine.optimStep("p", adam);
+    expect(await thrownBy(() => invalid)).toMatchObject({ code: "bad_arguments" });
+    expect(await thrownBy(() => after)).toMatchObject({ code: "bad_arguments" });
+  });
+});
