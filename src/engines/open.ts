@@ -19,6 +19,15 @@ export const engineKinds: Readonly<Record<string, EngineCapabilities>> = {
   ),
 };
 
+/** The policies of each server, in the recipe's order; the local engine is one. */
+export function policiesByServer(
+  settings: EngineSettings,
+  policies: readonly string[],
+): readonly (readonly string[])[] {
+  if (settings.type !== "tinker") return [policies];
+  return [...Map.groupBy(policies, (policy) => settings.servers[policy] ?? settings.url).values()];
+}
+
 /** The kind that settings ask for. */
 export function kindOf(settings: EngineSettings): string {
   return settings.type === "tinker" ? tinkerKind(settings.profile) : settings.type;
@@ -55,9 +64,8 @@ function openLocal({ threads, precision }: SettingsOf<"local">): Engine {
   return new LocalEngine({ threads, ...(precision === "auto" ? {} : { precision }) });
 }
 
-function openTinker({ url, profile, models, connections, keyVariable }: SettingsOf<"tinker">): Engine {
-  const key = process.env[keyVariable];
-  return new TinkerEngine({ url, profile: profiles[profile], models, connections, key });
+function openTinker({ profile, keyVariable, ...settings }: SettingsOf<"tinker">): Engine {
+  return new TinkerEngine({ ...settings, profile: profiles[profile], key: process.env[keyVariable] });
 }
 
 type SettingsOf<Type extends EngineSettings["type"]> = Extract<EngineSettings, { readonly type: Type }>;

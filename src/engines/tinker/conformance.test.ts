@@ -34,7 +34,7 @@ describe.each([
   ["any kind, with JSON, other losses by surrogates, and weights that load only into new models", json],
 ])("a server of %s", async (_, profile) => {
   const open = (): TinkerEngine => new TinkerEngine({ url: serving.url, profile });
-  const own = profile.isTroupe ? {} : { adapter };
+  const own = profile.adapters === "shape" ? {} : { adapter };
   it.each(await engineChecks({ open, model, folder, stop: { token, text }, ...own }))("$name", ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );

@@ -16,12 +16,12 @@ export interface Pass {
 
 /** `loss` absent: without gradients. */
 export function pass(of: Pass, data: readonly Datum[], loss: Loss | undefined): Promise<LossResult> {
-  if (of.profile.isTroupe) return troupePass(of, data, loss);
+  if (of.profile.data === "engine") return enginePass(of, data, loss);
   return loss === undefined ? forward(of, data) : backward(of, data, loss);
 }
 
-async function troupePass(
-  { model, critic, signal }: Pass,
+async function enginePass(
+  { model, critic, profile, signal }: Pass,
   data: readonly Datum[],
   loss: Loss | undefined,
 ): Promise<LossResult> {
@@ -31,7 +31,11 @@ async function troupePass(
     data: wireData(data, loss),
     forwardOnly: loss === undefined,
   };
-  return lossResult(data, await model.forwardBackward(request, { signal, isCancellable: true }), critic);
+  return lossResult(
+    data,
+    await model.forwardBackward(request, { signal, isCancellable: profile.cancels }),
+    critic,
+  );
 }
 
 async function forward({ model, profile }: Pass, data: readonly Datum[]): Promise<LossResult> {

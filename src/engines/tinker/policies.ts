@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
-import { checkAdapterOptions, type AdapterOptions } from "../../models/adapter-options.ts";
+import { checkAdapterOptions, projections, type AdapterOptions } from "../../models/adapter-options.ts";
 import { describeModel, modelTensors, parametersOf } from "../../models/model-directory.ts";
 import type { PolicyInfo, PolicyName, PolicyOptions, StoredPolicy } from "../engine.ts";
 import { checkAdapter } from "../limits.ts";
@@ -58,9 +58,7 @@ export class Policies {
     if (critic && !this.#profile.capabilities.critic)
       throw new TroupeError("unsupported", `${this.#profile.title} has no critics.`);
     const stored = from ?? (typeof options.model === "string" ? undefined : options.model);
-    const model = this.#profile.isTroupe
-      ? await this.#ofTroupe(options, origin, critic)
-      : await this.#plain(origin, stored, false);
+    const model = await this.#made(options, origin, critic);
     const version = stored?.saved.version ?? 0;
     return {
       model,
@@ -79,51 +77,46 @@ export class Policies {
     const { path } = readLocation(stored.saved);
     if (this.#profile.load === "any time") return policy.model.loadWeights(path, withOptimizer);
     const before = policy.model;
-    policy.model = await this.#plain(policy.origin, stored, withOptimizer);
+    policy.model = await this.#loaded(policy.origin, stored, withOptimizer);
     return before.unload();
   }
 
-  async #ofTroupe({ model, from }: PolicyOptions, origin: Origin, critic: boolean): Promise<RemoteModel> {
+  /** Weights are in it from the beginning, or loaded into it. */
+  async #made({ model, from }: PolicyOptions, origin: Origin, critic: boolean): Promise<RemoteModel> {
+    const stored = typeof model === "string" ? undefined : model;
     const role = critic ? { model_role: "critic" } : {};
-    if (typeof model !== "string")
+    if (!this.#profile.createsFromWeights) return this.#loaded(origin, from ?? stored, false);
+    if (stored !== undefined)
       return this.#submit("load_weights", {
         ...role,
-        path: readLocation(model.saved).path,
+        path: readLocation(stored.saved).path,
         optimizer: false,
       });
-    const { adapter } = origin;
-    return this.#submit("create_model", {
+    return this.#fresh(origin, {
       ...role,
-      base_model: await this.#serverName(model),
-      ...(adapter === null
-        ? {}
-        : {
-            lora_config: {
-              rank: adapter.rank,
-              seed: adapter.seed,
-              alpha: adapter.alpha,
-              target_modules: adapter.targetModules,
-            },
-          }),
       ...(from === undefined ? {} : { initial_weights: readLocation(from.saved).path }),
     });
   }
 
   /** A fresh model, into which saved weights are loaded. */
-  async #plain(
-    { model, adapter }: Origin,
+  async #loaded(
+    origin: Origin,
     stored: StoredPolicy | undefined,
     withOptimizer: boolean,
   ): Promise<RemoteModel> {
-    const made = await this.#submit("create_model", {
-      base_model: await this.#serverName(model),
-      user_metadata: {},
-      ...(adapter === null && this.#profile.wholeModel === "no lora_config"
-        ? {}
-        : { lora_config: loraConfig(adapter) }),
-    });
+    const made = await this.#fresh(origin, {});
     if (stored !== undefined) await made.loadWeights(readLocation(stored.saved).path, withOptimizer);
     return made;
+  }
+
+  async #fresh({ model, adapter }: Origin, more: object): Promise<RemoteModel> {
+    const lora = loraConfig(adapter, this.#profile);
+    return this.#submit("create_model", {
+      base_model: await this.#serverName(model),
+      user_metadata: {},
+      ...(lora === null ? {} : { lora_config: lora }),
+      ...more,
+    });
   }
 
   async #submit(path: string, more: object): Promise<RemoteModel> {
@@ -170,17 +163,22 @@ function originOf({ model, adapter }: PolicyOptions): Origin {
   return { model: origin?.model ?? "", adapter: adapter ?? origin?.adapter ?? null };
 }
 
-/** Rank 0 is a whole model. Servers choose the scale; a check before ensures that it is the adapter's. */
-function loraConfig(adapter: AdapterOptions | null) {
-  const has = (module: string): boolean => adapter?.targetModules.includes(module) ?? true;
+/** Null: none is sent. Of parts, servers choose the scale; a check before ensures that it is the adapter's. */
+function loraConfig(adapter: AdapterOptions | null, { adapters, wholeModel }: Profile) {
+  if (adapter === null && wholeModel === "no lora_config") return null;
+  const { rank, seed, alpha, targetModules } = adapter ?? wholeAsAdapter;
+  if (adapters === "shape") return { rank, seed, alpha, target_modules: targetModules };
   return {
-    rank: adapter?.rank ?? 0,
-    ...(adapter === null ? {} : { seed: adapter.seed }),
-    train_attn: has("q_proj"),
-    train_mlp: has("up_proj"),
+    rank,
+    ...(adapter === null ? {} : { seed }),
+    train_attn: targetModules.includes("q_proj"),
+    train_mlp: targetModules.includes("up_proj"),
     train_unembed: false,
   };
 }
+
+/** Rank 0 is a whole model. */
+const wholeAsAdapter: AdapterOptions = { rank: 0, alpha: 32, targetModules: projections, seed: 0 };
 
 /** Sizes from the directory that the recipe names: its config.json must be that of the server's model. */
 async function localInfo(

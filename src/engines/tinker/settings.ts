@@ -10,6 +10,10 @@ export const tinkerSettings = z.strictObject({
     .record(z.string(), z.string())
     .default({})
     .describe("The server's names of models, by the recipe's; a directory's own name need not be listed."),
+  servers: z
+    .record(z.string(), z.url({ protocol: /^https?$/ }))
+    .default({})
+    .describe("Addresses of policies with a server of their own, of the same profile."),
   keyVariable: z
     .string()
     .regex(/^[A-Z][A-Z0-9_]*$/, "expected the name of an environment variable")

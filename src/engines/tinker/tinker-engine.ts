@@ -31,8 +31,9 @@ import { checkAdam } from "../limits.ts";
 import { mergedResults } from "./loss-result.ts";
 import { locationOf } from "./origins.ts";
 import { pass } from "./passes.ts";
-import { Policies, type Policy, type Sampler } from "./policies.ts";
+import { Policies, type Sampler } from "./policies.ts";
 import type { Profile } from "./profiles/profile.ts";
+import { Servers, type PlacedPolicy, type Server } from "./servers.ts";
 import { checkIds, checkRequest, sampleBody, sequencesOf } from "./sampling.ts";
 
 export interface TinkerEngineOptions {
@@ -41,6 +42,8 @@ export interface TinkerEngineOptions {
   readonly key?: string | undefined;
   /** The server's names of models. */
   readonly models?: Readonly<Record<string, string>>;
+  /** Addresses of policies with a server of their own. */
+  readonly servers?: Readonly<Record<PolicyName, string>>;
   readonly connections?: number;
   readonly requests?: Partial<RequestOptions>;
 }
@@ -52,28 +55,32 @@ export class TinkerEngine implements Engine {
   /** Requests are repeated until the patience ends. */
   readonly retries = true;
   readonly #profile: Profile;
-  readonly #session: Session;
-  readonly #make: Policies;
+  readonly #servers: Servers;
   readonly #order = new VerbOrder();
-  readonly #policies = new Map<PolicyName, Policy>();
+  readonly #policies = new Map<PolicyName, PlacedPolicy>();
   #samples = 0;
 
   /** @throws TroupeError `bad_arguments` if `url` is no HTTP address */
-  constructor({ url, profile, key, models = {}, connections, requests }: TinkerEngineOptions) {
+  constructor(options: TinkerEngineOptions) {
+    const { url, profile, key, models = {}, servers = {}, connections, requests } = options;
     this.capabilities = profile.capabilities;
     this.description = `${profile.title} at ${new URL(url).origin}`;
     this.arithmetic = { server: profile.title };
     this.#profile = profile;
     const { chunkData, chunkBytes } = profile;
-    this.#session = new Session({ url, key, connections, requests, chunkData, chunkBytes });
-    this.#make = new Policies(this.#session, profile, models);
+    const open = (address: string, owner: PolicyName | null): Server => {
+      const session = new Session({ url: address, key, connections, requests, chunkData, chunkBytes });
+      return { owner, session, policies: new Policies(session, profile, models) };
+    };
+    this.#servers = new Servers(open, url, servers);
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
     return this.#change([given.nameOf(options)], async () => {
       given.checkPolicyOptions(options);
       if (options.name === "" || this.#policies.has(options.name)) throw nameInUse(options.name);
-      const policy = await this.#make.create(options);
+      const server = this.#servers.of(options);
+      const policy = { ...(await server.policies.create(options)), server };
       this.#policies.set(options.name, policy);
       return policy.info;
     });
@@ -97,14 +104,18 @@ export class TinkerEngine implements Engine {
       checkRequest(request, policy.info, this.capabilities);
       const sampler = await this.#sampler(policy);
       const body = {
-        ...sampleBody(request, policy.info, this.#profile.isTroupe),
+        ...sampleBody(request, policy.info, this.#profile.bothStops),
         sampling_session_id: sampler.id,
         seq_id: this.#samples++,
       };
       const outgoing = { path: "asample", body, wantsProto: this.#profile.encoding === "protobuf" };
       const { completions } = sampler;
-      const isCancellable = this.#profile.isTroupe;
-      const found = await this.#session.requests.run(outgoing, { signal, isCancellable, completions });
+      const isCancellable = this.#profile.cancels;
+      const found = await policy.server.session.requests.run(outgoing, {
+        signal,
+        isCancellable,
+        completions,
+      });
       return sequencesOf(found, request, version);
     });
   }
@@ -154,7 +165,7 @@ export class TinkerEngine implements Engine {
       const policy = this.#policy(name);
       given.checkStored(stored);
       policy.sampler = null;
-      await this.#make.restore(policy, stored);
+      await policy.server.policies.restore(policy, stored);
       policy.version = stored.saved.version;
       policy.gradients = 0;
     });
@@ -163,7 +174,7 @@ export class TinkerEngine implements Engine {
   async close(): Promise<void> {
     this.#order.close();
     this.#policies.clear();
-    await this.#session.close();
+    await this.#servers.close();
   }
 
   #read<T>(
@@ -179,12 +190,12 @@ export class TinkerEngine implements Engine {
   }
 
   async #run<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    if (this.#session.isClosed) throw new TroupeError("bad_arguments", "The engine is closed.");
+    if (this.#servers.isClosed) throw new TroupeError("bad_arguments", "The engine is closed.");
     if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before it began.");
     return work();
   }
 
-  #sampler(policy: Policy): Promise<Sampler> {
+  #sampler(policy: PlacedPolicy): Promise<Sampler> {
     policy.sampler ??= this.#publish(policy).catch((error: unknown) => {
       policy.sampler = null;
       throw error;
@@ -192,9 +203,9 @@ export class TinkerEngine implements Engine {
     return policy.sampler;
   }
 
-  async #publish({ model }: Policy): Promise<Sampler> {
+  async #publish({ model, server }: PlacedPolicy): Promise<Sampler> {
     const id = await model.sampler(this.#profile.snapshots === "inflight" ? "inflight" : "snapshot");
-    return { id, completions: this.#session.completionsOf(id) };
+    return { id, completions: server.session.completionsOf(id) };
   }
 
   /** Every policy's data is checked before the first is sent. `loss` absent: without gradients. */
@@ -215,7 +226,7 @@ export class TinkerEngine implements Engine {
   }
 
   #passOne(
-    policy: Policy,
+    policy: PlacedPolicy,
     data: readonly Datum[],
     loss: Loss | undefined,
     signal?: AbortSignal,
@@ -232,19 +243,21 @@ export class TinkerEngine implements Engine {
   /** The server's name has the version and chance in it: an earlier save may still be referred to. */
   #save(kind: SavedPolicy["kind"], name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
     return this.#read([name], undefined, async () => {
-      const { model, version, origin } = this.#policy(name);
+      const { model, version, origin, server } = this.#policy(name);
       given.checkPlace(place);
       const unique = `${place.name.replaceAll(/[^\w.-]/g, "-")}-${version}-${randomUUID().slice(0, 8)}`;
-      // Only servers of Troupe make models from what they saved for sampling.
-      const isForSampling = kind === "snapshot" && this.#profile.isTroupe;
+      const isForSampling = kind === "snapshot" && this.#profile.loadsSamplerWeights;
       const path = await (isForSampling ? model.saveWeightsForSampler(unique) : model.saveWeights(unique));
-      // Servers of Troupe know what they saved.
-      const location = this.#profile.isTroupe ? path : locationOf(path, origin);
+      const location = locationOf({
+        path,
+        origin: this.#profile.describesWeights ? undefined : origin,
+        server: server.owner ?? undefined,
+      });
       return { kind, location, version, directory: null };
     });
   }
 
-  #policy(name: PolicyName): Policy {
+  #policy(name: PolicyName): PlacedPolicy {
     const policy = this.#policies.get(name);
     if (policy !== undefined) return policy;
     const known = [...this.#policies.keys()].join(", ") || "none";
@@ -254,7 +267,7 @@ export class TinkerEngine implements Engine {
 
 function checkDatum(
   { policy, prompt, continuations }: Datum,
-  { info, critic }: Policy,
+  { info, critic }: PlacedPolicy,
   loss: Loss | undefined,
 ): void {
   if (loss !== undefined && (loss.type === "value") !== critic)

@@ -10,10 +10,22 @@ export interface Profile {
   readonly encoding: "protobuf" | "json";
   readonly capabilities: EngineCapabilities;
   /**
-   * Whether it has Troupe's own fields: numbers of every loss, prompts that continuations share, metrics of a loss,
-   * sizes of a model, adapters of any shape, models made from saved weights.
+   * `engine`: data with every number of the engine's losses and the prompts that continuations share, and results with
+   * sums. `plain`: the protocol's own; results are computed here.
    */
-  readonly isTroupe: boolean;
+  readonly data: "engine" | "plain";
+  /** How an adapter is asked for. `shape`: with its scale and projections; `parts`: attention, layer between, or both. */
+  readonly adapters: "shape" | "parts";
+  /** A model can be made from saved weights; otherwise they are loaded into a new one. */
+  readonly createsFromWeights: boolean;
+  /** Models can be made from what was saved for sampling, without the optimizer's state. */
+  readonly loadsSamplerWeights: boolean;
+  /** Saved weights know their model and adapter; otherwise references to them say it. */
+  readonly describesWeights: boolean;
+  /** Requests can be cancelled. */
+  readonly cancels: boolean;
+  /** Generation can stop at tokens and at texts in one request. */
+  readonly bothStops: boolean;
   /**
    * Losses that the server computes itself, without options of the engine interface. Others are replaced by their
    * linear surrogate: log-probabilities first, then `importance_sampling` at ratio 1 with −dL/dlogp as advantages, whose

@@ -24,10 +24,14 @@ const base: RecipeInput = {
   train: { steps: 1, tasksPerStep: 1, learningRate: 0.001, clipNorm: 1, beta2: 0.95 },
 };
 
-function problemsOf(limits: EngineLimits, kl = false): string[] {
+function problemsOf(limits: EngineLimits, kl = false, own: Partial<RecipeInput> = {}): string[] {
   const algorithm = algorithmFrom("at-grpo", kl ? { kl: { where: "reward", coefficient: 0.1 } } : {});
   const engine: EngineCapabilities = { ...(engineKinds["local"] as EngineCapabilities), limits };
-  const subject = { recipe: recipeSchema.parse(base), algorithm, engine } as unknown as Subject;
+  const subject = {
+    recipe: recipeSchema.parse({ ...base, ...own }),
+    algorithm,
+    engine,
+  } as unknown as Subject;
   return engineLimits(subject).map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
 }
 
@@ -53,7 +57,12 @@ it.each([
     { equalRanks: true },
     ["policies.two.adapter.rank: all adapters of the server have one rank; set it to 8, as in one"],
   ],
-  [{ policies: 1 }, ["policies: the server has room for 1 of 2; let roles share a policy"]],
+  [
+    { policies: 1 },
+    [
+      "policies: the server has room for 1 of 2; let roles share a policy, or give policies servers of their own (engine.servers)",
+    ],
+  ],
 ] as const)("rejects what %j excludes", (limits, expected) => {
   expect(problemsOf(limits)).toEqual(expected);
 });
@@ -63,4 +72,18 @@ it("references need room", () => {
     "algorithm.kl: the server has no room for references; remove it",
   ]);
   expect(problemsOf({ policies: 4 }, true)).toEqual([]);
+});
+
+/** A recipe whose `policies` are on a second server. */
+function apart(...policies: string[]): Partial<RecipeInput> {
+  const servers = Object.fromEntries(policies.map((policy) => [policy, "http://two:8000"]));
+  return { engine: { type: "tinker", url: "http://one:8000", profile: "skyrl-fsdp", servers } };
+}
+
+it("each server has room for its own policies, of its own rank", () => {
+  expect(problemsOf({ policies: 1, equalRanks: true }, false, apart("two"))).toEqual([]);
+  expect(problemsOf({ policies: 1 }, false, apart("one", "two"))).toHaveLength(1);
+  expect(problemsOf({}, false, apart("three"))).toEqual([
+    "engine.servers.three: there is no such policy; name one of one, two",
+  ]);
 });

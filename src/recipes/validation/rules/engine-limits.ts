@@ -1,13 +1,15 @@
 /** Settings that a server has fixed: a recipe must have the same, since the server would not notice others. */
 import type { EngineCapabilities } from "../../../engines/engine.ts";
+import { policiesByServer } from "../../../engines/open.ts";
 import { adamProblems, adapterProblem } from "../../../engines/limits.ts";
 import type { Recipe } from "../../schema.ts";
 import type { Problem } from "../problem.ts";
 import type { Rule } from "../rule.ts";
 
 export const engineLimits: Rule = ({ recipe, engine, algorithm }) => {
-  if (engine?.limits === undefined) return [];
+  if (engine === undefined) return [];
   return [
+    ...servers(recipe),
     ...optimizers(recipe, engine),
     ...adapters(recipe, engine),
     ...ranks(recipe, engine),
@@ -38,32 +40,52 @@ function adapters(recipe: Recipe, engine: EngineCapabilities): readonly Problem[
   });
 }
 
-function ranks(recipe: Recipe, engine: EngineCapabilities): readonly Problem[] {
-  const all = Object.entries(recipe.policies).flatMap(([policy, { adapter }]) =>
-    adapter ? [{ policy, adapter }] : [],
-  );
-  const [first] = all;
-  if (engine.limits?.equalRanks !== true || first === undefined) return [];
-  return all
-    .filter(({ adapter }) => adapter.rank !== first.adapter.rank)
-    .map(({ policy }) => ({
-      path: ["policies", policy, "adapter", "rank"],
-      problem: "all adapters of the server have one rank",
-      fix: `set it to ${first.adapter.rank}, as in ${first.policy}`,
+/** Servers are for policies that exist. */
+function servers({ engine, policies: known }: Recipe): readonly Problem[] {
+  if (engine.type !== "tinker") return [];
+  return Object.keys(engine.servers)
+    .filter((policy) => !Object.hasOwn(known, policy))
+    .map((policy) => ({
+      path: ["engine", "servers", policy],
+      problem: "there is no such policy",
+      fix: `name one of ${Object.keys(known).join(", ")}`,
     }));
+}
+
+function ranks(recipe: Recipe, engine: EngineCapabilities): readonly Problem[] {
+  if (engine.limits?.equalRanks !== true) return [];
+  return ofServers(recipe).flatMap((server) => {
+    const all = server.flatMap((policy) => {
+      const { adapter } = recipe.policies[policy] ?? {};
+      return adapter ? [{ policy, rank: adapter.rank }] : [];
+    });
+    const [first] = all;
+    if (first === undefined) return [];
+    return all
+      .filter(({ rank }) => rank !== first.rank)
+      .map(({ policy }) => ({
+        path: ["policies", policy, "adapter", "rank"],
+        problem: "all adapters of the server have one rank",
+        fix: `set it to ${first.rank}, as in ${first.policy}`,
+      }));
+  });
 }
 
 function policies(recipe: Recipe, engine: EngineCapabilities, hasReferences: boolean): readonly Problem[] {
   const most = engine.limits?.policies ?? Infinity;
-  const count = Object.keys(recipe.policies).length;
+  const count = Math.max(...ofServers(recipe).map(({ length }) => length));
   if (count > most)
     return [
       {
         path: ["policies"],
         problem: `the server has room for ${most} of ${count}`,
-        fix: "let roles share a policy",
+        fix: "let roles share a policy, or give policies servers of their own (engine.servers)",
       },
     ];
   if (!hasReferences || 2 * count <= most) return [];
   return [{ path: ["algorithm", "kl"], problem: "the server has no room for references", fix: "remove it" }];
+}
+
+function ofServers({ engine, policies: all }: Recipe): readonly (readonly string[])[] {
+  return policiesByServer(engine, Object.keys(all));
 }

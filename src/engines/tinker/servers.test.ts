@@ -1,0 +1,82 @@
+/** Policies with servers of their own. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { makeModel, temporaryFolder } from "../../models/test-model.ts";
+import { adam, request, someDatum } from "../local/test-engine.ts";
+import { LocalEngine } from "../local/local-engine.ts";
+import { readLocation } from "./origins.ts";
+import { profiles } from "./profiles/profiles.ts";
+import type { Profile } from "./profiles/profile.ts";
+import { standardLimits } from "./server/options.ts";
+import { startServer } from "./server/server.ts";
+import { TinkerEngine } from "./tinker-engine.ts";
+
+const folder = temporaryFolder();
+const model = await makeModel(folder, "tiny");
+const closing: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const close of closing.toReversed()) await close();
+});
+
+async function start(name: string): Promise<string> {
+  const engine = new LocalEngine({ threads: 1, precision: "float32" });
+  const server = await startServer(engine, {
+    models: [{ name: "tiny", directory: model }],
+    folder: join(folder, name),
+    keys: [],
+    host: "127.0.0.1",
+    port: 0,
+    log: () => {},
+    limits: standardLimits,
+  });
+  closing.push(
+    () => engine.close(),
+    () => server.close(),
+  );
+  return server.url;
+}
+
+const adapter = { rank: 2, alpha: 32, targetModules: ["q_proj", "k_proj", "v_proj", "o_proj"], seed: 3 };
+/** It does not say what it saved, and loads weights into new models only. */
+const silent: Profile = {
+  ...profiles.troupe,
+  describesWeights: false,
+  createsFromWeights: false,
+  loadsSamplerWeights: false,
+};
+
+it.each([
+  ["which knows what it saved", profiles.troupe],
+  ["which does not say", silent],
+])(
+  "a policy's own server, %s, makes, trains and saves it and what is made from its weights",
+  async (name, profile) => {
+    const [shared, own] = [`shared ${name}`, `own ${name}`];
+    const remote = new TinkerEngine({ url: await start(shared), profile, servers: { b: await start(own) } });
+    const local = new LocalEngine({ threads: 1, precision: "float32" });
+    closing.push(
+      () => local.close(),
+      () => remote.close(),
+    );
+    const found = [];
+    for (const engine of [local, remote]) {
+      for (const policy of ["a", "b"]) await engine.createPolicy({ name: policy, model, adapter });
+      const data = [someDatum("a"), someDatum("b", 1), someDatum("a", 2)];
+      const { logprobs } = await engine.forwardBackward(data, { type: "importance_sampling" });
+      for (const policy of ["a", "b"]) await engine.optimStep(policy, adam);
+      const saved = await engine.checkpoint("b", { folder, name: "b" });
+      await engine.createPolicy({ name: "reference-b", model, from: { saved, folder }, adapter });
+      const { logprobs: reference } = await engine.forward([someDatum("reference-b")]);
+      await engine.optimStep("b", { ...adam, learningRate: 1 });
+      await engine.restore("b", { saved, folder });
+      const sampled = await engine.sample(request({ policy: "b", seed: 1, count: 2 }));
+      found.push({ results: [logprobs, reference, sampled], saved });
+    }
+    const [here, there] = found;
+    expect(there?.results).toEqual(here?.results);
+    expect(there && readLocation(there.saved).server).toBe("b");
+    expect(readdirSync(join(folder, shared))).toEqual([]);
+    expect(readdirSync(join(folder, own))).not.toEqual([]);
+  },
+);
