@@ -23,6 +23,10 @@ type Rewrite = (text: string) => string | null;
 const integer = /^-?\d+$/;
 const simpleFraction = /^(-?)\\[dt]?frac\{(\d+)\}\{(\d+)\}$/;
 
+const integerPair = /^\(\s*(-?\d+)\s*,\s*(-?\d+)\s*\)$/;
+/** `(-\infty, a) \cup (b, \infty)` */
+const twoRays = /^\(-\\infty,\s*([^,()[\]]+)([)\]])\s*\\cup\s*([([])([^,()[\]]+),\s*\\infty\)$/;
+
 /** Null: the rewrite does not apply. */
 const equal: Readonly<Record<string, Rewrite>> = {
   same: (text) => text,
@@ -46,6 +50,18 @@ const equal: Readonly<Record<string, Rewrite>> = {
   brackets: (text) => (/^\([^()]*\)$/.test(text) ? `\\left${text.slice(0, -1)}\\right)` : null),
   root: (text) =>
     swap(text, /^(\d*)\s*\\sqrt\{(\d+)\}$/, (_, a, b) => `\\sqrt{${(Number(a) || 1) ** 2 * Number(b)}}`),
+  assigned: (text) => swap(text, integerPair, (_, a, b) => `x = ${a}, y = ${b}`),
+  orDecimal: (text) =>
+    swap(text, simpleFraction, (fraction, sign, a, b) => {
+      const decimal = finite(sign ?? "", Number(a), Number(b));
+      return decimal && `${fraction} \\text{ or } ${decimal}`;
+    }),
+  ratio: (text) => swap(text, simpleFraction, (_, sign, a, b) => (sign === "" ? `${a}:${b}` : "")),
+  alternatives: (text) =>
+    swap(text, twoRays, (_, a, left, right, b) => {
+      const [below, above] = [left === "]" ? "\\le" : "<", right === "[" ? "\\ge" : ">"];
+      return `x ${below} ${a} \\text{ or } x ${above} ${b}`;
+    }),
   timesOne: (text) => (isFormula(text) ? `1\\cdot\\left(${text}\\right)` : null),
   plusZero: (text) => (isFormula(text) ? `0+${text}` : null),
 };
@@ -59,6 +75,15 @@ const different: Readonly<Record<string, Rewrite>> = {
     swap(text, simpleFraction, (_, sign, a, b) => (a === b ? "" : `${sign}\\frac{${b}}{${a}}`)),
   swapped: (text) =>
     swap(text, /^\(([^(),]+),([^(),]+)\)$/, (_, a, b) => (a?.trim() === b?.trim() ? "" : `(${b},${a})`)),
+  assignedSwapped: (text) => swap(text, integerPair, (_, a, b) => (a === b ? "" : `x = ${b}, y = ${a}`)),
+  ratioInverse: (text) =>
+    swap(text, simpleFraction, (_, sign, a, b) => (sign === "" && a !== b ? `${b}:${a}` : "")),
+  orHalf: (text) =>
+    swap(
+      text,
+      simpleFraction,
+      (fraction, sign, a, b) => `${fraction} \\text{ or } ${sign}\\frac{${a}}{${2 * Number(b)}}`,
+    ),
   fewer: (text) =>
     isList(text) && new Set(itemsOf(text)).size > 1 ? itemsOf(text).slice(1).join(",") : null,
   closed: (text) =>

@@ -11,7 +11,8 @@ import { isTooLarge } from "./size.ts";
 const reals = ["\\frac{13}{10}", "\\frac{29}{17}", "-\\frac{31}{7}", "\\frac{5}{11}", "\\frac{23}{3}"];
 /** For floors, factorials and signs, whose variables are whole numbers and which are constant over a range. */
 const integers = [9, 4, 15, 6, 22, 11, 5, 26, 7, 16, 10, 13, 17, 8, 12, 25].map(String);
-const wholeNumbers = /\\lfloor|\\lceil|!|\\binom|\\gcd|\(-1\)\s*\^/;
+const wholeNumbers = /!|\\binom|\\gcd|\(-1\)\s*\^/;
+const rounding = /\\lfloor|\\lceil/;
 /** Of two values computed in floating point. */
 const relativeError = 1e-12;
 
@@ -28,13 +29,20 @@ function sameLatex(engine: ComputeEngine, one: string, other: string): boolean {
   if (a === null || b === null) return false;
   if (a.isSame(b)) return true;
   const isRounded = isDecimal(one) || isDecimal(other);
-  const values = wholeNumbers.test(one + other) ? integers : reals;
-  const compared = substitutions(engine, variablesOf(a, b), values).map((point) =>
-    compareConstants(a.subs(point), b.subs(point), isRounded),
-  );
+  const variables = variablesOf(a, b);
+  const compared = valuesFor(variables, one + other)
+    .flatMap((values) => substitutions(engine, variables, values))
+    .map((point) => compareConstants(a.subs(point), b.subs(point), isRounded));
   if (compared.includes("different")) return false;
   // Points where both are undefined, as in (d - k)!, or zero prove little.
   return compared.includes("same") || compared.every((result) => result === "zero");
+}
+
+/** Floors of x are those of a real number, floors of n those of a whole one. */
+function valuesFor(variables: readonly string[], latex: string): readonly (readonly string[])[] {
+  if (wholeNumbers.test(latex)) return [integers];
+  if (!rounding.test(latex)) return [reals];
+  return variables.some((name) => /^[t-z]$/.test(name)) ? [integers, reals] : [integers];
 }
 
 /** Whether the differences of their sides have a constant ratio. */

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openAlgebra } from "./algebra.ts";
 import { sameAnswer } from "./compare.ts";
+import { nearMisses } from "./testing/near-misses.ts";
 import { differentPairs, equalPairs } from "./testing/pairs.ts";
 
 const algebra = openAlgebra();
@@ -14,7 +15,7 @@ describe("equal answers", () => {
 });
 
 describe("different answers", () => {
-  it.each(differentPairs)("%s ≠ %s", (one, other) => {
+  it.each([...differentPairs, ...nearMisses])("%s ≠ %s", (one, other) => {
     expect([same(one, other), same(other, one)]).toEqual([false, false]);
   });
 });

@@ -1,6 +1,7 @@
 /** Whether two answers are equal, according to their kinds. Expressions are left to a computer-algebra system. */
 import { normalised, withoutSpaces } from "./normalise.ts";
-import { sameRational } from "./rational.ts";
+import { isTime, quotientsOf } from "./ratio.ts";
+import { isRoundingOf, sameRational } from "./rational.ts";
 import { areOtherUnits } from "./units.ts";
 import { readings, type Answer } from "./read.ts";
 
@@ -34,6 +35,8 @@ const sameKind: { readonly [K in Kind]: (a: Of<K>, b: Of<K>, algebra: Algebra) =
   choice: (a, b) => a.letter === b.letter,
   based: (a, b) => a.base === b.base && a.digits === b.digits,
   set: (a, b, algebra) => sameItems(a.items, b.items, algebra),
+  ratio: (a, b, algebra) => sameRatio(a.parts, b.parts, algebra),
+  assignment: (a, b, algebra) => sameAssignment(a, b, algebra),
   tuple: (a, b, algebra) => sameBrackets(a, b) && sameInOrder(a.items, b.items, algebra),
   union: (a, b, algebra) => sameItems(a.parts, b.parts, algebra),
   matrix: (a, b, algebra) =>
@@ -67,10 +70,54 @@ function mixed(a: Answer, b: Answer, algebra: Algebra): boolean {
   }
   if (a.kind === "choice") return b.kind === "expression" && b.latex === a.letter;
   if (a.kind === "based") return b.kind === "number" && withoutCommas(b.latex) === a.digits;
-  if (a.kind === "set") return a.items.length === 1 && same(a.items[0] as Answer, b, algebra);
+  if (a.kind === "assignment") return sameUnnamed(a, b, algebra);
+  if (a.kind === "set") return sameSingle(a, b, algebra);
+  if (a.kind === "ratio") return sameQuotient(a.parts, b, algebra);
   if (a.kind === "matrix") return b.kind === "tuple" && sameInOrder(vectorOf(a), b.items, algebra);
   if (a.kind === "number") return b.kind === "expression" && algebra.same(a.latex, b.latex);
   return false;
+}
+
+/** A set of one item; or of several ways to write the same, as in `1/3 or 0.33`. */
+function sameSingle({ items, isChoice }: Of<"set">, b: Answer, algebra: Algebra): boolean {
+  const matches = items.map((item) => same(item, b, algebra));
+  if (!isChoice || !matches.includes(true)) return items.length === 1 && matches[0] === true;
+  return items.every((item, index) => matches[index] === true || isRounded(item, b));
+}
+
+function isRounded(item: Answer, b: Answer): boolean {
+  return item.kind === "number" && b.kind === "number" && isRoundingOf(item.value, b.value);
+}
+
+function sameAssignment(a: Of<"assignment">, b: Of<"assignment">, algebra: Algebra): boolean {
+  const values = new Map(b.items.map(({ name, value }) => [name, value]));
+  const isSame = (name: string, value: Answer) => {
+    const other = values.get(name);
+    return other !== undefined && same(value, other, algebra);
+  };
+  return a.items.length === b.items.length && a.items.every(({ name, value }) => isSame(name, value));
+}
+
+/** As a tuple, or a list in the same order. */
+function sameUnnamed({ items }: Of<"assignment">, b: Answer, algebra: Algebra): boolean {
+  if (b.kind !== "tuple" && b.kind !== "set") return false;
+  if (b.kind === "tuple" && b.left === "[") return false;
+  const values = items.map(({ value }) => value);
+  return sameInOrder(values, b.items, algebra);
+}
+
+function sameRatio(a: readonly string[], b: readonly string[], algebra: Algebra): boolean {
+  if (a.length !== b.length || (isTime(a) && isTime(b)))
+    return withoutSpaces(a.join(":")) === withoutSpaces(b.join(":"));
+  const others = quotientsOf(b);
+  return quotientsOf(a).every((quotient, index) => algebra.same(quotient, others[index] ?? ""));
+}
+
+/** 3:4 as 3/4. */
+function sameQuotient(parts: readonly string[], b: Answer, algebra: Algebra): boolean {
+  const [quotient = ""] = quotientsOf(parts);
+  const other = latexOf(b);
+  return parts.length === 2 && other !== null && algebra.same(quotient, other);
 }
 
 function withoutCommas(text: string): string {

@@ -28,6 +28,7 @@ const characters: readonly Rewrite[] = [
   [/±/g, "\\pm "],
   [/∪/g, "\\cup "],
   [/∈/g, "\\in "],
+  [/[∅Ø]/g, "\\emptyset "],
   [/°/g, "^\\circ "],
   [/√\s*(\w+|\([^()]*\))/g, (_, under) => `\\sqrt{${under ?? ""}}`],
   [/[½⅓⅔¼¾⅕⅙⅛]/g, (found) => fractionOf(vulgar[found ?? ""] ?? "")],
@@ -78,6 +79,7 @@ const typesetting: readonly Rewrite[] = [
   [/\^\s*(?:\{\s*\\circ\s*\}|\\circ)/g, " "],
   [/^\s*\\mathbb\s*\{?\s*R\s*\}?\s*$/g, "(-\\infty,\\infty)"],
   [/\\approx(?![a-zA-Z])/g, "="],
+  [/\\vee(?![a-zA-Z])/g, "\\lor "],
   [/\\(?:emptyset|varnothing)(?![a-zA-Z])/g, "\\emptyset "],
   [/\\mathrm\s*\{([a-z])\}/g, "$1"],
 ];
@@ -113,10 +115,16 @@ export function normalised(given: string): Measured {
   const plain = measured([...characters, ...typesetting].reduce(rewrite, start));
   const words = measured(
     plain.text
-      .replace(wrapped, (_, inside: string) => (/^\s*(?:and|or)\s*$/.test(inside) ? "," : inside))
-      .replace(/(?<=[\d}\])a-z])\s*,?\s+(?:and|or)\s+/g, " , "),
+      .replace(wrapped, (_, inside: string) => joined(inside.trim()) ?? inside)
+      .replace(/(?<=[\d}\])a-z%])\s*,?\s+(and|or)\s+/g, (_, word: string) => joined(word) ?? word),
   );
   return { text: trimmed(fractions.reduce(rewrite, words.text)), unit: plain.unit || words.unit };
+}
+
+/** Null: the word joins no answers. */
+function joined(word: string): string | null {
+  if (word === "and") return " , ";
+  return word === "or" ? " \\lor " : null;
 }
 
 /** Without spaces that mean nothing: others separate two numbers, or the parts of a mixed number. */

@@ -111,6 +111,13 @@ export function sameRational(one: Rational, other: Rational): boolean {
   return scales.some((scale) => same(percent, plain, scale));
 }
 
+/** Whether `rounded` has two decimals or more, the last of which is that of the value rounded. */
+export function isRoundingOf(rounded: Rational, value: Rational): boolean {
+  if (!rounded.isDecimal || rounded.denominator < 100n || rounded.isPercent !== value.isPercent) return false;
+  const difference = rounded.numerator * value.denominator - value.numerator * rounded.denominator;
+  return 2n * magnitude(difference) <= value.denominator;
+}
+
 /** Whether a = b · scale. */
 function same(a: Rational, b: Rational, scale: bigint): boolean {
   const left = a.numerator * b.denominator;

@@ -1,6 +1,7 @@
 /** What an answer is: a number, words, a choice, a list, an interval, a matrix, a relation, or an expression. */
 import { bracketed, splitOutside } from "./groups.ts";
 import { endOfRow } from "./normalise.ts";
+import { readRatio } from "./ratio.ts";
 import { readRational, type Rational } from "./rational.ts";
 
 export type Answer =
@@ -11,7 +12,16 @@ export type Answer =
   /** A number in a base. */
   | { readonly kind: "based"; readonly digits: string; readonly base: string }
   /** `{1, 2}`, or `1, 2`: the order does not count. */
-  | { readonly kind: "set"; readonly items: readonly Answer[] }
+  | {
+      readonly kind: "set";
+      readonly items: readonly Answer[];
+      /** `1/2 or 0.5`: they may be the same answer. */
+      readonly isChoice: boolean;
+    }
+  /** `3:4` */
+  | { readonly kind: "ratio"; readonly parts: readonly string[] }
+  /** `x = 1, y = 2`, `(x, y) = (1, 2)`: in the order of an unnamed tuple. */
+  | { readonly kind: "assignment"; readonly items: readonly Assigned[] }
   | {
       readonly kind: "tuple";
       readonly left: string;
@@ -32,6 +42,11 @@ export type Answer =
   | { readonly kind: "equation"; readonly left: string; readonly right: string }
   | { readonly kind: "expression"; readonly latex: string };
 
+export interface Assigned {
+  readonly name: string;
+  readonly value: Answer;
+}
+
 /** What it may be: `1,234` is a number or two. The first is the likeliest. */
 export function readings(text: string): readonly Answer[] {
   const likeliest = read(text, 0);
@@ -50,8 +65,11 @@ const readers: readonly Reader[] = [
   readChoice,
   readBased,
   readMatrix,
+  readEmpty,
   readUnion,
+  readAlternatives,
   readList,
+  readRatioOf,
   readMembership,
   readEquation,
   readInequality,
@@ -82,7 +100,7 @@ function readSeveral(text: string): Answer | null {
 
 /** `(C)`, `C.`, `(C) 42`. A letter alone may be a variable; it is compared as a choice with a choice. */
 function readChoice(text: string): Answer | null {
-  const found = /^\(([A-Z])\)(?:\s.*)?$|^([A-Z])[.):](?:\s.*)?$/.exec(text);
+  const found = /^(?:\(([A-Z])\)|([A-Z])[.):])(?:\s(?!\s*(?:[,;]|\\lor)).*)?$/.exec(text);
   const letter = found?.[1] ?? found?.[2];
   return letter === undefined ? null : { kind: "choice", letter };
 }
@@ -101,23 +119,61 @@ function readMatrix(text: string, depth: number): Answer | null {
   return { kind: "matrix", rows: rows.map((row) => row.split("&").map((cell) => read(cell, depth + 1))) };
 }
 
+function readEmpty(text: string): Answer | null {
+  const isEmpty =
+    /^(?:\\emptyset|\\\{ *\\\}|(?:the )?empty set|none)$/i.test(text) ||
+    /^(?:there (?:is|are) )?no (?:real )?(?:solutions?|roots?)(?: exists?)?$/i.test(text);
+  return isEmpty ? { kind: "set", items: [], isChoice: false } : null;
+}
+
+/** `x < 1 or x > 2` is a union. */
+function readAlternatives(text: string, depth: number): Answer | null {
+  const parts = splitOutside(text, /\\lor(?![a-zA-Z])/).map((part) => part.trim());
+  const [variable = null] = parts.map(variableOf);
+  if (parts.length < 2 || variable === null || parts.some((part) => variableOf(part) !== variable))
+    return null;
+  return { kind: "union", parts: parts.map((part) => read(part, depth + 1)) };
+}
+
+function readRatioOf(text: string): Answer | null {
+  const parts = readRatio(text);
+  return parts === null ? null : { kind: "ratio", parts };
+}
+
 function readUnion(text: string, depth: number): Answer | null {
   const parts = splitOutside(text, /\\cup(?![a-zA-Z])/);
   return parts.length < 2 ? null : { kind: "union", parts: parts.map((part) => read(part, depth + 1)) };
 }
 
+const separator = /[,;]|\\lor(?![a-zA-Z])/;
+
 function readList(text: string, depth: number): Answer | null {
-  return splitOutside(text, /[,;]/).length < 2 ? null : listOf(text, depth);
+  if (splitOutside(text, separator).length < 2) return null;
+  const list = listOf(text, depth);
+  return assignmentOf(list.items) ?? list;
 }
 
-function listOf(text: string, depth: number): Answer {
-  const parts = splitOutside(text, /[,;]/).filter((part) => part.trim() !== "");
-  return { kind: "set", items: parts.map((part) => read(part, depth + 1)).flatMap(spread) };
+function listOf(text: string, depth: number): Extract<Answer, { readonly kind: "set" }> {
+  const parts = splitOutside(text, separator).filter((part) => part.trim() !== "");
+  const items = parts.flatMap((part) => spread(part, read(part, depth + 1)));
+  return { kind: "set", items, isChoice: /\\lor(?![a-zA-Z])/.test(text) };
 }
 
 /** 1 ± √2 among others is two of them. */
-function spread(item: Answer): readonly Answer[] {
-  return item.kind === "set" ? item.items : [item];
+function spread(text: string, item: Answer): readonly Answer[] {
+  return item.kind === "set" && plusMinus.test(text) ? item.items : [item];
+}
+
+/** Variables of one letter are in alphabetical order, as the items of a tuple are. Null: not all have names of their own. */
+function assignmentOf(items: readonly Answer[]): Answer | null {
+  const assigned = items.flatMap((item) =>
+    item.kind === "named" && item.argument === null ? [{ name: item.name, value: item.value }] : [],
+  );
+  const names = new Set(assigned.map((one) => one.name));
+  if (assigned.length < items.length || names.size < items.length) return null;
+  const inOrder = [...names].every((one) => /^[a-zA-Z](?:_\d)?$/.test(one));
+  const ordered = inOrder ? assigned.toSorted((a, b) => (a.name < b.name ? -1 : 1)) : assigned;
+  return { kind: "assignment", items: ordered };
 }
 
 const name = String.raw`(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?[\w\\]*\s*\}?)?'?(?:\s*\([a-zA-Z, ]*\))?`;
@@ -138,11 +194,23 @@ function readEquation(text: string, depth: number): Answer | null {
   if (sides.length < 2 || right === "" || /\\(?:le|ge|ne)(?![a-zA-Z])|[<>]/.test(text)) return null;
   const found = named.exec(`${left}=${right}`);
   if (found !== null) {
+    const tuple = namedTuple(left, right, depth);
+    if (tuple !== null) return tuple;
     const argument = /\(\s*([a-zA-Z])\s*\)$/.exec(left)?.[1] ?? null;
     return { kind: "named", name: nameOf(left), argument, value: read(right, depth + 1), text: right };
   }
   const words = /^[a-zA-Z][a-z]+(?: [a-zA-Z]+)*:?$/.test(left) && !/[+\-*/^]/.test(left);
   return words ? read(right, depth + 1) : { kind: "equation", left, right };
+}
+
+/** `(x, y) = (1, 2)` */
+function namedTuple(left: string, right: string, depth: number): Answer | null {
+  const names = bracketed(left)?.inside.split(",");
+  if (names === undefined) return null;
+  const value = read(right, depth + 1);
+  if (value.kind !== "tuple" || value.items.length !== names.length) return null;
+  const items = value.items.map((item, index) => ({ name: (names[index] ?? "").trim(), value: item }));
+  return { kind: "assignment", items };
 }
 
 /** Functions are named after their letter: f(x) = x and f(n) = n have the same name. */
@@ -166,6 +234,16 @@ function readInequality(text: string, depth: number): Answer | null {
   const isBelow = upward(found) === isName(sides[0]);
   const end = isName(sides[0]) ? sides[1] : sides[0];
   return isBelow ? interval("<", "-\\infty", end, found, depth) : interval(found, end, "\\infty", "<", depth);
+}
+
+/** Of an inequality with one. */
+function variableOf(text: string): string | null {
+  if (!sign.test(text)) return null;
+  const names = text
+    .split(sign)
+    .map((side) => side.trim())
+    .filter(isName);
+  return names.length === 1 ? (names[0] ?? null) : null;
 }
 
 function isName(side: string | undefined): boolean {
@@ -207,11 +285,14 @@ function setOf(inside: string, depth: number): Answer {
   return condition === undefined ? listOf(inside, depth) : read(condition, depth + 1);
 }
 
+const plusMinus = /\\(?:pm|mp)(?![a-zA-Z])/;
+
 function readPlusMinus(text: string, depth: number): Answer | null {
-  if (!/\\(?:pm|mp)(?![a-zA-Z])/.test(text)) return null;
+  if (!plusMinus.test(text)) return null;
   const plus = text.replace(/\\pm(?![a-zA-Z])/g, "+").replace(/\\mp(?![a-zA-Z])/g, "-");
   const minus = text.replace(/\\pm(?![a-zA-Z])/g, "-").replace(/\\mp(?![a-zA-Z])/g, "+");
-  return { kind: "set", items: [plus, minus].map((each) => read(each, depth + 1)) };
+  const items = [plus, minus].map((each) => read(each, depth + 1));
+  return { kind: "set", items, isChoice: false };
 }
 
 /** Two letters or more in a row, none of a formula's signs: "east", "even", "Evelyn". */
