@@ -18,11 +18,11 @@ import { timed } from "../train/timed.ts";
 import { showDuration } from "../format.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";
-import { runsFolder } from "./runs-folder.ts";
 import { failureLines, scoreLines, splitNote } from "./score-lines.ts";
 import { tableLines } from "./table.ts";
 import type { TrainedTeam } from "./trained-team.ts";
 import { withTrainedTeam } from "./trained-team.ts";
+import { runsFolder } from "../command-line.ts";
 
 interface EvalArguments {
   readonly recipe?: string;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { listRuns } from "../runs/read.ts";
-import { commandName } from "./print.ts";
+import { command, runsOption } from "../command-line.ts";
 
 /** The folder of a run given by name or folder. */
 export async function findRun(given: string, folder: string): Promise<string> {
@@ -26,5 +26,6 @@ export async function findRun(given: string, folder: string): Promise<string> {
 }
 
 export function noRuns(folder: string): string[] {
-  return [`no runs in ${folder}; \`${commandName()} train plan-path\` creates one`];
+  const creating = command("train", "plan-path", ...runsOption(folder));
+  return [`no runs in ${folder}; \`${creating}\` creates one`];
 }

@@ -1,6 +1,8 @@
 /** The command `troupe`: runs a subcommand and sets the exit code. */
+import { existsSync } from "node:fs";
 import { CommanderError } from "commander";
 import { withAttendant } from "../data/attended.ts";
+import { startFolder } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
 import { attendDownloads } from "./data/attend.ts";
 import { describeError, exitCodeOf, exitCodes } from "./exit.ts";
@@ -27,6 +29,12 @@ function report(error: unknown): void {
 
 let isRunning = false;
 
+/** Paths are relative to where the user is, also under npm, which goes to the root of the checkout. */
+function enterStartFolder(): void {
+  const folder = startFolder();
+  if (existsSync(folder)) process.chdir(folder);
+}
+
 /** A closed reader (`troupe runs | head`) ends the command without an error. */
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   isRunning = false;
@@ -36,6 +44,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 /** `main` as a process: what a module's code leaves unhandled, or never settles, ends it with a message and a failure. */
 export async function runProcess(argv: readonly string[]): Promise<void> {
   isRunning = true;
+  enterStartFolder();
   process.on("uncaughtException", (error) => {
     report(error);
     process.exit(exitCodes.failure);

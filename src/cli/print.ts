@@ -4,16 +4,6 @@
  */
 import { showLines } from "../format.ts";
 
-/** The command to suggest: npm sets a variable when a script of a checkout started it. */
-export function commandName(): string {
-  return process.env["npm_package_name"] === "troupe" ? "npm run troupe --" : "troupe";
-}
-
-/** A word quoted for a shell. */
-export function shellWord(text: string): string {
-  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 export function printLines(lines: readonly string[]): void {
   process.stdout.write(`${showLines(lines.join("\n"))}\n`);
 }

@@ -28,9 +28,9 @@ import { selectEpisodes, selectionOf, withSelection } from "./episode-selection.
 import { exitCodes } from "./exit.ts";
 import { findPlace } from "./places.ts";
 import { printJson, printLines } from "./print.ts";
-import { runsFolder } from "./runs-folder.ts";
 import type { TrainedTeam } from "./trained-team.ts";
 import { withTrainedTeam } from "./trained-team.ts";
+import { runsFolder } from "../command-line.ts";
 
 interface ReplayArguments extends SelectionOptions {
   readonly logprobs?: boolean;

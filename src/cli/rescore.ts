@@ -16,10 +16,10 @@ import type { SelectionOptions } from "./episode-selection.ts";
 import { selectEpisodes, selectionOf, withSelection } from "./episode-selection.ts";
 import { jsonLines, printLines } from "./print.ts";
 import { findRun } from "./find-run.ts";
-import { runsFolder } from "./runs-folder.ts";
 import { Comparison } from "./rescore/comparison.ts";
 import { isOfJudge, judgeFor, type OpenedJudge } from "./rescore/judge.ts";
 import type { Rescored } from "./rescore/comparison.ts";
+import { runsFolder } from "../command-line.ts";
 
 interface RescoreArguments extends SelectionOptions {
   readonly algorithm?: string;

@@ -13,11 +13,12 @@ import { buildTeam } from "../teams/build.ts";
 import { scheduleOf } from "../teams/acting.ts";
 import { exitCodes } from "./exit.ts";
 import { wholeNumber } from "./numbers.ts";
-import { commandName, jsonLines, shellWord } from "./print.ts";
+import { jsonLines } from "./print.ts";
 import { type OverrideOptions, recipeOrEnvironment, withOverrideOption } from "./recipe-arguments.ts";
 import { inOrder } from "./score/in-order.ts";
 import { readInput } from "./score/input.ts";
 import { type Line, readLines } from "./score/lines.ts";
+import { command } from "../command-line.ts";
 
 interface ScoreArguments extends OverrideOptions {
   readonly jobs: number;
@@ -58,7 +59,7 @@ export function scoreCommand(): Command {
 
 function rejectSwapped(given: string, file: string): void {
   if (given !== "-" && !/\.jsonl?$/.test(given)) return;
-  const fix = `\`${commandName()} score ${shellWord(file)} ${shellWord(given)}\``;
+  const fix = `\`${command("score", file, given)}\``;
   throw new TroupeError("bad_arguments", `give the recipe or environment first, then the file: ${fix}`);
 }
 

@@ -15,8 +15,8 @@ import { printLines } from "./print.ts";
 import type { OverrideOptions } from "./recipe-arguments.ts";
 import { resolveArguments, withRecipeArguments } from "./recipe-arguments.ts";
 import { chooseRun } from "./run-name.ts";
-import { runsFolder } from "./runs-folder.ts";
 import { trainAndReport } from "./train.ts";
+import { runsFolder } from "../command-line.ts";
 
 interface SftArguments extends OverrideOptions {
   readonly to?: string;

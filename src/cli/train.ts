@@ -17,8 +17,8 @@ import { overridesOf, type PublishedFlags, withPublishedFlags } from "./publishe
 import type { OverrideOptions } from "./recipe-arguments.ts";
 import { resolveArguments, withRecipeArguments } from "./recipe-arguments.ts";
 import { chooseRun } from "./run-name.ts";
-import { runsFolder } from "./runs-folder.ts";
 import { listenForStop } from "./stopping.ts";
+import { runsFolder } from "../command-line.ts";
 
 interface TrainArguments extends OverrideOptions, PublishedFlags {
   readonly run?: string;

@@ -2,6 +2,7 @@
 import { showText } from "../format.ts";
 import { findOverlaps, type Overlap } from "./contamination/overlaps.ts";
 import type { ProblemSource } from "./task-sources.ts";
+import { command } from "../command-line.ts";
 
 /** In the form of an environment's warnings about its options. */
 export interface SourceWarning {
@@ -33,7 +34,7 @@ function malformedWarning(name: string, { malformed, size }: ProblemSource, key:
   if (first === undefined) return [];
   const example = `row ${first.row} of ${first.split}: ${first.reason}`;
   const problem = `${name}: ${malformed.length} of ${size + malformed.length} rows are no problems and are skipped (${example})`;
-  return [{ key, problem, fix: "`troupe data verify` lists them" }];
+  return [{ key, problem, fix: `\`${command("data", "verify")} DATASET\` lists them` }];
 }
 
 function failingWarning(name: string, { failing, size }: ProblemSource, key: string): SourceWarning[] {
@@ -42,7 +43,11 @@ function failingWarning(name: string, { failing, size }: ProblemSource, key: str
   const example = `row ${first.row} of ${first.split}, ${showText(first.id, 60)}: ${first.reason}`;
   const problem = `${name}: ${failing.length} of ${size + failing.length} problems fail their own tests and are skipped (${example})`;
   return [
-    { key, problem, fix: "`troupe data verify` lists them; `failing: keep` in the dataset keeps them" },
+    {
+      key,
+      problem,
+      fix: `\`${command("data", "verify")} DATASET\` lists them; \`failing: keep\` in the dataset keeps them`,
+    },
   ];
 }
 

@@ -11,6 +11,7 @@ import type { FailingProblem } from "./prepared/failing.ts";
 import { digestOfAll, type Malformed, type ProblemStore, type StoredProblem } from "./prepared/store.ts";
 import type { Problem } from "./problem-kinds.ts";
 import { checkSplit, parseSlices, rowsOf, type RowRange } from "./slices.ts";
+import { command } from "../command-line.ts";
 
 export interface TaskSourcesOptions extends OpenOptions {
   readonly dataset: DatasetOption;
@@ -117,7 +118,7 @@ function whyNone(malformed: readonly Malformed[], failing: readonly FailingProbl
   const [first] = failing;
   if (first === undefined) return "";
   const all = failing.length === 1 ? "one fails its" : `all ${failing.length} fail their`;
-  return `: ${all} own tests, as \`troupe data verify\` found (row ${first.row}: ${first.reason}); \`failing: keep\` in the dataset keeps them`;
+  return `: ${all} own tests, as \`${command("data", "verify")} DATASET\` found (row ${first.row}: ${first.reason}); \`failing: keep\` in the dataset keeps them`;
 }
 
 async function sourceOfRanges(

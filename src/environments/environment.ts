@@ -226,6 +226,11 @@ export interface SeatDescription {
   /** Why no other seat may be filled beside this one: "its route moves the agent". Absent: any may. */
   readonly alone?: string;
   /**
+   * Several roles may have this seat and act one after another in a turn: each acts on what the one before left. Absent:
+   * one role, because a second action would replace the first.
+   */
+  readonly repeats?: true;
+  /**
    * Actions of this seat may have no reward (null): training them needs a judge, or an algorithm that uses no rewards.
    */
   readonly judged?: true;

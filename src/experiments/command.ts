@@ -1,5 +1,6 @@
 /** The command line shown in an experiment's report, without anything specific to this machine. */
 import { basename, isAbsolute, join, relative, resolve } from "node:path";
+import { shellWord } from "../command-line.ts";
 
 export const defaultRuns = join("runs", "experiments");
 
@@ -25,9 +26,9 @@ export function commandLine({ given, seeds, rows, columns, jobs, runs, report }:
     report: isSame(report, runs) ? null : portable(report),
   };
   const options = Object.entries({ seeds, rows, columns, jobs, ...folders }).flatMap(([name, value]) =>
-    value === undefined || value === null ? [] : [`--${name}`, quoted(String(value))],
+    value === undefined || value === null ? [] : [`--${name}`, shellWord(String(value))],
   );
-  return ["troupe experiment", quoted(portable(given) ?? basename(given)), ...options].join(" ");
+  return ["troupe experiment", shellWord(portable(given) ?? basename(given)), ...options].join(" ");
 }
 
 /**
@@ -49,9 +50,4 @@ function isSame(one: string, other: string): boolean {
 function portable(path: string): string | null {
   const fromHere = relative(process.cwd(), path) || ".";
   return fromHere.startsWith("..") && isAbsolute(path) ? null : fromHere;
-}
-
-/** Quoted for a shell. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -92,7 +92,7 @@ describe("the keys of a file", () => {
       "name: x\ntitle: a: b",
       "given.yaml:2:8: not valid YAML: Nested mappings are not allowed in compact mappings; text with a colon in it needs quotes",
     ],
-    ["extends: plan-path\nname: x", "this is a recipe, not an experiment; `troupe train` takes it"],
+    ["extends: plan-path\nname: x", "this is a recipe, not an experiment; `troupe train "],
   ])("%j is rejected", async (text, expected) => {
     expect(await rejection(() => load(text))).toContain(expected);
   });

@@ -224,7 +224,7 @@ async function inChild(
 }
 
 async function keepEvaluation(directory: string, printed: string): Promise<void> {
-  const evaluation = parseEvaluation(printed, "what `troupe eval` printed");
+  const evaluation = parseEvaluation(printed, "what the evaluation printed");
   await makeDirectory(directory);
   await writeFileDurably(
     path.normalize(evaluationFile(directory)),

@@ -12,6 +12,7 @@ import { keyOriginAt, originAt, plainOf, showKey } from "../recipes/tree.ts";
 import { parseYaml } from "../recipes/yaml.ts";
 import type { Definition, TrainingInput } from "./definition.ts";
 import { definitionSchema } from "./definition.ts";
+import { command } from "../command-line.ts";
 
 export interface Experiment {
   readonly file: string;
@@ -29,7 +30,14 @@ export function loadExperiment(file: string): Experiment {
   }
   if (tree.entries.has("environment") || tree.entries.has("extends")) {
     const problem = "this is a recipe, not an experiment";
-    throw rejected([{ origin: tree.origin, key: "", problem, fix: "`troupe train` takes it" }]);
+    throw rejected([
+      {
+        origin: tree.origin,
+        key: "",
+        problem,
+        fix: `\`${command("train", showPath(resolve(file)))}\` takes it`,
+      },
+    ]);
   }
   const parsed = definitionSchema.safeParse(plainOf(tree));
   if (!parsed.success) throw rejected(explain(parsed.error.issues, tree, jsonSchemaOf(definitionSchema)));

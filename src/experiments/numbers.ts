@@ -189,7 +189,7 @@ export function parseEvaluation(text: string, where: string): PrintedEvaluation 
   try {
     return printedSchema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new TroupeError("bad_run", `${where} is not what \`troupe eval --json\` prints`, { cause });
+    throw new TroupeError("bad_run", `${where} is not what \`eval --json\` prints`, { cause });
   }
 }
 

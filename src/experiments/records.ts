@@ -142,6 +142,6 @@ export function readReport(file: string): ReportRecord {
   throw new TroupeError(
     "bad_run",
     `${showPath(file)} is not the JSON of an experiment's report${where}: ${issue?.message ?? "unexpected"}. ` +
-      "Give the file that `troupe experiment` wrote, or remove it to begin a new report.",
+      "Give the file that the experiment wrote, or remove it to begin a new report.",
   );
 }

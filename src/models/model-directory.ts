@@ -9,6 +9,7 @@ import type { TensorInfo } from "./tensor.ts";
 import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
 import type { WeightFormat } from "./float-formats.ts";
 import { checkWeights, openWeights, type Weights } from "./weights.ts";
+import { command } from "../command-line.ts";
 
 /** Files that are copied with a model. */
 const textFileNames = [
@@ -36,7 +37,7 @@ export async function describeModel(directory: string): Promise<ModelDescription
   if (!existsSync(directory)) {
     throw new TroupeError(
       "bad_model",
-      `${directory} does not exist. Use a model directory, or create one with \`troupe init\`.`,
+      `${directory} does not exist. Use a model directory, or create one with \`${command("init")}\`.`,
     );
   }
   const config = readObject(directory, "config.json");

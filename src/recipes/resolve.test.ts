@@ -181,7 +181,7 @@ describe("default phases", () => {
     );
     const both = "team.roles.walker.seat=scout";
     expect((await rejection([both], "dialogue.yaml")).message).toContain(
-      "team.roles.walker: `scout` and `walker` have the seat `scout`, where only one can act",
+      "team.roles.walker: `scout` and `walker` have the seat `scout`, where a turn has room for one action",
     );
   });
 
@@ -369,7 +369,7 @@ describe("impossible combinations", () => {
     ["team.phases=[[scout], [walker], [scout]]", "team.phases.2.0: the role `scout` acts twice in a turn"],
     [
       "team={roles: {scout: {seat: walker}}, phases: [[scout, walker]]}",
-      "`scout` and `walker` act simultaneously in the seat `walker`",
+      "`scout` and `walker` have the seat `walker`",
     ],
     ["policies.spare={model: {preset: tiny}}", "policies.spare: no role uses this policy"],
     ["policies.shared.model.preset=tny", "no preset `tny`; did you mean `tiny`? Presets: tiny, small"],

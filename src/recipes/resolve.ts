@@ -21,7 +21,7 @@ import { algorithmKind, environmentKind, judgeKind } from "./kinds.ts";
 import { loadTree } from "./load.ts";
 import type { Mistake } from "./mistakes.ts";
 import { RecipeError } from "./mistakes.ts";
-import { showOrigin } from "./origin.ts";
+import { showOrigin, showPath } from "./origin.ts";
 import { withoutPhases } from "./phases.ts";
 import { applyOverrides } from "./overrides.ts";
 import { applyEveryOverride } from "./published/apply.ts";
@@ -32,6 +32,7 @@ import { jsonSchemaOf } from "./shape.ts";
 import { withToolPlaces } from "./tool-places.ts";
 import type { MappingTree, Path } from "./tree.ts";
 import { originAt, plainOf, showKey, treeAt } from "./tree.ts";
+import { command } from "../command-line.ts";
 
 export interface ResolvedRecipe {
   /** With all defaults: of the schema, the environment and the algorithm. */
@@ -215,7 +216,8 @@ export async function judgeOf(
 function rejectExperiment({ origin, entries }: MappingTree): void {
   if (!entries.has("rows") || !entries.has("columns")) return;
   const problem = "this is an experiment, not a recipe";
-  throw new RecipeError([{ origin, key: "", problem, fix: "run it with `troupe experiment`" }]);
+  const running = command("experiment", origin.kind === "file" ? showPath(origin.file) : "NAME");
+  throw new RecipeError([{ origin, key: "", problem, fix: `run it with \`${running}\`` }]);
 }
 
 /** Skips the message about missing keys if the mapping's only key was misread. */

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
+import { command } from "../command-line.ts";
 
 /** The package's folder: two levels up, from `src/` and from `dist/`. */
 const packageRoot = join(import.meta.dirname, "..", "..");
@@ -65,7 +66,7 @@ function hint(given: string, name: string, names: readonly string[]): string {
   const [only] = several;
   if (only !== undefined) return `did you mean \`${only}\`?`;
   const main = names.filter((each) => !each.includes("/"));
-  const all = `included recipes: ${main.join(", ")}; \`troupe recipes\` lists more`;
+  const all = `included recipes: ${main.join(", ")}; \`${command("recipes")}\` lists more`;
   if (!/\w/.test(name)) return all;
   return (
     didYouMean(name, names) ??

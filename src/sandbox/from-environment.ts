@@ -4,6 +4,7 @@ import { backendNames, openSandbox, type SandboxOptions } from "./open.ts";
 import { installedPackages } from "./packages/place.ts";
 import { packageSets, type PackageSet } from "./packages/sets.ts";
 import type { Sandbox } from "./sandbox.ts";
+import { command } from "../command-line.ts";
 
 /** @throws TroupeError `bad_arguments` if a variable is invalid */
 export function sandboxOptionsFrom(variables: Readonly<Record<string, string | undefined>>): SandboxOptions {
@@ -52,7 +53,7 @@ export async function openSandboxOfMachine(packages?: PackageSet): Promise<Sandb
   if (installed !== null) return openSandbox({ ...options, python: installed.python, packages });
   throw new TroupeError(
     "no_sandbox",
-    `Programs need ${packageSets[packages].summary}, which are not installed: run \`troupe sandbox install ${packages}\`.`,
+    `Programs need ${packageSets[packages].summary}, which are not installed: run \`${command("sandbox", "install", packages)}\`.`,
   );
 }
 

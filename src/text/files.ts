@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
+import { command } from "../command-line.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -12,7 +13,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export function readObject(directory: string, name: string): JsonObject {
   const file = join(directory, name);
   if (!existsSync(file)) {
-    const fix = "use a model directory in the Hugging Face layout, or create one with `troupe init`";
+    const fix = `use a model directory in the Hugging Face layout, or create one with \`${command("init")}\``;
     throw new TroupeError("bad_model", `${file} does not exist; ${fix}`);
   }
   return parseObject(file, readText(file));

@@ -5,11 +5,11 @@
  * `train` opens what a run needs and ends it; `begin.ts` makes or restores its state, `advance.ts` does its steps.
  */
 import { existsSync } from "node:fs";
-import path from "node:path";
 import { BudgetError, ServiceError, TroupeError } from "../errors.ts";
 import type { Services } from "../environments/environment.ts";
 import { startLogging } from "../logging/start.ts";
 import { incidentalOptions } from "../recipes/judge-row.ts";
+import { showPath } from "../recipes/origin.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { latestCheckpoint } from "../runs/checkpoints.ts";
 import type { RunResult } from "../runs/records.ts";
@@ -28,6 +28,7 @@ import { openTools } from "./open-tools.ts";
 import { servicesOf } from "./services.ts";
 import { namedTeams } from "./teams.ts";
 import type { TrainingState } from "./training-state.ts";
+import { command } from "../command-line.ts";
 
 export type TrainOutcome =
   | { readonly status: "finished"; readonly result: RunResult }
@@ -86,8 +87,8 @@ async function trainServed(options: TrainOptions, run: Run): Promise<TrainOutcom
 }
 
 function exportLater({ layout }: Run): string {
-  const name = path.basename(layout.directory);
-  return `training continues; \`troupe runs export ${name} --to SINK\` sends later what is missing`;
+  const exporting = command("runs", "export", showPath(layout.directory), "--to", "SINK");
+  return `training continues; \`${exporting}\` sends later what is missing`;
 }
 
 async function trainIn(options: TrainOptions, run: Run, services: Services): Promise<TrainOutcome> {

@@ -5,10 +5,11 @@ import { openDataset, type OpenDataset } from "../../data/open.ts";
 import type { ProblemStore } from "../../data/prepared/store.ts";
 import { checkSplit } from "../../data/slices.ts";
 import { showBytes, showCount, showText } from "../../format.ts";
-import { commandName, printJson, printLines, shellWord } from "../print.ts";
+import { printJson, printLines } from "../print.ts";
 import { stoppingDownloads } from "./attend.ts";
 import { datasetGiven, withDatasetOptions, type GivenOptions } from "./given.ts";
 import { showProgress } from "./progress.ts";
+import { command } from "../../command-line.ts";
 
 interface DownloadArguments extends GivenOptions {
   readonly json?: boolean;
@@ -64,11 +65,6 @@ function lineOf({ split, bytes, rows, malformed }: Downloaded): string {
 
 function next(name: string, { config }: GivenOptions, done: readonly Downloaded[]): string[] {
   if (done.every(({ malformed }) => malformed === 0)) return [];
-  const words = [
-    commandName(),
-    "data verify",
-    shellWord(name),
-    ...(config ? ["--config", shellWord(config)] : []),
-  ];
-  return [`\`${words.join(" ")}\` lists malformed rows`];
+  const verifying = command("data", "verify", name, ...(config ? ["--config", config] : []));
+  return [`\`${verifying}\` lists malformed rows`];
 }

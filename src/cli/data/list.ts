@@ -6,8 +6,9 @@ import type { ProblemSet } from "../../data/sets/problem-set.ts";
 import { problemSets } from "../../data/sets/registered.ts";
 import { showCount } from "../../format.ts";
 import { TroupeError } from "../../errors.ts";
-import { commandName, printJson, printLines } from "../print.ts";
+import { printJson, printLines } from "../print.ts";
 import { tableLines } from "../table.ts";
+import { command } from "../../command-line.ts";
 
 interface Listed {
   readonly name: string;
@@ -40,7 +41,7 @@ export async function listDatasets({ json }: { readonly json?: boolean }): Promi
       config.downloaded ? "yes" : "no",
     ]),
   );
-  const hint = `\`${commandName()} data show NAME\` describes one; any data set of the hub can be named as OWNER/NAME`;
+  const hint = `\`${command("data", "show")} NAME\` describes one; any data set of the hub can be named as OWNER/NAME`;
   printLines([...tableLines(columns, rows), "", hint, `cache: ${cacheLayout().root}`]);
 }
 

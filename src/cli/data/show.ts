@@ -9,10 +9,11 @@ import type { ProblemSet } from "../../data/sets/problem-set.ts";
 import { sourceOf } from "../../data/task-sources.ts";
 import { showBytes, showCount, showLines, showText } from "../../format.ts";
 import { wholeNumber } from "../numbers.ts";
-import { commandName, printJson, printLines } from "../print.ts";
+import { printJson, printLines } from "../print.ts";
 import { tableLines } from "../table.ts";
 import { datasetGiven, withDatasetOptions, type GivenOptions } from "./given.ts";
 import { showProgress } from "./progress.ts";
+import { command } from "../../command-line.ts";
 
 interface ShowArguments extends GivenOptions {
   readonly count: number;
@@ -86,7 +87,7 @@ function factLines(set: ProblemSet): string[] {
     "",
     ...tableLines([{ title: "field" }, { title: "what it is" }], Object.entries(set.fields)),
     "",
-    `\`${commandName()} data show ${set.name} '${split}[:3]'\` prints problems`,
+    `\`${command("data", "show", set.name, `${split}[:3]`)}\` prints problems`,
   ];
 }
 

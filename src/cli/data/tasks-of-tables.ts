@@ -3,7 +3,8 @@ import { Argument, Command } from "commander";
 import { convertDsbench } from "../../environments/data-science/tasks/dsbench.ts";
 import { writeTask } from "../../environments/data-science/tasks/folder.ts";
 import { generatedTasks } from "../../environments/data-science/tasks/generated/tasks.ts";
-import { printJson, printLines, shellWord } from "../print.ts";
+import { shellWord } from "../../command-line.ts";
+import { printJson, printLines } from "../print.ts";
 
 export function generateCommand(): Command {
   return new Command("generate")

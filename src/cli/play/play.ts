@@ -9,13 +9,13 @@ import { namedTeams } from "../../train/teams.ts";
 import { wholeNumber } from "../numbers.ts";
 import { type OverrideOptions, recipeOrEnvironment, withOverrideOption } from "../recipe-arguments.ts";
 import { findRun } from "../find-run.ts";
-import { runsFolder } from "../runs-folder.ts";
 import { withTrainedTeam } from "../trained-team.ts";
 import { askPerson } from "./ask.ts";
 import { playGames } from "./game.ts";
 import type { Actor } from "./others.ts";
 import { solverActor, trainedActor } from "./others.ts";
 import type { Game } from "./table.ts";
+import { runsFolder } from "../../command-line.ts";
 
 interface PlayArguments extends OverrideOptions {
   readonly role?: string;

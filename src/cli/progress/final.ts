@@ -2,11 +2,10 @@
 import { basename, dirname } from "node:path";
 import type { Evaluation, RunResult } from "../../runs/records.ts";
 import { showCount, showDuration } from "../../format.ts";
-import { commandName, shellWord } from "../print.ts";
-import { runsFolder } from "../runs-folder.ts";
 import { tableLines } from "../table.ts";
 import { lossNotes, showInterval } from "./lines.ts";
 import { measureTable } from "./measures.ts";
+import { command, runsOption } from "../../command-line.ts";
 
 /** Order: the compared teams, the team before, the team after. */
 export function resultTable(table: readonly Evaluation[], label = labelOf): string[] {
@@ -86,17 +85,19 @@ function nextCommands(
   available: number,
   isTrained: boolean,
 ): readonly NextCommand[] {
-  const command = commandName();
-  const name = shellWord(basename(run));
-  const folder = dirname(run) === runsFolder ? "" : ` --runs ${shellWord(dirname(run))}`;
+  const name = basename(run);
+  const folder = runsOption(dirname(run));
   const [more, evaluated] = [Math.min(moreTasks, available), Math.max(...table.map(({ tasks }) => tasks))];
-  const narrower = [`${command} eval ${name} --tasks ${more}${folder}`, "a narrower interval"] as const;
+  const narrower = [
+    command("eval", name, "--tasks", String(more), ...folder),
+    "a narrower interval",
+  ] as const;
   return [
     [
-      `${command} play --run ${name}${folder}`,
+      command("play", "--run", name, ...folder),
       isTrained ? "play with the trained team" : "play with the team",
     ],
     ...(more > evaluated ? [narrower] : []),
-    [`${command} runs${folder}`, "all runs; `runs compare A B` compares some"],
+    [command("runs", ...folder), "all runs"],
   ];
 }

@@ -3,15 +3,14 @@ import { posix } from "node:path";
 import { environments } from "../../environments/registry.ts";
 import { shippedExperiments } from "../../experiments/shipped.ts";
 import { showShare } from "../../format.ts";
-import { commandName } from "../print.ts";
 import { tableLines, wrapped } from "../table.ts";
 import { type Listed, trained } from "./listed.ts";
+import { command } from "../../command-line.ts";
 
 /** One table with each environment's recipes below its name, and one for each folder of recipes. */
 export function listLines(recipes: readonly Listed[], width: number): string[] {
   const { ".": main = [], ...folders } = Object.groupBy(recipes, ({ name }) => posix.dirname(name));
   const legend = "expected: minutes on two cores, success on held-out tasks after training";
-  const command = commandName();
   return [
     ...mainLines(main, width),
     ...Object.entries(folders).flatMap(([folder, listed = []]) => [
@@ -22,9 +21,9 @@ export function listLines(recipes: readonly Listed[], width: number): string[] {
     "",
     ...wrapped(legend, width),
     "",
-    `${command} recipes NAME           shows a recipe's file, or lists a folder`,
-    `${command} train NAME --dry-run   estimate of its cost on this machine`,
-    `${command} train NAME             trains it; start with plan-path`,
+    `${command("recipes", "NAME")}           shows a recipe's file, or lists a folder`,
+    `${command("train", "NAME", "--dry-run")}   estimate of its cost on this machine`,
+    `${command("train", "NAME")}             trains it; start with plan-path`,
     "",
     ...wrapped("A recipe's folder may be left out where the rest of its name is unique.", width),
   ];
@@ -92,5 +91,5 @@ function folderHeading(folder: string): string {
   if (folder === "algorithms") return "algorithms: one recipe each, and some options, on small tasks";
   const file = shippedExperiments()[folder];
   if (file === undefined) return `${folder}:`;
-  return `${folder}: rows of an experiment; \`${commandName()} experiment ${folder}\` compares them over several seeds`;
+  return `${folder}: rows of an experiment; \`${command("experiment", folder)}\` compares them over several seeds`;
 }

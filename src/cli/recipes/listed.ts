@@ -7,7 +7,7 @@ import { showPath } from "../../recipes/origin.ts";
 import { teamSchema } from "../../recipes/schema.ts";
 import { plainOf } from "../../recipes/tree.ts";
 import { criticsOf } from "../../train/critics.ts";
-import { commandName } from "../print.ts";
+import { command } from "../../command-line.ts";
 
 /** The part of a recipe that the list shows; a recipe with mistakes elsewhere is still listed. */
 const shown = z.object({
@@ -41,7 +41,7 @@ export function describe(name: string, file: string): Listed {
   if (recipe === undefined) {
     const nothing = {
       environment: "",
-      description: `cannot be read; \`${commandName()} train ${name} --dry-run\` says why`,
+      description: `cannot be read; \`${command("train", name, "--dry-run")}\` says why`,
     };
     return { ...common, ...nothing, algorithm: null, policies: "", critics: 0, minutes: null, success: null };
   }

@@ -11,8 +11,8 @@ import { findRun } from "../find-run.ts";
 import { printJson, printLines } from "../print.ts";
 import { showInterval } from "../progress/lines.ts";
 import { measureTable } from "../progress/measures.ts";
-import { runsFolder } from "../runs-folder.ts";
 import { tableLines } from "../table.ts";
+import { runsFolder } from "../../command-line.ts";
 
 export function compareCommand(): Command {
   return new Command("compare")

@@ -17,7 +17,7 @@ import { readRecipe } from "../../runs/read.ts";
 import { retrying, standardRetries } from "../../retry.ts";
 import { findRun } from "../find-run.ts";
 import { printLines } from "../print.ts";
-import { runsFolder } from "../runs-folder.ts";
+import { runsFolder } from "../../command-line.ts";
 
 interface ExportOptions {
   readonly runs: string;

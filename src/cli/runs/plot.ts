@@ -5,10 +5,10 @@ import { TroupeError } from "../../errors.ts";
 import { findRun } from "../find-run.ts";
 import { wholeNumber } from "../numbers.ts";
 import { printLines } from "../print.ts";
-import { runsFolder } from "../runs-folder.ts";
 import { type Curve, readCurve } from "./curve.ts";
 import { curvePage, curveSvg } from "./curve-svg.ts";
 import { curveText } from "./curve-text.ts";
+import { runsFolder } from "../../command-line.ts";
 
 interface PlotOptions {
   readonly runs: string;

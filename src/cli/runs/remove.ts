@@ -10,7 +10,7 @@ import { acquireLock } from "../../runs/lock.ts";
 import { findRun } from "../find-run.ts";
 import { askPerson } from "../play/ask.ts";
 import { printLines } from "../print.ts";
-import { runsFolder } from "../runs-folder.ts";
+import { runsFolder } from "../../command-line.ts";
 
 export function removeCommand(): Command {
   return new Command("rm")

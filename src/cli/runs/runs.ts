@@ -3,12 +3,12 @@ import { Command } from "commander";
 import { listRuns } from "../../runs/read.ts";
 import { noRuns } from "../find-run.ts";
 import { printJson, printLines } from "../print.ts";
-import { runsFolder } from "../runs-folder.ts";
 import { compareCommand } from "./compare.ts";
 import { exportCommand } from "./export.ts";
 import { type ListedRun, listedRun, listTable } from "./list.ts";
 import { plotCommand } from "./plot.ts";
 import { removeCommand } from "./remove.ts";
+import { runsFolder } from "../../command-line.ts";
 
 export function runsCommand(): Command {
   const command = new Command("runs")

@@ -7,6 +7,7 @@ import { TroupeError } from "../../errors.ts";
 import { type Key, keyAt, rootKey } from "../../random.ts";
 import { parseReply } from "../../text/replies.ts";
 import { explainJson } from "./explain.ts";
+import { command } from "../../command-line.ts";
 
 const call = z.strictObject({
   name: z.string(),
@@ -50,7 +51,9 @@ export async function readInput(environment: Environment, text: string): Promise
   const line = parse(text);
   const { split, index: written } = line;
   if (line.task === undefined) {
-    throw wrong("task: missing; expected a task as `troupe tasks` prints it, or its index in the split");
+    throw wrong(
+      `task: missing; expected a task as \`${command("tasks")} RECIPE\` prints it, or its index in the split`,
+    );
   }
   const actions = line.actions as readonly JointReplies[];
   const source = sourceOf(environment, split);

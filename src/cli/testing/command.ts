@@ -1,5 +1,10 @@
 /** Runs the command in a process of its own, as a user would. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(new URL("../../../bin/troupe.js", import.meta.url));
@@ -25,18 +30,35 @@ export function troupe(args: readonly string[], options: CommandOptions): Promis
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [program, ...args], { cwd, env: { ...ownEnvironment(), ...env } });
     let [stdout, stderr] = ["", ""];
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout += text;
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      stdout += chunk;
       watch?.(stdout, () => child.kill("SIGINT"));
     });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+      stderr += chunk;
     });
     void interruptAfter?.then(() => child.kill("SIGINT"));
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, stdout, stderr }));
     child.stdin.end(input);
   });
+}
+
+/** A command as a message prints it, in a shell. */
+export async function shell(line: string, { cwd, input = "" }: CommandOptions): Promise<Outcome> {
+  const folder = await mkdtemp(join(tmpdir(), "troupe-path-"));
+  const started = `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`;
+  await writeFile(join(folder, "troupe"), started, { mode: 0o755 });
+  const env = { ...ownEnvironment(), PATH: `${folder}:${process.env["PATH"] ?? ""}` };
+  const child = spawn("sh", ["-c", line], { cwd, env });
+  child.stdin.end(input);
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close") as Promise<[number | null]>,
+  ]);
+  await rm(folder, { recursive: true });
+  return { code, stdout, stderr };
 }
 
 /** Without the variables that npm and the test runner add. */

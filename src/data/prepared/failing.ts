@@ -10,6 +10,7 @@ import { writeFileDurably } from "../../runs/durable.ts";
 import type { CacheLayout } from "../cache/place.ts";
 import { makeCacheDirectory } from "../cache/writing.ts";
 import type { ProblemStore } from "./store.ts";
+import { command } from "../../command-line.ts";
 
 const failingSchema = z.strictObject({ row: z.int(), id: z.string(), reason: z.string() });
 const fileSchema = z.strictObject({ version: z.literal(1), failing: z.array(failingSchema) });
@@ -27,7 +28,7 @@ export async function readFailing(
   try {
     return fileSchema.parse(JSON.parse(text)).failing;
   } catch (error) {
-    const fix = "delete it, and `troupe data verify` makes it again";
+    const fix = `delete it, and \`${command("data", "verify")} NAME\` makes it again`;
     throw new TroupeError("bad_data", `${file} is damaged: ${fix}`, { cause: error });
   }
 }

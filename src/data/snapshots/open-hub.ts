@@ -14,6 +14,7 @@ import { folderSnapshot } from "./folder.ts";
 import { cachedSnapshot, hubSnapshot } from "./hub.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { configsOf } from "./splits.ts";
+import { command } from "../../command-line.ts";
 
 export interface HubDatasetToOpen {
   readonly dataset: string;
@@ -117,7 +118,7 @@ function unreachable(
     ...(file
       ? ["and the other files of the split, if it has any, beside it"]
       : ["with the paths that they have there"]),
-    "or run `troupe data download` where there is a network and copy its cache (TROUPE_CACHE) here",
+    `or run \`${command("data", "download", open.set?.name ?? open.dataset)}\` where there is a network and copy its cache (TROUPE_CACHE) here`,
     ...(open.set
       ? [`or name other files of this form: \`dataset: { files: FILE, form: ${open.set.name} }\``]
       : []),

@@ -67,6 +67,7 @@ function seatDescriptions({ blocks, programs }: BlocksworldOptions): Record<Seat
         `You are the planner. ${world} Reach the goal in as few moves as possible. ` +
         `${programs === undefined ? "The proposed blocks may be wrong." : outputMayBeWrong} End with one line that has only moves, like this: move c table move b a`,
       maxTokens: 3 * longestPlan(blocks),
+      repeats: true,
     },
   };
 }

@@ -64,6 +64,7 @@ function seatDescriptions({ size, plan, programs }: QueensOptions): Record<Seat,
       purpose: "Reads the board and the proposed squares, if there are any, and places the queens.",
       prompt: `You are the planner of a team that places queens. ${rules} Fill the open rows. ${wrong} ${end}`,
       maxTokens,
+      repeats: true,
     },
   };
 }

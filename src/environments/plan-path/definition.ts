@@ -67,7 +67,9 @@ function seatDescriptions({ size, plan, scoutWalks, programs }: PathOptions): Re
         `You are the scout. ${board} Find a shortest route from the cell after "at" to the goal. ` +
         `End with one line that has only the cells of the route, like this: c4 d4 d5`,
       maxTokens: longestRoute(size),
-      ...(scoutWalks === true ? { alone: "with `environment.scoutWalks` its route moves the agent" } : {}),
+      ...(scoutWalks === true
+        ? { alone: "with `environment.scoutWalks` its route moves the agent", repeats: true as const }
+        : {}),
     },
     planner: {
       purpose: "Reads the board and the scout's route, if there is one, and moves the agent.",
@@ -76,6 +78,7 @@ function seatDescriptions({ size, plan, scoutWalks, programs }: PathOptions): Re
         `${programs === undefined ? "The scout's route may be wrong." : outputMayBeWrong} End with one line that has only the moves up, down, left and right` +
         (plan === "steps" ? `, ${steps}` : `, like this: right down`),
       maxTokens: plan === "steps" ? 2 * longestRoute(size) : longestRoute(size),
+      repeats: true,
     },
   };
 }

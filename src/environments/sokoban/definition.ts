@@ -73,6 +73,7 @@ function seatDescriptions({ size, plan, programs }: SokobanOptions): Record<Seat
         `${programs === undefined ? "The proposed pushes may be wrong." : outputMayBeWrong} End with one line that has only the moves up, down, left and right` +
         (plan === "steps" ? `, ${steps}` : `, like this: right down`),
       maxTokens: plan === "steps" ? 3 * longest + 1 : longest,
+      repeats: true,
     },
   };
 }

@@ -66,6 +66,7 @@ function seatDescriptions({ size, plan, programs }: SudokuOptions): Record<Seat,
       purpose: "Reads the grid and the proposed entries, if there are any, and fills the grid.",
       prompt: `You are the planner of a Sudoku team. ${rules} Fill the open cells. ${wrong} ${end}`,
       maxTokens,
+      repeats: true,
     },
   };
 }

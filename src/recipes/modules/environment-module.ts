@@ -2,6 +2,7 @@
 import type { Environment, EnvironmentDefinition } from "../../environments/environment.ts";
 import { isObject, kindOf, listed } from "./exported.ts";
 import { ModuleError } from "./load-module.ts";
+import { command } from "../../command-line.ts";
 
 /** @param given the module as named in the recipe */
 export function asDefinition(value: unknown, given: string): EnvironmentDefinition<unknown> {
@@ -29,7 +30,7 @@ const functions = ["start", "observe", "step", "outcome", "render"];
 export function asEnvironment(value: unknown, given: string): Environment {
   const wrong = environmentFaults(value);
   if (wrong.length === 0) return value as Environment;
-  const fix = "see the example in docs/environments.md; `troupe check` reports more";
+  const fix = `see the example in docs/environments.md; \`${command("check", given)}\` reports more`;
   throw new ModuleError(`${given}: \`create\` returned no environment: ${wrong.join("; ")}`, fix);
 }
 

@@ -9,6 +9,7 @@ import { plainOf } from "../tree.ts";
 import type { PythonValue } from "./python-literal.ts";
 import { valueAt } from "./setting.ts";
 import { isPublished, mistake, type PublishedValue, valuesIn } from "./translate.ts";
+import { command } from "../../command-line.ts";
 
 export interface Configuration {
   /** The included recipe with its algorithm, data set and number of turns, under the file's name. */
@@ -48,7 +49,7 @@ function baseOf(tree: MappingTree, section: string): MappingTree {
   const file = shippedRecipes()[name];
   if (file !== undefined) return withoutMeasurements(loadTree(file));
   const origin = tree.entries.get("dataset")?.keyOrigin ?? tree.origin;
-  const fix = "train one of `troupe recipes`, with published keys as overrides";
+  const fix = `train one of those that \`${command("recipes", "code")}\` lists, with published keys as overrides`;
   throw mistake(
     origin,
     "dataset.name",

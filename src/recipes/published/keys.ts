@@ -58,7 +58,7 @@ export const publishedKeys: readonly PublishedKey[] = [
   none(["dataset.type"], "the data set determines the form of its rows"),
   same(["dataset.train_split"], "environment.splits.train", "the number of epochs stays"),
   same(["dataset.eval_split"], "environment.splits.heldOut"),
-  none(["output.base_dir"], "`--runs` of `troupe train`"),
+  none(["output.base_dir"], "the option `--runs`"),
   none(["output.save_final_model", "output.save_path"], "the run's last checkpoint is the final model"),
   none(["output.verbose"], "episodes are in the run's folder"),
   converted(

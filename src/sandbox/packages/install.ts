@@ -117,5 +117,5 @@ function ran(command: string, given: readonly string[], onLine?: (line: string) 
 }
 
 function failed(problem: string): TroupeError {
-  return new TroupeError("no_sandbox", `troupe sandbox install: ${problem}.`);
+  return new TroupeError("no_sandbox", `sandbox install: ${problem}.`);
 }

@@ -8,6 +8,7 @@ import { jsonOrNull } from "../../../json.ts";
 import { readCsv } from "../submission/csv.ts";
 import type { ListedTask } from "./library.ts";
 import { taskFileSchema, type TaskFile, type TaskText } from "./task.ts";
+import { command } from "../../../command-line.ts";
 
 /** By name. @throws TroupeError `bad_data` if a `task.json` is missing or invalid */
 export async function tasksIn(folder: string): Promise<ListedTask[]> {
@@ -15,7 +16,7 @@ export async function tasksIn(folder: string): Promise<ListedTask[]> {
   if (entries === null)
     throw new TroupeError(
       "bad_data",
-      `environment.tasks: there is no folder ${folder}; \`troupe data generate FOLDER\` makes one, \`troupe data convert dsbench\` converts DSBench`,
+      `environment.tasks: there is no folder ${folder}; \`${command("data", "generate", folder)}\` makes one, \`${command("data", "convert", "dsbench")}\` converts DSBench`,
     );
   const names = entries
     .filter((one) => one.isDirectory())

@@ -10,6 +10,7 @@ import type { Recipe } from "../../schema.ts";
 import type { Path } from "../../tree.ts";
 import type { Problem } from "../problem.ts";
 import type { Rule } from "../rule.ts";
+import { command } from "../../../command-line.ts";
 
 type Policy = Recipe["policies"][string];
 
@@ -20,7 +21,7 @@ export const models: Rule = ({ recipe, environment, presets }) =>
   ]);
 
 /** Reads the prompts of every environment. */
-const untrained = "`troupe init nano models/bytes --bytes` makes an untrained one to try the recipe with";
+const untrained = `\`${command("init", "nano", "models/bytes", "--bytes")}\` makes an untrained one to try the recipe with`;
 
 /** A preset's tokenizer is built from the environment's words. */
 function wordProblems(path: Path, { model }: Policy, { name, oracle }: Environment): readonly Problem[] {

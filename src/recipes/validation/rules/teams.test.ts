@@ -60,14 +60,27 @@ describe("teamProblems", () => {
     expect(teamProblems({ roles: whole, phases: [], turns: 1 }, mathchat, policies)).toEqual([]);
   });
 
-  it("lets two roles share a seat and a policy in different phases", () => {
-    const roles = { first: { seat: "scout", policy: "shared" }, second: { seat: "scout", policy: "shared" } };
-    const input = {
-      ...pair,
-      roles: { ...pair.roles, ...roles },
-      phases: [["first", "planner"], ["second"], ["scout"]],
-    };
+  it("lets two roles share a seat and a policy in different phases if both actions count", () => {
+    const roles = { ...pair.roles, again: { seat: "planner", policy: "shared" } };
+    const input = { ...pair, roles, phases: [["scout", "planner"], ["again"]] };
     expect(teamProblems(input, environment, policies)).toEqual([]);
+  });
+
+  it("rejects a second role in a seat whose action would replace that of the first", () => {
+    const sokoban = gameEnvironment(createGame("sokoban", {}));
+    const roles = {
+      proposer: { policy: "shared" },
+      critic: { seat: "proposer", policy: "shared" },
+      planner: { policy: "shared" },
+    };
+    const input = { roles, phases: [["proposer"], ["critic"], ["planner"]], turns: 2 };
+    expect(teamProblems(input, sokoban, policies)).toEqual([
+      {
+        path: ["roles", "critic"],
+        problem: "`proposer` and `critic` have the seat `proposer`, where a turn has room for one action",
+        fix: "give the seat one role",
+      },
+    ]);
   });
 
   it.each([
@@ -93,7 +106,7 @@ describe("teamProblems", () => {
     [
       "a role that acts twice",
       { ...pair, phases: [["scout"], ["planner"], ["scout"]] },
-      "phases.2.0: the role `scout` acts twice in a turn; let it act once, or add a role with the same seat and policy",
+      "phases.2.0: the role `scout` acts twice in a turn; let it act once",
     ],
     [
       "an unknown role",
@@ -104,10 +117,10 @@ describe("teamProblems", () => {
       "two roles that act simultaneously in one seat",
       {
         ...pair,
-        roles: { ...pair.roles, guide: { seat: "scout", policy: "shared" } },
-        phases: [["scout", "guide"], ["planner"]],
+        roles: { ...pair.roles, guide: { seat: "planner", policy: "shared" } },
+        phases: [["scout"], ["planner", "guide"]],
       },
-      "phases.0.1: `scout` and `guide` act simultaneously in the seat `scout`; put them in separate phases",
+      "phases.1.1: `planner` and `guide` act simultaneously in the seat `planner`; put them in separate phases",
     ],
     [
       "an unknown policy",

@@ -31,7 +31,8 @@ export function teamProblems(
     ...unknownPolicy(name, role, policies),
     ...forgets(name, role, environment),
   ]);
-  const order = environment.next === undefined ? phaseProblems(input) : ownOrder(input, environment);
+  const order =
+    environment.next === undefined ? phaseProblems(input, environment) : ownOrder(input, environment);
   const seats = [...besideAlone(input, environment), ...emptySeats(input, environment)];
   return [...roles, ...seats, ...order, ...noTurns(input)];
 }
@@ -39,14 +40,19 @@ export function teamProblems(
 /** The environment decides which seat acts, and thereby which role. */
 function ownOrder(input: TeamInput, { name }: Environment): readonly Problem[] {
   const problem = `${name} decides itself which seats act`;
+  const twice = sharedSeats(input, () => false);
+  return input.phases.length === 0 ? twice : [{ path: ["phases"], problem, fix: "remove it" }, ...twice];
+}
+
+/** Roles in a seat that another role has, unless the seat repeats. */
+function sharedSeats(input: TeamInput, repeats: (seat: string) => boolean): readonly Problem[] {
   const seats = new Map<string, RoleName>();
-  const twice = Object.keys(input.roles).flatMap((role) => {
+  return Object.keys(input.roles).flatMap((role) => {
     const seat = seatOf(input, role);
     const other = seats.get(seat);
     seats.set(seat, other ?? role);
-    return other === undefined ? [] : [sameSeat(["roles", role], role, other, seat)];
+    return other === undefined || repeats(seat) ? [] : [sameSeat(role, other, seat)];
   });
-  return input.phases.length === 0 ? twice : [{ path: ["phases"], problem, fix: "remove it" }, ...twice];
 }
 
 function unknownSeat(name: RoleName, role: RoleInput, environment: Environment): readonly Problem[] {
@@ -116,10 +122,10 @@ function neverActs(name: RoleName): Problem {
   };
 }
 
-function phaseProblems(input: TeamInput): readonly Problem[] {
-  const problems = Object.keys(input.roles)
-    .filter((name) => !input.phases.flat().includes(name))
-    .map(neverActs);
+function phaseProblems(input: TeamInput, { seats }: Environment): readonly Problem[] {
+  const repeats = (seat: string): boolean => Object.hasOwn(seats, seat) && seats[seat]?.repeats === true;
+  const idle = Object.keys(input.roles).filter((name) => !input.phases.flat().includes(name));
+  const problems = [...idle.map(neverActs), ...sharedSeats(input, repeats)];
   const acted = new Set<RoleName>();
   if (input.phases.length === 0) problems.push(nobody(["phases"]));
   input.phases.forEach((phase, index) => {
@@ -130,8 +136,8 @@ function phaseProblems(input: TeamInput): readonly Problem[] {
       const seat = seatOf(input, name);
       const other = taken.get(seat);
       if (!Object.hasOwn(input.roles, name)) problems.push(unknownRole(path, name, input));
-      else if (acted.has(name)) problems.push(actsTwice(path, name));
-      else if (other !== undefined) problems.push(actAtOnce(path, name, other, seat));
+      else if (acted.has(name)) problems.push(actsTwice(path, name, repeats(seat)));
+      else if (other !== undefined && repeats(seat)) problems.push(actAtOnce(path, name, other, seat));
       acted.add(name);
       taken.set(seat, name);
     });
@@ -155,19 +161,19 @@ function unknownRole(path: Path, name: RoleName, input: TeamInput): Problem {
   };
 }
 
-function actsTwice(path: Path, name: RoleName): Problem {
+function actsTwice(path: Path, name: RoleName, repeats: boolean): Problem {
   return {
     path,
     problem: `the role \`${name}\` acts twice in a turn`,
-    fix: "let it act once, or add a role with the same seat and policy",
+    fix: `let it act once${repeats ? ", or add a role with the same seat and policy" : ""}`,
   };
 }
 
-function sameSeat(path: Path, name: RoleName, other: RoleName, seat: string): Problem {
+function sameSeat(name: RoleName, other: RoleName, seat: string): Problem {
   return {
-    path,
-    problem: `\`${other}\` and \`${name}\` have the seat \`${seat}\`, where only one can act`,
-    fix: "give each seat one role",
+    path: ["roles", name],
+    problem: `\`${other}\` and \`${name}\` have the seat \`${seat}\`, where a turn has room for one action`,
+    fix: "give the seat one role",
   };
 }
 

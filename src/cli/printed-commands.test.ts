@@ -1,0 +1,70 @@
+/** What messages tell people to run works when it is pasted. */
+import { globSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { shell, troupe } from "./testing/command.ts";
+
+const recipe = `name: small
+environment: { name: plan-path, size: 3 }
+team: { roles: { planner: { policy: shared, prompt: "" } }, phases: [[planner]], turns: 1 }
+policies: { shared: { model: { preset: nano } } }
+algorithm: { name: grpo, samples: 2 }
+train: { steps: 1, tasksPerStep: 2, learningRate: 0.001 }
+evaluation: { tasks: 3 }
+engine: { threads: 1 }
+`;
+const runs = "my rüns";
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe printed-"));
+  await writeFile(join(cwd, "small.yaml"), recipe);
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+/** Commands at the beginning of a line, up to two spaces, or in backticks. */
+function commandsIn(text: string): readonly string[] {
+  return [...text.matchAll(/^ +(troupe .+?)(?: {2}|$)|`(troupe [^`]+)`/gm)].map(
+    ([, line, quoted]) => line ?? quoted ?? "",
+  );
+}
+
+it("at the end of a run in another folder", async () => {
+  const { stdout, code } = await troupe(["train", "small.yaml", "--runs", runs], { cwd });
+  expect(code).toBe(0);
+  const commands = commandsIn(stdout);
+  expect(commands).toHaveLength(3);
+  for (const command of commands) {
+    expect(await shell(command, { cwd, input: "q\n" })).toMatchObject({ code: 0, stderr: "" });
+  }
+});
+
+it("where a folder has no runs", async () => {
+  const { stdout } = await troupe(["runs", "--runs", "no runs"], { cwd });
+  const [command, ...others] = commandsIn(stdout);
+  expect(command).toBe("troupe train plan-path --runs 'no runs'");
+  expect(others).toEqual([]);
+});
+
+it("where an experiment is given to train, and a recipe to experiment", async () => {
+  const { stderr } = await troupe(["experiment", "small.yaml"], { cwd });
+  const [command = ""] = commandsIn(stderr);
+  expect(await shell(`${command} --dry-run`, { cwd })).toMatchObject({ code: 0 });
+});
+
+it("no message spells a command itself, which would miss how the program was called", () => {
+  const source = join(import.meta.dirname, "..");
+  const files = globSync("**/*.ts", { cwd: source }).filter((file) => !/\.test\.ts$|testing\//.test(file));
+  const found = files.flatMap((file) =>
+    readFileSync(join(source, file), "utf8")
+      .split("\n")
+      .filter(
+        (line) => /["`]\\?`?troupe (?!COMMAND)[a-z]+[ \\`]/.test(line) && !/^\s*(\/?\*|\/\/)/.test(line),
+      )
+      .filter((line) => !/describe\(|help = /.test(line))
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+  expect(found).toEqual([]);
+});

@@ -1,2 +1,0 @@
-/** The folder of runs unless `--runs` names another. */
-export const runsFolder = "runs";
