@@ -17,6 +17,8 @@ export interface BpeRules {
   readonly byteFallback: boolean;
   /** A word that is an entry stays whole, whatever the merges are. */
   readonly ignoreMerges: boolean;
+  /** How entries spell a word; absent: like the word. */
+  readonly spell?: ((word: string) => string) | undefined;
 }
 
 const cachedWords = 10_000;
@@ -59,15 +61,18 @@ export class Bpe {
 
   /** The ids of one word as the pre-tokenizer separates them. */
   encode(word: string): readonly number[] {
-    const whole = this.#rules.ignoreMerges ? this.#rules.ids.find(word) : -1;
-    if (whole >= 0) return [whole];
     const known = this.#cache.get(word);
     if (known !== undefined) return known;
-    const ids = this.#merge(this.#characters(word));
+    const ids = this.#encodeNew(this.#rules.spell?.(word) ?? word);
     if (word.length > longestCached) return ids;
     if (this.#cache.size === cachedWords) this.#cache.clear();
     this.#cache.set(word, ids);
     return ids;
+  }
+
+  #encodeNew(spelled: string): readonly number[] {
+    const whole = this.#rules.ignoreMerges ? this.#rules.ids.find(spelled) : -1;
+    return whole >= 0 ? [whole] : this.#merge(this.#characters(spelled));
   }
 
   #characters(word: string): number[] {

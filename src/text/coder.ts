@@ -5,10 +5,12 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
+import { decoderOf, type Decoder } from "./decoder.ts";
 import { encoderOf, type Encoder } from "./encoder.ts";
 import { readObject, readOptionalObject, type JsonObject } from "./files.ts";
 import { openLibrary, type Library } from "./library.ts";
 import { dataMarks, type DataMarks } from "./marks.ts";
+import { withoutSpelling } from "./spelling.ts";
 import { tokenBytes, type TokenBytes } from "./token-bytes.ts";
 import { readVocabulary, type Vocabulary } from "./vocabulary.ts";
 import { bpeModel, isPlainBpe, libraryModel, type WordModel } from "./word-model.ts";
@@ -18,8 +20,7 @@ export interface Coder {
   /** tokenizer_config.json; empty if absent. */
   readonly config: JsonObject;
   readonly encode: Encoder;
-  /** The text without special tokens, except those in `shown`, and without ids that have no entry. Never throws. */
-  readonly decode: (tokens: Iterable<number>, shown?: ReadonlySet<number>) => string;
+  readonly decode: Decoder;
   readonly bytes: TokenBytes;
   readonly marks: DataMarks;
 }
@@ -55,12 +56,13 @@ function readCoder(directory: string): Coder {
   try {
     const vocabulary = readVocabulary(tokenizerJson);
     const { library, model } = openModel(tokenizerJson, config, vocabulary, file);
+    const bytes = tokenBytes(tokenizerJson, vocabulary);
     return {
       vocabulary,
       config,
       encode: tried(encoderOf(vocabulary, library, model)),
-      decode: decoderOf(vocabulary, library, config),
-      bytes: tokenBytes(tokenizerJson, vocabulary),
+      decode: decoderOf(vocabulary, bytes, library, tokenizerJson, config),
+      bytes,
       marks: dataMarks(vocabulary.control.map(({ content }) => content)),
     };
   } catch (cause) {
@@ -92,23 +94,9 @@ function openModel(
     return { library, model: libraryModel(library, vocabulary, file) };
   }
   // The library would build its own tables of entries and merges: it gets none, only the entries for decoding.
-  const library = openLibrary({ ...tokenizerJson, model: { type: "BPE", vocab: {}, merges: [] } }, config);
+  const { preTokenizer, spell } = withoutSpelling(tokenizerJson["pre_tokenizer"]);
+  const empty = { type: "BPE", vocab: {}, merges: [] };
+  const library = openLibrary({ ...tokenizerJson, pre_tokenizer: preTokenizer, model: empty }, config);
   library.model.vocab = vocabulary.entries;
-  return { library, model: bpeModel(model, vocabulary) };
-}
-
-function decoderOf(
-  { entries }: Vocabulary,
-  library: Library,
-  config: JsonObject,
-): (tokens: Iterable<number>, shown?: ReadonlySet<number>) => string {
-  const special = new Set<string | undefined>(library.special_tokens);
-  const cleanUp = config["clean_up_tokenization_spaces"] === true;
-  return (tokens, shown) => {
-    const isKept = (id: number): boolean => shown?.has(id) === true || !special.has(entries[id]);
-    const kept = [...tokens].filter((id) => entries[id] !== undefined && isKept(id));
-    if (kept.length === 0) return "";
-    const options = { skip_special_tokens: shown === undefined, clean_up_tokenization_spaces: cleanUp };
-    return library.decode(kept, options);
-  };
+  return { library, model: bpeModel(model, vocabulary, spell) };
 }

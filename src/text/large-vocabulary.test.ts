@@ -47,6 +47,26 @@ describe.each([
     );
   }, 60_000);
 
+  it("decodes any ids like the library", () => {
+    const library = openLibrary(readObject(directory, "tokenizer.json"), {});
+    const ids = fc.array(
+      fc.oneof(
+        fc.nat({ max: 255 }),
+        fc.nat({ max: made.size - 1 }),
+        fc.constantFrom(...made.specialTokens.map((_, index) => made.size - 1 - index)),
+      ),
+      { minLength: 1, maxLength: 60 },
+    );
+    const cleanUp = { clean_up_tokenization_spaces: false };
+    fc.assert(
+      fc.property(ids, (list) => {
+        expect(tokenizer.decode(list)).toBe(
+          library.decode(list, { skip_special_tokens: true, ...cleanUp }),
+        );
+      }),
+    );
+  }, 60_000);
+
   it("renders a chat whose special tokens are the last ids", () => {
     const messages: Message[] = [{ role: "user", content: "hello" }];
     const ids = [...tokenizer.renderPrompt(messages, true)];

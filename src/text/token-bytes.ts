@@ -3,6 +3,7 @@
  * everything again. How an entry is written depends on the tokenizer's decoder.
  */
 import { isObject, type JsonObject } from "./files.ts";
+import { bytesOfCharacters } from "./spelling.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** The bytes of an entry as a string of characters below 256. */
@@ -13,6 +14,8 @@ const utf8 = (text: string): string => Buffer.from(text).toString("latin1");
 export interface TokenBytes {
   /** Empty for an id without an entry. The bytes of an added token are its text. */
   readonly of: (id: number) => Uint8Array;
+  /** The same without a copy, from the table of all ids: for many ids. */
+  readonly slice: (id: number) => Uint8Array;
   /** The concatenated bytes of all ids, and their lengths. Computed on first use. */
   readonly all: () => { readonly bytes: Uint8Array; readonly lengths: Int32Array };
 }
@@ -32,10 +35,21 @@ export function tokenBytes(tokenizerJson: JsonObject, { entries, added }: Vocabu
     const lengths = Int32Array.from(spelled, (bytes) => bytes.length);
     return { bytes: Buffer.from(spelled.join(""), "latin1"), lengths };
   };
-  return {
-    of: (id) => Uint8Array.from(Buffer.from(spell(id), "latin1")),
-    all: () => (table ??= makeTable()),
+  const all = (): ReturnType<TokenBytes["all"]> => (table ??= makeTable());
+  let starts: Int32Array | undefined;
+  const slice = (id: number): Uint8Array => {
+    const { bytes, lengths } = all();
+    starts ??= startsOf(lengths);
+    return bytes.subarray(starts[id], starts[id + 1]);
   };
+  return { of: (id) => Uint8Array.from(Buffer.from(spell(id), "latin1")), slice, all };
+}
+
+/** Where each length begins, and the end. */
+function startsOf(lengths: Int32Array): Int32Array {
+  const starts = new Int32Array(lengths.length + 1);
+  for (let id = 0; id < lengths.length; id++) starts[id + 1] = (starts[id] ?? 0) + (lengths[id] ?? 0);
+  return starts;
 }
 
 function spellingOf(decoder: unknown): Spelling {
@@ -53,22 +67,6 @@ function decoderKinds(decoder: unknown): readonly JsonObject[] {
   if (!isObject(decoder)) return [];
   const inner = decoder["decoders"];
   return Array.isArray(inner) ? inner.flatMap(decoderKinds) : [decoder];
-}
-
-/** GPT-2's alphabet: a printable character for each byte (openai/gpt-2, `bytes_to_unicode`). */
-const bytesOfCharacters: ReadonlyMap<string, string> = byteAlphabet();
-
-function byteAlphabet(): Map<string, string> {
-  const alphabet = new Map<string, string>();
-  let next = 256;
-  for (let byte = 0; byte < 256; byte++) {
-    alphabet.set(String.fromCharCode(isPrintable(byte) ? byte : next++), String.fromCharCode(byte));
-  }
-  return alphabet;
-}
-
-function isPrintable(byte: number): boolean {
-  return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || (byte >= 174 && byte <= 255);
 }
 
 function byteLevel(entry: string): string {

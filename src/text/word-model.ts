@@ -18,7 +18,12 @@ export function isPlainBpe(model: unknown): model is JsonObject {
   );
 }
 
-export function bpeModel(model: JsonObject, vocabulary: Vocabulary): WordModel {
+/** @param spell how entries spell a word, if the pre-tokenizer has not done it */
+export function bpeModel(
+  model: JsonObject,
+  vocabulary: Vocabulary,
+  spell?: (word: string) => string,
+): WordModel {
   const markup = new Set(vocabulary.control.map(({ content }) => content));
   const bpe = new Bpe(
     {
@@ -28,6 +33,7 @@ export function bpeModel(model: JsonObject, vocabulary: Vocabulary): WordModel {
       fuseUnknown: model["fuse_unk"] === true,
       byteFallback: model["byte_fallback"] === true,
       ignoreMerges: model["ignore_merges"] === true,
+      spell,
     },
     (entry) => markup.has(entry),
   );
