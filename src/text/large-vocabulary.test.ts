@@ -60,9 +60,7 @@ describe.each([
     const cleanUp = { clean_up_tokenization_spaces: false };
     fc.assert(
       fc.property(ids, (list) => {
-        expect(tokenizer.decode(list)).toBe(
-          library.decode(list, { skip_special_tokens: true, ...cleanUp }),
-        );
+        expect(tokenizer.decode(list)).toBe(library.decode(list, { skip_special_tokens: true, ...cleanUp }));
       }),
     );
   }, 60_000);
