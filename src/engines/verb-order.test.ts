@@ -126,3 +126,50 @@ test("a waiting verb is cancelled at once, and later verbs still wait for the on
   await Promise.all([long, read, next]);
   expect(happened).toEqual(["long", "read", "next"]);
 });
+
+test("a change that passes lets those behind it start, which report their results after it", async () => {
+  const order = new VerbOrder();
+  const gate = Promise.withResolvers<void>();
+  const happened: string[] = [];
+  const ends = (what: string) => () => happened.push(what);
+  const first = order.change(["p"], async ({ pass, isLast }) => {
+    await delay(0);
+    happened.push(isLast() ? "alone" : "followed");
+    pass();
+    await gate.promise;
+  });
+  const second = order.change(["p"], async ({ pass, isLast }) => {
+    happened.push(isLast() ? "second is last" : "second is followed");
+    pass();
+  });
+  const sample = order.read(["p"], async () => happened.push("sample starts"));
+  const ended = [first.then(ends("first")), second.then(ends("second")), sample.then(ends("sample"))];
+  await ticks(3);
+  expect(happened).toEqual(["followed", "second is last", "sample starts"]);
+  gate.resolve();
+  await Promise.all(ended);
+  expect(happened.slice(3)).toEqual(["first", "second", "sample"]);
+});
+
+test("a change that fails after it passed fails what has started behind it", async () => {
+  const order = new VerbOrder();
+  const failing = Promise.withResolvers<void>();
+  const started: string[] = [];
+  const failed = order.change(["p"], async ({ pass }) => {
+    pass();
+    await failing.promise;
+  });
+  const behind = [
+    order.change(["p"], async ({ pass }) => {
+      pass();
+      started.push("step");
+    }),
+    order.read(["p"], async () => started.push("sample")),
+  ];
+  await ticks(3);
+  expect(started).toEqual(["step", "sample"]);
+  failing.reject(new ServiceError("gone"));
+  await expect(failed).rejects.toThrow("gone");
+  for (const each of behind) await expect(each).rejects.toMatchObject({ code: "service" });
+  expect(await order.read(["p"], async () => "accepted again")).toBe("accepted again");
+});

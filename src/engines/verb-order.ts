@@ -1,13 +1,24 @@
 /**
  * Implements the order of verbs that engine.ts promises, for an engine that does not itself. Verbs that read a policy
  * run concurrently, once the change before them is done; a change runs alone, once everything submitted before it is
- * done.
+ * done. A service that keeps the order itself takes changes without waiting for their results: a change that says so
+ * lets those after it start, but each reports its result only after the changes before it.
  */
 import { ServiceError, TroupeError } from "../errors.ts";
 import type { PolicyName } from "./engine.ts";
 
+/** What a change can say and ask while it runs. */
+export interface Passing {
+  /** Whatever takes effect after this change may start. Otherwise its end says so. */
+  readonly pass: () => void;
+  /** Whether no other change of these policies was submitted since. */
+  readonly isLast: () => boolean;
+}
+
 /** A verb that changes policies. */
 interface Change {
+  /** Resolves when those after it may start. */
+  readonly passed: PromiseWithResolvers<void>;
   /** Resolves when it is done, whatever the result. */
   readonly over: PromiseWithResolvers<void>;
   failure: { readonly error: unknown } | null;
@@ -31,8 +42,10 @@ export class VerbOrder {
     const over = Promise.withResolvers<void>();
     for (const { readers } of lines) readers.add(over.promise);
     try {
-      if (lines.some(({ change }) => change !== null)) await this.#turn(changesOf(lines), [], signal);
-      return await work();
+      const before = changesOf(lines);
+      if (before.length === 0) return await work();
+      await this.#turn(before, [], signal);
+      return await reported(before, work());
     } finally {
       over.resolve();
       for (const { readers } of lines) readers.delete(over.promise);
@@ -40,14 +53,19 @@ export class VerbOrder {
   }
 
   /** Like `read`, with no concurrent verb on these policies. */
-  async change<T>(policies: readonly PolicyName[], work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async change<T>(
+    policies: readonly PolicyName[],
+    work: (passing: Passing) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
     const own = this.#enter(policies);
     const lines = [...own.before.values()];
     const readers = lines.flatMap((line) => [...line.readers]);
+    const before = changesOf(lines);
     try {
-      if (lines.some(({ change }) => change !== null) || readers.length > 0)
-        await this.#turn(changesOf(lines), readers, signal);
-      return await work();
+      if (before.length > 0 || readers.length > 0) await this.#turn(before, readers, signal);
+      const running = work({ pass: own.passed.resolve, isLast: () => this.#isLast(own) });
+      return await (before.length === 0 ? running : reported(before, running));
     } catch (error) {
       own.failure = { error };
       for (const policy of own.before.keys()) this.#undo(policy, own);
@@ -69,14 +87,18 @@ export class VerbOrder {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const closing = this.#closing.signal;
-    const all = Promise.all([...changes.map(({ over }) => over.promise), ...readers]);
+    const all = Promise.all([...changes.map(({ passed }) => passed.promise), ...readers]);
     await unlessAborted(all, signal === undefined ? closing : AbortSignal.any([closing, signal]));
-    const failed = changes.find(({ failure }) => failure !== null);
-    if (failed?.failure) throw failedBehind(failed.failure.error);
+    rejectBehindFailure(changes);
+  }
+
+  #isLast(own: Change): boolean {
+    return [...own.before.keys()].every((policy) => this.#line(policy).change === own);
   }
 
   #enter(policies: readonly PolicyName[]): Change {
-    const own: Change = { over: Promise.withResolvers<void>(), failure: null, before: new Map() };
+    const [passed, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const own: Change = { passed, over, failure: null, before: new Map() };
     for (const policy of new Set(policies)) {
       own.before.set(policy, this.#line(policy));
       this.#lines.set(policy, { change: own, readers: new Set() });
@@ -99,6 +121,7 @@ export class VerbOrder {
     }
     own.before.clear(); // otherwise every change would keep all earlier ones alive
     own.over.resolve();
+    own.passed.resolve();
   }
 
   #line(policy: PolicyName): Line {
@@ -106,6 +129,19 @@ export class VerbOrder {
     this.#lines.set(policy, line);
     return line;
   }
+}
+
+/** The result, once the changes before have theirs. One that failed after others had started fails them too. */
+async function reported<T>(before: readonly Change[], running: Promise<T>): Promise<T> {
+  const [result] = await Promise.allSettled([running, ...before.map(({ over }) => over.promise)]);
+  rejectBehindFailure(before);
+  if (result.status === "rejected") throw result.reason;
+  return result.value;
+}
+
+function rejectBehindFailure(changes: readonly Change[]): void {
+  const failed = changes.find(({ failure }) => failure !== null);
+  if (failed?.failure) throw failedBehind(failed.failure.error);
 }
 
 function changesOf(lines: readonly Line[]): readonly Change[] {

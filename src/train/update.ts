@@ -2,7 +2,6 @@
 import type { AdamOptions, Datum, Engine, Loss, LossResult, UpdateResult } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import type { PolicyMetrics } from "../runs/records.ts";
-import { settleAll } from "../settle.ts";
 import { mean } from "../statistics.ts";
 import type { Schedule } from "./schedule.ts";
 import { learningRateAt } from "./schedule.ts";
@@ -37,12 +36,20 @@ export async function updatePolicy(
   engine: Pick<Engine, "forwardBackward" | "optimStep">,
   update: Update,
 ): Promise<PolicyMetrics> {
+  const cancellable = update.signal === undefined ? {} : { signal: update.signal };
+  // All are submitted at once, so that the engine never waits for the loop.
+  const submitted = update.batches
+    .filter((batch) => batch.length > 0)
+    .map(
+      (data) =>
+        [
+          engine.forwardBackward(data, update.loss, cancellable),
+          engine.optimStep(update.policy, update.adam),
+        ] as const,
+    );
+  await Promise.allSettled(submitted.flat());
   const results: (LossResult & UpdateResult)[] = [];
-  for (const data of update.batches.filter((batch) => batch.length > 0)) {
-    const cancellable = update.signal === undefined ? {} : { signal: update.signal };
-    const gradients = engine.forwardBackward(data, update.loss, cancellable);
-    const step = engine.optimStep(update.policy, update.adam);
-    await settleAll<unknown>([gradients, step]);
+  for (const [gradients, step] of submitted) {
     const result = { ...(await gradients), ...(await step) };
     // A clipped loss can be finite although the ratio is not; the divergence reveals it.
     const isFinite = [result.loss, result.kl, result.gradientNorm ?? 0].every(Number.isFinite);

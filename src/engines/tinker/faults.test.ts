@@ -116,6 +116,38 @@ it("with chunks that arrive in any order", async () => {
   );
 });
 
+it("gradients, steps and the weights to sample from are submitted without waiting for results", async () => {
+  const submitted: string[] = [];
+  let isHolding = false;
+  const { engine } = await clientWith({
+    fault: (path) => {
+      if (path !== "retrieve_future") submitted.push(path);
+      const isComplete = submitted.filter((each) => each === "save_weights_for_sampler").length === 2;
+      return isHolding && path === "retrieve_future" && !isComplete ? { status: 408 } : null;
+    },
+  });
+  const local = localEngine();
+  const minibatches = async (each: Engine) => {
+    await each.createPolicy({ name: "p", model });
+    await each.sample(request({}));
+    isHolding = true;
+    const steps = [0, 1].flatMap(() => [each.forwardBackward(data, loss), each.optimStep("p", adam)]);
+    return [...(await Promise.all(steps)), await each.sample(request({ seed: 5 }))];
+  };
+  const loss = { type: "importance_sampling" } as const;
+  const expected = await minibatches(local);
+  isHolding = false;
+  expect(await minibatches(engine)).toEqual(expected);
+  const training = submitted.slice(submitted.indexOf("forward_backward"));
+  expect(training.filter((path) => /forward|step|save/.test(path))).toEqual([
+    "forward_backward",
+    "optim_step",
+    "forward_backward",
+    "optim_step",
+    "save_weights_for_sampler",
+  ]);
+});
+
 it("a server that keeps losing a result fails the verb, and the policy until it is restored", async () => {
   let isLosing = false;
   const { engine } = await clientWith({

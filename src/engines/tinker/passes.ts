@@ -12,6 +12,8 @@ export interface Pass {
   readonly critic: boolean;
   readonly profile: Profile;
   readonly signal: AbortSignal | undefined;
+  /** Called once the server has everything that changes the gradient. */
+  readonly onSubmitted?: (() => void) | undefined;
 }
 
 /** `loss` absent: without gradients. */
@@ -21,7 +23,7 @@ export function pass(of: Pass, data: readonly Datum[], loss: Loss | undefined): 
 }
 
 async function enginePass(
-  { model, critic, profile, signal }: Pass,
+  { model, critic, profile, signal, onSubmitted }: Pass,
   data: readonly Datum[],
   loss: Loss | undefined,
 ): Promise<LossResult> {
@@ -31,11 +33,8 @@ async function enginePass(
     data: wireData(data, loss),
     forwardOnly: loss === undefined,
   };
-  return lossResult(
-    data,
-    await model.forwardBackward(request, { signal, isCancellable: profile.cancels }),
-    critic,
-  );
+  const waiting = { signal, isCancellable: profile.cancels };
+  return lossResult(data, await model.forwardBackward(request, waiting, onSubmitted), critic);
 }
 
 async function forward({ model, profile }: Pass, data: readonly Datum[]): Promise<LossResult> {
@@ -47,15 +46,16 @@ async function forward({ model, profile }: Pass, data: readonly Datum[]): Promis
 
 /** Such a server cannot cancel: the gradient would be left with an unknown part of the data. */
 async function backward(of: Pass, data: readonly Datum[], loss: Loss): Promise<LossResult> {
-  const { model, profile, signal } = of;
+  const { model, profile, signal, onSubmitted } = of;
   if (isNative(loss, profile)) {
-    const outputs = await model.forwardBackward(plainRequest(data, loss, profile), {});
+    const outputs = await model.forwardBackward(plainRequest(data, loss, profile), {}, onSubmitted);
     return measured(data, loss, arraysOf(data, outputs, "logprobs"));
   }
   const now = await forward(of, data);
   if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before the gradient.");
   const surrogate: Loss = { type: "importance_sampling" };
-  await model.forwardBackward(plainRequest(surrogateData(data, loss, now.logprobs), surrogate, profile), {});
+  const request = plainRequest(surrogateData(data, loss, now.logprobs), surrogate, profile);
+  await model.forwardBackward(request, {}, onSubmitted);
   return measured(data, loss, now.logprobs);
 }
 

@@ -32,6 +32,8 @@ export interface Policy {
   gradients: number;
   /** The sampling session of the current weights; null: they were not published yet. */
   sampler: Promise<Sampler> | null;
+  /** It was sampled since its weights were last published with a step. */
+  isSampled: boolean;
 }
 
 const modelCreated = z.object({ model_id: z.string() });
@@ -68,6 +70,7 @@ export class Policies {
       version,
       gradients: 0,
       sampler: null,
+      isSampled: false,
     };
   }
 

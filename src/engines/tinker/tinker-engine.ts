@@ -1,6 +1,8 @@
 /**
  * The verbs, executed by a server of the Tinker protocol. Verbs of a policy are submitted one after the other
- * (verb-order.ts); the server samples from the weights at that time, which are published when they have changed.
+ * (verb-order.ts): gradients and steps without waiting for the results of those before, which the server executes in
+ * order. It samples from the weights at that time, which are published when they have changed: together with the step,
+ * if the policy was sampled before it.
  */
 import { randomUUID } from "node:crypto";
 import { TroupeError } from "../../errors.ts";
@@ -24,7 +26,7 @@ import type {
   StoredPolicy,
   UpdateResult,
 } from "../engine.ts";
-import { VerbOrder } from "../verb-order.ts";
+import { VerbOrder, type Passing } from "../verb-order.ts";
 import type { RequestOptions } from "./client/requests.ts";
 import { Session } from "./client/session.ts";
 import { checkAdam } from "../limits.ts";
@@ -102,6 +104,7 @@ export class TinkerEngine implements Engine {
       if (policy.critic)
         throw new TroupeError("bad_arguments", `${request.policy} is a critic, which writes no tokens.`);
       checkRequest(request, policy.info, this.capabilities);
+      policy.isSampled = true;
       const sampler = await this.#sampler(policy);
       const body = {
         ...sampleBody(request, policy.info, this.#profile.bothStops),
@@ -130,25 +133,36 @@ export class TinkerEngine implements Engine {
 
   forwardBackward(data: readonly Datum[], loss: Loss, options: Cancellable = {}): Promise<LossResult> {
     const signal = given.signalOf(options);
-    const run = async (): Promise<LossResult> => {
+    const run = async ({ pass: onSubmitted }: Passing): Promise<LossResult> => {
       given.checkLoss(loss);
       given.checkCancellable(options);
-      return this.#pass(data, loss, signal);
+      return this.#pass(data, loss, signal, onSubmitted);
     };
     return this.#change(policiesOf(data), run, signal);
   }
 
   optimStep(name: PolicyName, adam: AdamOptions): Promise<UpdateResult> {
-    return this.#change([name], async () => {
+    return this.#change([name], async (passing) => {
       const policy = this.#policy(name);
       given.checkAdamOptions(adam);
       checkNumbers(adam);
       checkAdam(adam, this.capabilities, this.#profile.title);
       policy.sampler = null;
-      const { grad_norm: gradientNorm } = await policy.model.optimStep(adam);
-      policy.version += 1;
-      policy.gradients = 0;
-      return gradientNorm === undefined || !this.capabilities.gradientNorm ? {} : { gradientNorm };
+      const before = policy.version;
+      const onSubmitted = (): void => {
+        policy.version += 1;
+        policy.gradients = 0;
+        if (policy.isSampled && passing.isLast()) this.#publishNow(policy, passing.pass);
+        else passing.pass();
+      };
+      try {
+        const { grad_norm: gradientNorm } = await policy.model.optimStep(adam, onSubmitted);
+        return gradientNorm === undefined || !this.capabilities.gradientNorm ? {} : { gradientNorm };
+      } catch (error) {
+        policy.version = before;
+        policy.sampler = null;
+        throw error;
+      }
     });
   }
 
@@ -185,8 +199,12 @@ export class TinkerEngine implements Engine {
     return this.#order.read(policies, () => this.#run(work, signal), signal);
   }
 
-  #change<T>(policies: readonly PolicyName[], work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return this.#order.change(policies, () => this.#run(work, signal), signal);
+  #change<T>(
+    policies: readonly PolicyName[],
+    work: (passing: Passing) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    return this.#order.change(policies, (passing) => this.#run(() => work(passing), signal), signal);
   }
 
   async #run<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -195,16 +213,23 @@ export class TinkerEngine implements Engine {
     return work();
   }
 
-  #sampler(policy: PlacedPolicy): Promise<Sampler> {
-    policy.sampler ??= this.#publish(policy).catch((error: unknown) => {
+  #sampler(policy: PlacedPolicy, onSubmitted?: () => void): Promise<Sampler> {
+    policy.sampler ??= this.#publish(policy, onSubmitted).catch((error: unknown) => {
       policy.sampler = null;
       throw error;
     });
     return policy.sampler;
   }
 
-  async #publish({ model, server }: PlacedPolicy): Promise<Sampler> {
-    const id = await model.sampler(this.#profile.snapshots === "inflight" ? "inflight" : "snapshot");
+  /** Samples will ask for it, and try again if it fails. */
+  #publishNow(policy: PlacedPolicy, onSubmitted: () => void): void {
+    policy.isSampled = false;
+    void this.#sampler(policy, onSubmitted).catch(() => onSubmitted());
+  }
+
+  async #publish({ model, server }: PlacedPolicy, onSubmitted?: () => void): Promise<Sampler> {
+    const kind = this.#profile.snapshots === "inflight" ? "inflight" : "snapshot";
+    const id = await model.sampler(kind, onSubmitted);
     return { id, completions: server.session.completionsOf(id) };
   }
 
@@ -213,13 +238,16 @@ export class TinkerEngine implements Engine {
     data: readonly Datum[],
     loss: Loss | undefined,
     signal: AbortSignal | undefined,
+    onSubmitted?: () => void,
   ): Promise<LossResult> {
     checkData(data, loss);
     for (const datum of data) checkDatum(datum, this.#policy(datum.policy), loss);
     const results = new Map<PolicyName, LossResult>();
-    for (const name of policiesOf(data)) {
+    const names = policiesOf(data);
+    for (const name of names) {
       const own = data.filter(({ policy }) => policy === name);
-      results.set(name, await this.#passOne(this.#policy(name), own, loss, signal));
+      const told = name === names.at(-1) ? onSubmitted : undefined;
+      results.set(name, await this.#passOne(this.#policy(name), own, loss, signal, told));
     }
     const owners = data.flatMap(({ policy, continuations }) => continuations.map(() => policy));
     return mergedResults(owners, results);
@@ -230,6 +258,7 @@ export class TinkerEngine implements Engine {
     data: readonly Datum[],
     loss: Loss | undefined,
     signal?: AbortSignal,
+    onSubmitted?: () => void,
   ): Promise<LossResult> {
     const { model, critic } = policy;
     if (loss !== undefined && this.#profile.reduction === "mean" && policy.gradients++ > 0)
@@ -237,7 +266,7 @@ export class TinkerEngine implements Engine {
         "unsupported",
         `${this.#profile.title} averages over a step's data: give all of it to one forwardBackward.`,
       );
-    return pass({ model, critic, profile: this.#profile, signal }, data, loss);
+    return pass({ model, critic, profile: this.#profile, signal, onSubmitted }, data, loss);
   }
 
   /** The server's name has the version and chance in it: an earlier save may still be referred to. */

@@ -48,9 +48,13 @@ export class RemoteModel {
 
   /**
    * All chunks are submitted at once, the first one last: the server starts with it, when it has the others. Returns
-   * the outputs in the data's order, with one set of metrics per chunk.
+   * the outputs in the data's order, with one set of metrics per chunk. `onSubmitted`: the server has all of them.
    */
-  async forwardBackward(request: LossRequest, waiting: Waiting): Promise<readonly LossOutput[]> {
+  async forwardBackward(
+    request: LossRequest,
+    waiting: Waiting,
+    onSubmitted?: () => void,
+  ): Promise<readonly LossOutput[]> {
     const chunks = chunksOf(request.data, await this.#session.open());
     const calls = chunks.map((data) => ({ ...request, data, modelId: this.id, seqId: this.#next++ }));
     const later = calls.slice(1).map((call) => {
@@ -59,13 +63,14 @@ export class RemoteModel {
       return { output, submitted: submitted.promise };
     });
     await Promise.all(later.map(({ submitted }) => submitted));
-    const first = calls.slice(0, 1).map((call) => this.#loss(call, waiting));
+    const first = calls.slice(0, 1).map((call) => this.#loss(call, waiting, onSubmitted));
     const outputs = await Promise.allSettled([...first, ...later.map(({ output }) => output)]);
     const failed = outputs.find(({ status }) => status === "rejected");
     if (failed?.status !== "rejected")
       return outputs.flatMap((each) => (each.status === "fulfilled" ? each.value : []));
-    // Others were executed: the gradient is incomplete.
-    if (outputs.length > 1 && !request.forwardOnly) this.#lost = failed.reason;
+    // Others were executed, or what came after them: the gradient is incomplete, or was used so.
+    const isFollowed = this.#next - 1 > (calls.at(-1)?.seqId ?? 0);
+    if ((outputs.length > 1 || isFollowed) && !request.forwardOnly) this.#lost ??= failed.reason;
     throw failed.reason;
   }
 
@@ -86,8 +91,8 @@ export class RemoteModel {
   }
 
   /** Returns the metrics of the step. */
-  async optimStep(adam: AdamOptions): Promise<Readonly<Record<string, number>>> {
-    const found = await this.#numbered("optim_step", {
+  async optimStep(adam: AdamOptions, onSubmitted?: () => void): Promise<Readonly<Record<string, number>>> {
+    const body = {
       adam_params: {
         learning_rate: adam.learningRate,
         beta1: adam.beta1,
@@ -96,6 +101,11 @@ export class RemoteModel {
         weight_decay: adam.weightDecay,
         grad_clip_norm: adam.clipNorm,
       },
+    };
+    const seqId = this.#next;
+    const found = await this.#numbered("optim_step", body, onSubmitted).catch((error: unknown) => {
+      if (this.#next - 1 > seqId) this.#lost ??= error; // what came after it was executed
+      throw error;
     });
     return parsed(stepped, found, "optim_step").metrics ?? {};
   }
@@ -111,12 +121,12 @@ export class RemoteModel {
   }
 
   /** A sampling session for the current weights. `inflight`: for those at the time of sampling. */
-  async sampler(kind: "snapshot" | "inflight"): Promise<string> {
+  async sampler(kind: "snapshot" | "inflight", onSubmitted?: () => void): Promise<string> {
     const more = {
       sampling_session_seq_id: this.#session.nextNumber(),
       ...(kind === "inflight" ? { kind } : {}),
     };
-    const found = await this.#numbered("save_weights_for_sampler", more);
+    const found = await this.#numbered("save_weights_for_sampler", more, onSubmitted);
     const { sampling_session_id: id, path } = parsed(samplerSaved, found, "save_weights_for_sampler");
     return id ?? this.#samplerOf(path ?? "");
   }
@@ -143,9 +153,10 @@ export class RemoteModel {
     await this.#session.requests.run({ path: "unload_model", body });
   }
 
-  #numbered(path: string, body: object): Promise<Incoming> {
+  #numbered(path: string, body: object, onSubmitted?: () => void): Promise<Incoming> {
     const seqId = this.#next++;
-    return this.#run({ path, body: { model_id: this.id, seq_id: seqId, type: path, ...body } }, seqId);
+    const outgoing = { path, body: { model_id: this.id, seq_id: seqId, type: path, ...body } };
+    return this.#run(outgoing, seqId, {}, onSubmitted);
   }
 
   /** A failure without an answer leaves open whether the request took effect. */
@@ -159,8 +170,9 @@ export class RemoteModel {
     let isSubmitted = false;
     try {
       return await this.#session.requests.run(outgoing, waiting, () => {
+        // It is submitted again if its result gets lost.
+        if (!isSubmitted) onSubmitted?.();
         isSubmitted = true;
-        onSubmitted?.();
       });
     } catch (error) {
       const isAnswered = error instanceof TroupeError && !(error instanceof ServiceError);
