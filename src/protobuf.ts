@@ -56,8 +56,11 @@ export interface ReadField {
   readonly value: bigint | Buffer;
 }
 
-/** The fields of a message in order; fixed-size values as their bytes. Undefined: the bytes are no message. */
-export function decode(given: Buffer): readonly ReadField[] | undefined {
+/**
+ * The fields of a message in order; fixed-size values as their bytes. Undefined: the bytes are no message, or one with
+ * more than `most` fields.
+ */
+export function decode(given: Buffer, most = Infinity): readonly ReadField[] | undefined {
   const fields: ReadField[] = [];
   let at = 0;
   const read = (): bigint => {
@@ -70,6 +73,7 @@ export function decode(given: Buffer): readonly ReadField[] | undefined {
     return value;
   };
   while (at < given.length) {
+    if (fields.length >= most) return undefined;
     const head = Number(read());
     const wireType = head & 7;
     if (wireType === wireTypes.varint) fields.push({ field: head >> 3, value: read() });

@@ -18,6 +18,7 @@ interface ServeOptions {
   readonly threads: number;
   readonly precision: "auto" | "float32" | "bfloat16";
   readonly maxModels: number;
+  readonly maxSavedGb?: number;
 }
 
 export function serveCommand(): Command {
@@ -37,6 +38,11 @@ export function serveCommand(): Command {
     .option("--threads <n>", "of the engine; 0: one per processor", wholeNumber(0), 0)
     .option("--precision <precision>", "auto, float32 or bfloat16", "auto")
     .option("--max-models <n>", "models of one key at a time", wholeNumber(1), standardLimits.models)
+    .option(
+      "--max-saved-gb <n>",
+      "saved weights of one key; more are rejected (default: no limit)",
+      wholeNumber(1),
+    )
     .action(serve);
 }
 
@@ -57,7 +63,11 @@ async function serve(models: readonly string[], options: ServeOptions): Promise<
       keys: [...keysOf(options.keys), ...keysIn(process.env["TROUPE_SERVE_KEYS"] ?? "", ",")],
       host: options.host,
       port: options.port,
-      limits: { ...standardLimits, models: options.maxModels },
+      limits: {
+        ...standardLimits,
+        models: options.maxModels,
+        savedBytes: (options.maxSavedGb ?? Infinity) * 1e9,
+      },
       log: (line) => printLines([line]),
     });
     printLines([

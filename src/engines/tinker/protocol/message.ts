@@ -1,13 +1,24 @@
-/** Protobuf messages as tables of fields, with their types inferred. Unknown fields are skipped. */
+/**
+ * Protobuf messages as tables of fields, with their types inferred. Unknown fields are skipped. A message of two bytes
+ * per field would take a hundred times its size in memory, so the number of fields is limited.
+ */
 import { bytes, decode, double, varint, type Field } from "../../../protobuf.ts";
 
 /** What was read of a field: a varint, or the bytes of anything else. */
 type Raw = bigint | Buffer;
 
+/** Fields and numbers that may still be read. */
+interface Budget {
+  left: number;
+}
+
+/** A request of 16,384 data has less. */
+const mostFields = 2 ** 20;
+
 export interface Kind<T> {
   /** The value of an absent field. */
   empty(): T;
-  read(raw: Raw, before: T): T;
+  read(raw: Raw, before: T, budget: Budget): T;
   /** Absent fields have no encoding. */
   write(field: number, value: T): readonly Field[];
 }
@@ -21,7 +32,7 @@ type ValuesOf<F extends Fields> = {
 export interface Message<T> {
   encode(value: Partial<T>): Buffer;
   /** @throws RangeError if the bytes are no such message */
-  decode(encoded: Buffer): T;
+  decode(encoded: Buffer, budget?: Budget): T;
 }
 
 export type MessageValue<M> = M extends Message<infer T> ? T : never;
@@ -36,15 +47,17 @@ export function message<F extends Fields>(fields: F): Message<ValuesOf<F>> {
           return own === undefined ? [] : kind.write(number, own).flat();
         }),
       ),
-    decode: (encoded) => {
-      const found = decode(encoded);
-      if (found === undefined) throw new RangeError("The bytes are no protobuf message.");
+    decode: (encoded, budget = { left: mostFields }) => {
+      const found = decode(encoded, budget.left);
+      if (found === undefined)
+        throw new RangeError("The bytes are no protobuf message, or one of too many fields.");
+      spend(budget, found.length);
       const values = Object.fromEntries(
         Object.entries(fields).map(([name, [, kind]]) => [name, kind.empty()]),
       );
       for (const { field, value } of found) {
         const name = names.get(field);
-        if (name !== undefined) values[name] = fields[name]?.[1].read(value, values[name]);
+        if (name !== undefined) values[name] = fields[name]?.[1].read(value, values[name], budget);
       }
       return values as ValuesOf<F>;
     },
@@ -84,7 +97,11 @@ export const number: Kind<number> = {
 /** Repeated integers, in one field or in one each. */
 export const integers: Kind<readonly number[]> = {
   empty: () => [],
-  read: (raw, before) => [...before, ...(typeof raw === "bigint" ? [integerOf(raw)] : unpacked(raw))],
+  read: (raw, before, budget) => {
+    if (typeof raw === "bigint") (before as number[]).push(integerOf(raw));
+    else unpack(raw, before as number[], budget);
+    return before;
+  },
   write: (field, value) => value.map((each) => varint(field, each)),
 };
 
@@ -92,7 +109,7 @@ export const integers: Kind<readonly number[]> = {
 export function optional<T>(kind: Kind<T>): Kind<T | undefined> {
   return {
     empty: () => undefined,
-    read: (raw) => kind.read(raw, kind.empty()),
+    read: (raw, _, budget) => kind.read(raw, kind.empty(), budget),
     write: (field, value) => {
       if (value === undefined) return [];
       const written = kind.write(field, value);
@@ -104,7 +121,7 @@ export function optional<T>(kind: Kind<T>): Kind<T | undefined> {
 export function nested<T>(inner: Message<T>): Kind<T> {
   return {
     empty: () => inner.decode(Buffer.alloc(0)),
-    read: (raw) => inner.decode(bytesOf(raw)),
+    read: (raw, _, budget) => inner.decode(bytesOf(raw), budget),
     write: (field, value) => [bytes(field, inner.encode(value))],
   };
 }
@@ -112,8 +129,8 @@ export function nested<T>(inner: Message<T>): Kind<T> {
 export function repeated<T>(kind: Kind<T>): Kind<readonly T[]> {
   return {
     empty: () => [],
-    read: (raw, before) => {
-      (before as T[]).push(kind.read(raw, kind.empty()));
+    read: (raw, before, budget) => {
+      (before as T[]).push(kind.read(raw, kind.empty(), budget));
       return before;
     },
     write: (field, value) => value.flatMap((each) => kind.write(field, each)),
@@ -125,8 +142,8 @@ export function mapOf<T>(kind: Kind<T>): Kind<Readonly<Record<string, T>>> {
   const entry = message({ key: [1, text], value: [2, kind as Kind<unknown>] });
   return {
     empty: () => ({}),
-    read: (raw, before) => {
-      const { key, value } = entry.decode(bytesOf(raw));
+    read: (raw, before, budget) => {
+      const { key, value } = entry.decode(bytesOf(raw), budget);
       return Object.assign(before as Record<string, T>, { [key]: value as T });
     },
     write: (field, value) =>
@@ -149,16 +166,21 @@ function doubleOf(raw: Buffer): number {
   return raw.readDoubleLE(0);
 }
 
-function unpacked(raw: Buffer): number[] {
-  const found: number[] = [];
+function unpack(raw: Buffer, found: number[], budget: Budget): void {
   let value = 0n;
   let shift = 0n;
   for (const byte of raw) {
+    if (shift > 63n) throw new RangeError("A number has more than 64 bits.");
     value |= BigInt(byte & 127) << shift;
     shift += 7n;
     if (byte >= 128) continue;
+    spend(budget, 1);
     found.push(integerOf(value));
     [value, shift] = [0n, 0n];
   }
-  return found;
+}
+
+function spend(budget: Budget, count: number): void {
+  budget.left -= count;
+  if (budget.left < 0) throw new RangeError("The message has too many fields and numbers.");
 }

@@ -3,8 +3,10 @@
  * has several clients if it was copied to other processes: their requests are numbered in blocks.
  */
 import type { Futures } from "./futures.ts";
+import { Rejection } from "./problems.ts";
 
 const clientBlock = 1_000_000_000;
+const mostClients = 1000;
 /** Of a client that does not ask, the oldest are forgotten. */
 const longest = 100_000;
 
@@ -61,6 +63,8 @@ export class Completions {
   #client(session: string, number: number): Client {
     const clients = this.#clients.get(session) ?? new Map<number, Client>();
     this.#clients.set(session, clients);
+    if (clients.size >= mostClients && !clients.has(number))
+      throw new Rejection(429, `A sampling session has at most ${mostClients} clients.`);
     const client = clients.get(number) ?? {
       known: new Set(),
       finished: [],

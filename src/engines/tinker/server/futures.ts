@@ -16,6 +16,8 @@ export interface Result {
 
 interface Future {
   readonly owner: string;
+  /** Of the request's body, until it is finished. */
+  readonly pendingBytes: number;
   readonly fingerprint: string;
   readonly done: PromiseWithResolvers<Result>;
   readonly cancel: AbortController;
@@ -28,12 +30,15 @@ export interface FutureLimits {
   readonly resultBytes: number;
   /** Unfinished futures of one owner. */
   readonly pending: number;
+  /** Bytes of the bodies of one owner's unfinished requests, and of those being received. */
+  readonly pendingBytes: number;
 }
 
 export class Futures {
   readonly #limits: FutureLimits;
   readonly #futures = new Map<string, Future>();
   readonly #pending = new Map<string, number>();
+  readonly #pendingBytes = new Map<string, number>();
   #bytes = 0;
 
   constructor(limits: FutureLimits) {
@@ -51,15 +56,29 @@ export class Futures {
     return true;
   }
 
-  /** @throws Rejection 429 beyond the owner's limit */
-  add(id: string, owner: string, fingerprint: string): void {
+  /** Room for part of a body. The caller gives it back. @throws Rejection 429 beyond the owner's limit */
+  take(owner: string, bytes: number): void {
+    const total = (this.#pendingBytes.get(owner) ?? 0) + bytes;
+    if (total > this.#limits.pendingBytes)
+      throw new Rejection(429, `Unfinished requests have more than ${this.#limits.pendingBytes} bytes.`);
+    this.#pendingBytes.set(owner, total);
+  }
+
+  giveBack(owner: string, bytes: number): void {
+    this.#pendingBytes.set(owner, (this.#pendingBytes.get(owner) ?? bytes) - bytes);
+  }
+
+  /** @throws Rejection 429 beyond the owner's limits */
+  add(id: string, owner: string, fingerprint: string, pendingBytes: number): void {
     const pending = this.#pending.get(owner) ?? 0;
     if (pending >= this.#limits.pending)
       throw new Rejection(429, `${pending} requests are unfinished; the limit is ${this.#limits.pending}.`);
+    this.take(owner, pendingBytes);
     this.#pending.set(owner, pending + 1);
     const done = Promise.withResolvers<Result>();
     this.#futures.set(id, {
       owner,
+      pendingBytes,
       fingerprint,
       done,
       cancel: new AbortController(),
@@ -77,6 +96,7 @@ export class Futures {
     if (future === undefined || future.result !== null) return;
     future.result = result;
     this.#pending.set(future.owner, (this.#pending.get(future.owner) ?? 1) - 1);
+    this.giveBack(future.owner, future.pendingBytes);
     this.#futures.delete(id); // to the end of the order of results
     this.#futures.set(id, future);
     this.#bytes += result.bytes;

@@ -22,7 +22,9 @@ export function httpServer(service: Service): Server {
 
 async function handle(service: Service, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
-    const call = await read(service.options, request);
+    const [call, received] = await read(service, request);
+    // From here on, what is not finished at once counts as pending.
+    service.futures.giveBack(call.owner, received);
     send(response, 200, await answer(service, request.method ?? "", call));
   } catch (error) {
     const rejection = asRejection(error);
@@ -32,20 +34,32 @@ async function handle(service: Service, request: IncomingMessage, response: Serv
   }
 }
 
-async function read(options: ServerOptions, request: IncomingMessage): Promise<Call> {
+/** The call, and the bytes that are held for it. */
+async function read(
+  { options, futures }: Service,
+  request: IncomingMessage,
+): Promise<readonly [Call, number]> {
   const url = URL.parse(request.url ?? "/", "http://localhost");
   if (url === null) throw new Rejection(400, "The address of the request is not valid.");
   const owner = ownerOf(options, request);
   if (!url.pathname.startsWith(prefix)) throw new Rejection(404, `There is nothing at ${url.pathname}.`);
-  const body = await decompressed(request, await bodyOf(request, options.limits.requestBytes), options);
-  return {
-    owner,
-    path: url.pathname.slice(prefix.length),
-    query: url.searchParams,
-    body,
-    isProto: request.headers["content-type"]?.includes(proto) === true,
-    wantsProto: request.headers.accept?.includes(proto) === true,
+  const isProto = request.headers["content-type"]?.includes(proto) === true;
+  const { requestBytes, jsonBytes } = options.limits;
+  const limit = isProto ? requestBytes : Math.min(requestBytes, jsonBytes);
+  const held = { bytes: 0 };
+  const hold = (bytes: number): void => {
+    futures.take(owner, bytes);
+    held.bytes += bytes;
   };
+  try {
+    const body = await decompressed(request, await bodyOf(request, limit, hold), limit, hold);
+    const path = url.pathname.slice(prefix.length);
+    const wantsProto = request.headers.accept?.includes(proto) === true;
+    return [{ owner, path, query: url.searchParams, body, isProto, wantsProto }, held.bytes];
+  } catch (error) {
+    futures.giveBack(owner, held.bytes);
+    throw error;
+  }
 }
 
 /** Who asks: a hash of the key. Without keys, names of other hosts are rejected: a web page could send them. */
@@ -66,12 +80,15 @@ function digest(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }
 
-async function bodyOf(request: IncomingMessage, limit: number): Promise<Buffer> {
+type Hold = (bytes: number) => void;
+
+async function bodyOf(request: IncomingMessage, limit: number, hold: Hold): Promise<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     length += part.length;
     if (length > limit) throw tooLarge(limit);
+    hold(part.length);
     parts.push(part);
   }
   return Buffer.concat(parts);
@@ -82,7 +99,8 @@ const decompressors = { zstd: promisify(zstdDecompress), gzip: promisify(gunzip)
 async function decompressed(
   request: IncomingMessage,
   body: Buffer,
-  { limits }: ServerOptions,
+  limit: number,
+  hold: Hold,
 ): Promise<Buffer> {
   const encoding = request.headers["content-encoding"];
   if (encoding === undefined || encoding === "identity") return body;
@@ -90,9 +108,12 @@ async function decompressed(
     throw new Rejection(415, `The encoding ${encoding} is not supported.`);
   const decompress = decompressors[encoding as keyof typeof decompressors];
   try {
-    return await decompress(body, { maxOutputLength: limits.requestBytes });
+    const whole = await decompress(body, { maxOutputLength: limit });
+    hold(whole.length);
+    return whole;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limits.requestBytes);
+    if (error instanceof Rejection) throw error;
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limit);
     throw new Rejection(400, `The body is not valid ${encoding}.`);
   }
 }
@@ -106,7 +127,7 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   const isBytes = Buffer.isBuffer(body);
   const bytes = isBytes ? body : Buffer.from(JSON.stringify(body));
   // What is left of a rejected body would otherwise be read as the next request.
-  const close = status === 413 ? { connection: "close" } : {};
+  const close = status === 413 || status === 429 ? { connection: "close" } : {};
   response.writeHead(status, {
     "content-type": isBytes ? proto : "application/json",
     "content-length": bytes.length,

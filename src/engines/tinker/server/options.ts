@@ -10,9 +10,14 @@ export interface ServedModel {
 export interface ServerLimits extends FutureLimits {
   /** Of one request, before and after decompression. */
   readonly requestBytes: number;
+  /** Of one request in JSON, which takes several times its size once it is read. */
+  readonly jsonBytes: number;
   /** Of one owner. */
   readonly sessions: number;
   readonly models: number;
+  readonly samplers: number;
+  /** Saved weights of one owner, in bytes. */
+  readonly savedBytes: number;
   /** Data in one forward_backward. */
   readonly chunkData: number;
   readonly chunkBytes: number;
@@ -27,9 +32,13 @@ export interface ServerLimits extends FutureLimits {
 export const standardLimits: ServerLimits = {
   resultBytes: 2 ** 29,
   pending: 20_000,
+  pendingBytes: 2 ** 30,
   requestBytes: 2 ** 28,
+  jsonBytes: 2 ** 27,
   sessions: 100,
   models: 50,
+  samplers: 10_000,
+  savedBytes: Infinity,
   chunkData: 16_384,
   chunkBytes: 2 ** 26,
   loadedSamplers: 4,

@@ -1,7 +1,7 @@
 /** Sampling sessions: what each samples from, and snapshots in the engine's memory. */
 import type { Engine, PolicyName, StoredPolicy } from "../../engine.ts";
 import type { Model } from "./models.ts";
-import type { ServedModel } from "./options.ts";
+import type { ServedModel, ServerLimits } from "./options.ts";
 import { Rejection } from "./problems.ts";
 
 export type Source =
@@ -15,6 +15,8 @@ export type Source =
       readonly stored: StoredPolicy;
       readonly model?: Model;
       readonly changes?: number;
+      /** Nobody else knows of these weights: they go with the session. */
+      readonly isEphemeral?: boolean;
     };
 
 export interface Sampler {
@@ -27,19 +29,27 @@ export interface Sampler {
 
 export class Samplers {
   readonly #engine: Engine;
-  readonly #limit: number;
+  readonly #limits: Pick<ServerLimits, "loadedSamplers" | "samplers">;
   readonly #isLoaded: (model: Model) => boolean;
   readonly #samplers = new Map<string, Sampler>();
   /** Policies by what they were loaded from, least recently used first. */
   readonly #loaded = new Map<string, Promise<PolicyName>>();
 
-  constructor(engine: Engine, limit: number, isLoaded: (model: Model) => boolean) {
+  constructor(
+    engine: Engine,
+    limits: Pick<ServerLimits, "loadedSamplers" | "samplers">,
+    isLoaded: (model: Model) => boolean,
+  ) {
     this.#engine = engine;
-    this.#limit = limit;
+    this.#limits = limits;
     this.#isLoaded = isLoaded;
   }
 
+  /** @throws Rejection 429 beyond the owner's limit */
   add(sampler: Sampler): void {
+    const count = [...this.#samplers.values()].filter(({ owner }) => owner === sampler.owner).length;
+    if (count >= this.#limits.samplers && !this.#samplers.has(sampler.id))
+      throw new Rejection(429, `${count} sampling sessions are open; the limit is ${this.#limits.samplers}.`);
     this.#samplers.set(sampler.id, sampler);
   }
 
@@ -50,11 +60,11 @@ export class Samplers {
     throw new Rejection(404, `There is no sampling session ${id}.`);
   }
 
-  /** Returns the identifiers of those that it ends. */
-  endSession(session: string): readonly string[] {
+  /** Returns those that it ends. */
+  endSession(session: string): readonly Sampler[] {
     const ended = [...this.#samplers.values()].filter((sampler) => sampler.session === session);
     for (const { id } of ended) this.#samplers.delete(id);
-    return ended.map(({ id }) => id);
+    return ended;
   }
 
   /**
@@ -97,7 +107,7 @@ export class Samplers {
   /** Removing waits for samples that were asked for before. */
   async #makeRoom(): Promise<void> {
     const [oldest] = this.#loaded;
-    if (oldest === undefined || this.#loaded.size < this.#limit) return;
+    if (oldest === undefined || this.#loaded.size < this.#limits.loadedSamplers) return;
     this.#loaded.delete(oldest[0]);
     const name = await oldest[1].catch(() => null);
     if (name !== null) await this.#engine.removePolicy(name);

@@ -1,8 +1,9 @@
 /** What a server rejects, and what one key cannot see of another's. */
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { bytes, encode, message } from "../../../protobuf.ts";
 import { failure, makeModel, temporaryFolder } from "../../../models/test-model.ts";
 import { TinyEngine } from "../../testing/tiny-engine.ts";
 import { encodeCall } from "../protocol/forward-backward.ts";
@@ -261,4 +262,58 @@ it("a session that ends takes its models along", async () => {
   expect((await ask(`sessions/${session}/finish`, {})).status).toBe(200);
   expect((await ask("get_info", { model_id: id })).status).toBe(404);
   expect((await ask("session_heartbeat", { session_id: session })).status).toBe(410);
+});
+
+describe("hostile requests", () => {
+  it("of many empty fields, or of endless numbers, are rejected before they fill the memory", async () => {
+    const ask = await start();
+    // Field 3, a datum, of no bytes; and in it loss inputs, whose shape is one number without an end.
+    const empty = Buffer.alloc(2 ** 22, Buffer.from("1a00", "hex"));
+    expect((await ask("forward_backward", empty)).status).toBe(400);
+    const shape = bytes(4, Buffer.alloc(100_000, 0x80));
+    const tensor = message(2, bytes(1, "weights"), message(2, shape));
+    const endless = encode([message(3, tensor)]);
+    const { status, json } = await ask("forward_backward", endless);
+    expect([status, json["detail"]]).toEqual([400, "A number has more than 64 bits."]);
+  });
+
+  it("in JSON have a limit of their own", async () => {
+    const ask = await start({ limits: { jsonBytes: 1000 } });
+    expect((await ask("create_session", { user_metadata: { a: "a".repeat(2000) } })).status).toBe(413);
+  });
+
+  it("cannot fill the memory with requests that wait", async () => {
+    const { length } = gradients("00000000-0000-0000-0000-000000000000:train:0", 2);
+    const ask = await start({ limits: { pendingBytes: 2.5 * length } });
+    const { id, session } = await createModel(ask);
+    for (const seqId of [2, 3])
+      expect((await ask("forward_backward", gradients(id, seqId))).status).toBe(200);
+    expect((await ask("forward_backward", gradients(id, 4))).status).toBe(429);
+    await ask(`sessions/${session}/finish`, {});
+    const again = await createModel(ask);
+    expect((await ask("forward_backward", gradients(again.id, 1))).status).toBe(200);
+  });
+
+  it("cannot fill the disk", async () => {
+    const ask = await start({ limits: { savedBytes: 1 } });
+    const { id } = await createModel(ask);
+    const save = async (seq_id: number, path: string) =>
+      (await resultOf(ask, "save_weights", { model_id: id, seq_id, path })).json;
+    expect((await save(1, "a"))["path"]).toContain("/weights/a");
+    expect((await save(2, "b"))["error"]).toContain("the quota is 1. Delete some");
+    await ask(`DELETE training_runs/${id}/checkpoints/weights/a`);
+    expect((await save(3, "b"))["path"]).toContain("/weights/b");
+  });
+});
+
+it("a sampling session's unnamed weights are deleted with the session, named ones stay", async () => {
+  const served = join(folder, "ephemeral");
+  const ask = await start({ folder: served });
+  const { id, session } = await createModel(ask);
+  await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 1, sampling_session_seq_id: 1 });
+  await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 2, path: "kept" });
+  await ask(`sessions/${session}/finish`, {});
+  const names = readdirSync(served, { recursive: true }).map((file) => basename(String(file)));
+  expect(names.filter((name) => name.startsWith("ephemeral"))).toEqual([]);
+  expect(names).toContain("kept.json");
 });

@@ -9,7 +9,7 @@ import type { ServerOptions } from "./options.ts";
 import { Rejection } from "./problems.ts";
 import { failedResult } from "./results.ts";
 import { Samplers } from "./samplers.ts";
-import { Storage } from "./storage.ts";
+import { parsePath, Storage } from "./storage.ts";
 
 export interface Session {
   readonly id: string;
@@ -47,8 +47,8 @@ export class Service {
     this.completions = new Completions(this.futures);
     this.models = new Models(engine, options.models, limits.models);
     const isLoaded = (model: Model): boolean => this.models.find(model.id) === model;
-    this.samplers = new Samplers(engine, limits.loadedSamplers, isLoaded);
-    this.storage = new Storage(options.folder);
+    this.samplers = new Samplers(engine, limits, isLoaded);
+    this.storage = new Storage(options.folder, limits.savedBytes);
   }
 
   /** @throws Rejection 429 beyond the owner's limit */
@@ -72,7 +72,11 @@ export class Service {
 
   async endSession(id: string): Promise<void> {
     this.sessions.delete(id);
-    for (const sampler of this.samplers.endSession(id)) this.completions.forget(sampler);
+    for (const { id: sampler, owner, source } of this.samplers.endSession(id)) {
+      this.completions.forget(sampler);
+      if (source.kind === "saved" && source.isEphemeral === true)
+        this.storage.remove(parsePath(source.path), owner);
+    }
     await Promise.all(this.models.ofSession(id).map((model) => this.models.remove(model)));
   }
 
@@ -112,7 +116,7 @@ export class Service {
   #future(id: string, call: Call, begin: () => void): { request_id: string } {
     const fingerprint = fingerprintOf(call);
     if (!this.futures.has(id, call.owner, fingerprint)) {
-      this.futures.add(id, call.owner, fingerprint);
+      this.futures.add(id, call.owner, fingerprint, call.body.length);
       begin();
     }
     return { request_id: id };

@@ -2,7 +2,16 @@
  * Saved weights in the server's folder: `RUN/weights/NAME` (with optimizer state) and `RUN/sampler_weights/NAME`, each
  * with a JSON file about it. Clients name them `tinker://RUN/KIND/NAME`.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { TroupeError } from "../../../errors.ts";
 import type { SavedPolicy, StoredPolicy } from "../../engine.ts";
@@ -29,10 +38,27 @@ export interface SavedRecord {
 
 export class Storage {
   readonly #folder: string;
+  readonly #limit: number;
+  /** Who owns which weights, and their bytes. */
+  readonly #used = new Map<string, { readonly owner: string; readonly bytes: number }>();
 
-  constructor(folder: string) {
+  /** @param limit bytes of one owner's weights, above which nothing more is saved */
+  constructor(folder: string, limit: number) {
     this.#folder = folder;
+    this.#limit = limit;
     mkdirSync(folder, { recursive: true });
+    for (const path of this.#all()) this.#measure(path, this.#read(this.#recordFile(path)).owner);
+  }
+
+  /** @throws TroupeError `bad_arguments` if the owner's quota is used up */
+  checkRoom(owner: string): void {
+    const own = [...this.#used.values()].filter((each) => each.owner === owner);
+    const used = own.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (used < this.#limit) return;
+    throw new TroupeError(
+      "bad_arguments",
+      `Saved weights take ${used} bytes; the quota is ${this.#limit}. Delete some (troupe weights delete).`,
+    );
   }
 
   /** The folder for a run's weights of a kind, which exists afterwards. */
@@ -47,6 +73,7 @@ export class Storage {
     const file = this.#recordFile(path);
     writeFileSync(`${file}.new`, JSON.stringify(record));
     renameSync(`${file}.new`, file);
+    this.#measure(path, record.owner);
   }
 
   exists(path: WeightsPath): boolean {
@@ -73,9 +100,27 @@ export class Storage {
 
   remove(path: WeightsPath, owner: string): void {
     this.find(path, owner);
+    this.#used.delete(this.#recordFile(path));
     rmSync(this.#recordFile(path));
     const directory = join(this.#place(path.run, path.kind), path.name);
     for (const each of [directory, `${directory}.optimizer`]) rmSync(each, { recursive: true, force: true });
+  }
+
+  #all(): readonly WeightsPath[] {
+    return filesIn(this.#folder).flatMap((run) =>
+      kinds.flatMap((kind) =>
+        filesIn(this.#place(run, kind))
+          .filter((file) => file.endsWith(".json"))
+          .map((file) => ({ run, kind, name: file.slice(0, -".json".length) })),
+      ),
+    );
+  }
+
+  #measure(path: WeightsPath, owner: string): void {
+    const directory = join(this.#place(path.run, path.kind), path.name);
+    const parts = [directory, `${directory}.optimizer`, this.#recordFile(path)];
+    const bytes = parts.reduce((sum, each) => sum + bytesIn(each), 0);
+    this.#used.set(this.#recordFile(path), { owner, bytes });
   }
 
   #recordFile({ run, kind, name }: WeightsPath): string {
@@ -89,6 +134,13 @@ export class Storage {
   #read(file: string): SavedRecord {
     return JSON.parse(readFileSync(file, "utf8")) as SavedRecord;
   }
+}
+
+/** Of a file, or of all files in a directory; 0: there is none. */
+function bytesIn(place: string): number {
+  const found = statSync(place, { throwIfNoEntry: false });
+  if (found?.isDirectory() !== true) return found?.size ?? 0;
+  return readdirSync(place).reduce((sum, file) => sum + bytesIn(join(place, file)), 0);
 }
 
 function filesIn(folder: string): readonly string[] {

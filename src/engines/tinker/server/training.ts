@@ -128,7 +128,7 @@ export function saveWeightsForSampler(service: Service, call: Call): unknown {
     const { path, stored } = await save(service, model, "sampler_weights", name, asked.path === null);
     if (asked.path) return jsonResult({ path: textOf(path), type });
     const id = samplerId(session, number ?? asked.seq_id);
-    const source = { kind: "saved", path: textOf(path), stored, model, changes } as const;
+    const source = { kind: "saved", path: textOf(path), stored, model, changes, isEphemeral: true } as const;
     service.samplers.add({ id, owner, session, base, source });
     return jsonResult({ sampling_session_id: id, type });
   });
@@ -150,6 +150,7 @@ async function save(
   if (!overwrite && service.storage.exists(path))
     throw new TroupeError("bad_arguments", `${textOf(path)} exists; give another name, or \`overwrite\`.`);
   const { owner, base, adapter, critic } = model;
+  service.storage.checkRoom(owner);
   const place = { folder: service.storage.folderOf(path.run, kind), name };
   const verb = kind === "weights" ? "checkpoint" : "snapshot";
   const saved = await service.engine[verb](model.id, place);
