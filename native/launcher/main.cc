@@ -4,7 +4,7 @@
 //   launcher --no-namespaces [--user ID] -- PROGRAM [ARGUMENT]...
 //
 // The program is process 1 of its namespace and root in a user namespace that maps root to an ordinary user, so that it can
-// give each of the programs it runs namespaces of their own (zygote.py). The root has what --ro, --link and --file name,
+// give each of the programs it runs namespaces of their own (zygote/). The root has what --ro, --link and --file name,
 // /dev with five devices, /proc, and empty folders to mount on: /box, /workspace, /tmp, /dev/shm. No network, no way out of
 // the file system: the old root is unmounted. Started by root, it becomes the user --user, to whom no file should belong.
 // Without namespaces it only changes the user and forbids new privileges: the rest is the program's own (Landlock, seccomp).

@@ -58,6 +58,29 @@ sys.exit(3)
       expect(wrong.stderr).not.toContain("zygote");
     });
 
+    it.runIf(own)(
+      "finds none of the interpreter's own modules, and may have modules of the same names",
+      async () => {
+        const source = `
+import importlib, sys
+for name in ("frames", "kernel", "program", "supervisor", "usage"):
+    try:
+        print(name, importlib.import_module(name).__file__)
+    except ModuleNotFoundError:
+        print(name, "not found", name in sys.modules)
+`;
+        const { stdout } = await sandbox.run(python(source, { files: { "frames.py": "" } }));
+        expect(stdout.replace(/ \/.*workspace\//, " own/").split("\n")).toEqual([
+          "frames own/frames.py",
+          "kernel not found False",
+          "program not found False",
+          "supervisor not found False",
+          "usage not found False",
+          "",
+        ]);
+      },
+    );
+
     it.runIf(own)("leaves nothing for the next program, and gives the same result again", async () => {
       const source = `
 import os, random, sys

@@ -5,7 +5,7 @@
  */
 import { spawnSync } from "node:child_process";
 import type { Backend, BackendOptions, OpenedBackend } from "../backend.ts";
-import { pythonFlags, settingsFor, workerEnvironment, zygoteFile } from "../local/launches.ts";
+import { pythonFlags, settingsFor, workerEnvironment, zygoteFolder } from "../local/launches.ts";
 import { WorkerSandbox } from "../workers/sandbox.ts";
 import type { Launch } from "../workers/worker.ts";
 
@@ -65,9 +65,9 @@ function containerLaunch(engine: string, image: string, memoryBytes: number): La
     "--security-opt no-new-privileges --pids-limit 512 --ipc none --workdir / --pull never",
     `--memory ${memory} --memory-swap ${memory} --oom-score-adj 1000`,
     `--tmpfs ${scratch}:rw,nosuid,nodev,noexec,size=256m,mode=1777`,
-    ["--volume", `${zygoteFile}:/zygote.py:ro`],
+    ["--volume", `${zygoteFolder}:/zygote:ro`],
     ...Object.entries(workerEnvironment).map(([name, value]) => ["--env", `${name}=${value}`]),
-    [image, "python3", ...pythonFlags, "/zygote.py"],
+    [image, "python3", ...pythonFlags, "/zygote"],
   ].flatMap((part) => (typeof part === "string" ? part.split(" ") : part));
   const passed = ["PATH", "HOME", "DOCKER_HOST", "DOCKER_CONTEXT", "XDG_RUNTIME_DIR"];
   const environment = passed.map((name) => [name, process.env[name]] as const);

@@ -87,7 +87,7 @@ for folder in ("/", "/usr/lib", "/etc", "/dev", "/proc", "/sys", "/root", "/home
   {
     name: "changes to what is there",
     source: `
-for path in (SECRET, sys.executable, "/zygote.py", os.__file__, "/etc/ld.so.cache"):
+for path in (SECRET, sys.executable, "/zygote/__main__.py", "/zygote/confinement.py", os.__file__, "/etc/ld.so.cache"):
     attempt("append to " + path, lambda: open(path, "a").write("x"))
     attempt("truncate " + path, lambda: os.truncate(path, 0))
     attempt("remove " + path, lambda: os.remove(path))

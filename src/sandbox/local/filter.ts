@@ -11,7 +11,7 @@ import { auditArchitecture, lastKnownCall, numberOf, type Machine, type SystemCa
  */
 export type FilterKind = "namespaces" | "threads";
 
-/** The only process that a program without namespaces may signal is itself; zygote.py inserts its number. */
+/** The only process that a program without namespaces may signal is itself; the zygote inserts its number. */
 export const ownProcess = 0x7e570001;
 
 const never: readonly SystemCall[] = [

@@ -4,6 +4,7 @@ import {
   chownSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -20,7 +21,8 @@ import type { Machine } from "./system-calls.ts";
 const native = (file: string): string => fileURLToPath(new URL(`../../../native/${file}`, import.meta.url));
 
 export const launcherFile = native("build/launcher");
-export const zygoteFile = native("launcher/zygote.py");
+/** A folder that Python runs: `__main__.py` and its modules. */
+export const zygoteFolder = native("launcher/zygote");
 
 /** The user of programs if Troupe runs as root: `nobody`. */
 export const ordinaryUser = 65_534;
@@ -55,15 +57,15 @@ function environmentFor({ packages }: Python): Readonly<Record<string, string>> 
 export function bubblewrapLaunch(python: Python, command = "bwrap"): Launch {
   const given = [
     "--unshare-all --unshare-user --die-with-parent --hostname sandbox --clearenv",
-    // Root only in its own user namespace, so that zygote.py can give each program namespaces; programs have no
+    // Root only in its own user namespace, so that the zygote can give each program namespaces; programs have no
     // capability.
     "--uid 0 --gid 0 --cap-add ALL --proc /proc --dev /dev --dir /box --dir /workspace --dir /tmp",
     ...Object.entries(environmentFor(python)).map(([name, value]) => ["--setenv", name, value]),
     ...python.readable.map((one) => ["--ro-bind", one, one]),
     ...python.links.map(([target, place]) => ["--symlink", target, place]),
-    ["--ro-bind", zygoteFile, "/zygote.py"],
+    ["--ro-bind", zygoteFolder, "/zygote"],
     "--remount-ro / --chdir / --",
-    [python.executable, ...pythonFlags, "/zygote.py"],
+    [python.executable, ...pythonFlags, "/zygote"],
   ].flatMap((part) => (typeof part === "string" ? part.split(" ") : part));
   const user = isRoot() ? { user: ordinaryUser } : {};
   // Found on PATH.
@@ -76,7 +78,7 @@ export function launcherLaunch(python: Python): Launch {
     becoming(),
     ...python.readable.map((one) => ["--ro", one]),
     ...python.links.map(([target, place]) => ["--link", target, place]),
-    ["--file", zygoteFile, "/zygote.py", "--", python.executable, ...pythonFlags, "/zygote.py"],
+    ["--file", zygoteFolder, "/zygote", "--", python.executable, ...pythonFlags, "/zygote"],
   ].flat();
   return {
     command: launcherFile,
@@ -90,9 +92,8 @@ export function launcherLaunch(python: Python): Launch {
 export function landlockLaunch(python: Python): Launch & { readonly scratch: string } {
   removeAbandoned();
   const scratch = mkdtempSync(path.join(tmpdir(), `${scratchPrefix}${process.pid}-`));
-  const zygote = path.join(scratch, "zygote.py");
-  copyFileSync(zygoteFile, zygote);
-  chmodSync(zygote, 0o444);
+  const zygote = path.join(scratch, "zygote");
+  copyReadable(zygoteFolder, zygote);
   if (isRoot()) chownSync(scratch, ordinaryUser, ordinaryUser);
   const given = ["--no-namespaces", ...becoming(), "--"];
   return {
@@ -102,6 +103,16 @@ export function landlockLaunch(python: Python): Launch & { readonly scratch: str
     scratch,
     settings: (machine) => settingsFor(machine, "threads", python.readable, scratch),
   };
+}
+
+/** For any user, whatever the rights of the folder are. */
+function copyReadable(folder: string, target: string): void {
+  mkdirSync(target);
+  chmodSync(target, 0o755);
+  for (const name of readdirSync(folder).filter((one) => one.endsWith(".py"))) {
+    copyFileSync(path.join(folder, name), path.join(target, name));
+    chmodSync(path.join(target, name), 0o444);
+  }
 }
 
 const scratchPrefix = "troupe-sandbox-";

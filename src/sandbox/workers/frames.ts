@@ -1,5 +1,5 @@
 /**
- * Messages between Troupe and a worker (native/launcher/zygote.py): a letter, the run's number, a length, the payload.
+ * Messages between Troupe and a worker (native/launcher/zygote/frames.py): a letter, the run's number, a length, the payload.
  */
 import type { ProgramResult } from "../sandbox.ts";
 

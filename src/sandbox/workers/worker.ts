@@ -13,7 +13,7 @@ export interface Launch {
   readonly environment: Readonly<Record<string, string>>;
   /** The user it becomes if Troupe runs as root. */
   readonly user?: number;
-  /** The settings of zygote.py, which depend on the machine. */
+  /** The settings of the zygote, which depend on the machine. */
   settings(machine: string): WorkerSettings;
 }
 
