@@ -32,6 +32,10 @@ const solved = {
   outcome: { success: true, score: 1 },
 };
 
+function call(name: string, given: object): string {
+  return `<tool_call>\n${JSON.stringify({ name, arguments: given })}\n</tool_call>`;
+}
+
 describe("troupe score", () => {
   it("prints rewards and outcome of each line in order, and an error in place of an invalid line", async () => {
     const lines = [
@@ -116,6 +120,42 @@ describe("troupe score", () => {
     expect(objects(alone.stdout)[0]).toHaveProperty("outcome.success", true);
     const usual = await run(["score", "scaling/k-2", "-"], { input });
     expect(objects(usual.stdout)[0]).toHaveProperty("outcome.success", false);
+  });
+
+  it("lets the tools of a recipe's roles answer calls, and rewards the replies", async () => {
+    const index = join(cwd, "towns.jsonl");
+    await writeFile(index, '{"text":"Ada was born in Oslo."}\n');
+    await writeFile(join(cwd, "asked.jsonl"), '{"question":"Where was Ada born?","answers":["Oslo"]}\n');
+    const recipe = "questions/decomposer-searcher";
+    const changes = [
+      `environment.dataset.files.heldOut=${join(cwd, "asked.jsonl")}`,
+      `environment.dataset.files.train=${join(cwd, "asked.jsonl")}`,
+      `team.roles.searcher.tools=[{name: search, index: "${index}"}]`,
+      "team.roles.searcher.toolCalls=2",
+    ];
+    const search = { searcher: call("search", { query: "Ada" }) };
+    const begin = { decomposer: "1. Where was Ada born?" };
+    const lines = [
+      [begin, search, { searcher: "Answer: Oslo" }],
+      [begin, { searcher: { text: "", calls: [{ name: "search", arguments: { query: "Ada" } }] } }],
+      [begin, { searcher: call("look", {}) }, { searcher: "Answer: Rome" }],
+      // A third call is not made: it is the reply.
+      [begin, search, search, search],
+      [begin, search, begin],
+    ].map((actions) => JSON.stringify({ task: 0, actions }));
+    const { stdout } = await run(["score", recipe, "-", "--json", ...changes], { input: lines.join("\n") });
+    const results = objects(stdout);
+    expect(results[0]).toMatchObject({
+      rewards: [{ decomposer: null }, { searcher: null }, { searcher: { team: 1 } }],
+      outcome: { success: true },
+    });
+    expect(results[1]).toMatchObject({ rewards: [{}, { searcher: null }], outcome: { success: false } });
+    expect(results[2]).toHaveProperty(
+      "rewards.1.searcher.reason",
+      "there is no tool look; the tools are search",
+    );
+    expect(results[3]).toMatchObject({ rewards: [{}, {}, { searcher: null }, { searcher: { team: 0 } }] });
+    expect(results[4]).toHaveProperty("error", "line 5: action 3 is by decomposer, but searcher acts there");
   });
 
   it("checks its arguments before it reads anything", async () => {

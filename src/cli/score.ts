@@ -5,11 +5,12 @@ import { once } from "node:events";
 import { open } from "node:fs/promises";
 import { Command } from "commander";
 import type { Environment } from "../environments/environment.ts";
-import { type Phases, type Scored, scoreActions } from "../environments/score.ts";
+import { type Scored, type ScoreSetting, scoreActions } from "../environments/score.ts";
 import { TroupeError } from "../errors.ts";
 import { showShare } from "../format.ts";
 import { thrown } from "../recipes/modules/thrown.ts";
 import { buildTeam } from "../teams/build.ts";
+import type { Team } from "../teams/team.ts";
 import { scheduleOf } from "../teams/acting.ts";
 import { exitCodes } from "./exit.ts";
 import { wholeNumber } from "./numbers.ts";
@@ -39,8 +40,8 @@ export function scoreCommand(): Command {
     .action(async (given: string, file: string, overrides: string[], options: ScoreArguments) => {
       rejectSwapped(given, file);
       const { environment, recipe } = await recipeOrEnvironment(given, overrides, options);
-      const phases = recipe && scheduleOf(buildTeam(recipe.team, environment)).phases;
-      const scoring = { environment, phases };
+      const team = recipe && buildTeam(recipe.team, environment);
+      const scoring = { environment, ...(team && ofTeam(team)) };
       const totals = { lines: 0, failed: 0, successes: 0 };
       const lines = readLines(await inputOf(file), longestLine);
       await withServices(async (services) => {
@@ -57,16 +58,23 @@ export function scoreCommand(): Command {
     });
 }
 
+function ofTeam(team: Team): Pick<Scoring, "phases" | "toolsOf" | "callers"> {
+  const { phases, toolsOf } = scheduleOf(team);
+  const callers = team.roles.filter(({ tools }) => tools !== undefined).map(({ seat }) => seat);
+  return { phases, toolsOf, callers: new Set(callers) };
+}
+
 function rejectSwapped(given: string, file: string): void {
   if (given !== "-" && !/\.jsonl?$/.test(given)) return;
   const fix = `\`${command("score", file, given)}\``;
   throw new TroupeError("bad_arguments", `give the recipe or environment first, then the file: ${fix}`);
 }
 
-interface Scoring {
+interface Scoring extends Pick<ScoreSetting, "phases" | "toolsOf"> {
   readonly environment: Environment;
-  readonly phases: Phases | undefined;
   readonly services: Services;
+  /** Seats whose role has tools. */
+  readonly callers?: ReadonlySet<string>;
 }
 
 interface Failed {
@@ -75,11 +83,12 @@ interface Failed {
 }
 
 /** An error in a line, or in the environment on that line, does not affect other lines. */
-async function scoreLine({ environment, phases, services }: Scoring, line: Line): Promise<Scored | Failed> {
+async function scoreLine(scoring: Scoring, line: Line): Promise<Scored | Failed> {
+  const { environment, callers = new Set(), ...setting } = scoring;
   try {
     if (line.text === null) throw new TroupeError("bad_arguments", line.problem ?? "unreadable");
-    const { task, actions, key } = await readInput(environment, line.text);
-    return await scoreActions(environment, task, actions, { key, phases, services });
+    const { task, actions, key } = await readInput(environment, line.text, callers);
+    return await scoreActions(environment, task, actions, { key, ...setting });
   } catch (error) {
     const problem =
       error instanceof TroupeError

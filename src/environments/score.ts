@@ -5,7 +5,14 @@ import { childKey, extendedName, keyAt, type Key } from "../random.ts";
 import { retrying, standardRetries, type RetryOptions } from "../retry.ts";
 import { checkOutcome } from "./contract.ts";
 import type { ActionReward, Environment, Json, Outcome, Reply, Services } from "./environment.ts";
-import { advance, plainContext, seatsToAct, startEpisode, type Position } from "./progression.ts";
+import {
+  advance,
+  plainContext,
+  seatsToAct,
+  startEpisode,
+  type Position,
+  type Schedule,
+} from "./progression.ts";
 
 /** What the seats that act simultaneously wrote, by seat. */
 export type JointReplies = Readonly<Record<string, Reply>>;
@@ -21,6 +28,8 @@ export interface ScoreSetting {
   readonly key: Key;
   /** Of the team's turn, if there is a team. */
   readonly phases?: Phases | undefined;
+  /** The tools of the team's roles: they answer calls, and the seat's next action continues its phase. */
+  readonly toolsOf?: Schedule["toolsOf"] | undefined;
   readonly retries?: RetryOptions;
   readonly signal?: AbortSignal;
   /** What the environment is lent. Default: nothing. */
@@ -28,7 +37,7 @@ export interface ScoreSetting {
 }
 
 export interface Scored {
-  /** One per joint action, by seat; null: left to a judge. */
+  /** One per joint action, by seat; null: left to a judge, or the action calls a tool. */
   readonly rewards: readonly Readonly<Record<string, ActionReward | null>>[];
   readonly outcome: Outcome;
 }
@@ -42,23 +51,23 @@ export async function scoreActions(
   environment: Environment,
   task: Json,
   actions: readonly JointReplies[],
-  { key, phases, retries = standardRetries, signal, services }: ScoreSetting,
+  setting: ScoreSetting,
 ): Promise<Scored> {
+  const { key, retries = standardRetries, signal, services } = setting;
   const start = plainContext(keyAt(key, "start"), signal, services);
   let position = await retrying(() => startEpisode(environment, task, start), retries, signal);
-  const turns = turnsOf(actions, phases);
+  const schedules = schedulesOf(actions, setting);
   const rewards: Record<string, ActionReward | null>[] = [];
   let node = childKey(key, "");
   for (const [index, replies] of actions.entries()) {
-    checkSeats(environment, position, replies, index + 1);
     const from = position;
-    const schedule = { phases: turns[index] ?? [], turns: Infinity };
+    const schedule = schedules[index] as Schedule;
+    checkSeats(environment, schedule, position, replies, index + 1);
     const context = plainContext(keyAt(node, "step", 0), signal, services);
     const step = () => advance(environment, schedule, from, replies, context);
     const { position: next, result } = await retrying(step, retries, signal);
-    rewards.push(
-      Object.fromEntries(Object.keys(replies).map((seat) => [seat, result.rewards[seat] ?? null])),
-    );
+    rewards.push(rewardsOf(replies, result.rewards));
+    if (next.pending === undefined) rewardWaiting(rewards, from, result.rewards);
     position = next;
     // The sampler's names of the nodes of an episode with one trajectory: "", "0", "0.0", …
     node = extendedName(node, index === 0 ? "0" : ".0");
@@ -66,11 +75,42 @@ export async function scoreActions(
   return { rewards, outcome: outcomeOf(environment, position) };
 }
 
+type Rewards = Readonly<Record<string, ActionReward | null>>;
+
+function rewardsOf(replies: JointReplies, rewards: Rewards): Record<string, ActionReward | null> {
+  return Object.fromEntries(Object.keys(replies).map((seat) => [seat, rewards[seat] ?? null]));
+}
+
+/** Replies that waited for a seat that called tools are rewarded with its reply. */
+function rewardWaiting(
+  all: Record<string, ActionReward | null>[],
+  { pending }: Position,
+  rewards: Rewards,
+): void {
+  for (const seat of Object.keys(pending?.replies ?? {})) {
+    const waited = all.findLast((one) => seat in one);
+    if (waited !== undefined) waited[seat] = rewards[seat] ?? null;
+  }
+}
+
+/** If tools are called, the team's phases, which tell a continued phase from the next one. */
+function schedulesOf(
+  actions: readonly JointReplies[],
+  { phases = [], toolsOf }: ScoreSetting,
+): readonly Schedule[] {
+  const hasTools = (seat: string) => [0, ...phases.keys()].some((phase) => toolsOf?.(phase, seat));
+  const callsTools = actions.some((replies) =>
+    Object.entries(replies).some(([seat, { calls = [] }]) => calls.length > 0 && hasTools(seat)),
+  );
+  if (toolsOf !== undefined && callsTools) return actions.map(() => ({ phases, turns: Infinity, toolsOf }));
+  return turnsOf(actions, phases).map((turn) => ({ phases: turn, turns: Infinity }));
+}
+
 /**
  * The phases of each action's turn: the team's if all actions follow them; otherwise a turn ends when a seat acts
  * again.
  */
-function turnsOf(actions: readonly JointReplies[], phases: Phases = []): readonly Phases[] {
+function turnsOf(actions: readonly JointReplies[], phases: Phases): readonly Phases[] {
   const acting = actions.map((replies) => Object.keys(replies));
   if (phases.length > 0 && acting.every((seats, index) => areSame(seats, phases[index % phases.length]))) {
     return acting.map(() => phases);
@@ -93,6 +133,7 @@ function areSame(seats: readonly string[], others: readonly string[] = []): bool
 /** @param number of the action, from 1 */
 function checkSeats(
   environment: Environment,
+  schedule: Schedule,
   position: Position,
   replies: JointReplies,
   number: number,
@@ -107,8 +148,9 @@ function checkSeats(
       `action ${number} names the seat ${unknown}, which ${environment.name} does not have; ${hint}`,
     );
   }
-  if (environment.next === undefined || position.done) return;
-  const expected = seatsToAct(environment, { phases: [], turns: Infinity }, position);
+  const isFree = environment.next === undefined && schedule.toolsOf === undefined;
+  if (isFree || position.done) return;
+  const expected = seatsToAct(environment, schedule, position);
   if (!areSame(acting, expected)) {
     throw wrongSeat(
       `action ${number} is by ${acting.join(" and ")}, but ${expected.join(" and ")} acts there`,

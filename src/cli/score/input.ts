@@ -5,7 +5,7 @@ import type { JointReplies } from "../../environments/score.ts";
 import { evaluationKey, sourceOf, taskAt } from "../../environments/tasks.ts";
 import { TroupeError } from "../../errors.ts";
 import { type Key, keyAt, rootKey } from "../../random.ts";
-import { parseReply } from "../../text/replies.ts";
+import { parseReply, type Reply } from "../../text/replies.ts";
 import { explainJson } from "./explain.ts";
 import { command } from "../../command-line.ts";
 
@@ -13,6 +13,8 @@ const call = z.strictObject({
   name: z.string(),
   arguments: z.record(z.string(), z.json()),
   id: z.string().optional(),
+  /** Of a malformed call: what is wrong. */
+  error: z.string().optional(),
 });
 
 /** Qwen's and DeepSeek's thinking. A plan that only occurs in the thinking does not count. */
@@ -20,7 +22,7 @@ const [open, close] = ["<think>", "</think>"];
 
 /** The text alone, or a reply with whatever else a model wrote. */
 const reply = z.union([
-  z.string().transform((output) => parseReply(output, { thinking: { open, close, isOpen: false } }, false)),
+  z.string(),
   z.strictObject({
     text: z.string(),
     thinking: z.string().optional(),
@@ -46,8 +48,15 @@ export interface ToScore {
   readonly key: Key;
 }
 
-/** @throws TroupeError `bad_arguments` if the line is invalid */
-export async function readInput(environment: Environment, text: string): Promise<ToScore> {
+/**
+ * @param callers seats whose role has tools
+ * @throws TroupeError `bad_arguments` if the line is invalid
+ */
+export async function readInput(
+  environment: Environment,
+  text: string,
+  callers: ReadonlySet<string>,
+): Promise<ToScore> {
   const line = parse(text);
   const { split, index: written } = line;
   if (line.task === undefined) {
@@ -55,7 +64,7 @@ export async function readInput(environment: Environment, text: string): Promise
       `task: missing; expected a task as \`${command("tasks")} RECIPE\` prints it, or its index in the split`,
     );
   }
-  const actions = line.actions as readonly JointReplies[];
+  const actions = line.actions.map((replies) => repliesOf(replies, callers));
   const source = sourceOf(environment, split);
   if (written !== undefined || typeof line.task !== "number") {
     const task = checked(environment, line.task as Json);
@@ -65,6 +74,19 @@ export async function readInput(environment: Environment, text: string): Promise
   if (!number.success) throw wrong("task: a number is an index in the split, from 0");
   const task = await taskAt(source, split, number.data);
   return { task, actions, key: evaluationKey(split, number.data) };
+}
+
+/** In a text, a role with tools calls them in the form of Hermes and Qwen. */
+function repliesOf(
+  written: z.output<typeof lineSchema>["actions"][number],
+  callers: ReadonlySet<string>,
+): JointReplies {
+  const read = (seat: string, given: z.output<typeof reply>): Reply => {
+    if (typeof given !== "string") return given as Reply;
+    const calls = callers.has(seat) ? { calls: "hermes" as const } : {};
+    return parseReply(given, { thinking: { open, close, isOpen: false }, ...calls }, false);
+  };
+  return Object.fromEntries(Object.entries(written).map(([seat, given]) => [seat, read(seat, given)]));
 }
 
 /** An environment given an invalid task could return nonsense, or never end. */
