@@ -43,6 +43,10 @@ const role = z.strictObject({
     .describe("turn: a new prompt for each action. conversation: the prompt grows over the episode."),
   maxTokens: count.optional().describe("Maximum tokens of an action. Default: the seat's."),
   stop: z.array(z.string().min(1)).default([]).describe("Strings that end an action."),
+  showThinking: z
+    .boolean()
+    .optional()
+    .describe("Later roles see its thinking after their observation. Default: it is hidden."),
   tools: z
     .array(toolSettings)
     .min(1)

@@ -11,6 +11,7 @@ import type { Action, Observation } from "./episode.ts";
 import { answeredHistory, promptHistory, type Histories } from "./prompts.ts";
 import type { GrowingNode } from "./record.ts";
 import { agentOf, type Agent, type RolloutSetting } from "./setting.ts";
+import { withThoughts, type Thought } from "./thinking.ts";
 
 /** An action before the environment has stepped it. */
 export interface Draft {
@@ -30,20 +31,23 @@ export interface Draft {
 type ActingNode = Pick<GrowingNode, "id" | "state" | "turn" | "pending"> & {
   /** What a judge wrote about earlier actions. Absent: nothing, or the role is not told. */
   readonly commentsFor?: (role: RoleName) => readonly Comment[];
+  /** What others thought. Absent: nothing that is shown. */
+  readonly thoughtsFor?: (role: RoleName) => readonly Thought[];
 };
 
-/** Comments that leave too few tokens for the action are left out: what a judge writes must not end a run. */
+/** Comments and thoughts that leave too few tokens for the action are left out: what they say must not end a run. */
 function historyOf(
   agent: Agent,
-  { turn, commentsFor }: ActingNode,
+  { turn, commentsFor, thoughtsFor }: ActingNode,
   histories: Histories,
   observation: Observation,
 ): History {
   const prompt = (shown: Observation, limits = agent): History =>
     promptHistory(limits, histories, shown, turn);
-  if (commentsFor === undefined) return prompt(observation);
+  if (commentsFor === undefined && thoughtsFor === undefined) return prompt(observation);
   const { role, tokenizer, maxLength } = agent;
-  const commented = withComments(observation, commentsFor(role.name), tokenizer);
+  const thought = withThoughts(observation, thoughtsFor?.(role.name) ?? [], tokenizer);
+  const commented = withComments(thought, commentsFor?.(role.name) ?? [], tokenizer);
   const history = prompt(commented, { ...agent, maxLength: Infinity });
   return history.tokens.length + role.maxTokens <= maxLength ? history : prompt(observation);
 }

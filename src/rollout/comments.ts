@@ -1,9 +1,9 @@
 /** What a judge wrote about earlier actions, in the prompt of a later role. Data, like every text between seats. */
 import type { RoleName } from "../teams/team.ts";
-import type { Message, Tokenizer } from "../text/tokenizer.ts";
-import { unknownWords } from "../text/unknown-words.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
 import type { Observation } from "./episode.ts";
 import type { GrowingNode } from "./record.ts";
+import { extended } from "./shown.ts";
 
 export interface Comment {
   readonly role: RoleName;
@@ -30,10 +30,7 @@ function commentsOf({ actions, rewarded }: GrowingNode): Comment[] {
   });
 }
 
-/**
- * The observation with the comments at its end. Words that the tokenizer cannot write are left out: a judge knows nothing
- * of a small vocabulary.
- */
+/** The observation with the comments at its end. */
 export function withComments(
   observation: Observation,
   comments: readonly Comment[],
@@ -41,20 +38,5 @@ export function withComments(
 ): Observation {
   if (comments.length === 0) return observation;
   const lines = ["Comments on earlier actions:", ...comments.map(({ role, text }) => `${role}: ${text}`)];
-  const added = writable(lines.join("\n"), tokenizer);
-  if (added === "") return observation;
-  if (typeof observation === "string") return `${observation}\n\n${added}`;
-  const last = observation.at(-1);
-  // Many templates reject two messages of the user in a row.
-  if (last?.role !== "user") return [...observation, { role: "user", content: added }];
-  const extended: Message = { ...last, content: `${last.content}\n\n${added}` };
-  return [...observation.slice(0, -1), extended];
-}
-
-function writable(text: string, tokenizer: Tokenizer): string {
-  const unknown = new Set(unknownWords(tokenizer, [...new Set(text.split(/\s+/))]));
-  if (unknown.size === 0) return text;
-  const known = (line: string) => line.split(/\s+/).filter((word) => word !== "" && !unknown.has(word));
-  const lines = text.split("\n").map((line) => known(line).join(" "));
-  return lines.filter((line) => line !== "").join("\n");
+  return extended(observation, lines.join("\n"), tokenizer);
 }

@@ -25,6 +25,7 @@ import type { EpisodeStart, GrowingNode, GrownEnd } from "./record.ts";
 import { actionId, recordEpisode } from "./record.ts";
 import type { RolloutSetting } from "./setting.ts";
 import { limiter, settleAll } from "../settle.ts";
+import { showsThinking, thoughtsSince } from "./thinking.ts";
 
 /**
  * Grows one episode. The key's root is the run's.
@@ -132,7 +133,11 @@ async function expand(setting: RolloutSetting, key: Key, tip: Tip): Promise<Step
   const branches = node.parent === null ? branch.root : branch.inner;
   const count = node.pending === undefined ? branches : 1;
   const roles = rolesToAct(setting.environment, setting.team, node);
-  const acting = setting.comments === true ? { ...node, commentsFor: commentsSince(node) } : node;
+  const acting = {
+    ...node,
+    ...(setting.comments === true ? { commentsFor: commentsSince(node) } : {}),
+    ...(showsThinking(setting.team) ? { thoughtsFor: thoughtsSince(node, setting.team) } : {}),
+  };
   const drafts = await settleAll(
     roles.map((role) => sampleRole(setting, key, acting, role, histories, count)),
   );

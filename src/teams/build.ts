@@ -12,6 +12,7 @@ export interface RoleInput {
   readonly memory?: Role["memory"] | undefined;
   readonly maxTokens?: number | undefined;
   readonly stop?: readonly string[] | undefined;
+  readonly showThinking?: boolean | undefined;
   readonly tools?: readonly ToolSettings[] | undefined;
   readonly toolCalls?: number | undefined;
 }
@@ -43,6 +44,7 @@ function buildRole(name: RoleName, input: RoleInput, environment: Environment): 
   return {
     ...role,
     ...(input.prompt === undefined ? {} : { prompt: input.prompt }),
+    ...(input.showThinking === true ? { showThinking: true as const } : {}),
     ...toolsOf(input),
   };
 }

@@ -22,6 +22,8 @@ export interface Role {
   readonly maxTokens: number;
   /** Strings that end the role's action besides the chat template's end of turn. */
   readonly stop: readonly string[];
+  /** Later roles see what it thought after their observation. Absent: thinking is hidden. */
+  readonly showThinking?: true;
   /** What it may call besides the seat's own tools. Absent: nothing. */
   readonly tools?: RoleTools;
 }
