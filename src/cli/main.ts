@@ -5,6 +5,7 @@ import { withAttendant } from "../data/attended.ts";
 import { startFolder } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
 import { attendDownloads } from "./data/attend.ts";
+import { outputClosed } from "./closed-output.ts";
 import { describeError, exitCodeOf, exitCodes } from "./exit.ts";
 import { withoutIdleHelp } from "./help.ts";
 import { makeProgram } from "./program.ts";
@@ -35,11 +36,13 @@ function enterStartFolder(): void {
   if (existsSync(folder)) process.chdir(folder);
 }
 
-/** A closed reader (`troupe runs | head`) ends the command without an error. */
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   isRunning = false;
-  process.exit(error.code === "EPIPE" ? exitCodes.ok : exitCodes.failure);
+  if (error.code === "EPIPE") return outputClosed();
+  process.exit(exitCodes.failure);
 });
+// Nobody is left to tell.
+process.stderr.on("error", () => {});
 
 /** `main` as a process: what a module's code leaves unhandled, or never settles, ends it with a message and a failure. */
 export async function runProcess(argv: readonly string[]): Promise<void> {

@@ -1,9 +1,12 @@
 /** Ctrl-C: the first asks a run to stop after its step, the second ends the process at once. */
+import { watchSignals } from "../engines/interrupts.ts";
 import { exitCodes } from "./exit.ts";
 
 export interface Stopping extends Disposable {
   /** Aborted by the first Ctrl-C (or SIGTERM). */
   readonly stop: AbortSignal;
+  /** Does what the first Ctrl-C does. */
+  readonly request: () => void;
 }
 
 /**
@@ -15,7 +18,9 @@ const samePress = 500;
 export function listenForStop(notice: (line: string) => void): Stopping {
   const controller = new AbortController();
   let pressed = -Infinity;
+  let seen: (() => void) | undefined;
   const onSignal = (): void => {
+    seen?.();
     const since = performance.now() - pressed;
     if (since < samePress) return;
     if (controller.signal.aborted) process.exit(exitCodes.interrupted);
@@ -27,8 +32,10 @@ export function listenForStop(notice: (line: string) => void): Stopping {
   };
   const signals = ["SIGINT", "SIGTERM"] as const;
   for (const signal of signals) process.on(signal, onSignal);
+  seen = watchSignals();
   return {
     stop: controller.signal,
+    request: () => controller.abort(),
     [Symbol.dispose]: () => {
       for (const signal of signals) process.off(signal, onSignal);
     },

@@ -7,6 +7,8 @@ import { showPath } from "../recipes/origin.ts";
 import type { RunResult } from "../runs/records.ts";
 import type { TrainOutcome } from "../train/train.ts";
 import { train } from "../train/train.ts";
+import { showLines } from "../format.ts";
+import { whenOutputClosed } from "./closed-output.ts";
 import { dryRun } from "./dry-run/dry-run.ts";
 import { exitCodes } from "./exit.ts";
 import { printLines } from "./print.ts";
@@ -54,8 +56,15 @@ export async function trainAndReport(
   const mode = json ? "json" : process.stdout.isTTY ? "live" : "lines";
   const reporter = makeReporter(mode, process.stdout);
   using stopping = listenForStop(reporter.note);
+  let isClosed = false;
+  using _ = whenOutputClosed(() => {
+    if (!isClosed) process.stderr.write("nobody reads the output any more: finishing the step and saving\n");
+    isClosed = true;
+    stopping.request();
+  });
   const outcome = await trainWith(reporter, resolved, directory, stopping.stop);
-  report(outcome, resolved, directory, { json, reporter });
+  const note = isClosed ? (line: string) => void process.stderr.write(`${showLines(line)}\n`) : reporter.note;
+  report(outcome, resolved, directory, { json, note });
   return outcome;
 }
 
@@ -76,14 +85,14 @@ async function trainWith(
 
 interface Output {
   readonly json: boolean;
-  readonly reporter: Reporter;
+  readonly note: Reporter["note"];
 }
 
 function report(
   outcome: TrainOutcome,
   resolved: ResolvedRecipe,
   directory: string,
-  { json, reporter }: Output,
+  { json, note }: Output,
 ): void {
   if (outcome.status === "finished") {
     const available = availableTasks(resolved, outcome.result);
@@ -93,7 +102,7 @@ function report(
   const { step, checkpoint } = outcome;
   const where =
     checkpoint === null ? "starts over, since nothing was saved" : `resumes after step ${checkpoint}`;
-  reporter.note(`stopped after step ${step}; the same command ${where}`);
+  note(`stopped after step ${step}; the same command ${where}`);
   process.exitCode = exitCodes.interrupted;
 }
 

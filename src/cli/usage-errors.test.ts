@@ -43,7 +43,9 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
     [
       "an experiment as a recipe",
       ["train", join(import.meta.dirname, "..", "..", "experiments", "scaling.yaml")],
-      [/scaling\.yaml:2:1: this is an experiment, not a recipe; run it with `troupe experiment .*scaling\.yaml`/],
+      [
+        /scaling\.yaml:2:1: this is an experiment, not a recipe; run it with `troupe experiment .*scaling\.yaml`/,
+      ],
     ],
     [
       "a report that does not exist",

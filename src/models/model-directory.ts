@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
-import { readObject, type JsonObject } from "../text/files.ts";
+import { checkRegular, readObject, type JsonObject } from "../text/files.ts";
 import { criticConfig, readModelShape, type ModelShape } from "./model-config.ts";
 import type { TensorInfo } from "./tensor.ts";
 import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
@@ -68,6 +68,7 @@ export async function readTextFiles(directory: string): Promise<Map<string, Uint
 }
 
 async function readTextFile(file: string): Promise<Uint8Array> {
+  checkRegular(file);
   return readFile(file).catch((cause: unknown) => {
     throw new TroupeError("bad_model", `${file} cannot be read (${String(cause)}).`, { cause });
   });

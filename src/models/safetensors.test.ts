@@ -86,7 +86,7 @@ describe("a damaged file is rejected by name", () => {
   const eight = new Uint8Array(8);
   const cases: [string, () => string, string][] = [
     ["missing", () => join(folder, "none.safetensors"), "cannot be opened"],
-    ["a folder", () => folder, "cannot be read"],
+    ["a folder", () => folder, "is a folder; expected a file"],
     ["too short", () => write("short", Buffer.alloc(5)), "holds 5 bytes"],
     [
       "header beyond the end",

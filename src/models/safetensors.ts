@@ -5,6 +5,7 @@
  */
 import { open, type FileHandle } from "node:fs/promises";
 import { TroupeError } from "../errors.ts";
+import { checkRegular } from "../text/files.ts";
 import { bytesPerWeight, widen, type WeightFormat } from "./float-formats.ts";
 
 export interface StoredTensor {
@@ -163,6 +164,7 @@ function texts(path: string, metadata: unknown): Record<string, string> {
 }
 
 async function withFile<T>(path: string, use: (handle: FileHandle) => Promise<T>): Promise<T> {
+  checkRegular(path);
   const handle = await open(path, "r").catch((cause: unknown) => {
     throw damaged(path, `cannot be opened (${String(cause)})`, cause);
   });

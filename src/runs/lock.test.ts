@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs/promises";
 import os from "node:os";
@@ -63,6 +63,56 @@ test("another machine's lock is respected, with the way out", async () => {
   const file = path.join(directory, "lock-1-abcd");
   await fs.writeFile(file, JSON.stringify({ pid: 1, started: "x", host: "another-machine" }));
   await expect(acquireLock(directory)).rejects.toThrow(`delete ${file}`);
+});
+
+/** A process with process ids of its own, as in a container, that waits to be killed. */
+function inContainer(script: string): ReturnType<typeof spawn> {
+  const flags = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
+  return spawn("unshare", [...flags, process.execPath, "--input-type=module-typescript", "-e", script]);
+}
+
+const canIsolate =
+  spawnSync("unshare", ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "true"]).status === 0;
+
+test.skipIf(!canIsolate)(
+  "a container's lock is respected outside it, although the host is the same",
+  async () => {
+    const module = path.join(import.meta.dirname, "lock.ts");
+    const child = inContainer(`import { acquireLock } from ${JSON.stringify(module)};
+    await acquireLock(${JSON.stringify(directory)}); console.log("held"); setInterval(() => {}, 1000);`);
+    await once(child.stdout as NodeJS.ReadableStream, "data");
+    await expect(acquireLock(directory)).rejects.toThrow(
+      /by process \d+ of another container: if it no longer/,
+    );
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  },
+);
+
+test("a lock of an older version, without a namespace, is checked by its process", async () => {
+  const self = { pid: process.pid, started: startTime(process.pid), host: os.hostname() };
+  await fs.writeFile(path.join(directory, "lock-1-abcd"), JSON.stringify(self));
+  await expect(acquireLock(directory)).rejects.toThrow("wait for it, or stop it");
+});
+
+test("a host with control characters in its name is shown without them", async () => {
+  const other = { pid: 1, started: "x", host: "a\u001B[2J\u009B31mb" };
+  await fs.writeFile(path.join(directory, "lock-1-abcd"), JSON.stringify(other));
+  await expect(acquireLock(directory)).rejects.toThrow(/process 1 on a \[2J 31mb:/);
+});
+
+test("a folder that is called like a lock is none", async () => {
+  await fs.mkdir(path.join(directory, "lock-me"));
+  await (await acquireLock(directory)).release();
+  expect(await fs.readdir(directory)).toEqual(["lock-me"]);
+});
+
+test("releasing a lock that cannot be removed does not hide the error before it", async () => {
+  const lock = await acquireLock(directory);
+  const [file = ""] = await fs.readdir(directory);
+  await fs.rm(path.join(directory, file));
+  await fs.mkdir(path.join(directory, file));
+  await expect(lock.release()).resolves.toBeUndefined();
 });
 
 test("of many concurrent attempts over a stale lock at most one succeeds, and a later one can", async () => {

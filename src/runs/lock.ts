@@ -1,5 +1,6 @@
 /**
- * One process writes a run. A process that wants to writes a file that identifies it (process id, start time, machine)
+ * One process writes a run. A process that wants to writes a file that identifies it (process id, start time, machine,
+ * and the container's process ids, if it has its own)
  * and then looks for other such files: because everybody writes before looking, at most one of two finds itself alone.
  * (A file still empty when another process removes it belongs to one that has not looked yet, and will find the other.)
  * Two simultaneous attempts may both be rejected. The start time distinguishes a killed holder from a process that got
@@ -7,20 +8,24 @@
  */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
+import { showText } from "../format.ts";
 import { writing } from "./durable.ts";
 
 interface Holder {
   readonly pid: number;
   readonly started: string;
   readonly host: string;
+  /** Of the process id; absent in the files of older versions. */
+  readonly namespace?: string;
 }
 
 export interface Lock {
+  /** Never fails: a file that cannot be removed identifies a process that will end, and is removed later. */
   release(): Promise<void>;
 }
 
@@ -31,10 +36,11 @@ export const lockPrefix = "lock-";
  * Takes the lock of a folder; removes files of dead holders. @throws TroupeError `in_use` if a live process holds it
  */
 export async function acquireLock(directory: string): Promise<Lock> {
-  const self: Holder = { pid: process.pid, started: startTime(process.pid) ?? "", host: os.hostname() };
-  const file = path.join(directory, `${lockPrefix}${process.pid}-${randomBytes(4).toString("hex")}`);
+  const { pid } = process;
+  const self: Holder = { pid, started: startTime(pid) ?? "", host: os.hostname(), namespace };
+  const file = path.join(directory, `${lockPrefix}${pid}-${randomBytes(4).toString("hex")}`);
   await writing(file, () => fs.writeFile(file, JSON.stringify(self)));
-  const release = () => fs.rm(file, { force: true });
+  const release = () => fs.rm(file, { force: true }).catch(() => {});
   try {
     await rejectOthers(directory, path.basename(file));
   } catch (error) {
@@ -55,25 +61,42 @@ async function rejectOthers(directory: string, own: string): Promise<void> {
     if (name === own) continue;
     const file = path.join(directory, name);
     if (holder !== null && isAlive(holder)) throw held(file, holder);
-    await fs.rm(file, { force: true });
+    await writing(file, () => fs.rm(file, { force: true }));
   }
 }
 
 function held(file: string, holder: Holder): TroupeError {
-  const elsewhere = holder.host !== os.hostname();
-  const fix = elsewhere ? `if that machine no longer writes it, delete ${file}` : "wait for it, or stop it";
+  const elsewhere = placeOf(holder);
+  const fix = elsewhere === null ? "wait for it, or stop it" : `if it no longer writes there, delete ${file}`;
   return new TroupeError(
     "in_use",
-    `The run ${path.dirname(file)} is being written by process ${holder.pid}${elsewhere ? ` on ${holder.host}` : ""}: ` +
+    `The run ${path.dirname(file)} is being written by process ${holder.pid}${elsewhere ?? ""}: ` +
       `${fix}, or use another name for this run.`,
   );
 }
 
+/** Null: where its process id means what it means here. */
+function placeOf({ host, namespace: other = namespace }: Holder): string | null {
+  if (host !== os.hostname()) return ` on ${showText(host, 100)}`;
+  return other === namespace ? null : " of another container";
+}
+
+/** Containers count processes from 1 each, and may share a host name. Empty where there is no such thing. */
+const namespace = namespaceOfProcess();
+
+function namespaceOfProcess(): string {
+  try {
+    return process.platform === "linux" ? readlinkSync("/proc/self/ns/pid") : "";
+  } catch {
+    return "";
+  }
+}
+
 async function readHolders(directory: string): Promise<{ name: string; holder: Holder | null }[]> {
-  const names = await fs.readdir(directory).catch(() => []);
-  const locks = names.filter((name) => name.startsWith(lockPrefix));
+  const entries = await fs.readdir(directory, { withFileTypes: true }).catch(() => []);
+  const locks = entries.filter((entry) => entry.isFile() && entry.name.startsWith(lockPrefix));
   return Promise.all(
-    locks.map(async (name) => ({ name, holder: await readHolder(path.join(directory, name)) })),
+    locks.map(async ({ name }) => ({ name, holder: await readHolder(path.join(directory, name)) })),
   );
 }
 
@@ -82,15 +105,16 @@ async function readHolder(file: string): Promise<Holder | null> {
   try {
     const value = JSON.parse(await fs.readFile(file, "utf8")) as Partial<Holder> | null;
     const valid = Number.isSafeInteger(value?.pid) && typeof value?.started === "string";
-    return valid && typeof value?.host === "string" ? (value as Holder) : null;
+    const placed = typeof value?.host === "string" && typeof (value.namespace ?? "") === "string";
+    return valid && placed ? (value as Holder) : null;
   } catch {
     return null;
   }
 }
 
-/** A process on another machine cannot be checked and counts as alive. */
+/** A process on another machine, or in another container, cannot be checked and counts as alive. */
 function isAlive(holder: Holder): boolean {
-  if (holder.host !== os.hostname()) return true;
+  if (placeOf(holder) !== null) return true;
   return startTime(holder.pid) === holder.started;
 }
 

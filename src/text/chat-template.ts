@@ -1,8 +1,8 @@
 /** A model's chat template: Jinja that turns messages into a prompt in the model's training format. */
-import { Template } from "@huggingface/jinja";
 import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { isObject, readOptionalText, type JsonObject } from "./files.ts";
+import { parseTemplate, renderTemplate, TemplateLimit, type Program } from "./jinja.ts";
 import { removeMarks } from "./marks.ts";
 
 /** The input of a template. */
@@ -39,7 +39,8 @@ const date: Readonly<Record<string, string>> = {
 const fixed = {
   documents: null,
   date_string: "26 Jul 2024",
-  fixed_date: (format: string) => format.replaceAll(/%(.)/g, (code, letter: string) => date[letter] ?? code),
+  strftime_now: (format: string) =>
+    format.replaceAll(/%(.)/g, (code, letter: string) => date[letter] ?? code),
 };
 
 /**
@@ -57,8 +58,10 @@ export function chatTemplate(directory: string, config: JsonObject, variables: J
     try {
       const template = tools === null ? usual : withTools;
       const given = { messages, tools, add_generation_prompt: addGenerationPrompt };
-      return template.render({ ...fixed, ...variables, ...given });
+      return renderTemplate(template, { ...fixed, ...variables, ...given });
     } catch (cause) {
+      if (cause instanceof TemplateLimit)
+        return reject(directory, `has a chat template that ${cause.message}`);
       const roles = messages.map((message) => message["role"]).join(", ");
       return reject(
         directory,
@@ -91,11 +94,9 @@ function templatesIn(value: unknown): Sources {
   };
 }
 
-function compile(directory: string, source: string): Template {
+function compile(directory: string, source: string): Program {
   try {
-    // The library defines strftime_now, which can only be redefined inside the template; the line break after the block
-    // is not printed. Jinja reads all line ends as \n.
-    return new Template(`{% set strftime_now = fixed_date %}\n${source.replaceAll(/\r\n?/g, "\n")}`);
+    return parseTemplate(source);
   } catch (cause) {
     return reject(directory, `has a chat template that cannot be parsed: ${words(cause)}`);
   }

@@ -10,6 +10,7 @@ import { encoderOf, type Encoder } from "./encoder.ts";
 import { readObject, readOptionalObject, type JsonObject } from "./files.ts";
 import { openLibrary, type Library } from "./library.ts";
 import { dataMarks, type DataMarks } from "./marks.ts";
+import { patternGuard } from "./patterns.ts";
 import { withoutSpelling } from "./spelling.ts";
 import { tokenBytes, type TokenBytes } from "./token-bytes.ts";
 import { readVocabulary, type Vocabulary } from "./vocabulary.ts";
@@ -53,6 +54,7 @@ function readCoder(directory: string): Coder {
   const tokenizerJson = readObject(directory, files[0]);
   const config = readOptionalObject(directory, files[1]);
   const file = join(directory, files[0]);
+  const guarded = patternGuard(tokenizerJson, file);
   try {
     const vocabulary = readVocabulary(tokenizerJson);
     const { library, model } = openModel(tokenizerJson, config, vocabulary, file);
@@ -60,12 +62,13 @@ function readCoder(directory: string): Coder {
     return {
       vocabulary,
       config,
-      encode: tried(encoderOf(vocabulary, library, model)),
-      decode: decoderOf(vocabulary, bytes, library, tokenizerJson, config),
+      encode: tried(guarded(encoderOf(vocabulary, library, model))),
+      decode: guarded(decoderOf(vocabulary, bytes, library, tokenizerJson, config)),
       bytes,
       marks: dataMarks(vocabulary.control.map(({ content }) => content)),
     };
   } catch (cause) {
+    if (cause instanceof TroupeError) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new TroupeError("bad_model", `${file} is not a usable tokenizer: ${why}`, { cause });
   }

@@ -1,5 +1,5 @@
 /** Reads the small JSON files of a model directory, with errors that name the file and the fix. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { command } from "../command-line.ts";
@@ -34,7 +34,19 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/**
+ * Reading a pipe would wait for ever, and a device may have no end.
+ * @throws TroupeError `bad_model` if something other than a file has the name
+ */
+export function checkRegular(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined || found.isFile()) return;
+  const what = found.isDirectory() ? "a folder" : "a pipe or a device";
+  throw new TroupeError("bad_model", `${file} is ${what}; expected a file`);
+}
+
 function readText(file: string): string {
+  checkRegular(file);
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {

@@ -149,7 +149,7 @@ describe("a damaged model directory", () => {
     [
       "an id larger than any vocabulary",
       { "tokenizer.json": '{"model": {"type": "BPE", "vocab": {"a": 100000000}, "merges": []}}' },
-      /the id of "a" is 100000000; expected a whole number from 0 to 4194303/,
+      /the id of "a" is 100000000; expected a whole number from 0 to 65539/,
     ],
     [
       "a pre-tokenizer that fails on any text",

@@ -26,18 +26,27 @@ export interface Vocabulary {
   readonly control: readonly AddedToken[];
 }
 
-/** More than any model has: tables are as long as the largest id, which a damaged file may set to anything. */
+/** More than any model has. */
 const mostEntries = 2 ** 22;
 
-/** The vocabulary in a tokenizer.json. @throws Error if ids are not whole numbers from 0 to 4,194,303 */
+/**
+ * Tables are as long as the largest id, which a damaged file may set to anything. Real vocabularies have few gaps, of
+ * reserved ids.
+ */
+function idsOf(entries: number): number {
+  return Math.min(mostEntries, 4 * entries + 2 ** 16);
+}
+
+/** The vocabulary in a tokenizer.json. @throws Error if ids are not whole numbers that fit the number of entries */
 export function readVocabulary(tokenizerJson: JsonObject): Vocabulary {
   const added = addedTokens(tokenizerJson["added_tokens"]);
+  const most = idsOf(countEntries(tokenizerJson["model"]) + added.length);
   const control = added.filter(isControl);
   const entries: (string | undefined)[] = [];
   const enter = (entry: string, id: unknown): void => {
-    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= mostEntries) {
+    if (!Number.isInteger(id) || (id as number) < 0 || (id as number) >= most) {
       const found = `the id of ${JSON.stringify(entry)} is ${JSON.stringify(id)}`;
-      throw new Error(`${found}; expected a whole number from 0 to ${mostEntries - 1}`);
+      throw new Error(`${found}; expected a whole number from 0 to ${most - 1}`);
     }
     entries[id as number] = entry;
   };
@@ -58,6 +67,12 @@ export function idOfEntry({ ids, control }: Vocabulary, entry: unknown): number 
   if (typeof entry !== "string") return undefined;
   const id = ids.find(entry);
   return id >= 0 ? id : control.find(({ content }) => content === entry)?.id;
+}
+
+function countEntries(model: unknown): number {
+  let count = 0;
+  forEachEntry(model, () => count++);
+  return count;
 }
 
 /** A vocabulary is an object from entry to id, or (Unigram) a list of entries with scores. */

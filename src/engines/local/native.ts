@@ -101,6 +101,22 @@ export interface NativeEngine {
 
 interface Addon {
   readonly NativeEngine: new (threads: number, precision: Precision) => NativeEngine;
+  /**
+   * Handles SIGINT and SIGTERM before Node's own handlers, which must exist (native/binding/signals.cc). Absent if the
+   * addon was compiled from older sources.
+   */
+  readonly watchSignals?: () => void;
+  /** JavaScript runs, and handles the first signal. */
+  readonly signalSeen?: () => void;
+}
+
+/** Null without the compiled addon. */
+export function nativeSignals(): Pick<Addon, "watchSignals" | "signalSeen"> | null {
+  try {
+    return loadAddon(addonFile);
+  } catch {
+    return null;
+  }
 }
 
 /** Identifies the compiled addon: another compiler, or other sources, may round differently. */

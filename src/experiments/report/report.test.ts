@@ -120,6 +120,12 @@ describe("the summary", () => {
     expect(summarize(alike).entries.filter(({ isBest }) => isBest)).toEqual([]);
   });
 
+  it("of seeds that agree: at least the interval over all their tasks", () => {
+    const cells = [1, 2].map((seed) => cell("team", seed, 90));
+    const { success } = entryOf({ ...record, cells }, "team", "boards");
+    expect(success).toMatchObject({ over: "seeds", interval: wilsonInterval(180, 200) });
+  });
+
   it("of one seed: Wilson's interval over its tasks; failed and missing results are counted", () => {
     const entry = entryAt(summary, "broken", "boards");
     expect(entry).toMatchObject({ failed: 1, missing: 1, isBest: false, success: { over: "tasks" } });

@@ -93,7 +93,7 @@ function successOf(numbers: readonly CellNumbers[]): Success | null {
   );
   const pooled = wilsonInterval(sumOf(solved), sumOf(numbers.map(({ tasks }) => tasks)));
   const overSeeds = meanInterval(values);
-  const interval = overSeeds ?? numbers[0]?.sampled ?? pooled;
+  const interval = overSeeds === null ? (numbers[0]?.sampled ?? pooled) : around(overSeeds, pooled);
   return {
     mean: mean(values),
     interval: { low: Math.max(0, interval.low), high: Math.min(1, interval.high) },
@@ -101,6 +101,11 @@ function successOf(numbers: readonly CellNumbers[]): Success | null {
     pooled,
     values,
   };
+}
+
+/** Seeds that happen to agree say nothing about the tasks: the interval is at least that of all trials. */
+function around(overSeeds: Interval, pooled: Interval): Interval {
+  return { low: Math.min(overSeeds.low, pooled.low), high: Math.max(overSeeds.high, pooled.high) };
 }
 
 function isBest(entry: Omit<Entry, "isBest">, all: readonly Omit<Entry, "isBest">[]): boolean {

@@ -1,0 +1,22 @@
+/** The reader of the output is gone (`troupe runs | head`). */
+import { exitCodes } from "./exit.ts";
+
+/** Most commands have no more to do, which is no error. */
+const ending = (): void => process.exit(exitCodes.ok);
+
+let handler = ending;
+
+/** For the process's `stdout`, which reports it with every later write. */
+export function outputClosed(): void {
+  handler();
+}
+
+/** Does something else instead, until it is disposed. */
+export function whenOutputClosed(instead: () => void): Disposable {
+  handler = instead;
+  return {
+    [Symbol.dispose]: () => {
+      handler = ending;
+    },
+  };
+}

@@ -1,0 +1,95 @@
+/** Model files from anywhere may be damaged or malicious: each ends in an error, and none stops the process. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { readObject } from "./files.ts";
+import { endingWithin } from "./time-limit.ts";
+import { changedTokenizer, fixtures } from "./testing/fixtures.ts";
+
+function rendered(template: string): string {
+  return changedTokenizer("qwen2", { "chat_template.jinja": template }).render([], true);
+}
+
+it.each([
+  [
+    "nested loops",
+    "{% for a in range(10000) %}{% for b in range(10000) %}{% endfor %}{% endfor %}",
+    "does not end",
+  ],
+  ["a long range", "{% for a in range(1000000000) %}{% endfor %}", "a range of 1000000000"],
+  ["a range without end", "{{ range(0, 10, 0) }}", "a range of Infinity"],
+  [
+    "growing text",
+    "{% set n = namespace(x='aaaaaaaa') %}{% for a in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}",
+    /a text or a list of length|does not end/,
+  ],
+  [
+    "growing lists",
+    "{% set n = namespace(x=[1, 2]) %}{% for a in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}",
+    "a text or a list of length",
+  ],
+  ["recursion", "{% macro f(g) %}{{ g(g) }}{% endmacro %}{{ f(f) }}", "call stack"],
+])("a chat template with %s is rejected", (_, template, why) => {
+  expect(() => rendered(template)).toThrowError(why);
+});
+
+it("a chat template may use ranges and what Jinja defines", () => {
+  expect(rendered("{% for i in range(3) %}{{ i }}{% endfor %}{{ range(5, 1, -2) | length }}")).toBe("0122");
+  expect(rendered("{{ true and True }} {{ false or False }} {{ none is none and None is none }}")).toBe(
+    "true false true",
+  );
+});
+
+interface TokenizerJson {
+  pre_tokenizer: unknown;
+  added_tokens: { id: number; content: string }[];
+}
+
+function changed(change: (json: TokenizerJson) => void): ReturnType<typeof changedTokenizer> {
+  const json = JSON.parse(readFileSync(join(fixtures, "qwen2", "tokenizer.json"), "utf8")) as TokenizerJson;
+  change(json);
+  return changedTokenizer("qwen2", { "tokenizer.json": JSON.stringify(json) });
+}
+
+it.each([1e9, 1e8, 4e6])("an added token with id %d of a small vocabulary is rejected", (id) => {
+  const widen = () => changed(({ added_tokens: added }) => void added.push({ id, content: "<|far|>" }));
+  expect(widen).toThrowError(/the id of "<\|far\|>" is \d+; expected a whole number from 0 to/);
+});
+
+it("a regular expression that never ends is ended", () => {
+  const pattern = { Regex: "(\\p{L}+)+$" };
+  const split = { type: "Split", pattern, behavior: "Isolated", invert: false };
+  expect(endingWithin(200, () => /^(a+)+$/.test(`${"a".repeat(60)}b`))).toBeNull();
+  expect(() => changed((json) => (json.pre_tokenizer = split)).encode(`${"a".repeat(60)}!`)).toThrowError(
+    /tokenizer\.json has a regular expression that takes more than 20 s on a text \(\(\\p\{L\}\+\)\+\$\)/,
+  );
+}, 120_000);
+
+it("a tokenizer with an expression of its own encodes and decodes", () => {
+  const split = { type: "Split", pattern: { Regex: " ?[^ ]+" }, behavior: "Isolated", invert: false };
+  const level = { type: "ByteLevel", add_prefix_space: false, use_regex: false };
+  const tokenizer = changed((json) => {
+    json.pre_tokenizer = { type: "Sequence", pretokenizers: [split, level] };
+  });
+  expect(tokenizer.decode(tokenizer.encode("hello world"))).toBe("hello world");
+});
+
+it("work under a time limit may contain such work", () => {
+  expect(endingWithin(60_000, () => [endingWithin(60_000, () => 1), 2])).toEqual([1, 2]);
+  expect(() =>
+    endingWithin(60_000, () => {
+      throw new Error("its own");
+    }),
+  ).toThrowError("its own");
+});
+
+it.skipIf(process.platform === "win32")("a pipe or a folder in place of a file is rejected, not read", () => {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-pipe-"));
+  execFileSync("mkfifo", [join(directory, "config.json")]);
+  execFileSync("mkdir", [join(directory, "tokenizer.json")]);
+  expect(() => readObject(directory, "config.json")).toThrowError("is a pipe or a device; expected a file");
+  expect(() => readObject(directory, "tokenizer.json")).toThrowError("is a folder; expected a file");
+  rmSync(directory, { recursive: true });
+});

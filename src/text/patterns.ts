@@ -1,0 +1,45 @@
+/**
+ * Regular expressions of a tokenizer, which come with models from anywhere. Some take longer than a lifetime on a short
+ * text, and no general test recognises them; so those that are not known to be harmless run under a time limit.
+ */
+import { TroupeError } from "../errors.ts";
+import { isObject, type JsonObject } from "./files.ts";
+import { endingWithin } from "./time-limit.ts";
+
+const words = String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|`;
+const others = String.raw`| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+/** Of Qwen and of Llama 3. */
+const harmless = new Set(
+  [String.raw`\p{N}`, String.raw`\p{N}{1,3}`].map((digits) => words + digits + others),
+);
+
+/** A long text on a slow machine takes less. */
+const mostSeconds = 20;
+
+/** Wraps functions that use the tokenizer's expressions; they throw `bad_model` naming `file` if those take too long. */
+export function patternGuard(
+  tokenizerJson: JsonObject,
+  file: string,
+): <Given extends readonly unknown[], T>(run: (...given: Given) => T) => (...given: Given) => T {
+  const { model: _, added_tokens: __, ...rest } = tokenizerJson;
+  const unknown = expressionsIn(rest).find((expression) => !harmless.has(expression));
+  if (unknown === undefined) return (run) => run;
+  return (run) =>
+    (...given) => {
+      const result = endingWithin(1000 * mostSeconds, () => ({ value: run(...given) }));
+      if (result !== null) return result.value;
+      const fix = "use another tokenizer";
+      throw new TroupeError(
+        "bad_model",
+        `${file} has a regular expression that takes more than ${mostSeconds} s on a text (${unknown.slice(0, 100)}); ${fix}`,
+      );
+    };
+}
+
+function expressionsIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(expressionsIn);
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === "Regex" && typeof inner === "string" ? [inner] : expressionsIn(inner),
+  );
+}
