@@ -35,6 +35,17 @@ export class BudgetError extends TroupeError {
   }
 }
 
+/**
+ * A service fails for so long that asking it again would only delay the run, which makes a checkpoint and stops. Not a
+ * `ServiceError`: nobody retries it or drops an episode for it.
+ */
+export class OutageError extends TroupeError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super("service", message, options);
+    this.name = "OutageError";
+  }
+}
+
 /** `cancelled` is not a failure: it was requested. */
 export type ErrorCode =
   | "bad_recipe"

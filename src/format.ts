@@ -62,3 +62,15 @@ export function showText(text: string, length: number): string {
   const line = text.replaceAll(/[\p{C}\s]+/gu, " ").trim();
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
 }
+
+/** Arbitrary text with whole characters only; those that a reader would not see are written out, `\u{200b}`. */
+export function toVisible(text: string): string {
+  return text.toWellFormed().replace(invisible, (character) => `\\u{${codePoint(character)}}`);
+}
+
+/** Controls but for tab and line feed, formats (zero width, direction, tags), separators of lines, private use. */
+const invisible = /[^\P{Cc}\t\n]|\p{Cf}|\p{Zl}|\p{Zp}|\p{Co}/gu;
+
+function codePoint(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16);
+}

@@ -1,4 +1,4 @@
-/** `troupe coach attacks RECIPE`: how much attacks raise the scores of a recipe's coach. */
+/** `troupe coach`: what a coach said, and how much attacks raise its scores. */
 import { Command } from "commander";
 import { TroupeError } from "../errors.ts";
 import type { AttackReport } from "../judges/attack-report.ts";
@@ -6,11 +6,15 @@ import { judgeOf } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
 import { standardRetries } from "../retry.ts";
 import { unrecordedCalls } from "../runs/recorded-calls.ts";
+import { showCommand } from "./coach/show.ts";
 import { printJson, printLines } from "./print.ts";
 import { tableLines } from "./table.ts";
 
 export function coachCommand(): Command {
-  return new Command("coach").description("test the coach of a recipe").addCommand(attacksCommand());
+  return new Command("coach")
+    .description("read what the coach of a run said, and test that of a recipe")
+    .addCommand(showCommand())
+    .addCommand(attacksCommand());
 }
 
 function attacksCommand(): Command {

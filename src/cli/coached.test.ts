@@ -131,6 +131,23 @@ describe("a training with a coach", () => {
     expect(new Set(asked).size).toBe(whole);
   }, 120_000);
 
+  it("stops with a checkpoint if the service stalls, and resumes once it works", async () => {
+    const first = server.asked.length;
+    const breaker = "judge.breaker={failures: 2, pauseSeconds: 0.1, pauses: 1}";
+    const train = ["train", "colours.yaml", "judge.timeoutSeconds=1", breaker, "--run", "stalled"];
+    server.answer = (question, number) => (number < first + 9 ? honest(question, number) : () => {});
+    const { code, stderr } = await troupe(train, { cwd, env });
+    server.answer = honest;
+    expect(code).toBe(1);
+    expect(stderr.replaceAll(/\s+/g, " ")).toMatch(
+      /The judge gave up after 3 failures in a row and 1 pause \(judge\.breaker\): .*timeout.* The run stopped in step \d; once the service works, the same command resumes after step \d\./,
+    );
+    // Nine answers, and three questions in vain: no other question waited for its timeout.
+    expect(server.asked).toHaveLength(first + 12);
+    expect(await troupe(train, { cwd, env })).toMatchObject({ code: 0, stderr: "" });
+    expect(await metricsOf("stalled")).toBe(await metricsOf("colours"));
+  }, 120_000);
+
   it("is repeated from the verdicts of another run, without a service and without a key", async () => {
     const before = server.asked.length;
     const args = ["train", "colours.yaml", "judge.recorded=runs/colours", "--run", "repeated"];
@@ -154,6 +171,77 @@ describe("a training with a coach", () => {
     expect(code).toBe(2);
     expect(stderr).toContain("needs a key in TEST_COACH_KEY: set it, or name a run");
     expect(stderr).not.toContain("before training");
+  }, 120_000);
+});
+
+describe("what the coach said", () => {
+  const show = (...args: string[]) => troupe(["coach", "show", ...args], { cwd });
+  const widest = (text: string) => Math.max(...text.split("\n").map(({ length }) => length));
+
+  it("is shown by action, at most 80 columns wide", async () => {
+    const { code, stdout, stderr } = await show("colours");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(
+      /^speaker in train\/1\/\d, action \/speaker\/\d\n {2}wrote: .*\n {2}score 0\.10, blames speaker\n {2}reason: as \[key\] says$/m,
+    );
+    expect(stdout).toMatch(/^speaker +\d+ +0\.\d\d +\d+ +0 +0$/m);
+    expect(stdout).toMatch(/^used in the whole run: \d+ requests, [\d,]+ tokens in, [\d,]+ out$/m);
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+    expect((await show("colours", "--failures")).stdout).toBe("no verdicts\n");
+  }, 120_000);
+
+  it("includes answers that were no verdict, even if the run stopped because of them", async () => {
+    const answer = `<html>\u001b[31m${"x".repeat(200)}\nsorry</html>`;
+    server.answer = () => answer;
+    const train = [
+      "train",
+      "colours.yaml",
+      "failures.retries=1",
+      "failures.firstDelay=0.01",
+      "--run",
+      "lying",
+    ];
+    expect(await troupe(train, { cwd, env })).toMatchObject({ code: 1 });
+    server.answer = honest;
+    const { stdout } = await show("lying", "--failures");
+    expect(stdout).toContain("  no verdict\n  rejected: the coach's answer is not JSON:");
+    expect(stdout).toContain("  | <html>\\u{1b}[31mxxx");
+    expect(stdout).toContain("\n  | sorry</html>\n");
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+    const { questions } = JSON.parse((await show("lying", "--json")).stdout) as {
+      questions: { about: { role: string }; verdicts: unknown[]; rejected: unknown[] }[];
+    };
+    expect(questions.length).toBeGreaterThan(0);
+    for (const question of questions)
+      expect(question).toMatchObject({ about: { role: "speaker" }, verdicts: [] });
+    expect(questions.every(({ rejected }) => rejected.length === 2)).toBe(true);
+    expect((await show("lying", "--role", "listener")).stdout).toBe("no verdicts\n");
+  }, 120_000);
+});
+
+describe("an evaluation of the run", () => {
+  const evaluate = (...args: string[]) => troupe(["eval", "colours", "--json", ...args], { cwd, env });
+
+  it("asks the coach only if an override asks for it", async () => {
+    const before = server.asked.length;
+    const bare = await evaluate("judge.instructions=Be brief.");
+    expect(bare).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(bare.stdout)).not.toHaveProperty("judged");
+    expect(server.asked).toHaveLength(before);
+    const { code, stdout, stderr } = await evaluate("judge.evaluation=true", "--override", "judge.attempt=2");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const { judged, unjudged } = JSON.parse(stdout) as { judged: number; unjudged?: number };
+    expect(judged).toBeGreaterThanOrEqual(0.1 - 1e-9);
+    expect(judged).toBeLessThanOrEqual(0.9 + 1e-9);
+    expect(unjudged).toBeUndefined();
+    expect(server.asked.length).toBeGreaterThan(before);
+  }, 120_000);
+
+  it("reports mistakes in overrides as a training does", async () => {
+    expect(await evaluate("judge.evalution=true")).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/judge\.evalution: unknown key; did you mean `evaluation`\?/) as string,
+    });
   }, 120_000);
 });
 

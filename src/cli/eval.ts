@@ -18,13 +18,14 @@ import { timed } from "../train/timed.ts";
 import { showDuration } from "../format.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";
+import { withOverrideOption, type OverrideOptions } from "./recipe-arguments.ts";
 import { failureLines, scoreLines, splitNote } from "./score-lines.ts";
 import { tableLines } from "./table.ts";
 import type { TrainedTeam } from "./trained-team.ts";
 import { withTrainedTeam } from "./trained-team.ts";
 import { runsFolder } from "../command-line.ts";
 
-interface EvalArguments {
+interface EvalArguments extends OverrideOptions {
   readonly recipe?: string;
   readonly runs: string;
   readonly team: string;
@@ -39,9 +40,10 @@ interface EvalArguments {
 }
 
 export function evalCommand(): Command {
-  return new Command("eval")
+  return withOverrideOption(new Command("eval"))
     .description("evaluate a run's team, or a model in a recipe's team, on held-out tasks")
     .argument("<run-or-model>", "name or folder of a run, a checkpoint's folder, or a model directory")
+    .argument("[key.path=value...]", "overrides of its recipe, `judge.evaluation=true`; later ones win")
     .option(
       "--policies <role=run:name,...>",
       "use other runs' policies, or model directories, for some roles",
@@ -64,11 +66,12 @@ export function evalCommand(): Command {
     .option("--seed <number>", "random seed of sampling; tasks stay the same (default: 0)", wholeNumber(0))
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--json", "print one JSON document")
-    .action((given: string, options: EvalArguments) =>
-      withTrainedTeam(given, options, (team) =>
+    .action((given: string, before: string[], options: EvalArguments) => {
+      const overrides = [...before, ...(options.override ?? [])];
+      return withTrainedTeam(given, { ...options, overrides }, (team) =>
         withServices((services) => evaluate(team, options, services), team.run ?? undefined),
-      ),
-    );
+      );
+    });
 }
 
 function kList(text: string): number[] {

@@ -33,6 +33,8 @@ export interface TeamChoice {
   readonly runs: string;
   /** Play in this recipe instead of the run's own, for example on a larger board. */
   readonly recipe?: string | undefined;
+  /** Of that recipe; the weights stay as they are. */
+  readonly overrides?: readonly string[] | undefined;
   /** `team`, or a name under evaluation.compare. */
   readonly team?: string | undefined;
   /** Other weights for some roles: `planner=RUN:planner,scout=…`. */
@@ -62,7 +64,7 @@ export async function withTrainedTeam<Value>(
   use: (team: TrainedTeam) => Promise<Value>,
 ): Promise<Value> {
   const place = await findPlace(given, choice.runs);
-  const resolved = await resolveRecipe(recipeFile(place, choice.recipe));
+  const resolved = await resolveRecipe(recipeFile(place, choice.recipe), choice.overrides);
   if (place.kind === "run") await warnOfModules(place.run.directory, resolved.recipe);
   const run = place.kind === "run" ? place.run.directory : null;
   if (run === null || !(await hasPrograms(run))) await checkMachine(resolved.environment);

@@ -25,7 +25,7 @@ export const clientShape = {
     .describe("Of `vertex`, with the credentials of Google Cloud instead of a key: the project."),
   location: place.default("global").describe("Of `vertex` with a project: the region."),
   temperature: z.number().min(0).max(2).default(0.3).describe("Sampling temperature."),
-  maxTokens: z.int().min(1).default(2048).describe("Maximum tokens of an answer."),
+  maxTokens: z.int().min(1).max(1_000_000).default(2048).describe("Maximum tokens of an answer."),
   timeoutSeconds: z.number().positive().max(3600).default(120).describe("Time limit of an answer."),
 };
 

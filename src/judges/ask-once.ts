@@ -2,16 +2,19 @@
 import { createHash } from "node:crypto";
 import type { JudgedScore, Verdict } from "../rollout/episode.ts";
 import type { RecordedCall, RecordedCalls } from "../runs/recorded-calls.ts";
+import type { Subject } from "./subject.ts";
 
 /** The question; its id is the hash of the judge and of the question. */
 export interface Asked<Question> {
   readonly id: string;
   readonly question: Question;
+  /** Recorded with the answer. */
+  readonly about: Subject;
 }
 
 export interface AskOnce<Question, Answer = Verdict> {
-  /** @param episode in which it is asked */
-  ask(question: Question, episode: string): Promise<Answer>;
+  /** @param about the actions in question, where it is asked first */
+  ask(question: Question, about: Subject): Promise<Answer>;
   /** Records the failures so far. Each applies to the episode in which it occurred; a later episode asks again. */
   settle(): Promise<void>;
 }
@@ -32,20 +35,20 @@ export function askOnce<Question extends object, Answer extends object>(
 
   const askFirst = async (asked: Asked<Question>): Promise<Answer> => {
     const verdict = await answer(asked);
-    if (!("failure" in verdict)) await calls.put([{ key: asked.id, answer: verdict }]);
+    if (!("failure" in verdict)) await calls.put([{ key: asked.id, answer: verdict, about: asked.about }]);
     return verdict;
   };
   return {
-    async ask(question, episode) {
+    async ask(question, about) {
       const id = digestOf([judge, question]);
-      const inEpisode = digestOf([id, episode]);
+      const inEpisode = digestOf([id, about.episode]);
       const known = failed.get(inEpisode)?.answer ?? calls.get(inEpisode) ?? calls.get(id);
       const recorded = read(known);
       if (recorded !== null) return recorded;
-      const asking = underWay.get(id) ?? askFirst({ id, question }).finally(() => underWay.delete(id));
+      const asking = underWay.get(id) ?? askFirst({ id, question, about }).finally(() => underWay.delete(id));
       underWay.set(id, asking);
       const verdict = await asking;
-      if ("failure" in verdict) failed.set(inEpisode, { key: inEpisode, answer: verdict });
+      if ("failure" in verdict) failed.set(inEpisode, { key: inEpisode, answer: verdict, about });
       return verdict;
     },
     async settle() {

@@ -17,6 +17,8 @@ export interface RecordedCall {
   /** Hash of the request. */
   readonly key: string;
   readonly answer: object;
+  /** What was asked, for people; no answer depends on it. */
+  readonly about?: object;
 }
 
 /**
@@ -64,6 +66,6 @@ function answersOf(lines: readonly Line["value"][]): Map<string, unknown> {
   return answers;
 }
 
-function lineOf({ key, answer }: RecordedCall): object {
-  return { schema_version: schemaVersion, key, answer };
+function lineOf(call: RecordedCall): object {
+  return { schema_version: schemaVersion, ...call };
 }

@@ -5,7 +5,7 @@
  * `train` opens what a run needs and ends it; `begin.ts` makes or restores its state, `advance.ts` does its steps.
  */
 import { existsSync } from "node:fs";
-import { BudgetError, ServiceError, TroupeError } from "../errors.ts";
+import { BudgetError, OutageError, ServiceError, TroupeError } from "../errors.ts";
 import type { Services } from "../environments/environment.ts";
 import { startLogging } from "../logging/start.ts";
 import { incidentalOptions } from "../recipes/judge-row.ts";
@@ -109,7 +109,7 @@ async function trainWith(options: TrainOptions, run: Run, opened: Opened): Promi
   } catch (error) {
     const isCancelled = error instanceof TroupeError && error.code === "cancelled";
     if (isCancelled && options.cancel?.aborted === true) return giveUp(state);
-    if (error instanceof ServiceError) throw await stopped(state, error);
+    if (error instanceof ServiceError || error instanceof OutageError) throw await stopped(state, error);
     if (error instanceof BudgetError) throw await stoppedForBudget(state, error);
     throw error;
   }
@@ -139,8 +139,8 @@ async function interrupt(state: TrainingState): Promise<TrainOutcome> {
 }
 
 /** If nothing of a step was trained yet, the weights are those of the step before, and a checkpoint saves them. */
-async function stopped(state: TrainingState, error: ServiceError): Promise<ServiceError> {
-  if (error instanceof TooManyFailures) await keepStep(state);
+async function stopped(state: TrainingState, error: ServiceError | OutageError): Promise<TroupeError> {
+  if (error instanceof TooManyFailures || error instanceof OutageError) await keepStep(state);
   const last = (await checkpointsOf(state)).at(-1);
   const resumes = last === undefined ? "starts over" : `resumes after step ${last}`;
   return new ServiceError(

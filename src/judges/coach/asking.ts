@@ -10,16 +10,22 @@ import { ServiceError, TroupeError } from "../../errors.ts";
 import { retrying } from "../../retry.ts";
 import { limiter } from "../../settle.ts";
 import type { JudgeContext } from "../judge.ts";
+import { keepRejected } from "./rejected.ts";
+import type { Subject } from "../subject.ts";
 import { CircuitBreaker } from "./breaker.ts";
 import type { CoachOptions } from "./options.ts";
 import { checkBudget, spend, spentIn } from "./spending.ts";
 import type { Malformed } from "./verdict.ts";
 
-export type Ask = <T extends object>(
-  messages: readonly ChatMessage[],
-  format: AnswerFormat | undefined,
-  read: (text: string) => T | Malformed,
-) => Promise<T | { readonly failure: string }>;
+export interface ToAsk<T> {
+  readonly messages: readonly ChatMessage[];
+  readonly format: AnswerFormat | undefined;
+  readonly read: (text: string) => T | Malformed;
+  /** Answers that are no verdict are kept under it. Undefined: nobody will look for them. */
+  readonly about?: Subject | undefined;
+}
+
+export type Ask = <T extends object>(asked: ToAsk<T>) => Promise<T | { readonly failure: string }>;
 
 const respondent = {
   role: "coach",
@@ -57,11 +63,12 @@ export function coachAsk(options: CoachOptions, context: AskContext): Ask {
       underWay -= 1;
     }
   };
-  return async (messages, format, read) => {
+  return async ({ messages, format, read, about }) => {
     const attempt = async () => {
       const answer = await limited(() => breaker.pass(() => askPaid(messages, format)), signal);
       const verdict = read(answer.text);
       if (!("problem" in verdict)) return verdict;
+      if (about !== undefined) await keepRejected(calls, about, { ...verdict, text: answer.text });
       const why = answer.isCutOff ? `it reached judge.maxTokens (${options.maxTokens}); ` : "";
       throw new ServiceError(`${why}${verdict.problem}`);
     };
@@ -79,11 +86,18 @@ const never = new AbortController().signal;
 
 const unanswered = { inputTokens: 0, outputTokens: 0 };
 
-/** If the service does not count tokens, a token has four characters. */
 function usedBy(messages: readonly ChatMessage[], answer: ServiceAnswer): typeof unanswered {
   const asked = messages.reduce((sum, { content }) => sum + content.length, 0);
   return {
-    inputTokens: answer.inputTokens ?? Math.ceil(asked / 4),
-    outputTokens: answer.outputTokens ?? Math.ceil(answer.text.length / 4),
+    inputTokens: tokensOf(asked, answer.inputTokens),
+    outputTokens: tokensOf(answer.text.length, answer.outputTokens),
   };
+}
+
+/**
+ * What the service counts. If it does not count, or less than a token for eight characters, which no tokenizer needs for
+ * prose or JSON and which would outwit a budget: a token for four characters.
+ */
+function tokensOf(characters: number, counted: number | null): number {
+  return counted === null || counted < characters / 8 ? Math.ceil(characters / 4) : counted;
 }

@@ -20,9 +20,16 @@ it("asks one question after a pause, however many wait, and pauses again if that
   };
   const questions = Array.from({ length: 8 }, () => breaker.pass(ask));
   await Promise.allSettled(questions);
-  const again = Array.from({ length: 5 }, () => breaker.pass(ask));
-  await Promise.allSettled(again);
-  expect(events.slice(8)).toEqual(["10 s", "asked", "20 s", "asked", "40 s", "asked", "asked", "asked"]);
+  const again = await Promise.allSettled(Array.from({ length: 5 }, () => breaker.pass(ask)));
+  expect(events.slice(8)).toEqual(["10 s", "asked", "20 s", "asked", "40 s", "asked"]);
+  // Nobody is asked after the last pause has failed: each question could take until its timeout.
+  for (const one of again.slice(2))
+    expect(one).toMatchObject({
+      reason: {
+        name: "OutageError",
+        message: "The judge gave up after 11 failures in a row and 3 pauses (judge.breaker): down",
+      },
+    });
 });
 
 it("lets all questions through once one after a pause is answered", async () => {

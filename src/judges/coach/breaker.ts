@@ -1,9 +1,9 @@
 /**
  * A circuit breaker: after some failures in a row, or if the service asks for it, all questions wait. After the pause one question is
- * asked; the others follow once it is answered.
+ * asked; the others follow once it is answered. A service that still fails after the last pause is not asked again.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { ServiceError, TroupeError } from "../../errors.ts";
+import { OutageError, ServiceError, TroupeError } from "../../errors.ts";
 import { showDuration } from "../../format.ts";
 import type { RetryOptions } from "../../retry.ts";
 import type { CoachOptions } from "./options.ts";
@@ -24,6 +24,8 @@ export class CircuitBreaker {
   #pauses = 0;
   /** What questions wait for: a pause, or the question asked after it. Null: nothing. */
   #closed: Promise<void> | null = null;
+  /** Why the service is not asked again. Null: it may be. */
+  #outage: OutageError | null = null;
 
   constructor(limits: CoachOptions["breaker"], context: BreakerContext) {
     this.#limits = limits;
@@ -32,10 +34,11 @@ export class CircuitBreaker {
 
   /**
    * The result of `ask`, which is called when the service may be asked.
-   * @throws ServiceError that of `ask`, or if the service still fails after the last pause; TroupeError `cancelled`
+   * @throws ServiceError that of `ask`; OutageError if the service still fails after the last pause; TroupeError `cancelled`
    */
   async pass<T>(ask: () => Promise<T>): Promise<T> {
     while (this.#closed !== null) await this.#untilOpen(this.#closed);
+    if (this.#outage !== null) throw this.#outage;
     // Nothing is awaited in between: only one question is the first after a pause. The others wait until its result counts.
     const probe = this.#failures >= this.#limits.failures ? Promise.withResolvers<void>() : null;
     if (probe !== null) this.#closed = probe.promise;
@@ -50,7 +53,7 @@ export class CircuitBreaker {
     } catch (error) {
       reopen();
       if (error instanceof ServiceError) this.#failed(error);
-      throw error;
+      throw this.#outage ?? error;
     } finally {
       probe?.resolve();
     }
@@ -68,15 +71,18 @@ export class CircuitBreaker {
     this.#pauses = 0;
   }
 
-  #failed({ retryAfter = 0, message }: ServiceError): void {
+  #failed(error: ServiceError): void {
+    const { retryAfter = 0, message } = error;
     const { failures, pauseSeconds, pauses } = this.#limits;
     this.#failures += 1;
     if (this.#closed !== null) return;
-    if (this.#failures >= failures && this.#pauses < pauses) {
+    if (this.#failures < failures) {
+      if (retryAfter > 0) this.#pause(retryAfter, message);
+    } else if (this.#pauses < pauses) {
       const usual = 1000 * pauseSeconds * 2 ** this.#pauses;
       this.#pause(Math.min(longestPause, Math.max(retryAfter, usual)), message);
       this.#pauses += 1;
-    } else if (retryAfter > 0) this.#pause(retryAfter, message);
+    } else this.#outage = outageOf(this.#failures, this.#pauses, error);
   }
 
   #pause(milliseconds: number, reason: string): void {
@@ -86,6 +92,14 @@ export class CircuitBreaker {
       .catch(() => {})
       .then(() => void (this.#closed = null));
   }
+}
+
+function outageOf(failures: number, pauses: number, error: ServiceError): OutageError {
+  const tried = pauses === 0 ? "" : ` and ${pauses} pause${pauses === 1 ? "" : "s"}`;
+  const after = `${failures} failure${failures === 1 ? "" : "s"} in a row${tried}`;
+  return new OutageError(`The judge gave up after ${after} (judge.breaker): ${error.message}`, {
+    cause: error,
+  });
 }
 
 function byClock(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {

@@ -1,9 +1,9 @@
 /** The coach over HTTP: services that answer, fail, lie and stall. */
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
-import { BudgetError } from "../../errors.ts";
+import { BudgetError, OutageError } from "../../errors.ts";
 import type { Episode, Verdict } from "../../rollout/episode.ts";
-import { unrecordedCalls } from "../../runs/recorded-calls.ts";
+import { unrecordedCalls, type RecordedCall, type RecordedCalls } from "../../runs/recorded-calls.ts";
 import { judgeEpisode } from "../judge-episode.ts";
 import type { Judge, JudgeContext } from "../judge.ts";
 import { judgeContext, talk } from "../testing/talk.ts";
@@ -141,6 +141,61 @@ describe("an answer that is no verdict leaves the action without a reward:", () 
   });
 });
 
+describe("answers that are no verdict", () => {
+  const kept = (calls: readonly RecordedCall[]) =>
+    calls.filter(({ key }) => key.startsWith("coach rejected"));
+
+  it("are kept, visible and bounded, with what they are about, even if a verdict follows", async () => {
+    const server = await serving((_, number) =>
+      number === 0 ? `\u001b[2J\u202eI refuse. ${"no ".repeat(5000)}` : verdict,
+    );
+    const put: RecordedCall[] = [];
+    const calls = recordingCalls(put);
+    const judge = coach(server, { concurrency: 1 }, { calls, retries: { ...twice, retries: 1 } });
+    const episode = await judged(judge, await short());
+    expect(new Set(failuresOf(episode))).toEqual(new Set(["none"]));
+    const [rejected, ...others] = kept(put);
+    expect(others).toEqual([]);
+    const { text, problem } = rejected?.answer as { text: string; problem: string };
+    expect(text.startsWith("\\u{1b}[2J\\u{202e}I refuse. no no")).toBe(true);
+    expect(text.length).toBeLessThan(2100);
+    expect(problem).toContain("is not JSON");
+    const [action] = episode.actions;
+    expect(rejected?.about).toEqual({
+      episode: episode.id,
+      role: action?.role,
+      actions: [{ id: action?.id, text: action?.reply.text }],
+    });
+  });
+
+  it("are kept up to a number in a run", async () => {
+    const server = await serving(() => "no");
+    const put: RecordedCall[] = [];
+    const calls = recordingCalls(put);
+    const retries = { ...twice, retries: 299 };
+    await judged(coach(server, {}, { calls, retries }), await short());
+    expect(server.asked).toHaveLength(1200);
+    expect(kept(put)).toHaveLength(1000);
+    const reopened = recordingCalls(put);
+    for (const call of put) await reopened.put([call]);
+    const before = put.length;
+    await judged(coach(server, { attempt: 2 }, { calls: reopened, retries: twice }), await short());
+    expect(kept(put.slice(before))).toHaveLength(0);
+  });
+});
+
+/** Calls in memory that note what is recorded. */
+function recordingCalls(noted: RecordedCall[]): RecordedCalls {
+  const calls = unrecordedCalls();
+  return {
+    ...calls,
+    put(answers) {
+      noted.push(...answers.filter(({ key }) => calls.get(key) === undefined));
+      return calls.put(answers);
+    },
+  };
+}
+
 describe("a service that", () => {
   it.each<[string, (response: ServerResponse) => void, string]>([
     ["answers 500", (response) => json(response, 500, { error: "no" }), "status 500"],
@@ -239,25 +294,26 @@ describe("pauses", () => {
     ]);
   });
 
-  it("end after the last one", async () => {
+  it("end with the last one: a service that still fails stops the run", async () => {
     const server = await serving(() => (response) => json(response, 503, {}));
     const { slept, retries } = clock();
     const breaker = { failures: 2, pauseSeconds: 1, pauses: 2 };
     const judge = coach(server, { breaker, concurrency: 1 }, { retries: { ...retries, retries: 1 } });
-    expect(new Set(failuresOf(await judged(judge)))).toEqual(
-      new Set(["The coach tiny (compatible) answered with status 503."]),
-    );
+    const stopped = await judged(judge).catch((error: unknown) => error);
+    expect(stopped).toBeInstanceOf(OutageError);
+    expect((stopped as Error).message).toContain("answered with status 503");
     expect(slept.filter((one) => one > 1)).toEqual([1000, 2000]);
-    expect(server.asked).toHaveLength(24);
+    // Two failures, and one after each pause.
+    expect(server.asked).toHaveLength(4);
   });
 });
 
 describe("a budget", () => {
   it.each([
     ["requests", { requests: 5 }, 5, "5 requests"],
-    // Each answer used 110.
-    ["tokens", { tokens: 440 }, 4, "440 tokens"],
-    ["dollars", { dollars: 0.0004 }, 3, "$0.0004"],
+    // Each answer used 1,100.
+    ["tokens", { tokens: 4400 }, 4, "4,400 tokens"],
+    ["dollars", { dollars: 0.004 }, 3, "$0.004"],
   ])("of %s stops the run, which continues with a larger one", async (name, budget, requests, shown) => {
     const server = await serving(fair);
     const price = { input: 1, output: 4 };
@@ -272,8 +328,27 @@ describe("a budget", () => {
     const resumed = coach(server, { price, concurrency: 1 }, { calls });
     expect(new Set(failuresOf(await judged(resumed)))).toEqual(new Set(["none"]));
     expect(server.asked).toHaveLength(12);
-    expect(spentIn(calls)).toMatchObject({ requests: 12, inputTokens: 1200, outputTokens: 120 });
-    expect(spentIn(calls).dollars).toBeCloseTo(12 * 140e-6, 12);
+    expect(spentIn(calls)).toMatchObject({ requests: 12, inputTokens: 12_000, outputTokens: 1200 });
+    expect(spentIn(calls).dollars).toBeCloseTo(12 * 1400e-6, 12);
+  });
+
+  it.each([
+    ["counts none", null],
+    ["always says zero", { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }],
+    ["says far too few", { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 }],
+    ["says nonsense", { prompt_tokens: -5, completion_tokens: 0.5, total_tokens: 1e300 }],
+  ])("estimates the tokens if the service %s", async (_, usage) => {
+    const text = JSON.stringify({ ...verdict, reason: "a".repeat(20) });
+    const server = await serving(() => (response) => completion(response, text, "stop", usage));
+    const calls = unrecordedCalls();
+    await judged(coach(server, {}, { calls }), await short());
+    // Four characters to a token, rounded up for each text.
+    const asked = server.asked.map(({ system, user }) => Math.ceil((system.length + user.length) / 4));
+    expect(spentIn(calls)).toMatchObject({
+      requests: 4,
+      inputTokens: asked.reduce((sum, one) => sum + one),
+      outputTokens: 4 * Math.ceil(text.length / 4),
+    });
   });
 
   it("counts failed requests", async () => {

@@ -10,6 +10,7 @@ import { layoutOf } from "../../runs/layout.ts";
 import { settleAll } from "../../settle.ts";
 import { askOnce, type Asked } from "../ask-once.ts";
 import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
+import { subjectOf, type Subject } from "../subject.ts";
 import { checkKeyToAsk, coachAsk, type Ask } from "./asking.ts";
 import { caseOf, type Case } from "./case.ts";
 import { formatFor, type CoachOptions } from "./options.ts";
@@ -32,13 +33,14 @@ export function coachJudge(options: CoachOptions, context: JudgeContext): Judge 
   checkKeyToAsk(options, context);
   const recorded = withRecorded(context.calls, options.recorded);
   const ask = coachAsk(options, context);
-  const put = ({ question }: Asked<CoachQuestion>) => answerTo(question, options, ask);
+  const put = ({ question, about }: Asked<CoachQuestion>) => answerTo(question, options, ask, about);
   const questions = askOnce(recorded.calls, identityOf(options), put, readAnswers);
   const verdictsOn = async (acts: Acts): Promise<GivenVerdict[]> => {
     const whole = await caseOf({ ...context, options }, acts);
     const { distinct, places } = distinctActs(whole);
     const question = { ...promptFor(distinct, options), roles: blamable(whole) };
-    const answer = await questions.ask(question, acts[0].episode.id);
+    const first = distinct.acts.map((_, place) => acts[places.indexOf(place)] as Occurrence);
+    const answer = await questions.ask(question, subjectOf(first));
     return acts.map(({ node, action }, index) => {
       return { node: node.id, action: action.id, verdict: verdictAt(answer, places[index] ?? 0) };
     });
@@ -74,15 +76,16 @@ function answerTo(
   { messages, labels, roles }: CoachQuestion,
   options: CoachOptions,
   ask: Ask,
+  about?: Subject,
 ): Promise<Answers> {
-  if (labels.length > 1)
-    return ask(messages, formatOf(rankingSchema(roles, labels), options), (text) =>
-      readRanking(text, roles, labels),
-    );
-  return ask(messages, formatOf(scoreSchema(roles), options), (text) => {
+  const isRanking = labels.length > 1;
+  const schema = isRanking ? rankingSchema(roles, labels) : scoreSchema(roles);
+  const read = (text: string) => {
+    if (isRanking) return readRanking(text, roles, labels);
     const verdict = readScore(text, roles);
     return "problem" in verdict ? verdict : { verdicts: [verdict] };
-  });
+  };
+  return ask({ messages, format: formatOf(schema, options), read, about });
 }
 
 function formatOf(schema: z.ZodType, options: CoachOptions): AnswerFormat | undefined {

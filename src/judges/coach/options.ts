@@ -19,7 +19,12 @@ const priceSchema = z.strictObject({
 const breakerSchema = z.strictObject({
   failures: z.int().min(1).default(6).describe("Failures in a row after which the run pauses."),
   pauseSeconds: limit.max(3600).default(15).describe("The first pause; each further one is twice as long."),
-  pauses: z.int().min(0).max(100).default(5).describe("Pauses in a row after which questions fail."),
+  pauses: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(5)
+    .describe("Pauses in a row after which the run makes a checkpoint and stops."),
 });
 
 const truths = z.enum(["visible", "hidden"]);
@@ -53,6 +58,7 @@ export const coachOptions = z
     longestPart: z
       .int()
       .min(200)
+      .max(10_000_000)
       .default(12_000)
       .describe("Characters of one text that the coach sees; the middle of longer ones is left out."),
     concurrency: z.int().min(1).max(1024).default(8).describe("Requests at the same time."),

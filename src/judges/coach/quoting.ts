@@ -3,6 +3,7 @@
  * text can contain its own mark, and characters that a reader would not see are written out.
  */
 import { createHash } from "node:crypto";
+import { toVisible } from "../../format.ts";
 
 /** Twelve hexadecimal digits that occur in none of the texts: the same for the same texts. */
 export function codeFor(texts: readonly string[]): string {
@@ -23,11 +24,8 @@ export function quote(code: string, name: string, text: string): string {
  * @param longest in characters, twice as many if some are written out
  */
 export function shown(text: string, longest: number): string {
-  const visible = withoutMiddle(text, longest)
-    .toWellFormed()
-    .replace(invisible, (character) => `\\u{${codePoint(character)}}`);
   // Written out, characters are longer.
-  return withoutMiddle(visible, 2 * longest);
+  return withoutMiddle(toVisible(withoutMiddle(text, longest)), 2 * longest);
 }
 
 function withoutMiddle(text: string, longest: number): string {
@@ -36,11 +34,4 @@ function withoutMiddle(text: string, longest: number): string {
   const begin = longest - end;
   const left = text.length - begin - end;
   return `${text.slice(0, begin)}\n[${left} characters are left out here]\n${text.slice(text.length - end)}`;
-}
-
-/** Controls but for tab and line feed, formats (zero width, direction, tags), separators of lines, private use. */
-const invisible = /[^\P{Cc}\t\n]|\p{Cf}|\p{Zl}|\p{Zp}|\p{Co}/gu;
-
-function codePoint(character: string): string {
-  return (character.codePointAt(0) ?? 0).toString(16);
 }

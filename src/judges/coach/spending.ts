@@ -6,7 +6,7 @@ import type { RecordedCalls } from "../../runs/recorded-calls.ts";
 import type { CoachOptions } from "./options.ts";
 import { costOf, priceOf } from "./prices.ts";
 
-const usageSchema = z.strictObject({
+export const usageSchema = z.strictObject({
   requests: z.number(),
   inputTokens: z.number(),
   outputTokens: z.number(),

@@ -3,6 +3,7 @@ import type { Occurrence } from "../../rollout/navigate.ts";
 import { settleAll } from "../../settle.ts";
 import { askOnce, asVerdict } from "../ask-once.ts";
 import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
+import { subjectOf } from "../subject.ts";
 import { answersTo, type Posed } from "./answering.ts";
 import { batched } from "./batches.ts";
 import { passedOn, withoutSecrets } from "../../child-environment.ts";
@@ -23,8 +24,8 @@ export function commandJudge(options: CommandOptions, { calls, retries, signal }
   const identity = { judge: "command", format, run, attempt };
   const questions = askOnce(calls, identity, put, asVerdict);
   const judged = async (occurrence: Occurrence): Promise<GivenVerdict> => {
-    const { episode, node, action } = occurrence;
-    const verdict = await questions.ask(questionOf(occurrence), episode.id);
+    const { node, action } = occurrence;
+    const verdict = await questions.ask(questionOf(occurrence), subjectOf([occurrence]));
     return { node: node.id, action: action.id, verdict };
   };
   return {

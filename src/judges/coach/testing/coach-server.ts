@@ -56,15 +56,20 @@ function questionIn(text: string, authorization: string | undefined): CoachQuest
   return { system: of("system"), user: of("user"), body: { ...body }, authorization };
 }
 
-/** A complete answer, which used 100 and 10 tokens. */
-export function completion(response: ServerResponse, content: string, finish = "stop"): void {
+/** A complete answer, which by default used 1,000 and 100 tokens. */
+export function completion(
+  response: ServerResponse,
+  content: string,
+  finish = "stop",
+  usage: object | null = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 },
+): void {
   json(response, 200, {
     id: "1",
     object: "chat.completion",
     created: 1,
     model: "coach",
     choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: finish }],
-    usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
+    ...(usage === null ? {} : { usage }),
   });
 }
 
