@@ -174,10 +174,10 @@ describe("a training with a coach", () => {
   }, 120_000);
 });
 
-describe("what the coach said", () => {
-  const show = (...args: string[]) => troupe(["coach", "show", ...args], { cwd });
-  const widest = (text: string) => Math.max(...text.split("\n").map(({ length }) => length));
+const show = (...args: string[]) => troupe(["coach", "show", ...args], { cwd });
+const widest = (text: string) => Math.max(...text.split("\n").map(({ length }) => length));
 
+describe("what the coach said", () => {
   it("is shown by action, at most 80 columns wide", async () => {
     const { code, stdout, stderr } = await show("colours");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -208,20 +208,20 @@ describe("what the coach said", () => {
     expect(stdout).toContain("  | <html>\\u{1b}[31mxxx");
     expect(stdout).toContain("\n  | sorry</html>\n");
     expect(widest(stdout)).toBeLessThanOrEqual(80);
-    const { questions } = JSON.parse((await show("lying", "--json")).stdout) as {
+    const shown = JSON.parse((await show("lying", "--json")).stdout) as {
       questions: { about: { role: string }; verdicts: unknown[]; rejected: unknown[] }[];
     };
-    expect(questions.length).toBeGreaterThan(0);
-    for (const question of questions)
+    expect(shown.questions.length).toBeGreaterThan(0);
+    for (const question of shown.questions)
       expect(question).toMatchObject({ about: { role: "speaker" }, verdicts: [] });
-    expect(questions.every(({ rejected }) => rejected.length === 2)).toBe(true);
+    expect(shown.questions.every(({ rejected }) => rejected.length === 2)).toBe(true);
     expect((await show("lying", "--role", "listener")).stdout).toBe("no verdicts\n");
   }, 120_000);
 });
 
-describe("an evaluation of the run", () => {
-  const evaluate = (...args: string[]) => troupe(["eval", "colours", "--json", ...args], { cwd, env });
+const evaluate = (...args: string[]) => troupe(["eval", "colours", "--json", ...args], { cwd, env });
 
+describe("an evaluation of the run", () => {
   it("asks the coach only if an override asks for it", async () => {
     const before = server.asked.length;
     const bare = await evaluate("judge.instructions=Be brief.");

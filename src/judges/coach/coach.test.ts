@@ -141,10 +141,9 @@ describe("an answer that is no verdict leaves the action without a reward:", () 
   });
 });
 
-describe("answers that are no verdict", () => {
-  const kept = (calls: readonly RecordedCall[]) =>
-    calls.filter(({ key }) => key.startsWith("coach rejected"));
+const kept = (calls: readonly RecordedCall[]) => calls.filter(({ key }) => key.startsWith("coach rejected"));
 
+describe("answers that are no verdict", () => {
   it("are kept, visible and bounded, with what they are about, even if a verdict follows", async () => {
     const server = await serving((_, number) =>
       number === 0 ? `\u001b[2J\u202eI refuse. ${"no ".repeat(5000)}` : verdict,
@@ -156,7 +155,7 @@ describe("answers that are no verdict", () => {
     expect(new Set(failuresOf(episode))).toEqual(new Set(["none"]));
     const [rejected, ...others] = kept(put);
     expect(others).toEqual([]);
-    const { text, problem } = rejected?.answer as { text: string; problem: string };
+    const { text, problem } = (rejected as RecordedCall).answer as { text: string; problem: string };
     expect(text.startsWith("\\u{1b}[2J\\u{202e}I refuse. no no")).toBe(true);
     expect(text.length).toBeLessThan(2100);
     expect(problem).toContain("is not JSON");
