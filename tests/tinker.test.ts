@@ -2,6 +2,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { troupe } from "../src/cli/testing/command.ts";
 import { algorithmFrom } from "../src/credit/algorithms.ts";
 import { openEngine } from "../src/engines/open.ts";
 import type { EngineSettingsInput } from "../src/engines/settings.ts";
@@ -39,6 +40,7 @@ async function trained(name: string, engine: EngineSettingsInput): Promise<strin
       adapted: { model: { path: model }, adapter: { rank: 4 } },
     },
     evaluation: { tasks: 4, every: 2 },
+    engine,
   });
   const algorithm = algorithmFrom("ppo", { samples: 3, kl: { where: "loss", coefficient: 0.01 } });
   const directory = path.join(folder, name);
@@ -63,4 +65,23 @@ test("the same metrics and episodes, bit for bit", { timeout: 240_000 }, async (
   expect(
     (await fs.readFile(path.join(folder, "remote", "metrics.jsonl"), "utf8")).split("\n").length,
   ).toBeGreaterThan(4);
+});
+
+test("what the server keeps of the run is listed, downloaded and deleted", { timeout: 120_000 }, async () => {
+  const weights = (...more: string[]) =>
+    troupe(["runs", "weights", path.join(folder, "remote"), ...more], { cwd: folder });
+  const listed = await weights();
+  expect(listed.stdout).toMatch(/adapted +\d+ +tinker:\/\//);
+  const out = path.join(folder, "downloaded");
+  expect((await weights("--out", out)).stderr).toContain("choose one with --policy");
+  expect((await weights("--policy", "adapted", "--out", out, "--base", model)).code).toBe(0);
+  const opened = openEngine(local);
+  const { trainableParameters } = await opened.createPolicy({ name: "downloaded", model: out });
+  expect(trainableParameters).toBeGreaterThan(0);
+  await opened.close();
+  expect((await weights("--delete")).stdout).toContain("deleted");
+  expect((await weights("--policy", "whole", "--out", `${out}-again`)).stderr).toContain("no saved weights");
+  expect((await troupe(["runs", "weights", path.join(folder, "local")], { cwd: folder })).stderr).toContain(
+    "servers keep nothing",
+  );
 });

@@ -1,4 +1,4 @@
-/** `troupe runs`: lists the runs of a folder; its subcommands compare, plot, export and remove runs. */
+/** `troupe runs`: lists the runs of a folder; its subcommands compare, plot, export and remove runs, and show weights at servers. */
 import { Command } from "commander";
 import { listRuns } from "../../runs/read.ts";
 import { noRuns } from "../find-run.ts";
@@ -8,11 +8,12 @@ import { exportCommand } from "./export.ts";
 import { type ListedRun, listedRun, listTable } from "./list.ts";
 import { plotCommand } from "./plot.ts";
 import { removeCommand } from "./remove.ts";
+import { weightsCommand } from "./weights.ts";
 import { runsFolder } from "../../command-line.ts";
 
 export function runsCommand(): Command {
   const command = new Command("runs")
-    .description("list the runs, or compare, plot, export or remove some")
+    .description("list the runs, or compare, plot, export or remove some, or weights at servers")
     .enablePositionalOptions()
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--json", "print one JSON document")
@@ -21,7 +22,8 @@ export function runsCommand(): Command {
       if (options.json) printJson(runs.map(toJson));
       else printLines(runs.length === 0 ? noRuns(options.runs) : listTable(runs));
     });
-  for (const each of [compareCommand, plotCommand, exportCommand, removeCommand]) command.addCommand(each());
+  for (const each of [compareCommand, plotCommand, exportCommand, removeCommand, weightsCommand])
+    command.addCommand(each());
   return command;
 }
 

@@ -28,11 +28,12 @@ export async function listCheckpoints({ requests }: Session, run: string): Promi
 
 /** @throws TroupeError `bad_model` if there is none of this path */
 export async function deleteCheckpoint({ requests }: Session, path: string): Promise<void> {
+  await requests.send({ method: "DELETE", path: checkpointPath(path) });
+}
+
+/** Of saved weights, below `/api/v1/`. @throws TroupeError `bad_model` if they have no such path */
+export function checkpointPath(path: string): string {
   const [, run = "", name = ""] = /^tinker:\/\/([^/]+)\/([^/]+\/[^/]+)$/.exec(path) ?? [];
-  if (run === "")
-    throw new TroupeError("bad_model", `${JSON.stringify(path)} is not a path of saved weights.`);
-  await requests.send({
-    method: "DELETE",
-    path: `training_runs/${encodeURIComponent(run)}/checkpoints/${name}`,
-  });
+  if (run !== "") return `training_runs/${encodeURIComponent(run)}/checkpoints/${name}`;
+  throw new TroupeError("bad_model", `${JSON.stringify(path)} is not a path of saved weights.`);
 }

@@ -1,6 +1,7 @@
 /** HTTP: bounded bodies, compression, keys; every answer is JSON or protobuf. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { pipeline, Readable } from "node:stream";
 import { promisify } from "node:util";
 import { gunzip, zstdDecompress } from "node:zlib";
 import type { ServerOptions } from "./options.ts";
@@ -124,6 +125,11 @@ function tooLarge(limit: number): Rejection {
 
 function send(response: ServerResponse, status: number, body: unknown): void {
   if (response.destroyed) return;
+  if (body instanceof Readable) {
+    response.writeHead(status, { "content-type": "application/x-tar" });
+    pipeline(body, response, () => undefined);
+    return;
+  }
   const isBytes = Buffer.isBuffer(body);
   const bytes = isBytes ? body : Buffer.from(JSON.stringify(body));
   // What is left of a rejected body would otherwise be read as the next request.

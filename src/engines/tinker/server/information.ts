@@ -1,4 +1,7 @@
 /** What a server says about itself, its models and saved weights, and requests about sessions. */
+import { Readable } from "node:stream";
+import { savedDirectory } from "../../saved.ts";
+import { tarOf } from "../archives/tar.ts";
 import * as schema from "../protocol/schema.ts";
 import { Rejection } from "./problems.ts";
 import type { Call, Service } from "./service.ts";
@@ -107,4 +110,13 @@ export function deleteCheckpoint(service: Service, call: Call, found: readonly s
 function checkedRun(run: string): string {
   if (/^[\w:-]{1,100}$/.test(run)) return run;
   throw new Rejection(404, `There is no run ${JSON.stringify(run)}.`);
+}
+
+/** A tar of the directory for other programs. */
+export function archive(service: Service, call: Call, found: readonly string[]): Readable {
+  const [run = "", kind = "", name = ""] = found;
+  const { stored } = service.storage.find(parsePath(`tinker://${run}/${kind}/${name}`), call.owner);
+  const directory = savedDirectory(stored);
+  if (directory === null) throw new Rejection(404, "This server's engine exports no directories.");
+  return Readable.from(tarOf(directory));
 }

@@ -6,7 +6,7 @@ import * as sampling from "./sampling.ts";
 import type { Call, Service } from "./service.ts";
 import * as training from "./training.ts";
 
-/** Bytes are sent as protobuf, anything else as JSON. */
+/** Bytes are sent as protobuf, a stream as an archive, anything else as JSON. */
 type Handler = (service: Service, call: Call, found: readonly string[]) => unknown;
 
 interface Route {
@@ -52,6 +52,11 @@ const routes: readonly Route[] = [
   { method: "POST", path: new RegExp(`^sessions/${one}/finish$`), handle: information.finishSession },
   { method: "GET", path: new RegExp(`^samplers/${one}$`), handle: information.samplerInfo },
   { method: "GET", path: new RegExp(`^training_runs/${one}/checkpoints$`), handle: information.checkpoints },
+  {
+    method: "GET",
+    path: new RegExp(`^training_runs/${one}/checkpoints/${one}/${one}/archive$`),
+    handle: information.archive,
+  },
   {
     method: "DELETE",
     path: new RegExp(`^training_runs/${one}/checkpoints/${one}/${one}$`),

@@ -1,0 +1,104 @@
+/** `troupe runs weights RUN`: what servers keep of a run: lists, downloads or deletes it. */
+import fs from "node:fs/promises";
+import path from "node:path";
+import { Command } from "commander";
+import {
+  deleteWeights,
+  downloadWeights,
+  remoteWeights,
+  type RemoteWeights,
+} from "../../engines/saved-elsewhere.ts";
+import { engineSettings, type EngineSettings } from "../../engines/settings.ts";
+import { TroupeError } from "../../errors.ts";
+import { runsFolder } from "../../command-line.ts";
+import { checkpointSteps, readCheckpoint } from "../../runs/checkpoints.ts";
+import { layoutOf } from "../../runs/layout.ts";
+import { readRecipe } from "../../runs/read.ts";
+import { findRun } from "../find-run.ts";
+import { printLines } from "../print.ts";
+import { tableLines } from "../table.ts";
+
+const columns = ["policy", "step", "path", "server"].map((title) => ({ title }));
+
+interface WeightsOptions {
+  readonly runs: string;
+  readonly policy?: string;
+  readonly out?: string;
+  readonly base?: string;
+  readonly delete?: boolean;
+}
+
+interface Kept extends RemoteWeights {
+  readonly policy: string;
+  readonly step: number;
+}
+
+export function weightsCommand(): Command {
+  return new Command("weights")
+    .description("list the weights that servers keep of a run; download or delete them")
+    .argument("<run>", "name or folder of a run")
+    .option("--runs <folder>", "folder of the runs", runsFolder)
+    .option("--policy <name>", "only this policy's")
+    .option("--out <directory>", "download the newest as a model or adapter directory")
+    .option("--base <directory>", "with --out: this machine's copy of an adapter's base model")
+    .option("--delete", "delete them at the server; the run can then not be resumed")
+    .action(weights);
+}
+
+async function weights(given: string, options: WeightsOptions): Promise<void> {
+  if (options.delete && options.out !== undefined)
+    throw new TroupeError("bad_arguments", "give --out or --delete, not both");
+  const directory = await findRun(given, options.runs);
+  const { engine } = (await readRecipe(directory)) as { readonly engine?: unknown };
+  const settings = engineSettings.parse(engine ?? {});
+  const all = await keptOf(directory, settings);
+  const kept = all.filter(({ policy }) => options.policy === undefined || policy === options.policy);
+  if (kept.length === 0)
+    throw new TroupeError(
+      "bad_arguments",
+      `servers keep nothing of ${given}${options.policy === undefined ? "" : `'s policy ${options.policy}`}; weights of the local engine are in its checkpoints`,
+    );
+  if (options.out !== undefined) return download(settings, kept, options.out, options.base);
+  if (options.delete) for (const each of kept) await deleteWeights(settings, each);
+  const rows = kept.map(({ policy, step, path: at, url }) => [policy, String(step), at, url]);
+  printLines(tableLines(columns, rows));
+  if (options.delete) printLines(["deleted"]);
+}
+
+/** By step, the newest last. */
+async function keptOf(directory: string, settings: EngineSettings): Promise<readonly Kept[]> {
+  const { checkpoints } = layoutOf(directory);
+  const found: Kept[] = [];
+  for (const step of await checkpointSteps(checkpoints)) {
+    const { state } = await readCheckpoint(path.join(checkpoints, `step-${step}`));
+    for (const [policy, saved] of Object.entries(state.policies)) {
+      const remote = remoteWeights(settings, saved);
+      if (remote !== null) found.push({ ...remote, policy, step });
+    }
+  }
+  return found;
+}
+
+async function download(
+  settings: EngineSettings,
+  kept: readonly Kept[],
+  out: string,
+  base: string | undefined,
+): Promise<void> {
+  const newest = kept.at(-1) as Kept;
+  const other = kept.find(({ policy }) => policy !== newest.policy);
+  if (other !== undefined)
+    throw new TroupeError("bad_arguments", `choose one with --policy: ${newest.policy} or ${other.policy}`);
+  await downloadWeights(settings, newest, out);
+  if (base !== undefined) await setBase(out, path.resolve(base));
+  printLines([`${newest.policy} of step ${newest.step}: ${out}`]);
+}
+
+/** The server's path of an adapter's base means nothing here. */
+async function setBase(directory: string, base: string): Promise<void> {
+  const file = path.join(directory, "adapter_config.json");
+  const text = await fs.readFile(file, "utf8").catch(() => null);
+  if (text === null) throw new TroupeError("bad_arguments", `${directory} is no adapter; leave out --base`);
+  const config = { ...(JSON.parse(text) as object), base_model_name_or_path: base };
+  await fs.writeFile(file, `${JSON.stringify(config, null, 2)}\n`);
+}

@@ -1,0 +1,44 @@
+/** Saved weights that a server keeps: where they are, copies of them, and their end. */
+import type { SavedPolicy } from "./engine.ts";
+import type { EngineSettings } from "./settings.ts";
+import { downloadCheckpoint } from "./tinker/archives/download.ts";
+import { deleteCheckpoint } from "./tinker/client/checkpoints.ts";
+import { Session } from "./tinker/client/session.ts";
+import { readLocation } from "./tinker/origins.ts";
+import { profiles } from "./tinker/profiles/profiles.ts";
+
+export interface RemoteWeights {
+  /** `tinker://RUN/KIND/NAME` */
+  readonly path: string;
+  readonly url: string;
+}
+
+/** Null: the engine keeps them on this machine. */
+export function remoteWeights(settings: EngineSettings, saved: SavedPolicy): RemoteWeights | null {
+  if (settings.type !== "tinker") return null;
+  const { path, server } = readLocation(saved);
+  return { path, url: (server === undefined ? undefined : settings.servers[server]) ?? settings.url };
+}
+
+/** A model's or adapter's directory for other programs. @throws TroupeError, see `downloadCheckpoint` */
+export async function downloadWeights(
+  settings: EngineSettings,
+  { path, url }: RemoteWeights,
+  directory: string,
+): Promise<void> {
+  await downloadCheckpoint({ url, key: keyOf(settings) }, path, directory);
+}
+
+export async function deleteWeights(settings: EngineSettings, { path, url }: RemoteWeights): Promise<void> {
+  const { chunkData, chunkBytes } = profiles.hosted;
+  const session = new Session({ url, key: keyOf(settings), chunkData, chunkBytes });
+  try {
+    await deleteCheckpoint(session, path);
+  } finally {
+    await session.close();
+  }
+}
+
+function keyOf(settings: EngineSettings): string | undefined {
+  return settings.type === "tinker" ? process.env[settings.keyVariable] : undefined;
+}

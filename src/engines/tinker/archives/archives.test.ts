@@ -1,0 +1,152 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import * as fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { failure, makeModel, temporaryFolder } from "../../../models/test-model.ts";
+import { LocalEngine } from "../../local/local-engine.ts";
+import { adam, someDatum } from "../../local/test-engine.ts";
+import { readLocation } from "../origins.ts";
+import { profiles } from "../profiles/profiles.ts";
+import { standardLimits } from "../server/options.ts";
+import { startServer } from "../server/server.ts";
+import { TinkerEngine } from "../tinker-engine.ts";
+import { downloadCheckpoint } from "./download.ts";
+import { extractTar, tarOf } from "./tar.ts";
+
+const folder = temporaryFolder();
+let count = 0;
+
+function fresh(): string {
+  const place = join(folder, `place-${(count += 1)}`);
+  mkdirSync(place);
+  return place;
+}
+
+async function bytesOf(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return Buffer.concat(all);
+}
+
+async function* cut(whole: Buffer, length: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < whole.length; at += length) yield whole.subarray(at, at + length);
+}
+
+describe("archives", () => {
+  it("hold a directory's files, however they arrive", async () => {
+    const contents = fc.uint8Array({ maxLength: 1500 });
+    const names = fc.stringMatching(/^[a-z]{1,8}(\/[a-z]{1,8})?\.txt$/);
+    const files = fc.uniqueArray(fc.tuple(names, contents), { selector: ([name]) => name, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(files, fc.integer({ min: 100, max: 3000 }), async (all, length) => {
+        const [from, to] = [fresh(), fresh()];
+        for (const [name, bytes] of all) {
+          mkdirSync(join(from, name, ".."), { recursive: true });
+          writeFileSync(join(from, name), bytes);
+        }
+        await extractTar(cut(await bytesOf(tarOf(from)), length), to);
+        for (const [name, bytes] of all) expect(new Uint8Array(readFileSync(join(to, name)))).toEqual(bytes);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("are read by tar, and those of tar are read", async () => {
+    const [from, to, back] = [fresh(), fresh(), fresh()];
+    writeFileSync(join(from, "a.txt"), "one");
+    expect(spawnSync("tar", ["-xf", "-", "-C", to], { input: await bytesOf(tarOf(from)) }).status).toBe(0);
+    const { stdout } = spawnSync("tar", ["-cf", "-", "-C", to, "."]);
+    await extractTar(cut(stdout, 1000), back);
+    expect(readFileSync(join(back, "a.txt"), "utf8")).toBe("one");
+  });
+
+  it("with names that lead elsewhere, links, or a missing end are rejected", async () => {
+    const from = fresh();
+    writeFileSync(join(from, "aa"), "x");
+    const good = await bytesOf(tarOf(from));
+    const renamed = (name: string, type = "0"): Buffer => {
+      const copy = Buffer.from(good);
+      copy.write(`${name}\0`, 0);
+      copy.write(type, 156);
+      return copy;
+    };
+    for (const bad of [renamed("../b"), renamed("/b"), renamed("b", "2"), good.subarray(0, 600)]) {
+      const to = fresh();
+      expect(await failure("bad_model", () => extractTar(cut(bad, 512), to))).toContain("not understood");
+      expect(readdirSync(to).filter((name) => name !== "aa")).toEqual([]);
+    }
+  });
+});
+
+describe("saved weights", async () => {
+  const model = await makeModel(folder, "tiny");
+  const engine = new LocalEngine({ threads: 1, precision: "float32" });
+  const server = await startServer(engine, {
+    models: [{ name: "tiny", directory: model }],
+    folder: join(folder, "served"),
+    keys: [],
+    host: "127.0.0.1",
+    port: 0,
+    log: () => {},
+    limits: standardLimits,
+  });
+  const remote = new TinkerEngine({ url: server.url, profile: profiles.troupe });
+  afterAll(async () => {
+    await remote.close();
+    await server.close();
+    await engine.close();
+  });
+
+  it.each([
+    ["whole models", {}],
+    ["adapters", { adapter: { rank: 2, alpha: 8, targetModules: ["q_proj"], seed: 1 } }],
+  ])("are downloaded as directories of the local engine: %s", async (name, options) => {
+    await remote.createPolicy({ name, model, ...options });
+    await remote.forwardBackward([someDatum(name)], { type: "importance_sampling" });
+    await remote.optimStep(name, adam);
+    const { path } = readLocation(await remote.checkpoint(name, { folder, name: "saved" }));
+    const directory = join(folder, `downloaded ${name}`);
+    await downloadCheckpoint({ url: server.url }, path, directory);
+    const local = new LocalEngine({ threads: 1, precision: "float32" });
+    await local.createPolicy({ name, model: directory });
+    expect(await local.forward([someDatum(name)])).toEqual(await remote.forward([someDatum(name)]));
+    await local.close();
+    expect(await failure("bad_arguments", () => downloadCheckpoint(server, path, directory))).toContain(
+      "exists",
+    );
+  });
+
+  it("that do not exist leave no directory", async () => {
+    const directory = join(folder, "none");
+    const path = "tinker://nobody/weights/x";
+    await expect(downloadCheckpoint(server, path, directory)).rejects.toThrow(/no saved weights/);
+    expect(readdirSync(folder)).not.toContain("none");
+  });
+});
+
+it("a compressed archive is read", async () => {
+  const { createServer } = await import("node:http");
+  const from = fresh();
+  writeFileSync(join(from, "a.txt"), "one");
+  const archive = gzipSync(await bytesOf(tarOf(from)));
+  const seen: (string | undefined)[] = [];
+  const files = createServer((request, response) => {
+    seen.push(String(request.headers["x-api-key"]));
+    response.end(archive);
+  });
+  const service = createServer((request, response) => {
+    seen.push(String(request.headers["x-api-key"]));
+    response.writeHead(302, { location: `http://127.0.0.1:${portOf(files)}/file` }).end();
+  });
+  const portOf = (server: typeof files): number => (server.address() as { port: number }).port;
+  for (const server of [files, service])
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const directory = join(folder, "compressed");
+  const place = { url: `http://127.0.0.1:${portOf(service)}`, key: "tml-secret" };
+  await downloadCheckpoint(place, "tinker://run/weights/a", directory);
+  for (const server of [files, service]) server.close();
+  expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("one");
+  expect(seen).toEqual(["tml-secret", "undefined"]);
+});
