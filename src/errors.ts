@@ -27,6 +27,14 @@ export class ServiceError extends TroupeError {
   }
 }
 
+/** Data that are not on this machine and cannot be downloaded now: a plan can do without them. */
+export class DataElsewhereError extends TroupeError {
+  constructor(message: string) {
+    super("bad_data", message);
+    this.name = "DataElsewhereError";
+  }
+}
+
 /** The recipe's budget for a service is used up: the run makes a checkpoint and stops. */
 export class BudgetError extends TroupeError {
   constructor(message: string) {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { checkCommand } from "./check/check.ts";
+import { clusterCommand } from "./cluster.ts";
 import { coachCommand } from "./coach.ts";
 import { dataCommand } from "./data/data.ts";
 import { doctorCommand } from "./doctor.ts";
@@ -28,6 +29,7 @@ const commands = [
   experimentCommand,
   sftCommand,
   serveCommand,
+  clusterCommand,
   initCommand,
   playCommand,
   recipesCommand,

@@ -4,8 +4,8 @@ import type { Command } from "commander";
 import type { Environment } from "../environments/environment.ts";
 import { environments } from "../environments/registry.ts";
 import { loneEnvironment } from "../recipes/lone.ts";
-import type { ResolvedRecipe } from "../recipes/resolve.ts";
-import { resolveRecipe, resolveWithoutModels } from "../recipes/resolve.ts";
+import type { PlannedRecipe, ResolvedRecipe } from "../recipes/resolve.ts";
+import { resolveForPlan, resolveRecipe, resolveWithoutModels } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
 
 export interface OverrideOptions {
@@ -31,6 +31,15 @@ export function resolveArguments(
   options: OverrideOptions,
 ): Promise<ResolvedRecipe> {
   return resolveRecipe(findRecipe(recipe), [...overrides, ...(options.override ?? [])]);
+}
+
+/** Models and data of the recipe may be elsewhere. @throws RecipeError listing every mistake. */
+export function planArguments(
+  recipe: string,
+  overrides: readonly string[],
+  options: OverrideOptions,
+): Promise<PlannedRecipe> {
+  return resolveForPlan(findRecipe(recipe), [...overrides, ...(options.override ?? [])]);
 }
 
 /** What to play or score in; an environment without a recipe has no team. */

@@ -17,7 +17,7 @@ import type { Reporter } from "./progress/reporter.ts";
 import { makeReporter } from "./progress/reporter.ts";
 import { overridesOf, type PublishedFlags, withPublishedFlags } from "./published-flags.ts";
 import type { OverrideOptions } from "./recipe-arguments.ts";
-import { resolveArguments, withRecipeArguments } from "./recipe-arguments.ts";
+import { planArguments, resolveArguments, withRecipeArguments } from "./recipe-arguments.ts";
 import { chooseRun } from "./run-name.ts";
 import { listenForStop } from "./stopping.ts";
 import { runsFolder } from "../command-line.ts";
@@ -40,8 +40,9 @@ export function trainCommand(): Command {
     .option("--json", "print events as JSON lines (with --dry-run: one JSON document)")
     .action(async (recipe: string, overrides: string[], options: TrainArguments) => {
       const override = [...(options.override ?? []), ...overridesOf(options)];
+      if (options.dryRun)
+        return dryRun(await planArguments(recipe, overrides, { override }), options.json === true);
       const resolved = await resolveArguments(recipe, overrides, { override });
-      if (options.dryRun) return dryRun(resolved, options.json === true);
       const choice = { ...options, runs: options.output_base_dir ?? options.runs };
       await trainAndReport(resolved, await chooseRun(resolved.recipe, choice), options.json === true);
     });

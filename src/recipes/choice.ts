@@ -1,7 +1,7 @@
 /** Resolves `environment`, `algorithm` and `judge` of a recipe: an included definition, or a user's module. */
 import { dirname } from "node:path";
 import { ZodError, ZodObject, ZodType } from "zod";
-import { TroupeError } from "../errors.ts";
+import { DataElsewhereError, TroupeError } from "../errors.ts";
 import type { Mistake } from "./mistakes.ts";
 import { hintAt } from "./mistakes.ts";
 import { isPlain, kindOf } from "./modules/exported.ts";
@@ -205,7 +205,8 @@ function explainFailure(error: unknown, found: Found<unknown>, tree: MappingTree
     return [{ ...at, problem: `${settings.module} threw ${thrown(error)} while making the ${key}` }];
   }
   if (!(error instanceof Error)) throw error;
-  return [{ ...at, problem: error.message }];
+  const elsewhere = error instanceof DataElsewhereError ? { isElsewhere: true as const } : {};
+  return [{ ...at, problem: error.message, ...elsewhere }];
 }
 
 /** The JSON Schema of the section, for messages; unknown for options that are not zod schemas. */

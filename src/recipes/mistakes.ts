@@ -15,6 +15,8 @@ export interface Mistake {
   readonly problem: string;
   /** What to do. */
   readonly fix?: string;
+  /** Only something that is not on this machine. */
+  readonly isElsewhere?: true;
 }
 
 /** A rejected recipe. `message` shows every mistake; `mistakes` has them as data. */

@@ -57,7 +57,24 @@ export async function resolveRecipe(
   overrides: readonly string[] = [],
   catalog: Catalog = builtInCatalog,
 ): Promise<ResolvedRecipe> {
-  return resolveFile(file, overrides, catalog, []);
+  return resolveFile(file, overrides, catalog, {});
+}
+
+/** A recipe whose models and data may be elsewhere. */
+export interface PlannedRecipe extends ResolvedRecipe {
+  /** What is not here, so that it could not be checked. */
+  readonly missing: readonly string[];
+}
+
+/** Like `resolveRecipe`, for a plan: missing model directories and data are listed, not rejected. */
+export async function resolveForPlan(
+  file: string,
+  overrides: readonly string[] = [],
+  catalog: Catalog = builtInCatalog,
+): Promise<PlannedRecipe> {
+  const missing: string[] = [];
+  const resolved = await resolveFile(file, overrides, catalog, { missing });
+  return { ...resolved, missing };
 }
 
 /** Like `resolveRecipe`, for a caller that loads no model: the policies' models need not exist or fit. */
@@ -66,17 +83,25 @@ export async function resolveWithoutModels(
   overrides: readonly string[] = [],
   catalog: Catalog = builtInCatalog,
 ): Promise<ResolvedRecipe> {
-  return resolveFile(file, overrides, catalog, ["policies", "warmStart"]);
+  return resolveFile(file, overrides, catalog, { unused: ["policies", "warmStart"] });
+}
+
+/** What is not required of a recipe. */
+interface Leniency {
+  /** Keys of the recipe whose values are only checked for their form. */
+  readonly unused?: readonly string[];
+  /** Gets what is not here; absent: it is a mistake. */
+  readonly missing?: string[];
 }
 
 async function resolveFile(
   file: string,
   overrides: readonly string[],
   catalog: Catalog,
-  unused: readonly string[],
+  leniency: Leniency,
 ): Promise<ResolvedRecipe> {
   const { tree, warnings } = await applyEveryOverride(loadTree(file), overrides, catalog);
-  const resolved = await resolveTree(tree, catalog, unused);
+  const resolved = await resolveTree(tree, catalog, leniency);
   return { ...resolved, adjustments: [...warnings, ...resolved.adjustments] };
 }
 
@@ -86,14 +111,11 @@ function withPlaces(tree: MappingTree, { judges }: Catalog): Readonly<Record<str
   return withDatasetFiles(withToolPlaces(judged, tree), tree);
 }
 
-/**
- * Like `resolveRecipe`, for merged layers.
- * @param unused keys of the recipe whose values are only checked for their form
- */
+/** Like `resolveRecipe`, for merged layers. */
 export async function resolveTree(
   tree: MappingTree,
   catalog: Catalog = builtInCatalog,
-  unused: readonly string[] = [],
+  leniency: Leniency = {},
 ): Promise<ResolvedRecipe> {
   rejectExperiment(tree);
   const plain = withPlaces(tree, catalog);
@@ -115,9 +137,9 @@ export async function resolveTree(
   const isWhole = stray.length === 0 && (plain["judge"] === undefined || judge !== undefined);
   if (!parsed.success || !environment || !algorithm || !isWhole) throw new RecipeError(mistakes);
   const resolved = resolvedFrom(parsed.data, { environment, algorithm, judge }, tree);
-  mistakes.push(...mistakesIn(resolved, tree, catalog, unused));
+  mistakes.push(...mistakesIn(resolved, tree, catalog, leniency));
   if (mistakes.length > 0) throw new RecipeError(mistakes);
-  const whole = await withData(resolved.environment, named.environment, tree);
+  const whole = await withData(resolved.environment, named.environment, tree, leniency);
   return { ...resolved, environment: whole, originOf: (path) => describeOrigin(tree, path) };
 }
 
@@ -126,12 +148,16 @@ async function withData(
   outline: Environment,
   found: Found<Environment> | undefined,
   tree: MappingTree,
+  { missing }: Leniency,
 ): Promise<Environment> {
   if (found?.definition.outline === undefined) return outline;
   const mistakes: Mistake[] = [];
   const made = await make(found, tree, mistakes);
-  if (made === undefined) throw new RecipeError(mistakes);
-  return made.value;
+  if (made !== undefined) return made.value;
+  if (missing === undefined || !mistakes.every(({ isElsewhere }) => isElsewhere))
+    throw new RecipeError(mistakes);
+  missing.push(...mistakes.map(({ key, problem }) => `${key}: ${problem.split("\n")[0]}`));
+  return outline;
 }
 
 interface AllMade {
@@ -170,14 +196,22 @@ function mistakesIn(
   resolved: WithoutOrigins,
   tree: MappingTree,
   catalog: Catalog,
-  unused: readonly string[],
+  { unused = [], missing }: Leniency,
 ): Mistake[] {
   const problems = validate(resolved, catalog).filter(({ path: [key] }) => !unused.includes(String(key)));
-  return problems.map(({ path, ...rest }) => ({
-    ...rest,
-    origin: originAt(tree, path),
-    key: showKey(path),
-  }));
+  const elsewhere = missing === undefined ? [] : problems.filter(({ path }) => isModelDirectory(path));
+  missing?.push(...elsewhere.map(({ path, problem }) => `${showKey(path)}: ${problem}`));
+  return problems
+    .filter((each) => !elsewhere.includes(each))
+    .map(({ path, ...rest }) => ({
+      ...rest,
+      origin: originAt(tree, path),
+      key: showKey(path),
+    }));
+}
+
+function isModelDirectory([key, , model, last]: Path): boolean {
+  return key === "policies" && model === "model" && last === "path";
 }
 
 /**

@@ -143,15 +143,15 @@ function stageWork(
 }
 
 /** @param episode what sampling one costs */
-function tasksInStep(
+export function tasksInStep(
   { tasksPerStep, tokensPerStep = 0 }: Pick<Resolved["recipe"]["train"], "tasksPerStep" | "tokensPerStep">,
-  episode: Work,
+  episode: Pick<Work, "actionTokens">,
 ): number {
   return Math.max(tasksPerStep, Math.ceil(tokensPerStep / Math.max(1, episode.actionTokens)));
 }
 
 /** Tasks on which a team is evaluated in the whole run: before, after, and at intervals. */
-function evaluatedTasks(recipe: Resolved["recipe"], teams: NamedTeams, name: string): number {
+export function evaluatedTasks(recipe: Resolved["recipe"], teams: NamedTeams, name: string): number {
   const { steps } = recipe.train;
   const { every } = recipe.evaluation;
   const tasksAfter = (stageStep: number): number => {

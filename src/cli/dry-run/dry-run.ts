@@ -1,5 +1,5 @@
 /** `troupe train --dry-run`: the resolved recipe, and an estimate of its cost on this machine. Nothing is kept. */
-import type { ResolvedRecipe } from "../../recipes/resolve.ts";
+import type { PlannedRecipe, ResolvedRecipe } from "../../recipes/resolve.ts";
 import { recipeWarnings, showWarning } from "../../recipes/validation/warnings.ts";
 import { annotatedYaml } from "../../recipes/write.ts";
 import type { JudgeEstimate } from "../../judges/estimate.ts";
@@ -13,6 +13,7 @@ import { originLines } from "../data/origin.ts";
 import { tableLines } from "../table.ts";
 import type { Calibration } from "./calibrate.ts";
 import { calibrate } from "./calibrate.ts";
+import { dryRunElsewhere } from "./elsewhere.ts";
 
 /** The parts of a run, and the measured rate that applies to each. */
 const parts = [
@@ -28,7 +29,15 @@ interface Part extends Work {
   readonly seconds: number;
 }
 
-export async function dryRun(resolved: ResolvedRecipe, json: boolean): Promise<void> {
+export async function dryRun(resolved: PlannedRecipe, json: boolean): Promise<void> {
+  const { engine } = resolved.recipe;
+  const isMeasurable = engine.type === "local" || engine.profile === "troupe";
+  if (!isMeasurable || resolved.missing.length > 0) return dryRunElsewhere(resolved, json);
+  return dryRunHere(resolved, json);
+}
+
+/** Measures this machine, or a server of Troupe. */
+async function dryRunHere(resolved: ResolvedRecipe, json: boolean): Promise<void> {
   await checkMachine(resolved.environment);
   const teams = namedTeams(resolved.recipe, resolved.environment);
   const tools = await withServices((services) => toolLines(teams[0].team, services));

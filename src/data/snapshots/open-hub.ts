@@ -5,7 +5,7 @@
  */
 import fs from "node:fs/promises";
 import path from "node:path";
-import { ServiceError, TroupeError } from "../../errors.ts";
+import { DataElsewhereError, ServiceError } from "../../errors.ts";
 import type { CacheLayout } from "../cache/place.ts";
 import { hubUrl } from "../hub/access.ts";
 import type { Transfer } from "../hub/download.ts";
@@ -103,7 +103,7 @@ function unreachable(
   { access, cache }: Transfer,
   reason: string,
   file?: { readonly path: string; readonly commit: string | null },
-): TroupeError {
+): DataElsewhereError {
   const revision = file?.commit ?? open.revision ?? "main";
   const address = file
     ? hubUrl(access, "datasets", open.dataset, "resolve", revision, file.path)
@@ -123,7 +123,7 @@ function unreachable(
       ? [`or name other files of this form: \`dataset: { files: FILE, form: ${open.set.name} }\``]
       : []),
   ];
-  return new TroupeError("bad_data", lines.join("\n  "));
+  return new DataElsewhereError(lines.join("\n  "));
 }
 
 function namesOfFiles({ set, config }: HubDatasetToOpen): string | null {

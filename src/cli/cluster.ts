@@ -1,0 +1,105 @@
+/** `troupe cluster RECIPE`: the files and commands that start a recipe's servers, and whether they are ready. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Command, Option } from "commander";
+import { places, type Layout, type Launch, type Place } from "../cluster/launch/launch.ts";
+import { launchOf } from "../cluster/launch/start.ts";
+import { planCluster, type ClusterPlan } from "../cluster/plan.ts";
+import { gpus, type GpuName } from "../cluster/prices.ts";
+import { waitUntilReady } from "../cluster/ready.ts";
+import { planLines } from "../cluster/report.ts";
+import { openEngine } from "../engines/open.ts";
+import type { PlannedRecipe } from "../recipes/resolve.ts";
+import { notNegative, wholeNumber } from "./numbers.ts";
+import { printJson, printLines } from "./print.ts";
+import { planArguments, withRecipeArguments, type OverrideOptions } from "./recipe-arguments.ts";
+
+interface ClusterOptions extends OverrideOptions {
+  readonly on: Place;
+  readonly nodes: number;
+  readonly gpusPerNode: number;
+  readonly gpu: GpuName;
+  readonly gpuPrice?: number;
+  readonly shared: string;
+  readonly checkout: string;
+  readonly image?: string;
+  readonly output?: string;
+  readonly wait?: true | string;
+  readonly minutes: number;
+  readonly json?: boolean;
+}
+
+export function clusterCommand(): Command {
+  return withRecipeArguments(new Command("cluster"))
+    .description(
+      "plan a recipe's servers: size, price, and the files and commands that start them (docs/engines.md)",
+    )
+    .addOption(new Option("--on <place>", "where they run").choices(places).default("machine"))
+    .option("--nodes <n>", "machines", wholeNumber(1), 1)
+    .option("--gpus-per-node <n>", "GPUs of each", wholeNumber(1), 8)
+    .addOption(new Option("--gpu <gpu>", "kind of GPU").choices(Object.keys(gpus)).default("h100"))
+    .option("--gpu-price <dollars>", "dollars per hour of one GPU (default: a known price)", notNegative)
+    .option("--shared <folder>", "folder that all nodes see, for checkpoints", "/shared/troupe")
+    .option("--checkout <folder>", "SkyRL's checkout on every node", "/opt/SkyRL")
+    .option("--image <image>", "container of a node, for Kubernetes (default: SkyRL's)")
+    .option("--output <folder>", "write the files there instead of printing them")
+    .option("--wait [url]", "wait until the servers have made the recipe's models; url: engine.url")
+    .option("--minutes <n>", "of waiting at most", wholeNumber(1), 30)
+    .option("--json", "print one JSON document")
+    .action(async (recipe: string, overrides: string[], options: ClusterOptions) => {
+      const address = typeof options.wait === "string" ? [`engine.url=${options.wait}`] : [];
+      const resolved = await planArguments(recipe, [...overrides, ...address], options);
+      if (options.wait !== undefined) return wait(resolved, options.minutes);
+      const { gpu, gpuPrice } = options;
+      const plan = await planCluster(resolved, { gpu, dollarsPerHour: gpuPrice });
+      await show(plan, launchOf(plan, layoutOf(options)), options);
+    });
+}
+
+const skyrlImage = "novaskyai/skyrl-train-ray-2.57.0-py3.12-cu13.0";
+
+function layoutOf({
+  on: place,
+  nodes,
+  gpusPerNode,
+  shared,
+  checkout,
+  image = skyrlImage,
+}: ClusterOptions): Layout {
+  return { place, nodes, gpusPerNode, shared, checkout, image };
+}
+
+function note(line: string): void {
+  printLines([line]);
+}
+
+async function wait({ recipe }: PlannedRecipe, minutes: number): Promise<void> {
+  await waitUntilReady(() => openEngine(recipe.engine), recipe, {
+    seconds: 60 * minutes,
+    retrySeconds: 10,
+    note,
+  });
+  printLines(["The servers are ready: they made the recipe's models."]);
+}
+
+async function show(plan: ClusterPlan, launch: Launch, { output, json }: ClusterOptions): Promise<void> {
+  if (output !== undefined) await writeFiles(output, launch.files);
+  if (json === true) return printJson({ plan, ...launch });
+  const files = Object.entries(launch.files);
+  printLines([
+    ...planLines(plan),
+    ...files.flatMap(([name, text]) =>
+      output === undefined
+        ? ["", `# ${name}`, ...text.trimEnd().split("\n")]
+        : [`wrote ${join(output, name)}`],
+    ),
+    "",
+    "# commands",
+    ...launch.commands,
+  ]);
+}
+
+async function writeFiles(folder: string, files: Launch["files"]): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+}

@@ -1,0 +1,123 @@
+/** A KubeRay RayJob (ray.io/v1) for each server, and a Service through which clients reach it inside the cluster. */
+import { stringify } from "yaml";
+import { skyrlCommand } from "./skyrl.ts";
+import { portOf, type Launch, type Server } from "./launch.ts";
+
+/** Of SkyRL's container. */
+const rayVersion = "2.57.0";
+
+export function onKubernetes(servers: readonly Server[]): Launch {
+  const files = servers.map((server) => [`${server.server.name}.yaml`, manifest(server)] as const);
+  return {
+    files: Object.fromEntries(files),
+    commands: [
+      ...files.map(([file]) => `kubectl apply -f ${file}`),
+      ...servers.map(({ server }) => {
+        const name = resourceName(server.name);
+        return `kubectl port-forward service/${name} ${portOf(server)}:${portOf(server)} &   # where Troupe runs`;
+      }),
+    ],
+  };
+}
+
+function manifest(server: Server): string {
+  const name = resourceName(server.server.name);
+  const port = Number(portOf(server.server));
+  return [rayJob(server, name), service(name, port)]
+    .map((each) => stringify(each, { lineWidth: 0 }))
+    .join("---\n");
+}
+
+function rayJob(server: Server, name: string) {
+  const { size } = server.server;
+  const { gpusPerNode, checkout } = server.layout;
+  const nodes = Math.max(1, Math.ceil(size.gpus / gpusPerNode));
+  const gpus = Math.ceil(size.gpus / nodes);
+  const gigabytes = Math.ceil(size.hostBytes / nodes / 1e9);
+  const pod = (role: string) => podTemplate({ name, role, gpus, gigabytes, server });
+  return {
+    apiVersion: "ray.io/v1",
+    kind: "RayJob",
+    metadata: { name },
+    spec: {
+      // Pods of the cluster can reach the server; it checks no keys, so no one else must.
+      entrypoint: `bash -c "cd ${checkout} && ${skyrlCommand(server, "0.0.0.0")
+        .replaceAll(/ \\\n\s*/g, " ")
+        .replaceAll('"', '\\"')}"`,
+      shutdownAfterJobFinishes: true,
+      ttlSecondsAfterFinished: 600,
+      rayClusterSpec: {
+        rayVersion,
+        headGroupSpec: { rayStartParams: { "dashboard-host": "0.0.0.0" }, template: pod("head") },
+        ...(nodes === 1
+          ? {}
+          : {
+              workerGroupSpecs: [
+                {
+                  groupName: "workers",
+                  replicas: nodes - 1,
+                  minReplicas: nodes - 1,
+                  maxReplicas: nodes - 1,
+                  rayStartParams: {},
+                  template: pod("worker"),
+                },
+              ],
+            }),
+      },
+    },
+  };
+}
+
+interface Pod {
+  readonly name: string;
+  readonly role: string;
+  readonly gpus: number;
+  readonly gigabytes: number;
+  readonly server: Server;
+}
+
+function podTemplate({ name, role, gpus, gigabytes, server: { layout, server } }: Pod) {
+  const resources = { cpu: String(8 * gpus), memory: `${gigabytes}Gi`, "nvidia.com/gpu": String(gpus) };
+  return {
+    metadata: { labels: { troupe: name, "troupe-role": role } },
+    spec: {
+      containers: [
+        {
+          name: `ray-${role}`,
+          image: layout.image,
+          ...(role === "head" ? { ports: [{ containerPort: Number(portOf(server)), name: "tinker" }] } : {}),
+          resources: { limits: resources, requests: resources },
+          volumeMounts: [
+            { name: "shared", mountPath: layout.shared },
+            { name: "memory", mountPath: "/dev/shm" },
+          ],
+        },
+      ],
+      volumes: [
+        { name: "shared", persistentVolumeClaim: { claimName: "troupe" } },
+        { name: "memory", emptyDir: { medium: "Memory" } },
+      ],
+    },
+  };
+}
+
+function service(name: string, port: number) {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name },
+    spec: {
+      selector: { troupe: name, "troupe-role": "head" },
+      ports: [{ name: "tinker", port, targetPort: port }],
+    },
+  };
+}
+
+/** Names of resources are labels of DNS (RFC 1123). */
+export function resourceName(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]/g, "-")
+    .slice(0, 47)
+    .replace(/-+$/, "");
+}

@@ -1,0 +1,183 @@
+/** Generated files are what their readers expect: bash, KubeRay, Slurm, TuFT. */
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { z } from "zod";
+import { resolveForPlan } from "../../recipes/resolve.ts";
+import { planCluster } from "../plan.ts";
+import { places, quoted, type Layout, type Place } from "./launch.ts";
+import { launchOf } from "./start.ts";
+
+const recipe = fileURLToPath(new URL("../../../recipes/cluster/qwen3-1-7b-skyrl.yaml", import.meta.url));
+const layout: Omit<Layout, "place"> = {
+  nodes: 1,
+  gpusPerNode: 8,
+  shared: "/shared/troupe runs",
+  checkout: "/opt/SkyRL",
+  image: "image:1",
+};
+
+async function launch(place: Place, overrides: readonly string[] = [], more: Partial<Layout> = {}) {
+  const plan = await planCluster(await resolveForPlan(recipe, overrides), { gpu: "h100" });
+  return { plan, ...launchOf(plan, { ...layout, place, ...more }) };
+}
+
+/** Adapters of both roles on one server; with `rank` 32 TuFT's scale would be another. */
+const adapters = [
+  "engine.servers=null",
+  "policies.scout.adapter.rank=16",
+  "policies.scout.adapter.alpha=32",
+  "policies.planner.adapter.rank=16",
+  "policies.planner.adapter.alpha=32",
+];
+
+const isScript = (name: string): boolean => /\.(sh|sbatch)$/.test(name);
+
+describe.each(places)("on %s", (place) => {
+  it("starts a server for each role, with scripts that bash reads", async () => {
+    const { files, commands } = await launch(place);
+    const names = Object.keys(files);
+    expect(names).toHaveLength(2);
+    for (const name of names) {
+      expect(commands.some((command) => command.includes(name))).toBe(true);
+      if (isScript(name)) execFileSync("bash", ["-n"], { input: files[name] });
+    }
+    execFileSync("bash", ["-n"], { input: commands.join("\n") });
+    const text = Object.values(files).join("\n");
+    for (const port of [8000, 8001]) expect(text).toContain(`--port ${port}`);
+    expect(text).toContain("--base-model Qwen/Qwen3-1.7B");
+    expect(text.replaceAll(/ \\\n\s*/g, " ")).toContain("skyrl.tinker.api --backend fsdp");
+  });
+
+  it("rejects more GPUs than there are", async () => {
+    await expect(launch(place, [], { gpusPerNode: 1 })).rejects.toThrow(
+      "The servers need 2 GPUs, more than 1 × 1.",
+    );
+  });
+});
+
+it("servers of one machine have GPUs of their own", async () => {
+  const { files } = await launch("machine");
+  const visible = Object.values(files).map((text) => /CUDA_VISIBLE_DEVICES=(\S+)/.exec(text)?.[1]);
+  expect(visible).toEqual(["0", "1"]);
+});
+
+it("a RayJob has what KubeRay requires, and clients a Service", async () => {
+  const { files } = await launch("kubernetes", [
+    "engine.servers=null",
+    "policies.scout=null",
+    "team.roles.scout.policy=planner",
+  ]);
+  const [first, second] = parseAllDocuments(Object.values(files)[0] ?? "");
+  const { metadata, spec } = rayJob.parse(first?.toJS());
+  expect(metadata.name).toBe("cluster-qwen3-1-7b-skyrl");
+  expect(spec.entrypoint).toContain("skyrl.tinker.api");
+  execFileSync("bash", ["-n"], { input: spec.entrypoint });
+  const { template } = spec.rayClusterSpec.headGroupSpec;
+  const [container] = template.spec.containers;
+  expect(container?.image).toBe("image:1");
+  expect(container?.resources.limits["nvidia.com/gpu"]).toBe("1");
+  expect(template.spec.volumes.map(({ name }) => name)).toEqual(
+    container?.volumeMounts.map(({ name }) => name),
+  );
+  expect(second?.toJS()).toMatchObject({ kind: "Service", spec: { ports: [{ port: 8000 }] } });
+  const { selector } = z
+    .object({ spec: z.object({ selector: z.record(z.string(), z.string()) }) })
+    .parse(second?.toJS()).spec;
+  expect(template.metadata.labels).toMatchObject(selector);
+});
+
+/** The fields of KubeRay's API (ray.io/v1) that are used; unknown ones are errors. */
+const named = z.object({ name: z.string() });
+const podTemplate = z.strictObject({
+  metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+  spec: z.strictObject({
+    containers: z.array(
+      z.strictObject({
+        name: z.string(),
+        image: z.string(),
+        ports: z.array(z.strictObject({ containerPort: z.int(), name: z.string() })).optional(),
+        resources: z.strictObject({
+          limits: z.record(z.string(), z.string()),
+          requests: z.record(z.string(), z.string()),
+        }),
+        volumeMounts: z.array(z.strictObject({ name: z.string(), mountPath: z.string() })),
+      }),
+    ),
+    volumes: z.array(named),
+  }),
+});
+const rayJob = z.strictObject({
+  apiVersion: z.literal("ray.io/v1"),
+  kind: z.literal("RayJob"),
+  metadata: named,
+  spec: z.strictObject({
+    entrypoint: z.string(),
+    shutdownAfterJobFinishes: z.boolean(),
+    ttlSecondsAfterFinished: z.int(),
+    rayClusterSpec: z.strictObject({
+      rayVersion: z.string(),
+      headGroupSpec: z.strictObject({
+        rayStartParams: z.record(z.string(), z.string()),
+        template: podTemplate,
+      }),
+      workerGroupSpecs: z
+        .array(
+          z.strictObject({
+            groupName: z.string(),
+            replicas: z.int(),
+            minReplicas: z.int(),
+            maxReplicas: z.int(),
+            rayStartParams: z.record(z.string(), z.string()),
+            template: podTemplate,
+          }),
+        )
+        .optional(),
+    }),
+  }),
+});
+
+it("a RayJob of several nodes has workers", async () => {
+  const { files } = await launch("kubernetes", ["engine.profile=skyrl-megatron", ...adapters], {
+    nodes: 2,
+    gpusPerNode: 1,
+  });
+  const { spec } = rayJob.parse(parseAllDocuments(Object.values(files)[0] ?? "")[0]?.toJS());
+  expect(spec.rayClusterSpec.workerGroupSpecs?.map(({ replicas }) => replicas)).toEqual([1]);
+});
+
+it("Megatron serves adapters by name, and a Slurm job spans nodes", async () => {
+  const { files, plan } = await launch("slurm", ["engine.profile=skyrl-megatron", ...adapters], {
+    nodes: 2,
+    gpusPerNode: 1,
+  });
+  const [text = ""] = Object.values(files);
+  expect(plan.servers.map(({ size }) => size.gpus)).toEqual([2]);
+  expect(text).toContain("#SBATCH --nodes=2");
+  expect(text).toContain("#SBATCH --gpus-per-node=1");
+  const config = /--backend-config '([^']+)'/.exec(text)?.[1] ?? "";
+  expect(JSON.parse(config)).toMatchObject({
+    strategy: "megatron",
+    "trainer.placement.colocate_all": false,
+    "trainer.policy.megatron_config.lora_config.merge_lora": false,
+    "trainer.policy.model.lora.max_cpu_loras": 2,
+  });
+});
+
+it("TuFT gets a configuration file", async () => {
+  const { files } = await launch("machine", ["engine.profile=tuft", "train.clipNorm=0", ...adapters]);
+  const name = "cluster-qwen3-1-7b-skyrl";
+  expect(Object.keys(files).toSorted()).toEqual([`${name}.sh`, `${name}.yaml`]);
+  expect(parse(files[`${name}.yaml`] ?? "")).toMatchObject({
+    supported_models: [{ model_name: "Qwen/Qwen3-1.7B", max_lora_rank: 16, max_loras: 2 }],
+  });
+  await expect(launch("ray", ["engine.profile=tuft", "train.clipNorm=0", ...adapters])).rejects.toThrow(
+    "--on machine",
+  );
+});
+
+it("quotes what a shell would read", () => {
+  expect(quoted("it's; rm")).toBe(`'it'\\''s; rm'`);
+  expect(quoted("/opt/SkyRL")).toBe("/opt/SkyRL");
+});

@@ -1,0 +1,44 @@
+/** The files and commands that start a plan's servers at a place. */
+import { TroupeError } from "../../errors.ts";
+import type { ClusterPlan } from "../plan.ts";
+import { onKubernetes } from "./kubernetes.ts";
+import type { Launch, Layout, Place, Server } from "./launch.ts";
+import { asRayJob, onMachine, onRay, onSlurm } from "./script.ts";
+import { isSkyrl } from "./skyrl.ts";
+
+const ways: Readonly<Record<Place, (servers: readonly Server[]) => Launch>> = {
+  machine: onMachine,
+  ray: onRay,
+  "ray-job": asRayJob,
+  kubernetes: onKubernetes,
+  slurm: onSlurm,
+};
+
+/** @throws TroupeError `bad_arguments` for servers that do not fit, or that cannot run at the place */
+export function launchOf(plan: ClusterPlan, layout: Layout): Launch {
+  const servers = plan.servers.map((server) => ({ plan, server, layout }));
+  if (servers.length === 0)
+    throw new TroupeError(
+      "bad_arguments",
+      "The recipe needs no servers: its engine is this machine, `troupe serve` or a service. Choose one with engine.type=tinker and engine.profile, for example skyrl-fsdp, skyrl-megatron or tuft.",
+    );
+  for (const { server } of servers) {
+    const { kind } = server;
+    if (kind === "verl")
+      throw new TroupeError(
+        "bad_arguments",
+        "verl_tinker is started as its own documentation says (verl-recipe, verl_tinker).",
+      );
+    if (!isSkyrl(kind) && layout.place !== "machine")
+      throw new TroupeError("bad_arguments", `TuFT is started with --on machine, not ${layout.place}.`);
+  }
+  const room = layout.nodes * layout.gpusPerNode;
+  if (plan.gpus > room && plan.servers.some(({ kind }) => kind !== "skyrl-jax"))
+    throw new TroupeError(
+      "bad_arguments",
+      `The servers need ${plan.gpus} GPUs, more than ${layout.nodes} × ${layout.gpusPerNode}. Use more nodes (--nodes), GPUs with more memory (--gpu), adapters, or shorter actions (maxTokens).`,
+    );
+  if (layout.place === "machine" && layout.nodes > 1)
+    throw new TroupeError("bad_arguments", "Several nodes need Ray: --on ray, ray-job, kubernetes or slurm.");
+  return ways[layout.place](servers);
+}

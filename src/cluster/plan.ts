@@ -1,0 +1,177 @@
+/** Which servers a recipe needs, how large they are, and what a run costs there. */
+import { TroupeError } from "../errors.ts";
+import type { ResolvedRecipe } from "../recipes/resolve.ts";
+import { hoursOf, serverSize, tokenDollars, type Hours, type ServerSize } from "./cost.ts";
+import { loadsOf, type Load } from "./load.ts";
+import { gpus, hostedPrices, type GpuName, type TokenPrice } from "./prices.ts";
+import { plannedPolicy, type PlannedPolicy } from "./sizes.ts";
+
+/** Average length of an action for the second of two estimates, as a share of the longest. */
+export const typicalShare = 0.25;
+
+export type ServerKind = "skyrl-fsdp" | "skyrl-megatron" | "skyrl-jax" | "tuft" | "verl";
+
+export interface PlannedServer {
+  readonly url: string;
+  readonly kind: ServerKind;
+  /** What the server calls its model, and its own name: at most one server per policy. */
+  readonly model: string;
+  readonly name: string;
+  readonly policies: readonly PlannedPolicy[];
+  /** Policies and their references, at a time. */
+  readonly models: number;
+  readonly size: ServerSize;
+}
+
+export interface Cost {
+  /** GPU servers only. Roles act in turn, so servers of different roles mostly wait for each other. */
+  readonly hours?: Hours;
+  /** Undefined: the price is not known. */
+  readonly dollars?: number;
+}
+
+export interface ClusterPlan {
+  readonly recipe: string;
+  readonly gpu: GpuName;
+  readonly dollarsPerHour: number;
+  /** None for a service. */
+  readonly servers: readonly PlannedServer[];
+  readonly policies: readonly PlannedPolicy[];
+  readonly loads: Readonly<Record<string, Load>>;
+  readonly gpus: number;
+  readonly atMost: Cost;
+  /** With actions of `typicalShare` of the longest. */
+  readonly typical: Cost;
+  /** For a service. */
+  readonly prices: readonly (readonly [model: string, price: TokenPrice | undefined])[];
+  /** What was assumed, and what could not be checked. */
+  readonly assumptions: readonly string[];
+}
+
+export interface PlanOptions {
+  readonly gpu: GpuName;
+  readonly dollarsPerHour?: number | undefined;
+}
+
+/** @throws TroupeError `bad_recipe` for a recipe without a remote engine, or with models of unknown size */
+export async function planCluster(
+  resolved: ResolvedRecipe,
+  { gpu, dollarsPerHour }: PlanOptions,
+): Promise<ClusterPlan> {
+  const { recipe } = resolved;
+  const policies = Object.entries(recipe.policies).map(([name, policy]) =>
+    known(name, plannedPolicy(name, policy)),
+  );
+  const most = await loadsOf(resolved);
+  const typical = await loadsOf(resolved, typicalShare);
+  const servers = serversOf(resolved, policies, most.policies, gpu);
+  const price = dollarsPerHour ?? gpus[gpu].dollarsPerHour;
+  const count = servers.reduce((sum, { size }) => sum + size.gpus, 0);
+  const isService = recipe.engine.type === "tinker" && recipe.engine.profile === "hosted";
+  const prices = isService ? policies.map(({ directory }) => priceOf(resolved, directory)) : [];
+  const costOf = (loads: Readonly<Record<string, Load>>): Cost =>
+    servers.length > 0
+      ? serverCost(servers, loads, gpu, recipe.train.steps, count * price)
+      : serviceCost(policies, loads, prices);
+  const missing = policies.filter(({ isHere }) => !isHere).map(({ model }) => model);
+  return {
+    recipe: recipe.name,
+    gpu,
+    dollarsPerHour: price,
+    servers,
+    policies,
+    loads: most.policies,
+    gpus: count,
+    atMost: costOf(most.policies),
+    typical: costOf(typical.policies),
+    prices,
+    assumptions: [
+      ...most.assumptions,
+      ...new Set(missing.map((model) => `${model} is not here: its published size is used`)),
+    ],
+  };
+}
+
+function known(name: string, policy: PlannedPolicy | null): PlannedPolicy {
+  if (policy !== null) return policy;
+  const fix = "Fetch its config.json and tokenizer into the directory that the recipe names.";
+  throw new TroupeError("bad_recipe", `The size of the model of policy ${name} is not known. ${fix}`);
+}
+
+function serversOf(
+  { recipe, algorithm }: ResolvedRecipe,
+  policies: readonly PlannedPolicy[],
+  loads: Readonly<Record<string, Load>>,
+  gpu: GpuName,
+): readonly PlannedServer[] {
+  const { engine } = recipe;
+  if (engine.type !== "tinker" || engine.profile === "hosted" || engine.profile === "troupe") return [];
+  const kind = engine.profile;
+  const urlOf = ({ name }: PlannedPolicy): string => engine.servers[name] ?? engine.url;
+  const urls = [...new Set(policies.map(urlOf))];
+  return urls.map((url) => {
+    const served = policies.filter((policy) => urlOf(policy) === url);
+    const longest = Math.max(...served.map(({ name }) => loads[name]?.longest ?? 0));
+    const [first] = served;
+    return {
+      url,
+      kind,
+      name: urls.length === 1 ? recipe.name : `${recipe.name}-${first?.name ?? ""}`,
+      model: modelNames(served, engine.models),
+      policies: served,
+      models: algorithm.kl === null ? served.length : 2 * served.length,
+      size: serverSize(served, longest, gpus[gpu], kind !== "skyrl-megatron"),
+    };
+  });
+}
+
+/** @throws TroupeError `bad_recipe` if one server would need several models */
+function modelNames(policies: readonly PlannedPolicy[], names: Readonly<Record<string, string>>): string {
+  const all = new Set(policies.map(({ directory }) => names[directory] ?? directory));
+  const [first = ""] = all;
+  if (all.size <= 1) return first;
+  throw new TroupeError(
+    "bad_recipe",
+    `A server has one model, not ${[...all].join(" and ")}: give each policy its own in engine.servers.`,
+  );
+}
+
+function priceOf({ recipe }: ResolvedRecipe, directory: string): readonly [string, TokenPrice | undefined] {
+  const { engine } = recipe;
+  const name = (engine.type === "tinker" ? engine.models[directory] : undefined) ?? directory;
+  return [name, hostedPrices[name]];
+}
+
+function serverCost(
+  servers: readonly PlannedServer[],
+  loads: Readonly<Record<string, Load>>,
+  gpu: GpuName,
+  steps: number,
+  dollarsPerHour: number,
+): Cost {
+  const each = servers.map(({ policies, size }) => {
+    const loaded = policies.flatMap((policy) => {
+      const load = loads[policy.name];
+      return load === undefined ? [] : [{ policy, load }];
+    });
+    return hoursOf(loaded, size, gpus[gpu], steps);
+  });
+  const sum = (key: keyof Hours): number => each.reduce((total, hours) => total + hours[key], 0);
+  const hours = { sampling: sum("sampling"), training: sum("training"), total: sum("total") };
+  return { hours, dollars: hours.total * dollarsPerHour };
+}
+
+function serviceCost(
+  policies: readonly PlannedPolicy[],
+  loads: Readonly<Record<string, Load>>,
+  prices: ClusterPlan["prices"],
+): Cost {
+  let dollars = 0;
+  for (const [index, { name }] of policies.entries()) {
+    const price = prices[index]?.[1];
+    const load = loads[name];
+    if (price === undefined || load === undefined) return {};
+    dollars += tokenDollars(load, price);
+  }
+  return { dollars };
+}

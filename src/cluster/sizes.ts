@@ -1,0 +1,57 @@
+/** How large a recipe's policies are: from model directories, or published shapes if those are not here. */
+import { existsSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { AdapterOptions } from "../models/adapter-options.ts";
+import { readModelShape, type ModelShape } from "../models/model-config.ts";
+import { modelTensors, parametersOf } from "../models/model-directory.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import type { JsonObject } from "../text/files.ts";
+import { publishedModels } from "./published.ts";
+
+export interface PlannedPolicy {
+  readonly name: string;
+  /** The model's name at the hub or its directory's. */
+  readonly model: string;
+  /** As the recipe names it. */
+  readonly directory: string;
+  /** Of the model, without the adapter. */
+  readonly parameters: number;
+  /** Of the adapter; otherwise all. */
+  readonly trainable: number;
+  readonly adapter: Recipe["policies"][string]["adapter"];
+  readonly shape: ModelShape;
+  /** Whether the model's directory is here. */
+  readonly isHere: boolean;
+}
+
+/** Null: neither a directory nor a published model. */
+export function plannedPolicy(name: string, policy: Recipe["policies"][string]): PlannedPolicy | null {
+  if (!("path" in policy.model)) return null;
+  const directory = policy.model.path;
+  const file = join(directory, "config.json");
+  const isHere = existsSync(file);
+  const model = basename(directory);
+  const config = isHere ? (JSON.parse(readFileSync(file, "utf8")) as JsonObject) : publishedModels[model];
+  if (config === undefined) return null;
+  const shape = readModelShape(isHere ? file : model, config);
+  const parameters = parametersOf(modelTensors(shape));
+  const { adapter } = policy;
+  const trainable = adapter === undefined ? parameters : adapterParameters(shape, adapter);
+  return { name, model, directory, parameters, trainable, adapter, shape, isHere };
+}
+
+/** A rank-r pair of matrices for each projection [out, in] has r · (out + in) numbers. */
+export function adapterParameters(
+  shape: ModelShape,
+  { rank, targetModules }: Pick<AdapterOptions, "rank" | "targetModules">,
+): number {
+  const targets = modelTensors(shape).filter(({ name }) =>
+    targetModules.some((module) => name.endsWith(`${module}.weight`)),
+  );
+  return targets.reduce((sum, { shape: [rows = 0, columns = 0] }) => sum + rank * (rows + columns), 0);
+}
+
+/** Bytes of keys and values that a server keeps per token, in bfloat16. */
+export function cacheBytes({ layers, keyValueHeads, headSize }: ModelShape): number {
+  return 2 * 2 * layers * keyValueHeads * headSize;
+}
