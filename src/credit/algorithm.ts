@@ -178,6 +178,10 @@ export type Shaping = (own: number, earlier: readonly number[]) => number;
 export interface Signals {
   /** Log-probabilities of the action's tokens under the frozen reference. Needed if `kl` is not null. */
   readonly reference?: (action: Action) => Float32Array | undefined;
+  /**
+   * Log-probabilities of the action's tokens under the policy before the update. Absent: that policy sampled them.
+   */
+  readonly proximal?: (action: Action) => Float32Array | undefined;
   /** The critic's values, one per token or one (`CriticTerm.at`). Needed if `critic` is not null. */
   readonly values?: (action: Action) => Float32Array | undefined;
   /** The current β, by policy. Absent: the term's own coefficient. */

@@ -23,6 +23,24 @@ const three = { tokens: Int32Array.of(5, 6, 7), logprobs: Float32Array.of(-1, -1
 const reference = ({ tokens }: Action) => new Float32Array(tokens.length).fill(-3);
 
 describe("toData", () => {
+  it("compares with the proximal policy, with truncated importance weights", () => {
+    const actions = [credited(3, three), credited(6, { ...three, prompt: Int32Array.of(8) })];
+    const now = Float32Array.of(-1 + Math.log(0.5), -1, -1 + Math.log(5));
+    const [behind] = actions;
+    const [corrected, own] = toData(actions, tokenMean, {
+      proximal: (one) => (one === behind?.action ? now : undefined),
+    }).map(({ continuations }) => continuations[0]);
+    // Six tokens; the weights are 1/2, 1, and 5 truncated to 2.
+    expect(corrected?.logprobs).toBe(now);
+    expect([...(corrected?.advantages ?? [])].map((one) => one.toFixed(6))).toEqual([
+      "0.250000",
+      "0.500000",
+      "1.000000",
+    ]);
+    expect(own?.logprobs).toEqual(three.logprobs);
+    expect([...(own?.advantages ?? [])]).toEqual([1, 1, 1]);
+  });
+
   it("shares one Datum among actions of the same policy and prompt", () => {
     const actions = [
       credited(1),

@@ -4,6 +4,7 @@ import { TroupeError } from "../errors.ts";
 import { sum } from "../statistics.ts";
 import type { Algorithm, CreditedAction, Signals } from "./algorithm.ts";
 import { klCoefficient } from "./kl/charges.ts";
+import { importanceWeights } from "./importance.ts";
 import { trains } from "./trains.ts";
 
 /**
@@ -57,9 +58,21 @@ function continuation(
   algorithm: Algorithm,
   signals: Signals,
 ): Continuation {
-  const { tokens, logprobs } = credited.action;
-  const advantages = Float32Array.from(credited.advantages, (one) => one / divisor);
-  return { tokens, logprobs, advantages, ...klInLoss(credited, divisor, algorithm, signals) };
+  const { tokens } = credited.action;
+  const { logprobs, advantages } = corrected(credited, signals);
+  const scaled = Float32Array.from(advantages, (one) => one / divisor);
+  return { tokens, logprobs, advantages: scaled, ...klInLoss(credited, divisor, algorithm, signals) };
+}
+
+/** Samples of the current policy need no correction. */
+function corrected(
+  { action, advantages }: CreditedAction,
+  { proximal }: Signals,
+): Pick<CreditedAction, "advantages"> & Pick<CreditedAction["action"], "logprobs"> {
+  const now = proximal?.(action);
+  if (now === undefined) return { logprobs: action.logprobs, advantages };
+  const weights = importanceWeights(action, now);
+  return { logprobs: now, advantages: advantages.map((one, token) => one * (weights[token] ?? 1)) };
 }
 
 /** log π_ref and β / divisor per token, for a loss with `kl`. */

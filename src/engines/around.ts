@@ -1,4 +1,5 @@
 /** An engine in front of another: every verb goes through a function, in the order that engine.ts promises. */
+import { TroupeError } from "../errors.ts";
 import type { Engine, PolicyName } from "./engine.ts";
 import { nameOf, policyOf, signalOf } from "./arguments.ts";
 import { policiesOf } from "./data.ts";
@@ -42,6 +43,7 @@ export function engineAround(engine: Engine, around: Around): Engine {
     checkpoint: (policy, place) => read("checkpoint", [policy], () => engine.checkpoint(policy, place)),
     restore: (policy, stored) => change("restore", [policy], () => engine.restore(policy, stored)),
     ...(engine.export === undefined ? {} : { export: exporting(engine, read) }),
+    ...(engine.freeze === undefined ? {} : { freeze: freezing(engine, around, read) }),
     close: () => {
       order.close();
       return engine.close();
@@ -49,9 +51,19 @@ export function engineAround(engine: Engine, around: Around): Engine {
   };
 }
 
-function exporting(
-  engine: Engine,
-  read: <T>(verb: Verb, policies: readonly PolicyName[], call: () => Promise<T>) => Promise<T>,
-): NonNullable<Engine["export"]> {
+type Read = <T>(verb: Verb, policies: readonly PolicyName[], call: () => Promise<T>) => Promise<T>;
+
+function freezing(engine: Engine, around: Around, read: Read): NonNullable<Engine["freeze"]> {
+  return async (policy) => {
+    const frozen = await read("freeze", [policy], async () => engine.freeze?.(policy));
+    if (frozen === undefined) throw new TroupeError("internal", "the engine lost its verb freeze");
+    return {
+      sample: (request, options) => around("sample", () => frozen.sample(request, options), options?.signal),
+      release: () => frozen.release(),
+    };
+  };
+}
+
+function exporting(engine: Engine, read: Read): NonNullable<Engine["export"]> {
   return (policy, directory) => read("export", [policy], async () => engine.export?.(policy, directory));
 }

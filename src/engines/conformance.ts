@@ -62,11 +62,18 @@ export async function engineChecks(options: EngineConformanceOptions): Promise<r
   }));
 }
 
-function checksFor({ adapters, critic, gradientNorm }: EngineCapabilities): Readonly<Record<string, Check>> {
+function checksFor({
+  adapters,
+  critic,
+  gradientNorm,
+  freeze,
+}: EngineCapabilities): Readonly<Record<string, Check>> {
   return {
     ...always,
     ...(gradientNorm ? measured : {}),
     ...(adapters ? { "adapters are trained alone": policies.adapters } : {}),
+    ...(freeze === true ? { "frozen weights stay as they were": policies.frozen } : {}),
+    ...(freeze === true && adapters ? { "a frozen adapter stays as it was": policies.frozenAdapter } : {}),
     ...(critic ? { "critics give values and learn them": policies.critics } : {}),
   };
 }

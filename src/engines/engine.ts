@@ -95,6 +95,14 @@ export interface StoredPolicy {
   readonly folder: string;
 }
 
+/** A policy's weights at one moment, to sample from while the policy changes. */
+export interface FrozenPolicy {
+  /** Like `Engine.sample`, with any policy's name in the request; no change of the policy waits for it. */
+  sample(request: SampleRequest, options?: Cancellable): Promise<SampledSequence[]>;
+  /** Frees its memory. Call once, after the last sample. */
+  release(): Promise<void>;
+}
+
 /** One continuation of a shared prompt; all arrays have the length of `tokens`. */
 export interface Continuation {
   readonly tokens: Int32Array;
@@ -230,6 +238,8 @@ export interface EngineCapabilities {
   readonly sequenceRatio: boolean;
   /** `dualClip` of ppo. */
   readonly dualClip: boolean;
+  /** `freeze`. Absent: false. */
+  readonly freeze?: boolean;
   /** What a server has fixed or bounded. Absent: nothing. */
   readonly limits?: EngineLimits;
 }
@@ -292,6 +302,9 @@ export interface Engine {
    * Absent: not supported.
    */
   export?(policy: PolicyName, directory: string): Promise<void>;
+
+  /** The weights of this moment in the order of the calls. Absent: see `EngineCapabilities.freeze`. */
+  freeze?(policy: PolicyName): Promise<FrozenPolicy>;
 
   /** Cancels running work and frees memory. */
   close(): Promise<void>;

@@ -140,6 +140,14 @@ const train = z.strictObject({
     .describe(
       "Tokens sampled per step by all roles, averaged over the steps so far: tasks are added to tasksPerStep until reached. Replaces the refills of dynamic sampling.",
     ),
+  maxLag: z
+    .int()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe(
+      "1: a step's episodes are sampled while the step before it trains, from the weights before that step; importance weights correct for it. Default: 0.",
+    ),
   minibatches: count.default(1).describe("Optimizer steps per epoch."),
   epochs: count.default(1).describe("Passes over a step's actions."),
   temperature: z.number().positive().default(1).describe("Sampling temperature."),

@@ -32,6 +32,11 @@ const policyMetrics = z.object({
   kl: z.number().optional(),
   /** Share of tokens whose gradient the clip removed. */
   clipShare: z.number(),
+  /**
+   * If the batch was sampled by an earlier version of the policy: the mean weight of its tokens, and the share of
+   * those whose weight was truncated.
+   */
+  importance: z.object({ weight: z.number(), truncated: z.number() }).optional(),
   /** If the algorithm has a reference: nats per sampled token between the sampling policy and the reference (k3). */
   referenceKl: z.number().optional(),
   /** The coefficient of that divergence in this step; changes between steps if adaptive. */
@@ -265,6 +270,8 @@ export const checkpointStateSchema = z.object({
       sampledTokens: z.int(),
       /** Drawn from the training split. */
       tasks: z.int().default(0),
+      /** File of the checkpoint with the samples of the next step, if they were taken ahead. */
+      nextBatch: z.string().optional(),
       /** Of a judge whose scores are normalised, by role or type of task. */
       scores: z
         .record(z.string(), z.strictObject({ weight: z.number(), mean: z.number(), squares: z.number() }))

@@ -2,6 +2,7 @@
 import { TroupeError } from "../errors.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { openAuxiliaryModels } from "./auxiliary.ts";
+import { BatchesAhead, batchesOnDemand, type Batches } from "./batches.ts";
 import { momentOf } from "../rollout/judging.ts";
 import { checkpoint, isCheckpointDue } from "./checkpoint.ts";
 import { evaluateAfter } from "./evaluations.ts";
@@ -64,9 +65,10 @@ async function reinforce(state: TrainingState, stageStep: number): Promise<void>
   const { shared, stage, run, emit } = state;
   const { team } = stage.recipe;
   state.auxiliary ??= await openAuxiliaryModels({ ...shared, ...stage, team }, run.layout, run.checkpoint);
+  state.batches ??= await openBatches(state);
   const { critics, carried } = state.auxiliary;
   const reinforcement = {
-    play: playSetting(shared, stage),
+    batches: state.batches,
     learner: learnerOf(shared, stage),
     critics,
     onPhase: (phase: "sampling" | "training") => emit({ type: "phase", phase }),
@@ -76,6 +78,18 @@ async function reinforce(state: TrainingState, stageStep: number): Promise<void>
   await state.recorder.reinforcementStep(record, stage.policies);
   state.step = record.metrics.step;
   state.auxiliary = { ...state.auxiliary, carried: record.carried };
+}
+
+/** Those of a resumed run start with the batch of its checkpoint. */
+async function openBatches({ shared, stage, run }: TrainingState): Promise<Batches> {
+  const play = playSetting(shared, stage);
+  const { steps, maxLag } = stage.recipe.train;
+  if ((maxLag ?? 0) === 0) return batchesOnDemand(play);
+  const batches = new BatchesAhead({ play, engine: shared.engine, trained: stage.trained, steps });
+  const { directory = "", state } = run.checkpoint ?? {};
+  const nextBatch = state?.reinforcement?.nextBatch;
+  if (nextBatch !== undefined) await batches.resume(directory, nextBatch);
+  return batches;
 }
 
 function reportRange(state: TrainingState, episodes: readonly Episode[]): void {

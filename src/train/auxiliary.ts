@@ -75,7 +75,7 @@ export async function saveAuxiliaryModels(
   engine: Engine,
   folder: string,
   { critics, beginning, carried }: AuxiliaryModels,
-): Promise<CheckpointState["reinforcement"]> {
+): Promise<NonNullable<CheckpointState["reinforcement"]>> {
   const names = critics.map(({ name }) => name);
   const saved = await savePolicies(engine, folder, names, new Set(names));
   return { critics: saved, beginning, ...carried };

@@ -40,6 +40,7 @@ export async function begin(options: TrainOptions, run: Run, opened: Opened): Pr
     warmStartStep: null,
     isRangeReported: false,
     auxiliary: null,
+    batches: null,
   };
   announce(state);
   const warnings = [

@@ -1,7 +1,10 @@
 /** The checkpoints of a run. */
+import type { Engine } from "../engines/engine.ts";
+import type { CheckpointState } from "../runs/records.ts";
 import { checkpointSteps } from "../runs/checkpoints.ts";
 import { schemaVersion } from "../runs/records.ts";
-import { saveAuxiliaryModels } from "./auxiliary.ts";
+import { saveAuxiliaryModels, type AuxiliaryModels } from "./auxiliary.ts";
+import type { Batches } from "./batches.ts";
 import { savePolicies } from "./policies.ts";
 import { trainedPolicies } from "./teams.ts";
 import { placeOf } from "./training-state.ts";
@@ -21,6 +24,7 @@ export async function checkpoint({
   step,
   bases,
   auxiliary,
+  batches,
   emit,
 }: TrainingState): Promise<void> {
   const { engine } = shared;
@@ -32,9 +36,20 @@ export async function checkpoint({
     ...placeOf(recipe, step),
     policies: await savePolicies(engine, folder, trainedPolicies(recipe), trained),
     ...(bases === undefined ? {} : { bases }),
-    ...(auxiliary === null ? {} : { reinforcement: await saveAuxiliaryModels(engine, folder, auxiliary) }),
+    ...(auxiliary === null
+      ? {}
+      : { reinforcement: await saveReinforcement(engine, folder, auxiliary, batches) }),
   }));
   emit({ type: "checkpoint", step, directory });
+}
+
+async function saveReinforcement(
+  engine: Engine,
+  folder: string,
+  auxiliary: AuxiliaryModels,
+  batches: Batches | null,
+): Promise<CheckpointState["reinforcement"]> {
+  return { ...(await saveAuxiliaryModels(engine, folder, auxiliary)), ...(await batches?.save(folder)) };
 }
 
 /** A checkpoint of the last step, unless there is one. */

@@ -27,8 +27,18 @@ export async function openReferences(
   }
 }
 
-/** The references' log-probabilities of every trainable action. Shared prompts are computed once. */
-export async function referenceLogprobs(
+/** The references' log-probabilities of every trainable action. */
+export function referenceLogprobs(
+  engine: Pick<Engine, "forward">,
+  episodes: readonly Episode[],
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<Action, Float32Array>> {
+  return logprobsUnder(referenceName, engine, episodes, signal);
+}
+
+/** Those of a model for each policy, of every trainable action. Shared prompts are computed once. */
+export async function logprobsUnder(
+  modelOf: (policy: string) => string,
   engine: Pick<Engine, "forward">,
   episodes: readonly Episode[],
   signal?: AbortSignal,
@@ -41,7 +51,7 @@ export async function referenceLogprobs(
   const data = shared.map((members) => {
     const { policy, prompt } = members[0] as Action;
     const continuations = members.map(({ tokens }) => ({ tokens }));
-    return { policy: referenceName(policy), prompt, continuations };
+    return { policy: modelOf(policy), prompt, continuations };
   });
   if (data.length === 0) return new Map();
   const { logprobs } = await engine.forward(data, signal === undefined ? {} : { signal });

@@ -7,14 +7,14 @@ import { settleAll } from "../settle.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { CriticMetrics, PolicyMetrics } from "../runs/records.ts";
 import type { Carried } from "./auxiliary.ts";
+import type { Batch, Batches } from "./batches.ts";
 import type { CreditedBatch } from "./credited-batch.ts";
 import { updateCritics } from "./critics.ts";
 import type { Critic } from "./critics.ts";
 import { forEachPolicy } from "./learner.ts";
 import type { Learner } from "./learner.ts";
 import { minibatchesOf } from "./minibatches.ts";
-import { playStep } from "./play.ts";
-import type { StepEpisodes, PlaySetting } from "./play.ts";
+import type { StepEpisodes, UsedBefore } from "./play.ts";
 import type { ReinforcementRecord } from "./step-record.ts";
 import { rolloutMetrics } from "./rollout-metrics.ts";
 import { measure } from "./signals.ts";
@@ -23,7 +23,7 @@ import { timed } from "./timed.ts";
 import { adamAt, updatePolicy } from "./update.ts";
 
 export interface Reinforcement {
-  readonly play: PlaySetting;
+  readonly batches: Batches;
   readonly learner: Learner;
   readonly critics: readonly Critic[];
   readonly onPhase: (phase: "sampling" | "training") => void;
@@ -31,19 +31,21 @@ export interface Reinforcement {
 
 /** @param step Counted over both stages. @param stageStep Counted within the stage, like all key paths. */
 export async function reinforcementStep(
-  { play, learner, critics, onPhase }: Reinforcement,
+  { batches, learner, critics, onPhase }: Reinforcement,
   carried: Carried,
   step: number,
   stageStep: number,
 ): Promise<ReinforcementRecord> {
   onPhase("sampling");
-  const sampling = await timed(() => playStep(play, stageStep, carried));
+  const sampling = await timed(() => batches.take(stageStep, carried));
+  const { played } = sampling.value;
+  batches.prepare(stageStep + 1, usedAfter(carried, played));
   onPhase("training");
   const training = await timed(() => learn(learner, critics, carried, stageStep, sampling.value));
   const { value: learned } = training;
   const place = { schema_version: schemaVersion, step } as const;
   return {
-    played: sampling.value,
+    played,
     credited: learned.credited,
     carried: learned.carried,
     metrics: {
@@ -53,7 +55,7 @@ export async function reinforcementStep(
       policies: learned.policies,
       ...(critics.length === 0 ? {} : { critics: learned.critics }),
       rollout: {
-        ...rolloutMetrics(sampling.value, learned.credited),
+        ...rolloutMetrics(played, learned.credited),
         sampledSoFar: learned.carried.sampledTokens,
       },
     },
@@ -64,6 +66,14 @@ export async function reinforcementStep(
       sampling: sampling.seconds,
       training: training.seconds,
     },
+  };
+}
+
+function usedAfter(before: UsedBefore, { sampledTokens, tasks, scores }: StepEpisodes): UsedBefore {
+  return {
+    sampledTokens: before.sampledTokens + sampledTokens,
+    tasks: before.tasks + tasks,
+    scores,
   };
 }
 
@@ -80,9 +90,10 @@ async function learn(
   critics: readonly Critic[],
   carried: Carried,
   stageStep: number,
-  { kept, sampledTokens, tasks, scores }: StepEpisodes,
+  { played, isBehind }: Batch,
 ): Promise<Learned> {
-  const measured = await measure(learner, carried, kept);
+  const { kept } = played;
+  const measured = await measure(learner, carried, kept, isBehind);
   const { signals } = measured;
   const credited = credit(kept, learner.algorithm, signals);
   const batch = { stageStep, credited, signals };
@@ -91,14 +102,9 @@ async function learn(
   await settleAll<unknown>([policies, criticMetrics]);
   return {
     credited,
-    policies: withDivergence(await policies, measured),
+    policies: withMeasured(await policies, measured),
     critics: await criticMetrics,
-    carried: {
-      klCoefficients: adapted(learner, measured),
-      sampledTokens: carried.sampledTokens + sampledTokens,
-      tasks: carried.tasks + tasks,
-      scores,
-    },
+    carried: { klCoefficients: adapted(learner, measured), ...usedAfter(carried, played) },
   };
 }
 
@@ -118,14 +124,16 @@ function reinforce(
   });
 }
 
-function withDivergence(
+function withMeasured(
   policies: Readonly<Record<string, PolicyMetrics>>,
-  { divergence }: Measured,
+  { divergence, importance }: Measured,
 ): Record<string, PolicyMetrics> {
   const entries = Object.entries(policies).map(([name, metrics]) => {
     const found = divergence[name];
     const { perToken: referenceKl = 0, coefficient: klCoefficient = 0 } = found ?? {};
-    return [name, found === undefined ? metrics : { ...metrics, referenceKl, klCoefficient }] as const;
+    const corrected = importance[name] === undefined ? {} : { importance: importance[name] };
+    const kl = found === undefined ? {} : { referenceKl, klCoefficient };
+    return [name, { ...metrics, ...kl, ...corrected }] as const;
   });
   return Object.fromEntries(entries);
 }

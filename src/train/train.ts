@@ -112,6 +112,8 @@ async function trainWith(options: TrainOptions, run: Run, opened: Opened): Promi
     if (error instanceof ServiceError || error instanceof OutageError) throw await stopped(state, error);
     if (error instanceof BudgetError) throw await stoppedForBudget(state, error);
     throw error;
+  } finally {
+    await state.batches?.close();
   }
 }
 

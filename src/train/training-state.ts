@@ -2,6 +2,7 @@
 import type { Recipe } from "../recipes/schema.ts";
 import type { Run } from "../runs/run.ts";
 import type { AuxiliaryModels } from "./auxiliary.ts";
+import type { Batches } from "./batches.ts";
 import type { Listener, Stage } from "./events.ts";
 import type { Recorder } from "./recorder.ts";
 import type { Shared, StageState, TaughtBases } from "./stage.ts";
@@ -24,6 +25,8 @@ export interface TrainingState {
   isRangeReported: boolean;
   /** Null until reinforcement starts or is resumed. */
   auxiliary: AuxiliaryModels | null;
+  /** Likewise. */
+  batches: Batches | null;
 }
 
 /** A step of a stage, from 1. */

@@ -1,5 +1,5 @@
 /** Policies: their sources, critics, adapters, versions. */
-import type { PolicyInfo } from "../engine.ts";
+import type { PolicyInfo, PolicyOptions } from "../engine.ts";
 import {
   differs,
   equal,
@@ -12,6 +12,7 @@ import {
   datum,
   adam,
   type Check,
+  type Setting,
 } from "./setting.ts";
 
 export const separate: Check = (setting) =>
@@ -105,6 +106,28 @@ export const critics: Check = (setting) =>
       await fails("bad_arguments", value, "a critic's loss on a policy");
     },
     { valueHead: true },
+  );
+
+export const frozen: Check = (setting) => staysFrozen(setting, {});
+export const frozenAdapter: Check = (setting) => staysFrozen(setting, { adapter: setting.adapter });
+
+const staysFrozen = (setting: Setting, options: Omit<PolicyOptions, "name" | "model">): Promise<void> =>
+  withPolicy(
+    setting,
+    async (engine, info) => {
+      // A fresh adapter samples like its base.
+      await train(engine, info, 1);
+      const before = await engine.sample(request(info));
+      const copy = await engine.freeze?.("p");
+      if (copy === undefined) throw new Error("the engine has the capability and no verb freeze");
+      const trained = train(engine, info, 2);
+      equal(await copy.sample(request(info)), before, "samples of the frozen policy beside the training");
+      await trained;
+      equal(await copy.sample(request(info)), before, "samples of the frozen policy after the training");
+      await copy.release();
+      equal((await engine.sample(request(info)))[0]?.policyVersion, 3, "the version of the policy itself");
+    },
+    options,
   );
 
 export const versions: Check = (setting) =>

@@ -13,4 +13,5 @@ export const localCapabilities: EngineCapabilities = {
   dualClip: true,
   entropy: true,
   gradientNorm: true,
+  freeze: true,
 };

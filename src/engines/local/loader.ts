@@ -13,7 +13,7 @@ import {
   openAdapterWeights,
   readAdapterOptions,
 } from "../../models/adapter-directory.ts";
-import type { Jobs } from "./jobs.ts";
+import type { Jobs, StartJob } from "./jobs.ts";
 import { checkMemory } from "./memory.ts";
 import {
   asCritic,
@@ -45,6 +45,23 @@ export class Loader {
     return made.adapter === null ? this.#wholeModel(made) : this.#adapter({ ...made, adapter: made.adapter });
   }
 
+  /** The policy's weights under another name, on the same base if it is an adapter, without optimizer state. */
+  async copy(policy: Policy, name: string): Promise<Policy> {
+    const { model, adapter } = policy;
+    if (adapter === undefined) {
+      const copied = await this.#copyTensors(policy, name, (native, job) =>
+        native.addModel(job, name, model.description.shape),
+      );
+      const { directory, description } = model;
+      return { ...policy, name, model: { name, directory, description, tensors: copied, users: 0 } };
+    }
+    const tensors = await this.#copyTensors(policy, name, (native, job) =>
+      native.addAdapter(job, name, model.name, { ...adapter, valueHead: policy.critic }),
+    );
+    model.users++;
+    return { ...policy, name, tensors };
+  }
+
   /** Removes it, and its base if no other adapter uses it. */
   async remove({ name, adapter, model }: Policy): Promise<void> {
     await this.#remove(name);
@@ -61,6 +78,21 @@ export class Loader {
   /** The native engine is closed, and its memory is freed. */
   forget(): void {
     this.#bases.clear();
+  }
+
+  async #copyTensors(
+    { name: from, tensors }: Policy,
+    name: string,
+    add: StartJob<readonly TensorInfo[]>,
+  ): Promise<readonly TensorInfo[]> {
+    const added = await this.#jobs.run(add);
+    await this.#orRemove(name, async () => {
+      for (const { name: tensor } of tensors) {
+        const values = await this.#jobs.run((native, job) => native.readTensor(job, from, "weight", tensor));
+        await this.#write(name, tensor, values);
+      }
+    });
+    return added;
   }
 
   async #wholeModel({ name, directory, valueHead, version }: Making): Promise<Policy> {

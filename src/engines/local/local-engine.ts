@@ -5,6 +5,7 @@ import type {
   Cancellable,
   Datum,
   Engine,
+  FrozenPolicy,
   Loss,
   LossResult,
   PolicyInfo,
@@ -64,6 +65,7 @@ export class LocalEngine implements Engine {
   readonly #loader: Loader;
   readonly #order = new VerbOrder();
   readonly #policies = new Map<PolicyName, Policy>();
+  #copies = 0;
 
   constructor(options: LocalEngineOptions = {}) {
     const native = startNativeEngine(options.threads ?? 0, options.precision ?? "bfloat16");
@@ -214,6 +216,18 @@ export class LocalEngine implements Engine {
     return this.#read(name, (policy) => {
       given.checkExport(directory, options);
       return this.#write(policy, directory, options.format);
+    });
+  }
+
+  /** A copy of the trainable weights in memory. */
+  freeze(name: PolicyName): Promise<FrozenPolicy> {
+    return this.#read(name, async (policy) => {
+      const copy = await this.#loader.copy(policy, `${name} frozen ${++this.#copies}`);
+      this.#policies.set(copy.name, copy);
+      return {
+        sample: (request, options) => this.sample({ ...request, policy: copy.name }, options),
+        release: () => this.removePolicy(copy.name),
+      };
     });
   }
 

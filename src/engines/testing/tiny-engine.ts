@@ -17,6 +17,7 @@ import type {
   Datum,
   Engine,
   EngineCapabilities,
+  FrozenPolicy,
   Loss,
   LossResult,
   PolicyInfo,
@@ -56,6 +57,7 @@ export class TinyEngine implements Engine {
   readonly #options: TinyEngineOptions;
   readonly #order = new VerbOrder();
   readonly #policies = new Map<string, TinyPolicy>();
+  #copies = 0;
   #isClosed = false;
 
   constructor(options: TinyEngineOptions = {}) {
@@ -73,6 +75,7 @@ export class TinyEngine implements Engine {
       klInLoss: true,
       sequenceRatio: true,
       dualClip: true,
+      freeze: true,
     };
   }
 
@@ -149,6 +152,17 @@ export class TinyEngine implements Engine {
       const policy = this.#policy(name);
       restore(policy, await load(stored), stored.saved.kind);
       zeroGradients(policy);
+    });
+  }
+
+  freeze(name: string): Promise<FrozenPolicy> {
+    return this.#read([name], {}, async () => {
+      const copy = `${name} frozen ${++this.#copies}`;
+      this.#policies.set(copy, structuredClone(this.#policy(name)));
+      return {
+        sample: (request, options) => this.sample({ ...request, policy: copy }, options),
+        release: () => this.removePolicy(copy),
+      };
     });
   }
 

@@ -14,6 +14,7 @@ import type {
   Datum,
   Engine,
   EngineCapabilities,
+  FrozenPolicy,
   Loss,
   LossResult,
   PolicyInfo,
@@ -27,6 +28,7 @@ import type {
   UpdateResult,
 } from "../engine.ts";
 import { VerbOrder, type Passing } from "../verb-order.ts";
+import { deleteCheckpoint } from "./client/checkpoints.ts";
 import type { RequestOptions } from "./client/requests.ts";
 import { Session } from "./client/session.ts";
 import { checkAdam } from "../limits.ts";
@@ -100,26 +102,30 @@ export class TinkerEngine implements Engine {
     return this.#read([given.policyOf(request)], signal, async () => {
       given.checkSampleRequest(request, options);
       const policy = this.#policy(request.policy);
-      const { version } = policy;
       if (policy.critic)
         throw new TroupeError("bad_arguments", `${request.policy} is a critic, which writes no tokens.`);
-      checkRequest(request, policy.info, this.capabilities);
+      const { version } = policy;
       policy.isSampled = true;
-      const sampler = await this.#sampler(policy);
-      const body = {
-        ...sampleBody(request, policy.info, this.#profile.bothStops),
-        sampling_session_id: sampler.id,
-        seq_id: this.#samples++,
+      return this.#sampleFrom(policy, () => this.#sampler(policy), version, request, signal);
+    });
+  }
+
+  /** A sampling session of these weights, which later steps neither change nor wait for. */
+  freeze(name: PolicyName): Promise<FrozenPolicy> {
+    return this.#read([name], undefined, async () => {
+      const policy = this.#policy(name);
+      const { version } = policy;
+      const { sampler, release } = await this.#frozen(policy);
+      return {
+        sample: (request, options = {}) => {
+          const signal = given.signalOf(options);
+          return this.#run(async () => {
+            given.checkSampleRequest(request, options);
+            return this.#sampleFrom(policy, async () => sampler, version, request, signal);
+          }, signal);
+        },
+        release,
       };
-      const outgoing = { path: "asample", body, wantsProto: this.#profile.encoding === "protobuf" };
-      const { completions } = sampler;
-      const isCancellable = this.#profile.cancels;
-      const found = await policy.server.session.requests.run(outgoing, {
-        signal,
-        isCancellable,
-        completions,
-      });
-      return sequencesOf(found, request, version);
     });
   }
 
@@ -213,8 +219,29 @@ export class TinkerEngine implements Engine {
     return work();
   }
 
+  async #sampleFrom(
+    { info, server }: PlacedPolicy,
+    samplerOf: () => Promise<Sampler>,
+    version: number,
+    request: SampleRequest,
+    signal: AbortSignal | undefined,
+  ): Promise<SampledSequence[]> {
+    checkRequest(request, info, this.capabilities);
+    const { id, completions } = await samplerOf();
+    const body = {
+      ...sampleBody(request, info, this.#profile.bothStops),
+      sampling_session_id: id,
+      seq_id: this.#samples++,
+    };
+    const outgoing = { path: "asample", body, wantsProto: this.#profile.encoding === "protobuf" };
+    const waiting = { signal, isCancellable: this.#profile.cancels, completions };
+    const found = await server.session.requests.run(outgoing, waiting);
+    return sequencesOf(found, request, version);
+  }
+
   #sampler(policy: PlacedPolicy, onSubmitted?: () => void): Promise<Sampler> {
-    policy.sampler ??= this.#publish(policy, onSubmitted).catch((error: unknown) => {
+    const kind = this.#profile.snapshots === "inflight" ? "inflight" : "snapshot";
+    policy.sampler ??= this.#publish(policy, kind, onSubmitted).catch((error: unknown) => {
       policy.sampler = null;
       throw error;
     });
@@ -227,10 +254,30 @@ export class TinkerEngine implements Engine {
     void this.#sampler(policy, onSubmitted).catch(() => onSubmitted());
   }
 
-  async #publish({ model, server }: PlacedPolicy, onSubmitted?: () => void): Promise<Sampler> {
-    const kind = this.#profile.snapshots === "inflight" ? "inflight" : "snapshot";
+  async #publish(
+    { model, server }: PlacedPolicy,
+    kind: "inflight" | "snapshot",
+    onSubmitted?: () => void,
+  ): Promise<Sampler> {
     const id = await model.sampler(kind, onSubmitted);
     return { id, completions: server.session.completionsOf(id) };
+  }
+
+  /** A server of Troupe keeps what it saved until it is deleted; others end such weights with the session. */
+  async #frozen(policy: PlacedPolicy): Promise<{
+    readonly sampler: Sampler;
+    readonly release: () => Promise<void>;
+  }> {
+    if (this.#profile.snapshots !== "inflight")
+      return { sampler: await this.#publish(policy, "snapshot"), release: async () => undefined };
+    const { session } = policy.server;
+    const { id, path } = await policy.model.savedSampler(
+      `frozen-${policy.version}-${randomUUID().slice(0, 8)}`,
+    );
+    return {
+      sampler: { id, completions: session.completionsOf(id) },
+      release: () => deleteCheckpoint(session, path),
+    };
   }
 
   /** Every policy's data is checked before the first is sent. `loss` absent: without gradients. */

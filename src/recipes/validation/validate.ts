@@ -14,6 +14,7 @@ import { evaluationSamples, evaluationSplit } from "./rules/evaluation.ts";
 import { idleOptions } from "./rules/idle-options.ts";
 import { judgeProblems, judgeUseProblems } from "./rules/judge.ts";
 import { klOptions } from "./rules/kl-options.ts";
+import { lag } from "./rules/lag.ts";
 import { models } from "./rules/models.ts";
 import { reservedPolicies, reservedTeam } from "./rules/names.ts";
 import { somebodyLearns, usedPolicies } from "./rules/policies.ts";
@@ -51,6 +52,7 @@ const withReinforcement: readonly Rule[] = [
   judgeUseProblems,
   tokenBudget,
   loneActions,
+  lag,
 ];
 
 /** Every problem of a recipe whose single values are valid. */

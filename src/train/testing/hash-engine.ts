@@ -9,6 +9,7 @@ import type {
   Datum,
   Engine,
   EngineCapabilities,
+  FrozenPolicy,
   Loss,
   LossResult,
   PolicyInfo,
@@ -48,6 +49,7 @@ export class HashEngine implements Engine {
   readonly arithmetic: Readonly<Record<string, string>>;
   readonly policies = new Map<string, HashPolicy>();
   readonly #options: HashEngineOptions;
+  #copies = 0;
 
   constructor(options: HashEngineOptions) {
     this.#options = options;
@@ -153,6 +155,15 @@ export class HashEngine implements Engine {
     policy.version = stored.saved.version;
     if (stored.saved.kind === "checkpoint")
       policy.steps = Number(await fs.readFile(optimizerFile(stored), "utf8"));
+  }
+
+  async freeze(name: string): Promise<FrozenPolicy> {
+    const copy = `${name} frozen ${++this.#copies}`;
+    this.policies.set(copy, { ...this.#policy(name) });
+    return {
+      sample: (request, options) => this.sample({ ...request, policy: copy }, options),
+      release: () => this.removePolicy(copy),
+    };
   }
 
   async close(): Promise<void> {

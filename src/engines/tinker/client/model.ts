@@ -131,6 +131,12 @@ export class RemoteModel {
     return id ?? this.#samplerOf(path ?? "");
   }
 
+  /** A sampling session for the current weights, saved under a name until they are deleted (checkpoints.ts). */
+  async savedSampler(name: string): Promise<{ readonly id: string; readonly path: string }> {
+    const path = await this.saveWeightsForSampler(name);
+    return { id: await this.#samplerOf(path), path };
+  }
+
   async #samplerOf(path: string): Promise<string> {
     const { id } = await this.#session.open();
     const number = this.#session.nextNumber();

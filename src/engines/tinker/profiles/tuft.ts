@@ -7,6 +7,7 @@ export const tuft: Profile = {
   title: "TuFT",
   capabilities: {
     ...capabilities,
+    freeze: true,
     limits: { adam: { clipNorm: 0 }, adapterAlpha: 32, adapterModules: parts },
   },
 };
