@@ -66,6 +66,20 @@ describe("blame", () => {
     expect(await blameOf(episode, null)).toBeUndefined();
   });
 
+  it("passes over a mistake that its role repaired", async () => {
+    // first, second, first, second: the first role's mistake is followed by a legal action, the second's is not.
+    const said = ["say", "3", "4", "say"];
+    let actions = 0;
+    const repaired = await talk({
+      environment: numbers,
+      scheme: { branch: { root: 1, inner: 1 }, keep: "first" },
+      script: () => said[actions++] ?? "",
+    });
+    expect(repaired.actions.map(({ reply }) => reply.text)).toEqual(said);
+    expect(await blameOf(repaired, "second")).toEqual({ named: 4, correct: 4 });
+    expect(await blameOf(repaired, "first")).toEqual({ named: 4, correct: 0 });
+  });
+
   it("is not counted if an earlier action has no reward of the environment: it may be the cause", async () => {
     const said = { scheme: branch, script: () => "x" } as const;
     const known = await talk({ environment: silent(["first"]), ...said });

@@ -56,16 +56,40 @@ function blamesOf(episode: Episode, { node, outcome }: EpisodeEnd): boolean[] {
 }
 
 /**
- * The roles whose action is the first with which the environment finds something wrong (`reason`). Empty: there is none,
- * or the environment gave an earlier action no reward, so that it may be the cause.
+ * The roles whose action is the first with which the environment finds something wrong (`reason`), and which their role
+ * did not repair: no later action of the role is without a reason. Empty: there is none, or the environment gave an
+ * earlier action no reward, so that it may be the cause.
  */
 function firstMistake(episode: Episode, path: readonly EpisodeNode[]): string[] {
-  for (const node of path) {
-    const occurrences = edgesOf(episode, node);
-    const rewards = node.actions.map(rewardBefore);
-    const wrong = occurrences.filter((_, index) => rewards[index]?.reason !== undefined);
-    if (wrong.length > 0) return wrong.map(({ action }) => action.role);
-    if (rewards.includes(null)) return [];
+  const findings = path.map((node) => findingsIn(episode, node));
+  for (const [index, here] of findings.entries()) {
+    const later = findings.slice(index + 1).flat();
+    const left = here.filter(
+      ({ role }) => !later.some((one) => one.role === role && one.found === "nothing"),
+    );
+    const wrong = left.filter(({ found }) => found === "mistake");
+    if (wrong.length > 0) return wrong.map(({ role }) => role);
+    if (left.some(({ role, found }) => found === "unknown" && !isRewarded(role, later))) return [];
   }
   return [];
+}
+
+interface Finding {
+  readonly role: string;
+  /** Of the environment, about an action. */
+  readonly found: "mistake" | "nothing" | "unknown";
+}
+
+function findingsIn(episode: Episode, node: EpisodeNode): Finding[] {
+  const rewards = node.actions.map(rewardBefore);
+  return edgesOf(episode, node).map(({ action: { role } }, index) => {
+    const reward = rewards[index] ?? null;
+    if (reward === null) return { role, found: "unknown" };
+    return { role, found: reward.reason === undefined ? "nothing" : "mistake" };
+  });
+}
+
+/** An action without a reward may be part of a later one, as a call of a tool is. */
+function isRewarded(role: string, later: readonly Finding[]): boolean {
+  return later.some((one) => one.role === role && one.found !== "unknown");
 }
