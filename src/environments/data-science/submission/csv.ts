@@ -1,4 +1,5 @@
 /** CSV as in RFC 4180, read leniently: anything is a table of text. */
+import { csvLine } from "../../../csv.ts";
 
 export interface Table {
   readonly header: readonly string[];
@@ -65,9 +66,5 @@ function afterQuote(
 }
 
 export function writeCsv({ header, rows }: Table): string {
-  return [header, ...rows].map((row) => `${row.map(written).join(",")}\n`).join("");
-}
-
-function written(field: string): string {
-  return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
+  return [header, ...rows].map((row) => `${csvLine(row)}\n`).join("");
 }
