@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import * as fc from "fast-check";
@@ -52,6 +52,19 @@ describe("files in a folder", () => {
     // The program has run again: the error's advice.
     await store.put(Buffer.from("right"));
     expect(Buffer.from(await store.get(hash)).toString()).toBe("right");
+  });
+
+  it("say which folder is in the place of a file", async () => {
+    const place = path.join(folder, "blocked");
+    const bytes = Buffer.from("a");
+    const hash = hashOfBytes(bytes);
+    mkdirSync(path.join(place, hash.slice(0, 2), hash), { recursive: true });
+    await expect(folderFiles(place).put(bytes)).rejects.toMatchObject({
+      code: "bad_run",
+      message: expect.stringMatching(
+        /is a folder, where a run keeps the contents of a file: remove it$/,
+      ) as string,
+    });
   });
 
   it("are not changed by files in memory above them", async () => {

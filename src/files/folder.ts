@@ -2,6 +2,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { makeDirectory, writeFileDurably } from "../runs/durable.ts";
+import { TroupeError } from "../errors.ts";
 import { hashOfBytes, missingBytes, type FileStore } from "./store.ts";
 
 export function folderFiles(folder: string): FileStore {
@@ -26,8 +27,18 @@ export function folderFiles(folder: string): FileStore {
 /** On disk before the caller records the hash: a record never names bytes that a crash could lose. */
 async function writeOnce(file: string, bytes: Uint8Array): Promise<void> {
   // Damaged contents are replaced: the program that wrote them has run again.
-  const found = await fs.readFile(file).catch(() => null);
+  const found = await fs.readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "EISDIR") throw folderInstead(file);
+    return null;
+  });
   if (found !== null && Buffer.compare(found, bytes) === 0) return;
   await makeDirectory(path.dirname(file));
   await writeFileDurably(file, bytes);
+}
+
+function folderInstead(file: string): TroupeError {
+  return new TroupeError(
+    "bad_run",
+    `${file} is a folder, where a run keeps the contents of a file: remove it`,
+  );
 }
