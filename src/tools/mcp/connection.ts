@@ -120,7 +120,7 @@ function isOfServer({ code }: McpError): boolean {
 function failureOf(settings: McpSettings, cause: unknown, trouble: string): TroupeError {
   if (cause instanceof TroupeError) return cause;
   const server = "url" in settings ? settings.url : settings.command.join(" ");
-  const said = trouble === "" ? "" : `; its last words: ${trouble}`;
+  const said = trouble === "" ? "" : `; ${trouble}`;
   const what = cause instanceof Error ? cause.message : String(cause);
   if ("command" in settings && (cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT") {
     const orFolder = settings.folder === undefined ? "" : `, or no folder ${settings.folder}`;

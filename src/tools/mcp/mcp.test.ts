@@ -1,10 +1,13 @@
 /** Tools of a real MCP server, over both transports. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { once } from "node:events";
+import { json } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ServiceError } from "../../errors.ts";
 import { type RecordedCalls, unrecordedCalls } from "../../runs/recorded-calls.ts";
@@ -105,6 +108,38 @@ describe.each(Object.entries(kinds))("a server by %s", (_, reached) => {
     await expect(ask("hang")).rejects.toThrow(/^the MCP server .* failed: .*timed out/);
     expect(await ask("add", { a: 1, b: 2 })).toEqual({ text: "3" });
   });
+});
+
+it("an answer that does not end is reported as such", async () => {
+  const results: Readonly<Record<string, object>> = {
+    initialize: {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {} },
+      serverInfo: { name: "s", version: "1" },
+    },
+    "tools/list": { tools: [{ name: "endless", inputSchema: { type: "object" } }] },
+  };
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const asked = request.method === "POST" ? await json(request) : {};
+    const { id, method } = asked as { readonly id?: number; readonly method?: string };
+    const result = results[method ?? ""];
+    if (id !== undefined) response.writeHead(200, { "content-type": "application/json" });
+    if (id === undefined) response.writeHead(request.method === "POST" ? 202 : 405).end();
+    else if (result === undefined) response.write('{"jsonrpc":');
+    else response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+  };
+  const server = createServer((request, response) => void respond(request, response));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  try {
+    const ask = await asking({ url: `http://127.0.0.1:${port}/mcp`, seconds: 2 });
+    await expect(ask("endless")).rejects.toThrow(
+      /timed out; it began an answer that does not end: 11 bytes so far$/,
+    );
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });
 
 describe("a server's program", () => {

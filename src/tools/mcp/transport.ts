@@ -7,7 +7,7 @@ import { TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import type { McpSettings } from "../settings.ts";
 
-/** A transport, and what is known about its failures: the end of what a program wrote to standard error. */
+/** A transport, and what is known about its failures: a program's last words, or an answer that had begun. */
 export interface OpenTransport {
   readonly transport: Transport;
   readonly trouble: () => string;
@@ -35,17 +35,19 @@ export function programTransport({ command, folder, variables }: ProgramSettings
     said = (said + chunk.toString("utf8")).slice(-4 * lastWords);
   });
   const clean = withoutSecrets(variables);
-  return { transport, trouble: () => showText(clean(said).slice(-lastWords), lastWords) };
+  const words = (): string => showText(clean(said).slice(-lastWords), lastWords);
+  return { transport, trouble: () => (words() === "" ? "" : `its last words: ${words()}`) };
 }
 
 /** @throws TroupeError `bad_arguments` if the token's variable is not set */
 export function httpTransport({ url, token }: HttpSettings): OpenTransport {
   const headers = token === undefined ? {} : { Authorization: `Bearer ${secretOf(token)}` };
+  const begun: Answer[] = [];
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers },
-    fetch: limitedFetch,
+    fetch: limitedFetch((answer) => begun.push(answer)),
   });
-  return { transport, trouble: () => "" };
+  return { transport, trouble: () => endless(begun) };
 }
 
 function secretOf(name: string): string {
@@ -57,19 +59,36 @@ function secretOf(name: string): string {
   );
 }
 
-/** Ends answers that are too long with an error. */
-const limitedFetch: FetchLike = async (url, init) => {
-  const { body, status, statusText, headers } = await fetch(url, init);
-  return new Response(body?.pipeThrough(limiter()) ?? null, { status, statusText, headers });
-};
+/** What has arrived of an answer. */
+interface Answer {
+  bytes: number;
+  hasEnded: boolean;
+}
 
-function limiter(): TransformStream<Uint8Array, Uint8Array> {
-  let bytes = 0;
+/** Ends answers that are too long with an error. Notifications, which are asked for with GET, have no end. */
+function limitedFetch(onAnswer: (answer: Answer) => void): FetchLike {
+  return async (url, init) => {
+    const { body, status, statusText, headers } = await fetch(url, init);
+    const answer = { bytes: 0, hasEnded: body === null };
+    if (init?.method === "POST") onAnswer(answer);
+    return new Response(body?.pipeThrough(limiter(answer)) ?? null, { status, statusText, headers });
+  };
+}
+
+function limiter(answer: Answer): TransformStream<Uint8Array, Uint8Array> {
   return new TransformStream({
     transform(chunk, controller) {
-      bytes += chunk.length;
-      if (bytes > mostBytes) controller.error(new Error(`an answer of more than ${mostBytes} bytes`));
+      answer.bytes += chunk.length;
+      if (answer.bytes > mostBytes) controller.error(new Error(`an answer of more than ${mostBytes} bytes`));
       else controller.enqueue(chunk);
     },
+    flush: () => {
+      answer.hasEnded = true;
+    },
   });
+}
+
+function endless(begun: readonly Answer[]): string {
+  const open = begun.findLast(({ bytes, hasEnded }) => bytes > 0 && !hasEnded);
+  return open === undefined ? "" : `it began an answer that does not end: ${open.bytes} bytes so far`;
 }
