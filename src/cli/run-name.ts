@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { TroupeError } from "../errors.ts";
-import type { Difference } from "../recipes/differences.ts";
+import type { RecipeDifference } from "../recipes/differences.ts";
 import { differences } from "../recipes/differences.ts";
 import { incidentalOptions } from "../recipes/judge-row.ts";
 import { shorten } from "../recipes/origin.ts";
@@ -53,7 +53,7 @@ export function freeName(name: string, folder: string): string {
 function otherRecipe(
   directory: string,
   name: string,
-  changed: readonly Difference[],
+  changed: readonly RecipeDifference[],
   { runs }: RunChoice,
 ): TroupeError {
   const lines = changed.map(({ key, values: [was, is] }) => `  ${key}: ${show(was)} there, ${show(is)} now`);

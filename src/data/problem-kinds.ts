@@ -4,31 +4,31 @@ import { showText } from "../format.ts";
 import { mathProblemSchema, type MathProblem } from "./math-problem.ts";
 import { codeProblemSchema, type CodeProblem } from "./problem.ts";
 
-export type Problem = CodeProblem | MathProblem;
+export type AnyProblem = CodeProblem | MathProblem;
 
-export function isMathProblem(problem: Problem): problem is MathProblem {
+export function isMathProblem(problem: AnyProblem): problem is MathProblem {
   return "answers" in problem;
 }
 
 /** @throws ZodError */
-export function checkedProblem(value: unknown): Problem {
+export function checkedProblem(value: unknown): AnyProblem {
   const isMath = typeof value === "object" && value !== null && "answers" in value;
   return isMath ? mathProblemSchema.parse(value) : codeProblemSchema.parse(value);
 }
 
 /** @throws TroupeError `bad_arguments` if it is a mathematics problem */
-export function codeProblem(problem: Problem): CodeProblem {
+export function codeProblem(problem: AnyProblem): CodeProblem {
   if (!isMathProblem(problem)) return problem;
   throw otherKind(problem, "has a final answer and no tests", "math");
 }
 
 /** @throws TroupeError `bad_arguments` if it is a programming problem */
-export function mathProblem(problem: Problem): MathProblem {
+export function mathProblem(problem: AnyProblem): MathProblem {
   if (isMathProblem(problem)) return problem;
   throw otherKind(problem, "has tests and no final answer", "code");
 }
 
-function otherKind({ id }: Problem, what: string, environment: string): TroupeError {
+function otherKind({ id }: AnyProblem, what: string, environment: string): TroupeError {
   const fix = `use a data set of the other kind, or the environment ${environment}`;
   return new TroupeError("bad_arguments", `dataset: the problem ${showText(id, 80)} ${what}; ${fix}`);
 }

@@ -8,8 +8,8 @@ import type { ShingledProblem } from "./contamination/overlaps.ts";
 import type { DatasetOption } from "./dataset.ts";
 import { openDataset, type OpenDataset, type OpenOptions } from "./open.ts";
 import type { FailingProblem } from "./prepared/failing.ts";
-import { digestOfAll, type Malformed, type ProblemStore, type StoredProblem } from "./prepared/store.ts";
-import type { Problem } from "./problem-kinds.ts";
+import { digestOfAll, type MalformedRow, type ProblemStore, type StoredProblem } from "./prepared/store.ts";
+import type { AnyProblem } from "./problem-kinds.ts";
 import { checkSplit, parseSlices, rowsOf, type RowRange } from "./slices.ts";
 import { command } from "../command-line.ts";
 
@@ -23,13 +23,13 @@ export interface TaskSourcesOptions extends OpenOptions {
 export interface ProblemSource {
   readonly size: number;
   /** @param index from 0 to size − 1 */
-  at(index: number): Promise<Problem>;
+  at(index: number): Promise<AnyProblem>;
   /** In order. */
   readonly ids: readonly string[];
   /** Their rows, from 0, of their splits. */
   readonly rows: readonly number[];
   /** Malformed rows of the slices, which are left out. */
-  readonly malformed: readonly (Malformed & { readonly split: string })[];
+  readonly malformed: readonly (MalformedRow & { readonly split: string })[];
   /** Problems of the slices that fail their own tests, which are left out. */
   readonly failing: readonly (FailingProblem & { readonly split: string })[];
   /** Rows left out by the option `exclude`. */
@@ -112,7 +112,7 @@ async function rangesOf(dataset: OpenDataset, text: string): Promise<RowRange[]>
   return ranges;
 }
 
-function whyNone(malformed: readonly Malformed[], failing: readonly FailingProblem[]): string {
+function whyNone(malformed: readonly MalformedRow[], failing: readonly FailingProblem[]): string {
   const [wrong] = malformed;
   if (wrong !== undefined) return `; row ${wrong.row}: ${wrong.reason}`;
   const [first] = failing;
@@ -189,7 +189,7 @@ async function shingled(problems: Part["problems"]): Promise<ShingledProblem[]> 
 
 interface Part {
   readonly problems: readonly { readonly store: ProblemStore; readonly problem: StoredProblem }[];
-  readonly malformed: readonly (Malformed & { readonly split: string })[];
+  readonly malformed: readonly (MalformedRow & { readonly split: string })[];
   readonly failing: ProblemSource["failing"];
   readonly excluded: number;
 }

@@ -4,8 +4,8 @@ import { checkCancelled } from "./cancel.ts";
 import { findOverlaps, type Overlap } from "./contamination/overlaps.ts";
 import type { OpenDataset } from "./open.ts";
 import type { FailingProblem } from "./prepared/failing.ts";
-import type { Malformed } from "./prepared/store.ts";
-import { isMathProblem, type Problem } from "./problem-kinds.ts";
+import type { MalformedRow } from "./prepared/store.ts";
+import { isMathProblem, type AnyProblem } from "./problem-kinds.ts";
 import type { CodeProblem } from "./problem.ts";
 import { sourceOf, type ProblemSource } from "./task-sources.ts";
 
@@ -15,7 +15,7 @@ export interface SplitReport {
   /** As published; null: not known. */
   readonly expectedRows: number | null;
   readonly problems: number;
-  readonly malformed: readonly Malformed[];
+  readonly malformed: readonly MalformedRow[];
   /** Files whose contents do not match their checksum. */
   readonly damagedFiles: readonly string[];
   /** Null: no solutions were run. */
@@ -109,7 +109,7 @@ async function runSolutions(
 }
 
 /** Why its solution failed; null: it passed; undefined: it has none. */
-async function reasonOf(problem: Problem, run: RunSolution, signal: AbortSignal | undefined) {
+async function reasonOf(problem: AnyProblem, run: RunSolution, signal: AbortSignal | undefined) {
   if (isMathProblem(problem)) return undefined;
   const [solution] = problem.solutions;
   return solution === undefined ? undefined : run(problem, solution, signal);

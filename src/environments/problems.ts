@@ -1,5 +1,5 @@
 /** Problems of data sets as tasks: found by their ids, so that an episode does not store tests and answers. */
-import type { Problem } from "../data/problem-kinds.ts";
+import type { AnyProblem } from "../data/problem-kinds.ts";
 import type { CodeProblem } from "../data/problem.ts";
 import type { ProblemSource } from "../data/task-sources.ts";
 import { TroupeError } from "../errors.ts";
@@ -20,7 +20,7 @@ export type ProblemSplits<Kind = CodeProblem> = Readonly<Record<string, Problems
  */
 export async function problemsOf<Kind>(
   sources: Readonly<Record<string, ProblemSource>>,
-  kind: (problem: Problem) => Kind,
+  kind: (problem: AnyProblem) => Kind,
 ): Promise<ProblemSplits<Kind>> {
   for (const source of Object.values(sources)) kind(await source.at(0));
   const typed = Object.entries(sources).map(([split, source]) => [

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import type { TrainEvent } from "../train/events.ts";
 
 /** Starts `troupe` with arguments; provided by `src/cli`. */
-export interface Launch {
+export interface StartTroupe {
   readonly command: string;
   readonly arguments: readonly string[];
 }
@@ -25,7 +25,7 @@ const interruptedCode = 130;
 const inUseCode = 3;
 
 export interface ChildOptions {
-  readonly launch: Launch;
+  readonly launch: StartTroupe;
   readonly arguments: readonly string[];
   /** Called with each event of a training. */
   readonly onEvent: (event: TrainEvent) => void;

@@ -7,11 +7,11 @@ import { foldersIn } from "./folders.ts";
 import { expand } from "./grid.ts";
 import { Ledger } from "./ledger.ts";
 import { loadExperiment } from "./load.ts";
-import type { ReportRecord, Session } from "./records.ts";
+import type { ReportRecord, ReportSession } from "./records.ts";
 import { shippedExperiments } from "./shipped.ts";
 
 const miniature = join(import.meta.dirname, "fixtures", "miniature.yaml");
-const session: Session = {
+const session: ReportSession = {
   date: "2026-11-21",
   command: "troupe experiment miniature",
   version: "0.1.0",

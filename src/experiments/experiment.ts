@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { makeDirectory, writeFileDurably } from "../runs/durable.ts";
 import { isLocked } from "../runs/lock.ts";
 import type { TrainEvent } from "../train/events.ts";
-import type { ChildOutcome, Launch } from "./child.ts";
+import type { ChildOutcome, StartTroupe } from "./child.ts";
 import { runChild } from "./child.ts";
 import type { Call } from "./command.ts";
 import { commandLine, wholeCommand } from "./command.ts";
@@ -122,7 +122,7 @@ function withNeeds(grid: Grid, cells: readonly Cell[], isOpen: (cell: Cell) => b
 /** Runs what is left and writes the report. Returns every started cell and how it ended. */
 export async function run(
   undertaking: Undertaking,
-  launch: Launch,
+  launch: StartTroupe,
   stop: AbortSignal,
   emit: (event: ExperimentEvent) => void,
 ): Promise<{ readonly ended: ReadonlyMap<Cell, End>; readonly report: ReportRecord }> {
@@ -152,7 +152,7 @@ export async function writeCurrent({ options, ledger, seeds, grid }: Undertaking
 
 interface Runner {
   readonly undertaking: Undertaking;
-  readonly launch: Launch;
+  readonly launch: StartTroupe;
   readonly stop: AbortSignal;
   readonly emit: (event: ExperimentEvent) => void;
 }

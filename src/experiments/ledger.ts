@@ -7,24 +7,24 @@ import type { Cell, Grid } from "./grid.ts";
 import { needsOf } from "./grid.ts";
 import type { Experiment } from "./load.ts";
 import { lastFile, numbersOf } from "./numbers.ts";
-import type { CellNumbers, CellRecord, ReportRecord, Session } from "./records.ts";
+import type { CellNumbers, CellRecord, ReportRecord, ReportSession } from "./records.ts";
 import { recordVersion } from "./records.ts";
 
 export class Ledger {
   private readonly experiment: Experiment;
   private readonly grid: Grid;
   private readonly folders: Folders;
-  private readonly session: Session;
+  private readonly session: ReportSession;
   private readonly previous: ReportRecord | null;
   /** Session null: the cell was found done, and no report says when it ran. */
-  private readonly known = new Map<string, { numbers: CellNumbers; session: Session | null }>();
+  private readonly known = new Map<string, { numbers: CellNumbers; session: ReportSession | null }>();
   private readonly problems = new Map<string, string>();
 
   constructor(
     experiment: Experiment,
     grid: Grid,
     folders: Folders,
-    session: Session,
+    session: ReportSession,
     previous: ReportRecord | null,
   ) {
     this.experiment = experiment;
@@ -49,7 +49,7 @@ export class Ledger {
   }
 
   /** Adds the numbers of a cell whose files are complete. */
-  async read(cell: Cell, made: Session | null = null): Promise<CellNumbers | null> {
+  async read(cell: Cell, made: ReportSession | null = null): Promise<CellNumbers | null> {
     if (!this.isOnDisk(cell)) return null;
     try {
       const numbers = await numbersOf(cell, this.folders);
@@ -82,7 +82,7 @@ export class Ledger {
   /** The report of everything known so far. */
   report(command: string, seeds: readonly number[]): ReportRecord {
     const { definition } = this.experiment;
-    const sessions: Session[] = [];
+    const sessions: ReportSession[] = [];
     const cells = this.allPlaces().map((place) => this.recordOf(place, sessions));
     const { name, title = name, description, notes, baseline, published, measures } = definition;
     const measured = Object.entries(measures).map(([key, each]) => ({ ...each, ...titled(key, each.title) }));
@@ -119,7 +119,10 @@ export class Ledger {
     ];
   }
 
-  private recordOf({ row, column, seed, cell }: Grid["places"][number], sessions: Session[]): CellRecord {
+  private recordOf(
+    { row, column, seed, cell }: Grid["places"][number],
+    sessions: ReportSession[],
+  ): CellRecord {
     const read = cell.kind === "evaluate" && isInTable(cell) ? { readFrom: cell.run.hash } : {};
     const place = { row, column, seed, hash: cell.hash, ...read };
     const found = this.known.get(cell.hash);
@@ -142,7 +145,7 @@ function titled(name: string, title: string | undefined): { name: string; title:
   return { name, title: title ?? name };
 }
 
-function indexIn(sessions: Session[], session: Session): number {
+function indexIn(sessions: ReportSession[], session: ReportSession): number {
   const index = sessions.findIndex((each) => isDeepStrictEqual(each, session));
   return index >= 0 ? index : sessions.push(session) - 1;
 }

@@ -86,7 +86,7 @@ const session = z.object({
   jobs: z.int(),
   threads: z.int(),
 });
-export type Session = z.output<typeof session>;
+export type ReportSession = z.output<typeof session>;
 
 export const reportSchema = z.object({
   schema_version: z.literal(recordVersion),

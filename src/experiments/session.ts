@@ -4,12 +4,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
 import type { Share } from "./jobs.ts";
-import type { Session } from "./records.ts";
+import type { ReportSession } from "./records.ts";
 
 /** The package's folder, from `src/` and from `dist/`. */
 const packageRoot = join(import.meta.dirname, "..", "..");
 
-export function sessionOf(command: string, { jobs, threads }: Share): Session {
+export function sessionOf(command: string, { jobs, threads }: Share): ReportSession {
   const { version } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
     version: string;
   };

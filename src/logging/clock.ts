@@ -7,7 +7,7 @@ import { layoutOf } from "../runs/layout.ts";
 import { readTimings } from "../runs/read.ts";
 import type { Timing } from "../runs/records.ts";
 
-export interface Interval {
+export interface TimeInterval {
   readonly start: number;
   readonly end: number;
 }
@@ -15,9 +15,9 @@ export interface Interval {
 export interface Clock {
   readonly started: number;
   /** Undefined: the step is not recorded. */
-  step(step: number): Interval | undefined;
+  step(step: number): TimeInterval | undefined;
   /** Undefined: the evaluation is not recorded. */
-  evaluation(step: number, team: string): Interval | undefined;
+  evaluation(step: number, team: string): TimeInterval | undefined;
 }
 
 export async function readClock(directory: string): Promise<Clock> {
@@ -26,7 +26,7 @@ export async function readClock(directory: string): Promise<Clock> {
 }
 
 export function clockOf(started: number, timings: readonly Timing[]): Clock {
-  const intervals = new Map<string, Interval>();
+  const intervals = new Map<string, TimeInterval>();
   let now = started;
   for (const { step, what, team, seconds } of timings) {
     const interval = { start: now, end: now + seconds * 1000 };

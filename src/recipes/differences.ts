@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { showKey } from "./tree.ts";
 
-export interface Difference {
+export interface RecipeDifference {
   /** `train.steps` */
   readonly key: string;
   /** One value per recipe; undefined: absent. */
@@ -10,7 +10,7 @@ export interface Difference {
 }
 
 /** Mappings are compared key by key, other values as a whole. */
-export function differences(left: unknown, right: unknown, path: readonly string[] = []): Difference[] {
+export function differences(left: unknown, right: unknown, path: readonly string[] = []): RecipeDifference[] {
   if (isDeepStrictEqual(left, right)) return [];
   if (!isMapping(left) || !isMapping(right)) return [{ key: showKey(path), values: [left, right] }];
   const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])];

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ServiceError } from "../errors.ts";
-import { askedOnce, type Question } from "./asked-once.ts";
+import { askedOnce, type RecordedQuestion } from "./asked-once.ts";
 import { unrecordedCalls } from "./recorded-calls.ts";
 
 interface Answer {
@@ -10,7 +10,7 @@ interface Answer {
 /** Answers are numbered; each is given when `answer` is called. */
 function questions() {
   const asked: PromiseWithResolvers<Answer>[] = [];
-  const question: Question<Answer> = {
+  const question: RecordedQuestion<Answer> = {
     key: "question",
     read: (recorded) => (recorded === undefined ? null : (recorded as Answer)),
     ask: () => {

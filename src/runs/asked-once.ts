@@ -2,7 +2,7 @@
 import { TroupeError } from "../errors.ts";
 import type { RecordedCalls } from "./recorded-calls.ts";
 
-export interface Question<Answer> {
+export interface RecordedQuestion<Answer> {
   /** Hash of everything that the answer depends on. */
   readonly key: string;
   /** The recorded answer. Null: there is none, or it is another question's. */
@@ -22,7 +22,7 @@ const underWay = new WeakMap<RecordedCalls, Map<string, Promise<void>>>();
  */
 export async function askedOnce<Answer extends object>(
   calls: RecordedCalls | undefined,
-  question: Question<Answer>,
+  question: RecordedQuestion<Answer>,
   signal?: AbortSignal,
 ): Promise<Answer> {
   if (calls === undefined) return question.ask();
@@ -50,7 +50,7 @@ function askingIn(calls: RecordedCalls): Map<string, Promise<void>> {
 
 async function askFirst<Answer extends object>(
   calls: RecordedCalls,
-  { key, ask, write = (answer) => answer }: Question<Answer>,
+  { key, ask, write = (answer) => answer }: RecordedQuestion<Answer>,
 ): Promise<Answer> {
   const answer = await ask();
   const recorded = write(answer);

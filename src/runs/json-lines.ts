@@ -6,7 +6,7 @@ import fs from "node:fs/promises";
 import { TroupeError } from "../errors.ts";
 import { writing } from "./durable.ts";
 
-export interface Line {
+export interface StoredLine {
   readonly value: Readonly<Record<string, unknown>>;
   /** Byte offset of the line's end, including its line feed. */
   readonly end: number;
@@ -26,9 +26,9 @@ export async function appendLines(file: string, values: readonly object[]): Prom
  * The complete lines of a file; none if it does not exist. @throws TroupeError `bad_run` for a damaged line before the
  * last
  */
-export async function readLines(file: string): Promise<Line[]> {
+export async function readLines(file: string): Promise<StoredLine[]> {
   const bytes = await readBytes(file);
-  const lines: Line[] = [];
+  const lines: StoredLine[] = [];
   let start = 0;
   for (let feed = bytes.indexOf(10); feed !== -1; feed = bytes.indexOf(10, start)) {
     const value = parseObject(bytes.toString("utf8", start, feed));
@@ -43,8 +43,8 @@ export async function readLines(file: string): Promise<Line[]> {
 /** Truncates the file after the leading lines that `keep` accepts. */
 export async function cutLines(
   file: string,
-  keep: (value: Line["value"]) => boolean,
-): Promise<Line["value"][]> {
+  keep: (value: StoredLine["value"]) => boolean,
+): Promise<StoredLine["value"][]> {
   const lines = await readLines(file);
   const rejected = lines.findIndex((line) => !keep(line.value));
   const kept = rejected === -1 ? lines : lines.slice(0, rejected);
@@ -63,11 +63,11 @@ async function readBytes(file: string): Promise<Buffer> {
   }
 }
 
-function parseObject(text: string): Line["value"] | null {
+function parseObject(text: string): StoredLine["value"] | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Line["value"])
+      ? (value as StoredLine["value"])
       : null;
   } catch {
     return null;

@@ -4,7 +4,7 @@
  */
 import { schemaVersion } from "./records.ts";
 import { appendLines, cutLines, readLines } from "./json-lines.ts";
-import type { Line } from "./json-lines.ts";
+import type { StoredLine } from "./json-lines.ts";
 
 export interface RecordedCalls {
   /** The recorded answer; undefined: none. */
@@ -59,7 +59,7 @@ function recorded(
   };
 }
 
-function answersOf(lines: readonly Line["value"][]): Map<string, unknown> {
+function answersOf(lines: readonly StoredLine["value"][]): Map<string, unknown> {
   const answers = new Map<string, unknown>();
   for (const { key, answer } of lines)
     if (typeof key === "string" && !answers.has(key)) answers.set(key, answer);

@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { openDataset } from "../../data/open.ts";
 import type { MathProblem } from "../../data/math-problem.ts";
-import { isMathProblem, type Problem } from "../../data/problem-kinds.ts";
+import { isMathProblem, type AnyProblem } from "../../data/problem-kinds.ts";
 import { testCount, type CodeProblem, type CodeTests } from "../../data/problem.ts";
 import { findProblemSet } from "../../data/sets/registered.ts";
 import type { ProblemSet } from "../../data/sets/problem-set.ts";
@@ -106,7 +106,7 @@ async function printProblems(name: string, slices: string, options: ShowArgument
   printLines([`${shown} of ${showCount(source.size)} problems${skipped}`]);
 }
 
-function problemLines(problem: Problem, row: number): string[] {
+function problemLines(problem: AnyProblem, row: number): string[] {
   const facts = isMathProblem(problem) ? mathFacts(problem) : codeFacts(problem);
   return [
     `── row ${row}: ${showText(problem.id, 80)} ──`,

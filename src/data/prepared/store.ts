@@ -11,7 +11,7 @@ import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
 import { shinglesOf } from "../contamination/shingles.ts";
-import { checkedProblem, type Problem } from "../problem-kinds.ts";
+import { checkedProblem, type AnyProblem } from "../problem-kinds.ts";
 
 const pack = promisify(zstdCompress);
 const unpack = promisify(zstdDecompress);
@@ -21,7 +21,7 @@ const packing = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
 /** Increase it with every change of the format. */
 export const storeVersion = 2;
 
-export interface Malformed {
+export interface MalformedRow {
   /** From 0, of the split. */
   readonly row: number;
   readonly reason: string;
@@ -60,9 +60,9 @@ export interface ProblemStore {
   readonly rows: number;
   /** In the order of their rows. */
   readonly problems: readonly StoredProblem[];
-  readonly malformed: readonly Malformed[];
+  readonly malformed: readonly MalformedRow[];
   /** @throws TroupeError `bad_data` if the cache is damaged */
-  read(problem: StoredProblem): Promise<Problem>;
+  read(problem: StoredProblem): Promise<AnyProblem>;
   /** For comparing prompts (contamination/shingles.ts), by row. @throws TroupeError `bad_data` */
   shingles(): Promise<ReadonlyMap<number, Uint32Array>>;
 }
@@ -72,7 +72,7 @@ const shinglesName = "shingles.bin";
 const indexName = "index.json";
 
 /** A row as a problem, or why it is malformed. */
-export type MappedRow = { readonly problem: Problem } | { readonly reason: string };
+export type MappedRow = { readonly problem: AnyProblem } | { readonly reason: string };
 
 /** Fills the folder. Rows that repeat an earlier id are malformed, too. */
 export async function writeStore(folder: string, rows: AsyncIterable<MappedRow>): Promise<void> {
@@ -161,7 +161,10 @@ async function readShingles(folder: string, { problems }: Index): Promise<Readon
   return byRow;
 }
 
-async function readProblem(folder: string, { offset, length }: Index["problems"][number]): Promise<Problem> {
+async function readProblem(
+  folder: string,
+  { offset, length }: Index["problems"][number],
+): Promise<AnyProblem> {
   const file = path.join(folder, dataName);
   try {
     await using handle = await fs.open(file);

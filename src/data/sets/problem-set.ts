@@ -1,6 +1,6 @@
 /** The description of a data set of programming or mathematics problems, and how its rows become problems. */
 import type { Row } from "../formats/row.ts";
-import type { Problem } from "../problem-kinds.ts";
+import type { AnyProblem } from "../problem-kinds.ts";
 
 export interface ProblemSet {
   /** Its name in recipes and commands. */
@@ -23,7 +23,7 @@ export interface ProblemSet {
   /** Increase it with every change of `problem`, so that rows are prepared again. */
   readonly version: number;
   /** @throws MalformedRow */
-  problem(row: Row, at: RowPlace): Problem;
+  problem(row: Row, at: RowPlace): AnyProblem;
 }
 
 export interface ProblemSetConfig {

@@ -4,7 +4,7 @@ import { showText } from "../../format.ts";
 import { compactJson, parseExactJson } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
 import type { MathProblem } from "../math-problem.ts";
-import type { Problem } from "../problem-kinds.ts";
+import type { AnyProblem } from "../problem-kinds.ts";
 import type { CallCase, CodeProblem, CodeTests, StdinCase } from "../problem.ts";
 import { identifier } from "../problem.ts";
 import { MalformedRow, type ProblemSet, type RowPlace } from "./problem-set.ts";
@@ -16,7 +16,7 @@ export interface RowForm {
   readonly columns?: readonly string[] | undefined;
   readonly dropsRepeats?: boolean | undefined;
   /** @throws MalformedRow */
-  problem(row: Row, at: RowPlace): Problem;
+  problem(row: Row, at: RowPlace): AnyProblem;
 }
 
 export function formOfSet(set: ProblemSet): RowForm {

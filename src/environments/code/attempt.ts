@@ -1,6 +1,6 @@
 /** Turns what the seats wrote into a program, its test results and reward terms. */
 import type { Context } from "../environment.ts";
-import { analyse, type Analysis, type Written as Texts } from "./analysis/analyse.ts";
+import { analyse, type Analysis, type AnalysedText as Texts } from "./analysis/analyse.ts";
 import type { CodeOptions } from "./options.ts";
 import { wholeProgram } from "../../text/fences.ts";
 import { gradeProblem } from "./grading/problem.ts";
@@ -24,7 +24,7 @@ export interface AttemptSetting {
   readonly slice: number | null;
 }
 
-export interface Written {
+export interface WrittenParts {
   readonly helper?: string;
   readonly main?: string;
   readonly isSingle: boolean;
@@ -37,7 +37,7 @@ export interface Tried {
 }
 
 /** @throws ServiceError if the sandbox fails */
-export async function tryProgram(setting: AttemptSetting, written: Written): Promise<Tried> {
+export async function tryProgram(setting: AttemptSetting, written: WrittenParts): Promise<Tried> {
   const { sandbox, problem, entryPoint, context } = setting;
   const text = textOf(written, problem, entryPoint);
   const analysis = await analyse(sandbox, text, context);
@@ -48,7 +48,7 @@ export async function tryProgram(setting: AttemptSetting, written: Written): Pro
 
 /** A program that reads standard input is complete: nothing is added, and there is no helper. */
 function textOf(
-  { isSingle, helper = "", main = "" }: Written,
+  { isSingle, helper = "", main = "" }: WrittenParts,
   problem: CodeProblem,
   entryPoint: string,
 ): Texts {

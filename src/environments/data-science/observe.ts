@@ -5,7 +5,7 @@ import type { Message } from "../environment.ts";
 import { metricNamed } from "./metrics/metric.ts";
 import type { DataScienceOptions } from "./options.ts";
 import { requiredArtefacts, type SeatName, seatNames } from "./seats.ts";
-import type { DataScienceState, Work } from "./state.ts";
+import type { DataScienceState, LastAction } from "./state.ts";
 import { showArtefacts } from "./step.ts";
 import type { TabularTask } from "./tasks/task.ts";
 
@@ -84,14 +84,19 @@ function filesOf({ files }: DataScienceState): string {
     .join("\n");
 }
 
-function handover(state: DataScienceState, seat: SeatName, { text }: Work): string {
+function handover(state: DataScienceState, seat: SeatName, { text }: LastAction): string {
   const reports = state.artefacts[seat] ?? [];
   const quoted =
     text.trim() === "" ? "" : `\nIts last message:\n${fenced(text.slice(-longestHandover).trim(), "")}`;
   return `The ${seat.replace("-", " ")} has left:\n${showArtefacts(reports)}${quoted}`;
 }
 
-function answerTo(state: DataScienceState, seat: SeatName, own: Work, options: DataScienceOptions): string {
+function answerTo(
+  state: DataScienceState,
+  seat: SeatName,
+  own: LastAction,
+  options: DataScienceOptions,
+): string {
   const left = options.actions - state.actions;
   return [
     own.output === "" ? "Your program printed nothing." : `Your program printed:\n${fenced(own.output, "")}`,

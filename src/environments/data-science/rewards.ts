@@ -7,7 +7,7 @@
  */
 import type { ActionReward } from "../environment.ts";
 import { isPresent } from "./artefacts/check.ts";
-import type { ArtefactReport, Earned, Work } from "./state.ts";
+import type { ArtefactReport, Earned, LastAction } from "./state.ts";
 
 export const shares: Earned = { execution: 0.2, present: 0.3, usable: 0.5 };
 export const nothingEarned: Earned = { execution: 0, present: 0, usable: 0 };
@@ -19,7 +19,7 @@ export interface Paid {
 
 /** @param terms of the team's reward, for evaluations */
 export function rewardOf(
-  work: Work,
+  work: LastAction,
   artefacts: readonly ArtefactReport[],
   before: Earned,
   gained: number,
@@ -42,7 +42,7 @@ export function rewardOf(
   return { reward: reason === null ? reward : { ...reward, reason }, earned };
 }
 
-function earnedBy({ program, problem }: Work, artefacts: readonly ArtefactReport[]): Earned {
+function earnedBy({ program, problem }: LastAction, artefacts: readonly ArtefactReport[]): Earned {
   const share = (holds: (one: ArtefactReport) => boolean): number =>
     artefacts.filter(holds).length / Math.max(1, artefacts.length);
   const present = share(isPresent);
@@ -54,7 +54,7 @@ function earnedBy({ program, problem }: Work, artefacts: readonly ArtefactReport
   };
 }
 
-function reasonOf({ program, problem }: Work, artefacts: readonly ArtefactReport[]): string | null {
+function reasonOf({ program, problem }: LastAction, artefacts: readonly ArtefactReport[]): string | null {
   const bad = artefacts.filter(({ usable }) => !usable).map(({ name, note }) => `${name}: ${note}`);
   if (problem !== null) return `the program: ${problem}`;
   if (bad.length > 0) return [program === null ? "no program" : [], bad.slice(0, 4)].flat().join("; ");

@@ -18,7 +18,7 @@ export type ArtefactReport = {
 };
 
 /** A seat's last action. */
-export type Work = {
+export type LastAction = {
   /** What it wrote, truncated. */
   readonly text: string;
   /** Null: no program. */
@@ -52,7 +52,7 @@ export type DataScienceState = {
   readonly actions: number;
   /** By path in the workspace. */
   readonly files: Readonly<Record<string, FileReference>>;
-  readonly work: Readonly<Partial<Record<SeatName, Work>>>;
+  readonly work: Readonly<Partial<Record<SeatName, LastAction>>>;
   readonly artefacts: Readonly<Partial<Record<SeatName, readonly ArtefactReport[]>>>;
   readonly earned: Readonly<Partial<Record<SeatName, Earned>>>;
   /** The largest score that a submission has had. */

@@ -8,7 +8,7 @@ import { gradeSubmission, ungraded } from "./grade.ts";
 import type { DataScienceOptions } from "./options.ts";
 import { nothingEarned, rewardOf } from "./rewards.ts";
 import { submissionFile, type SeatName } from "./seats.ts";
-import type { ArtefactReport, DataScienceState, Graded, Work } from "./state.ts";
+import type { ArtefactReport, DataScienceState, Graded, LastAction } from "./state.ts";
 import type { TabularTask } from "./tasks/task.ts";
 import { runInWorkspace, type WorkspaceFiles } from "./workspace.ts";
 
@@ -83,7 +83,7 @@ function ignored(
 }
 
 interface Done {
-  readonly work: Work;
+  readonly work: LastAction;
   readonly files: WorkspaceFiles;
 }
 
@@ -138,7 +138,7 @@ export function outcomeOf({ graded }: DataScienceState, options: DataScienceOpti
 function turnAfter(
   { actions, stopWhenComplete }: DataScienceOptions,
   state: DataScienceState,
-  { program }: Work,
+  { program }: LastAction,
   artefacts: readonly ArtefactReport[],
 ): Pick<DataScienceState, "acting" | "actions"> {
   const isComplete = stopWhenComplete && artefacts.every(({ usable }) => usable);
@@ -149,7 +149,7 @@ function turnAfter(
 }
 
 function evidenceOf(
-  { program, output, problem }: Work,
+  { program, output, problem }: LastAction,
   before: WorkspaceFiles,
   after: WorkspaceFiles,
   artefacts: readonly ArtefactReport[],

@@ -14,7 +14,7 @@ import type { DataScienceOptions } from "./options.ts";
 
 export type WorkspaceFiles = Readonly<Record<string, FileReference>>;
 
-export interface Ran {
+export interface WorkspaceRun {
   readonly files: WorkspaceFiles;
   /** The end of standard output and of standard error. */
   readonly output: string;
@@ -38,7 +38,7 @@ export async function runInWorkspace(
   { store, files, given }: Workspace,
   options: DataScienceOptions,
   context: Context,
-): Promise<Ran> {
+): Promise<WorkspaceRun> {
   if (source.length > longestProgram)
     return { files, output: "", problem: `the program is longer than ${longestProgram} characters` };
   const result = await runProgram(

@@ -9,9 +9,9 @@ import type { TestResult, TestReport } from "../code/grading/grade.ts";
 import { codeOptions } from "../code/options.ts";
 import { sandboxOf } from "../sandbox-of.ts";
 import type { Context } from "../environment.ts";
-import type { Answer } from "../list-programs/operations.ts";
+import type { ListAnswer } from "../list-programs/operations.ts";
 import { answer, inputs } from "../list-programs/task.ts";
-import { caseIn, type Case, readCase } from "./read-case.ts";
+import { caseIn, type ListCase, readCase } from "./read-case.ts";
 import { caseNumbers, caseOf, isTelling, programOf, spaced, type Task } from "./task.ts";
 
 export interface CaseGraderOptions {
@@ -50,12 +50,12 @@ export function caseGrader({ telling }: CaseGraderOptions, task: Task, context: 
 const longestCase = 400;
 
 /** @param task null: a case need not tell anything */
-function testOf(found: Case | null, task: Task | null): GeneratedTest | null {
+function testOf(found: ListCase | null, task: Task | null): GeneratedTest | null {
   if (found === null || (task !== null && !isTelling(task, found.number))) return null;
   return { kind: "assertion", source: caseOf(found.number, found.result), call: null };
 }
 
-function isTrue(task: Task, found: Case | null): boolean {
+function isTrue(task: Task, found: ListCase | null): boolean {
   return found !== null && isSame(found.result, answer(task, [found.number]));
 }
 
@@ -70,7 +70,7 @@ function caseReport(test: GeneratedTest, results: readonly TestResult[]): TestRe
   return { tests: [checked(results[index], found.result)], problem: null };
 }
 
-function checked(result: TestResult | undefined, expected: Answer): TestResult {
+function checked(result: TestResult | undefined, expected: ListAnswer): TestResult {
   const { text = "", error = "no result" } = result ?? {};
   const returned = returnedBy(error ?? "");
   if (returned !== undefined && isSame(returned, expected)) return { text, passed: true, error: null };

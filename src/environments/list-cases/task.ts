@@ -8,7 +8,7 @@ import {
   formOf,
   reductions,
   transforms,
-  type Answer,
+  type ListAnswer,
   type Operation,
 } from "../list-programs/operations.ts";
 import { described, solved } from "../list-programs/programs.ts";
@@ -101,7 +101,7 @@ export function isTelling(task: Task, number: number): boolean {
 }
 
 /** "assert solve ( [ 12 ] ) == 7" */
-export function caseOf(number: number, result: Answer): string {
+export function caseOf(number: number, result: ListAnswer): string {
   return `assert solve ( [ ${number} ] ) == ${spaced(result)}`;
 }
 

@@ -86,10 +86,10 @@ export const filters: Table<(x: number) => boolean> = {
   odd: { words: () => "odd", python: (x) => `${x} % 2 == 1`, apply: () => (x) => x % 2 === 1 },
 };
 
-export type Answer = number | readonly number[];
+export type ListAnswer = number | readonly number[];
 
 /** What becomes of the list in the end. */
-export const reductions: Table<(xs: readonly number[]) => Answer> = {
+export const reductions: Table<(xs: readonly number[]) => ListAnswer> = {
   sum: {
     words: () => "sum",
     python: (xs) => `sum ( ${xs} )`,

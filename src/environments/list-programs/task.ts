@@ -3,7 +3,7 @@ import { z } from "zod";
 import { drawInt, generatorOf, childKey, type Generator, type Key } from "../../random.ts";
 import { splitOfHash } from "../held-out.ts";
 import type { GameSplit } from "../tasks.ts";
-import { filters, formOf, reductions, transforms, type Answer, type Operation } from "./operations.ts";
+import { filters, formOf, reductions, transforms, type ListAnswer, type Operation } from "./operations.ts";
 
 const operation = (table: Readonly<Record<string, { numbers?: readonly number[] }>>) =>
   z
@@ -32,7 +32,7 @@ export const inputs: readonly (readonly number[])[] = [
   [17, 2, 6, 19, 11, 5, 10, 4],
 ];
 
-export function answer(task: Task, xs: readonly number[]): Answer {
+export function answer(task: Task, xs: readonly number[]): ListAnswer {
   const keep = formOf(filters, task.filter).apply(task.filter.by);
   const change = task.transforms.map((one) => formOf(transforms, one).apply(one.by));
   const changed = xs.filter(keep).map((x) => change.reduce((value, apply) => apply(value), x));
@@ -40,7 +40,7 @@ export function answer(task: Task, xs: readonly number[]): Answer {
 }
 
 /** What the tests see of a task: its answers to all inputs. */
-export function behaviour(task: Task): readonly Answer[] {
+export function behaviour(task: Task): readonly ListAnswer[] {
   return inputs.map((xs) => answer(task, xs));
 }
 

@@ -9,11 +9,11 @@
  * nothing.
  */
 import type { ActionReward } from "../environment.ts";
-import type { Printed, Written } from "./run.ts";
+import type { Printed, WrittenProgram } from "./run.ts";
 
 /** @param tried the reward of the output as an action; absent: it was not tried */
 export function programReward(
-  { source, isFenced }: Written,
+  { source, isFenced }: WrittenProgram,
   { problem }: Printed,
   tried?: ActionReward,
 ): ActionReward {

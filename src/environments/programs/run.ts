@@ -17,7 +17,7 @@ export type Printed = {
   readonly problem: string | null;
 };
 
-export interface Written {
+export interface WrittenProgram {
   readonly source: string;
   /** It is in a block of Python. */
   readonly isFenced: boolean;
@@ -28,7 +28,7 @@ const longestReply = 65_536;
 const outputBytes = 65_536;
 const pythonFence = /^[ \t]*```[ \t]*py(?:thon3?)?(?![\w+-])/im;
 
-export function programIn(reply: string): Written {
+export function programIn(reply: string): WrittenProgram {
   const text = reply.slice(0, longestReply).toWellFormed();
   const source = wholeProgram(text);
   return { source: source.trim() === "" ? "" : source, isFenced: pythonFence.test(text) };

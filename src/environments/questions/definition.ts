@@ -13,7 +13,7 @@ import type {
 } from "../environment.ts";
 import { taskList } from "../tasks.ts";
 import { matchOf } from "./match.ts";
-import { type Question, questionSchema, readQuestions } from "./task.ts";
+import { type QuestionTask, questionSchema, readQuestions } from "./task.ts";
 import { worldQuestions } from "./world.ts";
 
 const options = z.strictObject({
@@ -37,7 +37,7 @@ const options = z.strictObject({
 type Options = z.output<typeof options>;
 
 export type QuestionState = {
-  readonly task: Question;
+  readonly task: QuestionTask;
   /** What the decomposer wrote; null: nothing yet. */
   readonly steps: string | null;
   readonly answer: string | null;
@@ -51,7 +51,7 @@ export const questions: EnvironmentDefinition<Options> = {
   create: async (given) => environmentOf(given, await splitsOf(given)),
 };
 
-type Splits = Readonly<Record<string, TaskSource<Question>>>;
+type Splits = Readonly<Record<string, TaskSource<QuestionTask>>>;
 
 async function splitsOf({ dataset }: Options): Promise<Splits> {
   if (dataset === undefined) return worldSplits();
@@ -87,7 +87,7 @@ const seats: Environment["seats"] = {
   },
 };
 
-function environmentOf({ reward }: Options, tasks: Splits): Environment<Question, QuestionState> {
+function environmentOf({ reward }: Options, tasks: Splits): Environment<QuestionTask, QuestionState> {
   return {
     name: questions.name,
     seats,
@@ -172,7 +172,7 @@ function lastAnswer(text: string): string {
 }
 
 /** 1 exactly for an exact match: the right words in another order are not the answer. */
-function scoreOf(answer: string, { answers }: Question, kind: Options["reward"]): number {
+function scoreOf(answer: string, { answers }: QuestionTask, kind: Options["reward"]): number {
   const { exact, f1 } = matchOf(answer, answers);
   if (exact) return 1;
   return kind === "exact" ? 0 : Math.min(f1, 0.99);

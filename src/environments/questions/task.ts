@@ -12,12 +12,12 @@ export const questionSchema = z.strictObject({
   answers: z.array(text).min(1),
 });
 
-export type Question = z.output<typeof questionSchema>;
+export type QuestionTask = z.output<typeof questionSchema>;
 
 const line = z.looseObject(questionSchema.shape);
 
 /** @throws TroupeError `bad_data` if the file is not JSON lines of questions */
-export async function readQuestions(file: string): Promise<readonly Question[]> {
+export async function readQuestions(file: string): Promise<readonly QuestionTask[]> {
   const written = await readFile(file, "utf8").catch((cause: Error) => {
     throw new TroupeError("bad_data", `the questions ${file} cannot be read: ${cause.message}`, { cause });
   });

@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { drawInt, generatorOf, keyAt, rootKey, shuffled } from "../../random.ts";
-import type { Question } from "./task.ts";
+import type { QuestionTask } from "./task.ts";
 
 export const documentsFile = join(
   import.meta.dirname,
@@ -110,7 +110,7 @@ export function worldDocuments(): readonly WorldDocument[] {
 }
 
 /** Questions with one to three steps, in a fixed order. */
-export function worldQuestions(): readonly Question[] {
+export function worldQuestions(): readonly QuestionTask[] {
   const { towns, people, companies } = world;
   return [
     ...people.flatMap(({ name, born, year }) => [

@@ -1,12 +1,12 @@
 /** Carries out a plan or a proposal until the room is solved or a move is impossible. */
 import { cellNames, moveWords, neighbourTable } from "../grid/cells.ts";
-import { isSolved, moveOnce, type Position } from "./pushing.ts";
+import { isSolved, moveOnce, type RoomPosition } from "./pushing.ts";
 import type { Room } from "./room.ts";
 import type { Push } from "./solver.ts";
 import { stepsBetween } from "./walking.ts";
 
 /** The final position, and how it was reached. */
-export interface PlanResult extends Position {
+export interface PlanResult extends RoomPosition {
   /** Moves or pushes. */
   readonly written: number;
   readonly carriedOut: number;
@@ -21,7 +21,7 @@ export interface PlanResult extends Position {
 
 const wentOn = "continued after the room was solved";
 
-export function carryOut(room: Room, from: Position, moves: readonly number[]): PlanResult {
+export function carryOut(room: Room, from: RoomPosition, moves: readonly number[]): PlanResult {
   const path = [from.at];
   let here = from;
   let bumped: number | null = null;
@@ -42,7 +42,7 @@ export function carryOut(room: Room, from: Position, moves: readonly number[]): 
 }
 
 /** The player takes a shortest walk to each push. */
-export function followPushes(room: Room, from: Position, pushes: readonly Push[]): PlanResult {
+export function followPushes(room: Room, from: RoomPosition, pushes: readonly Push[]): PlanResult {
   let here = from;
   let carriedOut = 0;
   let moves = 0;
@@ -66,9 +66,9 @@ export function followPushes(room: Room, from: Position, pushes: readonly Push[]
 /** A string says why the push is impossible. */
 function pushOnce(
   room: Room,
-  here: Position,
+  here: RoomPosition,
   { box, move }: Push,
-): { readonly position: Position; readonly moves: number } | string {
+): { readonly position: RoomPosition; readonly moves: number } | string {
   const names = cellNames(room.size);
   if (!here.boxes.includes(box)) return `there is no box at ${names[box] ?? "a cell outside the room"}`;
   const behind = neighbourTable(room.size)[4 * box + (move ^ 1)] ?? -1;

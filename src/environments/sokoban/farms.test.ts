@@ -5,7 +5,7 @@ import { total } from "../conformance/total.ts";
 import { moveWords } from "../grid/cells.ts";
 import { writeProposal } from "./notation.ts";
 import { movesLeft } from "./positions.ts";
-import { moveOnce, onGoals, type Position } from "./pushing.ts";
+import { moveOnce, onGoals, type RoomPosition } from "./pushing.ts";
 import type { SokobanState } from "./rules.ts";
 import { anyMoves, anyTask, sokobanEnvironment, taskOf } from "./test-rooms.ts";
 
@@ -202,10 +202,10 @@ function playAll(start: SokobanState, plans: readonly (readonly string[])[]): Fa
 
 /** The possible moves in sequence, until the room is solved or dead. */
 function possible(
-  { room, at, boxes }: Position & { room: SokobanState["room"] },
+  { room, at, boxes }: RoomPosition & { room: SokobanState["room"] },
   moves: readonly string[],
 ): string[] {
-  let here: Position = { at, boxes };
+  let here: RoomPosition = { at, boxes };
   return moves.filter((word) => {
     if (movesLeft(room, here.at, here.boxes) <= 0) return false;
     const moved = moveOnce(room, here, moveWords.indexOf(word as "up"));

@@ -3,7 +3,7 @@
  * word-level tokenizer gives one token for each. All wording is in this file.
  */
 import { cellNames, moveWords, neighbourTable } from "../grid/cells.ts";
-import type { Position } from "./pushing.ts";
+import type { RoomPosition } from "./pushing.ts";
 import { isWall, type Room } from "./room.ts";
 import type { Push, Step } from "./solver.ts";
 
@@ -24,7 +24,7 @@ export interface Notation {
 const cues = { proposer: "pushes", planner: "plan" } as const;
 
 /** What an observation contains, besides the word for its seat. */
-export interface Scene extends Position {
+export interface Scene extends RoomPosition {
   readonly room: Room;
   /** The cell that could not be entered when the last plan ended; null: none. */
   readonly bumped: number | null;
@@ -113,7 +113,7 @@ function gridLines({ room, at, boxes }: Scene): string[] {
 }
 
 /** One mark for each cell: "#" wall, "-" floor, "." goal, "$" box, "*" box on a goal, "@" player, "+" player on a goal. */
-export function roomRows(room: Room, { at, boxes }: Position): string[] {
+export function roomRows(room: Room, { at, boxes }: RoomPosition): string[] {
   const mark = (cell: number): string => {
     const goal = room.goals.includes(cell);
     if (isWall(room, cell)) return "#";

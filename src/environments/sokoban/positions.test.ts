@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { dead, movesLeft, positionsOf } from "./positions.ts";
-import { isSolved, moveOnce, type Position } from "./pushing.ts";
+import { isSolved, moveOnce, type RoomPosition } from "./pushing.ts";
 import type { Room } from "./room.ts";
 import { canonicalSolution, pushesOf, randomSolution } from "./solver.ts";
 import { generatorOf, rootKey } from "../../random.ts";
 import { anyTask, taskOf } from "./test-rooms.ts";
 
 /** A naive search: forwards, with positions as text. */
-function searchForwards(room: Room, from: Position): number {
+function searchForwards(room: Room, from: RoomPosition): number {
   const seen = new Set([JSON.stringify(from)]);
   let frontier = [from];
   for (let moves = 0; frontier.length > 0; moves++) {
@@ -23,7 +23,7 @@ function searchForwards(room: Room, from: Position): number {
   return dead;
 }
 
-function nextPositions(room: Room, here: Position): Position[] {
+function nextPositions(room: Room, here: RoomPosition): RoomPosition[] {
   return [0, 1, 2, 3].flatMap((move) => {
     const moved = moveOnce(room, here, move);
     return "problem" in moved ? [] : [{ at: moved.at, boxes: moved.boxes }];
@@ -50,7 +50,7 @@ describe("the moves left", () => {
     let deadOnes = 0;
     fc.assert(
       fc.property(anyTask, fc.array(fc.nat(3), { maxLength: 12 }), ({ room, at, boxes }, moves) => {
-        let here: Position = { at, boxes };
+        let here: RoomPosition = { at, boxes };
         for (const move of moves) {
           const moved = moveOnce(room, here, move);
           if (!("problem" in moved)) here = { at: moved.at, boxes: moved.boxes };

@@ -2,13 +2,13 @@
 import { cellNames, moveWords, neighbourTable } from "../grid/cells.ts";
 import { isWall, type Room } from "./room.ts";
 
-export interface Position {
+export interface RoomPosition {
   readonly at: number;
   /** Cells, ascending. */
   readonly boxes: readonly number[];
 }
 
-export interface Moved extends Position {
+export interface Moved extends RoomPosition {
   /** The new cell of the pushed box; null: a step. */
   readonly pushedTo: number | null;
 }
@@ -20,7 +20,7 @@ export interface Blocked {
   readonly problem: string;
 }
 
-export function moveOnce(room: Room, { at, boxes }: Position, move: number): Moved | Blocked {
+export function moveOnce(room: Room, { at, boxes }: RoomPosition, move: number): Moved | Blocked {
   const table = neighbourTable(room.size);
   const next = table[4 * at + move] ?? -1;
   // The edge is all wall, so every move leads to a cell.

@@ -8,7 +8,7 @@
  *   deadlock, potential = max(0, moves left before − moves left after) / max(moves written, moves left before)
  *
  * In a dead room, boxes on goals and moves left count for nothing. "Most so far" counts where plans of the episode
- * ended. Pushing a box off its goal and on again therefore earns nothing, and an episode that never solves the room
+ * ended. RoomPosition a box off its goal and on again therefore earns nothing, and an episode that never solves the room
  * earns less than 1 in total. Only a shortest solution earns 1 + 1.
  */
 import type { ActionReward } from "../environment.ts";

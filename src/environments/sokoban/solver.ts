@@ -2,7 +2,7 @@
 import type { Generator } from "../../random.ts";
 import { drawInt } from "../../random.ts";
 import { movesLeft } from "./positions.ts";
-import { moveOnce, type Moved, type Position } from "./pushing.ts";
+import { moveOnce, type Moved, type RoomPosition } from "./pushing.ts";
 import type { Room } from "./room.ts";
 
 /** One move of a solution and its result. */
@@ -17,12 +17,12 @@ export type Push = {
 };
 
 /** The shortest solution that is first in the order up, down, left, right; empty for a dead position. */
-export function canonicalSolution(room: Room, from: Position): Step[] {
+export function canonicalSolution(room: Room, from: RoomPosition): Step[] {
   return descend(room, from, (steps) => steps[0]);
 }
 
 /** At every move each optimal one is equally likely. */
-export function randomSolution(room: Room, from: Position, generator: Generator): Step[] {
+export function randomSolution(room: Room, from: RoomPosition, generator: Generator): Step[] {
   return descend(room, from, (steps) => steps[drawInt(generator, steps.length)]);
 }
 
@@ -31,7 +31,11 @@ export function pushesOf(steps: readonly Step[]): Push[] {
   return steps.filter(({ pushedTo }) => pushedTo !== null).map(({ at, move }) => ({ box: at, move }));
 }
 
-function descend(room: Room, from: Position, choose: (steps: readonly Step[]) => Step | undefined): Step[] {
+function descend(
+  room: Room,
+  from: RoomPosition,
+  choose: (steps: readonly Step[]) => Step | undefined,
+): Step[] {
   const solution: Step[] = [];
   let here = from;
   for (let left = movesLeft(room, here.at, here.boxes); left > 0; left--) {
@@ -44,7 +48,7 @@ function descend(room: Room, from: Position, choose: (steps: readonly Step[]) =>
 }
 
 /** The moves after which this many are left. */
-function stepsTo(room: Room, here: Position, left: number): Step[] {
+function stepsTo(room: Room, here: RoomPosition, left: number): Step[] {
   const steps: Step[] = [];
   for (let move = 0; move < 4; move++) {
     const moved = moveOnce(room, here, move);

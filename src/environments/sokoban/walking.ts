@@ -1,9 +1,9 @@
 /** The player's walking distances between pushes. */
 import { floorOf, type Room } from "./room.ts";
-import type { Position } from "./pushing.ts";
+import type { RoomPosition } from "./pushing.ts";
 
 /** Steps from the player's cell to another without pushing; -1: unreachable. */
-export function stepsBetween(room: Room, { at, boxes }: Position, to: number): number {
+export function stepsBetween(room: Room, { at, boxes }: RoomPosition, to: number): number {
   const { cells, places, neighbours } = floorOf(room);
   const steps = new Int16Array(cells.length).fill(-1);
   const closed = -2;

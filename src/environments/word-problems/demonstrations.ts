@@ -4,7 +4,7 @@
  */
 import { childKey, drawFloat, drawInt, generatorOf, type Generator, type Key } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
-import { linesOf, planOf, programOf, valuesOf, type Line } from "./calculation.ts";
+import { linesOf, planOf, programOf, valuesOf, type CalculationLine } from "./calculation.ts";
 import { observationOf } from "./observe.ts";
 import { operators } from "./phrases.ts";
 import type { SeatName, WordState } from "./state.ts";
@@ -43,20 +43,24 @@ function claim({ claims }: DemonstrationOptions, text: string, generator: Genera
 }
 
 /** A mistake of the solver: one event is taken for another operation. */
-function planned(task: Task, mistakes: number, generator: Generator): Line[] {
+function planned(task: Task, mistakes: number, generator: Generator): CalculationLine[] {
   const lines = linesOf(task);
   if (drawFloat(generator) >= mistakes) return lines;
   return withOther(lines, drawInt(generator, lines.length), generator);
 }
 
 /** A mistake of the executor: another operator in one line, or the last line is left out. */
-function programmed(lines: readonly Line[], mistakes: number, generator: Generator): Line[] {
+function programmed(
+  lines: readonly CalculationLine[],
+  mistakes: number,
+  generator: Generator,
+): CalculationLine[] {
   if (drawFloat(generator) >= mistakes) return [...lines];
   if (lines.length > 1 && drawFloat(generator) < 0.5) return lines.slice(0, -1);
   return withOther(lines, drawInt(generator, lines.length), generator);
 }
 
-function withOther(lines: readonly Line[], at: number, generator: Generator): Line[] {
+function withOther(lines: readonly CalculationLine[], at: number, generator: Generator): CalculationLine[] {
   const others = operators.filter((one) => one !== lines[at]?.operator);
   return lines.map((line, index) =>
     index === at ? { ...line, operator: drawnFrom(others, generator) } : line,

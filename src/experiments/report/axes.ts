@@ -13,13 +13,13 @@ export const y = (share: number): number => top + (height - top - bottom) * (1 -
 /** The lowest and the highest position of a label next to a line. */
 export const labelRange = [top + 4, height - bottom] as const;
 
-export interface Place {
+export interface Tick {
   readonly x: number;
   readonly label: string | number;
 }
 
 /** @param right the x at which the frame ends */
-export function axes(title: string, places: readonly Place[], right: number): Child {
+export function axes(title: string, places: readonly Tick[], right: number): Child {
   const shares = [0, 0.25, 0.5, 0.75, 1].map((share) => [
     element("line", { class: "grid", x1: left, x2: right, y1: y(share), y2: y(share) }),
     tick(left - 6, y(share) + 4, "end", share === 1 ? "100 %" : 100 * share),

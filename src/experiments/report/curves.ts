@@ -2,7 +2,7 @@
  * Learning curves of one column: a line per row, the mean over seeds, with a band from the lowest to the highest seed.
  */
 import type { ReportRecord } from "../records.ts";
-import type { Place } from "./axes.ts";
+import type { Tick } from "./axes.ts";
 import { axes, height, labelRange, left, width, y } from "./axes.ts";
 import { colourOf } from "./colours.ts";
 import { mark } from "./marks.ts";
@@ -35,7 +35,7 @@ export function curveChart(
   const last = Math.max(0, ...drawn.map(({ points }) => points.at(-1)?.step ?? 0));
   if (last === 0) return null;
   const x = (step: number): number => left + ((right - left) * step) / last;
-  const steps = ticks(last).map((step): Place => ({ x: x(step), label: step }));
+  const steps = ticks(last).map((step): Tick => ({ x: x(step), label: step }));
   return element(
     "svg",
     { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": spoken(column.title, curves) },

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { array, assert, double, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CellNumbers, CellRecord, ReportRecord, Session } from "../records.ts";
+import type { CellNumbers, CellRecord, ReportRecord, ReportSession } from "../records.ts";
 import { readReport } from "../records.ts";
 import { spread } from "./curves.ts";
 import { htmlOf } from "./html.ts";
@@ -151,7 +151,7 @@ describe("the summary", () => {
     expect(spentOf(record)).toEqual({ ...common, atOnce: { least: 2, most: 2, seconds: 210 } });
     expect(spentOf(unsigned)).toEqual({ ...common, atOnce: null });
     const [first, ...others] = record.cells;
-    const second = { ...record.sessions[0], jobs: 4 } as Session;
+    const second = { ...record.sessions[0], jobs: 4 } as ReportSession;
     const later = others.map((each) => (each.row === "team" ? { ...each, session: 1 } : each));
     // Three cells of the session with four concurrent cells, four of the other: 3 × 60 / 3 + 4 × 60 / 2.
     expect(

@@ -4,7 +4,7 @@ import { mean, type Interval } from "../../statistics.ts";
 import type { Counts } from "../counts.ts";
 import { ranIn } from "../counts.ts";
 import { measureOf } from "../measures.ts";
-import type { MeasureRecord, ReportRecord, Session } from "../records.ts";
+import type { MeasureRecord, ReportRecord, ReportSession } from "../records.ts";
 import { meanInterval } from "../statistics.ts";
 import type { Cost, Entry, Success, Summary, SummaryCounts } from "./summary.ts";
 import { entryAt, spentOf } from "./summary.ts";
@@ -186,7 +186,7 @@ export function spentText({ record, counts }: Summary): string {
   return `${sum}; with ${jobs} at once about ${showDuration(seconds)} of wall-clock time.`;
 }
 
-function sessionText(session: Session): string {
+function sessionText(session: ReportSession): string {
   const { date, command, version, commit, processor, cores, jobs, threads } = session;
   const build = commit === null ? version : `${version}, commit ${commit}`;
   const at = `${showCells(jobs)} at once with ${threads} ${threads === 1 ? "thread" : "threads"} each`;

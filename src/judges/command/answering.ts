@@ -5,14 +5,14 @@ import type { RetryOptions } from "../../retry.ts";
 import { retrying } from "../../retry.ts";
 import type { Verdict } from "../../rollout/episode.ts";
 import type { Asked } from "../ask-once.ts";
-import { readAnswer, type Answer } from "./answers.ts";
-import type { Heard, Program, ProgramEnd } from "./program.ts";
+import { readAnswer, type JudgeAnswer } from "./answers.ts";
+import type { Heard, JudgeProgram, ProgramEnd } from "./program.ts";
 import { cancelled, runProgram } from "./program.ts";
 
 export type Posed = Asked<object>;
 
 export interface Answering {
-  readonly program: Program;
+  readonly program: JudgeProgram;
   readonly retries: RetryOptions;
   readonly signal?: AbortSignal | undefined;
   /** Redacts what must not be repeated from the program's output. */
@@ -50,7 +50,7 @@ export async function answersTo(posed: readonly Posed[], answering: Answering): 
 async function putOnce(
   open: readonly Posed[],
   { program, signal, clean }: Answering,
-): Promise<[id: string, answer: Answer][]> {
+): Promise<[id: string, answer: JudgeAnswer][]> {
   const input = open.map(({ id, question }) => `${JSON.stringify({ id, ...question })}\n`).join("");
   const heard = listener(open.map(({ id }) => id));
   const end = await runProgram(program, input, heard.hear, signal);
@@ -62,14 +62,14 @@ async function putOnce(
 
 interface Listener {
   readonly hear: (line: string) => Heard;
-  readonly answers: ReadonlyMap<string, Answer>;
+  readonly answers: ReadonlyMap<string, JudgeAnswer>;
   /** The first line that answered nothing; empty: none. */
   readonly strange: () => string;
 }
 
 function listener(ids: readonly string[]): Listener {
   const asked = new Set(ids);
-  const answers = new Map<string, Answer>();
+  const answers = new Map<string, JudgeAnswer>();
   let strange = "";
   const hear = (line: string): Heard => {
     const read = readAnswer(line);
@@ -99,7 +99,7 @@ function quoted(text: string): string {
   return `"${showText(text, longestQuote)}"`;
 }
 
-function cleaned(answer: Answer, clean: (text: string) => string): Answer {
+function cleaned(answer: JudgeAnswer, clean: (text: string) => string): JudgeAnswer {
   if ("problem" in answer) return { problem: clean(answer.problem) };
   if ("failure" in answer) return { failure: clean(answer.failure) };
   return answer.explanation === undefined ? answer : { ...answer, explanation: clean(answer.explanation) };

@@ -6,20 +6,20 @@ import type { Verdict } from "../../rollout/episode.ts";
 import { jsonOrNull } from "../../json.ts";
 
 /** A verdict, or what is wrong with the answer. */
-export type Answer = Verdict | { readonly problem: string };
+export type JudgeAnswer = Verdict | { readonly problem: string };
 
 /** Longest explanation or failure kept, in characters. */
 const longestText = 4000;
 
 /** Null: the line is not an answer to any question. */
-export function readAnswer(line: string): { readonly id: string; readonly answer: Answer } | null {
+export function readAnswer(line: string): { readonly id: string; readonly answer: JudgeAnswer } | null {
   const value = jsonOrNull(line);
   if (typeof value !== "object" || value === null) return null;
   const { id, ...rest } = value as { readonly id?: unknown };
   return typeof id === "string" ? { id, answer: answerOf(rest) } : null;
 }
 
-function answerOf({ score, explanation, blame, failure }: Readonly<Record<string, unknown>>): Answer {
+function answerOf({ score, explanation, blame, failure }: Readonly<Record<string, unknown>>): JudgeAnswer {
   if (score !== undefined && failure !== undefined)
     return { problem: "the judge answered with both a score and a failure" };
   if (failure !== undefined) {

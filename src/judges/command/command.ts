@@ -8,7 +8,7 @@ import { answersTo, type Posed } from "./answering.ts";
 import { batched } from "./batches.ts";
 import { passedOn, withoutSecrets } from "../../child-environment.ts";
 import type { CommandOptions } from "./options.ts";
-import type { Program } from "./program.ts";
+import type { JudgeProgram } from "./program.ts";
 import { questionOf } from "./question.ts";
 
 /**
@@ -36,6 +36,6 @@ export function commandJudge(options: CommandOptions, { calls, retries, signal }
   };
 }
 
-function programOf({ run, directory, env, timeoutSeconds }: CommandOptions): Program {
+function programOf({ run, directory, env, timeoutSeconds }: CommandOptions): JudgeProgram {
   return { run, directory: directory ?? process.cwd(), env: passedOn(env), timeoutSeconds };
 }

@@ -6,7 +6,7 @@ import { TroupeError } from "../../errors.ts";
 import { hearLast, hearLines } from "./bounded-lines.ts";
 import { startGroup, type Group, type GroupOptions } from "./process-group.ts";
 
-export interface Program extends GroupOptions {
+export interface JudgeProgram extends GroupOptions {
   /** How long it may run without an expected line. */
   readonly timeoutSeconds: number;
 }
@@ -31,7 +31,7 @@ const grace = 1000;
  * @throws TroupeError `cancelled` if the signal aborts
  */
 export async function runProgram(
-  program: Program,
+  program: JudgeProgram,
   input: string,
   hear: (line: string) => Heard,
   signal?: AbortSignal,
@@ -46,7 +46,7 @@ export function cancelled(): TroupeError {
 }
 
 async function startAndHear(
-  program: Program,
+  program: JudgeProgram,
   input: string,
   hear: (line: string) => Heard,
   signal: AbortSignal | undefined,

@@ -5,7 +5,7 @@ import { edgesOf, pathTo, nodeOf, parentOf, type Occurrence } from "../../rollou
 import type { Reply } from "../../text/replies.ts";
 import { rewardBefore } from "../judge-episode.ts";
 
-export interface Question {
+export interface ActionQuestion {
   readonly task: Json;
   readonly turn: number;
   readonly phase: number;
@@ -31,11 +31,11 @@ export interface Question {
 }
 
 export type AskedAction = Pick<
-  Question,
+  ActionQuestion,
   "turn" | "phase" | "seat" | "role" | "reply" | "reward" | "evidence"
 >;
 
-export function questionOf({ episode, node, action }: Occurrence): Question {
+export function questionOf({ episode, node, action }: Occurrence): ActionQuestion {
   const parent = parentOf(episode, node) as EpisodeNode;
   const joint = actionsTo(episode, node);
   const own = joint.find(({ id }) => id === action.id);
@@ -65,7 +65,7 @@ function actionsTo(episode: Episode, node: EpisodeNode): { id: string; asked: As
   });
 }
 
-function after(episode: Episode, node: EpisodeNode): Pick<Question, "outcomes" | "later"> {
+function after(episode: Episode, node: EpisodeNode): Pick<ActionQuestion, "outcomes" | "later"> {
   const found = episode.ends.flatMap((end) => {
     const path = pathTo(episode, nodeOf(episode, end.node));
     const at = path.indexOf(node);

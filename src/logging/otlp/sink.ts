@@ -4,7 +4,7 @@ import { TroupeError } from "../../errors.ts";
 import { readStored, type StoredEpisode } from "../../rollout/stored.ts";
 import { readEpisodeIndex } from "../../runs/read-episodes.ts";
 import type { EpisodeEntry } from "../../runs/records.ts";
-import { type Clock, type Interval, readClock } from "../clock.ts";
+import { type Clock, type TimeInterval, readClock } from "../clock.ts";
 import { openSent, type Sent } from "../sent.ts";
 import type { OtlpSettings } from "../settings.ts";
 import { type Sink, SinkError } from "../sink.ts";
@@ -66,7 +66,7 @@ async function update(sending: Sending): Promise<void> {
   await send(sending, batch);
 }
 
-function intervalOf({ step, evaluation }: EpisodeEntry, clock: Clock): Interval | undefined {
+function intervalOf({ step, evaluation }: EpisodeEntry, clock: Clock): TimeInterval | undefined {
   return evaluation === undefined ? clock.step(step) : clock.evaluation(step, evaluation.team);
 }
 

@@ -10,7 +10,7 @@ import type { Action } from "../../rollout/episode.ts";
 import { occurrencesOf } from "../../rollout/navigate.ts";
 import type { StoredEpisode } from "../../rollout/stored.ts";
 import { mean } from "../../statistics.ts";
-import type { Interval } from "../clock.ts";
+import type { TimeInterval } from "../clock.ts";
 
 export type Value = string | number | boolean | readonly string[];
 
@@ -22,7 +22,7 @@ export interface Span {
   readonly spanId: string;
   readonly parentSpanId?: string;
   /** Milliseconds since 1970. */
-  readonly interval: Interval;
+  readonly interval: TimeInterval;
   readonly attributes: Readonly<Record<string, Value | undefined>>;
 }
 
@@ -30,7 +30,7 @@ export interface SpanContext {
   /** Identifies the run among all others of the service. */
   readonly run: string;
   /** Of the episode's step. */
-  readonly interval: Interval;
+  readonly interval: TimeInterval;
   /** Whether spans have prompts and replies. */
   readonly contents: boolean;
 }
@@ -122,7 +122,7 @@ function contentsOf({ promptText }: StoredEpisode, action: Action): Span["attrib
   };
 }
 
-function phaseIntervals(actions: readonly Action[], whole: Interval): (action: Action) => Interval {
+function phaseIntervals(actions: readonly Action[], whole: TimeInterval): (action: Action) => TimeInterval {
   const places = [...new Set(actions.map(placeOf))];
   const part = (whole.end - whole.start) / Math.max(1, places.length);
   return (action) => {

@@ -1,6 +1,6 @@
 import type { BasicType, ColumnSource } from "hyparquet-writer";
 import { parquetWriteBuffer } from "hyparquet-writer";
-import type { Cell } from "../cells.ts";
+import type { CellValue } from "../cells.ts";
 import type { Table } from "./tables.ts";
 
 /** Whole numbers in every run, so that the type of a column does not depend on its values. */
@@ -20,7 +20,7 @@ function columnOf(name: string, rows: Table["rows"]): ColumnSource {
   return { name, type, nullable: true, data };
 }
 
-function typeOf(name: string, cells: readonly (Cell | null)[]): BasicType {
+function typeOf(name: string, cells: readonly (CellValue | null)[]): BasicType {
   const types = new Set(cells.flatMap((cell) => (cell === null ? [] : [typeof cell])));
   const [type] = types;
   if (types.size !== 1 || type === "string") return "STRING";

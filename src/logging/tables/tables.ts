@@ -4,7 +4,7 @@ import { readStored, type StoredEpisode } from "../../rollout/stored.ts";
 import { readEpisodeIndex } from "../../runs/read-episodes.ts";
 import { readEvaluations, readMetrics } from "../../runs/read.ts";
 import type { EpisodeEntry } from "../../runs/records.ts";
-import { type Cell, cellsOf } from "../cells.ts";
+import { type CellValue, cellsOf } from "../cells.ts";
 
 export const tableNames = ["metrics", "evaluations", "episodes", "actions"] as const;
 export type TableName = (typeof tableNames)[number];
@@ -12,7 +12,7 @@ export type TableName = (typeof tableNames)[number];
 export interface Table {
   readonly columns: readonly string[];
   /** A missing cell is unknown, or does not apply. */
-  readonly rows: readonly ReadonlyMap<string, Cell>[];
+  readonly rows: readonly ReadonlyMap<string, CellValue>[];
 }
 
 const readers: Readonly<Record<TableName, (directory: string) => Promise<readonly object[]>>> = {

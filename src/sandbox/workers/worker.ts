@@ -33,7 +33,7 @@ export interface WorkerSettings {
 }
 
 /** What a worker found on its machine. */
-export interface Found {
+export interface WorkerMachine {
   readonly python: string;
   readonly machine: string;
   /** Version of Landlock; 0: none. */
@@ -61,7 +61,7 @@ interface Current {
 }
 
 export class Worker {
-  readonly found: Found;
+  readonly found: WorkerMachine;
   readonly #child: Child;
   readonly #failed: Promise<never>;
   #current: Current | null = null;
@@ -77,10 +77,10 @@ export class Worker {
     try {
       const frames = framesOf(child);
       const [hello] = await Promise.race([frames.next(), failed]);
-      const { python, machine } = metaOf(hello) as Pick<Found, "python" | "machine">;
+      const { python, machine } = metaOf(hello) as Pick<WorkerMachine, "python" | "machine">;
       child.stdin.write(encodeFrame("I", 0, Buffer.from(JSON.stringify(launch.settings(machine)))));
       const [ready] = await Promise.race([frames.next(), failed]);
-      const found = metaOf(ready) as Pick<Found, "landlock" | "proc">;
+      const found = metaOf(ready) as Pick<WorkerMachine, "landlock" | "proc">;
       return new Worker(child, failed, frames, { python, machine, ...found });
     } catch (error) {
       child.kill("SIGKILL");
@@ -90,7 +90,7 @@ export class Worker {
     }
   }
 
-  private constructor(child: Child, failed: Promise<never>, frames: Frames, found: Found) {
+  private constructor(child: Child, failed: Promise<never>, frames: Frames, found: WorkerMachine) {
     this.#child = child;
     this.#failed = failed;
     this.found = found;

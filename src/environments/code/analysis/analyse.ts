@@ -66,7 +66,7 @@ export type HelperUse = {
   readonly wrapper: boolean;
 };
 
-export interface Written {
+export interface AnalysedText {
   /** The problem's prompt, whose imports and helpers the program may rely on. */
   readonly prompt: string;
   /** Null: the text is a whole program, which reads standard input and prints. */
@@ -90,7 +90,7 @@ export type AnalysisContext = Partial<Pick<Context, "signal" | "services">>;
  */
 export async function analyse(
   sandbox: Sandbox,
-  written: Written,
+  written: AnalysedText,
   { signal, services }: AnalysisContext = {},
 ): Promise<Analysis> {
   const { prompt, entryPoint, main, helper } = written;

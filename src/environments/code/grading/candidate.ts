@@ -17,7 +17,7 @@ export interface CandidateOptions {
 }
 
 /** The line with which the program's process answered, unparsed; or why there is none. */
-export type Answer = { readonly reply: string } | { readonly lost: string };
+export type ProgramAnswer = { readonly reply: string } | { readonly lost: string };
 
 export const candidateServer = pythonProgram("grading/values.py", "grading/candidate.py");
 
@@ -41,7 +41,7 @@ export class Candidate {
   }
 
   /** @param line a call as written by the grader, with this number */
-  async call(line: string, number: number): Promise<Answer> {
+  async call(line: string, number: number): Promise<ProgramAnswer> {
     if (this.#lost !== null) return { lost: this.#lost };
     const running = this.#running ?? (await this.#start());
     if (running === null) return { lost: this.#lost ?? "the program does not run" };
@@ -89,7 +89,11 @@ interface Running {
   readonly lines: AsyncIterator<string>;
 }
 
-async function nextAnswer({ session, lines }: Running, number: number, seconds: number): Promise<Answer> {
+async function nextAnswer(
+  { session, lines }: Running,
+  number: number,
+  seconds: number,
+): Promise<ProgramAnswer> {
   const prefix = `{"call": ${number}`;
   const deadline = new Deadline(seconds);
   try {

@@ -4,7 +4,7 @@
  */
 import type { PrintedComparison } from "../../../data/problem.ts";
 
-export interface Comparison {
+export interface OutputComparison {
   /** Tolerance for numbers. */
   readonly relative: number;
   readonly absolute: number;
@@ -20,9 +20,9 @@ export const comparisons = {
   exact: { relative: 0, absolute: 0, byLine: true, ignoresCase: false },
   /** As in CodeContests' grader. */
   contests: { relative: 0, absolute: 1e-5, byLine: false, ignoresCase: true },
-} as const satisfies Readonly<Record<PrintedComparison, Comparison>>;
+} as const satisfies Readonly<Record<PrintedComparison, OutputComparison>>;
 
-export function isSameOutput(printed: string, expected: string, comparison: Comparison): boolean {
+export function isSameOutput(printed: string, expected: string, comparison: OutputComparison): boolean {
   const [left, right] = comparison.byLine
     ? [linesOf(printed), linesOf(expected)]
     : [tokensOf(printed), tokensOf(expected)];
@@ -39,7 +39,7 @@ function areSame<Item>(
   return left.length === right.length && left.every((one, index) => isEqual(one, right[index] as Item));
 }
 
-function isSameLine(printed: string, expected: string, comparison: Comparison): boolean {
+function isSameLine(printed: string, expected: string, comparison: OutputComparison): boolean {
   if (printed === expected) return true;
   const [left, right] = [tokensOf(printed), tokensOf(expected)];
   return areSame(left, right, (one, other) => decimal.test(one) && isSame(one, other, comparison));
@@ -59,7 +59,11 @@ function tokensOf(text: string): readonly string[] {
 /** Unambiguous, so that thousands of digits followed by a letter are read in linear time. */
 const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
-function isSame(printed: string, expected: string, { relative, absolute, ignoresCase }: Comparison): boolean {
+function isSame(
+  printed: string,
+  expected: string,
+  { relative, absolute, ignoresCase }: OutputComparison,
+): boolean {
   if (printed === expected) return true;
   if (ignoresCase && printed.toLowerCase() === expected.toLowerCase()) return true;
   if (!decimal.test(printed) || !decimal.test(expected)) return false;

@@ -1,7 +1,7 @@
 /** Tests of programs that read standard input and print: each runs the program once. */
 import type { StdinCase } from "../../../data/problem.ts";
 import type { ProgramResult, Sandbox } from "../../../sandbox/sandbox.ts";
-import { type Comparison, isSameOutput } from "./compare.ts";
+import { type OutputComparison, isSameOutput } from "./compare.ts";
 import type { TestResult, TestReport } from "./grade.ts";
 
 export interface StdinRequest {
@@ -10,7 +10,7 @@ export interface StdinRequest {
   /** Processor time for each run. */
   readonly seconds: number;
   readonly memoryBytes: number | undefined;
-  readonly comparison: Comparison;
+  readonly comparison: OutputComparison;
 }
 
 /** Runs that reached a limit after which no more are started. */
@@ -70,7 +70,7 @@ function runWith(
 function reportOn(
   { ended, exitCode, stdout, stderr }: ProgramResult,
   one: StdinCase,
-  comparison: Comparison,
+  comparison: OutputComparison,
 ): TestResult {
   if (ended !== "exited") return failed(one, `ended by its limit: ${ended}`);
   const isRaised = exitCode !== 0 && /^Traceback \(most recent call last\):$/m.test(stderr);

@@ -8,7 +8,7 @@ import { metricNamed, type Metric, type MetricName } from "./metric.ts";
 import type { Predictions, Truth } from "./predictions.ts";
 import { medianOf } from "./regression.ts";
 
-export interface Scale {
+export interface ScoreScale {
   readonly baseline: number;
   readonly gold: number;
 }
@@ -16,7 +16,7 @@ export interface Scale {
 /**
  * @param known a data set's own baseline and gold. The better of the two baselines counts; gold is perfect unless given
  */
-export function scaleOf(name: MetricName, truth: Truth, known: Partial<Scale> = {}): Scale {
+export function scaleOf(name: MetricName, truth: Truth, known: Partial<ScoreScale> = {}): ScoreScale {
   const metric = metricNamed(name);
   const constant = bestConstant(metric, truth);
   const { baseline = constant, gold = metric.perfect } = known;
@@ -25,12 +25,12 @@ export function scaleOf(name: MetricName, truth: Truth, known: Partial<Scale> = 
 }
 
 /** In [0, 1]; 0 if there is nothing between baseline and gold, or the value is not a number. */
-export function normalisedGap(value: number, scale: Scale): number {
+export function normalisedGap(value: number, scale: ScoreScale): number {
   return Math.min(1, relativeGap(value, scale));
 }
 
 /** DSBench's relative performance gap of one task: max(0, (value − baseline) / (gold − baseline)). */
-export function relativeGap(value: number, { baseline, gold }: Scale): number {
+export function relativeGap(value: number, { baseline, gold }: ScoreScale): number {
   const gap = (value - baseline) / (gold - baseline);
   return Number.isFinite(gap) ? Math.max(0, gap) : 0;
 }

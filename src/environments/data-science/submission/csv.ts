@@ -1,7 +1,7 @@
 /** CSV as in RFC 4180, read leniently: anything is a table of text. */
 import { csvLine } from "../../../csv.ts";
 
-export interface Table {
+export interface CsvTable {
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
@@ -13,7 +13,7 @@ const mostFields = 10_000;
  * Blank lines are skipped. Quotes inside unquoted fields are text.
  * @param mostRows those after them are ignored
  */
-export function readCsv(text: string, mostRows = 1_000_000): Table {
+export function readCsv(text: string, mostRows = 1_000_000): CsvTable {
   const rows: string[][] = [];
   let row: string[] = [];
   let at = text.startsWith("\uFEFF") ? 1 : 0;
@@ -65,6 +65,6 @@ function afterQuote(
   return { value: value + rest, end: at + rest.length };
 }
 
-export function writeCsv({ header, rows }: Table): string {
+export function writeCsv({ header, rows }: CsvTable): string {
   return [header, ...rows].map((row) => `${csvLine(row)}\n`).join("");
 }

@@ -5,7 +5,7 @@
 import { showBytes, showCount, showText } from "../../../format.ts";
 import type { Values } from "../metrics/metric.ts";
 import type { Predictions, Truth } from "../metrics/predictions.ts";
-import { readCsv, type Table } from "./csv.ts";
+import { readCsv, type CsvTable } from "./csv.ts";
 
 export interface SubmissionForm {
   readonly idColumn: string;
@@ -47,7 +47,7 @@ interface Columns {
 }
 
 /** Other columns are ignored. */
-function columnsOf({ header, rows }: Table, form: SubmissionForm): Columns | { readonly problem: string } {
+function columnsOf({ header, rows }: CsvTable, form: SubmissionForm): Columns | { readonly problem: string } {
   const { idColumn, target, values, truth } = form;
   if (header.length === 0) return { problem: "it is empty" };
   const perClass = values === "probabilities" && truth.classes.length > 2;
@@ -62,7 +62,7 @@ function columnsOf({ header, rows }: Table, form: SubmissionForm): Columns | { r
 }
 
 function joinedRows(
-  { rows }: Table,
+  { rows }: CsvTable,
   column: number,
   ids: readonly string[],
 ): { readonly rows: readonly (readonly string[])[] } | { readonly problem: string } {

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
 import { metricNamed, metricNames, type MetricName } from "../metrics/metric.ts";
 import type { Truth } from "../metrics/predictions.ts";
-import { scaleOf, type Scale } from "../metrics/gap.ts";
+import { scaleOf, type ScoreScale } from "../metrics/gap.ts";
 import type { TaskType } from "../metrics/report.ts";
-import { readCsv, type Table } from "../submission/csv.ts";
+import { readCsv, type CsvTable } from "../submission/csv.ts";
 import { canonical } from "../submission/submission.ts";
 
 /** `task.json` of a task's folder. */
@@ -55,7 +55,7 @@ export interface TabularTask {
   /** Of the test rows, in the order of `truth`. */
   readonly ids: readonly string[];
   readonly truth: Truth;
-  readonly scale: Scale;
+  readonly scale: ScoreScale;
 }
 
 /** @throws TroupeError `bad_data` if the parts do not fit together */
@@ -94,12 +94,12 @@ function fail(error: TroupeError): never {
   throw error;
 }
 
-function knownScale({ baseline, gold }: TaskFile): Partial<Scale> {
+function knownScale({ baseline, gold }: TaskFile): Partial<ScoreScale> {
   return { ...(baseline === undefined ? {} : { baseline }), ...(gold === undefined ? {} : { gold }) };
 }
 
 /** Canonical values. Undefined: there is no such column. */
-function columnOf({ header, rows }: Table, name: string): string[] | undefined {
+function columnOf({ header, rows }: CsvTable, name: string): string[] | undefined {
   const column = header.indexOf(name);
   return column === -1 ? undefined : rows.map((row) => canonical(row[column] ?? ""));
 }
@@ -125,7 +125,7 @@ function problemOf({ type, metric }: TaskFile, { labels, classes, positive }: Tr
 }
 
 /** What a submission looks like: the first training label, or equal probabilities, for all. */
-function sampleOf(about: TaskFile, test: Table, trained: readonly string[], { classes }: Truth): string {
+function sampleOf(about: TaskFile, test: CsvTable, trained: readonly string[], { classes }: Truth): string {
   const column = test.header.indexOf(about.idColumn);
   const ids = test.rows.map((row) => row[column] ?? "");
   const isPerClass = metricNamed(about.metric).values === "probabilities" && classes.length > 2;

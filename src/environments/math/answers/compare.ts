@@ -3,7 +3,7 @@ import { normalised, withoutSpaces } from "./normalise.ts";
 import { isTime, quotientsOf } from "./ratio.ts";
 import { isRoundingOf, sameRational } from "./rational.ts";
 import { areOtherUnits } from "./units.ts";
-import { readings, type Answer } from "./read.ts";
+import { readings, type ParsedAnswer } from "./read.ts";
 
 export interface Algebra {
   /** Whether two LaTeX expressions have the same value, whatever their variables are. */
@@ -26,8 +26,8 @@ export function sameAnswer(one: string, other: string, algebra: Algebra): boolea
   return readings(left).some((a) => readings(right).some((b) => same(a, b, algebra)));
 }
 
-type Kind = Answer["kind"];
-type Of<K extends Kind> = Extract<Answer, { readonly kind: K }>;
+type Kind = ParsedAnswer["kind"];
+type Of<K extends Kind> = Extract<ParsedAnswer, { readonly kind: K }>;
 
 const sameKind: { readonly [K in Kind]: (a: Of<K>, b: Of<K>, algebra: Algebra) => boolean } = {
   number: (a, b) => sameRational(a.value, b.value),
@@ -47,22 +47,22 @@ const sameKind: { readonly [K in Kind]: (a: Of<K>, b: Of<K>, algebra: Algebra) =
   expression: (a, b, algebra) => algebra.same(a.latex, b.latex),
 };
 
-function same(a: Answer, b: Answer, algebra: Algebra): boolean {
+function same(a: ParsedAnswer, b: ParsedAnswer, algebra: Algebra): boolean {
   if (a.kind === b.kind) return (sameKind[a.kind] as SameKind)(a, b, algebra);
   return mixed(a, b, algebra) || mixed(b, a, algebra);
 }
 
 /** f(n) = n + 1 as f(x) = x + 1. */
-function withArgument({ argument, value, text }: Of<"named">, other: string | null): Answer {
+function withArgument({ argument, value, text }: Of<"named">, other: string | null): ParsedAnswer {
   if (argument === null || other === null || argument === other) return value;
   const renamed = text.replace(/\\[a-zA-Z]+|[a-zA-Z]/g, (found) => (found === argument ? other : found));
   return readings(renamed)[0] ?? value;
 }
 
-type SameKind = (a: Answer, b: Answer, algebra: Algebra) => boolean;
+type SameKind = (a: ParsedAnswer, b: ParsedAnswer, algebra: Algebra) => boolean;
 
 /** Answers of two kinds: one is less explicit. */
-function mixed(a: Answer, b: Answer, algebra: Algebra): boolean {
+function mixed(a: ParsedAnswer, b: ParsedAnswer, algebra: Algebra): boolean {
   if (a.kind === "named" && a.value.kind !== "named") {
     if (b.kind === "equation")
       return algebra.sameEquation({ left: a.name, right: latexOf(a.value) ?? "" }, b);
@@ -79,19 +79,19 @@ function mixed(a: Answer, b: Answer, algebra: Algebra): boolean {
 }
 
 /** A set of one item; or of several ways to write the same, as in `1/3 or 0.33`. */
-function sameSingle({ items, isChoice }: Of<"set">, b: Answer, algebra: Algebra): boolean {
+function sameSingle({ items, isChoice }: Of<"set">, b: ParsedAnswer, algebra: Algebra): boolean {
   const matches = items.map((item) => same(item, b, algebra));
   if (!isChoice || !matches.includes(true)) return items.length === 1 && matches[0] === true;
   return items.every((item, index) => matches[index] === true || isRounded(item, b));
 }
 
-function isRounded(item: Answer, b: Answer): boolean {
+function isRounded(item: ParsedAnswer, b: ParsedAnswer): boolean {
   return item.kind === "number" && b.kind === "number" && isRoundingOf(item.value, b.value);
 }
 
 function sameAssignment(a: Of<"assignment">, b: Of<"assignment">, algebra: Algebra): boolean {
   const values = new Map(b.items.map(({ name, value }) => [name, value]));
-  const isSame = (name: string, value: Answer) => {
+  const isSame = (name: string, value: ParsedAnswer) => {
     const other = values.get(name);
     return other !== undefined && same(value, other, algebra);
   };
@@ -99,7 +99,7 @@ function sameAssignment(a: Of<"assignment">, b: Of<"assignment">, algebra: Algeb
 }
 
 /** As a tuple, or a list in the same order. */
-function sameUnnamed({ items }: Of<"assignment">, b: Answer, algebra: Algebra): boolean {
+function sameUnnamed({ items }: Of<"assignment">, b: ParsedAnswer, algebra: Algebra): boolean {
   if (b.kind !== "tuple" && b.kind !== "set") return false;
   if (b.kind === "tuple" && b.left === "[") return false;
   const values = items.map(({ value }) => value);
@@ -114,7 +114,7 @@ function sameRatio(a: readonly string[], b: readonly string[], algebra: Algebra)
 }
 
 /** 3:4 as 3/4. */
-function sameQuotient(parts: readonly string[], b: Answer, algebra: Algebra): boolean {
+function sameQuotient(parts: readonly string[], b: ParsedAnswer, algebra: Algebra): boolean {
   const [quotient = ""] = quotientsOf(parts);
   const other = latexOf(b);
   return parts.length === 2 && other !== null && algebra.same(quotient, other);
@@ -124,14 +124,14 @@ function withoutCommas(text: string): string {
   return text.replace(/[, ]/g, "");
 }
 
-function latexOf(answer: Answer): string | null {
+function latexOf(answer: ParsedAnswer): string | null {
   return answer.kind === "number" || answer.kind === "expression" ? answer.latex : null;
 }
 
 /** A matrix of one column or one row. */
-function vectorOf({ rows }: Of<"matrix">): readonly Answer[] {
+function vectorOf({ rows }: Of<"matrix">): readonly ParsedAnswer[] {
   if (rows.every((row) => row.length === 1)) return rows.flat();
-  return rows.length === 1 ? (rows[0] as readonly Answer[]) : [];
+  return rows.length === 1 ? (rows[0] as readonly ParsedAnswer[]) : [];
 }
 
 /** With two items, brackets distinguish kinds of intervals; longer tuples may have any brackets. */
@@ -141,9 +141,11 @@ function sameBrackets(a: Of<"tuple">, b: Of<"tuple">): boolean {
   return a.left === b.left && a.right === b.right;
 }
 
-function sameInOrder(a: readonly Answer[], b: readonly Answer[], algebra: Algebra): boolean {
+function sameInOrder(a: readonly ParsedAnswer[], b: readonly ParsedAnswer[], algebra: Algebra): boolean {
   return (
-    a.length > 0 && a.length === b.length && a.every((item, index) => same(item, b[index] as Answer, algebra))
+    a.length > 0 &&
+    a.length === b.length &&
+    a.every((item, index) => same(item, b[index] as ParsedAnswer, algebra))
   );
 }
 
@@ -151,15 +153,15 @@ function sameInOrder(a: readonly Answer[], b: readonly Answer[], algebra: Algebr
 const mostUnordered = 32;
 
 /** Each item of one list has its own in the other; repeated items count once. */
-function sameItems(a: readonly Answer[], b: readonly Answer[], algebra: Algebra): boolean {
+function sameItems(a: readonly ParsedAnswer[], b: readonly ParsedAnswer[], algebra: Algebra): boolean {
   if (a.length === b.length && sameText(a, b)) return true;
   if (Math.max(a.length, b.length) > mostUnordered) return sameInOrder(a, b, algebra);
-  const covers = (these: readonly Answer[], those: readonly Answer[]) =>
+  const covers = (these: readonly ParsedAnswer[], those: readonly ParsedAnswer[]) =>
     these.every((item) => those.some((other) => same(item, other, algebra)));
   return covers(a, b) && covers(b, a);
 }
 
-function sameText(a: readonly Answer[], b: readonly Answer[]): boolean {
+function sameText(a: readonly ParsedAnswer[], b: readonly ParsedAnswer[]): boolean {
   return JSON.stringify(a, asText) === JSON.stringify(b, asText);
 }
 

@@ -1,5 +1,5 @@
 /** Ways to write the same text become one: a table of rewrites, in order. */
-import { measured, type Measured } from "./units.ts";
+import { measured, type MeasuredText } from "./units.ts";
 
 type Rewrite = readonly [pattern: RegExp, replacement: string | ((...groups: string[]) => string)];
 
@@ -110,7 +110,7 @@ const wrapped =
   /\\(?:text|textbf|textit|textrm|textsf|mbox|hbox|mathrm|mathsf|operatorname\*?)\s*\{([^{}]*)\}/g;
 
 /** One way to write the text. Spaces are kept, one at a time, as they separate words and mixed numbers. */
-export function normalised(given: string): Measured {
+export function normalised(given: string): MeasuredText {
   const start = given.normalize("NFC").replace(/\s+/g, " ").replace(/\\%/g, "%");
   const plain = measured([...characters, ...typesetting].reduce(rewrite, start));
   const words = measured(

@@ -4,7 +4,7 @@ import { endOfRow } from "./normalise.ts";
 import { readRatio } from "./ratio.ts";
 import { readRational, type Rational } from "./rational.ts";
 
-export type Answer =
+export type ParsedAnswer =
   | { readonly kind: "number"; readonly value: Rational; readonly latex: string }
   /** In lower case. */
   | { readonly kind: "words"; readonly text: string }
@@ -14,7 +14,7 @@ export type Answer =
   /** `{1, 2}`, or `1, 2`: the order does not count. */
   | {
       readonly kind: "set";
-      readonly items: readonly Answer[];
+      readonly items: readonly ParsedAnswer[];
       /** `1/2 or 0.5`: they may be the same answer. */
       readonly isChoice: boolean;
     }
@@ -25,18 +25,18 @@ export type Answer =
   | {
       readonly kind: "tuple";
       readonly left: string;
-      readonly items: readonly Answer[];
+      readonly items: readonly ParsedAnswer[];
       readonly right: string;
     }
-  | { readonly kind: "union"; readonly parts: readonly Answer[] }
-  | { readonly kind: "matrix"; readonly rows: readonly (readonly Answer[])[] }
+  | { readonly kind: "union"; readonly parts: readonly ParsedAnswer[] }
+  | { readonly kind: "matrix"; readonly rows: readonly (readonly ParsedAnswer[])[] }
   /** `x = 5`, `f(x) = 2x`: a name for what follows. */
   | {
       readonly kind: "named";
       readonly name: string;
       /** `x` of f(x). */
       readonly argument: string | null;
-      readonly value: Answer;
+      readonly value: ParsedAnswer;
       readonly text: string;
     }
   | { readonly kind: "equation"; readonly left: string; readonly right: string }
@@ -44,11 +44,11 @@ export type Answer =
 
 export interface Assigned {
   readonly name: string;
-  readonly value: Answer;
+  readonly value: ParsedAnswer;
 }
 
 /** What it may be: `1,234` is a number or two. The first is the likeliest. */
-export function readings(text: string): readonly Answer[] {
+export function readings(text: string): readonly ParsedAnswer[] {
   const likeliest = read(text, 0);
   const isGrouped = likeliest.kind === "number" && /^-?\d{1,3}(?:, ?\d{3})+$/.test(text);
   return isGrouped ? [likeliest, listOf(text, 0)] : [likeliest];
@@ -56,7 +56,7 @@ export function readings(text: string): readonly Answer[] {
 
 const deepest = 6;
 
-type Reader = (text: string, depth: number) => Answer | null;
+type Reader = (text: string, depth: number) => ParsedAnswer | null;
 
 /** In order; the first that recognises the text counts. */
 const readers: readonly Reader[] = [
@@ -78,7 +78,7 @@ const readers: readonly Reader[] = [
   readWords,
 ];
 
-function read(given: string, depth: number): Answer {
+function read(given: string, depth: number): ParsedAnswer {
   const text = given.trim();
   if (depth > deepest) return { kind: "expression", latex: text };
   for (const reader of readers) {
@@ -88,38 +88,38 @@ function read(given: string, depth: number): Answer {
   return { kind: "expression", latex: text };
 }
 
-function readNumber(text: string): Answer | null {
+function readNumber(text: string): ParsedAnswer | null {
   const value = readRational(text);
   return value === null ? null : { kind: "number", value, latex: text };
 }
 
 /** `2 3` is neither 23 nor 6: equal only to itself. */
-function readSeveral(text: string): Answer | null {
+function readSeveral(text: string): ParsedAnswer | null {
   return /^[+-]?\d[\d.]*(?: \d[\d./]*)+$/.test(text) ? { kind: "words", text } : null;
 }
 
 /** `(C)`, `C.`, `(C) 42`. A letter alone may be a variable; it is compared as a choice with a choice. */
-function readChoice(text: string): Answer | null {
+function readChoice(text: string): ParsedAnswer | null {
   const found = /^(?:\(([A-Z])\)|([A-Z])[.):])(?:\s(?!\s*(?:[,;]|\\lor)).*)?$/.exec(text);
   const letter = found?.[1] ?? found?.[2];
   return letter === undefined ? null : { kind: "choice", letter };
 }
 
-function readBased(text: string): Answer | null {
+function readBased(text: string): ParsedAnswer | null {
   const [, digits, base] = /^([\dA-F]+)_\{(\d+)\}$/.exec(text.replaceAll(" ", "")) ?? [];
   return digits === undefined || base === undefined ? null : { kind: "based", digits, base };
 }
 
 const matrix = /^\\begin\{([pbvB]?matrix|array)\}(?:\{[lcr|]*\})?([^]*)\\end\{\1\}$/;
 
-function readMatrix(text: string, depth: number): Answer | null {
+function readMatrix(text: string, depth: number): ParsedAnswer | null {
   const body = matrix.exec(text.replace(/^[([]\s*(?=\\begin)|(?<=\\end\{\w+\})\s*[)\]]$/g, ""))?.[2];
   if (body === undefined) return null;
   const rows = body.split(endOfRow).filter((row) => row.trim() !== "");
   return { kind: "matrix", rows: rows.map((row) => row.split("&").map((cell) => read(cell, depth + 1))) };
 }
 
-function readEmpty(text: string): Answer | null {
+function readEmpty(text: string): ParsedAnswer | null {
   const isEmpty =
     /^(?:\\emptyset|\\\{ *\\\}|(?:the )?empty set|none)$/i.test(text) ||
     /^(?:there (?:is|are) )?no (?:real )?(?:solutions?|roots?)(?: exists?)?$/i.test(text);
@@ -127,7 +127,7 @@ function readEmpty(text: string): Answer | null {
 }
 
 /** `x < 1 or x > 2` is a union. */
-function readAlternatives(text: string, depth: number): Answer | null {
+function readAlternatives(text: string, depth: number): ParsedAnswer | null {
   const parts = splitOutside(text, /\\lor(?![a-zA-Z])/).map((part) => part.trim());
   const [variable = null] = parts.map(variableOf);
   if (parts.length < 2 || variable === null || parts.some((part) => variableOf(part) !== variable))
@@ -135,37 +135,37 @@ function readAlternatives(text: string, depth: number): Answer | null {
   return { kind: "union", parts: parts.map((part) => read(part, depth + 1)) };
 }
 
-function readRatioOf(text: string): Answer | null {
+function readRatioOf(text: string): ParsedAnswer | null {
   const parts = readRatio(text);
   return parts === null ? null : { kind: "ratio", parts };
 }
 
-function readUnion(text: string, depth: number): Answer | null {
+function readUnion(text: string, depth: number): ParsedAnswer | null {
   const parts = splitOutside(text, /\\cup(?![a-zA-Z])/);
   return parts.length < 2 ? null : { kind: "union", parts: parts.map((part) => read(part, depth + 1)) };
 }
 
 const separator = /[,;]|\\lor(?![a-zA-Z])/;
 
-function readList(text: string, depth: number): Answer | null {
+function readList(text: string, depth: number): ParsedAnswer | null {
   if (splitOutside(text, separator).length < 2) return null;
   const list = listOf(text, depth);
   return assignmentOf(list.items) ?? list;
 }
 
-function listOf(text: string, depth: number): Extract<Answer, { readonly kind: "set" }> {
+function listOf(text: string, depth: number): Extract<ParsedAnswer, { readonly kind: "set" }> {
   const parts = splitOutside(text, separator).filter((part) => part.trim() !== "");
   const items = parts.flatMap((part) => spread(part, read(part, depth + 1)));
   return { kind: "set", items, isChoice: /\\lor(?![a-zA-Z])/.test(text) };
 }
 
 /** 1 ± √2 among others is two of them. */
-function spread(text: string, item: Answer): readonly Answer[] {
+function spread(text: string, item: ParsedAnswer): readonly ParsedAnswer[] {
   return item.kind === "set" && plusMinus.test(text) ? item.items : [item];
 }
 
 /** Variables of one letter are in alphabetical order, as the items of a tuple are. Null: not all have names of their own. */
-function assignmentOf(items: readonly Answer[]): Answer | null {
+function assignmentOf(items: readonly ParsedAnswer[]): ParsedAnswer | null {
   const assigned = items.flatMap((item) =>
     item.kind === "named" && item.argument === null ? [{ name: item.name, value: item.value }] : [],
   );
@@ -182,13 +182,13 @@ const named = new RegExp(
 );
 const member = new RegExp(String.raw`^(${name})\s*\\in(?![a-zA-Z])([^]*)$`);
 
-function readMembership(text: string, depth: number): Answer | null {
+function readMembership(text: string, depth: number): ParsedAnswer | null {
   const [, , set] = member.exec(text) ?? [];
   return set === undefined ? null : read(set, depth + 1);
 }
 
 /** With several signs, `x = 2 + 3 = 5`, the last side counts. */
-function readEquation(text: string, depth: number): Answer | null {
+function readEquation(text: string, depth: number): ParsedAnswer | null {
   const sides = splitOutside(text, /=/).map((side) => side.trim());
   const [left = "", right = ""] = [sides[0], sides.at(-1)];
   if (sides.length < 2 || right === "" || /\\(?:le|ge|ne)(?![a-zA-Z])|[<>]/.test(text)) return null;
@@ -204,7 +204,7 @@ function readEquation(text: string, depth: number): Answer | null {
 }
 
 /** `(x, y) = (1, 2)` */
-function namedTuple(left: string, right: string, depth: number): Answer | null {
+function namedTuple(left: string, right: string, depth: number): ParsedAnswer | null {
   const names = bracketed(left)?.inside.split(",");
   if (names === undefined) return null;
   const value = read(right, depth + 1);
@@ -221,7 +221,7 @@ function nameOf(left: string): string {
 const sign = /\\(?:le|ge)(?![a-zA-Z])|[<>]/;
 
 /** `x \ge 2` and `2 < x \le 5` as intervals. */
-function readInequality(text: string, depth: number): Answer | null {
+function readInequality(text: string, depth: number): ParsedAnswer | null {
   const signs = text.match(new RegExp(sign, "g")) ?? [];
   const sides = text.split(sign).map((side) => side.trim());
   if (signs.length === 2 && isName(sides[1])) {
@@ -260,7 +260,7 @@ function interval(
   high: string | undefined,
   second: string | undefined,
   depth: number,
-): Answer {
+): ParsedAnswer {
   const items = [low ?? "", high ?? ""].map((end) => read(end, depth + 1));
   return { kind: "tuple", left: isClosed(first) ? "[" : "(", items, right: isClosed(second) ? "]" : ")" };
 }
@@ -269,7 +269,7 @@ function isClosed(found: string | undefined): boolean {
   return found === "\\le" || found === "\\ge";
 }
 
-function readBracketed(text: string, depth: number): Answer | null {
+function readBracketed(text: string, depth: number): ParsedAnswer | null {
   const found = bracketed(text);
   if (found === null) return null;
   const { left, inside, right } = found;
@@ -280,14 +280,14 @@ function readBracketed(text: string, depth: number): Answer | null {
 }
 
 /** `{x : x > 2}` is read as its condition. */
-function setOf(inside: string, depth: number): Answer {
+function setOf(inside: string, depth: number): ParsedAnswer {
   const condition = new RegExp(String.raw`^${name}(?:\s*\\in[^:|]*)?\s*[:|]([^]*)$`).exec(inside)?.[1];
   return condition === undefined ? listOf(inside, depth) : read(condition, depth + 1);
 }
 
 const plusMinus = /\\(?:pm|mp)(?![a-zA-Z])/;
 
-function readPlusMinus(text: string, depth: number): Answer | null {
+function readPlusMinus(text: string, depth: number): ParsedAnswer | null {
   if (!plusMinus.test(text)) return null;
   const plus = text.replace(/\\pm(?![a-zA-Z])/g, "+").replace(/\\mp(?![a-zA-Z])/g, "-");
   const minus = text.replace(/\\pm(?![a-zA-Z])/g, "-").replace(/\\mp(?![a-zA-Z])/g, "+");
@@ -296,7 +296,7 @@ function readPlusMinus(text: string, depth: number): Answer | null {
 }
 
 /** Two letters or more in a row, none of a formula's signs: "east", "even", "Evelyn". */
-function readWords(text: string): Answer | null {
+function readWords(text: string): ParsedAnswer | null {
   if (!/^[a-zA-Z][a-zA-Z '.-]*$/.test(text) || !/[a-z]{3}|[A-Z][a-z]/.test(text)) return null;
   const words = text.toLowerCase().replace(/^(?:the|a|an) /, "");
   return { kind: "words", text: words.replace(/[^a-z]+/g, " ").trim() };

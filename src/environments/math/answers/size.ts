@@ -1,7 +1,7 @@
 /** Expressions whose values are too large to compute: they are equal only if they are written alike. */
 
 /** MathJSON: a number, a symbol, or a function and its arguments. */
-export type Tree = unknown;
+export type MathJson = unknown;
 
 const largestExponent = 5000;
 const largestFactorial = 1000;
@@ -9,16 +9,16 @@ const largestFactorial = 1000;
 const variable = 100;
 const sums = new Set(["Sum", "Product", "Loop", "Range", "Integrate", "Limit"]);
 
-export function isTooLarge(tree: Tree): boolean {
+export function isTooLarge(tree: MathJson): boolean {
   return !Number.isFinite(magnitude(tree));
 }
 
 /** An upper bound of the absolute value; infinite if something in it is too large. */
-function magnitude(tree: Tree): number {
+function magnitude(tree: MathJson): number {
   if (typeof tree === "number") return Math.abs(tree);
   if (typeof tree === "string") return variable;
   if (!Array.isArray(tree)) return literal(tree);
-  const [head, ...parts] = tree as readonly Tree[];
+  const [head, ...parts] = tree as readonly MathJson[];
   if (sums.has(String(head))) return Infinity;
   const sizes = parts.map(magnitude);
   if (sizes.some((size) => !Number.isFinite(size))) return Infinity;
@@ -26,7 +26,7 @@ function magnitude(tree: Tree): number {
 }
 
 /** `{ num: "123" }`: a number with more digits. */
-function literal(tree: Tree): number {
+function literal(tree: MathJson): number {
   const text = typeof tree === "object" && tree !== null && "num" in tree ? String(tree.num) : "";
   return text.length > 1000 ? Infinity : Math.min(Math.abs(Number(text)) || variable, Number.MAX_VALUE);
 }

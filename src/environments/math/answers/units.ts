@@ -20,14 +20,14 @@ const inText = new RegExp(
   String.raw`${ended}\s*\\(?:text|mbox|mathrm|textrm|hbox)\s*\{\s*(?!and\b|or\b)[a-zA-Z/ .°-]*${power}\s*\}${power}\s*$`,
 );
 
-export interface Measured {
+export interface MeasuredText {
   readonly text: string;
   /** As written; empty: none. */
   readonly unit: string;
 }
 
 /** The text and its unit apart. "per cent" becomes a sign, as it counts. */
-export function measured(text: string): Measured {
+export function measured(text: string): MeasuredText {
   const percent = /\s*(?:\\text\s*\{\s*)?per\s?cent\s*\}?\.?\s*$/i;
   if (percent.test(text) && /\d/.test(text)) return { text: text.replace(percent, "%"), unit: "" };
   const whole = text.trimEnd();

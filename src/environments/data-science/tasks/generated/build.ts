@@ -11,11 +11,11 @@ import { canonical } from "../../submission/submission.ts";
 import type { TaskText } from "../task.ts";
 import { Draw } from "./draw.ts";
 
-export type Cell = string | number;
-export type Features = Readonly<Record<string, Cell>>;
+export type RowValue = string | number;
+export type Features = Readonly<Record<string, RowValue>>;
 
 /** A row, and the distribution of its label. */
-export type Made = { readonly features: Features } & (
+export type MadeRow = { readonly features: Features } & (
   | { readonly probabilities: readonly number[] }
   /** Normal; of the logarithm with `isLog`. */
   | { readonly mean: number; readonly deviation: number; readonly isLog?: true }
@@ -35,7 +35,7 @@ export interface TaskRules {
   readonly rows: { readonly train: number; readonly test: number };
   /** Digits of a regression's labels. */
   readonly digits?: number;
-  make(draw: Draw): Made;
+  make(draw: Draw): MadeRow;
   /** Shares of missing values. */
   readonly missing?: Readonly<Record<string, number>>;
   /** Columns that depend on the label: known in training, worthless in the test. */
@@ -46,7 +46,7 @@ interface Row {
   readonly id: string;
   readonly cells: Features;
   readonly label: string;
-  readonly made: Made;
+  readonly made: MadeRow;
 }
 
 export function buildTask(rules: TaskRules, root: Key): TaskText {
@@ -82,7 +82,7 @@ function rowsOf(rules: TaskRules, key: Key, count: number, first: number): Row[]
   });
 }
 
-function labelOf({ classes = [], digits = 2 }: TaskRules, made: Made, draw: Draw): string {
+function labelOf({ classes = [], digits = 2 }: TaskRules, made: MadeRow, draw: Draw): string {
   if ("probabilities" in made) return classes[draw.among(made.probabilities)] ?? "";
   const value = draw.normal(made.mean, made.deviation);
   return (made.isLog === true ? Math.max(0, Math.expm1(value)) : value).toFixed(digits);
@@ -110,12 +110,12 @@ function goldOf({ metric, classes = [] }: TaskRules, rows: readonly Row[]): numb
   return Number(metricNamed(metric).measure(truth, predictions).toPrecision(6));
 }
 
-function likeliest(made: Made, classes: readonly string[]): string {
+function likeliest(made: MadeRow, classes: readonly string[]): string {
   if (!("probabilities" in made)) return "";
   return classes[made.probabilities.indexOf(Math.max(...made.probabilities))] ?? "";
 }
 
-function expected(made: Made, classes: number): readonly number[] {
+function expected(made: MadeRow, classes: number): readonly number[] {
   if ("probabilities" in made) return classes > 2 ? made.probabilities : [made.probabilities[1] ?? 0];
   return [made.isLog === true ? Math.expm1(made.mean) : made.mean];
 }
