@@ -11,6 +11,11 @@ export function outputClosed(): void {
   handler();
 }
 
+/** For the process's `stderr`: only a command that shows its progress there has a reason to end. */
+export function messagesClosed(): void {
+  if (handler !== ending) handler();
+}
+
 /** Does something else instead, until it is disposed. */
 export function whenOutputClosed(instead: () => void): Disposable {
   handler = instead;

@@ -72,8 +72,8 @@ describe("troupe train", () => {
     expect(dry.stdout).toContain(`Nothing was written.\n${warning}`);
     const trained = await run(summed);
     expect(trained.code).toBe(0);
-    expect(trained.stdout.split("warning: ")).toHaveLength(2);
-    expect(trained.stdout.indexOf(warning)).toBeLessThan(trained.stdout.indexOf("warm start 1/4"));
+    expect(trained.stderr.split("warning: ")).toHaveLength(2);
+    expect(trained.stderr.indexOf(warning)).toBeLessThan(trained.stderr.indexOf("warm start 1/4"));
     const json = await run([...summed, "--json", "--fresh"]);
     const events = json.stdout.split("\n").filter((line) => line.includes(`"type":"warning"`));
     expect(events.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ key: "algorithm.reward" }]);
@@ -81,18 +81,19 @@ describe("troupe train", () => {
 
   it("trains, prints one line per step and the table; repeated, it prints the result", async () => {
     const first = await run(["train", "small.yaml"]);
-    expect(first).toMatchObject({ code: 0, stderr: "" });
+    expect(first.code).toBe(0);
     for (const line of ["warm start 4/4  loss ", "step 2/2  success ", "sample episode: "]) {
-      expect(first.stdout).toContain(line);
+      expect(first.stderr).toContain(line);
+      expect(first.stdout).not.toContain(line);
     }
     expect(first.stdout).toMatch(/single-agent before .*\n.*team before .*\n.*team after .*/);
-    expect(first.stdout).not.toContain("\u001B");
+    expect(first.stdout + first.stderr).not.toContain("\u001B");
     const again = await run(["train", "small.yaml"]);
     expect(again.code).toBe(0);
-    expect(again.stdout).toContain("the run is already finished; --fresh starts a new one");
-    expect(again.stdout).not.toContain("warm start 1/4");
+    expect(again.stderr).toContain("the run is already finished; --fresh starts a new one");
+    expect(again.stderr).not.toContain("warm start 1/4");
     const reworded = await run(["train", "small.yaml", "description=Better words."]);
-    expect(reworded.stdout).toContain("the run is already finished");
+    expect(reworded.stderr).toContain("the run is already finished");
   });
 
   it("rejects another recipe under the same name, with the keys that differ; --fresh finds a free name", async () => {
@@ -119,17 +120,19 @@ describe("troupe train", () => {
     const args = ["train", "small.yaml", "warmStart.steps=150"];
     let sent = false;
     const interrupted = await run([...args, "--run", "stopped"], {
-      watch: (stdout, interrupt) => {
-        if (sent || !stdout.includes("warm start 1/150")) return;
+      watch: (output, interrupt) => {
+        if (sent || !output.includes("warm start 1/150")) return;
         sent = true;
         interrupt();
       },
     });
     expect(interrupted.code).toBe(130);
-    expect(interrupted.stdout).toMatch(/stopped after step \d+; the same command resumes after step \d+\n$/);
+    const told = /stopped after (warm start \d+); the same command resumes after (warm start \d+)\n$/;
+    const [, stoppedAfter, resumesAfter] = told.exec(interrupted.stderr) ?? [];
+    expect(stoppedAfter).toBeDefined();
     const resumed = await run([...args, "--run", "stopped"]);
     expect(resumed.code).toBe(0);
-    expect(resumed.stdout).toMatch(/resumed after warm start \d+/);
+    expect(resumed.stderr).toContain(`resumed after ${resumesAfter}\n`);
     const { seconds: _, ...stopped } = await resultOf("stopped");
     await run([...args, "--run", "whole"]);
     const { seconds: __, ...whole } = await resultOf("whole");
@@ -208,9 +211,10 @@ describe("commands on runs", () => {
     expect((await run(["play", "plan-path"])).code).toBe(0);
   });
 
-  it("play shows an empty action as such", async () => {
-    const silent = await run(["play", "plan-path"], { input: " \nq\n" });
-    expect(silent.stdout).toContain("you: (nothing)\n");
+  it.each(["q", "quit", "exit"])("play asks again after an empty line, and ends on %s", async (word) => {
+    const silent = await run(["play", "plan-path"], { input: ` \n\n${word}\n` });
+    expect(silent).toMatchObject({ code: 0, stderr: "" });
+    expect(silent.stdout).not.toContain("you: ");
   });
 
   it("play takes a block of several lines as one action", async () => {
@@ -256,7 +260,7 @@ describe("models", () => {
       evaluation: { tasks: 1 },
     };
     await writeFile(join(cwd, "sums.yaml"), JSON.stringify(sums));
-    expect(await run(["train", "sums.yaml"])).toMatchObject({ code: 0, stderr: "" });
+    expect(await run(["train", "sums.yaml"])).toMatchObject({ code: 0 });
   });
 
   it("init creates one that a recipe can train, and overwrites nothing", async () => {
@@ -268,7 +272,7 @@ describe("models", () => {
     expect((await run(["init", "nano", "models/mine"])).stderr).toContain("models/mine already exists");
     const model = "policies.shared.model={preset: null, path: models/mine}";
     const trained = await run(["train", "small.yaml", model, "--run", "mine"]);
-    expect(trained).toMatchObject({ code: 0, stderr: "" });
+    expect(trained).toMatchObject({ code: 0 });
     const measured = await run(["eval", "models/mine", "--recipe", "small.yaml", "--tasks", "2", "--json"]);
     expect(JSON.parse(measured.stdout)).toMatchObject({
       roles: { scout: { weights: "models/mine" } },
@@ -277,8 +281,8 @@ describe("models", () => {
   });
 
   it("sft writes the warm-started model", async () => {
-    const { code, stdout, stderr } = await run(["sft", "small.yaml"]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const { code, stdout } = await run(["sft", "small.yaml"]);
+    expect(code).toBe(0);
     expect(stdout).toContain("model written: models/small-sft");
     expect(existsSync(join(cwd, "models", "small-sft", "model.safetensors"))).toBe(true);
     expect(await run(["sft", "small.yaml"])).toMatchObject({ code: 0 });

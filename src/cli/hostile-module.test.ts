@@ -66,7 +66,7 @@ describe("a module whose texts are escape sequences", () => {
     const trained = await shown(["train", "hostile.yaml"]);
     expect(trained).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/turn 1 one: .*, x \]0;title/) as string,
+      stderr: expect.stringMatching(/turn 1 one: .*, x \]0;title/) as string,
     });
     const played = await shown(["play", "hostile.yaml"], "h\n?\nx\nq\n");
     expect(played).toMatchObject({ code: 0, stdout: expect.stringContaining("x ]0;title") as string });

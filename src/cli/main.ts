@@ -5,9 +5,10 @@ import { withAttendant } from "../data/attended.ts";
 import { startFolder } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
 import { attendDownloads } from "./data/attend.ts";
-import { outputClosed } from "./closed-output.ts";
+import { messagesClosed, outputClosed } from "./closed-output.ts";
 import { describeError, exitCodeOf, exitCodes } from "./exit.ts";
 import { withoutIdleHelp } from "./help.ts";
+import { jsonLines } from "./print.ts";
 import { makeProgram } from "./program.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
@@ -18,10 +19,28 @@ export async function main(argv: readonly string[]): Promise<number> {
     return Number(process.exitCode ?? exitCodes.ok);
   } catch (error) {
     // Commander has already printed the error or the help.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-    report(error);
-    return exitCodeOf(error);
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
+    const exitCode = error instanceof CommanderError ? exitCodes.usage : exitCodeOf(error);
+    if (!(error instanceof CommanderError)) report(error);
+    if (printsEvents(argv)) process.stdout.write(jsonLines(errorEvent(error, exitCode)));
+    return exitCode;
   }
+}
+
+/** These print events as JSON lines, of which an error is the last. */
+function printsEvents([name = "", ...rest]: readonly string[]): boolean {
+  return ["train", "sft", "experiment"].includes(name) && rest.includes("--json");
+}
+
+function errorEvent(error: unknown, exitCode: number): object {
+  const code =
+    error instanceof TroupeError
+      ? error.code
+      : error instanceof CommanderError
+        ? "bad_arguments"
+        : "internal";
+  const message = error instanceof Error ? error.message : String(error);
+  return { type: "error", code, message, exitCode };
 }
 
 function report(error: unknown): void {
@@ -41,8 +60,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") return outputClosed();
   process.exit(exitCodes.failure);
 });
-// Nobody is left to tell.
-process.stderr.on("error", () => {});
+process.stderr.on("error", messagesClosed);
 
 /** `main` as a process: what a module's code leaves unhandled, or never settles, ends it with a message and a failure. */
 export async function runProcess(argv: readonly string[]): Promise<void> {

@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { recipeShape } from "../recipes/resolve.ts";
 import { findRecipe, shippedRecipes } from "../recipes/shipped.ts";
 import { printJson, printLines } from "./print.ts";
+import { terminalWidth } from "./table.ts";
 import { folderLines, listLines } from "./recipes/list.ts";
 import { describe } from "./recipes/listed.ts";
 import { recipeLines } from "./recipes/one.ts";
@@ -48,5 +49,5 @@ function showOne(file: string, json: boolean): void {
 }
 
 function width(): number {
-  return process.stdout.columns ?? 120;
+  return Math.min(terminalWidth(), 120);
 }

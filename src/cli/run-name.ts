@@ -6,6 +6,7 @@ import { TroupeError } from "../errors.ts";
 import type { RecipeDifference } from "../recipes/differences.ts";
 import { differences } from "../recipes/differences.ts";
 import { incidentalOptions } from "../recipes/judge-row.ts";
+import { extend } from "./extension.ts";
 import { shorten } from "../recipes/origin.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { recipeToYaml } from "../recipes/write.ts";
@@ -20,10 +21,18 @@ export interface RunChoice {
   readonly runs: string;
   /** Start a new run under a free name. */
   readonly fresh?: boolean;
+  /** Give an existing run the recipe's number of steps. */
+  readonly extend?: boolean;
+}
+
+export interface ChosenRun {
+  readonly directory: string;
+  /** What was changed in the run. Absent: nothing. */
+  readonly note?: string;
 }
 
 /** @throws TroupeError `bad_arguments` if the name belongs to a run of another recipe */
-export async function chooseRun(recipe: Recipe, choice: RunChoice): Promise<string> {
+export async function chooseRun(recipe: Recipe, choice: RunChoice): Promise<ChosenRun> {
   const name = choice.run ?? recipe.name;
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
     throw new TroupeError(
@@ -31,15 +40,32 @@ export async function chooseRun(recipe: Recipe, choice: RunChoice): Promise<stri
       `\`${name}\` is not a valid run name; use letters, digits, dots and dashes`,
     );
   }
-  if (choice.fresh) return join(choice.runs, freeName(name, choice.runs));
+  if (choice.fresh) return { directory: join(choice.runs, freeName(name, choice.runs)) };
   const directory = join(choice.runs, name);
-  if (!existsSync(join(directory, "recipe.yaml"))) return directory;
-  if (await isUnbegun(directory)) return directory;
+  const isBegun = existsSync(join(directory, "recipe.yaml")) && !(await isUnbegun(directory));
+  if (!isBegun && choice.extend) throw nothingToExtend(directory);
+  if (!isBegun) return { directory };
+  const changed = await changesSince(directory, recipe);
+  if (choice.extend) {
+    const note = await extend(recipe, directory, changed);
+    return note === null ? { directory } : { directory, note };
+  }
+  if (changed.length > 0) throw otherRecipe(directory, name, changed, choice);
+  return { directory };
+}
+
+/** In what the run's recipe, first, and this one train differently. */
+async function changesSince(directory: string, recipe: Recipe): Promise<readonly Difference[]> {
   const before = await readRecipe(directory);
   const now: unknown = parse(recipeToYaml(recipe, directory));
-  const changed = differences(...comparable(before, now, incidentalOptions(recipe.judge)));
-  if (changed.length > 0) throw otherRecipe(directory, name, changed, choice);
-  return directory;
+  return differences(...comparable(before, now, incidentalOptions(recipe.judge)));
+}
+
+function nothingToExtend(directory: string): TroupeError {
+  return new TroupeError(
+    "bad_arguments",
+    `there is no run ${directory} to extend; without --extend it is started`,
+  );
 }
 
 /** `name`, or `name-2`, `name-3`, … */
@@ -56,11 +82,14 @@ function otherRecipe(
   changed: readonly RecipeDifference[],
   { runs }: RunChoice,
 ): TroupeError {
+  const isLonger = changed.every(
+    ({ key, values: [was, is] }) => key === "train.steps" && Number(is) > Number(was),
+  );
   const lines = changed.map(({ key, values: [was, is] }) => `  ${key}: ${show(was)} there, ${show(is)} now`);
   return new TroupeError(
     "bad_arguments",
     `${directory} belongs to another recipe:\n${lines.join("\n")}\n` +
-      `Use another name, --run ${freeName(name, runs)}, or --fresh.`,
+      `Use another name, --run ${freeName(name, runs)}, or --fresh${isLonger ? ", or --extend to train this run further" : ""}.`,
   );
 }
 

@@ -24,6 +24,7 @@ interface SftArguments extends OverrideOptions {
   readonly runs: string;
   readonly fresh?: boolean;
   readonly json?: boolean;
+  readonly quiet?: boolean;
 }
 
 export function sftCommand(): Command {
@@ -33,6 +34,7 @@ export function sftCommand(): Command {
     .option("--run <name>", "name of the run (default: the recipe's, with -sft)")
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--fresh", "start a new run under a free name")
+    .option("--quiet", "at most one line about steps every ten seconds, and no sample episodes")
     .option("--json", "print events as JSON lines")
     .action(async (recipe: string, overrides: string[], options: SftArguments) => {
       const resolved = await resolveArguments(recipe, overrides, options);
@@ -42,10 +44,10 @@ export function sftCommand(): Command {
 
 async function teach(resolved: ResolvedRecipe, options: SftArguments): Promise<void> {
   const run = options.run ?? `${resolved.recipe.name}-sft`;
-  const directory = await chooseRun(resolved.recipe, { ...options, run });
+  const { directory } = await chooseRun(resolved.recipe, { ...options, run });
   const target = options.to ?? join("models", basename(directory));
   checkTarget(target, directory);
-  const outcome = await trainAndReport(resolved, directory, options.json === true);
+  const outcome = await trainAndReport(resolved, directory, options);
   if (outcome.status !== "finished") return;
   const taught = [...trainedPolicies(resolved.recipe), ...basesOf(resolved.recipe).keys()];
   const written = await copyModels(outcome.result, taught, directory, target);

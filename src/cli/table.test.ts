@@ -13,6 +13,12 @@ describe("tableLines", () => {
     ]);
   });
 
+  it("leaves columns out until it fits", () => {
+    const columns = [{ title: "run" }, { title: "took", leftOut: 1 }, { title: "steps", leftOut: 2 }];
+    const widths = [19, 18, 12, 11, 2].map((width) => tableLines(columns, [["first", "3 s", "9"]], width)[0]);
+    expect(widths).toEqual(["run    took  steps", "run    took  steps", "run    steps", "run", "run"]);
+  });
+
   it("has the same width in every row whose last cell is filled", () => {
     const cell = fc.stringMatching(/^[a-z]{1,9}$/);
     fc.assert(

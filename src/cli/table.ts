@@ -4,10 +4,34 @@ import { stripVTControlCharacters } from "node:util";
 export interface Column {
   readonly title: string;
   readonly align?: "left" | "right";
+  /** In a terminal that is too narrow, columns with this number are left out, the lowest first. Absent: never. */
+  readonly leftOut?: number;
 }
 
-/** The lines of a table: titles, a rule, the rows, without trailing white space. */
-export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
+/** Columns of the terminal, or what COLUMNS says; Infinity: the output is read by a program. */
+export function terminalWidth(): number {
+  const given = Number(process.env["COLUMNS"]);
+  return process.stdout.columns ?? (Number.isInteger(given) && given > 0 ? given : Infinity);
+}
+
+/**
+ * The lines of a table: titles, a rule, the rows, without trailing white space.
+ * @param width of the terminal: columns that need not be shown are left out until the table fits
+ */
+export function tableLines(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width = Infinity,
+): string[] {
+  const lines = allLines(columns, rows);
+  const least = Math.min(...columns.map(({ leftOut = Infinity }) => leftOut));
+  if (visibleLength(lines[1] ?? "") <= width || least === Infinity) return lines;
+  const kept = columns.map(({ leftOut }) => leftOut !== least);
+  const only = <T>(row: readonly T[]): T[] => row.filter((_, index) => kept[index]);
+  return tableLines(only(columns), rows.map(only), width);
+}
+
+function allLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const titles = columns.map((column) => column.title);
   const widths = columns.map((_, index) =>
     Math.max(...[titles, ...rows].map((row) => visibleLength(row[index] ?? ""))),

@@ -1,5 +1,5 @@
 /** `troupe train RECIPE`: trains a team. Repeating the command resumes an interrupted run. */
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { openEngine } from "../engines/open.ts";
 import { sourceOf } from "../environments/tasks.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
@@ -7,27 +7,32 @@ import { showPath } from "../recipes/origin.ts";
 import type { RunResult } from "../runs/records.ts";
 import type { TrainOutcome } from "../train/train.ts";
 import { train } from "../train/train.ts";
-import { showLines } from "../format.ts";
+import { showStep } from "../train/training-state.ts";
 import { whenOutputClosed } from "./closed-output.ts";
 import { dryRun } from "./dry-run/dry-run.ts";
 import { exitCodes } from "./exit.ts";
 import { printLines } from "./print.ts";
 import { finalLines } from "./progress/final.ts";
-import type { Reporter } from "./progress/reporter.ts";
+import { ownLines } from "./progress/guide.ts";
+import type { Reporter, ReportMode } from "./progress/reporter.ts";
 import { makeReporter } from "./progress/reporter.ts";
 import { overridesOf, type PublishedFlags, withPublishedFlags } from "./published-flags.ts";
 import type { OverrideOptions } from "./recipe-arguments.ts";
 import { planArguments, resolveArguments, withRecipeArguments } from "./recipe-arguments.ts";
 import { chooseRun } from "./run-name.ts";
 import { listenForStop } from "./stopping.ts";
+import { terminalWidth } from "./table.ts";
 import { runsFolder } from "../command-line.ts";
 
 interface TrainArguments extends OverrideOptions, PublishedFlags {
   readonly run?: string;
   readonly runs: string;
   readonly fresh?: boolean;
+  readonly extend?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly guide?: boolean;
 }
 
 export function trainCommand(): Command {
@@ -36,7 +41,10 @@ export function trainCommand(): Command {
     .option("--run <name>", "name of the run (default: the recipe's)")
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--fresh", "start a new run under a free name")
+    .addOption(extendOption())
     .option("--dry-run", "show the resolved recipe and its cost; write nothing")
+    .option("--quiet", "at most one line about steps every ten seconds, and no sample episodes")
+    .option("--guide", "explain each stage, and show how one task is played as the team learns")
     .option("--json", "print events as JSON lines (with --dry-run: one JSON document)")
     .action(async (recipe: string, overrides: string[], options: TrainArguments) => {
       const override = [...(options.override ?? []), ...overridesOf(options)];
@@ -44,34 +52,56 @@ export function trainCommand(): Command {
         return dryRun(await planArguments(recipe, overrides, { override }), options.json === true);
       const resolved = await resolveArguments(recipe, overrides, { override });
       const choice = { ...options, runs: options.output_base_dir ?? options.runs };
-      await trainAndReport(resolved, await chooseRun(resolved.recipe, choice), options.json === true);
+      const { directory, note } = await chooseRun(resolved.recipe, choice);
+      if (note !== undefined) process.stderr.write(`${note}\n`);
+      const isUnchanged = overrides.length + override.length === 0;
+      await trainAndReport(resolved, directory, { ...options, isUnchanged });
     });
+}
+
+function extendOption(): Option {
+  const help = "train a run further: give its recipe with more steps, train.steps=N";
+  return new Option("--extend", help).conflicts("fresh");
+}
+
+export interface Reporting {
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly guide?: boolean;
+  /** The recipe has no overrides: its expected result is compared with. */
+  readonly isUnchanged?: boolean;
 }
 
 /** Trains in the folder, shows it, and sets the exit code. */
 export async function trainAndReport(
   resolved: ResolvedRecipe,
   directory: string,
-  json: boolean,
+  options: Reporting,
 ): Promise<TrainOutcome> {
-  const mode = json ? "json" : process.stdout.isTTY ? "live" : "lines";
-  const reporter = makeReporter(mode, process.stdout);
+  const { guide = false } = options;
+  const reporter = makeReporter({ mode: modeOf(options), guide }, process);
   using stopping = listenForStop(reporter.note);
   let isClosed = false;
   using _ = whenOutputClosed(() => {
-    if (!isClosed) process.stderr.write("nobody reads the output any more: finishing the step and saving\n");
+    if (!isClosed) reporter.note("nobody reads the output any more: finishing the step and saving");
     isClosed = true;
     stopping.request();
   });
-  const outcome = await trainWith(reporter, resolved, directory, stopping.stop);
-  const note = isClosed ? (line: string) => void process.stderr.write(`${showLines(line)}\n`) : reporter.note;
-  report(outcome, resolved, directory, { json, note });
+  const outcome = await trainWith(reporter, { ...resolved, preview: guide }, directory, stopping.stop);
+  if (outcome.status === "finished") reportResult(outcome.result, resolved, directory, options);
+  else reportStop(outcome, resolved, reporter);
   return outcome;
+}
+
+function modeOf({ json, quiet }: Reporting): ReportMode {
+  if (json) return "json";
+  if (quiet) return "quiet";
+  return process.stderr.isTTY ? "live" : "lines";
 }
 
 async function trainWith(
   reporter: Reporter,
-  resolved: ResolvedRecipe,
+  resolved: ResolvedRecipe & { readonly preview: boolean },
   directory: string,
   stop: AbortSignal,
 ): Promise<TrainOutcome> {
@@ -84,26 +114,33 @@ async function trainWith(
   }
 }
 
-interface Output {
-  readonly json: boolean;
-  readonly note: Reporter["note"];
-}
-
-function report(
-  outcome: TrainOutcome,
+function reportResult(
+  result: RunResult,
   resolved: ResolvedRecipe,
   directory: string,
-  { json, note }: Output,
+  { json, guide, isUnchanged = false }: Reporting,
 ): void {
-  if (outcome.status === "finished") {
-    const available = availableTasks(resolved, outcome.result);
-    if (!json) printLines(finalLines(outcome.result, showPath(directory), available));
-    return;
-  }
-  const { step, checkpoint } = outcome;
+  if (json) return;
+  const { recipe } = resolved;
+  printLines([
+    ...finalLines(result, showPath(directory), {
+      available: availableTasks(resolved, result),
+      expected: isUnchanged ? recipe.expected : undefined,
+      width: terminalWidth(),
+    }),
+    ...(guide ? ["", ...ownLines(recipe.name)] : []),
+  ]);
+}
+
+function reportStop(
+  { step, checkpoint }: Extract<TrainOutcome, { status: "interrupted" }>,
+  { recipe }: ResolvedRecipe,
+  reporter: Reporter,
+): void {
+  const placed = (at: number): string => (at === 0 ? "no step" : showStep(recipe, at));
   const where =
-    checkpoint === null ? "starts over, since nothing was saved" : `resumes after step ${checkpoint}`;
-  note(`stopped after step ${step}; the same command ${where}`);
+    checkpoint === null ? "starts over, since nothing was saved" : `resumes after ${placed(checkpoint)}`;
+  reporter.note(`stopped after ${placed(step)}; the same command ${where}`);
   process.exitCode = exitCodes.interrupted;
 }
 

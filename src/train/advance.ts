@@ -7,6 +7,7 @@ import { momentOf } from "../rollout/judging.ts";
 import { checkpoint, isCheckpointDue } from "./checkpoint.ts";
 import { evaluateAfter } from "./evaluations.ts";
 import type { Stage } from "./events.ts";
+import { isPreviewStep, preview } from "./preview.ts";
 import { reinforcementStep } from "./reinforcement.ts";
 import { outsideRange } from "./reward-range.ts";
 import { learnerOf, playSetting, warmStartOf } from "./stage.ts";
@@ -25,11 +26,16 @@ export async function advance(state: TrainingState): Promise<boolean> {
     const next = placeOf(recipe, state.step + 1);
     if (next.stage !== stage) announceStage(state, next.stage, next.stageStep - 1);
     stage = next.stage;
+    if (isPreviewDue(state)) await preview(state);
     await takeStep(state, next);
     if (isCheckpointDue(state)) await checkpoint(state);
     if (state.step === warmSteps) await endWarmStart(state);
   }
   return false;
+}
+
+function isPreviewDue({ previews, step, shared: { recipe } }: TrainingState): boolean {
+  return previews && isPreviewStep(step, recipe.warmStart?.steps ?? 0);
 }
 
 function announceStage({ emit, shared: { recipe } }: TrainingState, stage: Stage, done: number): void {

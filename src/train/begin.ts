@@ -38,6 +38,7 @@ export async function begin(options: TrainOptions, run: Run, opened: Opened): Pr
     stage: await openStage(shared, run.layout.models, stage, bases),
     bases,
     warmStartStep: null,
+    previews: options.preview === true,
     isRangeReported: false,
     auxiliary: null,
     batches: null,

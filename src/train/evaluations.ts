@@ -107,28 +107,37 @@ async function evaluateTeam(
   await recorder.evaluation(evaluation, timing, value.episodes);
 }
 
+type Played = Pick<Evaluations, "recipe" | "environment" | "services" | "engine" | "policies">;
+
+/** How a team is evaluated, whichever tasks it plays. */
+function playSetting(
+  { recipe, environment, services, engine, policies }: Played,
+  { team }: NamedTeam,
+): Omit<EvaluationSetting, "tasks"> {
+  const { split, temperature, topP } = recipe.evaluation;
+  const limits = { ...limitsOf(recipe), retries: retriesOf(recipe), failureLimit: recipe.failures.limit };
+  return { environment, services, engine, policies, team, split, temperature, topP, ...limits };
+}
+
+/** One episode of the first evaluation task. */
+export function previewSetting(played: Played & Pick<Evaluations, "teams">): EvaluationSetting {
+  return { ...playSetting(played, played.teams[0]), tasks: 1 };
+}
+
 function settingOf(
-  { recipe, environment, services, engine, policies, judging, emit, recorder }: Evaluations,
+  evaluations: Evaluations,
   step: number,
   { moment, tasks }: Plan,
-  { name, team }: NamedTeam,
+  named: NamedTeam,
 ): EvaluationSetting {
-  const { split, samples, passAt, temperature, topP } = recipe.evaluation;
+  const { recipe, policies, judging, emit, recorder } = evaluations;
+  const { name } = named;
+  const { samples, passAt } = recipe.evaluation;
   return {
-    environment,
-    services,
-    engine,
-    policies,
-    team,
+    ...playSetting(evaluations, named),
     tasks,
     samples,
     passAt,
-    split,
-    temperature,
-    topP,
-    ...limitsOf(recipe),
-    retries: retriesOf(recipe),
-    failureLimit: recipe.failures.limit,
     name: `evaluation/${step}/${name}`,
     onEpisode: recorder.evaluationEpisodes({ step, evaluation: { moment, team: name } }, policies),
     judging,

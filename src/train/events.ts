@@ -78,6 +78,8 @@ export type TrainEvent =
     }
   | { readonly type: "evaluation"; readonly evaluation: Evaluation; readonly timing: Timing }
   | { readonly type: "sample-episodes"; readonly step: number; readonly episodes: readonly SampleEpisode[] }
+  /** The same task after different steps, if `TrainOptions.preview` asks for it. */
+  | { readonly type: "preview"; readonly step: number; readonly episodes: readonly SampleEpisode[] }
   | { readonly type: "checkpoint"; readonly step: number; readonly directory: string }
   | { readonly type: "finished"; readonly result: RunResult; readonly alreadyDone: boolean }
   /** `checkpoint`: the step after which the same command resumes; null: it starts over. */

@@ -12,6 +12,8 @@ export interface TrainOptions extends Resolved {
    */
   readonly engine: Engine;
   readonly onEvent?: Listener;
+  /** Early in the warm start, one task is played and emitted. It is not recorded and changes nothing. */
+  readonly preview?: boolean;
   /** Aborted: the current step is finished, a checkpoint is made, and the run ends as interrupted. */
   readonly stop?: AbortSignal;
   /** Aborted: the engine's work is cancelled; anything since the last checkpoint is lost. */

@@ -25,6 +25,8 @@ export async function buildResult(
   const evaluations = await run.evaluations();
   const metrics = await readMetrics(run.layout.directory);
   const sampledInTraining = sum(metrics.map(({ rollout }) => rollout?.sampledTokens ?? 0));
+  // A run that was extended has an earlier evaluation of this kind.
+  const final = (recipe.warmStart?.steps ?? 0) + recipe.train.steps;
   const evaluated = sum(evaluations.map((row) => row.sampledTokens));
   return {
     schema_version: schemaVersion,
@@ -44,7 +46,9 @@ export async function buildResult(
         return [name, { parameters, trainableParameters, optimizerSteps, directory }];
       }),
     ),
-    table: evaluations.filter(({ moment }) => moment !== "during"),
+    table: evaluations.filter(
+      ({ moment, step }) => moment === "before" || (moment === "after" && step === final),
+    ),
     ...lossesOf(metrics, evaluations),
     tokens: {
       sampled: sampledInTraining + evaluated,

@@ -27,6 +27,7 @@ import { buildResult } from "./result.ts";
 import { openTools } from "./open-tools.ts";
 import { servicesOf } from "./services.ts";
 import { namedTeams } from "./teams.ts";
+import { showStep } from "./training-state.ts";
 import type { TrainingState } from "./training-state.ts";
 import { command } from "../command-line.ts";
 
@@ -144,9 +145,10 @@ async function interrupt(state: TrainingState): Promise<TrainOutcome> {
 async function stopped(state: TrainingState, error: ServiceError | OutageError): Promise<TroupeError> {
   if (error instanceof TooManyFailures || error instanceof OutageError) await keepStep(state);
   const last = (await checkpointsOf(state)).at(-1);
-  const resumes = last === undefined ? "starts over" : `resumes after step ${last}`;
+  const { recipe } = state.shared;
+  const resumes = last === undefined ? "starts over" : `resumes after ${showStep(recipe, last)}`;
   return new ServiceError(
-    `${error.message} The run stopped in step ${state.step + 1}; once the service works, the same command ${resumes}.`,
+    `${error.message} The run stopped in ${showStep(recipe, state.step + 1)}; once the service works, the same command ${resumes}.`,
     { cause: error },
   );
 }
@@ -155,9 +157,10 @@ async function stopped(state: TrainingState, error: ServiceError | OutageError):
 async function stoppedForBudget(state: TrainingState, error: BudgetError): Promise<BudgetError> {
   await keepStep(state);
   const last = (await checkpointsOf(state)).at(-1);
-  const resumes = last === undefined ? "starts over" : `resumes after step ${last}`;
+  const { recipe } = state.shared;
+  const resumes = last === undefined ? "starts over" : `resumes after ${showStep(recipe, last)}`;
   return new BudgetError(
-    `${error.message} The run stopped in step ${state.step + 1}; with it the same command ${resumes}.`,
+    `${error.message} The run stopped in ${showStep(recipe, state.step + 1)}; with it the same command ${resumes}.`,
   );
 }
 

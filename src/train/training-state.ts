@@ -21,6 +21,8 @@ export interface TrainingState {
   stage: StageState;
   bases: TaughtBases;
   warmStartStep: ((stageStep: number) => Promise<StepRecord>) | null;
+  /** One task is played and shown early in the warm start. */
+  readonly previews: boolean;
   /** Rewards outside their range have been reported. */
   isRangeReported: boolean;
   /** Null until reinforcement starts or is resumed. */
@@ -40,6 +42,12 @@ export function placeOf({ warmStart }: Recipe, step: number): Place {
   return step <= warmSteps
     ? { stage: "warm-start", stageStep: step }
     : { stage: "reinforcement", stageStep: step - warmSteps };
+}
+
+/** A step as people see it: `warm start 25`, `step 3`. */
+export function showStep(recipe: Recipe, step: number): string {
+  const { stage, stageStep } = placeOf(recipe, step);
+  return `${stage === "warm-start" ? "warm start" : "step"} ${stageStep}`;
 }
 
 /** Policies start reinforcement from what the warm start has made. */

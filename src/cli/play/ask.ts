@@ -2,6 +2,7 @@
 import type { Interface } from "node:readline";
 import { createInterface } from "node:readline";
 import { showLines } from "../../format.ts";
+import { terminalWidth, wrapped } from "../table.ts";
 
 export interface Person extends Disposable {
   /** The next line; null at the end of input. */
@@ -28,7 +29,17 @@ export function askPerson(input: NodeJS.ReadStream, output: NodeJS.WriteStream):
       if (!input.isTTY) output.write("\n");
       return done === true ? null : value;
     },
-    tell: (text) => output.write(`${showLines(text)}\n`),
+    tell: (text) => output.write(`${fitted(showLines(text), output.columns ?? terminalWidth())}\n`),
     [Symbol.dispose]: () => lines.close(),
   };
+}
+
+/** Breaks long lines between words; a line's indentation stays. */
+function fitted(text: string, width: number): string {
+  const lines = text.split("\n").flatMap((line) => {
+    const [indent = ""] = /^ */.exec(line) ?? [];
+    if (line.length <= width) return [line];
+    return wrapped(line.trim(), Math.max(20, width - indent.length)).map((part) => indent + part);
+  });
+  return lines.join("\n");
 }

@@ -35,7 +35,7 @@ export async function playGames(table: Table): Promise<void> {
   while (await playGame(table, game)) {
     game++;
     const answer = await person.ask("Enter for another task, q to quit: ");
-    if (answer === null || answer.trim() === "q") return;
+    if (answer === null || isQuit(answer)) return;
   }
 }
 
@@ -90,7 +90,8 @@ async function personActs(table: Table, position: Position): Promise<Written | n
   const tools = await toolsFor(table);
   for (;;) {
     const line = await person.ask(`${role.name}> `);
-    if (line === null || line.trim() === "q") return null;
+    if (line === null || isQuit(line)) return null;
+    if (line.trim() === "") continue;
     const told = answerTo(table, position, line.trim());
     if (told === undefined) {
       const text = await wholeText(person, line);
@@ -98,6 +99,10 @@ async function personActs(table: Table, position: Position): Promise<Written | n
     }
     person.tell(told);
   }
+}
+
+function isQuit(line: string): boolean {
+  return ["q", "quit", "exit"].includes(line.trim());
 }
 
 async function toolsFor({ role, services = {} }: Table): Promise<readonly Tool[]> {

@@ -1,14 +1,19 @@
 /** The end of a run: the table, time and tokens, the folder, suggested commands. */
 import { basename, dirname } from "node:path";
 import type { Evaluation, RunResult } from "../../runs/records.ts";
-import { showCount, showDuration } from "../../format.ts";
-import { tableLines } from "../table.ts";
+import { showCount, showDuration, showShare } from "../../format.ts";
+import { tableLines, terminalWidth, wrapped } from "../table.ts";
+import type { Recipe } from "../../recipes/schema.ts";
 import { lossNotes, showInterval } from "./lines.ts";
 import { measureTable } from "./measures.ts";
 import { command, runsOption } from "../../command-line.ts";
 
 /** Order: the compared teams, the team before, the team after. */
-export function resultTable(table: readonly Evaluation[], label = labelOf): string[] {
+export function resultTable(
+  table: readonly Evaluation[],
+  label = labelOf,
+  width = terminalWidth(),
+): string[] {
   const rows = inOrder(table).map((row) => [
     label(row),
     showInterval(row),
@@ -19,10 +24,11 @@ export function resultTable(table: readonly Evaluation[], label = labelOf): stri
     [
       { title: `${table[0]?.split ?? "held-out"} tasks` },
       { title: "success (95 % interval)", align: "right" },
-      { title: "tasks", align: "right" },
-      { title: "mean turns", align: "right" },
+      { title: "tasks", align: "right", leftOut: 2 },
+      { title: "mean turns", align: "right", leftOut: 1 },
     ],
     rows,
+    width,
   );
 }
 
@@ -38,40 +44,69 @@ function place({ team, moment }: Evaluation): number {
   return team === "team" ? (moment === "after" ? 2 : 1) : 0;
 }
 
-/**
- * @param run the run's folder as the user would write it
- * @param available tasks of the evaluated split; Infinity: endless
- */
-export function finalLines(result: RunResult, run: string, available: number): string[] {
-  const { seconds, tokens, steps } = result;
+export interface Ending {
+  /** Tasks of the evaluated split; Infinity: endless. */
+  readonly available: number;
+  /** As measured for the recipe. Undefined: not measured, or the recipe was changed. */
+  readonly expected?: Recipe["expected"] | undefined;
+  /** Of the terminal. */
+  readonly width?: number;
+}
+
+/** @param run the run's folder as the user would write it */
+export function finalLines(
+  result: RunResult,
+  run: string,
+  { available, expected, width = Infinity }: Ending,
+): string[] {
+  const { steps } = result;
+  const isTrained = steps.warmStart + steps.reinforcement > 0;
+  const label = isTrained ? labelOf : ({ team }: Evaluation): string => team;
+  return [
+    "",
+    ...resultTable(result.table, label, width),
+    ...measureTable(inOrder(result.table), label),
+    "",
+    ...[...expectedLines(expected), ...costLines(result, run)].flatMap((line) => wrapped(line, width)),
+    "",
+    "next:",
+    ...nextLines(nextCommands(result, run, available, isTrained), width),
+  ];
+}
+
+function expectedLines(expected: Ending["expected"]): string[] {
+  const success = expected?.success === undefined ? [] : [`${showShare(expected.success)} after training`];
+  const time = expected?.minutes === undefined ? [] : [`${expected.minutes} minutes on two cores`];
+  const facts = [...success, ...time];
+  return facts.length === 0 ? [] : [`expected of this recipe: ${facts.join(", ")}`];
+}
+
+function costLines({ seconds, tokens, steps, ...lost }: RunResult, run: string): string[] {
   const {
     failedEpisodes: failed = 0,
     unrewardedActions: unrewarded = 0,
     unjudgedActions: unjudged = 0,
-  } = result;
-  const losses = { failed, unrewarded, unjudged };
-  const isTrained = steps.warmStart + steps.reinforcement > 0;
-  const label = isTrained ? labelOf : ({ team }: Evaluation): string => team;
-  const next = nextCommands(result, run, available, isTrained);
-  const width = Math.max(...next.map(([line]) => line.length));
+  } = lost;
   return [
-    "",
-    ...resultTable(result.table, label),
-    ...measureTable(inOrder(result.table), label),
-    "",
     ...(steps.warmStart > 0 && steps.reinforcement > 0
       ? ["before: after the warm start, before reinforcement"]
       : []),
     `${showDuration(seconds.total)}: warm start ${showDuration(seconds.warmStart)} (${steps.warmStart} steps), ` +
       `reinforcement ${showDuration(seconds.reinforcement)} (${steps.reinforcement} steps), ` +
       `evaluation ${showDuration(seconds.evaluation)}`,
-    ...lossNotes(losses),
+    ...lossNotes({ failed, unrewarded, unjudged }),
     `${showCount(tokens.sampled)} tokens sampled, ${showCount(tokens.trained)} trained on`,
     `files: ${run}`,
-    "",
-    "next:",
-    ...next.map(([line, what]) => `  ${line.padEnd(width)}  ${what}`),
   ];
+}
+
+/** In a narrow terminal what a command does is on a line of its own: a broken line could not be pasted. */
+function nextLines(next: readonly NextCommand[], width: number): string[] {
+  const longest = Math.max(...next.map(([line]) => line.length));
+  const fits = next.every(([, what]) => 2 + longest + 2 + what.length <= width);
+  return next.flatMap(([line, what]) =>
+    fits ? [`  ${line.padEnd(longest)}  ${what}`] : [`  ${line}`, `      ${what}`],
+  );
 }
 
 type NextCommand = readonly [command: string, what: string];

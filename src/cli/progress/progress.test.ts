@@ -94,7 +94,18 @@ describe("the end of a run", () => {
     policies: {},
   };
   const evals = (run: string, available: number) =>
-    finalLines(result, run, available).flatMap((line) => / eval (.*?) {2}/.exec(line)?.[1] ?? []);
+    finalLines(result, run, { available }).flatMap((line) => / eval (.*?) {2}/.exec(line)?.[1] ?? []);
+
+  it("the end fits a narrow terminal, with commands on lines of their own, and the expected result", () => {
+    const lines = finalLines(result, "other/mine", {
+      available: Infinity,
+      expected: { success: 0.972, minutes: 7 },
+      width: 60,
+    });
+    expect(lines).toContain("expected of this recipe: 97.2 % after training, 7 minutes on");
+    expect(lines).toContain("  troupe eval mine --tasks 2000 --runs other");
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(60);
+  });
 
   it("suggests as many tasks as there are, and none if all were evaluated", () => {
     expect(evals("runs/mine", Infinity)).toEqual(["mine --tasks 2000"]);

@@ -5,6 +5,7 @@ import { showLines } from "../../format.ts";
 import { LiveRegion } from "../live.ts";
 import { jsonLines } from "../print.ts";
 import { engineChangedLine, evaluationLine, sampleLines, stageNames, stepLine } from "./lines.ts";
+import { guideLines } from "./guide.ts";
 import { panelLines } from "./panel.ts";
 import type { ProgressState } from "./state.ts";
 import { advance, noProgress, secondsLeft } from "./state.ts";
@@ -16,19 +17,34 @@ export interface Reporter {
   readonly close: () => void;
 }
 
-export function makeReporter(mode: "json" | "live" | "lines", stdout: NodeJS.WriteStream): Reporter {
-  if (mode === "json") return jsonReporter(stdout);
-  return mode === "live" ? liveReporter(stdout) : lineReporter(stdout);
+export type ReportMode = "json" | "live" | "lines" | "quiet";
+
+export interface ReportOptions {
+  readonly mode: ReportMode;
+  /** Explain each stage. */
+  readonly guide?: boolean;
 }
 
-function jsonReporter(stdout: NodeJS.WriteStream): Reporter {
+/** Events go to standard output as JSON; what is for people goes to standard error. */
+export function makeReporter({ mode, guide = false }: ReportOptions, { stdout, stderr }: Streams): Reporter {
+  if (mode === "json") return jsonReporter(stdout, stderr);
+  if (mode === "live") return liveReporter(stderr, guide);
+  return lineReporter(stderr, mode === "quiet" ? secondsBetweenLines.quiet : secondsBetweenLines.warmStart, {
+    isQuiet: mode === "quiet",
+    guide,
+  });
+}
+
+type Streams = Pick<NodeJS.Process, "stdout" | "stderr">;
+
+function jsonReporter(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): Reporter {
   return {
     listen: (event) => {
       // Only the panel shows the current activity; as lines it would be most of the output.
       if (event.type === "phase" || event.type === "evaluation-progress") return;
       stdout.write(jsonLines(event));
     },
-    note: (line) => process.stderr.write(`${showLines(line)}\n`),
+    note: (line) => stderr.write(`${showLines(line)}\n`),
     close: () => {},
   };
 }
@@ -36,55 +52,77 @@ function jsonReporter(stdout: NodeJS.WriteStream): Reporter {
 /** Sample episodes are shown with evaluations and at intervals, not with each step. */
 const stepsBetweenSamples = 10;
 
-function lineReporter(stdout: NodeJS.WriteStream): Reporter {
+/** Least time between lines about steps: of a warm start, whose steps are short, and of all in quiet mode. */
+const secondsBetweenLines = { warmStart: 2, quiet: 10 } as const;
+
+interface Lines {
+  /** No sample episodes. */
+  readonly isQuiet: boolean;
+  readonly guide: boolean;
+}
+
+function lineReporter(out: NodeJS.WriteStream, seconds: number, { isQuiet, guide }: Lines): Reporter {
   let state = noProgress;
+  let shownAt = -Infinity;
   const note = (line: string): void => {
-    stdout.write(`${showLines(line)}\n`);
+    out.write(`${showLines(line)}\n`);
+  };
+  /** The first and the last step of a stage are always shown. */
+  const isShown = ({ metrics: { stage, stageStep } }: StepEvent): boolean => {
+    if (stage === "reinforcement" && !isQuiet) return true;
+    const isEnd = stageStep === 1 || stageStep === state.steps[stage];
+    const now = performance.now();
+    if (!isEnd && now - shownAt < 1000 * seconds) return false;
+    shownAt = now;
+    return true;
   };
   return {
     listen: (event) => {
       state = advance(state, event);
-      for (const line of [...linesOf(event, state), ...stepLines(event, state)]) note(line);
+      const isSample = event.type === "sample-episodes" || event.type === "preview";
+      if (isQuiet && isSample) return;
+      const lines = [...(guide ? guideLines(event) : []), ...linesOf(event, state)];
+      if (event.type === "step" && isShown(event)) lines.push(stepLineOf(event, state));
+      for (const line of lines) note(line);
     },
     note,
     close: () => {},
   };
 }
 
-function liveReporter(stdout: NodeJS.WriteStream): Reporter {
+function liveReporter(out: NodeJS.WriteStream, guide: boolean): Reporter {
   let state = noProgress;
-  const region = new LiveRegion(stdout);
+  const region = new LiveRegion(out);
   const draw = (): void => {
     const memory = process.memoryUsage.rss();
-    if (state.run !== "") region.update(panelLines(state, stdout.columns || 80, memory));
+    if (state.run !== "") region.update(panelLines(state, out.columns || 80, memory));
   };
   const timer = setInterval(draw, 250);
   // A second Ctrl-C ends the process at once; the cursor must still be shown again.
   const leave = (): void => region.close();
-  stdout.on("resize", draw);
+  out.on("resize", draw);
   process.on("exit", leave);
   return {
     listen: (event) => {
       state = advance(state, event);
-      const lines = linesOf(event, state);
+      const lines = [...(guide ? guideLines(event) : []), ...linesOf(event, state)];
       if (lines.length > 0) region.print(lines.map(showLines));
     },
     note: (line) => region.print([showLines(line)]),
     close: () => {
       clearInterval(timer);
-      stdout.off("resize", draw);
+      out.off("resize", draw);
       process.off("exit", leave);
       region.close();
     },
   };
 }
 
-function stepLines(event: TrainEvent, state: ProgressState): string[] {
-  if (event.type !== "step") return [];
-  const { metrics, timing } = event;
-  return [stepLine(metrics, timing, state.steps[metrics.stage], secondsLeft(state))];
-}
+type StepEvent = Extract<TrainEvent, { type: "step" }>;
 
+function stepLineOf({ metrics, timing }: StepEvent, state: ProgressState): string {
+  return stepLine(metrics, timing, state.steps[metrics.stage], secondsLeft(state));
+}
 /** Lines that stay on the screen in both forms. */
 function linesOf(event: TrainEvent, state: ProgressState): string[] {
   switch (event.type) {
@@ -102,8 +140,15 @@ function linesOf(event: TrainEvent, state: ProgressState): string[] {
       return [evaluationLine(event.evaluation, state.steps)];
     case "sample-episodes":
       return showsSamples(event.step, state) ? event.episodes.slice(0, 1).flatMap(sampleLines) : [];
+    case "preview":
+      return event.episodes.flatMap((episode) => [
+        event.step === 0 ? "untrained:" : `after ${event.step} steps of warm start:`,
+        ...sampleLines(episode),
+      ]);
     case "finished":
-      return event.alreadyDone ? ["the run is already finished; --fresh starts a new one"] : [];
+      return event.alreadyDone
+        ? ["the run is already finished; --fresh starts a new one, train.steps=N --extend trains it further"]
+        : [];
     default:
       return [];
   }

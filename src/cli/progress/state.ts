@@ -82,6 +82,7 @@ export function advance(state: ProgressState, event: TrainEvent): ProgressState 
     case "resumed":
     case "engine-changed":
     case "sample-episodes":
+    case "preview":
     case "checkpoint":
     case "interrupted":
       return state;

@@ -51,17 +51,25 @@ export function folderLines(folder: string, recipes: readonly Listed[], width: n
   return [...wrapped(folderHeading(folder), width), "", ...head, ...rows.flat()];
 }
 
+/** Narrower descriptions are on lines of their own. */
+const narrowest = 32;
+
 /** A table whose last column is wrapped text: its head, and the lines of each recipe. */
 function described(recipes: readonly Listed[], width: number): { head: string[]; rows: string[][] } {
   const columns = [
     { title: "recipe" },
     { title: "algorithm" },
-    { title: "trains" },
-    { title: "minutes", align: "right" as const },
+    { title: "trains", leftOut: 1 },
+    { title: "minutes", align: "right" as const, leftOut: 2 },
     { title: "success", align: "right" as const },
   ];
-  const [titles = "", rule = "", ...lines] = tableLines(columns, recipes.map(row));
-  const room = Math.max(24, width - rule.length - 2);
+  const [titles = "", rule = "", ...lines] = tableLines(columns, recipes.map(row), width);
+  const room = width - rule.length - 2;
+  if (room < narrowest) {
+    const below = recipes.map(({ description }) => wrapped(description, width - 4));
+    const rows = below.map((text, index) => [lines[index] ?? "", ...text.map((each) => `    ${each}`)]);
+    return { head: [titles, rule], rows };
+  }
   const rows = recipes.map(({ description }, index) => {
     const [first = "", ...more] = wrapped(description, room);
     const line = `${(lines[index] ?? "").padEnd(rule.length)}  ${first}`.trimEnd();

@@ -66,8 +66,8 @@ function dataDifferences(compared: readonly Compared[]) {
 function valueAt(recipe: unknown, key: string): unknown {
   let value = recipe;
   for (const part of key.split(".")) {
-    if (typeof value !== "object" || value === null) return null;
-    value = Object.hasOwn(value, part) ? (value as Record<string, unknown>)[part] : null;
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Record<string, unknown>)[part];
   }
   return value;
 }
@@ -77,7 +77,7 @@ function comparisonLines(compared: readonly Compared[]): string[] {
   const columns = [{ title: "recipe" }, ...runs.map((title) => ({ title }))];
   const rows = recipe.map(({ key, values }) => [
     key,
-    ...values.map((value) => shorten(JSON.stringify(value), 40)),
+    ...values.map((value) => (value === undefined ? "absent" : shorten(JSON.stringify(value), 40))),
   ]);
   const teams = new Set(
     compared.flatMap(({ summary }) =>

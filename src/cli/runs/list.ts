@@ -5,7 +5,7 @@ import { TroupeError } from "../../errors.ts";
 import { showDuration, showShare } from "../../format.ts";
 import type { Evaluation } from "../../runs/records.ts";
 import { readEvaluations, readRecipe, type RunSummary } from "../../runs/read.ts";
-import { tableLines } from "../table.ts";
+import { tableLines, terminalWidth } from "../table.ts";
 
 export interface ListedRun {
   readonly summary: RunSummary;
@@ -69,23 +69,23 @@ function changed(directory: string): string {
   return (file === undefined ? new Date(0) : statSync(file).mtime).toISOString();
 }
 
-export function listTable(runs: readonly ListedRun[]): string[] {
+export function listTable(runs: readonly ListedRun[], width = terminalWidth()): string[] {
   const right = { align: "right" as const };
   const columns = [
     { title: "run" },
     { title: "status" },
     { title: "steps", ...right },
-    { title: "environment" },
-    { title: "algorithm" },
+    { title: "environment", leftOut: 4 },
+    { title: "algorithm", leftOut: 3 },
     { title: "before", ...right },
     { title: "latest", ...right },
-    { title: "took", ...right },
-    { title: "changed (UTC)" },
+    { title: "took", ...right, leftOut: 2 },
+    { title: "changed (UTC)", leftOut: 1 },
   ];
   const problems = runs.flatMap(({ summary: { name, problem } }) =>
     problem === undefined ? [] : [`${name}: ${problem}`],
   );
-  return [...tableLines(columns, runs.map(cells)), ...problems];
+  return [...tableLines(columns, runs.map(cells), width), ...problems];
 }
 
 function cells({ summary, steps, environment, algorithm, before, latest, changed: at }: ListedRun): string[] {

@@ -19,8 +19,8 @@ export interface CommandOptions {
   readonly cwd: string;
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Called with the output so far and a way to send Ctrl-C. */
-  readonly watch?: (stdout: string, interrupt: () => void) => void;
+  /** Called with both outputs so far and a way to send Ctrl-C. */
+  readonly watch?: (output: string, interrupt: () => void) => void;
   /** Ctrl-C is sent when it resolves. */
   readonly interruptAfter?: Promise<unknown>;
 }
@@ -32,10 +32,11 @@ export function troupe(args: readonly string[], options: CommandOptions): Promis
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
       stdout += chunk;
-      watch?.(stdout, () => child.kill("SIGINT"));
+      watch?.(stdout + stderr, () => child.kill("SIGINT"));
     });
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
       stderr += chunk;
+      watch?.(stdout + stderr, () => child.kill("SIGINT"));
     });
     void interruptAfter?.then(() => child.kill("SIGINT"));
     child.on("error", reject);

@@ -1,0 +1,67 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { recipeSchema } from "../recipes/schema.ts";
+import { resultSchema } from "../runs/records.ts";
+import { scheduleNote } from "./extension.ts";
+import { troupe } from "./testing/command.ts";
+
+const recipe = `name: small
+environment: { name: plan-path, size: 3 }
+team: { roles: { planner: { policy: shared, prompt: "" } }, phases: [[planner]], turns: 1 }
+policies: { shared: { model: { preset: nano } } }
+algorithm: { name: grpo, samples: 2 }
+train: { steps: 2, tasksPerStep: 2, learningRate: 0.001, schedule: constant }
+evaluation: { tasks: 3 }
+checkpoint: { every: 1 }
+engine: { threads: 1 }
+`;
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-extend-"));
+  await writeFile(join(cwd, "small.yaml"), recipe);
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+const train = (...args: readonly string[]) => troupe(["train", "small.yaml", ...args], { cwd });
+const read = (run: string, file: string) => readFile(join(cwd, "runs", run, file), "utf8");
+
+it("a finished run with more steps ends like a run of that length, if the schedule is constant", async () => {
+  expect(await train()).toMatchObject({ code: 0 });
+  const refused = await train("train.steps=4");
+  expect(refused.stderr).toContain("or --extend to train this run further");
+  const extended = await train("train.steps=4", "--extend");
+  expect(extended).toMatchObject({ code: 0 });
+  expect(extended.stderr).toContain(
+    "extended from 2 to 4 steps of reinforcement; the learning rate stays constant",
+  );
+  expect(extended.stderr).toContain("resumed after step 2\n");
+  await train("train.steps=4", "--run", "whole");
+  expect(await read("small", "metrics.jsonl")).toBe(await read("whole", "metrics.jsonl"));
+  const [one, whole] = await Promise.all(
+    ["small", "whole"].map(async (run) => resultSchema.parse(JSON.parse(await read(run, "result.json")))),
+  );
+  expect(one?.table).toEqual(whole?.table);
+  expect(await read("small", "recipe.yaml")).toMatch(/^# extended from 2 to 4 steps/);
+});
+
+it("only the number of steps may change, and it must grow", async () => {
+  const rejected = async (...args: readonly string[]) => (await train(...args, "--extend")).stderr;
+  expect(await rejected("train.steps=6", "seed=2")).toContain("differs from this recipe in seed");
+  expect(await rejected("train.steps=3")).toContain("cannot be extended to 3: use more steps");
+  expect(await rejected("train.steps=4")).toContain("has its 4 steps of reinforcement already");
+  expect(await rejected("--run", "nothing")).toContain("there is no run runs/nothing to extend");
+});
+
+it("a falling learning rate is stated before and after the extension", () => {
+  const { train: settings } = recipeSchema.pick({ train: true }).parse({
+    train: { steps: 20, tasksPerStep: 1, learningRate: 0.1, schedule: "linear" },
+  });
+  // By hand, down to a tenth: 0.1 × 0.1 in step 10 of 10, 0.1 (0.1 + 0.9 (1 − 10 / 19)) in step 11 of 20.
+  expect(scheduleNote(settings, 10)).toBe(
+    "the linear schedule now spans 20 steps: the learning rate is 0.0526 in step 11 after 0.0100 in step 10, " +
+      "so the result differs from that of a run started with 20 steps",
+  );
+});

@@ -1,0 +1,70 @@
+/** `troupe train … train.steps=70 --extend`: a run goes on beyond the steps it was started with. */
+import { TroupeError } from "../errors.ts";
+import { showNumber } from "../format.ts";
+import type { Difference } from "../recipes/differences.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import { recipeToYaml } from "../recipes/write.ts";
+import { extendRun } from "../runs/extend.ts";
+import { summarizeRun } from "../runs/read.ts";
+import { learningRateAt } from "../train/schedule.ts";
+
+/**
+ * Gives the run the recipe's steps if nothing else differs. Returns what to tell about the schedule; null: the run has
+ * these steps already.
+ *
+ * @param changed in which keys the run's recipe (first) and the present one differ
+ * @throws TroupeError `bad_arguments` if the run cannot be extended to this recipe
+ */
+export async function extend(
+  recipe: Recipe,
+  directory: string,
+  changed: readonly Difference[],
+): Promise<string | null> {
+  const [difference] = changed;
+  if (difference === undefined) return rejectFinished(directory, recipe);
+  const [before, after] = difference.values;
+  if (changed.length > 1 || difference.key !== "train.steps") throw otherChanges(directory, changed);
+  if (typeof before !== "number" || typeof after !== "number" || after <= before || before === 0)
+    throw notLonger(directory, before, after);
+  const note = `extended from ${before} to ${after} steps of reinforcement; ${scheduleNote(recipe.train, before)}`;
+  await extendRun(directory, recipeToYaml(recipe, directory), note);
+  return note;
+}
+
+/** An interrupted extension is resumed by the same command. */
+async function rejectFinished(directory: string, { train }: Recipe): Promise<null> {
+  const { status } = await summarizeRun(directory);
+  if (status !== "finished") return null;
+  const problem = `${directory} has its ${train.steps} steps of reinforcement already`;
+  throw new TroupeError(
+    "bad_arguments",
+    `${problem}; say how many it should have, as with train.steps=${2 * train.steps}`,
+  );
+}
+
+function otherChanges(directory: string, changed: readonly Difference[]): TroupeError {
+  const keys = changed.map(({ key }) => key).filter((key) => key !== "train.steps");
+  const problem = `${directory} differs from this recipe in ${keys.join(", ")}; --extend changes only train.steps`;
+  return new TroupeError(
+    "bad_arguments",
+    `${problem}. Omit the other changes, or start a new run with --fresh.`,
+  );
+}
+
+function notLonger(directory: string, before: unknown, after: unknown): TroupeError {
+  const problem = `${directory} has train.steps=${String(before)} and cannot be extended to ${String(after)}`;
+  const fix = before === 0 ? "a run without reinforcement cannot get some later" : "use more steps";
+  return new TroupeError("bad_arguments", `${problem}: ${fix}`);
+}
+
+/** What happens to the learning rate after the last step the run was started with. */
+export function scheduleNote(train: Recipe["train"], before: number): string {
+  const { schedule, steps } = train;
+  if (schedule === "constant") return "the learning rate stays constant, as in a run of that length";
+  const last = showNumber(learningRateAt({ ...train, steps: before }, before));
+  const next = showNumber(learningRateAt(train, before + 1));
+  return (
+    `the ${schedule} schedule now spans ${steps} steps: the learning rate is ${next} in step ${before + 1} after ${last} ` +
+    `in step ${before}, so the result differs from that of a run started with ${steps} steps`
+  );
+}

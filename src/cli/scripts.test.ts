@@ -1,0 +1,67 @@
+/** What programs that start Troupe rely on: two outputs, few lines, errors as events. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { troupe } from "./testing/command.ts";
+
+const recipe = `name: small
+environment: { name: plan-path, size: 3 }
+team: { roles: { planner: { policy: shared, prompt: "" } }, phases: [[planner]], turns: 1 }
+policies: { shared: { model: { preset: nano } } }
+algorithm: { name: grpo, samples: 2 }
+warmStart: { steps: 60, demonstrationsPerStep: 1, learningRate: 0.003 }
+train: { steps: 3, tasksPerStep: 1, learningRate: 0.001 }
+evaluation: { tasks: 2 }
+engine: { threads: 1 }
+`;
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-scripts-"));
+  await writeFile(join(cwd, "small.yaml"), recipe);
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+const troupeHere = (...args: readonly string[]) => troupe(args, { cwd });
+
+it("--quiet shows the first and last step of each stage, no episodes, and the result apart from them", async () => {
+  const { code, stdout, stderr } = await troupeHere("train", "small.yaml", "--quiet");
+  expect(code).toBe(0);
+  for (const line of ["warm start 1/60", "warm start 60/60", "step 1/3", "step 3/3"])
+    expect(stderr).toContain(line);
+  expect(stderr).not.toContain("sample episode");
+  expect(stderr).not.toContain("warm start 2/60");
+  expect(stdout).toMatch(/^\nheld-out tasks .*\n─.*\nteam before .*\nteam after /);
+});
+
+it("an error is the last event of --json, with its exit code", async () => {
+  for (const args of [
+    ["train", "nothing", "--json"],
+    ["train", "small.yaml", "--json", "--no-such-option"],
+    ["sft", "small.yaml", "seed=x", "--json"],
+  ]) {
+    const { code, stdout, stderr } = await troupeHere(...args);
+    const event = JSON.parse(stdout.trim()) as { message: string };
+    expect(event).toMatchObject({ type: "error", code: expect.any(String) as string, exitCode: code });
+    expect(stderr).toContain(event.message.split("\n")[0]);
+  }
+});
+
+it("--guide shows one task before and during the warm start, names the stages, and ends with the next step", async () => {
+  const { code, stdout, stderr } = await troupeHere("train", "small.yaml", "--run", "guided", "--guide");
+  expect(code).toBe(0);
+  const places = [
+    "untrained:\nsample",
+    "after 10 steps of warm start:\nsample",
+    "Evaluation before",
+    "Reinforcement,",
+  ];
+  const found = ["Warm start, 60 steps", ...places].map((text) => stderr.indexOf(text));
+  expect(found).toEqual(found.toSorted((left, right) => left - right));
+  expect(found[0]).toBeGreaterThan(-1);
+  expect(stdout).toContain("extends: small");
+  const plain = await troupeHere("runs", "compare", "small", "guided", "--json");
+  const { results } = JSON.parse(plain.stdout) as { results: readonly { table: unknown }[] };
+  expect(results[0]?.table).toEqual(results[1]?.table);
+});
