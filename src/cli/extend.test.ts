@@ -26,6 +26,7 @@ beforeAll(async () => {
 afterAll(() => rm(cwd, { recursive: true }));
 
 const train = (...args: readonly string[]) => troupe(["train", "small.yaml", ...args], { cwd });
+const rejected = async (...args: readonly string[]) => (await train(...args, "--extend")).stderr;
 const read = (run: string, file: string) => readFile(join(cwd, "runs", run, file), "utf8");
 
 it("a finished run with more steps ends like a run of that length, if the schedule is constant", async () => {
@@ -48,7 +49,6 @@ it("a finished run with more steps ends like a run of that length, if the schedu
 });
 
 it("only the number of steps may change, and it must grow", async () => {
-  const rejected = async (...args: readonly string[]) => (await train(...args, "--extend")).stderr;
   expect(await rejected("train.steps=6", "seed=2")).toContain("differs from this recipe in seed");
   expect(await rejected("train.steps=3")).toContain("cannot be extended to 3: use more steps");
   expect(await rejected("train.steps=4")).toContain("has its 4 steps of reinforcement already");
