@@ -1,4 +1,6 @@
 /** What programs that use Troupe, and modules of recipes, import. The command line uses the same parts. */
+export * from "./library/calls.ts";
+export type { EvaluateOptions, RunEvaluation } from "./library/evaluate.ts";
 export { z } from "zod";
 export { ServiceError, TroupeError } from "./errors.ts";
 export type { ErrorCode } from "./errors.ts";
@@ -29,18 +31,14 @@ export { childrenOf, edgesOf, pathTo, nodeOf, occurrencesOf, parentOf, rootOf } 
 export type { Occurrence } from "./rollout/navigate.ts";
 export type { EpisodeStart } from "./rollout/record.ts";
 export type { FailedEpisode, Grown } from "./rollout/grow.ts";
-export { growEpisodes } from "./rollout/grow.ts";
 export type { RolloutPolicy, RolloutSetting } from "./rollout/setting.ts";
 export { rolloutDefaults } from "./rollout/setting.ts";
-export { readEpisodes } from "./rollout/stored.ts";
 export type { ActionCredit, EpisodeSelection, StoredEpisode } from "./rollout/stored.ts";
-export { readEvaluations, readMetrics, readResult } from "./runs/read.ts";
-export type { Evaluation, RunResult, StepMetrics } from "./runs/records.ts";
-export type { Team, Role } from "./teams/team.ts";
-export { buildTeam } from "./teams/build.ts";
+export type { RunSummary } from "./runs/read.ts";
+export type { Evaluation, RunResult, StepMetrics, Timing } from "./runs/records.ts";
+export type { Team, Role, RoleName } from "./teams/team.ts";
 export type { RoleInput, TeamInput } from "./teams/build.ts";
 export type { Tokenizer } from "./text/tokenizer.ts";
-export { loadTokenizer } from "./text/tokenizer.ts";
 export type {
   Aggregation,
   Algorithm,
@@ -68,7 +66,7 @@ export type {
 export { missing } from "./credit/algorithm.ts";
 export type { AlgorithmCheck } from "./credit/checks/checks.ts";
 export { algorithmChecks } from "./credit/checks/checks.ts";
-export { algorithmFrom, algorithms } from "./credit/algorithms.ts";
+export { algorithms } from "./credit/algorithms.ts";
 export * as columns from "./credit/columns.ts";
 export { plain, row } from "./credit/rows/row.ts";
 export type { AlgorithmRow, Columns } from "./credit/rows/row.ts";
@@ -83,9 +81,8 @@ export type {
 export { judgeEpisode, withoutVerdicts } from "./judges/judge-episode.ts";
 export { judges } from "./judges/judges.ts";
 export type { RecordedCall, RecordedCalls } from "./runs/recorded-calls.ts";
-export { openRecordedCalls, unrecordedCalls } from "./runs/recorded-calls.ts";
+export { unrecordedCalls } from "./runs/recorded-calls.ts";
 export type { Limits, Program, ProgramResult, Sandbox, Session } from "./sandbox/sandbox.ts";
-export { openSandbox } from "./sandbox/open.ts";
 export type { SandboxOptions } from "./sandbox/open.ts";
 export { builtInCatalog } from "./recipes/built-in.ts";
 export type { Catalog } from "./recipes/catalog.ts";
@@ -97,14 +94,22 @@ export { VerbOrder } from "./engines/verb-order.ts";
 export type { RetryOptions } from "./retry.ts";
 export { RecipeError } from "./recipes/mistakes.ts";
 export type { Mistake } from "./recipes/mistakes.ts";
-export { resolveRecipe } from "./recipes/resolve.ts";
 export type { ResolvedRecipe } from "./recipes/resolve.ts";
 export type { Recipe } from "./recipes/schema.ts";
 export { replayEpisode } from "./train/replay.ts";
 export type { Difference, ReplaySetting } from "./train/replay.ts";
 export { rescore } from "./train/rescore.ts";
 export type { Rescoring } from "./train/rescore.ts";
-export type { TrainEvent } from "./train/events.ts";
-export { train } from "./train/train.ts";
+export type {
+  Listener,
+  PolicySummary,
+  SampleAction,
+  SampleEpisode,
+  Stage,
+  TrainEvent,
+} from "./train/events.ts";
 export type { TrainOptions } from "./train/options.ts";
 export type { TrainOutcome } from "./train/train.ts";
+export type { Scores } from "./train/scores.ts";
+export type { Warning } from "./recipes/validation/warnings.ts";
+export type { Path } from "./recipes/tree.ts";

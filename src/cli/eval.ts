@@ -1,6 +1,6 @@
 /** `troupe eval RUN|MODEL_DIR`: evaluates a team on held-out tasks, with weights of one or several runs. */
 import type { Services } from "../environments/environment.ts";
-import { withServices } from "./services.ts";
+import { withServices } from "../train/with-services.ts";
 import { Command } from "commander";
 import { layoutOf } from "../runs/layout.ts";
 import { readRecordedCalls, unrecordedCalls } from "../runs/recorded-calls.ts";

@@ -1,6 +1,6 @@
 /** `troupe replay RUN`: replays a run's episodes and reports every difference. */
 import type { Services } from "../environments/environment.ts";
-import { withServices } from "./services.ts";
+import { withServices } from "../train/with-services.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

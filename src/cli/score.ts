@@ -1,6 +1,6 @@
 /** `troupe score`: rewards of existing actions, without a model. */
 import type { Services } from "../environments/environment.ts";
-import { withServices } from "./services.ts";
+import { withServices } from "../train/with-services.ts";
 import { once } from "node:events";
 import { open } from "node:fs/promises";
 import { Command } from "commander";

@@ -4,7 +4,9 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TroupeError } from "../errors.ts";
 import { makeModel, temporaryFolder } from "../models/test-model.ts";
-import { adam, ids, request, someDatum } from "./local/test-engine.ts";
+import { invalidCalls, thrownBy } from "../testing.ts";
+import { adam, request, someDatum } from "./local/test-engine.ts";
+import type { Verb } from "./around.ts";
 import type { Engine } from "./engine.ts";
 import { openEngine } from "./open.ts";
 import { startServing } from "./testing/serving.ts";
@@ -22,21 +24,8 @@ afterAll(async () => {
   await serving.stop();
 });
 
-const verbs = [
-  "createPolicy",
-  "removePolicy",
-  "sample",
-  "forward",
-  "forwardBackward",
-  "optimStep",
-  "snapshot",
-  "checkpoint",
-  "restore",
-  "export",
-] as const satisfies readonly (keyof Engine)[];
-
 /** Valid arguments, from which invalid ones are made. */
-const valid: Readonly<Record<(typeof verbs)[number], readonly unknown[]>> = {
+const valid: Readonly<Record<Verb, readonly unknown[]>> = {
   createPolicy: [{ name: "q", model, adapter: { rank: 1, alpha: 32, targetModules: ["q_proj"], seed: 1 } }],
   removePolicy: ["p"],
   sample: [request({ topK: 1, topP: 1, stopTokens: [1], stopStrings: ["up"] }), {}],
@@ -53,65 +42,6 @@ const valid: Readonly<Record<(typeof verbs)[number], readonly unknown[]>> = {
   export: ["p", path.join(folder, "exported"), {}],
 };
 
-const oddity = fc.oneof(
-  fc.constantFrom(
-    undefined,
-    null,
-    Number.NaN,
-    Infinity,
-    -1,
-    0.5,
-    1n,
-    "",
-    "\0",
-    "p",
-    "\ud800",
-    [],
-    {},
-    ids(1),
-  ),
-  fc.constantFrom(Symbol("s"), () => 1, new Date(Number.NaN), Object.create(null) as unknown, [null], {
-    signal: {},
-  }),
-  fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true, withTypedArray: true }),
-);
-
-/** The verb and its valid arguments, with an oddity in place of one of them or of something inside it. */
-const invalidCall = fc
-  .record({
-    verb: fc.constantFrom(...verbs),
-    at: fc.nat(),
-    depth: fc.nat(4),
-    turns: fc.array(fc.nat(), { minLength: 5, maxLength: 5 }),
-    odd: oddity,
-  })
-  .map(({ verb, at, depth, turns, odd }) => {
-    const given = [...valid[verb]];
-    const index = at % given.length;
-    given[index] = replaced(given[index], odd, turns.slice(0, depth));
-    return { verb, given };
-  });
-
-function replaced(value: unknown, odd: unknown, [turn, ...turns]: readonly number[]): unknown {
-  if (turn === undefined || typeof value !== "object" || value === null || ArrayBuffer.isView(value))
-    return odd;
-  const keys = Object.keys(value);
-  const key = keys[turn % keys.length];
-  if (key === undefined) return odd;
-  const inner = replaced((value as Record<string, unknown>)[key], odd, turns);
-  return Array.isArray(value) ? value.with(Number(key), inner) : { ...value, [key]: inner };
-}
-
-/** What is thrown, at once or later. Undefined: nothing. */
-async function thrownBy(call: () => unknown): Promise<unknown> {
-  try {
-    await call();
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-}
-
 describe.each([
   ["local", () => openEngine({ type: "local", threads: 1, precision: "float32" })],
   ["tinker", () => new TinkerEngine({ url: serving.url, profile: profiles.troupe })],
@@ -123,7 +53,7 @@ describe.each([
   });
   afterAll(() => engine.close());
 
-  async function call(verb: (typeof verbs)[number], given: readonly unknown[]): Promise<unknown> {
+  async function call(verb: Verb, given: readonly unknown[]): Promise<unknown> {
     const method = engine[verb]?.bind(engine) as
       | ((...args: readonly unknown[]) => Promise<unknown>)
       | undefined;
@@ -133,7 +63,7 @@ describe.each([
 
   it("rejects with a TroupeError", { timeout: 120_000 }, async () => {
     await fc.assert(
-      fc.asyncProperty(invalidCall, async ({ verb, given }) => {
+      fc.asyncProperty(invalidCalls(valid), async ({ name: verb, given }) => {
         const error = await call(verb, given);
         // Some oddities are valid.
         if (error === undefined && verb === "createPolicy")

@@ -1,6 +1,6 @@
 /** `troupe check MODULE`: runs the conformance kit on your own environment or algorithm. */
 import type { Services } from "../../environments/environment.ts";
-import { withServices } from "../services.ts";
+import { withServices } from "../../train/with-services.ts";
 import { Command } from "commander";
 import { RecipeError } from "../../recipes/mistakes.ts";
 import { ModuleError } from "../../recipes/modules/load-module.ts";
