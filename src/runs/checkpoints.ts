@@ -5,7 +5,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
-import { digestsOf, firstDifference } from "./digests.ts";
+import { digestOfText, digestsOf, firstDifference } from "./digests.ts";
 import { removeDirectory, removeTemporaries, writeDirectoryDurably, writeFileDurably } from "./durable.ts";
 import { checkpointStateSchema } from "./records.ts";
 import type { CheckpointState } from "./records.ts";
@@ -25,7 +25,8 @@ export async function writeCheckpoint(
   if (!(await exists(directory))) {
     await writeDirectoryDurably(directory, async (temporary) => {
       const state = { ...(await fill(temporary)), files: await digestsOf(temporary) };
-      await writeFileDurably(path.join(temporary, "state.json"), `${JSON.stringify(state, null, 2)}\n`);
+      const written = signed(JSON.parse(JSON.stringify(state)) as JsonObject);
+      await writeFileDurably(path.join(temporary, "state.json"), `${JSON.stringify(written, null, 2)}\n`);
     });
   }
   return { directory, state: await readState(directory) };
@@ -44,7 +45,10 @@ export async function latestCheckpoint(checkpoints: string): Promise<Checkpoint 
   return step === undefined ? null : readCheckpoint(checkpointDirectory(checkpoints, step));
 }
 
-/** @throws TroupeError `bad_run` if the state is invalid, or a file or directory that it names is missing or changed */
+/**
+ * @throws TroupeError `bad_run` if the state is invalid or was changed, or a file or directory that it names is missing or
+ * changed
+ */
 export async function readCheckpoint(directory: string): Promise<Checkpoint> {
   const state = await readState(directory);
   const difference = await firstDifference(directory, state.files ?? {});
@@ -69,12 +73,27 @@ function checkpointDirectory(checkpoints: string, step: number): string {
 }
 
 async function readState(directory: string): Promise<CheckpointState> {
+  let written: JsonObject;
+  let state: CheckpointState;
   try {
-    const text = await fs.readFile(path.join(directory, "state.json"), "utf8");
-    return checkpointStateSchema.parse(JSON.parse(text));
+    written = JSON.parse(await fs.readFile(path.join(directory, "state.json"), "utf8")) as JsonObject;
+    state = checkpointStateSchema.parse(written);
   } catch (error) {
     throw await damagedCheckpoint(directory, "state.json is missing or invalid", error);
   }
+  if (path.basename(directory) !== `step-${state.step}`)
+    throw await damagedCheckpoint(directory, `state.json is of step ${state.step}`);
+  if (state.digest !== undefined && signed(written)["digest"] !== state.digest)
+    throw await damagedCheckpoint(directory, "state.json was changed");
+  return state;
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** With a digest of all else in it. @param written as JSON has it */
+function signed(written: JsonObject): JsonObject {
+  const { digest: _, ...rest } = written;
+  return { ...rest, digest: digestOfText(JSON.stringify(rest)) };
 }
 
 /** A `bad_run` error with what to do. @param what is wrong */

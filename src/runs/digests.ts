@@ -1,4 +1,4 @@
-/** Digests of the files of a folder. */
+/** Digests of texts, and of the files of a folder. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import fs from "node:fs/promises";
@@ -28,6 +28,10 @@ export async function firstDifference(
     if ((await digestOf(file)) !== digest) return `${name} was changed`;
   }
   return null;
+}
+
+export function digestOfText(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 function nameIn(directory: string, file: string): string {

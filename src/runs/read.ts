@@ -87,18 +87,19 @@ async function readRecipeText(directory: string): Promise<string> {
 /** The resolved recipe, unchecked. @throws TroupeError `bad_run` if it is not YAML */
 export async function readRecipe(directory: string): Promise<unknown> {
   const text = await readRecipeText(directory);
+  let value: unknown;
   try {
-    return parse(text, { logLevel: "error" }) as unknown;
-  } catch (error) {
-    const problem = showText((error as Error).message, 200);
-    throw new TroupeError(
-      "bad_run",
-      `${layoutOf(directory).recipe} is damaged: ${problem} Restore the file.`,
-      {
-        cause: error,
-      },
-    );
+    value = parse(text, { logLevel: "error" });
+  } catch (cause) {
+    throw damagedRecipe(directory, showText((cause as Error).message, 200), cause);
   }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw damagedRecipe(directory, "it holds no recipe.");
+}
+
+function damagedRecipe(directory: string, problem: string, cause?: unknown): TroupeError {
+  const { recipe } = layoutOf(directory);
+  return new TroupeError("bad_run", `${recipe} is damaged: ${problem} Restore the file.`, { cause });
 }
 
 export function readMetrics(directory: string): Promise<StepMetrics[]> {

@@ -282,6 +282,8 @@ export const checkpointStateSchema = z.object({
   files: z.record(z.string(), z.string()).optional(),
   /** Lines of evaluations.jsonl when it was written. Absent likewise. */
   evaluations: z.int().min(0).optional(),
+  /** SHA-256 of all this as JSON without spaces. Absent likewise. */
+  digest: z.string().optional(),
 });
 export type CheckpointState = z.output<typeof checkpointStateSchema>;
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { checkpointSteps, readCheckpoint } from "./checkpoints.ts";
 import type { NewEpisode } from "./episode-log.ts";
 import { readEpisodeIndex } from "./read-episodes.ts";
-import { listRuns, readEngines, readEvaluations, readMetrics, readResult } from "./read.ts";
+import { listRuns, readEngines, readEvaluations, readMetrics, readRecipe, readResult } from "./read.ts";
 import { openRun } from "./run.ts";
 import type { Run } from "./run.ts";
 import type { CheckpointState, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
@@ -296,6 +296,50 @@ test.each([
 });
 
 test.each([
+  ["without policies", { policies: {} }, "state.json was changed"],
+  ["of another step", { step: 1 }, "state.json is of step 1"],
+  [
+    "with a path that leads out of it",
+    { policies: { shared: { kind: "snapshot", location: "..", version: 1, directory: "../../.." } } },
+    "state.json was changed",
+  ],
+  [
+    "with a negative coefficient",
+    {
+      reinforcement: {
+        critics: {},
+        beginning: {},
+        klCoefficients: { shared: -1 },
+        sampledTokens: 1,
+        tasks: 1,
+      },
+    },
+    "state.json was changed",
+  ],
+  ["with another stage", { stage: "warm-start" }, "state.json was changed"],
+])(
+  "a checkpoint whose state was edited, %s, is damaged; the one before it is offered",
+  async (_, change, problem) => {
+    {
+      await using run = await openRun(directory, recipe);
+      for (const step of [1, 2]) {
+        await recordStep(run, step);
+        await checkpoint(run, step);
+      }
+    }
+    const file = path.join(directory, "checkpoints", "step-2", "state.json");
+    const written = JSON.parse(await fs.readFile(file, "utf8")) as object;
+    await fs.writeFile(file, JSON.stringify({ ...written, ...change }));
+    await expect(openRun(directory, recipe)).rejects.toThrow(
+      `damaged: ${problem}. Remove that folder to resume from step-1.`,
+    );
+    // Written differently, it says the same.
+    await fs.writeFile(file, JSON.stringify(written));
+    await (await openRun(directory, recipe)).close();
+  },
+);
+
+test.each([
   ["was changed", (file: string) => fs.writeFile(file, "9")],
   ["is missing", (file: string) => fs.rm(file)],
 ])("a checkpoint in which a file %s is damaged; the one before it is offered", async (what, damage) => {
@@ -434,4 +478,12 @@ test("the timing of an evaluation that was not recorded is not kept, so that it 
     [1, "evaluation"],
   ]);
   await again.close();
+});
+
+test.each(["", "just text", "- a list"])("a run whose recipe.yaml says %j is damaged", async (text) => {
+  await fs.mkdir(directory, { recursive: true });
+  await fs.writeFile(path.join(directory, "recipe.yaml"), text);
+  await expect(readRecipe(directory)).rejects.toThrow(
+    "recipe.yaml is damaged: it holds no recipe. Restore the file.",
+  );
 });
