@@ -9,11 +9,12 @@ export type { DatasetOption } from "./data/dataset.ts";
 export type { OpenOptions } from "./data/open.ts";
 export type { CallCase, CodeLimits, CodeProblem, CodeTests, StdinCase } from "./data/problem.ts";
 export { sourceWarnings } from "./data/source-warnings.ts";
+export type { SourceWarning } from "./data/source-warnings.ts";
 export { taskSources } from "./data/task-sources.ts";
 export type { ProblemSource, TaskSourcesOptions } from "./data/task-sources.ts";
 export type { AdapterOptions } from "./models/adapter-options.ts";
 export type * from "./environments/environment.ts";
-export type { Actions, Game, GameDefinition } from "./environments/game.ts";
+export type { Actions, Game, GameDefinition, GameStep } from "./environments/game.ts";
 export { gameDefinition, gameEnvironment } from "./environments/game.ts";
 export type { ProgramState } from "./environments/programs/environment.ts";
 export { withPrograms } from "./environments/programs/environment.ts";
@@ -21,17 +22,20 @@ export type { ProgramLimits } from "./environments/programs/options.ts";
 export { programOptions } from "./environments/programs/options.ts";
 export type { ProgramSeat } from "./environments/programs/seat.ts";
 export { taskList } from "./environments/tasks.ts";
+export type { GameSplit } from "./environments/tasks.ts";
+export type { Pending, RoleTools } from "./environments/tool-use.ts";
 export { conformanceChecks } from "./environments/conformance.ts";
 export type { ConformanceCheck, ConformanceOptions } from "./environments/conformance.ts";
 export { childKey, drawFloat, drawInt, generatorOf, keyAt, rootKey, shuffled } from "./random.ts";
 export type { Generator, Key } from "./random.ts";
 export type * from "./rollout/episode.ts";
 export { decodeEpisode, encodeEpisode } from "./rollout/codec.ts";
+export type { EncodedEpisode } from "./rollout/codec.ts";
 export { childrenOf, edgesOf, pathTo, nodeOf, occurrencesOf, parentOf, rootOf } from "./rollout/navigate.ts";
 export type { Occurrence } from "./rollout/navigate.ts";
 export type { EpisodeStart } from "./rollout/record.ts";
 export type { FailedEpisode, Grown } from "./rollout/grow.ts";
-export type { RolloutPolicy, RolloutSetting } from "./rollout/setting.ts";
+export type { JudgeMoment, RolloutPolicy, RolloutSetting } from "./rollout/setting.ts";
 export { rolloutDefaults } from "./rollout/setting.ts";
 export type { ActionCredit, EpisodeSelection, StoredEpisode } from "./rollout/stored.ts";
 export type { RunSummary } from "./runs/read.ts";
@@ -77,12 +81,14 @@ export type {
   JudgeContext,
   JudgeDefinition,
   JudgeUse,
+  Normalisation,
+  OptionProblem,
 } from "./judges/judge.ts";
 export { judgeEpisode, withoutVerdicts } from "./judges/judge-episode.ts";
 export { judges } from "./judges/judges.ts";
 export type { RecordedCall, RecordedCalls } from "./runs/recorded-calls.ts";
 export { unrecordedCalls } from "./runs/recorded-calls.ts";
-export type { Limits, Program, ProgramResult, Sandbox, Session } from "./sandbox/sandbox.ts";
+export type { Ending, Limits, Program, ProgramResult, Sandbox, Session } from "./sandbox/sandbox.ts";
 export type { SandboxOptions } from "./sandbox/open.ts";
 export { builtInCatalog } from "./recipes/built-in.ts";
 export type { Catalog } from "./recipes/catalog.ts";
@@ -99,7 +105,7 @@ export type { Recipe } from "./recipes/schema.ts";
 export { replayEpisode } from "./train/replay.ts";
 export type { Difference, ReplaySetting } from "./train/replay.ts";
 export { rescore } from "./train/rescore.ts";
-export type { Rescoring } from "./train/rescore.ts";
+export type { Rescoring, RescoringJudge } from "./train/rescore.ts";
 export type {
   Listener,
   PolicySummary,
@@ -113,3 +119,9 @@ export type { TrainOutcome } from "./train/train.ts";
 export type { Scores } from "./train/scores.ts";
 export type { Warning } from "./recipes/validation/warnings.ts";
 export type { Path } from "./recipes/tree.ts";
+export type { FileStore } from "./files/store.ts";
+export type { JudgeEstimate, PlannedQuestions } from "./judges/estimate.ts";
+export type { JointReward } from "./credit/returns/joint.ts";
+export type { Origin } from "./recipes/origin.ts";
+export type { JsonObject } from "./text/files.ts";
+export type { ToolService } from "./tools/tool.ts";

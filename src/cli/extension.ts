@@ -1,7 +1,7 @@
 /** `troupe train … train.steps=70 --extend`: a run goes on beyond the steps it was started with. */
 import { TroupeError } from "../errors.ts";
 import { showNumber } from "../format.ts";
-import type { Difference } from "../recipes/differences.ts";
+import type { RecipeDifference } from "../recipes/differences.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { extendRun } from "../runs/extend.ts";
@@ -18,7 +18,7 @@ import { learningRateAt } from "../train/schedule.ts";
 export async function extend(
   recipe: Recipe,
   directory: string,
-  changed: readonly Difference[],
+  changed: readonly RecipeDifference[],
 ): Promise<string | null> {
   const [difference] = changed;
   if (difference === undefined) return rejectFinished(directory, recipe);
@@ -42,7 +42,7 @@ async function rejectFinished(directory: string, { train }: Recipe): Promise<nul
   );
 }
 
-function otherChanges(directory: string, changed: readonly Difference[]): TroupeError {
+function otherChanges(directory: string, changed: readonly RecipeDifference[]): TroupeError {
   const keys = changed.map(({ key }) => key).filter((key) => key !== "train.steps");
   const problem = `${directory} differs from this recipe in ${keys.join(", ")}; --extend changes only train.steps`;
   return new TroupeError(

@@ -55,7 +55,7 @@ export async function chooseRun(recipe: Recipe, choice: RunChoice): Promise<Chos
 }
 
 /** In what the run's recipe, first, and this one train differently. */
-async function changesSince(directory: string, recipe: Recipe): Promise<readonly Difference[]> {
+async function changesSince(directory: string, recipe: Recipe): Promise<readonly RecipeDifference[]> {
   const before = await readRecipe(directory);
   const now: unknown = parse(recipeToYaml(recipe, directory));
   return differences(...comparable(before, now, incidentalOptions(recipe.judge)));
