@@ -57,6 +57,12 @@ export function showLines(text: string): string {
   return text.replaceAll(/[^\P{C}\n]/gu, " ");
 }
 
+/** The same for text with colours, which stay. */
+export function showColoured(text: string): string {
+  // eslint-disable-next-line no-control-regex -- escape sequences are what this looks for
+  return text.replaceAll(/(\u001B\[[\d;]*m)|[^\P{C}\n]/gu, (_, colour: string | undefined) => colour ?? " ");
+}
+
 /** Arbitrary text as one line of limited length, without control characters. */
 export function showText(text: string, length: number): string {
   const line = text.replaceAll(/[\p{C}\s]+/gu, " ").trim();

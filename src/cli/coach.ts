@@ -7,7 +7,7 @@ import { findRecipe } from "../recipes/shipped.ts";
 import { standardRetries } from "../retry.ts";
 import { unrecordedCalls } from "../runs/recorded-calls.ts";
 import { showCommand } from "./coach/show.ts";
-import { printJson, printLines } from "./print.ts";
+import { printJson, printLines, printNote } from "./print.ts";
 import { tableLines } from "./table.ts";
 
 export function coachCommand(): Command {
@@ -33,7 +33,7 @@ function attacksCommand(): Command {
       const report = await judge.measureAttacks({
         calls: unrecordedCalls(),
         retries: standardRetries,
-        report: (notice) => process.stderr.write(`judging ${notice}\n`),
+        report: (notice) => printNote(`judging ${notice}`),
       });
       if (json === true) printJson(report);
       else printLines(reportLines(report));

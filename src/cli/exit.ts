@@ -2,7 +2,7 @@
 import { isOfFrozen } from "../environments/freeze.ts";
 import { blamedFor, isOfModuleEnvironment } from "../environments/origin.ts";
 import { TroupeError } from "../errors.ts";
-import { showLines } from "../format.ts";
+import { showCount, showLines } from "../format.ts";
 import { thrown, userFrame } from "../recipes/modules/thrown.ts";
 
 export const exitCodes = { ok: 0, failure: 1, usage: 2, inUse: 3, interrupted: 130 } as const;
@@ -19,7 +19,15 @@ export function exitCodeOf(error: unknown): number {
  * quote a model or a module, so control characters are replaced.
  */
 export function describeError(error: unknown, debug: boolean): string {
-  return showLines(description(error, debug));
+  return description(error, debug).split("\n").map(shortened).map(showLines).join("\n");
+}
+
+/** Messages quote files and models, which may hold names of any length. The advice is at the end of a line. */
+function shortened(line: string): string {
+  const [start, end] = [1500, 500];
+  if (line.length <= start + end) return line;
+  const cut = line.length - start - end;
+  return `${line.slice(0, start)}… (${showCount(cut)} characters) …${line.slice(-end)}`;
 }
 
 function description(error: unknown, debug: boolean): string {

@@ -22,7 +22,7 @@ import { exitCodes } from "./exit.ts";
 import { memoryWarning, printPlan } from "./experiment/plan.ts";
 import { makeReporter } from "./experiment/reporter.ts";
 import { wholeNumber } from "./numbers.ts";
-import { printJson, printLines } from "./print.ts";
+import { printJson, printJsonLine, printLines } from "./print.ts";
 import { listenForStop } from "./stopping.ts";
 import { tableLines, wrapped } from "./table.ts";
 
@@ -76,7 +76,7 @@ async function undertake(given: string, options: ExperimentArguments): Promise<v
 
 function printReport(files: ReportFiles, report: ReportRecord, { json }: ExperimentArguments): void {
   const counts = countsOfRecord(report, report.cells);
-  if (json) process.stdout.write(`${JSON.stringify({ type: "report", files, ...counts })}\n`);
+  if (json) void printJsonLine({ type: "report", files, ...counts });
   else printLines([`report: ${[files.html, files.markdown, files.json].map(showPath).join(", ")}`]);
 }
 

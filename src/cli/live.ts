@@ -1,4 +1,5 @@
 /** A few lines at the bottom of a terminal that are redrawn in place, with plain lines scrolling above them. */
+import { showColoured } from "../format.ts";
 import { visibleLength } from "./table.ts";
 
 export interface Screen {
@@ -20,7 +21,7 @@ export class LiveRegion {
 
   /** Replaces the lines of the region. */
   update(lines: readonly string[]): void {
-    const fitting = lines.map((line) => cut(line, this.columns));
+    const fitting = lines.map((line) => cut(showColoured(line), this.columns));
     this.screen.write(`${hideCursor}${this.back()}${fitting.join("\n")}\n`);
     this.shown = fitting;
   }

@@ -8,7 +8,7 @@ import { attendDownloads } from "./data/attend.ts";
 import { messagesClosed, outputClosed } from "./closed-output.ts";
 import { describeError, exitCodeOf, exitCodes } from "./exit.ts";
 import { withoutIdleHelp } from "./help.ts";
-import { jsonLines } from "./print.ts";
+import { printJsonLine, printNote } from "./print.ts";
 import { makeProgram } from "./program.ts";
 
 export async function main(argv: readonly string[]): Promise<number> {
@@ -22,7 +22,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.ok;
     const exitCode = error instanceof CommanderError ? exitCodes.usage : exitCodeOf(error);
     if (!(error instanceof CommanderError)) report(error);
-    if (printsEvents(argv)) process.stdout.write(jsonLines(errorEvent(error, exitCode)));
+    if (printsEvents(argv)) await printJsonLine(errorEvent(error, exitCode));
     return exitCode;
   }
 }
@@ -44,7 +44,7 @@ function errorEvent(error: unknown, exitCode: number): object {
 }
 
 function report(error: unknown): void {
-  process.stderr.write(`${describeError(error, process.env["TROUPE_DEBUG"] === "1")}\n`);
+  printNote(describeError(error, process.env["TROUPE_DEBUG"] === "1"));
 }
 
 let isRunning = false;

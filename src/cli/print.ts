@@ -1,11 +1,22 @@
 /**
  * Prints a command's result: lines for people, or JSON. Much of it was written by models, environments and judges, so
- * control characters are replaced.
+ * control characters are replaced. Nothing else writes to the terminal, except what tests/printing.test.ts lists.
  */
+import { once } from "node:events";
 import { showLines } from "../format.ts";
 
 export function printLines(lines: readonly string[]): void {
   process.stdout.write(`${showLines(lines.join("\n"))}\n`);
+}
+
+/** On standard error: what is not the result. */
+export function printNote(line: string): void {
+  process.stderr.write(`${showLines(line)}\n`);
+}
+
+/** A value of many; waits for a slow reader. */
+export async function printJsonLine(value: unknown): Promise<void> {
+  if (!process.stdout.write(jsonLines(value))) await once(process.stdout, "drain");
 }
 
 export function printJson(value: unknown): void {

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
+import { showLines } from "../format.ts";
 import { checkCommand } from "./check/check.ts";
 import { clusterCommand } from "./cluster.ts";
 import { coachCommand } from "./coach.ts";
@@ -52,7 +53,7 @@ export function makeProgram(): Command {
     .enablePositionalOptions()
     .showSuggestionAfterError(true)
     .showHelpAfterError("`troupe COMMAND --help` shows its arguments.")
-    .configureOutput({ outputError: (text, write) => write(text + dottedFlagHint(text)) })
+    .configureOutput({ outputError: (text, write) => write(showLines(text + dottedFlagHint(text))) })
     .configureHelp(helpConfiguration)
     .exitOverride();
   for (const make of commands) {

@@ -1,5 +1,4 @@
 /** `troupe rescore RUN`: the credit that another algorithm or judge would give to a run's recorded actions. */
-import { once } from "node:events";
 import { Command } from "commander";
 import { showCount } from "../format.ts";
 import type { CreditedAction } from "../credit/algorithm.ts";
@@ -14,7 +13,7 @@ import type { EpisodeEntry } from "../runs/records.ts";
 import { rescore } from "../train/rescore.ts";
 import type { SelectionOptions } from "./episode-selection.ts";
 import { selectEpisodes, selectionOf, withSelection } from "./episode-selection.ts";
-import { jsonLines, printLines } from "./print.ts";
+import { printJsonLine, printLines } from "./print.ts";
 import { findRun } from "./find-run.ts";
 import { Comparison } from "./rescore/comparison.ts";
 import { isOfJudge, judgeFor, type OpenedJudge } from "./rescore/judge.ts";
@@ -55,7 +54,7 @@ export function rescoreCommand(): Command {
       for (const batch of batchesOf(entries)) {
         for (const one of await rescoreBatch(directory, batch, resolved, judge)) {
           comparison.add(one);
-          if (options.json === true) await printLine(one);
+          if (options.json === true) await printJsonLine(one);
         }
       }
       if (options.json === true) return;
@@ -127,11 +126,6 @@ function rescored(
     now: { return: returned, advantage, group },
     ...(verdict === undefined ? {} : { verdict }),
   };
-}
-
-/** Waits for a slow reader. */
-async function printLine(value: object): Promise<void> {
-  if (!process.stdout.write(jsonLines(value))) await once(process.stdout, "drain");
 }
 
 /** If part of a batch is not recorded, whatever is computed over the whole batch changes. */

@@ -1,7 +1,6 @@
 /** `troupe score`: rewards of existing actions, without a model. */
 import type { Services } from "../environments/environment.ts";
 import { withServices } from "../train/with-services.ts";
-import { once } from "node:events";
 import { open } from "node:fs/promises";
 import { Command } from "commander";
 import type { Environment } from "../environments/environment.ts";
@@ -14,7 +13,7 @@ import type { Team } from "../teams/team.ts";
 import { scheduleOf } from "../teams/acting.ts";
 import { exitCodes } from "./exit.ts";
 import { wholeNumber } from "./numbers.ts";
-import { jsonLines } from "./print.ts";
+import { printJsonLine, printNote } from "./print.ts";
 import { type OverrideOptions, recipeOrEnvironment, withOverrideOption } from "./recipe-arguments.ts";
 import { inOrder } from "./score/in-order.ts";
 import { readInput } from "./score/input.ts";
@@ -50,10 +49,11 @@ export function scoreCommand(): Command {
           totals.lines++;
           if ("error" in result) totals.failed++;
           else if (result.outcome.success) totals.successes++;
-          await print(result);
+          // Waits for a slow reader, so that unread results are not computed either.
+          await printJsonLine(result);
         }
       });
-      if (options.json !== true) process.stderr.write(`${summary(totals)}\n`);
+      if (options.json !== true) printNote(summary(totals));
       if (totals.failed > 0) process.exitCode = exitCodes.failure;
     });
 }
@@ -108,11 +108,6 @@ async function inputOf(file: string): Promise<AsyncIterable<Uint8Array>> {
   } catch (cause) {
     throw new TroupeError("bad_arguments", `cannot read ${file}: ${(cause as Error).message}`, { cause });
   }
-}
-
-/** Waits for a slow reader, so that unread results are not computed either. */
-async function print(result: Scored | Failed): Promise<void> {
-  if (!process.stdout.write(jsonLines(result))) await once(process.stdout, "drain");
 }
 
 function summary({ lines, failed, successes }: { lines: number; failed: number; successes: number }): string {

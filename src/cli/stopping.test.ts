@@ -105,3 +105,26 @@ describe.skipIf(process.platform === "win32")("signals", { timeout: 120_000 }, (
     expect(await codeOf(child)).toBe(130);
   });
 });
+
+it.each([
+  ["stdout", ["--json"]],
+  ["stderr", []],
+] as const)(
+  "a training whose %s nobody reads any more (`| head`) stops and is not done",
+  async (stream, flags) => {
+    const text = recipe("nowhere", "never").replace("steps: 1,", "steps: 500,");
+    await writeFile(join(cwd, "piped.yaml"), text);
+    const child = spawn(process.execPath, [program, "train", "piped.yaml", "--run", stream, ...flags], {
+      cwd,
+    });
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (more: string) => (said += more));
+    child.stdout.resume();
+    child[stream].once("data", () => child[stream].destroy());
+    const code = await codeOf(child);
+    expect({ code, said }).toMatchObject({ code: 130 });
+    if (stream === "stdout")
+      expect(said).toMatch(/^nobody reads the output any more: finishing .*\nstopped after /);
+  },
+  120_000,
+);

@@ -1,9 +1,8 @@
 /** `troupe tasks`: tasks of a split, one JSON line each, in the form that `troupe score` reads. */
-import { once } from "node:events";
 import { Command } from "commander";
 import { distinctTasks } from "../environments/tasks.ts";
 import { wholeNumber } from "./numbers.ts";
-import { jsonLines } from "./print.ts";
+import { printJsonLine, printNote } from "./print.ts";
 import { type OverrideOptions, recipeOrEnvironment, withOverrideOption } from "./recipe-arguments.ts";
 
 interface TasksArguments extends OverrideOptions {
@@ -28,9 +27,9 @@ export function tasksCommand(): Command {
       let seen = 0;
       for await (const { index, task } of distinctTasks(environment, split)) {
         if (++seen <= offset) continue;
-        if (!process.stdout.write(jsonLines({ task, split, index }))) await once(process.stdout, "drain");
+        await printJsonLine({ task, split, index });
         if (seen === offset + count) return;
       }
-      if (json !== true) process.stderr.write(`${split} has ${seen} distinct tasks\n`);
+      if (json !== true) printNote(`${split} has ${seen} distinct tasks`);
     });
 }

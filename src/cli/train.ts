@@ -11,7 +11,7 @@ import { showStep } from "../train/training-state.ts";
 import { whenOutputClosed } from "./closed-output.ts";
 import { dryRun } from "./dry-run/dry-run.ts";
 import { exitCodes } from "./exit.ts";
-import { printLines } from "./print.ts";
+import { printLines, printNote } from "./print.ts";
 import { finalLines } from "./progress/final.ts";
 import { ownLines } from "./progress/guide.ts";
 import type { Reporter, ReportMode } from "./progress/reporter.ts";
@@ -53,7 +53,7 @@ export function trainCommand(): Command {
       const resolved = await resolveArguments(recipe, overrides, { override });
       const choice = { ...options, runs: options.output_base_dir ?? options.runs };
       const { directory, note } = await chooseRun(resolved.recipe, choice);
-      if (note !== undefined) process.stderr.write(`${note}\n`);
+      if (note !== undefined) printNote(note);
       const isUnchanged = overrides.length + override.length === 0;
       await trainAndReport(resolved, directory, { ...options, isUnchanged });
     });

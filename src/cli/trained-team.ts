@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
-import { showLines } from "../format.ts";
+import { printNote } from "./print.ts";
 import { didYouMean } from "../nearest.ts";
 import { openEngine } from "../engines/open.ts";
 import { retryingEngine } from "../engines/retrying.ts";
@@ -87,7 +87,7 @@ export async function withTrainedTeam<Value>(
 /** The weights were trained with the module as it was then. */
 async function warnOfModules(directory: string, recipe: Recipe): Promise<void> {
   const changed = changedModules(await readRecipe(directory), recipe);
-  for (const warning of changed) process.stderr.write(`${showLines(showWarning(warning))}\n`);
+  for (const warning of changed) printNote(showWarning(warning));
 }
 
 function recipeFile(place: Place, recipe: string | undefined): string {

@@ -6,7 +6,7 @@ import { mergeLayers } from "./layers.ts";
 import { findIncluded } from "./shipped.ts";
 import { RecipeError } from "./mistakes.ts";
 import type { Origin } from "./origin.ts";
-import { showPath } from "./origin.ts";
+import { shorten, showPath } from "./origin.ts";
 import type { MappingTree, Tree } from "./tree.ts";
 import { parseYaml } from "./yaml.ts";
 
@@ -65,18 +65,21 @@ function extendedFile(given: string, folder: string, origin: Origin): string {
 }
 
 function readText(file: string, asked: Origin): string {
+  const unreadable = (why: string): RecipeError =>
+    new RecipeError([{ origin: asked, key: "", problem: `cannot read ${showPath(file)}: ${why}` }]);
+  let text: string;
   try {
-    return readFileSync(file, "utf8");
+    text = readFileSync(file, "utf8");
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
-    const why = code === "EISDIR" ? "it is a folder" : code;
-    const problem = `cannot read ${showPath(file)}: ${why}`;
-    throw new RecipeError([{ origin: asked, key: "", problem }]);
+    throw unreadable(code === "EISDIR" ? "it is a folder" : code);
   }
+  if (text.includes("\0")) throw unreadable("it is not a text file");
+  return text;
 }
 
 function nameOfKind(tree: Tree): string {
   if (tree.kind === "mapping") return "a mapping";
   if (tree.kind === "sequence") return "a list";
-  return tree.value === null ? "nothing" : `\`${String(tree.value)}\``;
+  return tree.value === null ? "nothing" : `\`${shorten(String(tree.value), 60)}\``;
 }

@@ -1,5 +1,6 @@
 /** Shows the downloads that a command causes, and lets Ctrl-C end them: `troupe train` with a data set not in the cache. */
 import type { OpenOptions } from "../../data/open.ts";
+import { printNote } from "../print.ts";
 import { listenForStop } from "../stopping.ts";
 import { showProgress } from "./progress.ts";
 
@@ -10,5 +11,5 @@ export async function attendDownloads<T>(work: (options: OpenOptions) => Promise
 }
 
 export function stoppingDownloads() {
-  return listenForStop(() => process.stderr.write("stopping; the same command resumes the download\n"));
+  return listenForStop(() => printNote("stopping; the same command resumes the download"));
 }

@@ -9,7 +9,7 @@ import type { ProblemSet } from "../../data/sets/problem-set.ts";
 import { sourceOf } from "../../data/task-sources.ts";
 import { showBytes, showCount, showLines, showText } from "../../format.ts";
 import { wholeNumber } from "../numbers.ts";
-import { printJson, printLines } from "../print.ts";
+import { printJson, printJsonLine, printLines } from "../print.ts";
 import { tableLines } from "../table.ts";
 import { datasetGiven, withDatasetOptions, type GivenOptions } from "./given.ts";
 import { showProgress } from "./progress.ts";
@@ -97,7 +97,7 @@ async function printProblems(name: string, slices: string, options: ShowArgument
   const shown = Math.min(options.count, source.size);
   for (let index = 0; index < shown; index++) {
     const problem = await source.at(index);
-    if (options.json) process.stdout.write(`${JSON.stringify(problem)}\n`);
+    if (options.json) await printJsonLine(problem);
     else printLines([...problemLines(problem, source.rows[index] ?? index), ""]);
   }
   if (options.json) return;

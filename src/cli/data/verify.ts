@@ -19,7 +19,7 @@ import {
 } from "../../data/verify.ts";
 import { showCount, showShare, showText } from "../../format.ts";
 import { exitCodes } from "../exit.ts";
-import { printJson, printLines } from "../print.ts";
+import { printJson, printLines, printNote } from "../print.ts";
 import { listenForStop } from "../stopping.ts";
 import { datasetGiven, withDatasetOptions, type GivenOptions } from "./given.ts";
 import { showProgress, type Progress } from "./progress.ts";
@@ -43,7 +43,7 @@ export function verifyCommand(): Command {
 
 async function verify(name: string, given: string[], options: VerifyArguments): Promise<void> {
   using progress = showProgress();
-  using stopping = listenForStop(() => process.stderr.write("stopping\n"));
+  using stopping = listenForStop(() => printNote("stopping"));
   await using runner = options.run ? await openSolutionRunner() : null;
   const open = { ...progress.options, signal: stopping.stop };
   const dataset = await openDataset(datasetGiven(name, options), open);

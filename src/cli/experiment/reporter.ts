@@ -2,7 +2,7 @@
 import type { ExperimentEvent, Undertaking } from "../../experiments/experiment.ts";
 import { showLines } from "../../format.ts";
 import { LiveRegion } from "../live.ts";
-import { jsonLines } from "../print.ts";
+import { jsonLines, printNote } from "../print.ts";
 import { linesOf, panelLines } from "./lines.ts";
 import { advance, noExperiment, secondsLeft } from "./state.ts";
 
@@ -27,7 +27,7 @@ function jsonReporter(stdout: NodeJS.WriteStream): Reporter {
       if (event.type === "cell-progress") return;
       stdout.write(jsonLines(plainEvent(event)));
     },
-    note: (line) => process.stderr.write(`${showLines(line)}\n`),
+    note: printNote,
     close: () => {},
   };
 }

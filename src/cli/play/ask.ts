@@ -19,7 +19,8 @@ export function askPerson(input: NodeJS.ReadStream, output: NodeJS.WriteStream):
   });
   const iterator = lines[Symbol.asyncIterator]();
   return {
-    ask: async (question) => {
+    ask: async (asked) => {
+      const question = showLines(asked);
       if (input.isTTY && !isClosed) {
         lines.setPrompt(question);
         lines.prompt();

@@ -3,7 +3,7 @@ import { showWarning } from "../../recipes/validation/warnings.ts";
 import type { Listener, TrainEvent } from "../../train/events.ts";
 import { showLines } from "../../format.ts";
 import { LiveRegion } from "../live.ts";
-import { jsonLines } from "../print.ts";
+import { jsonLines, printNote } from "../print.ts";
 import { engineChangedLine, evaluationLine, sampleLines, stageNames, stepLine } from "./lines.ts";
 import { guideLines } from "./guide.ts";
 import { panelLines } from "./panel.ts";
@@ -27,7 +27,7 @@ export interface ReportOptions {
 
 /** Events go to standard output as JSON; what is for people goes to standard error. */
 export function makeReporter({ mode, guide = false }: ReportOptions, { stdout, stderr }: Streams): Reporter {
-  if (mode === "json") return jsonReporter(stdout, stderr);
+  if (mode === "json") return jsonReporter(stdout);
   if (mode === "live") return liveReporter(stderr, guide);
   return lineReporter(stderr, mode === "quiet" ? secondsBetweenLines.quiet : secondsBetweenLines.warmStart, {
     isQuiet: mode === "quiet",
@@ -37,14 +37,14 @@ export function makeReporter({ mode, guide = false }: ReportOptions, { stdout, s
 
 type Streams = Pick<NodeJS.Process, "stdout" | "stderr">;
 
-function jsonReporter(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): Reporter {
+function jsonReporter(stdout: NodeJS.WriteStream): Reporter {
   return {
     listen: (event) => {
       // Only the panel shows the current activity; as lines it would be most of the output.
       if (event.type === "phase" || event.type === "evaluation-progress") return;
       stdout.write(jsonLines(event));
     },
-    note: (line) => stderr.write(`${showLines(line)}\n`),
+    note: printNote,
     close: () => {},
   };
 }

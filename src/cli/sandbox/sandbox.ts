@@ -4,7 +4,7 @@ import { installPackages } from "../../sandbox/packages/install.ts";
 import { packageSetNames, packageSets, type PackageSet } from "../../sandbox/packages/sets.ts";
 import { sandboxOptionsFrom } from "../../sandbox/from-environment.ts";
 import { showText } from "../../format.ts";
-import { printJson, printLines } from "../print.ts";
+import { printJson, printLines, printNote } from "../print.ts";
 
 export function sandboxCommand(): Command {
   const sets = packageSetNames.map((name) => `${name}: ${packageSets[name].summary}`).join("; ");
@@ -32,5 +32,5 @@ async function installSet(set: PackageSet, { json }: { readonly json?: boolean }
 }
 
 function onLine(line: string): void {
-  process.stderr.write(`${showText(line, 300)}\n`);
+  printNote(showText(line, 300));
 }

@@ -1,0 +1,43 @@
+/** What models, files and services wrote reaches the terminal through src/cli/print.ts, which replaces control characters. */
+import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("../src/", import.meta.url));
+
+/** Other places that may write, and what keeps control characters out. */
+const allowed: Readonly<Record<string, string>> = {
+  "cli/print.ts": "is the place",
+  "cli/main.ts": "only listens for errors",
+  "cli/experiment.ts": "passes it to the reporter, which uses showLines, jsonLines and LiveRegion",
+  "cli/play/play.ts": "passes it to askPerson, which uses showLines",
+  "cli/runs/remove.ts": "passes it to askPerson, which uses showLines",
+  "cli/runs/plot.ts": "curveText uses showText, and colours",
+  "cli/data/progress.ts": "showText",
+  "logging/process.ts": "writes JSON to the process that started it",
+};
+
+const writes = /\bconsole\.\w+\(|\bprocess\.std(?:out|err)\b(?!\.(?:columns|isTTY)\b)/;
+
+function writers(): string[] {
+  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter(
+    (file) => file.endsWith(".ts") && !/\.test\.ts$|(^|\/)testing\/|(^|\/)fixtures\//.test(file),
+  );
+  const found = files.filter((file) =>
+    writes.test(withoutComments(readFileSync(path.join(root, file), "utf8"))),
+  );
+  return found.map((file) => file.split(path.sep).join("/"));
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+}
+
+it("nothing else writes to the terminal", () => {
+  expect(writers().filter((file) => !(file in allowed))).toEqual([]);
+});
+
+it("and the exceptions still write", () => {
+  expect(Object.keys(allowed).filter((file) => !writers().includes(file))).toEqual([]);
+});
