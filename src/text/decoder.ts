@@ -49,15 +49,15 @@ function fromBytes({ added, entries }: Vocabulary, table: TokenBytes): TextOf {
   const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
   return (ids) => {
     let text = "";
-    let run: Uint8Array[] = [];
+    let run: number[] = [];
     for (const id of ids) {
       if (!whole.has(id)) {
-        run.push(table.slice(id));
+        run.push(id);
         continue;
       }
-      text += utf8.decode(Buffer.concat(run)) + (entries[id] ?? "");
+      text += utf8.decode(table.join(run)) + (entries[id] ?? "");
       run = [];
     }
-    return text + utf8.decode(Buffer.concat(run));
+    return text + utf8.decode(table.join(run));
   };
 }

@@ -14,8 +14,8 @@ const utf8 = (text: string): string => Buffer.from(text).toString("latin1");
 export interface TokenBytes {
   /** Empty for an id without an entry. The bytes of an added token are its text. */
   readonly of: (id: number) => Uint8Array;
-  /** The same without a copy, from the table of all ids: for many ids. */
-  readonly slice: (id: number) => Uint8Array;
+  /** The bytes of many ids, one after the other. */
+  readonly join: (ids: readonly number[]) => Uint8Array;
   /** The concatenated bytes of all ids, and their lengths. Computed on first use. */
   readonly all: () => { readonly bytes: Uint8Array; readonly lengths: Int32Array };
 }
@@ -37,12 +37,25 @@ export function tokenBytes(tokenizerJson: JsonObject, { entries, added }: Vocabu
   };
   const all = (): ReturnType<TokenBytes["all"]> => (table ??= makeTable());
   let starts: Int32Array | undefined;
-  const slice = (id: number): Uint8Array => {
+  const join = (ids: readonly number[]): Uint8Array => {
     const { bytes, lengths } = all();
     starts ??= startsOf(lengths);
-    return bytes.subarray(starts[id], starts[id + 1]);
+    return joined(ids, bytes, starts);
   };
-  return { of: (id) => Uint8Array.from(Buffer.from(spell(id), "latin1")), slice, all };
+  return { of: (id) => Uint8Array.from(Buffer.from(spell(id), "latin1")), join, all };
+}
+
+/** Byte by byte: entries are too short for a copy of their own. */
+function joined(ids: readonly number[], bytes: Uint8Array, starts: Int32Array): Uint8Array {
+  let length = 0;
+  for (const id of ids) length += (starts[id + 1] ?? 0) - (starts[id] ?? 0);
+  const result = new Uint8Array(length);
+  let end = 0;
+  for (const id of ids) {
+    const last = starts[id + 1] ?? 0;
+    for (let at = starts[id] ?? 0; at < last; at++) result[end++] = bytes[at] as number;
+  }
+  return result;
 }
 
 /** Where each length begins, and the end. */
