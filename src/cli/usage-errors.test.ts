@@ -79,6 +79,22 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
       ["train", "model-path.yaml"],
       ["model-path.yaml:2:7: seed: expected a whole number", "model-path.yaml:4:3: train.stepz: unknown key"],
     ],
+    [
+      "a recipe's file that is missing",
+      ["train", "my/none.yaml"],
+      [/there is no file my\/none\.yaml, relative to \//],
+    ],
+    ["an address as a recipe", ["train", "https://example.com/a.yaml"], ["is an address, not a recipe"]],
+    [
+      "a model of the hub as a recipe",
+      ["train", "Qwen/Qwen2.5-0.5B-Instruct"],
+      ["`hf download Qwen/Qwen2.5-0.5B-Instruct --local-dir models/Qwen2.5-0.5B-Instruct`"],
+    ],
+    [
+      "a model of the hub as a directory",
+      ["train", "plan-path", "policies.shared.model={preset: null, path: Qwen/Qwen3-1.7B}"],
+      ["as a model of the Hugging Face hub it must be fetched first", "`path: models/Qwen3-1.7B`"],
+    ],
     ["a missing base", ["train", "wrong.yaml"], [/wrong\.yaml:1:10: cannot read nowhere\.yaml/]],
     [
       "an expert that is missing",

@@ -29,6 +29,7 @@ import type { Recipe } from "./schema.ts";
 import { recipeSchema } from "./schema.ts";
 import type { JsonSchema } from "./shape.ts";
 import { jsonSchemaOf } from "./shape.ts";
+import { withModelPlaces } from "./model-places.ts";
 import { withToolPlaces } from "./tool-places.ts";
 import type { MappingTree, Path } from "./tree.ts";
 import { originAt, plainOf, showKey, treeAt } from "./tree.ts";
@@ -108,7 +109,7 @@ async function resolveFile(
 /** The merged layers as plain values, with absolute paths. */
 function withPlaces(tree: MappingTree, { judges }: Catalog): Readonly<Record<string, unknown>> {
   const judged = withJudgeFolder(plainOf(tree) as Record<string, unknown>, tree, judges);
-  return withDatasetFiles(withToolPlaces(judged, tree), tree);
+  return withDatasetFiles(withToolPlaces(withModelPlaces(judged, tree), tree), tree);
 }
 
 /** Like `resolveRecipe`, for merged layers. */

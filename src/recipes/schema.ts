@@ -89,7 +89,7 @@ const policy = z.strictObject({
   model: z
     .union([z.strictObject({ preset: z.string() }), z.strictObject({ path: z.string() })])
     .describe(
-      "preset: a new untrained model. path: a Hugging Face model directory or a PEFT adapter directory, relative to the working directory.",
+      "preset: a new untrained model. path: a Hugging Face model directory or a PEFT adapter directory, relative to the recipe's file (in an override, to the working directory).",
     ),
   adapter: adapter
     .optional()

@@ -48,8 +48,24 @@ export function findIncluded(given: string, isFolder = false): string {
   if (found !== undefined && (given === name || given === join("recipes", `${name}.yaml`))) return found;
   const [only, ...others] = isFolder ? [] : withoutFolder(given, shipped);
   if (only !== undefined && others.length === 0) return shipped[only] ?? "";
-  const problem = isFolder ? `${given} is a folder, not a recipe` : `there is no recipe ${given}`;
-  throw new TroupeError("bad_arguments", `${problem}; ${hint(given, name, Object.keys(shipped))}`);
+  const help = hint(given, name, Object.keys(shipped));
+  throw new TroupeError(
+    "bad_arguments",
+    isFolder ? `${given} is a folder, not a recipe; ${help}` : missing(given, help),
+  );
+}
+
+/** What is meant by a name that is no recipe: an address, a file, a model of the hub, or a recipe. */
+function missing(given: string, help: string): string {
+  if (/^[a-z][a-z+.-]*:\/\//i.test(given))
+    return `${given} is an address, not a recipe; download the file, and give its path`;
+  if (/\.ya?ml$/i.test(given) || /^[.~]|^\/|\\/.test(given))
+    return `there is no file ${given}, relative to ${process.cwd()}; ${help}`;
+  const [owner = "", model] = given.split("/");
+  const isModel = model !== undefined && /[A-Z0-9]/.test(given) && !existsSync(join(shippedFolder, owner));
+  if (isModel && /^\w[\w.-]*\/\w[\w.-]*$/.test(given))
+    return `there is no recipe ${given}; a model is named in a recipe, \`model: { path: DIRECTORY }\`, once it is fetched: \`hf download ${given} --local-dir models/${model}\``;
+  return `there is no recipe ${given}; ${help}`;
 }
 
 /** Names of recipes in folders whose last part is the given one. */

@@ -143,7 +143,7 @@ async function beginningModel(
   const where = `${name} started from the model directory ${model.path}, which does not exist`;
   throw new TroupeError(
     "bad_run",
-    `${where}; paths in recipes are relative to the working directory; run this where ${name} was trained`,
+    `${where}; the run keeps its path as seen from there; run this where ${name} was trained`,
   );
 }
 

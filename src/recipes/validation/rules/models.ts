@@ -6,6 +6,7 @@ import { TroupeError } from "../../../errors.ts";
 import { baseOf, holdsAdapter, textDirectory } from "../../../models/adapter-base.ts";
 import { checkAdapterConfig, readAdapterOptions } from "../../../models/adapter-directory.ts";
 import { hintAt } from "../../mistakes.ts";
+import { isAddress, isHubName } from "../../model-places.ts";
 import type { Recipe } from "../../schema.ts";
 import type { Path } from "../../tree.ts";
 import type { Problem } from "../problem.ts";
@@ -62,6 +63,8 @@ function adapterProblems(path: Path, directory: string, wanted: Policy["adapter"
 
 /** @param texts the directory of the tokenizer */
 function directoryProblems(path: Path, directory: string, texts: string = directory): readonly Problem[] {
+  if (!existsSync(directory) && (isAddress(directory) || isHubName(directory)))
+    return [elsewhere(path, directory)];
   const files = [join(directory, "config.json"), join(texts, "tokenizer.json")];
   const missing = files.filter((file) => !existsSync(file)).map((file) => basename(file))[0];
   if (missing === undefined) return [];
@@ -71,8 +74,22 @@ function directoryProblems(path: Path, directory: string, texts: string = direct
   }
   const problem = existsSync(directory)
     ? `no ${missing} in ${directory}`
-    : `${directory} does not exist, relative to ${process.cwd()}`;
+    : `${directory} does not exist, seen from ${process.cwd()}`;
   return [{ path, problem, fix: placing(directory) }];
+}
+
+/** An address, or the name of a model on the hub. */
+function elsewhere(path: Path, given: string): Problem {
+  const name = isAddress(given) ? "NAME" : basename(given);
+  const id = isAddress(given) ? "OWNER/NAME" : given;
+  const problem = isAddress(given)
+    ? `${given} is an address; a model must be on this machine`
+    : `there is no directory ${given}; as a model of the Hugging Face hub it must be fetched first`;
+  return {
+    path,
+    problem,
+    fix: `\`hf download ${id} --local-dir models/${name}\`, then \`path: models/${name}\``,
+  };
 }
 
 /** The owner on the hub of models that included recipes name. */

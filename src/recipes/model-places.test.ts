@@ -1,0 +1,47 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { loadTree } from "./load.ts";
+import { withModelPlaces } from "./model-places.ts";
+import { applyOverrides } from "./overrides.ts";
+import { plainOf } from "./tree.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "troupe models ü-"));
+  mkdirSync(join(folder, "bases"));
+  writeFileSync(
+    join(folder, "bases", "base.yaml"),
+    "policies: { one: { model: { path: ../models/one } } }\n",
+  );
+  const own = "policies: { two: { model: { path: two } }, hub: { model: { path: Qwen/Qwen3-1.7B } } }";
+  writeFileSync(join(folder, "mine.yaml"), `extends: bases/base.yaml\n${own}\n`);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function pathsIn(file: string, ...overrides: readonly string[]): Record<string, unknown> {
+  const tree = applyOverrides(loadTree(file), overrides);
+  const { policies } = withModelPlaces(plainOf(tree) as Record<string, unknown>, tree);
+  const named = policies as Record<string, { model: { path: string } }>;
+  return Object.fromEntries(Object.entries(named).map(([name, { model }]) => [name, model.path]));
+}
+
+it("paths are relative to the file that sets them, in overrides to the working directory", () => {
+  expect(pathsIn(join(folder, "mine.yaml"))).toEqual({
+    one: join(folder, "models", "one"),
+    two: join(folder, "two"),
+    hub: "Qwen/Qwen3-1.7B",
+  });
+  expect(pathsIn(join(folder, "mine.yaml"), "policies.two.model.path=models/other")["two"]).toBe(
+    "models/other",
+  );
+});
+
+it("a run's recipe and the included ones name models as seen from the working directory", () => {
+  const run = join(folder, "runs", "one");
+  mkdirSync(join(run, "checkpoints"), { recursive: true });
+  writeFileSync(join(run, "recipe.yaml"), "policies: { one: { model: { path: models/one } } }\n");
+  expect(pathsIn(join(run, "recipe.yaml"))).toEqual({ one: "models/one" });
+  expect(pathsIn(join("recipes", "math", "grpo-gsm8k.yaml"))).toEqual({ reasoner: "models/Qwen3-1.7B" });
+});
