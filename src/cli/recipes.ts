@@ -5,12 +5,14 @@ import { recipeShape } from "../recipes/resolve.ts";
 import { findRecipe, shippedRecipes } from "../recipes/shipped.ts";
 import { printJson, printLines } from "./print.ts";
 import { terminalWidth } from "./table.ts";
+import { keyLines } from "./recipes/keys.ts";
 import { folderLines, listLines } from "./recipes/list.ts";
 import { describe } from "./recipes/listed.ts";
 import { recipeLines } from "./recipes/one.ts";
 
 interface RecipesArguments {
   readonly schema?: boolean;
+  readonly keys?: boolean;
   readonly json?: boolean;
 }
 
@@ -19,9 +21,14 @@ export function recipesCommand(): Command {
     .description("list the included recipes, or show one")
     .argument("[name]", "a recipe to show, or a folder to list: algorithms, scaling, …")
     .option("--schema", "print the JSON Schema of recipes, for completion in an editor")
+    .option(
+      "--keys",
+      "print every key of a recipe, or the options of NAME: an environment, algorithm, judge or tool",
+    )
     .option("--json", "print one JSON document")
     .action((name: string | undefined, options: RecipesArguments) => {
       if (options.schema) return printJson(recipeShape());
+      if (options.keys) return printLines(keyLines(name ?? "recipe", width()));
       return name === undefined ? list(options) : show(name.replace(/\/$/, ""), options);
     });
 }

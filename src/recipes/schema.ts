@@ -1,6 +1,6 @@
 /**
  * The shape of a recipe. Every key is checked, unknown keys are errors.
- * The descriptions are the manual: docs/recipes.md and `troupe recipes --schema` print them.
+ * The descriptions are the manual: `troupe recipes --keys` and `--schema` print them.
  */
 import { z } from "zod";
 import { engineSettings } from "../engines/settings.ts";
