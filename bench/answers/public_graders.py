@@ -30,6 +30,7 @@ def sympy_equal(reference: str, answer: str) -> bool | None:
 for line in sys.stdin:
     pair = json.loads(line)
     given = pair["reference"], pair["answer"]
-    skips = len(given[1]) > 120
+    # Its own forms of expressions, which it knows.
+    skips = len(given[1]) > 120 or pair["name"].startswith("generated/")
     verdict = {"mathVerify": math_verify(*given), "sympy": None if skips else sympy_equal(*given)}
     print(json.dumps({**pair, **verdict}), flush=True)

@@ -1,10 +1,11 @@
 /**
  * Compares the verifier with public graders: `node bench/answers/report.ts verdicts.jsonl > report.json`. Prints every
- * disagreement, with what is true by construction of the pair.
+ * disagreement, with what is true by construction of the pair, and who is right.
  */
 import { readFileSync } from "node:fs";
 import { openAlgebra } from "../../src/environments/math/answers/algebra.ts";
 import { sameAnswer } from "../../src/environments/math/answers/compare.ts";
+import { adjudicate } from "./adjudicate.ts";
 import type { Pair } from "./pairs.ts";
 
 interface Verdict extends Pair {
@@ -66,16 +67,23 @@ const milliseconds = (user + system) / 1000 / judged.length / 2;
 const rates = Object.fromEntries(
   Object.entries(graders).map(([name, grader]) => [name, ratesOf(judged, grader)]),
 );
+const inBoxes = judged.filter(({ name }) => !name.endsWith("/fullStop"));
 const disagreements = judged
   .filter(({ own, mathVerify, equal, symmetric }) => own !== mathVerify || own !== equal || !symmetric)
-  .map(({ name, reference, answer, equal, own, mathVerify, sympy }) => ({
-    name,
-    reference,
-    answer,
-    equal,
-    own,
-    mathVerify,
-    sympy,
-  }));
-const asymmetric = judged.filter(({ symmetric }) => !symmetric).length;
-process.stdout.write(`${JSON.stringify({ rates, asymmetric, milliseconds, disagreements }, null, 1)}\n`);
+  .map((each) => ({ ...each, judgement: adjudicate(each) }));
+const right = Map.groupBy(disagreements, ({ judgement }) => judgement?.right ?? "unknown");
+const counts = Map.groupBy(disagreements, ({ judgement }) => judgement?.reason ?? "unknown");
+const report = {
+  rates: { ...rates, mathVerifyWithoutFullStops: ratesOf(inBoxes, graders["mathVerify"] as Grader) },
+  right: Object.fromEntries([...right].map(([who, all]) => [who, all.length])),
+  reasons: Object.fromEntries([...counts].map(([reason, all]) => [reason, all.length])),
+  asymmetric: judged.filter(({ symmetric }) => !symmetric).length,
+  millisecondsPerPair: Math.round(milliseconds * 1000) / 1000,
+  // Those with a full stop are alike, and only counted.
+  disagreements: disagreements
+    .filter(({ name }) => !name.endsWith("/fullStop"))
+    .map(({ name, reference, answer, equal, own, mathVerify, judgement }) => {
+      return { name, reference, answer, equal, own, mathVerify, ...judgement };
+    }),
+};
+process.stdout.write(`${JSON.stringify(report, null, 1)}\n`);

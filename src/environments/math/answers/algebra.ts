@@ -4,6 +4,7 @@
  */
 import { ComputeEngine, type Expression } from "@cortex-js/compute-engine";
 import type { Algebra, Equation } from "./compare.ts";
+import { openConfirmation, type Confirm } from "./precise.ts";
 import { tolerance } from "./rational.ts";
 import { isTooLarge } from "./size.ts";
 
@@ -18,13 +19,14 @@ const relativeError = 1e-12;
 
 export function openAlgebra(): Algebra {
   const engine = new ComputeEngine();
+  const confirm = openConfirmation();
   return {
-    same: (one, other) => sameLatex(engine, one, other),
+    same: (one, other) => sameLatex(engine, confirm, one, other),
     sameEquation: (one, other) => sameEquation(engine, one, other),
   };
 }
 
-function sameLatex(engine: ComputeEngine, one: string, other: string): boolean {
+function sameLatex(engine: ComputeEngine, confirm: Confirm, one: string, other: string): boolean {
   const [a, b] = [parsed(engine, one), parsed(engine, other)];
   if (a === null || b === null) return false;
   if (a.isSame(b)) return true;
@@ -34,6 +36,8 @@ function sameLatex(engine: ComputeEngine, one: string, other: string): boolean {
     .flatMap((values) => substitutions(engine, variables, values))
     .map((point) => compareConstants(a.subs(point), b.subs(point), isRounded));
   if (compared.includes("different")) return false;
+  if (variables.length === 0 && !isRounded && compared.includes("same"))
+    return confirm(readable(one), readable(other), Math.hypot(...valueOf(a)));
   // Points where both are undefined, as in (d - k)!, or zero prove little.
   return compared.includes("same") || compared.every((result) => result === "zero");
 }

@@ -12,6 +12,7 @@ for (const [one, other] of [
   ["\\binom{2n}{n}", "\\frac{(2n)!}{n!^2}"],
   ["\\cot x", "\\frac{\\cos x}{\\sin x}"],
   ["2x+3y=1", "4x+6y=2"],
+  ["\\frac{e^{30}+1}{2}", "\\frac{e^{30}}{2}+\\frac{1}{2}"],
 ] as const)
   compare(one, other);
 

@@ -2,6 +2,8 @@
 import type { AnswerPair } from "./pairs.ts";
 
 export const nearMisses: readonly AnswerPair[] = [
+  ["e^{30}+\\log 2", "e^{30}+\\log 3"],
+  ["8, \\log 6 - \\frac{23 e^{30}}{9}", "8, \\log 7 - \\frac{23 e^{30}}{9}"],
   ["x=1, y=2", "(2,1)"],
   ["x=1, y=2", "[1,2]"],
   ["x=1, y=2", "2,1"],

@@ -75,6 +75,9 @@ export const equalPairs: readonly AnswerPair[] = [
   ["\\sin \\pi", "0"],
   ["\\frac{\\log 2}{\\log 2-\\log 3}", "\\frac{\\ln 2}{\\ln 2-\\ln 3}"],
   ["\\frac{8}{\\sqrt[3]{7}}", "\\frac{8\\sqrt[3]{49}}{7}"],
+  ["\\frac{e^{30}+1}{2}", "\\frac{e^{30}}{2}+\\frac{1}{2}"],
+  ["1000 \\pi \\sqrt{2}", "\\frac{2000 \\pi}{\\sqrt{2}}"],
+  ["e^{30}", "10686474581524.46"],
   ["2021 \\cdot 505 \\cdot 337", "343943885"],
   // Lists, tuples, intervals, matrices.
   ["1,-2", "-2, 1"],

@@ -1,0 +1,21 @@
+/** Differences of large constants: floating point cannot tell e³⁰ + log 2 from e³⁰ + log 3. */
+import { ComputeEngine } from "@cortex-js/compute-engine";
+
+const digits = 60;
+/** Of the difference, over the larger value. */
+const relativeError = 1e-30;
+/** Below, floating point leaves an error of a billionth at most. */
+const large = 1000;
+
+/** Confirms that two LaTeX constants of this magnitude, which are equal in floating point, are. */
+export type Confirm = (one: string, other: string, magnitude: number) => boolean;
+
+export function openConfirmation(): Confirm {
+  const engine = new ComputeEngine();
+  engine.precision = digits;
+  return (one, other, magnitude) => {
+    if (magnitude < large) return true;
+    const { re, im } = engine.parse(`(${one})-(${other})`).N();
+    return Math.hypot(re, im) <= relativeError * magnitude;
+  };
+}
