@@ -47,8 +47,12 @@ export interface Act {
 export interface JudgedAct extends Act {
   /** What other roles did at the same time. */
   readonly together: readonly Act[];
-  /** What was done afterwards, in order, if the episode has ended. */
+  /** What was done afterwards, in order, if the episode has ended: on the trajectory that ended best. */
   readonly later: readonly Act[];
+  /** The same on the one that ended worst. Absent: all ended equally well. */
+  readonly worst?: readonly Act[];
+  /** The episode has ended, but it continued from other actions only. Absent: it has not, or it continued from this one. */
+  readonly isAbandoned?: true;
   /** How the trajectories through the action ended; empty: unknown. */
   readonly outcomes: readonly { readonly success: boolean; readonly score: number }[];
 }
@@ -119,13 +123,19 @@ function judgedAct(context: CaseContext, { episode, node, action }: Occurrence):
   const ways = episode.ends
     .map((end) => ({ ...end, way: pathTo(episode, nodeOf(episode, end.node)) }))
     .filter(({ way }) => way.includes(node));
-  const [first] = ways;
-  const rest = first === undefined ? [] : first.way.slice(first.way.indexOf(node) + 1);
+  const scores = ways.map(({ outcome }) => outcome.score);
+  const laterTo = (score: number): Act[] => {
+    const way = ways.find(({ outcome }) => outcome.score === score)?.way ?? [];
+    return way.slice(way.indexOf(node) + 1).flatMap((one) => actsTo(context, episode, one));
+  };
+  const [best, worst] = [Math.max(...scores), Math.min(...scores)];
   const together = edgesOf(episode, node).filter((one) => one.action.id !== action.id);
   return {
     ...actOf(context, node, action),
     together: together.map((one) => actOf(context, node, one.action)),
-    later: rest.flatMap((one) => actsTo(context, episode, one)),
+    later: laterTo(best),
+    ...(worst < best ? { worst: laterTo(worst) } : {}),
+    ...(ways.length === 0 && episode.ends.length > 0 ? { isAbandoned: true } : {}),
     outcomes: ways.map(({ outcome: { success, score } }) => ({ success, score })),
   };
 }

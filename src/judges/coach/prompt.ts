@@ -98,9 +98,18 @@ function judgedText(act: JudgedAct, code: string, label: string): string {
     `${which}What ${act.role} wrote${act.isCutOff ? ", until the limit of its length cut it off" : ""}:`,
     ...actParts(act, code),
     ...history("What others did at the same time", act.together, code),
-    ...history("What was done afterwards", act.later, code),
-    ...outcomeText(act),
+    ...laterTexts(act, code),
+    ...outcomeText(act, label !== ""),
   ].join("\n\n");
+}
+
+function laterTexts({ later, worst }: JudgedAct, code: string): string[] {
+  const title = "What was done afterwards";
+  if (worst === undefined) return history(title, later, code);
+  return [
+    ...history(`${title}, where it ended best`, later, code),
+    ...history(`${title}, where it ended worst`, worst, code),
+  ];
 }
 
 function history(title: string, acts: readonly Act[], code: string): string[] {
@@ -125,7 +134,10 @@ function actParts({ thinking, text, calls, output, files }: Act, code: string): 
   ];
 }
 
-function outcomeText({ outcomes }: JudgedAct): string[] {
+/** Among alternatives, one without an outcome must not look like one that ended in nothing. */
+function outcomeText({ outcomes, isAbandoned }: JudgedAct, isAlternative: boolean): string[] {
+  if (isAlternative && isAbandoned === true)
+    return ["How it would have ended is not known: the team continued from another alternative."];
   if (outcomes.length === 0) return [];
   const ends = outcomes.map(({ success, score }) => `${success ? "success" : "failure"} (${score} of 1)`);
   return [`How it ended, as verified: ${ends.join(", ")}.`];
@@ -150,7 +162,8 @@ function byLabel(acts: readonly JudgedAct[], labels: readonly string[]): readonl
 /** Everything that is quoted. */
 function textsOf(asked: Case): readonly string[] {
   const { task, instructions, observation, earlier, acts } = asked;
-  const all = [...earlier, ...acts.flatMap((act) => [act, ...act.together, ...act.later])];
+  const around = ({ together, later, worst = [] }: JudgedAct) => [...together, ...later, ...worst];
+  const all = [...earlier, ...acts.flatMap((act) => [act, ...around(act)])];
   const written = all.flatMap(({ text, thinking = "", calls = "", output = "", files = "" }) => [
     text,
     thinking,

@@ -282,6 +282,15 @@ const tied = (question: CoachQuestion) => ({
   }),
 });
 
+const pairs = (keep: "all" | "first") => ({ branch: { root: 2, inner: 1 }, keep }) as const;
+
+/** What follows the text of each alternative in the only question that has some. */
+function alternativeParts(asked: readonly CoachQuestion[]): string[] {
+  const [{ user } = { user: "" }] = asked.filter((one) => alternativesIn(one).length > 1);
+  const parts = user.split(/^Alternative \d\. What solver wrote:$/m).slice(1);
+  return parts.map((part) => part.replace(/^\n\n<written .*>\n.*\n<\/written/, ""));
+}
+
 describe("a relative coach", () => {
   const three = { branch: { root: 3, inner: 1 }, keep: "all" } as const;
   const plans: Says = { ...good, solver: ["Add.", "Multiply.", "Multiply twice."] };
@@ -297,6 +306,35 @@ describe("a relative coach", () => {
     ]);
     expect(found.filter(([role]) => role !== "solver").map(([, score]) => score)).toEqual(Array(6).fill(0.7));
     expect(asked).toHaveLength(1 + 6);
+  });
+
+  it("shows what came of each alternative, and says of which it is not known", async () => {
+    const two = { ...good, solver: ["Add.", "Multiply."] };
+    const both = await coached(await play(two, pairs("all")), { relative: true }, byLength);
+    for (const part of alternativeParts(both.asked)) {
+      expect(quotedIn(part, "written")).toEqual(["print(17*3)", "It is 51."]);
+      expect(part).toContain("How it ended, as verified: success (1 of 1).");
+    }
+    const one = await coached(await play(two, pairs("first")), { relative: true }, byLength);
+    const [continued, abandoned] = alternativeParts(one.asked).toSorted((a, b) => b.length - a.length);
+    expect(continued).toContain("How it ended, as verified: success (1 of 1).");
+    expect(abandoned?.trimEnd()).toMatch(
+      /^[^\n]*\n\nHow it would have ended is not known: the team continued from another alternative\.$/,
+    );
+  });
+
+  it("shows the best and the worst of several continuations", async () => {
+    const mixed = { ...good, verifier: ["It is 50.", "It is 51."] };
+    const { asked } = await coached(await play(mixed, { ...pairs("all"), branch: { root: 1, inner: 2 } }));
+    const about = asked.find(({ user }) => user.includes("The step in question is by solver"))?.user ?? "";
+    const ends = about.slice(about.indexOf("What was done afterwards"));
+    expect(ends.split("What was done afterwards").map((part) => quotedIn(part, "written"))).toEqual([
+      [],
+      ["print(17*3)", "It is 51."],
+      ["print(17*3)", "It is 50."],
+    ]);
+    expect(ends).toMatch(/^[^,]*, where it ended best:[^]*, where it ended worst:/);
+    expect(ends).toContain("How it ended, as verified: failure (0 of 1), success (1 of 1)");
   });
 
   it("gives equal actions one verdict", async () => {
