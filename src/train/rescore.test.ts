@@ -85,7 +85,7 @@ describe("rescore", () => {
     [
       "grpo",
       { kl: { where: "reward" } },
-      /log-probabilities, which a run's folder does not keep; set kl.where/,
+      /log-probabilities, which a run's folder does not keep; rescore it without KL, kl.where=none/,
     ],
     ["grpo", {}, /grpo compares whole trajectories, and the episode train\/0\/0 continued from only one/],
     ["magrpo", {}, /magrpo compares whole trajectories/],

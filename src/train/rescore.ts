@@ -52,8 +52,8 @@ function checkRescorable(episode: Episode, { name, critic, kl, sampling }: Algor
   if (critic !== null)
     throw lacking(`${name} needs the values of a critic`, "choose an algorithm without one");
   if (kl?.where === "reward") {
-    const problem = `${name} charges KL to a reference, and needs its log-probabilities`;
-    throw lacking(problem, "set kl.where to none or loss");
+    const problem = `${name} subtracts KL to a reference from rewards, and needs the reference's log-probabilities`;
+    throw lacking(problem, "rescore it without KL, kl.where=none, or with another algorithm");
   }
   const isCut = episode.nodes.some(({ kept }) => !kept);
   if (sampling.keep !== "all" || !isCut) return;

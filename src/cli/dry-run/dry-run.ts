@@ -102,7 +102,7 @@ function partTable(timed: readonly Part[]): string[] {
 }
 
 function judgingLine({ requests, inputTokens, outputTokens, dollars, priceOf }: JudgeEstimate): string {
-  const tokens = `about ${showLarge(inputTokens)} tokens in and ${showLarge(outputTokens)} out`;
+  const tokens = `about ${showLarge(inputTokens)} tokens in and ${showLarge(outputTokens)} out if they are as long as the policies'`;
   const prices = priceOf === null ? "" : ` at prices of ${priceOf}`;
   const cost = dollars === null ? "the price is not known" : `about $${dollars.toFixed(2)}${prices}`;
   return `judge: about ${showCount(requests)} requests without retries, ${tokens}, ${cost}`;

@@ -18,7 +18,20 @@ export function explain(
   schema: JsonSchema,
   base: Path = [],
 ): readonly Mistake[] {
-  return issues.flatMap((issue) => explainIssue(issue, { tree, schema, base }));
+  const context = { tree, schema, base };
+  const misspelt = new Set(issues.flatMap((issue) => misspeltKeys(issue, context)));
+  const distinct = issues.filter(({ path }) => !misspelt.has(JSON.stringify(path)));
+  return distinct.flatMap((issue) => explainIssue(issue, context));
+}
+
+/** The paths of missing keys that unknown keys next to them are meant to be: one typing mistake, not two. */
+function misspeltKeys(issue: Issue, { tree, schema, base }: Context): readonly string[] {
+  if (issue.code !== "unrecognized_keys") return [];
+  const inner = issue.path as Path;
+  const known = keysOf(schemaAt(schema, inner));
+  const meant = issue.keys.flatMap((key) => nearestName(key, known) ?? []);
+  const missing = meant.filter((key) => treeAt(tree, [...base, ...inner, key]) === undefined);
+  return missing.map((key) => JSON.stringify([...inner, key]));
 }
 
 interface Context {
