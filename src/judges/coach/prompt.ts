@@ -162,8 +162,8 @@ function byLabel(acts: readonly JudgedAct[], labels: readonly string[]): readonl
 /** Everything that is quoted. */
 function textsOf(asked: Case): readonly string[] {
   const { task, instructions, observation, earlier, acts } = asked;
-  const around = ({ together, later, worst = [] }: JudgedAct) => [...together, ...later, ...worst];
-  const all = [...earlier, ...acts.flatMap((act) => [act, ...around(act)])];
+  const judged = acts.flatMap((act) => [act, ...act.together, ...act.later, ...(act.worst ?? [])]);
+  const all = [...earlier, ...judged];
   const written = all.flatMap(({ text, thinking = "", calls = "", output = "", files = "" }) => [
     text,
     thinking,
