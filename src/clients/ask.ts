@@ -40,6 +40,9 @@ export interface ServiceAnswer {
   readonly outputTokens: number | null;
 }
 
+/** The service got the question, and may charge for it, but there is no whole answer that can be read. */
+export class LostAnswer extends ServiceError {}
+
 /** The text of the answer, see `askService`. */
 export async function askModel(
   options: ClientOptions,
@@ -52,7 +55,7 @@ export async function askModel(
 
 /**
  * Error messages never quote the service, which may repeat the key; in the answer the key is replaced.
- * @throws ServiceError if the service fails; TroupeError `bad_arguments` if the key is missing or not accepted
+ * @throws ServiceError if the service fails, LostAnswer if it may charge all the same; TroupeError `bad_arguments` if the key is missing or not accepted
  */
 export async function askService(
   options: ClientOptions,
@@ -68,7 +71,8 @@ export async function askService(
   const sendsSchema = format !== undefined && format.schema !== null;
   const model = await modelOf({ options, key, fetch: guardedFetch(exchange), sendsSchema });
   // Loading the SDK takes a while, too.
-  const abortSignal = AbortSignal.any([signal, AbortSignal.timeout(1000 * timeoutSeconds)]);
+  const timeout = AbortSignal.timeout(1000 * timeoutSeconds);
+  const abortSignal = AbortSignal.any([signal, timeout]);
   try {
     const { text, usage, finishReason } = await generateText({
       model,
@@ -88,7 +92,9 @@ export async function askService(
       outputTokens: countOf(usage.outputTokens),
     };
   } catch {
-    throw failureOf(exchange, options, name);
+    const failure = failureOf(exchange, options, name);
+    const isLost = isAccepted(exchange) || (timeout.aborted && exchange.status === null);
+    throw isLost && failure instanceof ServiceError ? new LostAnswer(failure.message) : failure;
   }
 }
 
@@ -120,11 +126,12 @@ function textOf(messages: readonly ChatMessage[], wanted: ChatMessage["role"]): 
   return parts.map(({ content }) => content).join("\n\n");
 }
 
-function failureOf(
-  { status, failure, rejectsKey, retryAfter }: Exchange,
-  options: ClientOptions,
-  model: string,
-): TroupeError {
+function isAccepted({ status }: Exchange): boolean {
+  return status !== null && status >= 200 && status <= 299;
+}
+
+function failureOf(exchange: Exchange, options: ClientOptions, model: string): TroupeError {
+  const { status, failure, rejectsKey, retryAfter } = exchange;
   const name = `${model} (${options.provider})`;
   const asksToWait = retryAfter === null ? {} : { retryAfter };
   if (failure !== null) return new ServiceError(`${name} ${failure}.`);
@@ -134,9 +141,10 @@ function failureOf(
     const problem = `${name} does not accept the key in ${variable} (${status})`;
     return new TroupeError("bad_arguments", `${problem}: set the right one.`);
   }
-  const isRefused = status < 200 || status > 299;
   return new ServiceError(
-    isRefused ? `${name} answered with status ${status}.` : `${name} gave an answer that cannot be read.`,
+    isAccepted(exchange)
+      ? `${name} gave an answer that cannot be read.`
+      : `${name} answered with status ${status}.`,
     asksToWait,
   );
 }

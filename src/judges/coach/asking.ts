@@ -2,6 +2,7 @@
 import {
   askService,
   checkKey,
+  LostAnswer,
   type AnswerFormat,
   type ChatMessage,
   type ServiceAnswer,
@@ -57,7 +58,8 @@ export function coachAsk(options: CoachOptions, context: AskContext): Ask {
       await spend(calls, options, usedBy(messages, answer));
       return answer;
     } catch (error) {
-      if (error instanceof ServiceError) await spend(calls, options, unanswered);
+      const used = error instanceof LostAnswer ? usedBy(messages, lost) : unanswered;
+      if (error instanceof ServiceError) await spend(calls, options, used);
       throw error;
     } finally {
       underWay -= 1;
@@ -85,8 +87,12 @@ export function coachAsk(options: CoachOptions, context: AskContext): Ask {
 const never = new AbortController().signal;
 
 const unanswered = { inputTokens: 0, outputTokens: 0 };
+const lost = { text: "", inputTokens: null, outputTokens: null };
 
-function usedBy(messages: readonly ChatMessage[], answer: ServiceAnswer): typeof unanswered {
+function usedBy(
+  messages: readonly ChatMessage[],
+  answer: Omit<ServiceAnswer, "isCutOff">,
+): typeof unanswered {
   const asked = messages.reduce((sum, { content }) => sum + content.length, 0);
   return {
     inputTokens: tokensOf(asked, answer.inputTokens),

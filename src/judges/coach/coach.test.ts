@@ -350,6 +350,22 @@ describe("a budget", () => {
     });
   });
 
+  it.each<[string, (response: ServerResponse) => void]>([
+    ["an answer that cannot be read", (response) => json(response, 200, "<html>")],
+    ["no answer in time", () => {}],
+  ])("counts the question if there is %s: the service may charge for it", async (_, respond) => {
+    const server = await serving(() => respond);
+    const calls = unrecordedCalls();
+    await judged(coach(server, { breaker: never, timeoutSeconds: 1 }, { calls }), await short());
+    const asked = server.asked.map(({ system, user }) => Math.ceil((system.length + user.length) / 4));
+    expect(asked).toHaveLength(4);
+    expect(spentIn(calls)).toMatchObject({
+      requests: 4,
+      inputTokens: asked.reduce((sum, one) => sum + one),
+      outputTokens: 0,
+    });
+  });
+
   it("counts failed requests", async () => {
     const server = await serving(() => (response) => json(response, 500, {}));
     const calls = unrecordedCalls();
