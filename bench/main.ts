@@ -17,7 +17,7 @@ function tell(what: string): void {
 
 async function startPeer(options: Options): Promise<Peer | undefined> {
   const python = options.peers ?? (options.makePeers ? makePeers() : madePeers());
-  if (options.game || options.vocabularies || options.sandbox) return undefined;
+  if (options.game || options.vocabularies || options.sandbox || options.scale) return undefined;
   if (python === undefined) tell(noPeers);
   return python === undefined ? undefined : Peer.start(python, options.threads);
 }

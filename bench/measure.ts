@@ -8,6 +8,7 @@ import type { Peer, PeerVersions } from "./peer-process.ts";
 import { measureProducts, type Products } from "./products.ts";
 import { measureSampling, type Sampling } from "./sampling.ts";
 import { measureSandboxes, type SandboxSpeed } from "./sandbox.ts";
+import { measureScale, type ScaleRow } from "./scale.ts";
 import { sampling, type ModelName } from "./shapes.ts";
 import { measureSharedPrompts, type SharedPrompts } from "./shared-prompts.ts";
 import { measureTraining, type Training } from "./training.ts";
@@ -24,6 +25,7 @@ export interface Measurements {
   readonly games: readonly GameSpeed[];
   readonly vocabularies: readonly VocabularyLoad[];
   readonly sandboxes?: readonly SandboxSpeed[];
+  readonly scale?: readonly ScaleRow[];
 }
 
 export interface ModelMeasurements {
@@ -39,13 +41,13 @@ export async function measure(
   tell: (what: string) => void,
 ): Promise<Measurements> {
   const { seconds, threads } = options;
-  const withModels = !options.game && !options.vocabularies && !options.sandbox;
+  const withModels = !options.game && !options.vocabularies && !options.sandbox && !options.scale;
   const speeds: GameSpeed[] = [];
-  for (const game of options.vocabularies || options.sandbox ? [] : games) {
+  for (const game of options.vocabularies || options.sandbox || options.scale ? [] : games) {
     tell(`rules of ${game.name}`);
     speeds.push(await measureGame(game, seconds));
   }
-  const withVocabularies = !options.game && !options.sandbox;
+  const withVocabularies = !options.game && !options.sandbox && !options.scale;
   if (withVocabularies) tell("vocabularies");
   const vocabularies = withVocabularies ? await measureVocabularies(seconds) : [];
   if (withModels) tell("matrix products");
@@ -64,6 +66,7 @@ export async function measure(
     models,
     games: speeds,
     vocabularies,
+    ...(options.scale ? { scale: await measureScale(tell) } : {}),
     ...(options.sandbox ? { sandboxes: await measureSandboxes(seconds, threads, tell) } : {}),
   };
 }

@@ -18,6 +18,8 @@ export interface Options {
   readonly vocabularies: boolean;
   /** Benchmark only the sandboxes. */
   readonly sandbox: boolean;
+  /** Benchmark only what many episodes cost. */
+  readonly scale: boolean;
   readonly json: boolean;
 }
 
@@ -30,6 +32,7 @@ export const usage = `npm run bench -- [options]
   --game           the games' rules alone
   --vocabularies   loading vocabularies alone
   --sandbox        test suites in sandboxes alone
+  --scale          the cost of many episodes alone, with a simulated engine
   --json           one JSON document instead of tables`;
 
 /** @throws TroupeError `bad_arguments` with the usage. `undefined`: help was requested. */
@@ -45,6 +48,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
     game: values.game,
     vocabularies: values.vocabularies,
     sandbox: values.sandbox,
+    scale: values.scale,
     json: values.json,
   };
 }
@@ -62,6 +66,7 @@ function parse(args: readonly string[]) {
         game: { type: "boolean", default: false },
         vocabularies: { type: "boolean", default: false },
         sandbox: { type: "boolean", default: false },
+        scale: { type: "boolean", default: false },
         json: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },

@@ -17,7 +17,10 @@ export function reportLines(found: Measurements): string[] {
   const ofGames = found.games.length === 0 ? [] : [gameLines];
   const ofVocabularies = found.vocabularies.length === 0 ? [] : [vocabularyLines];
   const ofSandboxes = found.sandboxes === undefined ? [] : [sandboxLines];
-  const tables = [...ofModels, ...ofGames, ...ofVocabularies, ...ofSandboxes].map((lines) => lines(found));
+  const ofScale = found.scale === undefined ? [] : [scaleLines];
+  const tables = [...ofModels, ...ofGames, ...ofVocabularies, ...ofSandboxes, ...ofScale].map((lines) =>
+    lines(found),
+  );
   return [head, ...tables].flatMap((lines) => [...lines, ""]);
 }
 
@@ -143,4 +146,16 @@ function times(value: number | undefined): string {
 
 function share(part: number, whole: number | undefined): string {
   return whole === undefined ? "–" : `${Math.round((100 * part) / whole)} %`;
+}
+
+function scaleLines({ scale = [] }: Measurements): string[] {
+  const rows = scale.map(({ what, episodes, milliseconds, seconds, heap }) => [
+    what,
+    count(episodes),
+    `${milliseconds.toFixed(2)} ms`,
+    `${((milliseconds * episodes) / seconds / 10).toFixed(1)} %`,
+    heap.map((size) => `${size.toFixed(0)} MiB`).join(" → "),
+  ]);
+  const titles = ["episodes", "number", "processor time each", "of wall clock", "heap"];
+  return ["Scale (simulated engine, processor time of this process)", ...table(titles, rows)];
 }
