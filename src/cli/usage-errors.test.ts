@@ -8,6 +8,8 @@ let cwd: string;
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "troupe-cli-"));
   await writeFile(join(cwd, "wrong.yaml"), "extends: nowhere.yaml\n");
+  const keys = Array.from({ length: 3000 }, (_, key) => `key${key}: 1\n`);
+  await writeFile(join(cwd, "many.yaml"), `name: x\n${keys.join("")}`);
   await writeFile(join(cwd, "model-path.yaml"), "name: x\nseed: 1.5\ntrain:\n  stepz: 3\n");
 });
 afterAll(() => rm(cwd, { recursive: true }));
@@ -95,6 +97,11 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
       ["train", "plan-path", "policies.shared.model={preset: null, path: Qwen/Qwen3-1.7B}"],
       ["as a model of the Hugging Face hub it must be fetched first", "`path: models/Qwen3-1.7B`"],
     ],
+    [
+      "a file with many mistakes",
+      ["train", "many.yaml"],
+      [/^error: 3005 mistakes in the recipe:\n(  .*\n){20}  and 2985 more\n$/],
+    ],
     ["a missing base", ["train", "wrong.yaml"], [/wrong\.yaml:1:10: cannot read nowhere\.yaml/]],
     [
       "an expert that is missing",
@@ -142,7 +149,7 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
     expect(stdout).toBe("");
     for (const message of messages) expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/^\s+at /m);
-    expect((await readdir(cwd)).toSorted()).toEqual(["model-path.yaml", "wrong.yaml"]);
+    expect((await readdir(cwd)).toSorted()).toEqual(["many.yaml", "model-path.yaml", "wrong.yaml"]);
   });
 
   it("shows the stack on request", async () => {

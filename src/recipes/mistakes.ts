@@ -36,11 +36,14 @@ export function showMistake(mistake: Mistake): string {
   return `${showOrigin(mistake.origin)}: ${subject}${mistake.problem}${fix}`;
 }
 
+/** More are hardly read: a file of another kind has thousands. */
+const mostShown = 20;
+
 function showMistakes(mistakes: readonly Mistake[]): string {
-  const lines = mistakes.map(showMistake);
-  return lines.length === 1
-    ? lines.join()
-    : [`${lines.length} mistakes in the recipe:`, ...lines].join("\n  ");
+  const lines = mistakes.slice(0, mostShown).map(showMistake);
+  if (mistakes.length === 1) return lines.join();
+  const more = mistakes.length > mostShown ? [`and ${mistakes.length - mostShown} more`] : [];
+  return [`${mistakes.length} mistakes in the recipe:`, ...lines, ...more].join("\n  ");
 }
 
 /** The start of a fix: "did you mean `steps`? ", or nothing. */

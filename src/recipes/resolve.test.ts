@@ -257,6 +257,7 @@ describe("mistakes in values", () => {
     ["train.beta2=0.99999999999", "train.beta2: expected a number from 0 to 0.99999, found 0.99999999999"],
     ["train.epsilon=1e-300", "train.epsilon: expected a number from 1e-30 to 1, found 1e-300"],
     ["train.tasksPerStep=1e9", "expected a whole number from 1 to 1000000, found 1000000000"],
+    ["train.tokensPerStep=1e15", "expected a whole number from 1 to 1000000000, found 1000000000000000"],
     ["evaluation.tasks=1e9", "expected a whole number from 1 to 1000000, found 1000000000"],
     ["policies.shared.adapter={rank: 1e9}", "adapter.rank: expected a whole number from 1 to 65536"],
     [

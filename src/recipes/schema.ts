@@ -136,6 +136,7 @@ const train = z.strictObject({
   steps: z.int().min(0).describe("Steps of reinforcement; 0: warm start only."),
   tasksPerStep: tasks.describe("Tasks per step."),
   tokensPerStep: count
+    .max(1_000_000_000)
     .optional()
     .describe(
       "Tokens sampled per step by all roles, averaged over the steps so far: tasks are added to tasksPerStep until reached. Replaces the refills of dynamic sampling.",
