@@ -249,6 +249,8 @@ export interface EngineLimits {
   readonly adam?: Partial<AdamOptions>;
   /** The only scale of adapters. */
   readonly adapterAlpha?: number;
+  /** The only scale of adapters, as a multiple of their rank. */
+  readonly adapterAlphaPerRank?: number;
   /** Projections that get an adapter together or not at all; a single group: always. */
   readonly adapterModules?: readonly (readonly string[])[];
   /** All adapters have one rank. */

@@ -23,7 +23,7 @@ async function launch(place: Place, overrides: readonly string[] = [], more: Par
   return { plan, ...launchOf(plan, { ...layout, place, ...more }) };
 }
 
-/** Adapters of both roles on one server; with `rank` 32 TuFT's scale would be another. */
+/** Adapters of both roles on one server; of a scale that every server has. */
 const adapters = [
   "engine.servers=null",
   "policies.scout.adapter.rank=16",
@@ -166,15 +166,13 @@ it("Megatron serves adapters by name, and a Slurm job spans nodes", async () => 
 });
 
 it("TuFT gets a configuration file", async () => {
-  const { files } = await launch("machine", ["engine.profile=tuft", "train.clipNorm=0", ...adapters]);
+  const { files } = await launch("machine", ["engine.profile=tuft", ...adapters]);
   const name = "cluster-qwen3-1-7b-skyrl";
   expect(Object.keys(files).toSorted()).toEqual([`${name}.sh`, `${name}.yaml`]);
   expect(parse(files[`${name}.yaml`] ?? "")).toMatchObject({
     supported_models: [{ model_name: "Qwen/Qwen3-1.7B", max_lora_rank: 16, max_loras: 2 }],
   });
-  await expect(launch("ray", ["engine.profile=tuft", "train.clipNorm=0", ...adapters])).rejects.toThrow(
-    "--on machine",
-  );
+  await expect(launch("ray", ["engine.profile=tuft", ...adapters])).rejects.toThrow("--on machine");
 });
 
 it("quotes what a shell would read", () => {

@@ -5,6 +5,7 @@ import { checkTokens } from "../data.ts";
 import type { EngineCapabilities, PolicyInfo, SampledSequence, SampleRequest } from "../engine.ts";
 import { parsed } from "./client/answers.ts";
 import type { Incoming } from "./client/transport.ts";
+import type { Profile } from "./profiles/profile.ts";
 import { jsonOfTokens } from "./protocol/forward-backward.ts";
 import { sampleResponse, stopReasons } from "./protocol/schema.ts";
 import { floatsOf, int32sOf } from "./protocol/tensors.ts";
@@ -74,8 +75,12 @@ export function checkIds(tokens: Int32Array, { name, vocabularySize }: PolicyInf
     throw new TroupeError("bad_token", `${what} has the token ${bad}; ${name} has ${vocabularySize} tokens.`);
 }
 
-/** The body of `asample`, without its sampler. `hasBothStops`: the server knows stop tokens besides stop texts. */
-export function sampleBody(request: SampleRequest, info: PolicyInfo, hasBothStops: boolean) {
+/** The body of `asample`, without its sampler. */
+export function sampleBody(
+  request: SampleRequest,
+  info: PolicyInfo,
+  { bothStops: hasBothStops, seedsBelow }: Pick<Profile, "bothStops" | "seedsBelow">,
+) {
   const {
     prompt,
     count,
@@ -96,7 +101,7 @@ export function sampleBody(request: SampleRequest, info: PolicyInfo, hasBothStop
     sampling_params: {
       max_tokens: Math.min(maxTokens, room),
       temperature,
-      seed,
+      seed: seed % seedsBelow,
       top_p: topP,
       top_k: topK === 0 ? -1 : topK,
       // An empty list: nothing but the limit ends a sequence.

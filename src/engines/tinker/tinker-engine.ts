@@ -229,7 +229,7 @@ export class TinkerEngine implements Engine {
     checkRequest(request, info, this.capabilities);
     const { id, completions } = await samplerOf();
     const body = {
-      ...sampleBody(request, info, this.#profile.bothStops),
+      ...sampleBody(request, info, this.#profile),
       sampling_session_id: id,
       seq_id: this.#samples++,
     };

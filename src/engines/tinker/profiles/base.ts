@@ -28,6 +28,8 @@ export const remote: Omit<Profile, "title"> = {
   describesWeights: false,
   cancels: false,
   bothStops: false,
+  // SkyRL's JAX backend keeps seeds as int32.
+  seedsBelow: 2 ** 31,
   native: ["cross_entropy", "importance_sampling", "ppo"],
   reduction: "sum",
   snapshots: "snapshot",

@@ -26,6 +26,8 @@ export interface Profile {
   readonly cancels: boolean;
   /** Generation can stop at tokens and at texts in one request. */
   readonly bothStops: boolean;
+  /** Seeds of samples are taken modulo this. */
+  readonly seedsBelow: number;
   /**
    * Losses that the server computes itself, without options of the engine interface. Others are replaced by their
    * linear surrogate: log-probabilities first, then `importance_sampling` at ratio 1 with −dL/dlogp as advantages, whose

@@ -13,6 +13,7 @@ export const troupe: Profile = {
   describesWeights: true,
   cancels: true,
   bothStops: true,
+  seedsBelow: 2 ** 53,
   native: localCapabilities.losses,
   reduction: "sum",
   snapshots: "inflight",

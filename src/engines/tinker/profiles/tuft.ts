@@ -1,13 +1,9 @@
-/** TuFT 0.2: adapters. Whether it clips gradients is not established, so a recipe must not ask for it. */
+/** TuFT 0.2.2: adapters whose alpha is twice their rank, the default of its `lora_alpha_ratio`. */
 import { capabilities, parts, remote } from "./base.ts";
 import type { Profile } from "./profile.ts";
 
 export const tuft: Profile = {
   ...remote,
   title: "TuFT",
-  capabilities: {
-    ...capabilities,
-    freeze: true,
-    limits: { adam: { clipNorm: 0 }, adapterAlpha: 32, adapterModules: parts },
-  },
+  capabilities: { ...capabilities, limits: { adapterAlphaPerRank: 2, adapterModules: parts } },
 };

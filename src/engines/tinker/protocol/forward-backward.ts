@@ -4,6 +4,7 @@ import type { MessageValue } from "./message.ts";
 import {
   dataType,
   forwardBackwardJson,
+  forwardJson,
   forwardBackwardOutput,
   forwardBackwardRequest,
   type modelInput,
@@ -148,21 +149,19 @@ function unbatched({
 
 // --- JSON ---
 
-export function jsonOfCall({ modelId, seqId, loss, config, data }: LossCall) {
-  return {
-    model_id: modelId,
-    seq_id: seqId,
-    forward_backward_input: {
-      loss_fn: loss,
-      loss_fn_config: Object.keys(config).length === 0 ? null : config,
-      data: data.map(({ tokens, inputs }) => ({
-        model_input: jsonOfTokens(tokens),
-        loss_fn_inputs: Object.fromEntries(
-          Object.entries(inputs).map(([key, tensor]) => [key, jsonOfTensor(tensor)]),
-        ),
-      })),
-    },
+export function jsonOfCall({ modelId, seqId, loss, config, data, forwardOnly }: LossCall) {
+  const input = {
+    loss_fn: loss,
+    loss_fn_config: Object.keys(config).length === 0 ? null : config,
+    data: data.map(({ tokens, inputs }) => ({
+      model_input: jsonOfTokens(tokens),
+      loss_fn_inputs: Object.fromEntries(
+        Object.entries(inputs).map(([key, tensor]) => [key, jsonOfTensor(tensor)]),
+      ),
+    })),
   };
+  const call = { model_id: modelId, seq_id: seqId };
+  return forwardOnly ? { ...call, forward_input: input } : { ...call, forward_backward_input: input };
 }
 
 function jsonOfTensor({ values, shape }: Tensor) {
@@ -171,10 +170,11 @@ function jsonOfTensor({ values, shape }: Tensor) {
 }
 
 export function callOfJson(body: unknown, forwardOnly: boolean): LossCall {
-  const { model_id, seq_id, forward_backward_input: input } = forwardBackwardJson.parse(body);
+  const call = forwardOnly ? forwardJson.parse(body) : forwardBackwardJson.parse(body);
+  const input = "forward_input" in call ? call.forward_input : call.forward_backward_input;
   return {
-    modelId: model_id,
-    seqId: seq_id,
+    modelId: call.model_id,
+    seqId: call.seq_id,
     loss: input.loss_fn,
     config: input.loss_fn_config ?? {},
     forwardOnly,

@@ -1,6 +1,14 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { decodeCall, decodeOutput, encodeCall, encodeOutput, type LossCall } from "./forward-backward.ts";
+import {
+  callOfJson,
+  decodeCall,
+  decodeOutput,
+  encodeCall,
+  encodeOutput,
+  jsonOfCall,
+  type LossCall,
+} from "./forward-backward.ts";
 import {
   flag,
   integer,
@@ -104,4 +112,13 @@ it("its output is the same after encoding", () => {
     metrics: { "loss:sum": 0.1 },
   };
   expect(decodeOutput(encodeOutput(output))).toEqual(output);
+});
+
+// As in the JSON of the official SDK up to 0.24, and of SkyRL, which requires the key.
+it("JSON has the input of forward under forward_input", () => {
+  const asked = { modelId: "m", seqId: 1, loss: "cross_entropy", config: {}, data: [] };
+  const [forward, backward] = [true, false].map((forwardOnly) => jsonOfCall({ ...asked, forwardOnly }));
+  expect(forward).toHaveProperty("forward_input.loss_fn", "cross_entropy");
+  expect(backward).toHaveProperty("forward_backward_input.loss_fn", "cross_entropy");
+  expect(callOfJson(forward, true)).toEqual({ ...asked, forwardOnly: true });
 });

@@ -212,15 +212,15 @@ const jsonTensor = z.object({
   sparse_crow_indices: z.array(z.int()).nullish(),
 });
 
-export const forwardBackwardJson = z.object({
-  model_id: name,
-  seq_id: sequenceNumber,
-  forward_backward_input: z.object({
-    loss_fn: z.string(),
-    loss_fn_config: z.record(z.string(), z.union([z.number(), z.string()])).nullish(),
-    data: z.array(z.object({ model_input: modelInput, loss_fn_inputs: z.record(z.string(), jsonTensor) })),
-  }),
+const lossInput = z.object({
+  loss_fn: z.string(),
+  loss_fn_config: z.record(z.string(), z.union([z.number(), z.string()])).nullish(),
+  data: z.array(z.object({ model_input: modelInput, loss_fn_inputs: z.record(z.string(), jsonTensor) })),
 });
+const lossCall = z.object({ model_id: name, seq_id: sequenceNumber });
+export const forwardBackwardJson = lossCall.extend({ forward_backward_input: lossInput });
+/** The same input under another key. */
+export const forwardJson = lossCall.extend({ forward_input: lossInput });
 
 export const retrieveFuture = z.object({ request_id: name, allow_metadata_only: z.boolean().default(false) });
 

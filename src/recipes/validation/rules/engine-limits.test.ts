@@ -47,6 +47,13 @@ it.each([
   ],
   [{ adapterAlpha: 32 }, ["policies.two.adapter.alpha: the server's adapters have another; set it to 32"]],
   [
+    { adapterAlphaPerRank: 2 },
+    [
+      "policies.one.adapter.alpha: the server's adapters have another; set it to 16",
+      "policies.two.adapter.alpha: the server's adapters have another; set it to 32",
+    ],
+  ],
+  [
     { adapterModules: [["q_proj", "k_proj"]] },
     [
       "policies.one.adapter.targetModules: the server's adapters have another; set it to [q_proj, k_proj]",
