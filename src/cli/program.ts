@@ -3,9 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { showLines } from "../format.ts";
+import { didYouMean } from "../nearest.ts";
 import { checkCommand } from "./check/check.ts";
 import { clusterCommand } from "./cluster.ts";
 import { coachCommand } from "./coach.ts";
+import { completeCommand, completionCommand } from "./completion.ts";
 import { dataCommand } from "./data/data.ts";
 import { doctorCommand } from "./doctor.ts";
 import { evalCommand } from "./eval.ts";
@@ -44,6 +46,7 @@ const commands = [
   checkCommand,
   sandboxCommand,
   doctorCommand,
+  completionCommand,
 ];
 
 export function makeProgram(): Command {
@@ -53,7 +56,7 @@ export function makeProgram(): Command {
     .enablePositionalOptions()
     .showSuggestionAfterError(true)
     .showHelpAfterError("`troupe COMMAND --help` shows its arguments.")
-    .configureOutput({ outputError: (text, write) => write(showLines(text + dottedFlagHint(text))) })
+    .configureOutput({ outputError: (text, write) => write(showLines(text + hintFor(text))) })
     .configureHelp(helpConfiguration)
     .exitOverride();
   for (const make of commands) {
@@ -61,7 +64,20 @@ export function makeProgram(): Command {
     for (const inner of command.commands) inner.copyInheritedSettings(program);
     program.addCommand(command);
   }
+  program.addCommand(completeCommand(program), { hidden: true });
   return program;
+}
+
+function hintFor(text: string): string {
+  return dottedFlagHint(text) + innerCommandHint(text);
+}
+
+/** A command that also works alone takes a misspelt inner command for an argument. */
+function innerCommandHint(text: string): string {
+  const [, name = "", word = ""] = /too many arguments for '([\w-]+)'.*: ([^\s,]+)\.$/m.exec(text) ?? [];
+  const command = commands.map((make) => make()).find((each) => each.name() === name);
+  const hint = didYouMean(word, command?.commands.map((each) => each.name()) ?? []);
+  return hint === undefined ? "" : `(${hint})\n`;
 }
 
 /** Overrides have no dashes, unlike in some other systems. */

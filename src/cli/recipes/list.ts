@@ -52,7 +52,7 @@ export function folderLines(folder: string, recipes: readonly Listed[], width: n
 }
 
 /** Narrower descriptions are on lines of their own. */
-const narrowest = 32;
+const narrowest = 24;
 
 /** A table whose last column is wrapped text: its head, and the lines of each recipe. */
 function described(recipes: readonly Listed[], width: number): { head: string[]; rows: string[][] } {

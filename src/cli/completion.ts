@@ -1,0 +1,98 @@
+/** `troupe completion SHELL`: completion of commands, options, recipes and runs. The shells ask `troupe complete`. */
+import { readdirSync } from "node:fs";
+import { basename } from "node:path";
+import { Argument, Command } from "commander";
+import { environments } from "../environments/registry.ts";
+import { shippedRecipes } from "../recipes/shipped.ts";
+import { runsFolder } from "../command-line.ts";
+
+const scripts: Readonly<Record<string, string>> = {
+  bash: `_troupe() {
+  local IFS=$'\\n'
+  COMPREPLY=($(troupe complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _troupe troupe`,
+  zsh: `_troupe() {
+  local -a found
+  found=(\${(f)"$(troupe complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  (( $#found )) && compadd -- $found || _files
+}
+compdef _troupe troupe`,
+  fish: `complete -c troupe -a '(troupe complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'`,
+};
+
+export function completionCommand(): Command {
+  return new Command("completion")
+    .description("print a script for completion: bash, zsh or fish")
+    .addArgument(
+      new Argument("<shell>", "put its script where the shell starts").choices(Object.keys(scripts)),
+    )
+    .addHelpText(
+      "after",
+      '\nbash: eval "$(troupe completion bash)" in ~/.bashrc; zsh the same in ~/.zshrc; fish: | source',
+    )
+    .action((shell: string) => void process.stdout.write(`${scripts[shell]}\n`));
+}
+
+/** Prints what may stand in place of the last word, one candidate in a line. Hidden. */
+export function completeCommand(program: Command): Command {
+  return new Command("complete").argument("[words...]").action((words: string[]) => {
+    process.stdout.write(
+      candidates(program, words)
+        .map((each) => `${each}\n`)
+        .join(""),
+    );
+  });
+}
+
+/** @param words those after `troupe`; the last is incomplete and may be empty */
+export function candidates(program: Command, words: readonly string[]): readonly string[] {
+  const last = words.at(-1) ?? "";
+  const { command, given } = commandAt(program, words.slice(0, -1));
+  const found = last.startsWith("-")
+    ? optionsOf(command)
+    : [...namesOf(command), ...valuesOf(command, given)];
+  return found.filter((each) => each.startsWith(last));
+}
+
+/** The innermost command that the words name, and how many arguments it has been given. */
+function commandAt(program: Command, words: readonly string[]): { command: Command; given: number } {
+  let command = program;
+  let given = 0;
+  for (const word of words.filter((each) => !each.startsWith("-"))) {
+    const inner = command.commands.find((each) => each.name() === word);
+    if (inner === undefined) given++;
+    else [command, given] = [inner, 0];
+  }
+  return { command, given };
+}
+
+const hidden: readonly string[] = ["complete"];
+
+function namesOf({ commands }: Command): readonly string[] {
+  return commands.map((each) => each.name()).filter((name) => !hidden.includes(name));
+}
+
+function optionsOf({ options }: Command): readonly string[] {
+  return [...options.flatMap(({ long }) => long ?? []), "--help"];
+}
+
+/** By the name of the argument. */
+function valuesOf({ registeredArguments: all }: Command, given: number): readonly string[] {
+  const argument = all[given] ?? (all.at(-1)?.variadic === true ? all.at(-1) : undefined);
+  const name = argument?.name() ?? "";
+  return [
+    ...(/recipe|^name$/.test(name) ? Object.keys(shippedRecipes()) : []),
+    ...(/environment/.test(name) ? environments.map((each) => each.name) : []),
+    ...(/^runs?\b/.test(name) ? runsHere() : []),
+    ...(argument?.argChoices ?? []),
+  ];
+}
+
+function runsHere(): readonly string[] {
+  try {
+    return readdirSync(runsFolder).map((each) => basename(each));
+  } catch {
+    return [];
+  }
+}
