@@ -153,6 +153,21 @@ function run(program, args) {
   });
 }
 
+let isAnnounced = false;
+
+/** npm hides what scripts of an installation print, so this goes to the terminal itself, if there is one. */
+function announce() {
+  if (isAnnounced || process.env.npm_lifecycle_event !== "install") return;
+  isAnnounced = true;
+  const text = "troupe: compiling the native engine, which takes a minute or two …\n";
+  try {
+    if (process.stdout.isTTY) process.stdout.write(text);
+    else writeFileSync("/dev/tty", `\r\u001B[K${text}`);
+  } catch {
+    // No terminal: nobody is waiting.
+  }
+}
+
 /** Compiles one source if its stamp is stale; returns whether it did. */
 async function compile(job) {
   if (
@@ -161,6 +176,7 @@ async function compile(job) {
     readFileSync(job.stampFile, "utf8") === job.stamp
   )
     return false;
+  announce();
   const temporary = `${job.object}.${process.pid}.tmp`;
   const result = await run(job.program, [...job.args, "-o", temporary]);
   if (result.text) process.stderr.write(result.text);

@@ -39,6 +39,9 @@ std::shared_ptr<Bridge> Bridge::open(Napi::Env env) {
 }
 
 Napi::Promise Bridge::expect(Napi::Env env, JobId id, ToJavaScript value) {
+  if (pending_.count(id)) {
+    throw EngineError("bad_arguments", "Job " + std::to_string(id) + " is unfinished; give every job its own number.");
+  }
   auto deferred = Napi::Promise::Deferred::New(env);
   if (pending_.empty()) napi_ref_threadsafe_function(env, function_);
   pending_.emplace(id, Pending{deferred, std::move(value)});

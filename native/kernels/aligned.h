@@ -1,6 +1,7 @@
 // Memory on 64-byte boundaries, one cache line and one AVX-512 register wide. Throws std::bad_alloc.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -28,6 +29,7 @@ class AlignedBuffer {
       std::free(data_);
       data_ = nullptr;
       capacity_ = size_ = 0;
+      if (n > (SIZE_MAX - 63) / sizeof(T)) throw std::bad_alloc();
       size_t bytes = (n * sizeof(T) + 63) / 64 * 64;
       data_ = static_cast<T*>(std::aligned_alloc(64, bytes));
       if (!data_) throw std::bad_alloc();

@@ -40,7 +40,19 @@ void check_configurations(Report& report) {
   refuses("rms_norm_eps is nan", [](ModelConfig& c) { c.rms_epsilon = nan; });
 }
 
+bool fails_to_allocate(size_t floats) {
+  try {
+    AlignedBuffer<float> buffer(floats);
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
+  return false;
+}
+
 void check_memory(Report& report) {
+  for (size_t floats : {SIZE_MAX / 4, SIZE_MAX / 4 + 1, SIZE_MAX / 4 + 2, SIZE_MAX}) {
+    report.check(fails_to_allocate(floats), "a buffer whose bytes do not fit a number is refused");
+  }
   auto engine = make();
   const size_t before = engine->memory_bytes();
   ModelConfig config = tiny_config();

@@ -149,6 +149,15 @@ test("a job has a number", async () => {
   await engine.close();
 });
 
+test("a number in use is rejected, and its job settles", async () => {
+  const engine = startNativeEngine(1, "float32");
+  const first = engine.addModel(1, "p", shape);
+  expect(() => engine.stepCount(1, "p")).toThrow("Job 1 is unfinished");
+  expect(await first).not.toEqual([]);
+  expect(await engine.stepCount(2, "p")).toBe(0);
+  await engine.close();
+});
+
 function start(threads: unknown, precision: unknown) {
   return () => startNativeEngine(threads as number, precision as "float32");
 }
