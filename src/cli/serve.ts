@@ -1,6 +1,6 @@
 /** `troupe serve`: the local engine for clients of the Tinker protocol. */
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { Command } from "commander";
 import { openEngine } from "../engines/open.ts";
@@ -82,7 +82,8 @@ async function serve(models: readonly string[], options: ServeOptions): Promise<
 
 /** @throws TroupeError `bad_model` if the directory holds no model that the engine supports */
 async function servedModel(given: string): Promise<ServedModel> {
-  const [, name, directory = given] = /^([^=/]+)=(.+)$/.exec(given) ?? [];
+  const named = existsSync(given) ? null : /^([^=]+)=(.+)$/.exec(given);
+  const [, name, directory = given] = named ?? [];
   await describeModel(directory);
   return { name: name ?? basename(resolve(directory)), directory: resolve(directory) };
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { ServiceError, TroupeError, type ErrorCode } from "../../../errors.ts";
 import type { failed } from "../protocol/schema.ts";
-import type { Incoming } from "./transport.ts";
+import type { Incoming } from "./incoming.ts";
 
 const codes: ReadonlySet<string> = new Set<ErrorCode>([
   "bad_arguments",

@@ -44,6 +44,8 @@ export class Requests {
   readonly #transport: Transport;
   readonly #options: RequestOptions;
   readonly #closing = new AbortController();
+  /** When the server last accepted a request. */
+  #accepted = -Infinity;
 
   constructor(transport: Transport, options: RequestOptions) {
     this.#transport = transport;
@@ -61,10 +63,16 @@ export class Requests {
     for (;;) {
       const found = await this.#transport.send(outgoing).catch(asFailure);
       if (!(found instanceof ServiceError)) {
-        if (found.status >= 200 && found.status < 300) return found;
+        if (found.status >= 200 && found.status < 300) {
+          this.#accepted = performance.now();
+          return found;
+        }
         if (!isTransient(found.status)) throw rejectionOf(found, outgoing.path);
       }
-      if (pauses.areOver()) throw found instanceof ServiceError ? found : rejectionOf(found, outgoing.path);
+      // A server that is busy with other requests has not failed.
+      const isBusy = !(found instanceof ServiceError) && found.status === 429;
+      if (pauses.areOver(isBusy ? this.#accepted : undefined))
+        throw found instanceof ServiceError ? found : rejectionOf(found, outgoing.path);
       await pauses.pause(this.#ending(signal));
     }
   }
@@ -155,8 +163,10 @@ class Pauses {
     this.#next = options.firstPause;
   }
 
-  areOver(): boolean {
-    return performance.now() - this.#began >= this.#options.patienceMilliseconds;
+  /** @param since a later beginning of the patience */
+  areOver(since = -Infinity): boolean {
+    const began = Math.max(this.#began, since);
+    return performance.now() - began >= this.#options.patienceMilliseconds;
   }
 
   /** @throws TroupeError `cancelled` */

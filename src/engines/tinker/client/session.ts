@@ -12,6 +12,8 @@ const clientConfig = z.object({
   fwdbwd_max_chunk_len: z.int().positive().optional(),
   fwdbwd_max_chunk_bytes_count: z.int().positive().optional(),
   sample_use_retrieve_futures: z.boolean().default(false),
+  pjwt_auth_enabled: z.boolean().default(false),
+  proto_compress_fwdbwd: z.boolean().default(false),
 });
 
 export interface SessionInfo {
@@ -80,7 +82,9 @@ export class Session {
     this.requests.close();
     const info = await this.#info?.catch(() => null);
     const path = `sessions/${encodeURIComponent(info?.id ?? "")}/finish`;
-    if (info) await this.#transport.send({ path, body: {}, milliseconds: 10_000 }).catch(() => undefined);
+    // Not behind requests that the server may never answer.
+    const finish = { path, body: {}, milliseconds: 10_000, pool: "heartbeat" } as const;
+    if (info) await this.#transport.send(finish).catch(() => undefined);
     this.#transport.close();
   }
 
@@ -90,6 +94,8 @@ export class Session {
     // Servers of other kinds may lack it.
     const config = await requests.send({ path: "client/config", body }).catch(() => null);
     const limits = config === null ? clientConfig.parse({}) : parsed(clientConfig, config, "client/config");
+    if (limits.pjwt_auth_enabled) this.#transport.useTokens();
+    if (limits.proto_compress_fwdbwd) this.#transport.compress();
     this.#hasCompletions = limits.sample_use_retrieve_futures;
     const supported = await requests.send({ method: "GET", path: "get_server_capabilities" });
     const { supported_models: models } = parsed(schema.capabilities, supported, "get_server_capabilities");

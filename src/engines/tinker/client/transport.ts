@@ -6,7 +6,11 @@ import { Agent as PlainAgent, request as plainRequest, type RequestOptions } fro
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { promisify } from "node:util";
 import { zstdCompress } from "node:zlib";
+import { z } from "zod";
 import { ServiceError, TroupeError } from "../../../errors.ts";
+import { parsed, rejectionOf } from "./answers.ts";
+import type { Incoming } from "./incoming.ts";
+import { Tokens } from "./tokens.ts";
 
 export type Pool = "submit" | "poll" | "heartbeat";
 
@@ -17,8 +21,6 @@ export interface TransportOptions {
   readonly key?: string | undefined;
   /** Connections of the pools of submissions and of polls. Default: 64. */
   readonly connections?: number | undefined;
-  /** Bodies of at least this many bytes are compressed with zstd. Default: never. */
-  readonly compressFrom?: number | undefined;
 }
 
 export interface Outgoing {
@@ -32,13 +34,11 @@ export interface Outgoing {
   readonly pool?: Pool;
 }
 
-export interface Incoming {
-  readonly status: number;
-  readonly isProto: boolean;
-  readonly body: Buffer;
-}
+export type { Incoming } from "./incoming.ts";
 
 const proto = "application/x-protobuf";
+const tokenPath = "auth/token";
+const token = z.object({ jwt: z.string() });
 const compress = promisify(zstdCompress);
 /** In bytes; no honest answer is near it. */
 const longestAnswer = 2 ** 30;
@@ -47,6 +47,8 @@ export class Transport {
   readonly #options: TransportOptions;
   readonly #base: URL;
   readonly #agents: Readonly<Record<Pool, PlainAgent | SecureAgent>>;
+  #tokens: Tokens | null = null;
+  #compresses = false;
 
   /** @throws TroupeError `bad_arguments` if `url` is no HTTP address */
   constructor(options: TransportOptions) {
@@ -58,16 +60,41 @@ export class Transport {
     this.#agents = { submit: agent(connections), poll: agent(connections), heartbeat: agent(1) };
   }
 
+  /** Protobuf is compressed with zstd from now on. */
+  compress(): void {
+    this.#compresses = true;
+  }
+
+  /** The key is exchanged for tokens from now on. */
+  useTokens(): void {
+    this.#tokens ??= new Tokens(async () => {
+      const found = await this.#sendAs(this.#options.key, { path: tokenPath, body: {} });
+      if (found.status !== 200) throw rejectionOf(found, tokenPath);
+      return parsed(token, found, tokenPath).jwt;
+    });
+  }
+
   /** @throws ServiceError without an answer */
   async send(outgoing: Outgoing): Promise<Incoming> {
+    const tokens = this.#tokens;
+    if (tokens === null) return this.#sendAs(this.#options.key, outgoing);
+    const used = await tokens.current();
+    const found = await this.#sendAs(used, outgoing);
+    if (found.status !== 401) return found;
+    tokens.reject(used);
+    return this.#sendAs(await tokens.current(), outgoing);
+  }
+
+  async #sendAs(key: string | undefined, outgoing: Outgoing): Promise<Incoming> {
     const { body } = outgoing;
-    const bytes = body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
-    const isLarge = (bytes?.length ?? 0) >= (this.#options.compressFrom ?? Infinity);
-    const sent = isLarge && bytes !== undefined ? await compress(bytes) : bytes;
+    const isProto = Buffer.isBuffer(body);
+    const bytes = body === undefined || isProto ? body : Buffer.from(JSON.stringify(body));
+    const isCompressed = isProto && this.#compresses;
+    const sent = isCompressed ? await compress(body) : bytes;
     const headers = {
-      ...(bytes === undefined ? {} : { "content-type": Buffer.isBuffer(body) ? proto : "application/json" }),
-      ...(isLarge ? { "content-encoding": "zstd" } : {}),
-      ...(this.#options.key === undefined ? {} : { "x-api-key": this.#options.key }),
+      ...(bytes === undefined ? {} : { "content-type": isProto ? proto : "application/json" }),
+      ...(isCompressed ? { "content-encoding": "zstd" } : {}),
+      ...(key === undefined ? {} : { "x-api-key": key }),
       "content-length": sent?.length ?? 0,
       accept: outgoing.wantsProto === true ? proto : "application/json",
     };

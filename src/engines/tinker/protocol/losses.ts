@@ -161,8 +161,14 @@ export function afterPrompt(prompt: Int32Array, numbers: Float32Array): Tensor {
   return { values, shape: [values.length] };
 }
 
+/** Of a request: whether its datum has Troupe's prompt, whose rows are left out of results. */
+export function hasPrompt({ inputs }: WireDatum): boolean {
+  return inputs[promptInput] !== undefined;
+}
+
 /**
- * The engine's data. Without a prompt's length, every token but the first is trained.
+ * The engine's data. Without a prompt's length, every token but the first is trained, and the prompt is what comes
+ * before the first target that follows from the input: of what is not trained, clients may send any.
  * @throws TroupeError `bad_arguments`, `bad_shape` for data that the engine cannot express
  */
 export function engineData(policy: PolicyName, data: readonly WireDatum[]): readonly Datum[] {
@@ -170,7 +176,8 @@ export function engineData(policy: PolicyName, data: readonly WireDatum[]): read
   data.forEach(({ tokens, inputs }, index) => {
     const where = `data[${index}]`;
     const { [promptInput]: shared, target_tokens: targets, ...numbers } = inputs;
-    const [promptLength = 1, group = -1 - index] = shared?.values ?? [];
+    const untrained = 1 + leadingUntrained(tokens, targets, numbers);
+    const [promptLength = untrained, group = -1 - index] = shared?.values ?? [];
     const continuation = continuationOf(where, tokens, targets, numbers, promptLength);
     const last = found.at(-1);
     const prompt = tokens.slice(0, promptLength);
@@ -178,6 +185,18 @@ export function engineData(policy: PolicyName, data: readonly WireDatum[]): read
     else found.push({ group, datum: { policy, prompt, continuations: [continuation] } });
   });
   return found.map(({ datum }) => datum);
+}
+
+/** Targets before the first that follows from the input, if all of them have advantage or weight zero. */
+function leadingUntrained(
+  tokens: Int32Array,
+  targets: Tensor | undefined,
+  { advantages, weights, [inputNames.penalties]: penalties }: Readonly<Record<string, Tensor>>,
+): number {
+  const last = tokens.findLastIndex((token, at) => at > 0 && targets?.values[at - 1] !== token);
+  const scales = [advantages, weights, penalties].flatMap((each) => each?.values ?? []);
+  const isUntrained = scales.every((values) => values.subarray(0, last).every((value) => value === 0));
+  return last > 0 && (advantages ?? weights) !== undefined && isUntrained ? last : 0;
 }
 
 function continuationOf(
@@ -194,7 +213,7 @@ function continuationOf(
       "bad_shape",
       `${where} has target_tokens of shape [${targets.shape.join(", ")}] for ${tokens.length} tokens; expected one each.`,
     );
-  const wrong = tokens.findIndex((token, at) => at > 0 && targets.values[at - 1] !== token);
+  const wrong = tokens.findIndex((token, at) => at >= promptLength && targets.values[at - 1] !== token);
   if (wrong !== -1)
     throw new TroupeError(
       "bad_arguments",

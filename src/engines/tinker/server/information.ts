@@ -3,14 +3,17 @@ import { Readable } from "node:stream";
 import { savedDirectory } from "../../saved.ts";
 import { tarOf } from "../archives/tar.ts";
 import * as schema from "../protocol/schema.ts";
+import { isLocal } from "./options.ts";
 import { Rejection } from "./problems.ts";
 import type { Call, Service } from "./service.ts";
 import { parsePath, textOf, type SavedRecord, type WeightsPath } from "./storage.ts";
 import { jsonOf } from "./training.ts";
 
-export function clientConfig({ options: { limits } }: Service): unknown {
+export function clientConfig({ options: { limits, host } }: Service): unknown {
   return {
     pjwt_auth_enabled: false,
+    // On one machine, compressing takes longer than copying.
+    proto_compress_fwdbwd: !isLocal(host),
     fwdbwd_max_chunk_len: limits.chunkData,
     fwdbwd_max_chunk_bytes_count: limits.chunkBytes,
     sample_use_retrieve_futures: true,

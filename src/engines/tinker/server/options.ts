@@ -59,3 +59,8 @@ export interface ServerOptions {
   /** Lines for the person who runs the server. */
   readonly log: (line: string) => void;
 }
+
+/** Whether only programs of this machine reach the address. */
+export function isLocal(host: string): boolean {
+  return ["127.0.0.1", "localhost", "::1"].includes(host);
+}

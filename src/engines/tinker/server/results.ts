@@ -1,6 +1,7 @@
 /** Results of the engine as those of the protocol. */
 import type { LossResult, SampledSequence } from "../../engine.ts";
-import { encodeOutput, jsonOfOutput, type LossOutput } from "../protocol/forward-backward.ts";
+import { encodeOutput, jsonOfOutput, type LossOutput, type WireDatum } from "../protocol/forward-backward.ts";
+import { hasPrompt } from "../protocol/losses.ts";
 import { sampleResponse, stopReasons } from "../protocol/schema.ts";
 import { bytesOfArray } from "../protocol/tensors.ts";
 import type { Result } from "./futures.ts";
@@ -14,21 +15,17 @@ export function failedResult(error: unknown): Result {
   return { ...jsonResult(failureOf(error)), failed: true };
 }
 
-/** `counts`: tokens of each datum of the request, in order. The rows before a shared prompt's end are left out. */
-export function lossOutput({
-  loss,
-  tokens,
-  entropy,
-  kl,
-  referenceKl,
-  clipped,
-  logprobs,
-  values,
-}: LossResult): LossOutput {
+/** Rows before a prompt's end are left out where the datum says how long it is, and zero where it does not. */
+export function lossOutput(
+  { loss, tokens, entropy, kl, referenceKl, clipped, logprobs, values }: LossResult,
+  data: readonly WireDatum[],
+): LossOutput {
   return {
     outputs: logprobs.map((each, index) => {
       const value = values?.[index];
-      return value === undefined || value.length === 0 ? { logprobs: each } : { values: value };
+      const isOfCritic = value !== undefined && value.length > 0;
+      const rows = padded(isOfCritic ? value : each, data[index]);
+      return isOfCritic ? { values: rows } : { logprobs: rows };
     }),
     metrics: {
       "loss:sum": loss,
@@ -39,6 +36,13 @@ export function lossOutput({
       "clipped:sum": clipped,
     },
   };
+}
+
+function padded(rows: Float32Array, datum: WireDatum | undefined): Float32Array {
+  if (datum === undefined || hasPrompt(datum) || rows.length === datum.tokens.length) return rows;
+  const whole = new Float32Array(datum.tokens.length);
+  whole.set(rows, whole.length - rows.length);
+  return whole;
 }
 
 export function lossResultOf(output: LossOutput): Result {

@@ -264,6 +264,29 @@ it("a session that ends takes its models along", async () => {
   expect((await ask("session_heartbeat", { session_id: session })).status).toBe(410);
 });
 
+const row = (...values: number[]) => ({ values: Float32Array.from(values), shape: [4] });
+
+it("where nothing is trained, targets may be any, and the rows are zero", async () => {
+  const ask = await start();
+  const { id } = await createModel(ask);
+  const rowsOf = async (seqId: number, targets: number[], first: number) => {
+    const inputs = {
+      target_tokens: { values: Int32Array.from(targets), shape: [4] },
+      logprobs: row(0, 0, -1, -1),
+      advantages: row(first, 0, 1, -1),
+    };
+    const call = { modelId: id, seqId, loss: "importance_sampling", config: {}, forwardOnly: false };
+    const body = encodeCall({ ...call, data: [{ tokens: Int32Array.of(1, 2, 3, 4), inputs }] });
+    const { json } = await resultOf(ask, "forward_backward", body);
+    const outputs = json["loss_fn_outputs"] as { logprobs: { data: number[] } }[] | undefined;
+    return outputs?.[0]?.logprobs.data ?? json["error"];
+  };
+  const whole = (await rowsOf(1, [2, 3, 4, 5], 0)) as number[];
+  expect(whole.every((each) => each < 0)).toBe(true);
+  expect(await rowsOf(2, [0, 0, 4, 5], 0)).toEqual([0, 0, ...whole.slice(2)]);
+  expect(await rowsOf(3, [0, 0, 4, 5], 1)).toContain("data[0].target_tokens[0] is not the next token");
+});
+
 describe("hostile requests", () => {
   it("of many empty fields, or of endless numbers, are rejected before they fill the memory", async () => {
     const ask = await start();

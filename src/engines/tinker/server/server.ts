@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { TroupeError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
 import { httpServer } from "./http.ts";
-import type { ServerOptions } from "./options.ts";
+import { isLocal, type ServerOptions } from "./options.ts";
 import { Service } from "./service.ts";
 
 export interface TinkerServer {
@@ -15,7 +15,7 @@ export interface TinkerServer {
 
 /** @throws TroupeError `bad_arguments` for a public address without keys, or one that is in use */
 export async function startServer(engine: Engine, options: ServerOptions): Promise<TinkerServer> {
-  if (options.keys.length === 0 && !["127.0.0.1", "localhost", "::1"].includes(options.host))
+  if (options.keys.length === 0 && !isLocal(options.host))
     throw new TroupeError(
       "bad_arguments",
       `Other machines can reach ${options.host}: set keys, or use 127.0.0.1.`,

@@ -58,7 +58,7 @@ export function forwardBackward(service: Service, call: Call, forwardOnly: boole
     return service.startInTurn(model, asked.seqId, call, backward(service, model, asked));
   return service.startInTurn(model, asked.seqId, call, async (signal) => {
     const data = engineData(model.id, asked.data);
-    return lossResultOf(lossOutput(await service.engine.forward(data, { signal })));
+    return lossResultOf(lossOutput(await service.engine.forward(data, { signal }), asked.data));
   });
 }
 
@@ -76,7 +76,8 @@ function backward(service: Service, model: Model, asked: LossCall): (signal: Abo
         "bad_arguments",
         `The loss ${asked.loss} does not use the input ${unused}; leave it out.`,
       );
-    return lossResultOf(lossOutput(await service.engine.forwardBackward(data, loss, { signal })));
+    const result = await service.engine.forwardBackward(data, loss, { signal });
+    return lossResultOf(lossOutput(result, asked.data));
   };
 }
 

@@ -1,0 +1,6 @@
+/** An answer of the server. */
+export interface Incoming {
+  readonly status: number;
+  readonly isProto: boolean;
+  readonly body: Buffer;
+}

@@ -1,0 +1,133 @@
+/** Sessions against a server that blocks, asks for tokens, or is busy. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { zstdDecompressSync } from "node:zlib";
+import { afterEach, expect, it } from "vitest";
+import { Session, type SessionOptions } from "./session.ts";
+
+type Answer = { readonly status?: number; readonly json: object } | "none";
+interface Asked {
+  readonly path: string;
+  readonly key: string | undefined;
+  readonly encoding: string | undefined;
+  readonly body: Buffer;
+}
+
+const closing: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+/** `answer`: to requests other than those that open a session. */
+async function open(
+  config: object,
+  answer: (asked: Asked) => Answer,
+  options: Partial<SessionOptions> = {},
+): Promise<Session> {
+  const known: Record<string, object> = {
+    "client/config": config,
+    get_server_capabilities: { supported_models: [] },
+    create_session: { session_id: "s" },
+  };
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = (request.url ?? "").replace("/api/v1/", "");
+    const parts: Buffer[] = [];
+    for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+    const { "x-api-key": key, "content-encoding": encoding } = request.headers;
+    const found = answer({ path, key: key?.toString(), encoding, body: Buffer.concat(parts) });
+    if (found === "none") return;
+    const { status = 200, json } = found;
+    const own = status === 200 ? (known[path] ?? json) : json;
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(own));
+  };
+  const server = createServer((request, response) => void handle(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const requests = { firstPause: 1, longestPause: 5, ...options.requests };
+  const session = new Session({ url, key: "tml-key", chunkData: 1, chunkBytes: 1, ...options, requests });
+  closing.push(
+    () => {
+      server.close();
+      server.closeAllConnections();
+    },
+    () => session.close(),
+  );
+  await session.open();
+  return session;
+}
+
+it("the heart beats while every other connection is blocked", async () => {
+  const beats = Promise.withResolvers<void>();
+  let count = 0;
+  const answer = ({ path }: Asked): Answer => {
+    if (path === "session_heartbeat" && (count += 1) === 3) beats.resolve();
+    return path.startsWith("blocked") ? "none" : { json: {} };
+  };
+  const session = await open({}, answer, { connections: 1, heartbeatMilliseconds: 5 });
+  const blocked = [1, 2, 3].map((index) => session.requests.send({ path: `blocked-${index}` }));
+  await beats.promise;
+  expect(await Promise.race([...blocked, Promise.resolve("blocked")])).toBe("blocked");
+  for (const each of blocked) each.catch(() => undefined);
+});
+
+it("a key is exchanged for tokens, which are replaced when they end or are rejected", async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const tokenOf = (name: string, exp: number): string =>
+    ["e30", Buffer.from(JSON.stringify({ exp, iat: now, name })).toString("base64url"), ""].join(".");
+  const [ended, rejected, good] = [tokenOf("a", now - 1), tokenOf("b", now + 3600), tokenOf("c", now + 3600)];
+  const tokens = [ended, rejected, good];
+  const seen: [string, string | undefined][] = [];
+  const session = await open({ pjwt_auth_enabled: true }, ({ path, key }) => {
+    if (path === "auth/token")
+      return key === "tml-key" ? { json: { jwt: tokens.shift() } } : { status: 500, json: {} };
+    seen.push([path, key]);
+    return key === rejected ? { status: 401, json: { detail: "expired" } } : { json: {} };
+  });
+  await session.requests.send({ path: "one" });
+  await session.requests.send({ path: "two" });
+  const names = { [ended]: "ended", [rejected]: "rejected", [good]: "good" };
+  expect(
+    seen
+      .filter(([path]) => path !== "sessions/s/finish")
+      .map(([path, key = ""]) => [path, names[key] ?? key]),
+  ).toEqual([
+    ["client/config", "tml-key"],
+    ["get_server_capabilities", "ended"],
+    ["create_session", "rejected"],
+    ["create_session", "good"],
+    ["one", "good"],
+    ["two", "good"],
+  ]);
+});
+
+it("protobuf is compressed for a server that asks for it", async () => {
+  const seen: Asked[] = [];
+  const session = await open({ proto_compress_fwdbwd: true }, (asked) => {
+    seen.push(asked);
+    return { json: {} };
+  });
+  await session.requests.send({ path: "bytes", body: Buffer.alloc(1000, "a") });
+  await session.requests.send({ path: "text", body: { a: 1 } });
+  const [bytes, text] = seen.slice(-2);
+  expect(bytes?.encoding).toBe("zstd");
+  expect(zstdDecompressSync(bytes?.body ?? Buffer.alloc(0)).toString()).toBe("a".repeat(1000));
+  expect([text?.encoding, text?.body.toString()]).toEqual([undefined, '{"a":1}']);
+});
+
+it("a request waits for a busy server as long as that accepts others, then fails", async () => {
+  let isBusy = true;
+  const answer = ({ path }: Asked): Answer =>
+    path === "sample" && isBusy ? { status: 429, json: {} } : { json: {} };
+  const patienceMilliseconds = 1500;
+  const requests = { patienceMilliseconds, firstPause: 1, longestPause: 20 };
+  const session = await open({}, answer, { requests });
+  const waiting = session.requests.send({ path: "sample" });
+  const began = performance.now();
+  while (performance.now() - began < 2 * patienceMilliseconds) await session.requests.send({ path: "other" });
+  isBusy = false;
+  expect((await waiting).status).toBe(200);
+  isBusy = true;
+  await expect(session.requests.send({ path: "sample" })).rejects.toMatchObject({ code: "service" });
+});
