@@ -133,12 +133,15 @@ export class Policies {
   /** A directory is known to the server by its name. @throws TroupeError `bad_model` */
   async #serverName(model: string): Promise<string> {
     const { models } = await this.#session.open();
-    const mapped = this.#names[model];
+    // A preset is in a folder of the run, or a temporary one: only its name means something to people.
+    const name = basename(resolve(model));
+    const given = [model, name].find((one) => Object.hasOwn(this.#names, one));
+    const mapped = given === undefined ? undefined : this.#names[given];
     if (mapped !== undefined) return mapped;
-    const found = [model, basename(resolve(model))].find((name) => models.includes(name));
+    const found = [model, name].find((one) => models.includes(one));
     if (found !== undefined) return found;
     const fix = `It has ${models.join(", ") || "none"}; name one of them in engine.models.`;
-    throw new TroupeError("bad_model", `The server has no model ${JSON.stringify(model)}. ${fix}`);
+    throw new TroupeError("bad_model", `The server has no model ${JSON.stringify(name)}. ${fix}`);
   }
 
   async #info(name: PolicyName, id: string, { model, adapter }: Origin): Promise<PolicyInfo> {

@@ -80,3 +80,20 @@ it.each([
     expect(readdirSync(join(folder, own))).not.toEqual([]);
   },
 );
+
+it("a model in a folder, as of a preset, is known by its name in `models` and in messages", async () => {
+  const url = await start("presets");
+  const other = await makeModel(folder, "temporary/nano");
+  const [mapped, unmapped] = [{ nano: "tiny" }, {}].map(
+    (models) => new TinkerEngine({ url, profile: profiles.troupe, models }),
+  ) as [TinkerEngine, TinkerEngine];
+  closing.push(
+    () => mapped.close(),
+    () => unmapped.close(),
+  );
+  expect(await mapped.createPolicy({ name: "p", model: other })).toMatchObject({ name: "p" });
+  await expect(unmapped.createPolicy({ name: "p", model: other })).rejects.toMatchObject({
+    code: "bad_model",
+    message: 'The server has no model "nano". It has tiny; name one of them in engine.models.',
+  });
+});
