@@ -7,7 +7,11 @@ import type { Subject } from "../rule.ts";
 import { engineSupport, lossSupport } from "./engine.ts";
 import { engineLimits } from "./engine-limits.ts";
 
-type Case = readonly [feature: string, has: string, own: Partial<RecipeInput>, algorithm?: [string, object?]];
+interface Case {
+  readonly has: string;
+  readonly own: Partial<RecipeInput>;
+  readonly algorithm?: string;
+}
 
 const role = { policy: "one", prompt: "" };
 const adapter = { rank: 8, alpha: 32 };
@@ -34,27 +38,29 @@ const two = (rank: number): Partial<RecipeInput> => ({
   policies: { one: { model, adapter }, two: { model, adapter: { ...adapter, rank } } },
 });
 
-const cases: readonly Case[] = [
-  ["an adapter, a norm of 0", "troupe hosted skyrl-jax", clip(0)],
-  ["an adapter, a norm of 1", "troupe hosted skyrl-fsdp skyrl-megatron", clip(1)],
-  ["a whole model", "troupe skyrl-fsdp verl", whole],
-  ["two adapters of one rank", "troupe hosted skyrl-megatron", { ...clip(1), ...two(8) }],
-  ["two adapters of two ranks", "troupe hosted", { ...clip(1), ...two(4) }],
-  [
-    "another beta",
-    "troupe hosted",
-    { ...clip(1), train: { ...train, ...trainers, clipNorm: 1, beta2: 0.9 } },
-  ],
-  [
-    "an alpha of twice the rank",
-    "troupe tuft",
-    { ...clip(1), policies: { one: { model, adapter: { rank: 8, alpha: 16 } } } },
-  ],
-  ["a critic", "troupe", clip(1), ["ppo"]],
-  ["a ratio per sequence", "troupe hosted skyrl-fsdp skyrl-megatron", clip(1), ["gspo"]],
-];
+const cases: Readonly<Record<string, Case>> = {
+  "an adapter, a norm of 0": { has: "troupe hosted skyrl-jax", own: clip(0) },
+  "an adapter, a norm of 1": { has: "troupe hosted skyrl-fsdp skyrl-megatron", own: clip(1) },
+  "a whole model": { has: "troupe skyrl-fsdp verl", own: whole },
+  "two adapters of one rank": { has: "troupe hosted skyrl-megatron", own: { ...clip(1), ...two(8) } },
+  "two adapters of two ranks": { has: "troupe hosted", own: { ...clip(1), ...two(4) } },
+  "another beta": {
+    has: "troupe hosted",
+    own: { ...clip(1), train: { ...train, ...trainers, clipNorm: 1, beta2: 0.9 } },
+  },
+  "an alpha of twice the rank": {
+    has: "troupe tuft",
+    own: { ...clip(1), policies: { one: { model, adapter: { rank: 8, alpha: 16 } } } },
+  },
+  "a critic": { has: "troupe", own: clip(1), algorithm: "ppo" },
+  "a ratio per sequence": {
+    has: "troupe hosted skyrl-fsdp skyrl-megatron",
+    own: clip(1),
+    algorithm: "gspo",
+  },
+};
 
-function problems(profile: string, own: Partial<RecipeInput>, [name, options]: [string, object?]) {
+function problems(profile: string, own: Partial<RecipeInput>, name: string) {
   const base: RecipeInput = {
     name: "profiles",
     environment: { name: "plan-path" },
@@ -67,11 +73,11 @@ function problems(profile: string, own: Partial<RecipeInput>, [name, options]: [
   };
   const recipe = recipeSchema.parse(base);
   const engine = engineKinds[`tinker, profile ${profile}`];
-  const subject = { recipe, algorithm: algorithmFrom(name, options ?? {}), engine } as unknown as Subject;
+  const subject = { recipe, algorithm: algorithmFrom(name, {}), engine } as unknown as Subject;
   return [...engineSupport(subject), ...engineLimits(subject), ...lossSupport(subject)];
 }
 
-it.each(cases)("%s: %s", (_, has, own, algorithm = ["grpo"]) => {
+it.each(Object.entries(cases))("%s", (_, { has, own, algorithm = "grpo" }) => {
   const found = all.split(" ").map((profile) => ({ profile, found: problems(profile, own, algorithm) }));
   expect(found.filter((each) => each.found.length === 0).map(({ profile }) => profile)).toEqual(
     has.split(" "),
