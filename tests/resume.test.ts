@@ -37,9 +37,10 @@ async function trainIn(
   name: string,
   killAt: number,
   algorithm?: object,
+  maxLag = 0,
 ): Promise<{ stdout: string; signal: string | null }> {
   const cwd = await folder(name);
-  const options = algorithm === undefined ? [] : [JSON.stringify(algorithm)];
+  const options = algorithm === undefined ? [] : [JSON.stringify(algorithm), String(maxLag)];
   const { stdout, stderr, signal, status } = spawnSync(
     process.execPath,
     [script, String(killAt), ...options],
@@ -123,4 +124,19 @@ test.each([
   const records = await recordsOf(path.join(root, whole, "run"));
   expect(Object.keys(records)).toContain("beginning/whole/model.safetensors");
   expect(await recordsOf(path.join(root, parts, "run"))).toEqual(records);
+});
+
+test("killed while a batch is sampled ahead", async () => {
+  const algorithm = { name: "grpo", samples: 3 };
+  const { stdout } = await trainIn("whole-ahead", 0, algorithm, 1);
+  const { changes: all } = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as { changes: number };
+  const generator = generatorOf(keyAt(rootKey(17), "kills", "ahead"));
+  let kills = 0;
+  const killAt = () => 1 + drawInt(generator, Math.floor(all / 2));
+  while (kills < 5 && (await trainIn("parts-ahead", killAt(), algorithm, 1)).signal === "SIGKILL") kills += 1;
+  expect(kills).toBeGreaterThan(0);
+  await trainIn("parts-ahead", 0, algorithm, 1);
+  const records = await recordsOf(path.join(root, "whole-ahead", "run"));
+  expect(Object.keys(records)).toContain("checkpoints/step-8/next-batch.jsonl");
+  expect(await recordsOf(path.join(root, "parts-ahead", "run"))).toEqual(records);
 });

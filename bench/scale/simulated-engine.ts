@@ -109,10 +109,15 @@ export class SimulatedEngine implements Engine {
     for (const { length } of replies) this.answered.tokens += length;
   }
 
-  async forward(data: readonly Datum[], options?: { signal?: AbortSignal }): Promise<LossResult> {
+  /** A third of a forward and backward pass. */
+  forward(data: readonly Datum[], options?: { signal?: AbortSignal }): Promise<LossResult> {
+    return this.#pass(data, 1 / 3, options?.signal);
+  }
+
+  async #pass(data: readonly Datum[], share: number, signal: AbortSignal | undefined): Promise<LossResult> {
     const continuations = data.flatMap((datum) => datum.continuations);
     const tokens = continuations.reduce((total, { tokens: own }) => total + own.length, 0);
-    await this.#wait(tokens / this.#options.service.training, options?.signal);
+    await this.#wait((share * tokens) / this.#options.service.training, signal);
     const logprobs = continuations.map(({ tokens: own }) => new Float32Array(own.length).fill(-1));
     return { loss: tokens, tokens, entropy: tokens, kl: 0, clipped: 0, logprobs };
   }
@@ -122,7 +127,7 @@ export class SimulatedEngine implements Engine {
     _loss: unknown,
     options?: { signal?: AbortSignal },
   ): Promise<LossResult> {
-    return this.forward(data, options);
+    return this.#pass(data, 1, options?.signal);
   }
 
   async optimStep(policy: string): Promise<{ gradientNorm: number }> {

@@ -1,13 +1,13 @@
 /**
  * A process that trains a recipe for a second or two in the folder `run` and may be killed. Arguments: at which disk
- * write (0: never), and an algorithm with its options as JSON.
+ * write (0: never), an algorithm with its options as JSON, and `train.maxLag`.
  */
 import { openEngine } from "../../src/engines/open.ts";
 import { tinyRecipe } from "../../src/train/testing/tiny-recipe.ts";
 import { train } from "../../src/train/train.ts";
 import { changeCount, killAtChange } from "./killed-at-write.ts";
 
-const [, , killAt = "0", algorithm = '{"name": "at-grpo", "samples": 3}'] = process.argv;
+const [, , killAt = "0", algorithm = '{"name": "at-grpo", "samples": 3}', maxLag = "0"] = process.argv;
 const role = { prompt: "", maxTokens: 16 };
 const resolved = tinyRecipe({
   environment: { name: "plan-path", size: 5 },
@@ -22,7 +22,14 @@ const resolved = tinyRecipe({
   },
   algorithm: JSON.parse(algorithm) as { name: string },
   warmStart: { steps: 4, demonstrationsPerStep: 16, learningRate: 0.003 },
-  train: { steps: 6, tasksPerStep: 8, learningRate: 0.001, minibatches: 2, epochs: 2 },
+  train: {
+    steps: 6,
+    tasksPerStep: 8,
+    learningRate: 0.001,
+    minibatches: 2,
+    epochs: 2,
+    maxLag: Number(maxLag),
+  },
   evaluation: { tasks: 20, every: 3, tasksDuring: 10 },
   checkpoint: { every: 2, keep: 2 },
 });

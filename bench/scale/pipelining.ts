@@ -1,0 +1,114 @@
+/**
+ * Seconds per training step against a simulated server of the Tinker protocol over a network with delay, with sampling
+ * and training in turn, and with batches sampled ahead: `node bench/scale/pipelining.ts`.
+ */
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { engineAround } from "../../src/engines/around.ts";
+import { serveEngine, standardLimits } from "../../src/engines/serve.ts";
+import { profiles } from "../../src/engines/tinker/profiles/profiles.ts";
+import { TinkerEngine } from "../../src/engines/tinker/tinker-engine.ts";
+import { startProxy } from "../../src/engines/tinker/testing/faulty-proxy.ts";
+import { initModel } from "../../src/models/init.ts";
+import type { Preset } from "../../src/models/presets.ts";
+import { resolveRecipe } from "../../src/recipes/resolve.ts";
+import { likeQwen3, writeLargeTokenizer } from "../../src/text/testing/large-tokenizer.ts";
+import { loadTokenizer } from "../../src/text/tokenizer.ts";
+import { train } from "../../src/train/train.ts";
+import { replyBank } from "./replies.ts";
+import { SimulatedEngine, type Service } from "./simulated-engine.ts";
+
+const { values } = parseArgs({
+  options: {
+    speed: { type: "string", default: "5" },
+    steps: { type: "string", default: "4" },
+    milliseconds: { type: "string", default: "100" },
+    lags: { type: "string", default: "0,1" },
+  },
+});
+const [speed, steps] = [Number(values.speed), Number(values.steps)];
+
+/** Slow enough that the processor time of client, proxy and server, all in this process, hardly counts. */
+const service: Service = { capacity: 1000, perSequence: 60, firstToken: 0.3, training: 1000, update: 2 };
+/** Its weights are not used; only the vocabulary has its real size. */
+const narrow: Preset = {
+  architecture: "Qwen3ForCausalLM",
+  hiddenSize: 16,
+  layers: 1,
+  heads: 1,
+  keyValueHeads: 1,
+  headSize: 16,
+  intermediateSize: 16,
+  maxLength: 8192,
+  tiedEmbeddings: true,
+};
+
+const folder = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-pipelining-"));
+const model = path.join(folder, "model");
+
+async function measure(maxLag: number): Promise<object> {
+  const tokenizer = loadTokenizer(model);
+  const replies = replyBank(tokenizer, 200, 400);
+  const simulated = new SimulatedEngine({ service, speed, replies, vocabularySize: likeQwen3.size });
+  const server = await serveEngine(
+    engineAround(simulated, (_, call) => call()),
+    {
+      models: [{ name: "model", directory: model }],
+      folder: path.join(folder, `served-${maxLag}`),
+      keys: [],
+      host: "127.0.0.1",
+      port: 0,
+      limits: standardLimits,
+      log: () => undefined,
+    },
+  );
+  const network = { milliseconds: Number(values.milliseconds) / speed };
+  const proxy = await startProxy({ target: server.url, fault: () => network });
+  const engine = new TinkerEngine({ url: proxy.url, profile: profiles.troupe });
+  const waited: number[] = [];
+  try {
+    const resolved = await resolveRecipe(await writeRecipe(maxLag), []);
+    await train({
+      ...resolved,
+      directory: path.join(folder, `run-${maxLag}`),
+      engine,
+      onEvent: (event) => void (event.type === "step" && waited.push(event.timing.seconds * speed)),
+    });
+  } finally {
+    await engine.close();
+    proxy.close();
+    await server.close();
+  }
+  // The first step has nothing to overlap with.
+  const usual = waited.slice(1).toSorted((left, right) => left - right);
+  return { maxLag, secondsPerStep: usual[Math.floor(usual.length / 2)], steps: waited.map(Math.round) };
+}
+
+async function writeRecipe(maxLag: number): Promise<string> {
+  const file = path.join(folder, `lag-${maxLag}.yaml`);
+  const role = { policy: "shared", maxTokens: 2048 };
+  const lag = maxLag === 0 ? {} : { maxLag };
+  const recipe = {
+    name: "pipelining",
+    environment: { name: "plan-path", size: 10 },
+    team: { roles: { scout: role, planner: role }, phases: [["scout"], ["planner"]], turns: 2 },
+    policies: { shared: { model: { path: model } } },
+    algorithm: { name: "at-grpo", samples: 4 },
+    train: { steps, tasksPerStep: 4, minibatches: 4, learningRate: 0.00001, ...lag },
+    evaluation: { tasks: 1 },
+    checkpoint: { every: 100 },
+  };
+  await fs.writeFile(file, JSON.stringify(recipe));
+  return file;
+}
+
+try {
+  const tokenizer = path.join(folder, "tokenizer");
+  writeLargeTokenizer(tokenizer, likeQwen3);
+  await initModel({ directory: model, preset: narrow, tokenizer, seed: 1 });
+  for (const lag of values.lags.split(",").map(Number)) console.log(JSON.stringify(await measure(lag)));
+} finally {
+  await fs.rm(folder, { recursive: true });
+}
