@@ -14,6 +14,8 @@ import { startProxy } from "../../src/engines/tinker/testing/faulty-proxy.ts";
 import { initModel } from "../../src/models/init.ts";
 import type { Preset } from "../../src/models/presets.ts";
 import { resolveRecipe } from "../../src/recipes/resolve.ts";
+import type { Timing } from "../../src/runs/records.ts";
+import { sum } from "../../src/statistics.ts";
 import { likeQwen3, writeLargeTokenizer } from "../../src/text/testing/large-tokenizer.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { train } from "../../src/train/train.ts";
@@ -26,12 +28,22 @@ const { values } = parseArgs({
     steps: { type: "string", default: "4" },
     milliseconds: { type: "string", default: "100" },
     lags: { type: "string", default: "0,1" },
+    sampling: { type: "string", default: "60" },
+    training: { type: "string", default: "300" },
+    update: { type: "string", default: "2" },
+    minibatches: { type: "string", default: "4" },
   },
 });
-const [speed, steps] = [Number(values.speed), Number(values.steps)];
+const [speed, count] = [Number(values.speed), Number(values.steps)];
 
 /** Slow enough that the processor time of client, proxy and server, all in this process, hardly counts. */
-const service: Service = { capacity: 1000, perSequence: 60, firstToken: 0.3, training: 1000, update: 2 };
+const service: Service = {
+  capacity: 50 * Number(values.sampling),
+  perSequence: Number(values.sampling),
+  firstToken: 0.3,
+  training: Number(values.training),
+  update: Number(values.update),
+};
 /** Its weights are not used; only the vocabulary has its real size. */
 const narrow: Preset = {
   architecture: "Qwen3ForCausalLM",
@@ -67,14 +79,16 @@ async function measure(maxLag: number): Promise<object> {
   const network = { milliseconds: Number(values.milliseconds) / speed };
   const proxy = await startProxy({ target: server.url, fault: () => network });
   const engine = new TinkerEngine({ url: proxy.url, profile: profiles.troupe });
-  const waited: number[] = [];
+  const steps: Timing[] = [];
   try {
     const resolved = await resolveRecipe(await writeRecipe(maxLag), []);
     await train({
       ...resolved,
       directory: path.join(folder, `run-${maxLag}`),
       engine,
-      onEvent: (event) => void (event.type === "step" && waited.push(event.timing.seconds * speed)),
+      onEvent: (event) => {
+        if (event.type === "step") steps.push(event.timing);
+      },
     });
   } finally {
     await engine.close();
@@ -82,8 +96,9 @@ async function measure(maxLag: number): Promise<object> {
     await server.close();
   }
   // The first step has nothing to overlap with.
-  const usual = waited.slice(1).toSorted((left, right) => left - right);
-  return { maxLag, secondsPerStep: usual[Math.floor(usual.length / 2)], steps: waited.map(Math.round) };
+  const mean = (part: "seconds" | "sampling" | "training") =>
+    Math.round((10 * speed * sum(steps.slice(1).map((step) => step[part] ?? 0))) / (steps.length - 1)) / 10;
+  return { maxLag, seconds: mean("seconds"), waiting: mean("sampling"), training: mean("training") };
 }
 
 async function writeRecipe(maxLag: number): Promise<string> {
@@ -96,7 +111,13 @@ async function writeRecipe(maxLag: number): Promise<string> {
     team: { roles: { scout: role, planner: role }, phases: [["scout"], ["planner"]], turns: 2 },
     policies: { shared: { model: { path: model } } },
     algorithm: { name: "at-grpo", samples: 4 },
-    train: { steps, tasksPerStep: 4, minibatches: 4, learningRate: 0.00001, ...lag },
+    train: {
+      steps: count,
+      tasksPerStep: 4,
+      minibatches: Number(values.minibatches),
+      learningRate: 0.00001,
+      ...lag,
+    },
     evaluation: { tasks: 1 },
     checkpoint: { every: 100 },
   };
