@@ -6,11 +6,9 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { openEngine } from "../../src/engines/open.ts";
 import { engineAround } from "../../src/engines/around.ts";
 import { serveEngine, standardLimits } from "../../src/engines/serve.ts";
-import { profiles } from "../../src/engines/tinker/profiles/profiles.ts";
-import { TinkerEngine } from "../../src/engines/tinker/tinker-engine.ts";
-import { startProxy } from "../../src/engines/tinker/testing/faulty-proxy.ts";
 import { initModel } from "../../src/models/init.ts";
 import type { Preset } from "../../src/models/presets.ts";
 import { resolveRecipe } from "../../src/recipes/resolve.ts";
@@ -20,6 +18,7 @@ import { likeQwen3, writeLargeTokenizer } from "../../src/text/testing/large-tok
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { train } from "../../src/train/train.ts";
 import { replyBank } from "./replies.ts";
+import { slowNetwork } from "./slow-network.ts";
 import { SimulatedEngine, type Service } from "./simulated-engine.ts";
 
 const { values } = parseArgs({
@@ -76,9 +75,8 @@ async function measure(maxLag: number): Promise<object> {
       log: () => undefined,
     },
   );
-  const network = { milliseconds: Number(values.milliseconds) / speed };
-  const proxy = await startProxy({ target: server.url, fault: () => network });
-  const engine = new TinkerEngine({ url: proxy.url, profile: profiles.troupe });
+  const network = await slowNetwork(server.url, Number(values.milliseconds) / speed);
+  const engine = openEngine({ type: "tinker", url: network.url, profile: "troupe" });
   const steps: Timing[] = [];
   try {
     const resolved = await resolveRecipe(await writeRecipe(maxLag), []);
@@ -92,7 +90,7 @@ async function measure(maxLag: number): Promise<object> {
     });
   } finally {
     await engine.close();
-    proxy.close();
+    network.close();
     await server.close();
   }
   // The first step has nothing to overlap with.
