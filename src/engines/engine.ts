@@ -319,4 +319,6 @@ export interface PolicyInfo {
   /** Longest sequence in tokens, prompt included. */
   readonly maxLength: number;
   readonly vocabularySize: number;
+  /** Why the tokenizer of the model's directory could not be compared with the engine's. Absent: nothing is in doubt. */
+  readonly uncheckedTokenizer?: string;
 }

@@ -46,6 +46,7 @@ export async function begin(options: TrainOptions, run: Run, opened: Opened): Pr
   announce(state);
   const warnings = [
     ...(await warningsOf(options, run)),
+    ...uncheckedTokenizers(state),
     ...(await noteData(environment, run)),
     ...startsAgain(run),
   ];
@@ -60,6 +61,20 @@ export async function begin(options: TrainOptions, run: Run, opened: Opened): Pr
 async function warningsOf(options: TrainOptions, { layout }: Run): Promise<readonly Warning[]> {
   const changed = changedModules(await readRecipe(layout.directory), options.recipe);
   return [...recipeWarnings(options), ...changed];
+}
+
+function uncheckedTokenizers({ stage }: TrainingState): readonly Warning[] {
+  return Object.entries(stage.policies).flatMap(
+    ([
+      name,
+      {
+        info: { uncheckedTokenizer: problem },
+      },
+    ]) => {
+      const fix = "use the tokenizer files that the server's model came with";
+      return problem === undefined ? [] : [{ key: `policies.${name}.model`, problem, fix }];
+    },
+  );
 }
 
 /** A run that was interrupted before its first checkpoint, or whose checkpoints were deleted. */

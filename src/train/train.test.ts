@@ -335,6 +335,16 @@ test("warns only of a recipe that sums action rewards, before training", async (
   expect(other.events.filter(({ type }) => type === "warning")).toEqual([]);
 });
 
+test("warns of an engine's tokenizer that could not be compared", async () => {
+  const engine = hashEngine(tinyRecipe());
+  const create = engine.createPolicy.bind(engine);
+  engine.createPolicy = async (options) => ({ ...(await create(options)), uncheckedTokenizer: "unlike it" });
+  const { events } = await trainOnce("unchecked", tinyRecipe(), { engine });
+  expect(events.filter(({ type }) => type === "warning")).toMatchObject([
+    { key: "policies.shared.model", problem: "unlike it" },
+  ]);
+});
+
 test("an engine failure leaves a run that can be resumed", async () => {
   await trainOnce("whole", tinyRecipe());
   const engine = hashEngine(tinyRecipe(), (verb) => {

@@ -12,8 +12,10 @@ import type { Completions } from "./client/completions.ts";
 import { RemoteModel } from "./client/model.ts";
 import type { Session } from "./client/session.ts";
 import { readLocation, type Origin } from "./origins.ts";
+import { pass } from "./passes.ts";
 import type { Profile } from "./profiles/profile.ts";
 import * as schema from "./protocol/schema.ts";
+import { checkTokenizer } from "./tokenizers.ts";
 
 /** A sampling session. */
 export interface Sampler {
@@ -42,6 +44,8 @@ export class Policies {
   readonly #session: Session;
   readonly #profile: Profile;
   readonly #names: Readonly<Record<string, string>>;
+  /** Directories whose tokenizers were compared with the server's. */
+  readonly #checked = new Set<string>();
 
   /** `names`: the server's names of models, by the caller's. */
   constructor(session: Session, profile: Profile, names: Readonly<Record<string, string>>) {
@@ -64,7 +68,7 @@ export class Policies {
     const version = stored?.saved.version ?? 0;
     return {
       model,
-      info: await this.#info(name, model.id, origin),
+      info: await this.#info(name, model, origin, critic),
       critic,
       origin,
       version,
@@ -144,21 +148,54 @@ export class Policies {
     throw new TroupeError("bad_model", `The server has no model ${JSON.stringify(name)}. ${fix}`);
   }
 
-  async #info(name: PolicyName, id: string, { model, adapter }: Origin): Promise<PolicyInfo> {
+  async #info(
+    name: PolicyName,
+    remote: RemoteModel,
+    { model, adapter }: Origin,
+    critic: boolean,
+  ): Promise<PolicyInfo> {
     const found = await this.#session.requests.send({
       path: "get_info",
-      body: { model_id: id, type: "get_info" },
+      body: { model_id: remote.id, type: "get_info" },
     });
-    const { sizes } = parsed(schema.modelInfo, found, "get_info");
-    if (sizes === undefined || sizes === null) return localInfo(name, model, adapter);
-    return {
-      name,
-      parameters: sizes.parameters,
-      trainableParameters: sizes.trainable_parameters,
-      maxLength: sizes.max_length,
-      vocabularySize: sizes.vocabulary_size,
-    };
+    const told = parsed(schema.modelInfo, found, "get_info");
+    const { sizes } = told;
+    const info = sizes ? toldInfo(name, sizes) : await localInfo(name, model, adapter);
+    if (critic || this.#checked.has(model)) return info;
+    const unchecked = await this.#checkTokenizer(remote, model, told, info);
+    this.#checked.add(model);
+    return unchecked === null ? info : { ...info, uncheckedTokenizer: unchecked };
   }
+
+  #checkTokenizer(
+    model: RemoteModel,
+    directory: string,
+    told: schema.ModelInfo,
+    { name, vocabularySize, maxLength }: PolicyInfo,
+  ): Promise<string | null> {
+    const of = { model, critic: false, profile: this.#profile, signal: undefined };
+    return checkTokenizer({
+      directory,
+      told,
+      isLocal: this.#session.isLocal,
+      vocabularySize,
+      maxLength,
+      score: async (prompt, continuation) => {
+        const data = [{ policy: name, prompt, continuations: [continuation] }];
+        return (await pass(of, data, undefined)).logprobs[0] ?? new Float32Array();
+      },
+    });
+  }
+}
+
+function toldInfo(name: PolicyName, sizes: NonNullable<schema.ModelInfo["sizes"]>): PolicyInfo {
+  return {
+    name,
+    parameters: sizes.parameters,
+    trainableParameters: sizes.trainable_parameters,
+    maxLength: sizes.max_length,
+    vocabularySize: sizes.vocabulary_size,
+  };
 }
 
 function originOf({ model, adapter }: PolicyOptions): Origin {

@@ -53,6 +53,11 @@ export class Session {
     return this.#isClosed;
   }
 
+  /** The server runs on this machine. */
+  get isLocal(): boolean {
+    return ["127.0.0.1", "localhost", "[::1]"].includes(new URL(this.#options.url).hostname);
+  }
+
   /** @throws TroupeError `bad_arguments` once it is closed */
   open(): Promise<SessionInfo> {
     if (this.#isClosed) throw new TroupeError("bad_arguments", "The engine is closed.");

@@ -257,6 +257,8 @@ export const modelInfo = z.object({
   model_data: z.object({ model_name: z.string().nullish(), tokenizer_id: z.string().nullish() }),
   is_lora: z.boolean().nullish(),
   lora_rank: z.int().nullish(),
+  /** Troupe: SHA-256 of every token's bytes (text/digest.ts). */
+  tokenizer: z.object({ vocabulary_size: z.int(), digest: z.string() }).nullish(),
   /** Troupe. */
   sizes: z
     .object({
@@ -267,3 +269,4 @@ export const modelInfo = z.object({
     })
     .nullish(),
 });
+export type ModelInfo = z.output<typeof modelInfo>;

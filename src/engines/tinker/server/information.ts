@@ -3,7 +3,8 @@ import { Readable } from "node:stream";
 import { savedDirectory } from "../../saved.ts";
 import { tarOf } from "../archives/tar.ts";
 import * as schema from "../protocol/schema.ts";
-import { isLocal } from "./options.ts";
+import { readTokenizer } from "../tokenizers.ts";
+import { isLocal, type ServedModel } from "./options.ts";
 import { Rejection } from "./problems.ts";
 import type { Call, Service } from "./service.ts";
 import { parsePath, textOf, type SavedRecord, type WeightsPath } from "./storage.ts";
@@ -71,6 +72,7 @@ export function modelInfo(service: Service, call: Call): unknown {
     model_name: base.name,
     is_lora: adapter !== null,
     lora_rank: adapter?.rank ?? null,
+    tokenizer: tokenizerOf(base),
     sizes: info && {
       parameters: info.parameters,
       trainable_parameters: info.trainableParameters,
@@ -78,6 +80,14 @@ export function modelInfo(service: Service, call: Call): unknown {
       vocabulary_size: info.vocabularySize,
     },
   };
+}
+
+const tokenizers = new WeakMap<ServedModel, ReturnType<typeof readTokenizer>>();
+
+function tokenizerOf(base: ServedModel): ReturnType<typeof readTokenizer> {
+  const known = tokenizers.get(base) ?? readTokenizer(base.directory);
+  tokenizers.set(base, known);
+  return known;
 }
 
 export function samplerInfo(service: Service, call: Call, [id = ""]: readonly string[]): unknown {

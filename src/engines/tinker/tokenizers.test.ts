@@ -1,0 +1,125 @@
+/** A server whose model has another tokenizer than the recipe's directory. */
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { initModel } from "../../models/init.ts";
+import { failure, temporaryFolder, tinyPreset } from "../../models/test-model.ts";
+import { writeByteTokenizer } from "../../text/byte-tokenizer.ts";
+import { vocabularyDigest } from "../../text/digest.ts";
+import { loadTokenizer } from "../../text/tokenizer.ts";
+import { writeWordTokenizer } from "../../text/word-tokenizer.ts";
+import { LocalEngine } from "../local/local-engine.ts";
+import { adam } from "../local/test-engine.ts";
+import { startServing } from "../testing/serving.ts";
+import type { Profile } from "./profiles/profile.ts";
+import { profiles } from "./profiles/profiles.ts";
+import { TinkerEngine } from "./tinker-engine.ts";
+import { startProxy } from "./testing/faulty-proxy.ts";
+
+const folder = temporaryFolder();
+const preset = { ...tinyPreset, maxLength: 256 };
+
+/** `folder/name/model`: a server knows all of them as `model`. */
+async function modelWith(name: string, write: (directory: string) => void): Promise<string> {
+  const [tokenizer, directory] = [join(folder, name, "tokenizer"), join(folder, name, "model")];
+  write(tokenizer);
+  await initModel({ directory, preset, tokenizer, seed: 1 });
+  return directory;
+}
+
+const words = Array.from({ length: 20 }, (_, index) => `word${index}`);
+const fewer = await modelWith("fewer", (directory) => writeWordTokenizer(directory, words));
+const reversed = await modelWith("reversed", (directory) =>
+  writeWordTokenizer(directory, words.toReversed()),
+);
+const bytes = await modelWith("bytes", writeByteTokenizer);
+
+/** The byte-level model, trained to say the sentence with which the client probes. */
+async function speaking(): Promise<string> {
+  const engine = new LocalEngine({ threads: 1, precision: "float32" });
+  await engine.createPolicy({ name: "p", model: bytes });
+  const tokenizer = loadTokenizer(bytes);
+  const question = [{ role: "user", content: "What is the capital of France?" }] as const;
+  const prompt = tokenizer.renderPrompt(question, true);
+  const tokens = tokenizer.encode("The capital of France is Paris.");
+  for (let step = 0; step < 30; step++) {
+    const data = [{ policy: "p", prompt, continuations: [{ tokens }] }];
+    await engine.forwardBackward(data, { type: "cross_entropy" });
+    await engine.optimStep("p", { ...adam, learningRate: 0.01 });
+  }
+  const directory = join(folder, "speaking", "model");
+  await engine.export("p", directory);
+  await engine.close();
+  return directory;
+}
+
+const closing: (() => Promise<void> | void)[] = [];
+afterAll(async () => {
+  for (const close of closing.toReversed()) await close();
+});
+
+/** Of another kind: it tells neither its tokenizer nor its sizes. */
+const plain: Profile = {
+  ...profiles.hosted,
+  capabilities: { ...profiles.hosted.capabilities, wholeModel: true },
+  wholeModel: "no lora_config",
+};
+
+async function clientOf(served: string, profile: Profile): Promise<TinkerEngine> {
+  const serving = await startServing([served]);
+  closing.push(() => serving.stop());
+  const rewrite = (path: string, answer: object): object =>
+    path === "get_info" && profile === plain
+      ? {
+          ...answer,
+          tokenizer: null,
+          sizes: null,
+          model_data: { model_name: "model", tokenizer_id: "org/model" },
+        }
+      : answer;
+  const proxy = await startProxy({ target: serving.url, fault: () => null, rewrite });
+  closing.push(() => proxy.close());
+  const engine = new TinkerEngine({ url: proxy.url, profile });
+  closing.push(() => engine.close());
+  return engine;
+}
+
+const digestOf = (directory: string): string => vocabularyDigest(loadTokenizer(directory));
+
+const create = (engine: TinkerEngine, model: string) => engine.createPolicy({ name: "p", model });
+
+it("which tells its tokenizer is compared with the directory's", { timeout: 60_000 }, async () => {
+  const engine = await clientOf(fewer, profiles.troupe);
+  const message = await failure("bad_model", () => create(engine, reversed));
+  expect(message).toContain('The server\'s model "model", ');
+  expect(message).toContain(`has another tokenizer than ${reversed}`);
+  expect(message).toMatch(/its vocabulary has 26 tokens \(SHA-256 \w{12}…\), the directory's 26 tokens/);
+  expect(await create(engine, fewer)).not.toHaveProperty("uncheckedTokenizer");
+});
+
+it("which tells nothing rejects ids, or is in doubt", { timeout: 60_000 }, async () => {
+  const engine = await clientOf(fewer, plain);
+  expect(await failure("bad_model", () => create(engine, bytes))).toMatch(
+    /The server's model "model", "org\/model" has another tokenizer than .*: it rejected a sentence in the directory's tokens/,
+  );
+  expect(await create(engine, reversed)).toMatchObject({
+    uncheckedTokenizer: expect.stringMatching(
+      /of the server's "org\/model" could not be .*: it does not write English/,
+    ) as string,
+  });
+});
+
+it("whose model finds a sentence likely has the tokenizer", { timeout: 120_000 }, async () => {
+  const model = await speaking();
+  expect(await create(await clientOf(model, plain), bytes)).not.toHaveProperty("uncheckedTokenizer");
+  expect(await create(await clientOf(bytes, plain), bytes)).toMatchObject({
+    uncheckedTokenizer: expect.stringContaining("an English sentence is no likelier than chance") as string,
+  });
+});
+
+it("a digest says what ids mean, and nothing else", () => {
+  const copy = join(folder, "copy");
+  cpSync(fewer, copy, { recursive: true });
+  expect(digestOf(copy)).toBe(digestOf(fewer));
+  expect(digestOf(reversed)).not.toBe(digestOf(fewer));
+});
