@@ -106,6 +106,7 @@ async function trainWith(
   stop: AbortSignal,
 ): Promise<TrainOutcome> {
   const engine = openEngine(resolved.recipe.engine);
+  reporter.watch?.(engine);
   try {
     return await train({ ...resolved, directory, engine, onEvent: reporter.listen, stop });
   } finally {

@@ -7,7 +7,7 @@ import { VerbOrder } from "./verb-order.ts";
 
 export type Verb = Exclude<
   keyof Engine,
-  "capabilities" | "description" | "memoryBytes" | "retries" | "arithmetic" | "close"
+  "capabilities" | "description" | "memoryBytes" | "load" | "retries" | "arithmetic" | "close"
 >;
 
 /** Calls the engine behind, perhaps more than once, or throws. */
@@ -27,6 +27,9 @@ export function engineAround(engine: Engine, around: Around): Engine {
     arithmetic: engine.arithmetic,
     get memoryBytes() {
       return engine.memoryBytes;
+    },
+    get load() {
+      return engine.load;
     },
     createPolicy: (options) => change("createPolicy", [nameOf(options)], () => engine.createPolicy(options)),
     removePolicy: (policy) => change("removePolicy", [policy], () => engine.removePolicy(policy)),

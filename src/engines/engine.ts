@@ -259,12 +259,26 @@ export interface EngineLimits {
   readonly policies?: number;
 }
 
+/** A server that computes for an engine, at this moment. */
+export interface ServerLoad {
+  /** Its host and port. */
+  readonly server: string;
+  /** Requests without a result. */
+  readonly waiting: number;
+  /** What it says of the queue that they are in; null: nothing, or that it works on them. */
+  readonly queue: string | null;
+  /** What it says it has room for. */
+  readonly capacity: string | null;
+}
+
 export interface Engine {
   readonly capabilities: EngineCapabilities;
   /** One line for people: processor, threads, precision. */
   readonly description: string;
   /** Bytes of weights, gradients, moments and caches held in this process; absent: unknown, or elsewhere. */
   readonly memoryBytes?: number | undefined;
+  /** Of its servers; absent: it computes in this process. */
+  readonly load?: readonly ServerLoad[] | undefined;
   /** Whether it retries failed services itself; other engines are wrapped for that (retrying.ts). Default: no. */
   readonly retries?: boolean;
   /** What else determines the bits of a result, by name. Engines that agree in all of it give the same bits. */

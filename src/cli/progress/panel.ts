@@ -1,17 +1,27 @@
 /** The lines of the live panel for a state. Pure, for tests. */
 import { styleText } from "node:util";
-import { showBytes, showDuration, showLarge, showShare } from "../../format.ts";
+import type { ServerLoad } from "../../engines/engine.ts";
+import { showBytes, showCount, showDuration, showLarge, showShare, showText } from "../../format.ts";
 import { evaluationLine, lossNotes, rewardParts, stageNames, trustParts } from "./lines.ts";
 import type { ProgressState } from "./state.ts";
 import { secondsLeft, tokensPerSecond } from "./state.ts";
 
-/** @param memory resident bytes of this process */
-export function panelLines(state: ProgressState, columns: number, memory: number): string[] {
+/**
+ * @param memory resident bytes of this process
+ * @param servers that compute for it
+ */
+export function panelLines(
+  state: ProgressState,
+  columns: number,
+  memory: number,
+  servers: readonly ServerLoad[] = [],
+): string[] {
   return [
     "",
     headLine(state),
     barLine(state, columns),
     ...measureLines(state),
+    ...servers.map(serverLine),
     footLine(state, memory),
     dim("Ctrl-C finishes the step, saves and stops; twice: immediately"),
   ];
@@ -53,6 +63,17 @@ function footLine(state: ProgressState, memory: number): string {
   const rate =
     metrics === null || timing === null ? [] : [`${showLarge(tokensPerSecond(metrics, timing))} tokens/s`];
   return [...rate, `memory ${showBytes(memory)}`, dim(state.engine)].join("   ");
+}
+
+/** `server  127.0.0.1:8000   12 requests waiting   paused for lack of capacity   at most 50 models` */
+function serverLine({ server, waiting, queue, capacity }: ServerLoad): string {
+  const parts = [
+    `server  ${showText(server, 60)}`,
+    `${showCount(waiting)} ${waiting === 1 ? "request" : "requests"} waiting`,
+    ...(queue === null ? [] : [styleText("yellow", showText(queue, 120))]),
+    ...(capacity === null ? [] : [dim(showText(capacity, 120))]),
+  ];
+  return parts.join("   ");
 }
 
 const bars = "▁▂▃▄▅▆▇█";

@@ -163,6 +163,19 @@ describe("the panel", () => {
     expect(text).toContain("500 tokens/s   memory 420 MB");
   });
 
+  it("shows the queue and the capacity of each server", () => {
+    const queue = "paused for lack of capacity: no\nGPU";
+    const servers = [
+      { server: "one:8000", waiting: 12, queue, capacity: "at most 4 models" },
+      { server: "two:8000", waiting: 1, queue: null, capacity: null },
+    ];
+    const lines = panelLines(state, 80, 0, servers).map(stripVTControlCharacters);
+    expect(lines).toContain(
+      "server  one:8000   12 requests waiting   paused for lack of capacity: no GPU   at most 4 models",
+    );
+    expect(lines).toContain("server  two:8000   1 request waiting");
+  });
+
   it("keeps its bar within a narrow terminal", () => {
     const [, , bar = ""] = panelLines(state, 40, 0);
     expect(visibleLength(bar)).toBeLessThanOrEqual(40);

@@ -1,5 +1,6 @@
 /** Shows a run in progress: a live panel on a terminal, otherwise one line per step, or events as JSON lines. */
 import { showWarning } from "../../recipes/validation/warnings.ts";
+import type { Engine } from "../../engines/engine.ts";
 import type { Listener, TrainEvent } from "../../train/events.ts";
 import { showLines } from "../../format.ts";
 import { LiveRegion } from "../live.ts";
@@ -14,6 +15,8 @@ export interface Reporter {
   readonly listen: Listener;
   /** A line of the command itself, such as how to resume. */
   readonly note: (line: string) => void;
+  /** The panel shows the load of this engine's servers from now on. */
+  readonly watch?: (engine: Pick<Engine, "load">) => void;
   readonly close: () => void;
 }
 
@@ -92,10 +95,12 @@ function lineReporter(out: NodeJS.WriteStream, seconds: number, { isQuiet, guide
 
 function liveReporter(out: NodeJS.WriteStream, guide: boolean): Reporter {
   let state = noProgress;
+  let engine: Pick<Engine, "load"> = {};
   const region = new LiveRegion(out);
   const draw = (): void => {
     const memory = process.memoryUsage.rss();
-    if (state.run !== "") region.update(panelLines(state, out.columns || 80, memory));
+    if (state.run === "") return;
+    region.update(panelLines(state, out.columns || 80, memory, engine.load));
   };
   const timer = setInterval(draw, 250);
   // A second Ctrl-C ends the process at once; the cursor must still be shown again.
@@ -109,6 +114,7 @@ function liveReporter(out: NodeJS.WriteStream, guide: boolean): Reporter {
       if (lines.length > 0) region.print(lines.map(showLines));
     },
     note: (line) => region.print([showLines(line)]),
+    watch: (watched) => (engine = watched),
     close: () => {
       clearInterval(timer);
       out.off("resize", draw);

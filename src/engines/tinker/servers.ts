@@ -1,5 +1,5 @@
 /** The servers of an engine: one for all policies, and others for policies that have one of their own. */
-import type { PolicyName, PolicyOptions } from "../engine.ts";
+import type { PolicyName, PolicyOptions, ServerLoad } from "../engine.ts";
 import type { Session } from "./client/session.ts";
 import { readLocation } from "./origins.ts";
 import type { Policies, Policy } from "./policies.ts";
@@ -40,6 +40,10 @@ export class Servers {
     const stored = from ?? (typeof model === "string" ? undefined : model);
     if (stored === undefined) return this.#own.get(name) ?? this.#shared;
     return this.#own.get(readLocation(stored.saved).server ?? "") ?? this.#shared;
+  }
+
+  get load(): readonly ServerLoad[] {
+    return [this.#shared, ...this.#own.values()].map(({ session }) => session.requests.load.now);
   }
 
   async close(): Promise<void> {

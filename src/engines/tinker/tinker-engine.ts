@@ -24,6 +24,7 @@ import type {
   SampleRequest,
   SavedPolicy,
   SavePlace,
+  ServerLoad,
   StoredPolicy,
   UpdateResult,
 } from "../engine.ts";
@@ -77,6 +78,10 @@ export class TinkerEngine implements Engine {
       return { owner, session, policies: new Policies(session, profile, models) };
     };
     this.#servers = new Servers(open, url, servers);
+  }
+
+  get load(): readonly ServerLoad[] {
+    return this.#servers.load;
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {

@@ -7,6 +7,7 @@ import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { failureOf, isTransient, jsonOf, parsed, rejectionOf } from "./answers.ts";
 import type { Completions } from "./completions.ts";
+import { Load } from "./load.ts";
 import type { Incoming, Outgoing, Transport } from "./transport.ts";
 
 export interface RequestOptions {
@@ -44,12 +45,14 @@ export class Requests {
   readonly #transport: Transport;
   readonly #options: RequestOptions;
   readonly #closing = new AbortController();
+  readonly load: Load;
   /** When the server last accepted a request. */
   #accepted = -Infinity;
 
   constructor(transport: Transport, options: RequestOptions) {
     this.#transport = transport;
     this.#options = options;
+    this.load = new Load(transport.url);
   }
 
   /** Nothing is tried again from now on. */
@@ -63,8 +66,10 @@ export class Requests {
     for (;;) {
       const found = await this.#transport.send(outgoing).catch(asFailure);
       if (!(found instanceof ServiceError)) {
+        if (found.status === 429) this.load.hear(found);
         if (found.status >= 200 && found.status < 300) {
           this.#accepted = performance.now();
+          this.load.accepted();
           return found;
         }
         if (!isTransient(found.status)) throw rejectionOf(found, outgoing.path);
@@ -78,9 +83,13 @@ export class Requests {
   }
 
   /** Submits the request and returns its future's result. `onSubmitted` is called once the server has it. */
-  async run(
+  run(outgoing: Outgoing, waiting: Waiting = {}, onSubmitted?: () => void): Promise<Incoming> {
+    return this.load.during(() => this.#run(outgoing, waiting, onSubmitted));
+  }
+
+  async #run(
     outgoing: Outgoing,
-    { signal, isCancellable = false, completions }: Waiting = {},
+    { signal, isCancellable = false, completions }: Waiting,
     onSubmitted?: () => void,
   ): Promise<Incoming> {
     for (let tries = 0; ; tries++) {
@@ -109,6 +118,7 @@ export class Requests {
     let badPolls = 0;
     for (;;) {
       const found = await this.#poll(id, outgoing).catch(asFailure);
+      if (!(found instanceof ServiceError)) this.load.hear(found);
       if (
         found instanceof ServiceError ||
         found.status === 429 ||

@@ -24,10 +24,11 @@ async function open(
   config: object,
   answer: (asked: Asked) => Answer,
   options: Partial<SessionOptions> = {},
+  describesItself = false,
 ): Promise<Session> {
   const known: Record<string, object> = {
     "client/config": config,
-    get_server_capabilities: { supported_models: [] },
+    ...(describesItself ? {} : { get_server_capabilities: { supported_models: [] } }),
     create_session: { session_id: "s" },
   };
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -114,6 +115,41 @@ it("protobuf is compressed for a server that asks for it", async () => {
   expect(bytes?.encoding).toBe("zstd");
   expect(zstdDecompressSync(bytes?.body ?? Buffer.alloc(0)).toString()).toBe("a".repeat(1000));
   expect([text?.encoding, text?.body.toString()]).toEqual([undefined, '{"a":1}']);
+});
+
+it("says what the server says of its queue and capacity", async () => {
+  const limits = { models: 3, requests: 20_000 };
+  const answers: readonly Answer[] = [
+    { status: 408, json: { type: "try_again", queue_state: "active" } },
+    { json: { type: "try_again", queue_state: "paused_capacity", queue_state_reason: "one GPU" } },
+    { json: { type: "try_again", queue_state: "paused_rate_limit" } },
+    { status: 429, json: {} },
+    { json: { metrics: {} } },
+  ];
+  const seen: unknown[] = [];
+  let polls = 0;
+  const session = await open(
+    {},
+    ({ path }) => {
+      if (path === "get_server_capabilities")
+        return { json: { supported_models: [{ model_name: "m", max_context_length: 2048 }], limits } };
+      if (path !== "retrieve_future") return { json: { request_id: "r" } };
+      if (polls > 0) seen.push([load().waiting, load().queue]);
+      return answers[polls++] ?? "none";
+    },
+    {},
+    true,
+  );
+  const load = () => session.requests.load.now;
+  await session.requests.run({ path: "optim_step", body: {} });
+  expect(seen).toEqual([
+    [1, null],
+    [1, "paused for lack of capacity: one GPU"],
+    [1, "paused by its rate limit"],
+    [1, "busy: it accepts no more requests now"],
+  ]);
+  expect(load()).toMatchObject({ waiting: 0, queue: null });
+  expect(load().capacity).toBe("at most 3 models, 20,000 requests, 2,048 tokens per sequence");
 });
 
 it("a request waits for a busy server as long as that accepts others, then fails", async () => {

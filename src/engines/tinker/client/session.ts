@@ -103,7 +103,8 @@ export class Session {
     if (limits.proto_compress_fwdbwd) this.#transport.compress();
     this.#hasCompletions = limits.sample_use_retrieve_futures;
     const supported = await requests.send({ method: "GET", path: "get_server_capabilities" });
-    const { supported_models: models } = parsed(schema.capabilities, supported, "get_server_capabilities");
+    const capabilities = parsed(schema.capabilities, supported, "get_server_capabilities");
+    requests.load.describe(capabilities);
     const created = await requests.send({
       path: "create_session",
       body: { tags: ["troupe"], user_metadata: {}, type: "create_session", ...body },
@@ -112,7 +113,7 @@ export class Session {
     this.#beat(id);
     return {
       id,
-      models: models.flatMap(({ model_name: name }) => name ?? []),
+      models: capabilities.supported_models.flatMap(({ model_name: name }) => name ?? []),
       chunkData: limits.fwdbwd_max_chunk_len ?? this.#options.chunkData,
       chunkBytes: limits.fwdbwd_max_chunk_bytes_count ?? this.#options.chunkBytes,
     };

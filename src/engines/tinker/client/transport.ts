@@ -60,6 +60,10 @@ export class Transport {
     this.#agents = { submit: agent(connections), poll: agent(connections), heartbeat: agent(1) };
   }
 
+  get url(): string {
+    return this.#options.url;
+  }
+
   /** Protobuf is compressed with zstd from now on. */
   compress(): void {
     this.#compresses = true;

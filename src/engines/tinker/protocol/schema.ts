@@ -237,6 +237,15 @@ export const weightsInfo = z.object({ tinker_path: name });
 
 export const submitted = z.object({ request_id: name });
 
+/** Instead of a result that is not there yet, with status 408 or 200. */
+export const tryAgain = z.object({
+  type: z.literal("try_again"),
+  request_id: name.optional(),
+  /** `active`, `paused_capacity`, `paused_rate_limit`. */
+  queue_state: z.string().nullish(),
+  queue_state_reason: z.string().nullish(),
+});
+
 export const failed = z.object({
   error: z.string(),
   category: z.string().default("unknown"),
@@ -250,6 +259,8 @@ export const capabilities = z.object({
   ),
   /** Troupe. */
   description: z.string().optional(),
+  /** Troupe: of one owner. */
+  limits: z.object({ models: z.int().optional(), requests: z.int().optional() }).nullish(),
 });
 
 export const modelInfo = z.object({

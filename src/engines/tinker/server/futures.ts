@@ -87,6 +87,11 @@ export class Futures {
     });
   }
 
+  /** Unfinished futures. */
+  pendingOf(owner: string): number {
+    return this.#pending.get(owner) ?? 0;
+  }
+
   signal(id: string): AbortSignal | undefined {
     return this.#futures.get(id)?.cancel.signal;
   }

@@ -34,6 +34,7 @@ export function capabilities({ options, engine }: Service): unknown {
       sampleable: true,
     })),
     description: engine.description,
+    limits: { models: options.limits.models, requests: options.limits.pending },
   };
 }
 

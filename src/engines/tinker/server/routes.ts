@@ -77,6 +77,11 @@ async function retrieveFuture(service: Service, call: Call): Promise<unknown> {
   const { request_id: id } = schema.retrieveFuture.parse(training.jsonOf(call));
   const result = await service.futures.retrieve(id, call.owner, service.options.limits.pollMilliseconds);
   if (result === null)
-    throw new Rejection(408, "Not finished.", { type: "try_again", request_id: id, queue_state: "active" });
+    throw new Rejection(408, "Not finished.", {
+      type: "try_again",
+      request_id: id,
+      queue_state: "active",
+      queue_state_reason: `${service.futures.pendingOf(call.owner)} requests are unfinished`,
+    });
   return call.wantsProto && result.proto !== undefined ? result.proto() : result.json();
 }
