@@ -49,8 +49,9 @@ export class Completions {
     const client = this.#client(session, number);
     while ((client.finished[0]?.cursor ?? Infinity) <= cursor) forgetFirst(client);
     if (client.finished.length === 0 && milliseconds > 0) {
-      const timer = setTimeout(() => client.next.resolve(), milliseconds);
-      await client.next.promise;
+      const timeout = Promise.withResolvers<void>();
+      const timer = setTimeout(timeout.resolve, milliseconds);
+      await Promise.race([client.next.promise, timeout.promise]);
       clearTimeout(timer);
     }
     return { ids: client.finished.map(({ id }) => id), cursor: client.cursor };

@@ -1,5 +1,5 @@
 /** What a server rejects, and what one key cannot see of another's. */
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
@@ -197,6 +197,16 @@ describe("requests", () => {
     expect((await ask("forward_backward", Buffer.alloc(5), { "content-encoding": "br" })).status).toBe(415);
   });
 
+  it("that are small and compressed count with their full size while they are read", async () => {
+    const ask = await start({ limits: { requestBytes: 2 ** 24, pendingBytes: 2 ** 20 } });
+    const bomb = zstdCompressSync(Buffer.alloc(2 ** 23));
+    const encoded = { "content-encoding": "zstd" };
+    const { status, json } = await ask("forward_backward", bomb, encoded);
+    expect([status, json["detail"]]).toEqual([429, expect.stringContaining("more than 1048576 bytes")]);
+    const truncated = bomb.subarray(0, bomb.length - 5);
+    expect((await ask("forward_backward", truncated, encoded)).status).toBeGreaterThanOrEqual(400);
+  });
+
   it("have limits of models, sessions and unfinished requests", async () => {
     const ask = await start({ limits: { models: 1, sessions: 1, pending: 2 } });
     const { session, id } = await createModel(ask);
@@ -339,4 +349,43 @@ it("a sampling session's unnamed weights are deleted with the session, named one
   const names = readdirSync(served, { recursive: true }).map((file) => basename(String(file)));
   expect(names.filter((name) => name.startsWith("ephemeral"))).toEqual([]);
   expect(names).toContain("kept.json");
+});
+
+it("names of weights cannot be those of files about other weights", async () => {
+  const ask = await start();
+  const { id } = await createModel(ask);
+  for (const [index, path] of ["a.json", "a.json.new", "a.optimizer", "A.JSON"].entries()) {
+    const { json } = await resultOf(ask, "save_weights", { model_id: id, seq_id: index + 1, path });
+    expect(json["error"]).toContain("not starting with a dot or ending in .json");
+  }
+});
+
+it("a damaged record of weights keeps neither the server from starting nor others from being listed", async () => {
+  const served = join(folder, "damaged");
+  const ask = await start({ folder: served });
+  const { id } = await createModel(ask);
+  await resultOf(ask, "save_weights", { model_id: id, seq_id: 1, path: "good" });
+  const weights = join(served, id.replaceAll(":", "_"), "weights");
+  writeFileSync(join(weights, "half.json"), '{"owner":');
+  writeFileSync(join(weights, "null.json"), "null");
+  mkdirSync(join(weights, "folder.json"));
+  const again = await start({ folder: served });
+  for (const each of [ask, again]) {
+    const { json } = await each(`GET training_runs/${id}/checkpoints`);
+    expect(json["checkpoints"]).toMatchObject([{ checkpoint_id: "weights/good" }]);
+  }
+});
+
+it("a long poll without news is followed by another one as long", async () => {
+  const ask = await start();
+  const { json } = await ask("create_session", {});
+  const sampling = { session_id: json["session_id"], sampling_session_seq_id: 0, base_model: "tiny" };
+  const { sampling_session_id } = (await ask("create_sampling_session", sampling)).json;
+  const poll = { target: { sampling_session_id } };
+  expect((await ask("retrieve_futures", { ...poll, timeout: 0.01 })).json["completions"]).toEqual([]);
+  const later = ask("retrieve_futures", { ...poll, timeout: 10 });
+  await ask("healthz");
+  const prompt = { chunks: [{ type: "encoded_text", tokens: [1] }] };
+  await ask("asample", { sampling_session_id, seq_id: 0, prompt, sampling_params: { max_tokens: 1 } });
+  expect((await later).json["completions"]).toHaveLength(1);
 });

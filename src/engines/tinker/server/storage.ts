@@ -47,7 +47,10 @@ export class Storage {
     this.#folder = folder;
     this.#limit = limit;
     mkdirSync(folder, { recursive: true });
-    for (const path of this.#all()) this.#measure(path, this.#read(this.#recordFile(path)).owner);
+    for (const path of this.#all()) {
+      const owner = this.#read(path)?.owner;
+      if (owner !== undefined) this.#measure(path, owner);
+    }
   }
 
   /** @throws TroupeError `bad_arguments` if the owner's quota is used up */
@@ -82,7 +85,7 @@ export class Storage {
 
   /** @throws TroupeError `bad_model` if there are no such weights of this owner */
   find(path: WeightsPath, owner: string): { readonly record: SavedRecord; readonly stored: StoredPolicy } {
-    const record = this.exists(path) ? this.#read(this.#recordFile(path)) : null;
+    const record = this.#read(path);
     if (record === null || record.owner !== owner)
       throw new TroupeError("bad_model", `There are no saved weights ${textOf(path)}.`);
     return { record, stored: { saved: record.saved, folder: this.#place(path.run, path.kind) } };
@@ -93,8 +96,10 @@ export class Storage {
       filesIn(this.#place(run, kind))
         .filter((file) => file.endsWith(".json"))
         .map((file) => ({ run, kind, name: file.slice(0, -".json".length) }))
-        .map((path) => ({ path, record: this.#read(this.#recordFile(path)) }))
-        .filter(({ record }) => record.owner === owner),
+        .flatMap((path) => {
+          const record = this.#read(path);
+          return record?.owner === owner ? [{ path, record }] : [];
+        }),
     );
   }
 
@@ -131,8 +136,13 @@ export class Storage {
     return join(this.#folder, run.replaceAll(":", "_"), kind);
   }
 
-  #read(file: string): SavedRecord {
-    return JSON.parse(readFileSync(file, "utf8")) as SavedRecord;
+  /** Null: there is none, or it is damaged, which must not keep a server from starting. */
+  #read(path: WeightsPath): SavedRecord | null {
+    try {
+      return JSON.parse(readFileSync(this.#recordFile(path), "utf8")) as SavedRecord | null;
+    } catch {
+      return null;
+    }
   }
 }
 
@@ -166,10 +176,12 @@ export function parsePath(text: string): WeightsPath {
 /** @throws TroupeError `bad_arguments` */
 export function checkName(name: string): void {
   if (isName(name)) return;
-  const expected = "expected letters, digits, `.`, `-`, `_`, at most 200, not starting with a dot";
+  const expected =
+    "expected letters, digits, `.`, `-`, `_`, at most 200, not starting with a dot or ending in .json, .new or .optimizer";
   throw new TroupeError("bad_arguments", `The name of the weights is ${JSON.stringify(name)}; ${expected}.`);
 }
 
+/** The endings are those of files that belong to weights of another name. */
 function isName(name: string): boolean {
-  return /^[\w-][\w.-]{0,199}$/.test(name);
+  return /^[\w-][\w.-]{0,199}$/.test(name) && !/\.(json|new|optimizer)$/i.test(name);
 }
