@@ -1,20 +1,49 @@
 import { expect, it } from "vitest";
 import { profiles } from "./profiles/profiles.ts";
-import { sampleBody } from "./sampling.ts";
+import { sampleResponse } from "./protocol/schema.ts";
+import { bytesOfArray } from "./protocol/tensors.ts";
+import { sampleBody, sequencesOf } from "./sampling.ts";
+
+const info = { name: "p", parameters: 1, trainableParameters: 1, maxLength: 8, vocabularySize: 9 };
+const request = { policy: "p", prompt: Int32Array.of(1), count: 1, maxTokens: 2, temperature: 1, seed: 1 };
 
 // SkyRL's JAX backend rejects larger ones: "out of bounds for int32".
 it.each([
   ["skyrl-jax", 7],
   ["troupe", 2 ** 40 + 7],
 ] as const)("%s gets seeds that it can keep", (name, expected) => {
-  const info = { name: "p", parameters: 1, trainableParameters: 1, maxLength: 8, vocabularySize: 9 };
-  const request = {
-    policy: "p",
-    prompt: Int32Array.of(1),
-    count: 1,
-    maxTokens: 1,
-    temperature: 1,
-    seed: 2 ** 40 + 7,
+  const { sampling_params: sent } = sampleBody({ ...request, seed: 2 ** 40 + 7 }, info, profiles[name]);
+  expect(sent.seed).toBe(expected);
+});
+
+function answer(tokens: readonly number[], logprobs: readonly number[], bytes = Infinity) {
+  const sequence = {
+    stopReason: 0,
+    tokens: bytesOfArray(Int32Array.from(tokens)),
+    logprobs: bytesOfArray(Float32Array.from(logprobs)),
   };
-  expect(sampleBody(request, info, profiles[name]).sampling_params.seed).toBe(expected);
+  const body = sampleResponse.encode({ sequences: [sequence] }).subarray(0, bytes);
+  return sequencesOf({ status: 200, isProto: true, body }, request, info, 0);
+}
+
+it.each([
+  ["a token that the model does not have", [9], [-1], "the token 9; p has 9 tokens"],
+  ["a negative token", [-1], [-1], "the token -1"],
+  ["a log-probability that is no number", [1, 2], [-1, Number.NaN], "the log-probability NaN"],
+  ["more tokens than were asked for", [1, 2, 3], [-1, -1, -1], "at most 2 were asked for"],
+  ["tokens without log-probabilities", [1, 2], [-1], "expected one each"],
+])("a server that returns %s is not believed", (_, tokens, logprobs, expected) => {
+  expect(() => answer(tokens, logprobs)).toThrow(expected);
+});
+
+it("a truncated answer is the server's fault", () => {
+  expect(answer([1, 2], [-1, -2])).toHaveLength(1);
+  for (let bytes = 1; bytes < 20; bytes++)
+    expect(() => answer([1, 2], [-1, -2], bytes)).toThrow(expect.objectContaining({ code: "service" }));
+});
+
+it("tokens beyond 32 bits do not become others", () => {
+  const sequences = [{ stop_reason: "stop", tokens: [2 ** 32 + 1], logprobs: [-1] }];
+  const body = Buffer.from(JSON.stringify({ sequences }));
+  expect(() => sequencesOf({ status: 200, isProto: false, body }, request, info, 0)).toThrow("Too big");
 });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { checkTokens } from "../data.ts";
 import type { EngineCapabilities, PolicyInfo, SampledSequence, SampleRequest } from "../engine.ts";
-import { parsed } from "./client/answers.ts";
+import { parsed, understood } from "./client/answers.ts";
 import type { Incoming } from "./client/transport.ts";
 import type { Profile } from "./profiles/profile.ts";
 import { jsonOfTokens } from "./protocol/forward-backward.ts";
@@ -14,7 +14,7 @@ const jsonSamples = z.object({
   sequences: z.array(
     z.object({
       stop_reason: z.enum(stopReasons),
-      tokens: z.array(z.int()),
+      tokens: z.array(z.int32()),
       logprobs: z.array(z.number()).nullable(),
     }),
   ),
@@ -111,23 +111,49 @@ export function sampleBody(
   };
 }
 
-/** @throws ServiceError if the server returned another number of sequences than were asked for, or wrong lengths */
+/**
+ * @throws ServiceError if the server returned another number of sequences than were asked for, or ones that no model
+ * with these tokens can have sampled
+ */
 export function sequencesOf(
   incoming: Incoming,
   request: SampleRequest,
+  info: PolicyInfo,
   policyVersion: number,
 ): SampledSequence[] {
-  const sequences = incoming.isProto ? protoSequences(incoming.body) : jsonSequences(incoming);
+  const sequences = incoming.isProto
+    ? understood("asample", () => protoSequences(incoming.body))
+    : jsonSequences(incoming);
   if (sequences.length !== request.count)
     throw new ServiceError(
       `The server returned ${sequences.length} samples; ${request.count} were asked for.`,
     );
-  for (const { tokens, logprobs } of sequences)
-    if (logprobs.length !== tokens.length || tokens.length === 0)
-      throw new ServiceError(
-        `The server returned ${tokens.length} tokens with ${logprobs.length} log-probabilities; expected one each.`,
-      );
+  for (const sequence of sequences) checkSequence(sequence, request, info);
   return sequences.map((sequence) => ({ ...sequence, policyVersion }));
+}
+
+/** What is trained must not depend on a server's honesty. @throws ServiceError */
+function checkSequence(
+  { tokens, logprobs }: Sequence,
+  { maxTokens }: SampleRequest,
+  { name, vocabularySize }: PolicyInfo,
+): void {
+  if (logprobs.length !== tokens.length || tokens.length === 0)
+    throw new ServiceError(
+      `The server returned ${tokens.length} tokens with ${logprobs.length} log-probabilities; expected one each.`,
+    );
+  if (tokens.length > maxTokens)
+    throw new ServiceError(
+      `The server returned a sample of ${tokens.length} tokens; at most ${maxTokens} were asked for.`,
+    );
+  const strange = tokens.find((id) => id < 0 || id >= vocabularySize);
+  if (strange !== undefined)
+    throw new ServiceError(
+      `The server sampled the token ${strange}; ${name} has ${vocabularySize} tokens. Is it the same model there?`,
+    );
+  const bad = logprobs.find((value) => !Number.isFinite(value));
+  if (bad !== undefined)
+    throw new ServiceError(`The server returned the log-probability ${bad} for a token that it sampled.`);
 }
 
 type Sequence = Omit<SampledSequence, "policyVersion">;

@@ -241,7 +241,7 @@ export class TinkerEngine implements Engine {
     const outgoing = { path: "asample", body, wantsProto: this.#profile.encoding === "protobuf" };
     const waiting = { signal, isCancellable: this.#profile.cancels, completions };
     const found = await server.session.requests.run(outgoing, waiting);
-    return sequencesOf(found, request, version);
+    return sequencesOf(found, request, info, version);
   }
 
   #sampler(policy: PlacedPolicy, onSubmitted?: () => void): Promise<Sampler> {

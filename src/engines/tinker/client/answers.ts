@@ -23,6 +23,16 @@ export function parsed<T>(schema: z.ZodType<T>, incoming: Incoming, what: string
   throw new ServiceError(`The server's answer to ${what} is not understood: ${z.prettifyError(found.error)}`);
 }
 
+/** What `decode` reads of an answer in protobuf. @throws ServiceError if it is damaged */
+export function understood<T>(what: string, decode: () => T): T {
+  try {
+    return decode();
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ServiceError(`The server's answer to ${what} is not understood: ${why}`, { cause });
+  }
+}
+
 /** Undefined: it is no JSON. */
 export function jsonOf({ body }: Incoming): unknown {
   try {
@@ -41,7 +51,7 @@ export function isTransient(status: number): boolean {
 export function rejectionOf(incoming: Incoming, what: string): TroupeError {
   const { status } = incoming;
   const { detail, code } = (jsonOf(incoming) ?? {}) as { readonly detail?: unknown; readonly code?: unknown };
-  const text = typeof detail === "string" ? detail : incoming.body.toString("utf8").slice(0, 500);
+  const text = typeof detail === "string" ? detail : incoming.body.subarray(0, 500).toString("utf8");
   const message = `The server rejected ${what} (HTTP ${status}): ${text}`;
   if (typeof code === "string" && codes.has(code)) return new TroupeError(code as ErrorCode, text);
   if (status === 401 || status === 403) return new TroupeError("bad_arguments", `${message} Check the key.`);

@@ -2,6 +2,7 @@
  * One long poll for all requests of a sampling session: any number of samples wait with one connection. What it says is
  * a hint: results are retrieved as ever, and a request whose completion was missed is polled for by itself.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { ServiceError } from "../../../errors.ts";
 import { jsonOf } from "./answers.ts";
@@ -11,6 +12,9 @@ const polled = z.object({
   completions: z.array(z.object({ request_id: z.string() })),
   cursor: z.int(),
 });
+
+/** Milliseconds. */
+const longPoll = 250;
 
 export class Completions {
   readonly #transport: Transport;
@@ -48,7 +52,10 @@ export class Completions {
   async #poll(): Promise<void> {
     this.#isPolling = true;
     while (this.#waiting.size > 0) {
+      const asked = performance.now();
       const found = await this.#once();
+      // The server did not wait, so the client does.
+      if (found?.completions.length === 0 && performance.now() - asked < longPoll) await delay(longPoll);
       if (found === null) {
         this.#isOver = true;
         for (const resolve of this.#waiting.values()) resolve();

@@ -10,7 +10,7 @@ import {
   type LossOutput,
   type WireDatum,
 } from "../protocol/forward-backward.ts";
-import { parsed } from "./answers.ts";
+import { parsed, understood } from "./answers.ts";
 import { chunksOf } from "./chunks.ts";
 import type { Waiting } from "./requests.ts";
 import type { Session } from "./session.ts";
@@ -86,8 +86,21 @@ export class RemoteModel {
       wantsProto: !isJson,
     };
     const found = await this.#run(outgoing, call.seqId, waiting, onSubmitted);
-    if (found.isProto) return decodeOutput(found.body);
-    return outputOfJson(parsed(jsonOutput, found, outgoing.path));
+    const read = (): LossOutput =>
+      found.isProto
+        ? understood(outgoing.path, () => decodeOutput(found.body))
+        : outputOfJson(parsed(jsonOutput, found, outgoing.path));
+    return call.forwardOnly ? read() : this.#executed(read);
+  }
+
+  /** What changed the model has happened, whether its answer is understood or not: it must not happen again. */
+  #executed<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      this.#lost ??= error;
+      throw error;
+    }
   }
 
   /** Returns the metrics of the step. */
@@ -107,7 +120,7 @@ export class RemoteModel {
       if (this.#next - 1 > seqId) this.#lost ??= error; // what came after it was executed
       throw error;
     });
-    return parsed(stepped, found, "optim_step").metrics ?? {};
+    return this.#executed(() => parsed(stepped, found, "optim_step").metrics ?? {});
   }
 
   /** With the optimizer's state. Returns the path. */

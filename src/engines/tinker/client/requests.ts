@@ -40,6 +40,9 @@ export interface Waiting {
 const mostResubmissions = 5;
 /** Bare rejections of a poll, which something between may have made up. */
 const mostBadPolls = 3;
+/** Milliseconds. */
+const longPoll = 250;
+const longestWait = 2000;
 
 export class Requests {
   readonly #transport: Transport;
@@ -115,8 +118,10 @@ export class Requests {
   /** `lost`: the server no longer knows the future. */
   async #result(id: string, outgoing: Outgoing): Promise<Incoming | "lost"> {
     let pauses = new Pauses(this.#options);
+    const waits = new Pauses({ ...this.#options, longestPause: longestWait });
     let badPolls = 0;
     for (;;) {
+      const asked = performance.now();
       const found = await this.#poll(id, outgoing).catch(asFailure);
       if (!(found instanceof ServiceError)) this.load.hear(found);
       if (
@@ -130,13 +135,16 @@ export class Requests {
         continue;
       }
       pauses = new Pauses(this.#options);
-      if (found.status === 408) continue;
+      const body = found.isProto ? undefined : jsonOf(found);
+      if (found.status === 408 || isTryAgain(body)) {
+        // A server that answers at once does not wait for the result, so the client does.
+        if (performance.now() - asked < longPoll) await waits.pause(this.#closing.signal);
+        continue;
+      }
       if (found.status === 410) return "lost";
       if (found.status === 400 && !isDetailed(found) && badPolls++ < mostBadPolls) continue;
       if (found.status >= 300) throw rejectionOf(found, outgoing.path);
       if (found.isProto) return found;
-      const body = jsonOf(found);
-      if (isTryAgain(body)) continue;
       const failure = schema.failed.safeParse(body);
       if (failure.success) throw failureOf(failure.data);
       return found;

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { zstdDecompressSync } from "node:zlib";
 import { afterEach, expect, it } from "vitest";
+import { RemoteModel } from "./model.ts";
 import { Session, type SessionOptions } from "./session.ts";
 
 type Answer = { readonly status?: number; readonly json: object } | "none";
@@ -166,4 +167,45 @@ it("a request waits for a busy server as long as that accepts others, then fails
   expect((await waiting).status).toBe(200);
   isBusy = true;
   await expect(session.requests.send({ path: "sample" })).rejects.toMatchObject({ code: "service" });
+});
+
+/** False for the first tenths of a second: hundreds of requests would fit. */
+function afterAWhile(): () => boolean {
+  const began = performance.now();
+  return () => performance.now() - began > 600;
+}
+
+it("a server that does not wait for results is asked at intervals", async () => {
+  const isDone = afterAWhile();
+  let polls = 0;
+  const answer = ({ path }: Asked): Answer => {
+    if (path === "asample") return { json: { request_id: "r" } };
+    if (path === "retrieve_future") polls += 1;
+    return { json: isDone() ? {} : { type: "try_again" } };
+  };
+  const session = await open({}, answer, { requests: { firstPause: 30 } });
+  await session.requests.run({ path: "asample" });
+  expect(polls).toBeLessThan(20);
+});
+
+it("so is one that reports finished requests", async () => {
+  const isDone = afterAWhile();
+  let polls = 0;
+  const answer = ({ path }: Asked): Answer => {
+    if (path === "retrieve_futures") polls += 1;
+    return { json: { completions: isDone() ? [{ request_id: "r" }] : [], cursor: polls } };
+  };
+  const session = await open({ sample_use_retrieve_futures: true }, answer);
+  await session.completionsOf("s")?.finished("r");
+  expect(polls).toBeLessThan(20);
+});
+
+it("a step whose answer is not understood was made, so the model accepts nothing more", async () => {
+  const session = await open({}, ({ path }) => ({
+    json: path === "retrieve_future" ? { metrics: "many" } : { request_id: "r" },
+  }));
+  const model = new RemoteModel(session, "m", "json");
+  const adam = { learningRate: 1, beta1: 0, beta2: 0, epsilon: 1, weightDecay: 0, clipNorm: 0 };
+  await expect(model.optimStep(adam)).rejects.toMatchObject({ code: "service" });
+  await expect(model.optimStep(adam)).rejects.toThrow("restore a checkpoint");
 });

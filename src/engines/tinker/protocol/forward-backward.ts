@@ -119,10 +119,14 @@ function batched(arrays: readonly Float32Array[]) {
   };
 }
 
+/** Of one answer. A number of a few bytes must not take gigabytes. */
+const mostOutputs = 2 ** 20;
+
 /** @throws RangeError, TroupeError if it is no such message */
 export function decodeOutput(body: Buffer): LossOutput {
   const { outputs: records, metrics } = forwardBackwardOutput.decode(body);
   const outputs = records.flatMap(({ fields, count }) => {
+    if (!(count >= 0 && count <= mostOutputs)) throw new RangeError(`It has ${count} outputs.`);
     const parts = Object.entries(fields).map(([name, field]) => [name, unbatched(field)] as const);
     return Array.from({ length: count }, (_, index) =>
       Object.fromEntries(parts.map(([name, arrays]) => [name, arrays[index] ?? new Float32Array()])),

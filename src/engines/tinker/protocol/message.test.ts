@@ -21,6 +21,7 @@ import {
   repeated,
   text,
 } from "./message.ts";
+import { forwardBackwardOutput } from "./schema.ts";
 
 const inner = message({ name: [1, text], sizes: [2, integers] });
 const outer = message({
@@ -121,4 +122,10 @@ it("JSON has the input of forward under forward_input", () => {
   expect(forward).toHaveProperty("forward_input.loss_fn", "cross_entropy");
   expect(backward).toHaveProperty("forward_backward_input.loss_fn", "cross_entropy");
   expect(callOfJson(forward, true)).toEqual({ ...asked, forwardOnly: true });
+});
+
+it("an output of a few bytes cannot claim to be a million", () => {
+  const outputs = [{ tag: "ArrayRecord", fields: {}, count: 2 ** 28 }];
+  const body = forwardBackwardOutput.encode({ type: "ArrayRecord", outputs, metrics: {} });
+  expect(() => decodeOutput(body)).toThrow("268435456 outputs");
 });
