@@ -1,9 +1,8 @@
 /** How large a recipe's policies are: from model directories, or published shapes if those are not here. */
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { AdapterOptions } from "../models/adapter-options.ts";
 import { readModelShape, type ModelShape } from "../models/model-config.ts";
-import { modelTensors, parametersOf } from "../models/model-directory.ts";
+import { adapterParameters, modelTensors, parametersOf } from "../models/model-directory.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { JsonObject } from "../text/files.ts";
 import { publishedModels } from "./published.ts";
@@ -34,21 +33,11 @@ export function plannedPolicy(name: string, policy: Recipe["policies"][string]):
   const config = isHere ? (JSON.parse(readFileSync(file, "utf8")) as JsonObject) : publishedModels[model];
   if (config === undefined) return null;
   const shape = readModelShape(isHere ? file : model, config);
-  const parameters = parametersOf(modelTensors(shape));
+  const tensors = modelTensors(shape);
+  const parameters = parametersOf(tensors);
   const { adapter } = policy;
-  const trainable = adapter === undefined ? parameters : adapterParameters(shape, adapter);
+  const trainable = adapter === undefined ? parameters : adapterParameters(tensors, adapter);
   return { name, model, directory, parameters, trainable, adapter, shape, isHere };
-}
-
-/** A rank-r pair of matrices for each projection [out, in] has r · (out + in) numbers. */
-export function adapterParameters(
-  shape: ModelShape,
-  { rank, targetModules }: Pick<AdapterOptions, "rank" | "targetModules">,
-): number {
-  const targets = modelTensors(shape).filter(({ name }) =>
-    targetModules.some((module) => name.endsWith(`${module}.weight`)),
-  );
-  return targets.reduce((sum, { shape: [rows = 0, columns = 0] }) => sum + rank * (rows + columns), 0);
 }
 
 /** Bytes of keys and values that a server keeps per token, in bfloat16. */

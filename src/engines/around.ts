@@ -46,7 +46,7 @@ export function engineAround(engine: Engine, around: Around): Engine {
     checkpoint: (policy, place) => read("checkpoint", [policy], () => engine.checkpoint(policy, place)),
     restore: (policy, stored) => change("restore", [policy], () => engine.restore(policy, stored)),
     ...(engine.export === undefined ? {} : { export: exporting(engine, read) }),
-    ...(engine.freeze === undefined ? {} : { freeze: freezing(engine, around, read) }),
+    ...(engine.copy === undefined ? {} : { copy: copying(engine, around, read) }),
     close: () => {
       order.close();
       return engine.close();
@@ -56,13 +56,13 @@ export function engineAround(engine: Engine, around: Around): Engine {
 
 type Read = <T>(verb: Verb, policies: readonly PolicyName[], call: () => Promise<T>) => Promise<T>;
 
-function freezing(engine: Engine, around: Around, read: Read): NonNullable<Engine["freeze"]> {
+function copying(engine: Engine, around: Around, read: Read): NonNullable<Engine["copy"]> {
   return async (policy) => {
-    const frozen = await read("freeze", [policy], async () => engine.freeze?.(policy));
-    if (frozen === undefined) throw new TroupeError("internal", "the engine lost its verb freeze");
+    const copy = await read("copy", [policy], async () => engine.copy?.(policy));
+    if (copy === undefined) throw new TroupeError("internal", "the engine lost its verb copy");
     return {
-      sample: (request, options) => around("sample", () => frozen.sample(request, options), options?.signal),
-      release: () => frozen.release(),
+      sample: (request, options) => around("sample", () => copy.sample(request, options), options?.signal),
+      release: () => copy.release(),
     };
   };
 }

@@ -66,14 +66,16 @@ function checksFor({
   adapters,
   critic,
   gradientNorm,
-  freeze,
+  copy,
 }: EngineCapabilities): Readonly<Record<string, Check>> {
   return {
     ...always,
     ...(gradientNorm ? measured : {}),
     ...(adapters ? { "adapters are trained alone": policies.adapters } : {}),
-    ...(freeze === true ? { "frozen weights stay as they were": policies.frozen } : {}),
-    ...(freeze === true && adapters ? { "a frozen adapter stays as it was": policies.frozenAdapter } : {}),
+    ...(copy === true ? { "a copy keeps its weights": policies.copied } : {}),
+    ...(copy === true && adapters
+      ? { "the copy of an adapter keeps its weights": policies.copiedAdapter }
+      : {}),
     ...(critic ? { "critics give values and learn them": policies.critics } : {}),
   };
 }

@@ -95,8 +95,8 @@ export interface StoredPolicy {
   readonly folder: string;
 }
 
-/** A policy's weights at one moment, to sample from while the policy changes. */
-export interface FrozenPolicy {
+/** A copy of a policy's weights, to sample from while the policy changes. */
+export interface PolicyCopy {
   /** Like `Engine.sample`, with any policy's name in the request; no change of the policy waits for it. */
   sample(request: SampleRequest, options?: Cancellable): Promise<SampledSequence[]>;
   /** Frees its memory. Call once, after the last sample. */
@@ -238,8 +238,8 @@ export interface EngineCapabilities {
   readonly sequenceRatio: boolean;
   /** `dualClip` of ppo. */
   readonly dualClip: boolean;
-  /** `freeze`. Absent: false. */
-  readonly freeze?: boolean;
+  /** `copy`. Absent: false. */
+  readonly copy?: boolean;
   /** What a server has fixed or bounded. Absent: nothing. */
   readonly limits?: EngineLimits;
 }
@@ -319,8 +319,8 @@ export interface Engine {
    */
   export?(policy: PolicyName, directory: string): Promise<void>;
 
-  /** The weights of this moment in the order of the calls. Absent: see `EngineCapabilities.freeze`. */
-  freeze?(policy: PolicyName): Promise<FrozenPolicy>;
+  /** A copy of the weights of this moment, in the order of the calls. Absent: see `EngineCapabilities.copy`. */
+  copy?(policy: PolicyName): Promise<PolicyCopy>;
 
   /** Cancels running work and frees memory. */
   close(): Promise<void>;

@@ -40,7 +40,7 @@ const valid: Readonly<Record<Verb, readonly unknown[]>> = {
   checkpoint: ["p", { folder, name: "saved" }],
   restore: ["p", { saved: { kind: "snapshot", location: "saved", version: 0, directory: "saved" }, folder }],
   export: ["p", path.join(folder, "exported"), {}],
-  freeze: ["p"],
+  copy: ["p"],
 };
 
 describe.each([

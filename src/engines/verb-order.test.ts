@@ -127,20 +127,20 @@ test("a waiting verb is cancelled at once, and later verbs still wait for the on
   expect(happened).toEqual(["long", "read", "next"]);
 });
 
-test("a change that passes lets those behind it start, which report their results after it", async () => {
+test("what a change lets start before its end reports its result after it", async () => {
   const order = new VerbOrder();
   const gate = Promise.withResolvers<void>();
   const happened: string[] = [];
   const ends = (what: string) => () => happened.push(what);
-  const first = order.change(["p"], async ({ pass, isLast }) => {
+  const first = order.change(["p"], async ({ letNextStart, isLast }) => {
     await delay(0);
     happened.push(isLast() ? "alone" : "followed");
-    pass();
+    letNextStart();
     await gate.promise;
   });
-  const second = order.change(["p"], async ({ pass, isLast }) => {
+  const second = order.change(["p"], async ({ letNextStart, isLast }) => {
     happened.push(isLast() ? "second is last" : "second is followed");
-    pass();
+    letNextStart();
   });
   const sample = order.read(["p"], async () => happened.push("sample starts"));
   const ended = [first.then(ends("first")), second.then(ends("second")), sample.then(ends("sample"))];
@@ -151,17 +151,17 @@ test("a change that passes lets those behind it start, which report their result
   expect(happened.slice(3)).toEqual(["first", "second", "sample"]);
 });
 
-test("a change that fails after it passed fails what has started behind it", async () => {
+test("a change that fails fails what it let start before its end", async () => {
   const order = new VerbOrder();
   const failing = Promise.withResolvers<void>();
   const started: string[] = [];
-  const failed = order.change(["p"], async ({ pass }) => {
-    pass();
+  const failed = order.change(["p"], async ({ letNextStart }) => {
+    letNextStart();
     await failing.promise;
   });
   const behind = [
-    order.change(["p"], async ({ pass }) => {
-      pass();
+    order.change(["p"], async ({ letNextStart }) => {
+      letNextStart();
       started.push("step");
     }),
     order.read(["p"], async () => started.push("sample")),

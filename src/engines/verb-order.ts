@@ -8,9 +8,9 @@ import { ServiceError, TroupeError } from "../errors.ts";
 import type { PolicyName } from "./engine.ts";
 
 /** What a change can say and ask while it runs. */
-export interface Passing {
-  /** Whatever takes effect after this change may start. Otherwise its end says so. */
-  readonly pass: () => void;
+export interface RunningChange {
+  /** Whatever takes effect after this change may start now, and not only at its end. */
+  readonly letNextStart: () => void;
   /** Whether no other change of these policies was submitted since. */
   readonly isLast: () => boolean;
 }
@@ -18,7 +18,7 @@ export interface Passing {
 /** A verb that changes policies. */
 interface Change {
   /** Resolves when those after it may start. */
-  readonly passed: PromiseWithResolvers<void>;
+  readonly nextMayStart: PromiseWithResolvers<void>;
   /** Resolves when it is done, whatever the result. */
   readonly over: PromiseWithResolvers<void>;
   failure: { readonly error: unknown } | null;
@@ -55,7 +55,7 @@ export class VerbOrder {
   /** Like `read`, with no concurrent verb on these policies. */
   async change<T>(
     policies: readonly PolicyName[],
-    work: (passing: Passing) => Promise<T>,
+    work: (running: RunningChange) => Promise<T>,
     signal?: AbortSignal,
   ): Promise<T> {
     const own = this.#enter(policies);
@@ -64,8 +64,8 @@ export class VerbOrder {
     const before = changesOf(lines);
     try {
       if (before.length > 0 || readers.length > 0) await this.#turn(before, readers, signal);
-      const running = work({ pass: own.passed.resolve, isLast: () => this.#isLast(own) });
-      return await (before.length === 0 ? running : reported(before, running));
+      const result = work({ letNextStart: own.nextMayStart.resolve, isLast: () => this.#isLast(own) });
+      return await (before.length === 0 ? result : reported(before, result));
     } catch (error) {
       own.failure = { error };
       for (const policy of own.before.keys()) this.#undo(policy, own);
@@ -87,7 +87,7 @@ export class VerbOrder {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const closing = this.#closing.signal;
-    const all = Promise.all([...changes.map(({ passed }) => passed.promise), ...readers]);
+    const all = Promise.all([...changes.map(({ nextMayStart }) => nextMayStart.promise), ...readers]);
     await unlessAborted(all, signal === undefined ? closing : AbortSignal.any([closing, signal]));
     rejectBehindFailure(changes);
   }
@@ -97,8 +97,8 @@ export class VerbOrder {
   }
 
   #enter(policies: readonly PolicyName[]): Change {
-    const [passed, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const own: Change = { passed, over, failure: null, before: new Map() };
+    const [nextMayStart, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const own: Change = { nextMayStart, over, failure: null, before: new Map() };
     for (const policy of new Set(policies)) {
       own.before.set(policy, this.#line(policy));
       this.#lines.set(policy, { change: own, readers: new Set() });
@@ -121,7 +121,7 @@ export class VerbOrder {
     }
     own.before.clear(); // otherwise every change would keep all earlier ones alive
     own.over.resolve();
-    own.passed.resolve();
+    own.nextMayStart.resolve();
   }
 
   #line(policy: PolicyName): Line {

@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { checkRegular, readObject, type JsonObject } from "../text/files.ts";
+import type { AdapterOptions } from "./adapter-options.ts";
 import { criticConfig, readModelShape, type ModelShape } from "./model-config.ts";
 import type { TensorInfo } from "./tensor.ts";
 import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
@@ -156,6 +157,17 @@ function layerTensors(model: ModelShape, prefix: string): TensorInfo[] {
 
 export function sizeOf(tensor: TensorInfo): number {
   return tensor.shape.reduce((product, size) => product * size, 1);
+}
+
+/** A rank-r pair of matrices for each projection [out, in] has r · (out + in) numbers. */
+export function adapterParameters(
+  tensors: readonly TensorInfo[],
+  { rank, targetModules }: Pick<AdapterOptions, "rank" | "targetModules">,
+): number {
+  const targets = tensors.filter(({ name }) =>
+    targetModules.some((module) => name.endsWith(`${module}.weight`)),
+  );
+  return targets.reduce((sum, { shape: [rows = 0, columns = 0] }) => sum + rank * (rows + columns), 0);
 }
 
 export function parametersOf(tensors: readonly TensorInfo[]): number {

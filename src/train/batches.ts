@@ -1,5 +1,5 @@
 /** Where the batch of a step comes from: sampled when the step begins, or ahead, while the step before trains. */
-import type { Engine, FrozenPolicy } from "../engines/engine.ts";
+import type { Engine, PolicyCopy } from "../engines/engine.ts";
 import { BudgetError, ServiceError, TroupeError } from "../errors.ts";
 import { settleAll } from "../settle.ts";
 import { playStep, type PlaySetting, type StepEpisodes, type UsedBefore } from "./play.ts";
@@ -33,7 +33,7 @@ export function batchesOnDemand(play: PlaySetting): Batches {
 
 export interface AheadSetting {
   readonly play: PlaySetting;
-  readonly engine: Pick<Engine, "freeze">;
+  readonly engine: Pick<Engine, "copy">;
   /** Names of the policies that the steps change. */
   readonly trained: Iterable<string>;
   /** The last step of the stage. */
@@ -42,7 +42,6 @@ export interface AheadSetting {
 
 /** A batch that is being sampled. */
 interface Ahead {
-  readonly stageStep: number;
   readonly played: Promise<StepEpisodes>;
   readonly samples: Samples;
 }
@@ -80,9 +79,9 @@ export class BatchesAhead implements Batches {
   prepare(stageStep: number, before: UsedBefore): void {
     if (stageStep > this.#setting.steps) return;
     const samples: Samples = new Map();
-    const played = this.#fromFrozen((sample) => this.#play(stageStep, before, recording(samples, sample)));
+    const played = this.#fromCopies((sample) => this.#play(stageStep, before, recording(samples, sample)));
     played.catch(() => undefined); // `take` and `save` report it
-    this.#next = { stageStep, played, samples };
+    this.#next = { played, samples };
   }
 
   /** After failures of services the next step samples anew. */
@@ -114,15 +113,15 @@ export class BatchesAhead implements Batches {
     );
   }
 
-  /** Freezes the weights at once, before any later change; policies that do not train need no copy. */
-  async #fromFrozen<T>(use: (sample: Sample) => Promise<T>): Promise<T> {
+  /** Copies the weights at once, before any later change; policies that do not train need no copy. */
+  async #fromCopies<T>(use: (sample: Sample) => Promise<T>): Promise<T> {
     const { engine, trained, play } = this.#setting;
     const names = [...trained];
-    const copies = await settleAll(names.map((name) => freeze(engine, name)));
-    const frozen = new Map(names.map((name, index) => [name, copies[index]]));
+    const copies = await settleAll(names.map((name) => copyPolicy(engine, name)));
+    const copyOf = new Map(names.map((name, index) => [name, copies[index]]));
     try {
       return await use((request, options) =>
-        (frozen.get(request.policy) ?? play.rollout.engine).sample(request, options),
+        (copyOf.get(request.policy) ?? play.rollout.engine).sample(request, options),
       );
     } finally {
       await Promise.allSettled(copies.map((copy) => copy.release()));
@@ -130,7 +129,7 @@ export class BatchesAhead implements Batches {
   }
 }
 
-function freeze(engine: Pick<Engine, "freeze">, name: string): Promise<FrozenPolicy> {
-  if (engine.freeze !== undefined) return engine.freeze(name);
+function copyPolicy(engine: Pick<Engine, "copy">, name: string): Promise<PolicyCopy> {
+  if (engine.copy !== undefined) return engine.copy(name);
   throw new TroupeError("unsupported", "The engine cannot sample while it trains; use `train.maxLag: 0`.");
 }

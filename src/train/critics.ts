@@ -106,7 +106,7 @@ async function updateCritic(
 }
 
 /** 1 − Var(target − value) / Var(target), with the values that credit used; 0 if the targets do not vary. */
-export function explainedVariance(credited: readonly CreditedAction[], signals: Signals): number {
+function explainedVariance(credited: readonly CreditedAction[], signals: Signals): number {
   const targets = credited.flatMap(({ valueTargets }) => [...(valueTargets ?? [])]);
   const values = credited.flatMap(({ action, valueTargets }) =>
     valueTargets === undefined ? [] : [...(signals.values?.(action) ?? [])],

@@ -164,6 +164,6 @@ async function playWave({ rollout, root }: PlaySetting, stageStep: number, wave:
 }
 
 /** By all roles, including frozen ones. A completion in several joint actions was sampled once. */
-export function sampledTokens({ actions }: Pick<Episode, "actions">): number {
+function sampledTokens({ actions }: Pick<Episode, "actions">): number {
   return sum(actions.map(({ tokens }) => tokens.length));
 }

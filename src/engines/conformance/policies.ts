@@ -108,22 +108,22 @@ export const critics: Check = (setting) =>
     { valueHead: true },
   );
 
-export const frozen: Check = (setting) => staysFrozen(setting, {});
-export const frozenAdapter: Check = (setting) => staysFrozen(setting, { adapter: setting.adapter });
+export const copied: Check = (setting) => keepsCopy(setting, {});
+export const copiedAdapter: Check = (setting) => keepsCopy(setting, { adapter: setting.adapter });
 
-const staysFrozen = (setting: Setting, options: Omit<PolicyOptions, "name" | "model">): Promise<void> =>
+const keepsCopy = (setting: Setting, options: Omit<PolicyOptions, "name" | "model">): Promise<void> =>
   withPolicy(
     setting,
     async (engine, info) => {
       // A fresh adapter samples like its base.
       await train(engine, info, 1);
       const before = await engine.sample(request(info));
-      const copy = await engine.freeze?.("p");
-      if (copy === undefined) throw new Error("the engine has the capability and no verb freeze");
+      const copy = await engine.copy?.("p");
+      if (copy === undefined) throw new Error("the engine has the capability and no verb copy");
       const trained = train(engine, info, 2);
-      equal(await copy.sample(request(info)), before, "samples of the frozen policy beside the training");
+      equal(await copy.sample(request(info)), before, "samples of the copy beside the training");
       await trained;
-      equal(await copy.sample(request(info)), before, "samples of the frozen policy after the training");
+      equal(await copy.sample(request(info)), before, "samples of the copy after the training");
       await copy.release();
       equal((await engine.sample(request(info)))[0]?.policyVersion, 3, "the version of the policy itself");
     },

@@ -13,5 +13,5 @@ export const localCapabilities: EngineCapabilities = {
   dualClip: true,
   entropy: true,
   gradientNorm: true,
-  freeze: true,
+  copy: true,
 };

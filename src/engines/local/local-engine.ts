@@ -5,7 +5,7 @@ import type {
   Cancellable,
   Datum,
   Engine,
-  FrozenPolicy,
+  PolicyCopy,
   Loss,
   LossResult,
   PolicyInfo,
@@ -220,9 +220,9 @@ export class LocalEngine implements Engine {
   }
 
   /** A copy of the trainable weights in memory. */
-  freeze(name: PolicyName): Promise<FrozenPolicy> {
+  copy(name: PolicyName): Promise<PolicyCopy> {
     return this.#read(name, async (policy) => {
-      const copy = await this.#loader.copy(policy, `${name} frozen ${++this.#copies}`);
+      const copy = await this.#loader.copy(policy, `${name} copy ${++this.#copies}`);
       this.#policies.set(copy.name, copy);
       return {
         sample: (request, options) => this.sample({ ...request, policy: copy.name }, options),

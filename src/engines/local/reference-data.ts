@@ -9,7 +9,7 @@ import { readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
 
 export const fixtures = fileURLToPath(new URL("../../../tests/fixtures/models/", import.meta.url));
 
-export const adam: AdamOptions = {
+const adam: AdamOptions = {
   learningRate: 1e-2,
   beta1: 0.9,
   beta2: 0.95,

@@ -17,7 +17,7 @@ import type {
   Datum,
   Engine,
   EngineCapabilities,
-  FrozenPolicy,
+  PolicyCopy,
   Loss,
   LossResult,
   PolicyInfo,
@@ -75,7 +75,7 @@ export class TinyEngine implements Engine {
       klInLoss: true,
       sequenceRatio: true,
       dualClip: true,
-      freeze: true,
+      copy: true,
     };
   }
 
@@ -155,9 +155,9 @@ export class TinyEngine implements Engine {
     });
   }
 
-  freeze(name: string): Promise<FrozenPolicy> {
+  copy(name: string): Promise<PolicyCopy> {
     return this.#read([name], {}, async () => {
-      const copy = `${name} frozen ${++this.#copies}`;
+      const copy = `${name} copy ${++this.#copies}`;
       this.#policies.set(copy, structuredClone(this.#policy(name)));
       return {
         sample: (request, options) => this.sample({ ...request, policy: copy }, options),

@@ -4,7 +4,12 @@ import { basename, join, resolve } from "node:path";
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
 import { checkAdapterOptions, projections, type AdapterOptions } from "../../models/adapter-options.ts";
-import { describeModel, modelTensors, parametersOf } from "../../models/model-directory.ts";
+import {
+  adapterParameters,
+  describeModel,
+  modelTensors,
+  parametersOf,
+} from "../../models/model-directory.ts";
 import type { PolicyInfo, PolicyName, PolicyOptions, StoredPolicy } from "../engine.ts";
 import { checkAdapter } from "../limits.ts";
 import { parsed } from "./client/answers.ts";
@@ -237,13 +242,7 @@ async function localInfo(
   const { shape } = await describeModel(model);
   const tensors = modelTensors(shape);
   const parameters = parametersOf(tensors);
-  const added = tensors.reduce((sum, tensor) => {
-    const isTarget =
-      adapter?.targetModules.some((module) => tensor.name.endsWith(`${module}.weight`)) === true;
-    return (
-      sum + (isTarget ? (adapter?.rank ?? 0) * tensor.shape.reduce((total, size) => total + size, 0) : 0)
-    );
-  }, 0);
+  const added = adapter === null ? 0 : adapterParameters(tensors, adapter);
   const { maxLength, vocabularySize } = shape;
   return {
     name,

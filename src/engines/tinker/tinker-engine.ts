@@ -14,7 +14,7 @@ import type {
   Datum,
   Engine,
   EngineCapabilities,
-  FrozenPolicy,
+  PolicyCopy,
   Loss,
   LossResult,
   PolicyInfo,
@@ -28,18 +28,19 @@ import type {
   StoredPolicy,
   UpdateResult,
 } from "../engine.ts";
-import { VerbOrder, type Passing } from "../verb-order.ts";
-import { deleteCheckpoint } from "./client/checkpoints.ts";
+import { VerbOrder, type RunningChange } from "../verb-order.ts";
 import type { RequestOptions } from "./client/requests.ts";
 import { Session } from "./client/session.ts";
 import { checkAdam } from "../limits.ts";
 import { mergedResults } from "./loss-result.ts";
+import { checkDatum, checkNumbers } from "./checks.ts";
 import { locationOf } from "./origins.ts";
 import { pass } from "./passes.ts";
 import { Policies, type Sampler } from "./policies.ts";
 import type { Profile } from "./profiles/profile.ts";
+import { Publisher } from "./publishing.ts";
 import { Servers, type PlacedPolicy, type Server } from "./servers.ts";
-import { checkIds, checkRequest, sampleBody, sequencesOf } from "./sampling.ts";
+import { checkRequest, sampleBody, sequencesOf } from "./sampling.ts";
 
 export interface TinkerEngineOptions {
   readonly url: string;
@@ -60,6 +61,7 @@ export class TinkerEngine implements Engine {
   /** Requests are repeated until the patience ends. */
   readonly retries = true;
   readonly #profile: Profile;
+  readonly #publisher: Publisher;
   readonly #servers: Servers;
   readonly #order = new VerbOrder();
   readonly #policies = new Map<PolicyName, PlacedPolicy>();
@@ -72,6 +74,7 @@ export class TinkerEngine implements Engine {
     this.description = `${profile.title} at ${new URL(url).origin}`;
     this.arithmetic = { server: profile.title };
     this.#profile = profile;
+    this.#publisher = new Publisher(profile);
     const { chunkData, chunkBytes } = profile;
     const open = (address: string, owner: PolicyName | null): Server => {
       const session = new Session({ url: address, key, connections, requests, chunkData, chunkBytes });
@@ -111,16 +114,16 @@ export class TinkerEngine implements Engine {
         throw new TroupeError("bad_arguments", `${request.policy} is a critic, which writes no tokens.`);
       const { version } = policy;
       policy.isSampled = true;
-      return this.#sampleFrom(policy, () => this.#sampler(policy), version, request, signal);
+      return this.#sampleFrom(policy, () => this.#publisher.sampler(policy), version, request, signal);
     });
   }
 
   /** A sampling session of these weights, which later steps neither change nor wait for. */
-  freeze(name: PolicyName): Promise<FrozenPolicy> {
+  copy(name: PolicyName): Promise<PolicyCopy> {
     return this.#read([name], undefined, async () => {
       const policy = this.#policy(name);
       const { version } = policy;
-      const { sampler, release } = await this.#frozen(policy);
+      const { sampler, release } = await this.#publisher.copy(policy);
       return {
         sample: (request, options = {}) => {
           const signal = given.signalOf(options);
@@ -144,16 +147,16 @@ export class TinkerEngine implements Engine {
 
   forwardBackward(data: readonly Datum[], loss: Loss, options: Cancellable = {}): Promise<LossResult> {
     const signal = given.signalOf(options);
-    const run = async ({ pass: onSubmitted }: Passing): Promise<LossResult> => {
+    const run = async ({ letNextStart }: RunningChange): Promise<LossResult> => {
       given.checkLoss(loss);
       given.checkCancellable(options);
-      return this.#pass(data, loss, signal, onSubmitted);
+      return this.#pass(data, loss, signal, letNextStart);
     };
     return this.#change(policiesOf(data), run, signal);
   }
 
   optimStep(name: PolicyName, adam: AdamOptions): Promise<UpdateResult> {
-    return this.#change([name], async (passing) => {
+    return this.#change([name], async ({ letNextStart, isLast }) => {
       const policy = this.#policy(name);
       given.checkAdamOptions(adam);
       checkNumbers(adam);
@@ -163,8 +166,8 @@ export class TinkerEngine implements Engine {
       const onSubmitted = (): void => {
         policy.version += 1;
         policy.gradients = 0;
-        if (policy.isSampled && passing.isLast()) this.#publishNow(policy, passing.pass);
-        else passing.pass();
+        if (policy.isSampled && isLast()) this.#publisher.publishNow(policy, letNextStart);
+        else letNextStart();
       };
       try {
         const { grad_norm: gradientNorm } = await policy.model.optimStep(adam, onSubmitted);
@@ -212,10 +215,10 @@ export class TinkerEngine implements Engine {
 
   #change<T>(
     policies: readonly PolicyName[],
-    work: (passing: Passing) => Promise<T>,
+    work: (running: RunningChange) => Promise<T>,
     signal?: AbortSignal,
   ): Promise<T> {
-    return this.#order.change(policies, (passing) => this.#run(() => work(passing), signal), signal);
+    return this.#order.change(policies, (running) => this.#run(() => work(running), signal), signal);
   }
 
   async #run<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -242,47 +245,6 @@ export class TinkerEngine implements Engine {
     const waiting = { signal, isCancellable: this.#profile.cancels, completions };
     const found = await server.session.requests.run(outgoing, waiting);
     return sequencesOf(found, request, info, version);
-  }
-
-  #sampler(policy: PlacedPolicy, onSubmitted?: () => void): Promise<Sampler> {
-    const kind = this.#profile.snapshots === "inflight" ? "inflight" : "snapshot";
-    policy.sampler ??= this.#publish(policy, kind, onSubmitted).catch((error: unknown) => {
-      policy.sampler = null;
-      throw error;
-    });
-    return policy.sampler;
-  }
-
-  /** Samples will ask for it, and try again if it fails. */
-  #publishNow(policy: PlacedPolicy, onSubmitted: () => void): void {
-    policy.isSampled = false;
-    void this.#sampler(policy, onSubmitted).catch(() => onSubmitted());
-  }
-
-  async #publish(
-    { model, server }: PlacedPolicy,
-    kind: "inflight" | "snapshot",
-    onSubmitted?: () => void,
-  ): Promise<Sampler> {
-    const id = await model.sampler(kind, onSubmitted);
-    return { id, completions: server.session.completionsOf(id) };
-  }
-
-  /** A server of Troupe keeps what it saved until it is deleted; others end such weights with the session. */
-  async #frozen(policy: PlacedPolicy): Promise<{
-    readonly sampler: Sampler;
-    readonly release: () => Promise<void>;
-  }> {
-    if (this.#profile.snapshots !== "inflight")
-      return { sampler: await this.#publish(policy, "snapshot"), release: async () => undefined };
-    const { session } = policy.server;
-    const { id, path } = await policy.model.savedSampler(
-      `frozen-${policy.version}-${randomUUID().slice(0, 8)}`,
-    );
-    return {
-      sampler: { id, completions: session.completionsOf(id) },
-      release: () => deleteCheckpoint(session, path),
-    };
   }
 
   /** Every policy's data is checked before the first is sent. `loss` absent: without gradients. */
@@ -344,36 +306,6 @@ export class TinkerEngine implements Engine {
     const known = [...this.#policies.keys()].join(", ") || "none";
     throw new TroupeError("bad_arguments", `There is no policy ${given.quoted(name)}; there is: ${known}.`);
   }
-}
-
-function checkDatum(
-  { policy, prompt, continuations }: Datum,
-  { info, critic }: PlacedPolicy,
-  loss: Loss | undefined,
-): void {
-  if (loss !== undefined && (loss.type === "value") !== critic)
-    throw new TroupeError(
-      "bad_arguments",
-      `${policy} is ${critic ? "a" : "no"} critic; ${loss.type} is not its loss.`,
-    );
-  if (continuations.length === 0)
-    throw new TroupeError("bad_shape", `Data of ${policy} have no continuations.`);
-  for (const tokens of [prompt, ...continuations.map((each) => each.tokens)]) {
-    if (tokens.length === 0) throw new TroupeError("bad_shape", `Data of ${policy} have no tokens.`);
-    checkIds(tokens, info, "Data");
-  }
-  const longest = prompt.length + Math.max(...continuations.map(({ tokens }) => tokens.length));
-  if (longest > info.maxLength)
-    throw new TroupeError("too_long", `${longest} tokens are more than the ${info.maxLength} of ${policy}.`);
-}
-
-function checkNumbers(adam: AdamOptions): void {
-  for (const [name, value] of Object.entries(adam))
-    if (!(value >= 0) || !Number.isFinite(value))
-      throw new TroupeError(
-        "bad_arguments",
-        `${name} of the optimizer is ${value}; expected a number of at least 0.`,
-      );
 }
 
 function nameInUse(name: string): TroupeError {

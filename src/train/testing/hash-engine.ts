@@ -9,7 +9,7 @@ import type {
   Datum,
   Engine,
   EngineCapabilities,
-  FrozenPolicy,
+  PolicyCopy,
   Loss,
   LossResult,
   PolicyInfo,
@@ -157,8 +157,8 @@ export class HashEngine implements Engine {
       policy.steps = Number(await fs.readFile(optimizerFile(stored), "utf8"));
   }
 
-  async freeze(name: string): Promise<FrozenPolicy> {
-    const copy = `${name} frozen ${++this.#copies}`;
+  async copy(name: string): Promise<PolicyCopy> {
+    const copy = `${name} copy ${++this.#copies}`;
     this.policies.set(copy, { ...this.#policy(name) });
     return {
       sample: (request, options) => this.sample({ ...request, policy: copy }, options),

@@ -17,7 +17,7 @@ import { TroupeError } from "../../../errors.ts";
 import type { SavedPolicy, StoredPolicy } from "../../engine.ts";
 import type { AdapterOptions } from "../../../models/adapter-options.ts";
 
-export const kinds = ["weights", "sampler_weights"] as const;
+const kinds = ["weights", "sampler_weights"] as const;
 export type WeightsKind = (typeof kinds)[number];
 
 export interface WeightsPath {

@@ -8,7 +8,7 @@ const fix = "use `train.maxLag: 0`, which samples and trains in turn";
 export const lag: Rule = ({ recipe, algorithm, engine }) => {
   if ((recipe.train.maxLag ?? 0) === 0) return [];
   const problems: Problem[] = [];
-  if (engine !== undefined && engine.freeze !== true)
+  if (engine !== undefined && engine.copy !== true)
     problems.push({
       path,
       problem: `${named(recipe.engine)} samples only from a policy's latest weights`,
