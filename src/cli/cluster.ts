@@ -34,9 +34,9 @@ export function clusterCommand(): Command {
     .description(
       "plan a recipe's servers: size, price, and the files and commands that start them (docs/engines.md)",
     )
-    .addOption(new Option("--on <place>", "where they run").choices(places).default("machine"))
-    .option("--nodes <n>", "machines", wholeNumber(1), 1)
-    .option("--gpus-per-node <n>", "GPUs of each", wholeNumber(1), 8)
+    .addOption(new Option("--on <place>", "where the servers run").choices(places).default("machine"))
+    .option("--nodes <n>", "number of machines", wholeNumber(1), 1)
+    .option("--gpus-per-node <n>", "GPUs of each machine", wholeNumber(1), 8)
     .addOption(new Option("--gpu <gpu>", "kind of GPU").choices(Object.keys(gpus)).default("h100"))
     .option("--gpu-price <dollars>", "dollars per hour of one GPU (default: a known price)", notNegative)
     .option("--shared <folder>", "folder that all nodes see, for checkpoints", "/shared/troupe")
@@ -44,7 +44,7 @@ export function clusterCommand(): Command {
     .option("--image <image>", "container of a node, for Kubernetes (default: SkyRL's)")
     .option("--output <folder>", "write the files there instead of printing them")
     .option("--wait [url]", "wait until the servers have made the recipe's models; url: engine.url")
-    .option("--minutes <n>", "of waiting at most", wholeNumber(1), 30)
+    .option("--minutes <n>", "longest time that --wait waits", wholeNumber(1), 30)
     .option("--json", "print one JSON document")
     .action(async (recipe: string, overrides: string[], options: ClusterOptions) => {
       const address = typeof options.wait === "string" ? [`engine.url=${options.wait}`] : [];

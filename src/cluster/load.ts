@@ -2,6 +2,7 @@
  * The tokens that a run asks of a server, policy by policy, without a server or weights. Actions are as long as they may
  * be, and episodes last as long as they can, so these are upper bounds.
  */
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +10,6 @@ import type { Environment } from "../environments/environment.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { oneTrajectory } from "../rollout/setting.ts";
 import type { SamplingScheme } from "../rollout/episode.ts";
-import { existsSync } from "node:fs";
 import type { Team } from "../teams/team.ts";
 import { writeByteTokenizer } from "../text/byte-tokenizer.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
@@ -19,7 +19,7 @@ import type { Resolved } from "../train/resolved.ts";
 import { namedTeams, type NamedTeam } from "../train/teams.ts";
 
 /** Tokens of a prompt if the environment's tasks are not here. */
-export const assumedPrompt = 1000;
+const assumedPrompt = 1000;
 /** English text and code in the vocabularies of Qwen and Llama. */
 const bytesPerToken = 4;
 

@@ -1,12 +1,12 @@
 /** A KubeRay RayJob (ray.io/v1) for each server, and a Service through which clients reach it inside the cluster. */
 import { stringify } from "yaml";
 import { skyrlCommand } from "./skyrl.ts";
-import { portOf, type Launch, type Server } from "./launch.ts";
+import { gigabytesPerNode, nodesFor, portOf, type Launch, type PlacedServer } from "./launch.ts";
 
 /** Of SkyRL's container. */
 const rayVersion = "2.57.0";
 
-export function onKubernetes(servers: readonly Server[]): Launch {
+export function onKubernetes(servers: readonly PlacedServer[]): Launch {
   const files = servers.map((server) => [`${server.server.name}.yaml`, manifest(server)] as const);
   return {
     files: Object.fromEntries(files),
@@ -20,7 +20,7 @@ export function onKubernetes(servers: readonly Server[]): Launch {
   };
 }
 
-function manifest(server: Server): string {
+function manifest(server: PlacedServer): string {
   const name = resourceName(server.server.name);
   const port = Number(portOf(server.server));
   return [rayJob(server, name), service(name, port)]
@@ -28,12 +28,11 @@ function manifest(server: Server): string {
     .join("---\n");
 }
 
-function rayJob(server: Server, name: string) {
+function rayJob(server: PlacedServer, name: string) {
   const { size } = server.server;
-  const { gpusPerNode, checkout } = server.layout;
-  const nodes = Math.max(1, Math.ceil(size.gpus / gpusPerNode));
-  const gpus = Math.ceil(size.gpus / nodes);
-  const gigabytes = Math.ceil(size.hostBytes / nodes / 1e9);
+  const { checkout } = server.layout;
+  const { nodes, perNode: gpus } = nodesFor(size.gpus, server.layout);
+  const gigabytes = gigabytesPerNode(size, nodes);
   const pod = (role: string) => podTemplate({ name, role, gpus, gigabytes, server });
   return {
     apiVersion: "ray.io/v1",
@@ -73,11 +72,11 @@ interface Pod {
   readonly role: string;
   readonly gpus: number;
   readonly gigabytes: number;
-  readonly server: Server;
+  readonly server: PlacedServer;
 }
 
 function podTemplate({ name, role, gpus, gigabytes, server: { layout, server } }: Pod) {
-  const resources = { cpu: String(8 * gpus), memory: `${gigabytes}Gi`, "nvidia.com/gpu": String(gpus) };
+  const resources = { cpu: String(8 * gpus), memory: `${gigabytes}G`, "nvidia.com/gpu": String(gpus) };
   return {
     metadata: { labels: { troupe: name, "troupe-role": role } },
     spec: {
@@ -114,7 +113,7 @@ function service(name: string, port: number) {
 }
 
 /** Names of resources are labels of DNS (RFC 1123). */
-export function resourceName(name: string): string {
+function resourceName(name: string): string {
   return name
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]/g, "-")

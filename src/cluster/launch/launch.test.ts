@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { resolveForPlan } from "../../recipes/resolve.ts";
 import { planCluster } from "../plan.ts";
-import { places, quoted, type Layout, type Place } from "./launch.ts";
+import { places, type Layout, type Place } from "./launch.ts";
 import { launchOf } from "./start.ts";
 
 const recipe = fileURLToPath(new URL("../../../recipes/cluster/qwen3-1-7b-skyrl.yaml", import.meta.url));
@@ -175,7 +175,7 @@ it("TuFT gets a configuration file", async () => {
   await expect(launch("ray", ["engine.profile=tuft", ...adapters])).rejects.toThrow("--on machine");
 });
 
-it("quotes what a shell would read", () => {
-  expect(quoted("it's; rm")).toBe(`'it'\\''s; rm'`);
-  expect(quoted("/opt/SkyRL")).toBe("/opt/SkyRL");
+it("quotes what a shell would read", async () => {
+  const { files } = await launch("ray", [], { checkout: "/opt/it's; rm" });
+  for (const text of Object.values(files)) expect(text).toContain(`cd '/opt/it'\\''s; rm'\n`);
 });

@@ -1,5 +1,6 @@
 /** How servers are started at a place: files to write, and commands to run in order. */
-import type { ClusterPlan, PlannedServer } from "../plan.ts";
+import { shellWord } from "../../command-line.ts";
+import type { PlannedServer } from "../plan.ts";
 
 export const places = ["machine", "ray", "ray-job", "kubernetes", "slurm"] as const;
 export type Place = (typeof places)[number];
@@ -23,10 +24,24 @@ export interface Launch {
   readonly commands: readonly string[];
 }
 
-export interface Server {
-  readonly plan: ClusterPlan;
+/** A planned server, and where it starts. */
+export interface PlacedServer {
   readonly server: PlannedServer;
   readonly layout: Layout;
+}
+
+/** The fewest nodes that have so many GPUs together, and how many each of them gives. */
+export function nodesFor(
+  gpus: number,
+  { gpusPerNode }: Layout,
+): { readonly nodes: number; readonly perNode: number } {
+  const nodes = Math.max(1, Math.ceil(gpus / gpusPerNode));
+  return { nodes, perNode: Math.ceil(gpus / nodes) };
+}
+
+/** Main memory of one of a server's nodes. */
+export function gigabytesPerNode({ hostBytes }: PlannedServer["size"], nodes: number): number {
+  return Math.ceil(hostBytes / nodes / 1e9);
 }
 
 /** The port that clients use. */
@@ -35,15 +50,10 @@ export function portOf({ url }: PlannedServer): string {
   return port === "" ? (protocol === "https:" ? "443" : "80") : port;
 }
 
-/** For a shell: safe text as it is, other text in quotes. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
 /** One word per line, so that long commands stay readable. */
 export function shell(words: readonly string[]): string {
   return words
-    .map(quoted)
+    .map(shellWord)
     .join(" ")
     .replaceAll(/ (--[a-z])/g, " \\\n  $1");
 }

@@ -1,7 +1,8 @@
 /** Scripts that start a server: on one machine, on the head of a Ray cluster, and as a Slurm job. */
 import { isSkyrl, rayCommand, skyrlCommand, skyrlInstall } from "./skyrl.ts";
 import { tuftCommand, tuftConfig } from "./tuft.ts";
-import { quoted, type Launch, type Server } from "./launch.ts";
+import { shellWord } from "../../command-line.ts";
+import { gigabytesPerNode, nodesFor, type Launch, type PlacedServer } from "./launch.ts";
 
 const rayPort = 6379;
 /** `uv run` inside Ray's workers, as SkyRL needs it. */
@@ -10,7 +11,7 @@ const hook = "export RAY_RUNTIME_ENV_HOOK=ray._private.runtime_env.uv_runtime_en
 const strict = ["#!/usr/bin/env bash", "set -euo pipefail"];
 
 /** One node. Servers of one machine get GPUs of their own. */
-export function onMachine(servers: readonly Server[]): Launch {
+export function onMachine(servers: readonly PlacedServer[]): Launch {
   let first = 0;
   const started = servers.map((server) => {
     const { name, kind, size } = server.server;
@@ -20,7 +21,7 @@ export function onMachine(servers: readonly Server[]): Launch {
     const config = `${name}.yaml`;
     const gpus = kind === "skyrl-jax" ? [] : [`export CUDA_VISIBLE_DEVICES=${visible}`];
     const lines = isSkyrl(kind)
-      ? [...strict, ...gpus, `cd ${quoted(server.layout.checkout)}`, `exec ${skyrlCommand(server)}`]
+      ? [...strict, ...gpus, `cd ${shellWord(server.layout.checkout)}`, `exec ${skyrlCommand(server)}`]
       : [...strict, ...gpus, `ray start --head --port ${rayPort}`, `exec ${tuftCommand(server, config)}`];
     const files = {
       [file]: `${lines.join("\n")}\n`,
@@ -34,7 +35,7 @@ export function onMachine(servers: readonly Server[]): Launch {
   };
 }
 
-function install(servers: readonly Server[]): readonly string[] {
+function install(servers: readonly PlacedServer[]): readonly string[] {
   const [first] = servers;
   if (first === undefined) return [];
   const { kind } = first.server;
@@ -42,18 +43,18 @@ function install(servers: readonly Server[]): readonly string[] {
 }
 
 /** A Ray cluster that these commands start. Servers run on its head and place their workers anywhere. */
-export function onRay(servers: readonly Server[]): Launch {
+export function onRay(servers: readonly PlacedServer[]): Launch {
   const { files } = headScripts(servers);
-  const [{ layout, server }] = servers as readonly [Server];
+  const [{ layout, server }] = servers as readonly [PlacedServer];
   const ray = rayCommand(server);
   return {
     files,
     commands: [
       ...install(servers),
-      `(cd ${quoted(layout.checkout)} && ${hook} && ${ray} start --head --port ${rayPort})   # on the first node`,
+      `(cd ${shellWord(layout.checkout)} && ${hook} && ${ray} start --head --port ${rayPort})   # on the first node`,
       ...(layout.nodes > 1
         ? [
-            `(cd ${quoted(layout.checkout)} && ${hook} && ${ray} start --address HEAD:${rayPort})   # on each other node`,
+            `(cd ${shellWord(layout.checkout)} && ${hook} && ${ray} start --address HEAD:${rayPort})   # on each other node`,
           ]
         : []),
       ...Object.keys(files).map((file) => `bash ${file} &   # on the first node`),
@@ -62,7 +63,7 @@ export function onRay(servers: readonly Server[]): Launch {
 }
 
 /** On an existing Ray cluster. */
-export function asRayJob(servers: readonly Server[]): Launch {
+export function asRayJob(servers: readonly PlacedServer[]): Launch {
   const { files } = headScripts(servers);
   return {
     files,
@@ -73,13 +74,13 @@ export function asRayJob(servers: readonly Server[]): Launch {
   };
 }
 
-export function headScripts(servers: readonly Server[], host?: string): { readonly files: Launch["files"] } {
+function headScripts(servers: readonly PlacedServer[], host?: string): { readonly files: Launch["files"] } {
   const files = servers.map((server) => {
     const lines = [
       ...strict,
       hook,
       "export RAY_ADDRESS=${RAY_ADDRESS:-auto}",
-      `cd ${quoted(server.layout.checkout)}`,
+      `cd ${shellWord(server.layout.checkout)}`,
       `exec ${skyrlCommand(server, host)}`,
     ];
     return [`${server.server.name}.sh`, `${lines.join("\n")}\n`];
@@ -88,7 +89,7 @@ export function headScripts(servers: readonly Server[], host?: string): { readon
 }
 
 /** A job for each server: one task per node starts Ray; the first node also runs the server. */
-export function onSlurm(servers: readonly Server[]): Launch {
+export function onSlurm(servers: readonly PlacedServer[]): Launch {
   const files = servers.map((server) => [`${server.server.name}.sbatch`, sbatch(server)] as const);
   return {
     files: Object.fromEntries(files),
@@ -96,12 +97,10 @@ export function onSlurm(servers: readonly Server[]): Launch {
   };
 }
 
-function sbatch(server: Server): string {
+function sbatch(server: PlacedServer): string {
   const { name, size } = server.server;
-  const { gpusPerNode, checkout } = server.layout;
-  const nodes = Math.max(1, Math.ceil(size.gpus / gpusPerNode));
-  const perNode = Math.ceil(size.gpus / nodes);
-  const gigabytes = Math.ceil(size.hostBytes / nodes / 1e9);
+  const { checkout } = server.layout;
+  const { nodes, perNode } = nodesFor(size.gpus, server.layout);
   return [
     "#!/usr/bin/env bash",
     `#SBATCH --job-name=${name}`,
@@ -109,11 +108,11 @@ function sbatch(server: Server): string {
     "#SBATCH --ntasks-per-node=1",
     `#SBATCH --gpus-per-node=${perNode}`,
     `#SBATCH --cpus-per-task=${8 * perNode}`,
-    `#SBATCH --mem=${gigabytes}G`,
+    `#SBATCH --mem=${gigabytesPerNode(size, nodes)}G`,
     "#SBATCH --time=24:00:00",
     "#SBATCH --signal=B:TERM@120",
     "set -euo pipefail",
-    `cd ${quoted(checkout)}`,
+    `cd ${shellWord(checkout)}`,
     hook,
     'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
     `export RAY_ADDRESS="$head:${rayPort}"`,

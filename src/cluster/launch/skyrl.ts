@@ -3,7 +3,9 @@
  * listens on this machine only; clients on others come through a tunnel or a proxy with TLS.
  */
 import { join } from "node:path/posix";
-import { portOf, quoted, shell, type Server } from "./launch.ts";
+import { shellWord } from "../../command-line.ts";
+import type { PlannedServer } from "../plan.ts";
+import { nodesFor, portOf, shell, type PlacedServer } from "./launch.ts";
 
 /** The profiles describe this one. */
 const commit = "a9564572e";
@@ -17,7 +19,7 @@ export function isSkyrl(kind: string): kind is SkyrlKind {
 }
 
 /** The server reads the command line of its parent, which must be `uv run`. */
-export function skyrlCommand(server: Server, host = "127.0.0.1"): string {
+export function skyrlCommand(server: PlacedServer, host = "127.0.0.1"): string {
   const { name, model, kind } = server.server;
   const extra = extras[kind as SkyrlKind];
   const config = JSON.stringify(backendConfig(server));
@@ -35,12 +37,12 @@ export function skyrlCommand(server: Server, host = "127.0.0.1"): string {
 }
 
 /** Settings of SkyRL's trainer, by dotted key. */
-export function backendConfig({ server, layout }: Server): Readonly<Record<string, unknown>> {
+function backendConfig({ server, layout }: PlacedServer): Readonly<Record<string, unknown>> {
   const { kind, size, models } = server;
   if (kind === "skyrl-jax") return { max_lora_adapters: models + 1, max_lora_rank: rankOf(server) };
-  const nodes = Math.max(1, Math.ceil(size.training / layout.gpusPerNode));
+  const { nodes, perNode } = nodesFor(size.training, layout);
   const shared = {
-    "trainer.placement.policy_num_gpus_per_node": Math.ceil(size.training / nodes),
+    "trainer.placement.policy_num_gpus_per_node": perNode,
     "trainer.placement.policy_num_nodes": nodes,
     "trainer.placement.colocate_all": size.colocated,
     "generator.inference_engine.num_engines": size.sampling,
@@ -58,19 +60,19 @@ export function backendConfig({ server, layout }: Server): Readonly<Record<strin
   };
 }
 
-function rankOf({ policies }: Server["server"]): number {
+function rankOf({ policies }: PlannedServer): number {
   return Math.max(...policies.map(({ adapter }) => adapter?.rank ?? 1));
 }
 
 /** Ray, from the environment of the server: another would be installed over it. */
-export function rayCommand({ kind }: Server["server"]): string {
+export function rayCommand({ kind }: PlannedServer): string {
   return `uv run --extra tinker --extra ${extras[kind as SkyrlKind]} ray`;
 }
 
 /** Before the first start, on every node. */
-export function skyrlInstall({ kind }: Server["server"], checkout: string): readonly string[] {
+export function skyrlInstall({ kind }: PlannedServer, checkout: string): readonly string[] {
   const extra = extras[kind as SkyrlKind];
-  const folder = quoted(checkout);
+  const folder = shellWord(checkout);
   return [
     `git clone https://github.com/NovaSky-AI/SkyRL ${folder}`,
     `(cd ${folder} && git checkout ${commit} && uv venv --python 3.12 && uv sync --extra tinker --extra ${extra})`,

@@ -2,11 +2,11 @@
 import { TroupeError } from "../../errors.ts";
 import type { ClusterPlan } from "../plan.ts";
 import { onKubernetes } from "./kubernetes.ts";
-import type { Launch, Layout, Place, Server } from "./launch.ts";
+import type { Launch, Layout, Place, PlacedServer } from "./launch.ts";
 import { asRayJob, onMachine, onRay, onSlurm } from "./script.ts";
 import { isSkyrl } from "./skyrl.ts";
 
-const ways: Readonly<Record<Place, (servers: readonly Server[]) => Launch>> = {
+const ways: Readonly<Record<Place, (servers: readonly PlacedServer[]) => Launch>> = {
   machine: onMachine,
   ray: onRay,
   "ray-job": asRayJob,
@@ -16,7 +16,7 @@ const ways: Readonly<Record<Place, (servers: readonly Server[]) => Launch>> = {
 
 /** @throws TroupeError `bad_arguments` for servers that do not fit, or that cannot run at the place */
 export function launchOf(plan: ClusterPlan, layout: Layout): Launch {
-  const servers = plan.servers.map((server) => ({ plan, server, layout }));
+  const servers = plan.servers.map((server) => ({ server, layout }));
   if (servers.length === 0)
     throw new TroupeError(
       "bad_arguments",

@@ -1,9 +1,9 @@
 /** TuFT's server (0.2.2): one configuration file. It scales every adapter by 2, whatever its rank. */
 import { join } from "node:path/posix";
 import { stringify } from "yaml";
-import { portOf, shell, type Server } from "./launch.ts";
+import { portOf, shell, type PlacedServer } from "./launch.ts";
 
-export function tuftConfig({ server, layout }: Server): string {
+export function tuftConfig({ server, layout }: PlacedServer): string {
   const { model, policies, models, size, name } = server;
   const longest = Math.max(...policies.map(({ shape }) => shape.maxLength));
   const rank = Math.max(...policies.map(({ adapter }) => adapter?.rank ?? 1));
@@ -27,6 +27,6 @@ export function tuftConfig({ server, layout }: Server): string {
   });
 }
 
-export function tuftCommand({ server }: Server, file: string): string {
+export function tuftCommand({ server }: PlacedServer, file: string): string {
   return shell(["tuft", "launch", "--host", "127.0.0.1", "--port", portOf(server), "--config", file]);
 }
