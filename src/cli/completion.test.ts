@@ -14,6 +14,7 @@ it("completes commands, inner commands, options, recipes and environments", () =
   expect(completed("train", "--dr")).toEqual(["--dry-run"]);
   expect(completed("train", "plan-path-s")).toContain("plan-path-single");
   expect(completed("train", "plan-path", "plan-path-s")).toEqual([]);
+  expect(completed("train", "--runs", "elsewhere", "plan-path-s")).toContain("plan-path-single");
   expect(completed("play", "word-")).toContain("word-problems");
   expect(completed("completion", "z")).toEqual(["zsh"]);
 });

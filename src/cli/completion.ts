@@ -59,12 +59,20 @@ export function candidates(program: Command, words: readonly string[]): readonly
 function commandAt(program: Command, words: readonly string[]): { command: Command; given: number } {
   let command = program;
   let given = 0;
-  for (const word of words.filter((each) => !each.startsWith("-"))) {
+  let isValue = false;
+  for (const word of words) {
+    const isOwn = !isValue && !word.startsWith("-");
+    isValue = !isValue && takesValue(command, word);
+    if (!isOwn) continue;
     const inner = command.commands.find((each) => each.name() === word);
     if (inner === undefined) given++;
     else [command, given] = [inner, 0];
   }
   return { command, given };
+}
+
+function takesValue({ options }: Command, word: string): boolean {
+  return options.some(({ long, short, required }) => required && (word === long || word === short));
 }
 
 const hidden: readonly string[] = ["complete"];

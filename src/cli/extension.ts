@@ -53,7 +53,7 @@ function otherChanges(directory: string, changed: readonly RecipeDifference[]): 
 
 function notLonger(directory: string, before: unknown, after: unknown): TroupeError {
   const problem = `${directory} has train.steps=${String(before)} and cannot be extended to ${String(after)}`;
-  const fix = before === 0 ? "a run without reinforcement cannot get some later" : "use more steps";
+  const fix = before === 0 ? "reinforcement cannot be added to a run that had none" : "use more steps";
   return new TroupeError("bad_arguments", `${problem}: ${fix}`);
 }
 

@@ -37,7 +37,7 @@ export async function chooseRun(recipe: Recipe, choice: RunChoice): Promise<Chos
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
     throw new TroupeError(
       "bad_arguments",
-      `\`${name}\` is not a valid run name; use letters, digits, dots and dashes`,
+      `\`${name}\` is not a valid run name; use letters, digits, dots, dashes and underscores`,
     );
   }
   if (choice.fresh) return { directory: join(choice.runs, freeName(name, choice.runs)) };
@@ -69,7 +69,7 @@ function nothingToExtend(directory: string): TroupeError {
 }
 
 /** `name`, or `name-2`, `name-3`, … */
-export function freeName(name: string, folder: string): string {
+function freeName(name: string, folder: string): string {
   if (!existsSync(join(folder, name))) return name;
   let number = 2;
   while (existsSync(join(folder, `${name}-${number}`))) number++;

@@ -122,7 +122,11 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
         /^error: override .*dataset\.failing: expected one of skip, keep, found "kepp"; did you mean keep\?\n$/,
       ],
     ],
-    ["an invalid run name", ["train", "plan-path", "--run", "../up"], ["`../up` is not a valid run name"]],
+    [
+      "an invalid run name",
+      ["train", "plan-path", "--run", "../up"],
+      ["`../up` is not a valid run name; use letters, digits, dots, dashes and underscores"],
+    ],
     ["a run that does not exist", ["eval", "nothing"], ["there is no run nothing in runs"]],
     [
       "a model that does not exist",

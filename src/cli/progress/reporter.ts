@@ -129,7 +129,8 @@ type StepEvent = Extract<TrainEvent, { type: "step" }>;
 function stepLineOf({ metrics, timing }: StepEvent, state: ProgressState): string {
   return stepLine(metrics, timing, state.steps[metrics.stage], secondsLeft(state));
 }
-/** Lines that stay on the screen in both forms. */
+
+/** Lines that stay on the screen, whether there is a panel or not. */
 function linesOf(event: TrainEvent, state: ProgressState): string[] {
   switch (event.type) {
     case "run-started":
