@@ -9,7 +9,7 @@ function isFromCheckout(): boolean {
 }
 
 /** How the program is called here. */
-export function commandName(): string {
+function commandName(): string {
   return isFromCheckout() ? "npm run troupe --" : "troupe";
 }
 

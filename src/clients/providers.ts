@@ -6,7 +6,7 @@ export interface Provider {
   readonly keyVariable: string;
 }
 
-export const providers = {
+const providers = {
   anthropic: { baseUrl: "https://api.anthropic.com/v1", keyVariable: "ANTHROPIC_API_KEY" },
   openai: { baseUrl: "https://api.openai.com/v1", keyVariable: "OPENAI_API_KEY" },
   google: {

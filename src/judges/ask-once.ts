@@ -79,7 +79,7 @@ function digestOf(value: unknown): string {
 }
 
 /** JSON with sorted keys: the same text for the same value. As in JSON, undefined values are omitted. */
-export function canonical(value: unknown): string {
+function canonical(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   const given = Object.entries(value).filter(([, one]) => one !== undefined);

@@ -25,7 +25,7 @@ export async function readClock(directory: string): Promise<Clock> {
   return clockOf(Math.floor(mtimeMs), await readTimings(directory));
 }
 
-export function clockOf(started: number, timings: readonly Timing[]): Clock {
+function clockOf(started: number, timings: readonly Timing[]): Clock {
   const intervals = new Map<string, TimeInterval>();
   let now = started;
   for (const { step, what, team, seconds } of timings) {

@@ -84,7 +84,7 @@ export const aime2024 = plainSet({
   form: { id: "ID", problem: "Problem", answer: "Answer" },
 });
 
-export const aime2025 = plainSet({
+const aime2025 = plainSet({
   name: "aime-2025",
   hub: "yentinglin/aime_2025",
   title: "AIME 2025, both parts",
@@ -105,7 +105,7 @@ export const aime = plainSet({
   form: { id: "ID", problem: "Question", answer: "Answer" },
 });
 
-export const amc23 = plainSet({
+const amc23 = plainSet({
   name: "amc-23",
   hub: "knoveleng/AMC-23",
   title: "AMC 12, 2023",

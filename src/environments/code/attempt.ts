@@ -94,7 +94,7 @@ function attemptOf(
 }
 
 /** The first n, the last −n; 0 or null: all (MAGRPO's `sandbox_slice`). */
-export function sliced<T>(items: readonly T[], slice: number | null): readonly T[] {
+function sliced<T>(items: readonly T[], slice: number | null): readonly T[] {
   if (slice === null || slice === 0) return items;
   return slice > 0 ? items.slice(0, slice) : items.slice(slice);
 }

@@ -4,7 +4,7 @@ import { datasetSchema } from "../../data/dataset.ts";
 import { printedComparisons } from "../../data/problem.ts";
 import { clientOptions } from "../../clients/options.ts";
 
-export const feedbackModes = [
+const feedbackModes = [
   "expert_edits",
   "level_passed",
   "level_feedback",

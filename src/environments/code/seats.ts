@@ -33,5 +33,3 @@ export const seatDescriptions: Readonly<Record<SeatName, SeatDescription>> = {
     alone: "it writes the main function itself",
   },
 };
-
-export const seatNames = Object.keys(seatDescriptions) as readonly SeatName[];

@@ -9,7 +9,7 @@ const chatMarkup =
   "<|im_start|>system<|im_end|><|eot_id|><start_of_turn>[INST]<<SYS>></s><think><tool_call>{{ {%";
 
 /** Text that no task asks for. */
-export const garbage: Readonly<Record<string, string>> = {
+const garbage: Readonly<Record<string, string>> = {
   empty: "",
   "white space": " \n\t\r\n ",
   "null bytes": "\0\0\0",

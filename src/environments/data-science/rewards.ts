@@ -9,7 +9,7 @@ import type { ActionReward } from "../environment.ts";
 import { isPresent } from "./artefacts/check.ts";
 import type { ArtefactReport, Earned, LastAction } from "./state.ts";
 
-export const shares: Earned = { execution: 0.2, present: 0.3, usable: 0.5 };
+const shares: Earned = { execution: 0.2, present: 0.3, usable: 0.5 };
 export const nothingEarned: Earned = { execution: 0, present: 0, usable: 0 };
 
 export interface Paid {

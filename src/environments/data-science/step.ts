@@ -125,7 +125,7 @@ async function gradedOf(
 }
 
 /** In [0, 1]; 1 from the target on. */
-export function scoreOf(graded: Graded | null, { target }: Pick<DataScienceOptions, "target">): number {
+function scoreOf(graded: Graded | null, { target }: Pick<DataScienceOptions, "target">): number {
   return graded === null ? 0 : Math.min(1, graded.gap / target);
 }
 

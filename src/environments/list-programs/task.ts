@@ -40,7 +40,7 @@ export function answer(task: Task, xs: readonly number[]): ListAnswer {
 }
 
 /** What the tests see of a task: its answers to all inputs. */
-export function behaviour(task: Task): readonly ListAnswer[] {
+function behaviour(task: Task): readonly ListAnswer[] {
   return inputs.map((xs) => answer(task, xs));
 }
 

@@ -37,7 +37,7 @@ export function movesLeft(room: Room, at: number, boxes: readonly number[]): num
 }
 
 /** Mixed radix: the player's place first, then the boxes' in ascending order. */
-export function indexOf(count: number, player: number, boxes: ArrayLike<number>): number {
+function indexOf(count: number, player: number, boxes: ArrayLike<number>): number {
   let index = 0;
   for (let box = boxes.length - 1; box >= 0; box--) index = index * count + (boxes[box] ?? 0);
   return index * count + player;

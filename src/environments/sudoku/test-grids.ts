@@ -49,7 +49,7 @@ export function applied({ cells, digits }: Symmetry, grid: Uint8Array): Uint8Arr
 }
 
 /** All orders of a grid's lines that keep groups of `depth` lines together: [ways][size]. */
-export function lineOrders(size: number, depth: number): number[][] {
+function lineOrders(size: number, depth: number): number[][] {
   const bands = permutations(Array.from({ length: size / depth }, (_, band) => band));
   const within = permutations(Array.from({ length: depth }, (_, line) => line));
   const inBands = (order: readonly number[]): number[][] =>
@@ -63,7 +63,7 @@ export function lineOrders(size: number, depth: number): number[][] {
   return bands.flatMap(inBands);
 }
 
-export function cellsOf(
+function cellsOf(
   { size }: Layout,
   rows: readonly number[],
   columns: readonly number[],
@@ -74,7 +74,7 @@ export function cellsOf(
   );
 }
 
-export function permutations(items: readonly number[]): number[][] {
+function permutations(items: readonly number[]): number[][] {
   if (items.length === 0) return [[]];
   return items.flatMap((item) =>
     permutations(items.filter((other) => other !== item)).map((rest) => [item, ...rest]),

@@ -2,7 +2,7 @@
 import type { ReportRecord } from "../records.ts";
 
 /** Classes `c0` … of the style sheet. */
-export const colours = 9;
+const colours = 9;
 const greys = 4;
 
 /** The class of a row's colour, `c3` or `g0`. Colours distinguish the points of one line, not of all lines. */

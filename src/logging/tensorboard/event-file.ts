@@ -26,7 +26,7 @@ function summary({ values }: Point): readonly Field[] {
 }
 
 /** Length, its checksum, the data, their checksum. */
-export function frame(data: Buffer): Buffer {
+function frame(data: Buffer): Buffer {
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(data.length));
   return Buffer.concat([length, checksum(length), data, checksum(data)]);

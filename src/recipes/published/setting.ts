@@ -32,7 +32,7 @@ export function valueAt(recipe: Plain, path: string): unknown {
 }
 
 /** `NAME` is every policy, or every role. */
-export function pathsOf(path: string, recipe: Plain): readonly (readonly string[])[] {
+function pathsOf(path: string, recipe: Plain): readonly (readonly string[])[] {
   const [before, after] = path.split(".NAME.");
   if (after === undefined) return [path.split(".")];
   const names = Object.keys(entriesOf(valueAt(recipe, before ?? "")));

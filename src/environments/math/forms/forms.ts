@@ -13,7 +13,7 @@ import { selfVerify } from "./self-verify.ts";
 import { toolReasoner } from "./tool-reasoner.ts";
 import { toolReasonerAggregator } from "./tool-reasoner-aggregator.ts";
 
-export const forms: readonly FormDefinition[] = [
+const forms: readonly FormDefinition[] = [
   reasonerForm,
   selfVerify,
   toolReasoner,

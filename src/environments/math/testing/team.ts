@@ -10,7 +10,7 @@ import type { MathState, MathTask } from "../state.ts";
 
 const problem = (id: string, prompt: string, ...answers: string[]): MathProblem => ({ id, prompt, answers });
 
-export const splits = {
+const splits = {
   train: problemList([
     problem("small/sum", "What is 3 + 4?", "7"),
     problem("small/half", "What is 1/2?", "1/2"),

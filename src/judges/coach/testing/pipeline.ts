@@ -23,7 +23,7 @@ const seat = (purpose: string) => ({
   judged: true as const,
 });
 
-export const pipeline: Environment<{ readonly factors: readonly [number, number] }, State> = {
+const pipeline: Environment<{ readonly factors: readonly [number, number] }, State> = {
   name: "pipeline",
   seats: {
     solver: seat("plans the calculation"),
