@@ -1,9 +1,10 @@
-/** Differences of large constants: floating point cannot tell e³⁰ + log 2 from e³⁰ + log 3. */
+/** Differences of large constants: floating point cannot tell e³⁰ + log 2 from e³⁰ + log 3, or 100! from 100! + 1. */
 import { ComputeEngine } from "@cortex-js/compute-engine";
 
+/** Digits after the decimal point. */
 const digits = 60;
-/** Of the difference, over the larger value. */
-const relativeError = 1e-30;
+/** Of the difference, which no rounding at that many digits reaches. */
+const absoluteError = 1e-30;
 /** Below, floating point leaves an error of a billionth at most. */
 const large = 1000;
 
@@ -12,10 +13,10 @@ export type Confirm = (one: string, other: string, magnitude: number) => boolean
 
 export function openConfirmation(): Confirm {
   const engine = new ComputeEngine();
-  engine.precision = digits;
   return (one, other, magnitude) => {
     if (magnitude < large) return true;
+    engine.precision = digits + Math.ceil(Math.log10(magnitude));
     const { re, im } = engine.parse(`(${one})-(${other})`).N();
-    return Math.hypot(re, im) <= relativeError * magnitude;
+    return Math.hypot(re, im) <= absoluteError;
   };
 }

@@ -3,6 +3,10 @@
 export type AnswerPair = readonly [one: string, other: string];
 
 export const equalPairs: readonly AnswerPair[] = [
+  ["2^{300}+2^{299}", "3\\cdot 2^{299}"],
+  ["\\sqrt{2}^{600}", "2^{300}"],
+  ["\\binom{200}{100}", "\\frac{200!}{100!100!}"],
+  ["\\frac{2^{200}-1}{3}", "\\frac{4^{100}-1}{3}"],
   ["1080", "1 080"],
   ["1234567", "1\\,234\\,567"],
   ["1 1/2", "\\frac{3}{2}"],
