@@ -40,6 +40,13 @@ it("a whole model in training takes 16 bytes per parameter, shared by the GPUs",
   expect(serverSize([policyOf("Qwen3-8B", 16)], 5000, gpus.h100, true).gpus).toBe(1);
 });
 
+it("no number of GPUs holds a sequence whose activations exceed one of them", () => {
+  // 2 · 36 · 200,000 · 4096 + 34 · 200,000 · 4096 bytes and more, of which 85 % of 80 GB have no room.
+  const { gpus: all, gpuBytes } = serverSize([policyOf("Qwen3-8B")], 200_000, gpus.h100, true);
+  expect(all).toBe(Infinity);
+  expect(gpuBytes).toBeCloseTo((2 * 36 + 34) * 200_000 * 4096 + 8 * 4096 * 151_936, -6);
+});
+
 it("separate samplers add their GPUs", () => {
   const { training, sampling, gpus: all } = serverSize([policyOf("Qwen3-1.7B", 16)], 5000, gpus.h100, false);
   expect([training, sampling, all]).toEqual([1, 1, 2]);

@@ -1,12 +1,16 @@
 /**
  * The tokens that a run asks of a server, policy by policy, without a server or weights. Actions are as long as they may
- * be, and episodes last as long as they can, so these are upper bounds.
+ * be, and episodes last as long as they can, so these are upper bounds, except for prompts: they are those at the start
+ * of an episode, which has no messages of others and no earlier turns.
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Environment } from "../environments/environment.ts";
+import type { Algorithm } from "../credit/algorithm.ts";
+import { isNative } from "../engines/tinker/losses.ts";
+import { profiles } from "../engines/tinker/profiles/profiles.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { oneTrajectory } from "../rollout/setting.ts";
 import type { SamplingScheme } from "../rollout/episode.ts";
@@ -30,7 +34,7 @@ export interface Load {
   readonly prefilled: number;
   /** Tokens of sequences trained on: a server reads an action's prompt again for each. */
   readonly trained: number;
-  /** Tokens whose log-probabilities are computed without training, for references. */
+  /** Tokens whose log-probabilities are computed without training. */
   readonly scored: number;
   /** Of one step: the most sequences sampled at a time, and tokens written one after the other. */
   readonly atATime: number;
@@ -50,7 +54,7 @@ export interface Loads {
 export async function loadsOf(resolved: Resolved, share = 1): Promise<Loads> {
   const { recipe, environment } = resolved;
   const teams = namedTeams(recipe, environment);
-  const assumptions = new Set<string>();
+  const assumptions = new Set<string>(["prompts: as at the start of an episode, before anyone has written"]);
   const measured: (MeasuredTeam & NamedTeam)[] = [];
   for (const { name, team } of teams) {
     const prompts = await promptsOf(environment, team, recipe, assumptions);
@@ -120,11 +124,18 @@ function loadOf(
     sampled: done * episode.sampled + sum("sampled"),
     prefilled: done * episode.prefilled + sum("prefilled"),
     trained: done * epochs * learnt.read,
-    scored: algorithm.kl === null ? 0 : done * learnt.read,
+    scored: done * passesOf(recipe, algorithm) * learnt.read,
     atATime: tasks * episode.atATime,
     inARow: episode.inARow,
     longest: episode.longest,
   };
+}
+
+/** Forward passes over what is trained on: by the reference, by the proximal policy, and for each surrogate of the loss. */
+function passesOf({ engine, train }: Recipe, { kl, objective }: Algorithm): number {
+  const profile = engine.type === "tinker" ? profiles[engine.profile] : undefined;
+  const isReplaced = profile?.data === "plain" && !isNative(objective.loss, profile);
+  return (kl === null ? 0 : 1) + (train.maxLag ?? 0) + (isReplaced ? train.epochs : 0);
 }
 
 const nothing: Load = { sampled: 0, prefilled: 0, trained: 0, scored: 0, atATime: 0, inARow: 0, longest: 0 };

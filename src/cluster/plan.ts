@@ -1,5 +1,6 @@
 /** Which servers a recipe needs, how large they are, and what a run costs there. */
 import { TroupeError } from "../errors.ts";
+import { showBytes, showCount } from "../format.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { hoursOf, serverSize, tokenDollars, type Hours, type ServerSize } from "./cost.ts";
 import { loadsOf, type Load } from "./load.ts";
@@ -113,6 +114,8 @@ function serversOf(
     const served = policies.filter((policy) => urlOf(policy) === url);
     const longest = Math.max(...served.map(({ name }) => loads[name]?.longest ?? 0));
     const [first] = served;
+    const size = serverSize(served, longest, gpus[gpu], kind !== "skyrl-megatron");
+    if (!Number.isFinite(size.gpus)) throw tooLong(longest, size, gpu);
     return {
       url,
       kind,
@@ -120,9 +123,18 @@ function serversOf(
       model: modelNames(served, engine.models),
       policies: served,
       models: algorithm.kl === null ? served.length : 2 * served.length,
-      size: serverSize(served, longest, gpus[gpu], kind !== "skyrl-megatron"),
+      size,
     };
   });
+}
+
+/** Weights can be divided among GPUs, a sequence that is trained on cannot. */
+function tooLong(longest: number, { gpuBytes }: ServerSize, gpu: GpuName): TroupeError {
+  return new TroupeError(
+    "bad_recipe",
+    `Training on a sequence of ${showCount(longest)} tokens takes ${showBytes(gpuBytes)} of one GPU, however many there ` +
+      `are; the ${gpus[gpu].title} has too little. Use shorter actions (maxTokens) or GPUs with more memory (--gpu).`,
+  );
 }
 
 /** @throws TroupeError `bad_recipe` if one server would need several models */
