@@ -60,8 +60,27 @@ it("a falling learning rate is stated before and after the extension", () => {
     train: { steps: 20, tasksPerStep: 1, learningRate: 0.1, schedule: "linear" },
   });
   // By hand, down to a tenth: 0.1 × 0.1 in step 10 of 10, 0.1 (0.1 + 0.9 (1 − 10 / 19)) in step 11 of 20.
-  expect(scheduleNote(settings, 10)).toBe(
+  expect(scheduleNote(settings, 10, 10)).toBe(
     "the linear schedule now spans 20 steps: the learning rate is 0.0526 in step 11 after 0.0100 in step 10, " +
       "so the result differs from that of a run started with 20 steps",
+  );
+});
+
+it("of a run that was interrupted, the learning rate is stated from its last step", () => {
+  const { train: settings } = recipeSchema.pick({ train: true }).parse({
+    train: { steps: 20, tasksPerStep: 1, learningRate: 0.1, schedule: "linear" },
+  });
+  // By hand: 0.1 (0.1 + 0.9 (1 − 3 / 9)) in step 4 of 10, 0.1 (0.1 + 0.9 (1 − 4 / 19)) in step 5 of 20.
+  expect(scheduleNote(settings, 10, 4)).toContain("is 0.0811 in step 5 after 0.0700 in step 4,");
+  expect(scheduleNote(settings, 10, 0)).toBe("none of them was done, so the run is one of that length");
+});
+
+it("with a lag the step after the end of a run is sampled from the latest weights, which is stated", async () => {
+  const lagging = ["train.maxLag=1", "--run", "lagging"];
+  await train(...lagging);
+  const { stderr } = await train(...lagging, "train.steps=4", "--extend");
+  expect(stderr).toContain(
+    "the learning rate stays constant; step 3 is sampled after step 2 instead of during it, so the result differs from " +
+      "that of a run started with 4 steps",
   );
 });

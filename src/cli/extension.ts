@@ -26,7 +26,8 @@ export async function extend(
   if (changed.length > 1 || difference.key !== "train.steps") throw otherChanges(directory, changed);
   if (typeof before !== "number" || typeof after !== "number" || after <= before || before === 0)
     throw notLonger(directory, before, after);
-  const note = `extended from ${before} to ${after} steps of reinforcement; ${scheduleNote(recipe.train, before)}`;
+  const done = await reinforcementDone(directory, recipe);
+  const note = `extended from ${before} to ${after} steps of reinforcement; ${scheduleNote(recipe.train, before, done)}`;
   await extendRun(directory, recipeToYaml(recipe, directory), note);
   return note;
 }
@@ -57,14 +58,29 @@ function notLonger(directory: string, before: unknown, after: unknown): TroupeEr
   return new TroupeError("bad_arguments", `${problem}: ${fix}`);
 }
 
-/** What happens to the learning rate after the last step the run was started with. */
-export function scheduleNote(train: Recipe["train"], before: number): string {
+async function reinforcementDone(directory: string, { warmStart }: Recipe): Promise<number> {
+  const { step } = await summarizeRun(directory);
+  return Math.max(0, step - (warmStart?.steps ?? 0));
+}
+
+/**
+ * What happens to the learning rate after the steps that were done.
+ *
+ * @param before how many steps the run was started with
+ */
+export function scheduleNote(train: Recipe["train"], before: number, done: number): string {
   const { schedule, steps } = train;
-  if (schedule === "constant") return "the learning rate stays constant, as in a run of that length";
-  const last = showNumber(learningRateAt({ ...train, steps: before }, before));
-  const next = showNumber(learningRateAt(train, before + 1));
-  return (
-    `the ${schedule} schedule now spans ${steps} steps: the learning rate is ${next} in step ${before + 1} after ${last} ` +
-    `in step ${before}, so the result differs from that of a run started with ${steps} steps`
-  );
+  const differs = `so the result differs from that of a run started with ${steps} steps`;
+  if (done === 0) return "none of them was done, so the run is one of that length";
+  if (schedule !== "constant") {
+    const last = showNumber(learningRateAt({ ...train, steps: before }, done));
+    const next = showNumber(learningRateAt(train, done + 1));
+    return (
+      `the ${schedule} schedule now spans ${steps} steps: the learning rate is ${next} in step ${done + 1} after ${last} ` +
+      `in step ${done}, ${differs}`
+    );
+  }
+  if (train.maxLag === 1 && done === before)
+    return `the learning rate stays constant; step ${done + 1} is sampled after step ${done} instead of during it, ${differs}`;
+  return "the learning rate stays constant, as in a run of that length";
 }
