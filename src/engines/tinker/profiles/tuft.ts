@@ -5,5 +5,9 @@ import type { Profile } from "./profile.ts";
 export const tuft: Profile = {
   ...remote,
   title: "TuFT",
-  capabilities: { ...capabilities, limits: { adapterAlphaPerRank: 2, adapterModules: parts } },
+  capabilities: {
+    ...capabilities,
+    freeze: true,
+    limits: { adapterAlphaPerRank: 2, adapterModules: parts },
+  },
 };

@@ -19,6 +19,8 @@ const latest = engineKinds["tinker, profile skyrl-jax"];
 it("needs an engine that samples from earlier weights", () => {
   expect(problemsOf(1)).toEqual([]);
   expect(latest).toBeDefined();
+  expect(problemsOf(1, { engine: engineKinds["tinker, profile hosted"] })).toEqual([]);
+  expect(problemsOf(1, { engine: engineKinds["tinker, profile tuft"] })).toEqual([]);
   expect(problemsOf(0, { engine: latest })).toEqual([]);
   expect(problemsOf(undefined, { engine: latest })).toEqual([]);
   expect(problemsOf(1, { engine: latest })).toEqual([
