@@ -1,7 +1,6 @@
 /** Makes policies at the server. */
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
 import { checkAdapterOptions, projections, type AdapterOptions } from "../../models/adapter-options.ts";
 import {
@@ -42,8 +41,6 @@ export interface Policy {
   /** It was sampled since its weights were last published with a step. */
   isSampled: boolean;
 }
-
-const modelCreated = z.object({ model_id: z.string() });
 
 export class Policies {
   readonly #session: Session;
@@ -96,7 +93,7 @@ export class Policies {
   /** Weights are in it from the beginning, or loaded into it. */
   async #made({ model, from }: PolicyOptions, origin: Origin, critic: boolean): Promise<RemoteModel> {
     const stored = typeof model === "string" ? undefined : model;
-    const role = critic ? { model_role: "critic" } : {};
+    const role = critic ? ({ model_role: "critic" } as const) : {};
     if (!this.#profile.createsFromWeights) return this.#loaded(origin, from ?? stored, false);
     if (stored !== undefined)
       return this.#submit("load_weights", {
@@ -121,7 +118,10 @@ export class Policies {
     return made;
   }
 
-  async #fresh({ model, adapter }: Origin, more: object): Promise<RemoteModel> {
+  async #fresh(
+    { model, adapter }: Origin,
+    more: Pick<schema.Bodies["create_model"], "model_role" | "initial_weights">,
+  ): Promise<RemoteModel> {
     const lora = loraConfig(adapter, this.#profile);
     return this.#submit("create_model", {
       base_model: await this.#serverName(model),
@@ -131,11 +131,14 @@ export class Policies {
     });
   }
 
-  async #submit(path: string, more: object): Promise<RemoteModel> {
+  async #submit<Path extends "create_model" | "load_weights">(
+    path: Path,
+    more: Omit<schema.Bodies[Path], "session_id" | "model_seq_id" | "type">,
+  ): Promise<RemoteModel> {
     const { id } = await this.#session.open();
     const body = { session_id: id, model_seq_id: this.#session.nextNumber(), ...more, type: path };
     const created = await this.#session.requests.run({ path, body });
-    const { model_id: modelId } = parsed(modelCreated, created, path);
+    const { model_id: modelId } = parsed(schema.modelCreated, created, path);
     return new RemoteModel(this.#session, modelId, this.#profile.encoding);
   }
 
@@ -159,10 +162,8 @@ export class Policies {
     { model, adapter }: Origin,
     critic: boolean,
   ): Promise<PolicyInfo> {
-    const found = await this.#session.requests.send({
-      path: "get_info",
-      body: { model_id: remote.id, type: "get_info" },
-    });
+    const request = schema.request("get_info", { model_id: remote.id, type: "get_info" });
+    const found = await this.#session.requests.send(request);
     const told = parsed(schema.modelInfo, found, "get_info");
     const { sizes } = told;
     const info = sizes ? toldInfo(name, sizes) : await localInfo(name, model, adapter);
@@ -215,7 +216,7 @@ function originOf({ model, adapter }: PolicyOptions): Origin {
 function loraConfig(adapter: AdapterOptions | null, { adapters, wholeModel }: Profile) {
   if (adapter === null && wholeModel === "no lora_config") return null;
   const { rank, seed, alpha, targetModules } = adapter ?? wholeAsAdapter;
-  if (adapters === "shape") return { rank, seed, alpha, target_modules: targetModules };
+  if (adapters === "shape") return { rank, seed, alpha, target_modules: [...targetModules] };
   return {
     rank,
     ...(adapter === null ? {} : { seed }),

@@ -1,5 +1,4 @@
 /** Requests for samples, and what they return. */
-import { z } from "zod";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { checkTokens } from "../data.ts";
 import type { EngineCapabilities, PolicyInfo, SampledSequence, SampleRequest } from "../engine.ts";
@@ -7,18 +6,8 @@ import { parsed, understood } from "./client/answers.ts";
 import type { Incoming } from "./client/transport.ts";
 import type { Profile } from "./profiles/profile.ts";
 import { jsonOfTokens } from "./protocol/forward-backward.ts";
-import { sampleResponse, stopReasons } from "./protocol/schema.ts";
+import { sampled, sampleResponse, stopReasons, type Bodies } from "./protocol/schema.ts";
 import { floatsOf, int32sOf } from "./protocol/tensors.ts";
-
-const jsonSamples = z.object({
-  sequences: z.array(
-    z.object({
-      stop_reason: z.enum(stopReasons),
-      tokens: z.array(z.int32()),
-      logprobs: z.array(z.number()).nullable(),
-    }),
-  ),
-});
 
 /** What the server would reject, or not notice. @throws TroupeError */
 export function checkRequest(
@@ -75,12 +64,12 @@ export function checkIds(tokens: Int32Array, { name, vocabularySize }: PolicyInf
     throw new TroupeError("bad_token", `${what} has the token ${bad}; ${name} has ${vocabularySize} tokens.`);
 }
 
-/** The body of `asample`, without its sampler. */
+/** The body of `asample`, without its sampler and number. */
 export function sampleBody(
   request: SampleRequest,
   info: PolicyInfo,
   { bothStops: hasBothStops, seedsBelow }: Pick<Profile, "bothStops" | "seedsBelow">,
-) {
+): Bodies["asample"] {
   const {
     prompt,
     count,
@@ -105,8 +94,8 @@ export function sampleBody(
       top_p: topP,
       top_k: topK === 0 ? -1 : topK,
       // An empty list: nothing but the limit ends a sequence.
-      stop: stopStrings.length > 0 ? stopStrings : stopTokens,
-      ...(hasBothStops ? { stop_tokens: stopTokens } : {}),
+      stop: stopStrings.length > 0 ? [...stopStrings] : [...stopTokens],
+      ...(hasBothStops ? { stop_tokens: [...stopTokens] } : {}),
     },
   };
 }
@@ -167,7 +156,7 @@ function protoSequences(body: Buffer): readonly Sequence[] {
 }
 
 function jsonSequences(incoming: Incoming): readonly Sequence[] {
-  return parsed(jsonSamples, incoming, "asample").sequences.map(
+  return parsed(sampled, incoming, "asample").sequences.map(
     ({ tokens, logprobs, stop_reason: stopReason }) => ({
       tokens: Int32Array.from(tokens),
       logprobs: Float32Array.from(logprobs ?? []),

@@ -38,6 +38,7 @@ import { locationOf } from "./origins.ts";
 import { pass } from "./passes.ts";
 import { Policies, type Sampler } from "./policies.ts";
 import type { Profile } from "./profiles/profile.ts";
+import * as schema from "./protocol/schema.ts";
 import { Publisher } from "./publishing.ts";
 import { Servers, type PlacedPolicy, type Server } from "./servers.ts";
 import { checkRequest, sampleBody, sequencesOf } from "./sampling.ts";
@@ -241,7 +242,10 @@ export class TinkerEngine implements Engine {
       sampling_session_id: id,
       seq_id: this.#samples++,
     };
-    const outgoing = { path: "asample", body, wantsProto: this.#profile.encoding === "protobuf" };
+    const outgoing = {
+      ...schema.request("asample", body),
+      wantsProto: this.#profile.encoding === "protobuf",
+    };
     const waiting = { signal, isCancellable: this.#profile.cancels, completions };
     const found = await server.session.requests.run(outgoing, waiting);
     return sequencesOf(found, request, info, version);

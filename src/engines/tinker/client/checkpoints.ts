@@ -1,12 +1,8 @@
 /** Saved weights at the server. */
-import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
+import * as schema from "../protocol/schema.ts";
 import { parsed } from "./answers.ts";
 import type { Session } from "./session.ts";
-
-const list = z.object({
-  checkpoints: z.array(z.object({ checkpoint_type: z.string(), time: z.string(), tinker_path: z.string() })),
-});
 
 export interface Checkpoint {
   readonly path: string;
@@ -19,11 +15,13 @@ export interface Checkpoint {
 export async function listCheckpoints({ requests }: Session, run: string): Promise<readonly Checkpoint[]> {
   const path = `training_runs/${encodeURIComponent(run)}/checkpoints`;
   const found = await requests.send({ method: "GET", path });
-  return parsed(list, found, path).checkpoints.map(({ checkpoint_type: type, time, tinker_path }) => ({
-    path: tinker_path,
-    type,
-    time,
-  }));
+  return parsed(schema.checkpoints, found, path).checkpoints.map(
+    ({ checkpoint_type: type, time, tinker_path }) => ({
+      path: tinker_path,
+      type,
+      time,
+    }),
+  );
 }
 
 /** @throws TroupeError `bad_model` if there is none of this path */

@@ -3,15 +3,11 @@
  * a hint: results are retrieved as ever, and a request whose completion was missed is polled for by itself.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
+import type { z } from "zod";
 import { ServiceError } from "../../../errors.ts";
+import * as schema from "../protocol/schema.ts";
 import { jsonOf } from "./answers.ts";
 import type { Transport } from "./transport.ts";
-
-const polled = z.object({
-  completions: z.array(z.object({ request_id: z.string() })),
-  cursor: z.int(),
-});
 
 /** Milliseconds. */
 const longPoll = 250;
@@ -73,25 +69,20 @@ export class Completions {
   }
 
   /** Null: no understandable answer. */
-  async #once(): Promise<z.output<typeof polled> | null> {
+  async #once(): Promise<z.output<typeof schema.completions> | null> {
     const retrieved = [...this.#retrieved];
-    const body = {
+    const request = schema.request("retrieve_futures", {
       target: { type: "sampling_session", sampling_session_id: this.#session, cloned_sampler_id: 0 },
       prev_cursor: this.#cursor,
       retrieved_request_ids: retrieved,
-    };
-    const outgoing = {
-      path: "retrieve_futures",
-      body,
-      pool: "poll",
-      milliseconds: this.#milliseconds,
-    } as const;
+    });
+    const outgoing = { ...request, pool: "poll", milliseconds: this.#milliseconds } as const;
     const found = await this.#transport.send(outgoing).catch((error: unknown) => {
       if (error instanceof ServiceError) return null;
       throw error;
     });
     if (found?.status !== 200) return null;
     for (const id of retrieved) this.#retrieved.delete(id);
-    return polled.safeParse(jsonOf(found)).data ?? null;
+    return schema.completions.safeParse(jsonOf(found)).data ?? null;
   }
 }

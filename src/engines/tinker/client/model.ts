@@ -1,5 +1,4 @@
 /** A model at the server: its requests have sequence numbers, in whose order they take effect. */
-import { z } from "zod";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import type { AdamOptions } from "../../engine.ts";
 import {
@@ -10,20 +9,12 @@ import {
   type LossOutput,
   type WireDatum,
 } from "../protocol/forward-backward.ts";
+import * as schema from "../protocol/schema.ts";
 import { parsed, understood } from "./answers.ts";
 import { chunksOf } from "./chunks.ts";
 import type { Waiting } from "./requests.ts";
 import type { Session } from "./session.ts";
 import type { Incoming, Outgoing } from "./transport.ts";
-
-const saved = z.object({ path: z.string() });
-const samplerSaved = z.object({ sampling_session_id: z.string().nullish(), path: z.string().nullish() });
-const sessionCreated = z.object({ sampling_session_id: z.string() });
-const stepped = z.object({ metrics: z.record(z.string(), z.number()).nullish() });
-const jsonOutput = z.object({
-  loss_fn_outputs: z.array(z.record(z.string(), z.object({ data: z.array(z.number()) }))),
-  metrics: z.record(z.string(), z.number()).default({}),
-});
 
 export interface LossRequest {
   readonly loss: string;
@@ -31,6 +22,9 @@ export interface LossRequest {
   readonly data: readonly WireDatum[];
   readonly forwardOnly: boolean;
 }
+
+/** Requests with the model's identifier and a sequence number. */
+type Numbered = "optim_step" | "save_weights" | "save_weights_for_sampler" | "load_weights";
 
 export class RemoteModel {
   readonly id: string;
@@ -89,7 +83,7 @@ export class RemoteModel {
     const read = (): LossOutput =>
       found.isProto
         ? understood(outgoing.path, () => decodeOutput(found.body))
-        : outputOfJson(parsed(jsonOutput, found, outgoing.path));
+        : outputOfJson(parsed(schema.forwardBackwardResult, found, outgoing.path));
     return call.forwardOnly ? read() : this.#executed(read);
   }
 
@@ -120,17 +114,17 @@ export class RemoteModel {
       if (this.#next - 1 > seqId) this.#lost ??= error; // what came after it was executed
       throw error;
     });
-    return this.#executed(() => parsed(stepped, found, "optim_step").metrics ?? {});
+    return this.#executed(() => parsed(schema.stepped, found, "optim_step").metrics ?? {});
   }
 
   /** With the optimizer's state. Returns the path. */
   async saveWeights(name: string): Promise<string> {
-    return parsed(saved, await this.#numbered("save_weights", { path: name }), "save_weights").path;
+    return parsed(schema.saved, await this.#numbered("save_weights", { path: name }), "save_weights").path;
   }
 
   async saveWeightsForSampler(name: string): Promise<string> {
     const found = await this.#numbered("save_weights_for_sampler", { path: name });
-    return parsed(saved, found, "save_weights_for_sampler").path;
+    return parsed(schema.saved, found, "save_weights_for_sampler").path;
   }
 
   /** A sampling session for the current weights. `inflight`: for those at the time of sampling. */
@@ -138,9 +132,13 @@ export class RemoteModel {
     const more = {
       sampling_session_seq_id: this.#session.nextNumber(),
       ...(kind === "inflight" ? { kind } : {}),
-    };
+    } as const;
     const found = await this.#numbered("save_weights_for_sampler", more, onSubmitted);
-    const { sampling_session_id: id, path } = parsed(samplerSaved, found, "save_weights_for_sampler");
+    const { sampling_session_id: id, path } = parsed(
+      schema.savedForSampler,
+      found,
+      "save_weights_for_sampler",
+    );
     return id ?? this.#samplerOf(path ?? "");
   }
 
@@ -153,14 +151,10 @@ export class RemoteModel {
   async #samplerOf(path: string): Promise<string> {
     const { id } = await this.#session.open();
     const number = this.#session.nextNumber();
-    const body = {
-      session_id: id,
-      sampling_session_seq_id: number,
-      model_path: path,
-      type: "create_sampling_session",
-    };
-    const created = await this.#session.requests.send({ path: "create_sampling_session", body });
-    return parsed(sessionCreated, created, "create_sampling_session").sampling_session_id;
+    const type = "create_sampling_session";
+    const body = { session_id: id, sampling_session_seq_id: number, model_path: path, type };
+    const created = await this.#session.requests.send(schema.request(type, body));
+    return parsed(schema.samplingSessionCreated, created, type).sampling_session_id;
   }
 
   async loadWeights(path: string, optimizer: boolean): Promise<void> {
@@ -168,11 +162,15 @@ export class RemoteModel {
   }
 
   async unload(): Promise<void> {
-    const body = { model_id: this.id, type: "unload_model" };
-    await this.#session.requests.run({ path: "unload_model", body });
+    const type = "unload_model";
+    await this.#session.requests.run(schema.request(type, { model_id: this.id, type }));
   }
 
-  #numbered(path: string, body: object, onSubmitted?: () => void): Promise<Incoming> {
+  #numbered<Path extends Numbered>(
+    path: Path,
+    body: Omit<schema.Bodies[Path], "model_id" | "seq_id" | "type">,
+    onSubmitted?: () => void,
+  ): Promise<Incoming> {
     const seqId = this.#next++;
     const outgoing = { path, body: { model_id: this.id, seq_id: seqId, type: path, ...body } };
     return this.#run(outgoing, seqId, {}, onSubmitted);

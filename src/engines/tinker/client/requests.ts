@@ -157,8 +157,7 @@ export class Requests {
 
   #poll(id: string, { wantsProto = false }: Outgoing): Promise<Incoming> {
     return this.#transport.send({
-      path: "retrieve_future",
-      body: { request_id: id },
+      ...schema.request("retrieve_future", { request_id: id }),
       wantsProto,
       pool: "poll",
       milliseconds: this.#options.pollMilliseconds,
@@ -166,7 +165,7 @@ export class Requests {
   }
 
   async #cancel(id: string): Promise<void> {
-    await this.#transport.send({ path: "cancel_future", body: { request_id: id } }).catch(() => undefined);
+    await this.#transport.send(schema.request("cancel_future", { request_id: id })).catch(() => undefined);
   }
 }
 

@@ -1,20 +1,10 @@
 /** A session: opened when first needed, kept alive by a heartbeat, ended with everything in it. */
-import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { parsed } from "./answers.ts";
 import { Completions } from "./completions.ts";
 import { Requests, standardRequests, type RequestOptions } from "./requests.ts";
 import { Transport, type TransportOptions } from "./transport.ts";
-
-const sessionCreated = z.object({ session_id: z.string() });
-const clientConfig = z.object({
-  fwdbwd_max_chunk_len: z.int().positive().optional(),
-  fwdbwd_max_chunk_bytes_count: z.int().positive().optional(),
-  sample_use_retrieve_futures: z.boolean().default(false),
-  pjwt_auth_enabled: z.boolean().default(false),
-  proto_compress_fwdbwd: z.boolean().default(false),
-});
 
 export interface SessionInfo {
   readonly id: string;
@@ -95,21 +85,21 @@ export class Session {
 
   async #open(): Promise<SessionInfo> {
     const { requests } = this;
-    const body = { sdk_version: "0.38.0" };
+    const version = { sdk_version: "0.38.0" };
     // Servers of other kinds may lack it.
-    const config = await requests.send({ path: "client/config", body }).catch(() => null);
-    const limits = config === null ? clientConfig.parse({}) : parsed(clientConfig, config, "client/config");
+    const config = await requests.send(schema.request("client/config", version)).catch(() => null);
+    const limits =
+      config === null ? schema.clientConfig.parse({}) : parsed(schema.clientConfig, config, "client/config");
     if (limits.pjwt_auth_enabled) this.#transport.useTokens();
     if (limits.proto_compress_fwdbwd) this.#transport.compress();
     this.#hasCompletions = limits.sample_use_retrieve_futures;
     const supported = await requests.send({ method: "GET", path: "get_server_capabilities" });
     const capabilities = parsed(schema.capabilities, supported, "get_server_capabilities");
     requests.load.describe(capabilities);
-    const created = await requests.send({
-      path: "create_session",
-      body: { tags: ["troupe"], user_metadata: {}, type: "create_session", ...body },
-    });
-    const { session_id: id } = parsed(sessionCreated, created, "create_session");
+    const type = "create_session";
+    const body = { tags: ["troupe"], user_metadata: {}, type, ...version };
+    const created = await requests.send(schema.request(type, body));
+    const { session_id: id } = parsed(schema.sessionCreated, created, type);
     this.#beat(id);
     return {
       id,
@@ -121,10 +111,11 @@ export class Session {
 
   /** A beat that fails is made up for by the next; the server waits for many. */
   #beat(session: string): void {
-    const body = { session_id: session, type: "session_heartbeat" };
+    const type = "session_heartbeat";
+    const request = schema.request(type, { session_id: session, type });
     const beat = (): void =>
       void this.#transport
-        .send({ path: "session_heartbeat", body, pool: "heartbeat", milliseconds: 10_000 })
+        .send({ ...request, pool: "heartbeat", milliseconds: 10_000 })
         .catch(() => undefined);
     this.#timer = setInterval(beat, this.#options.heartbeatMilliseconds ?? 10_000).unref();
   }

@@ -6,8 +6,8 @@ import { Agent as PlainAgent, request as plainRequest, type RequestOptions } fro
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { promisify } from "node:util";
 import { zstdCompress } from "node:zlib";
-import { z } from "zod";
 import { ServiceError, TroupeError } from "../../../errors.ts";
+import * as schema from "../protocol/schema.ts";
 import { parsed, rejectionOf } from "./answers.ts";
 import type { Incoming } from "./incoming.ts";
 import { Tokens } from "./tokens.ts";
@@ -37,8 +37,6 @@ export interface Outgoing {
 export type { Incoming } from "./incoming.ts";
 
 const proto = "application/x-protobuf";
-const tokenPath = "auth/token";
-const token = z.object({ jwt: z.string() });
 const compress = promisify(zstdCompress);
 /** In bytes; no honest answer is near it. */
 const longestAnswer = 2 ** 30;
@@ -72,9 +70,10 @@ export class Transport {
   /** The key is exchanged for tokens from now on. */
   useTokens(): void {
     this.#tokens ??= new Tokens(async () => {
-      const found = await this.#sendAs(this.#options.key, { path: tokenPath, body: {} });
-      if (found.status !== 200) throw rejectionOf(found, tokenPath);
-      return parsed(token, found, tokenPath).jwt;
+      const request = schema.request("auth/token", {});
+      const found = await this.#sendAs(this.#options.key, request);
+      if (found.status !== 200) throw rejectionOf(found, request.path);
+      return parsed(schema.token, found, request.path).jwt;
     });
   }
 

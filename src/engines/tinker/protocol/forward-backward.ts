@@ -7,6 +7,7 @@ import {
   forwardJson,
   forwardBackwardOutput,
   forwardBackwardRequest,
+  type forwardBackwardResult,
   type modelInput,
 } from "./schema.ts";
 import { asInt32, bytesOfArray, int32sOf, int64Bytes, int64sOf, valuesOf, type Tensor } from "./tensors.ts";
@@ -153,7 +154,10 @@ function unbatched({
 
 // --- JSON ---
 
-export function jsonOfCall({ modelId, seqId, loss, config, data, forwardOnly }: LossCall) {
+export function jsonOfCall(
+  asked: LossCall,
+): z.input<typeof forwardJson> | z.input<typeof forwardBackwardJson> {
+  const { modelId, seqId, loss, config, data, forwardOnly } = asked;
   const input = {
     loss_fn: loss,
     loss_fn_config: Object.keys(config).length === 0 ? null : config,
@@ -195,7 +199,7 @@ export function callOfJson(body: unknown, forwardOnly: boolean): LossCall {
   };
 }
 
-export function jsonOfOutput({ outputs, metrics }: LossOutput) {
+export function jsonOfOutput({ outputs, metrics }: LossOutput): z.input<typeof forwardBackwardResult> {
   return {
     loss_fn_output_type: "ArrayRecord",
     loss_fn_outputs: outputs.map((output) =>
@@ -206,11 +210,11 @@ export function jsonOfOutput({ outputs, metrics }: LossOutput) {
         ]),
       ),
     ),
-    metrics,
+    metrics: { ...metrics },
   };
 }
 
-export function jsonOfTokens(tokens: Int32Array) {
+export function jsonOfTokens(tokens: Int32Array): z.input<typeof modelInput> {
   return { chunks: [{ type: "encoded_text", tokens: [...tokens] }] };
 }
 
@@ -243,10 +247,7 @@ function noSparse(name: string): TroupeError {
 }
 
 /** For readers of JSON outputs. */
-export function outputOfJson(body: {
-  readonly loss_fn_outputs: readonly Readonly<Record<string, { readonly data: readonly number[] }>>[];
-  readonly metrics: Readonly<Record<string, number>>;
-}): LossOutput {
+export function outputOfJson(body: z.output<typeof forwardBackwardResult>): LossOutput {
   return {
     outputs: body.loss_fn_outputs.map((output) =>
       Object.fromEntries(Object.entries(output).map(([key, { data }]) => [key, Float32Array.from(data)])),

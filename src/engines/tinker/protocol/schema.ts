@@ -88,9 +88,20 @@ const sequenceNumber = z
 const name = z.string().min(1).max(512);
 const metadata = z.record(z.string(), z.unknown()).nullish();
 
-export const createSession = z.object({ session_id: name.optional(), user_metadata: metadata });
-export const ofSession = z.object({ session_id: name });
-export const ofModel = z.object({ model_id: name });
+/** The name of the request, which clients repeat in its body. */
+const type = z.string().optional();
+
+export const empty = z.object({});
+export const ofSdk = z.object({ sdk_version: z.string() });
+export const createSession = z.object({
+  session_id: name.optional(),
+  user_metadata: metadata,
+  tags: z.array(z.string()).nullish(),
+  sdk_version: z.string().nullish(),
+  type,
+});
+export const ofSession = z.object({ session_id: name, type });
+export const ofModel = z.object({ model_id: name, type });
 
 export const loraConfig = z.object({
   rank: z.int().min(1).max(1024),
@@ -105,9 +116,11 @@ export const loraConfig = z.object({
 });
 
 export const createModel = z.object({
+  type,
   session_id: name,
   model_seq_id: sequenceNumber,
   base_model: z.string().max(4096),
+  user_metadata: metadata,
   /** Absent: the whole model is trained. */
   lora_config: loraConfig.nullish(),
   optimizer_config: z.object({ type: z.string() }).nullish(),
@@ -127,6 +140,7 @@ export const adamParams = z.object({
 });
 
 export const optimStep = z.object({
+  type,
   model_id: name,
   seq_id: sequenceNumber,
   adam_params: adamParams.optional(),
@@ -134,6 +148,7 @@ export const optimStep = z.object({
 });
 
 export const saveWeights = z.object({
+  type,
   model_id: name,
   seq_id: sequenceNumber,
   path: name.nullish(),
@@ -141,6 +156,7 @@ export const saveWeights = z.object({
 });
 
 export const saveWeightsForSampler = z.object({
+  type,
   model_id: name,
   seq_id: sequenceNumber,
   path: name.nullish(),
@@ -151,6 +167,7 @@ export const saveWeightsForSampler = z.object({
 
 /** Of a model that exists (model_id, seq_id), or of one that it creates (session_id, model_seq_id). */
 export const loadWeights = z.object({
+  type,
   model_id: name.nullish(),
   seq_id: sequenceNumber.nullish(),
   session_id: name.nullish(),
@@ -162,6 +179,7 @@ export const loadWeights = z.object({
 });
 
 export const createSamplingSession = z.object({
+  type,
   session_id: name,
   sampling_session_seq_id: sequenceNumber,
   base_model: z.string().max(4096).nullish(),
@@ -222,10 +240,12 @@ export const forwardBackwardJson = lossCall.extend({ forward_backward_input: los
 /** The same input under another key. */
 export const forwardJson = lossCall.extend({ forward_input: lossInput });
 
+export const cancelFuture = z.object({ request_id: name });
+
 export const retrieveFuture = z.object({ request_id: name, allow_metadata_only: z.boolean().default(false) });
 
 export const retrieveFutures = z.object({
-  target: z.object({ sampling_session_id: name, cloned_sampler_id: z.int().default(0) }),
+  target: z.object({ type, sampling_session_id: name, cloned_sampler_id: z.int().default(0) }),
   prev_cursor: z.int().min(0).default(0),
   timeout: z.number().nullish(),
   retrieved_request_ids: z.array(name).default([]),
@@ -233,14 +253,110 @@ export const retrieveFutures = z.object({
 
 export const weightsInfo = z.object({ tinker_path: name });
 
-// --- JSON: answers that a client reads ---
+// --- JSON: answers ---
 
-export const submitted = z.object({ request_id: name });
+/** Of another server, which sets its own limits. */
+const identifier = z.string().min(1);
+
+export const submitted = z.object({ request_id: identifier, model_id: identifier.optional() });
+
+export const clientConfig = z.object({
+  fwdbwd_max_chunk_len: z.int().positive().optional(),
+  fwdbwd_max_chunk_bytes_count: z.int().positive().optional(),
+  sample_use_retrieve_futures: z.boolean().default(false),
+  sample_join_sampling_session: z.boolean().default(false),
+  pjwt_auth_enabled: z.boolean().default(false),
+  proto_compress_fwdbwd: z.boolean().default(false),
+});
+export const dynamicConfig = z.object({
+  refresh_interval_sec: z.number(),
+  sample_cancel_enabled: z.boolean(),
+});
+export const token = z.object({ jwt: z.string() });
+export const sessionCreated = z.object({ session_id: identifier, type });
+export const heartbeat = z.object({ type });
+export const modelCreated = z.object({ model_id: identifier, type });
+export const samplingSessionCreated = z.object({ sampling_session_id: identifier, type });
+export const joined = z.object({ client_counter: z.int(), type });
+
+/** Of weights with the optimizer's state. */
+export const saved = z.object({ path: identifier, type });
+/** A name for weights that were saved under one, a sampling session for others. */
+export const savedForSampler = z.object({
+  path: identifier.nullish(),
+  sampling_session_id: identifier.nullish(),
+  type,
+});
+/** `model_id`: of a model that was made of them. */
+export const loaded = z.object({ path: identifier.nullish(), model_id: identifier.nullish(), type });
+export const stepped = z.object({ metrics: z.record(z.string(), z.number()).nullish() });
+
+export const forwardBackwardResult = z.object({
+  loss_fn_output_type: z.string().optional(),
+  loss_fn_outputs: z.array(
+    z.record(
+      z.string(),
+      z.object({
+        data: z.array(z.number()),
+        dtype: z.string().optional(),
+        shape: z.array(z.int()).nullish(),
+      }),
+    ),
+  ),
+  metrics: z.record(z.string(), z.number()).default({}),
+});
+
+export const sampled = z.object({
+  type,
+  sequences: z.array(
+    z.object({
+      stop_reason: z.enum(stopReasons),
+      tokens: z.array(z.int32()),
+      logprobs: z.array(z.number()).nullable(),
+    }),
+  ),
+  prompt_logprobs: z.array(z.number().nullable()).nullish(),
+});
+/** Of a sample. */
+const sampleSubmitted = submitted.extend({ sample_sequence_ids: z.array(z.string()).optional() });
+
+/** Requests that are finished, since the cursor given. */
+export const completions = z.object({
+  completions: z.array(
+    z.object({
+      request_id: identifier,
+      state: z.string().optional(),
+      response_payload_uncompressed_size: z.int().nullish(),
+    }),
+  ),
+  cursor: z.int(),
+});
+
+export const checkpoints = z.object({
+  checkpoints: z.array(
+    z.object({
+      checkpoint_id: z.string().optional(),
+      checkpoint_type: z.string(),
+      time: z.string(),
+      tinker_path: identifier,
+    }),
+  ),
+});
+const weightsDescribed = z.object({
+  base_model: z.string(),
+  is_lora: z.boolean(),
+  lora_rank: z.int().nullish(),
+});
+export const samplerInfo = z.object({
+  sampler_id: identifier,
+  base_model: z.string(),
+  model_path: identifier.nullish(),
+});
 
 /** Instead of a result that is not there yet, with status 408 or 200. */
 export const tryAgain = z.object({
   type: z.literal("try_again"),
-  request_id: name.optional(),
+  request_id: identifier.optional(),
   /** `active`, `paused_capacity`, `paused_rate_limit`. */
   queue_state: z.string().nullish(),
   queue_state_reason: z.string().nullish(),
@@ -255,7 +371,12 @@ export const failed = z.object({
 
 export const capabilities = z.object({
   supported_models: z.array(
-    z.object({ model_name: z.string().nullish(), max_context_length: z.int().nullish() }),
+    z.object({
+      model_name: z.string().nullish(),
+      max_context_length: z.int().nullish(),
+      trainable: z.boolean().optional(),
+      sampleable: z.boolean().optional(),
+    }),
   ),
   /** Troupe. */
   description: z.string().optional(),
@@ -264,8 +385,14 @@ export const capabilities = z.object({
 });
 
 export const modelInfo = z.object({
-  model_id: name,
-  model_data: z.object({ model_name: z.string().nullish(), tokenizer_id: z.string().nullish() }),
+  model_id: identifier,
+  type,
+  model_name: z.string().nullish(),
+  model_data: z.object({
+    arch: z.string().nullish(),
+    model_name: z.string().nullish(),
+    tokenizer_id: z.string().nullish(),
+  }),
   is_lora: z.boolean().nullish(),
   lora_rank: z.int().nullish(),
   /** Troupe: SHA-256 of every token's bytes (text/digest.ts). */
@@ -281,3 +408,73 @@ export const modelInfo = z.object({
     .nullish(),
 });
 export type ModelInfo = z.output<typeof modelInfo>;
+
+// --- Bodies by request ---
+
+/** What is posted in JSON: its schema as the server reads it. */
+interface Posted {
+  "auth/token": typeof empty;
+  "client/config": typeof ofSdk;
+  create_session: typeof createSession;
+  session_heartbeat: typeof ofSession;
+  create_model: typeof createModel;
+  get_info: typeof ofModel;
+  unload_model: typeof ofModel;
+  forward_backward: typeof forwardBackwardJson;
+  forward: typeof forwardJson;
+  optim_step: typeof optimStep;
+  save_weights: typeof saveWeights;
+  save_weights_for_sampler: typeof saveWeightsForSampler;
+  load_weights: typeof loadWeights;
+  create_sampling_session: typeof createSamplingSession;
+  asample: typeof sample;
+  cancel_future: typeof cancelFuture;
+  retrieve_future: typeof retrieveFuture;
+  retrieve_futures: typeof retrieveFutures;
+}
+
+/** What a client writes. */
+export type Bodies = { readonly [Path in keyof Posted]: z.input<Posted[Path]> };
+
+/** A request with its body. */
+export function request<Path extends keyof Bodies>(path: Path, body: Bodies[Path]) {
+  return { path, body };
+}
+
+/** What is answered at once, without those of `retrieve_future`. */
+interface Answered {
+  "client/config": typeof clientConfig;
+  "client/dynamic_config": typeof dynamicConfig;
+  create_session: typeof sessionCreated;
+  session_heartbeat: typeof heartbeat;
+  create_model: typeof submitted;
+  get_info: typeof modelInfo;
+  unload_model: typeof submitted;
+  forward_backward: typeof submitted;
+  forward: typeof submitted;
+  optim_step: typeof submitted;
+  save_weights: typeof submitted;
+  save_weights_for_sampler: typeof submitted;
+  load_weights: typeof submitted;
+  create_sampling_session: typeof samplingSessionCreated;
+  join_sampling_session: typeof joined;
+  asample: typeof sampleSubmitted;
+  cancel_future: typeof empty;
+  retrieve_futures: typeof completions;
+  weights_info: typeof weightsDescribed;
+  get_server_capabilities: typeof capabilities;
+  checkpoints: typeof checkpoints;
+  samplers: typeof samplerInfo;
+}
+
+/** What a server writes. */
+export type Answers = { readonly [Path in keyof Answered]: z.input<Answered[Path]> };
+
+/** What it writes as a future's result. */
+export type FutureResult =
+  | z.input<typeof modelCreated>
+  | z.input<typeof stepped>
+  | z.input<typeof saved>
+  | z.input<typeof savedForSampler>
+  | z.input<typeof loaded>
+  | z.input<typeof failed>;

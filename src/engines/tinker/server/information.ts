@@ -10,7 +10,7 @@ import type { Call, Service } from "./service.ts";
 import { parsePath, textOf, type SavedRecord, type WeightsPath } from "./storage.ts";
 import { jsonOf } from "./training.ts";
 
-export function clientConfig({ options: { limits, host } }: Service): unknown {
+export function clientConfig({ options: { limits, host } }: Service): schema.Answers["client/config"] {
   return {
     pjwt_auth_enabled: false,
     // On one machine, compressing takes longer than copying.
@@ -22,11 +22,11 @@ export function clientConfig({ options: { limits, host } }: Service): unknown {
   };
 }
 
-export function dynamicConfig(): unknown {
+export function dynamicConfig(): schema.Answers["client/dynamic_config"] {
   return { refresh_interval_sec: 300, sample_cancel_enabled: true };
 }
 
-export function capabilities({ options, engine }: Service): unknown {
+export function capabilities({ options, engine }: Service): schema.Answers["get_server_capabilities"] {
   return {
     supported_models: options.models.map(({ name }) => ({
       model_name: name,
@@ -38,12 +38,12 @@ export function capabilities({ options, engine }: Service): unknown {
   };
 }
 
-export function createSession(service: Service, call: Call): unknown {
+export function createSession(service: Service, call: Call): schema.Answers["create_session"] {
   schema.createSession.parse(jsonOf(call));
   return { type: "create_session", session_id: service.openSession(call.owner).id };
 }
 
-export function heartbeat(service: Service, call: Call): unknown {
+export function heartbeat(service: Service, call: Call): schema.Answers["session_heartbeat"] {
   service.session(schema.ofSession.parse(jsonOf(call)).session_id, call.owner);
   return { type: "session_heartbeat" };
 }
@@ -58,7 +58,7 @@ export async function finishSession(
   return {};
 }
 
-export function modelInfo(service: Service, call: Call): unknown {
+export function modelInfo(service: Service, call: Call): schema.Answers["get_info"] {
   const model = service.models.get(schema.ofModel.parse(jsonOf(call)).model_id, call.owner);
   const { id, base, adapter, info } = model;
   return {
@@ -91,18 +91,26 @@ function tokenizerOf(base: ServedModel): ReturnType<typeof readTokenizer> {
   return known;
 }
 
-export function samplerInfo(service: Service, call: Call, [id = ""]: readonly string[]): unknown {
+export function samplerInfo(
+  service: Service,
+  call: Call,
+  [id = ""]: readonly string[],
+): schema.Answers["samplers"] {
   const { base, source } = service.samplers.get(id, call.owner);
   return { sampler_id: id, base_model: base.name, model_path: source.kind === "saved" ? source.path : null };
 }
 
-export function weightsInfo(service: Service, call: Call): unknown {
+export function weightsInfo(service: Service, call: Call): schema.Answers["weights_info"] {
   const { tinker_path: path } = schema.weightsInfo.parse(jsonOf(call));
   const { baseModel, adapter } = service.storage.find(parsePath(path), call.owner).record;
   return { base_model: baseModel, is_lora: adapter !== null, lora_rank: adapter?.rank ?? null };
 }
 
-export function checkpoints(service: Service, call: Call, [run = ""]: readonly string[]): unknown {
+export function checkpoints(
+  service: Service,
+  call: Call,
+  [run = ""]: readonly string[],
+): schema.Answers["checkpoints"] {
   return { checkpoints: service.storage.list(checkedRun(run), call.owner).map(checkpoint) };
 }
 

@@ -1,6 +1,7 @@
 /** Errors of requests, as HTTP answers and as results of futures. */
 import { z } from "zod";
 import { TroupeError, type ErrorCode } from "../../../errors.ts";
+import type { failed } from "../protocol/schema.ts";
 
 /** A request that is rejected with this status. */
 export class Rejection extends Error {
@@ -25,7 +26,7 @@ const ofUser: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /** The result of a failed future. */
-export function failureOf(error: unknown) {
+export function failureOf(error: unknown): z.input<typeof failed> {
   const code = error instanceof TroupeError ? error.code : "internal";
   const message = error instanceof Error ? error.message : String(error);
   return { error: message, category: ofUser.has(code) ? "user" : "server", code };

@@ -2,12 +2,13 @@
 import type { LossResult, SampledSequence } from "../../engine.ts";
 import { encodeOutput, jsonOfOutput, type LossOutput, type WireDatum } from "../protocol/forward-backward.ts";
 import { hasPrompt } from "../protocol/losses.ts";
-import { sampleResponse, stopReasons } from "../protocol/schema.ts";
+import { sampleResponse, stopReasons, type FutureResult, type sampled } from "../protocol/schema.ts";
 import { bytesOfArray } from "../protocol/tensors.ts";
 import type { Result } from "./futures.ts";
 import { failureOf } from "./problems.ts";
+import type { z } from "zod";
 
-export function jsonResult(value: unknown): Result {
+export function jsonResult(value: FutureResult): Result {
   return { json: () => value, bytes: 500 };
 }
 
@@ -59,7 +60,7 @@ export function sampleResult(
   promptLogprobs: Float32Array | null,
 ): Result {
   return {
-    json: () => ({
+    json: (): z.input<typeof sampled> => ({
       type: "sample",
       sequences: sequences.map(({ tokens, logprobs, stopReason }) => ({
         stop_reason: stopReason,

@@ -5,6 +5,7 @@ import { Rejection } from "./problems.ts";
 import * as sampling from "./sampling.ts";
 import type { Call, Service } from "./service.ts";
 import * as training from "./training.ts";
+import type { z } from "zod";
 
 /** Bytes are sent as protobuf, a stream as an archive, anything else as JSON. */
 type Handler = (service: Service, call: Call, found: readonly string[]) => unknown;
@@ -82,6 +83,6 @@ async function retrieveFuture(service: Service, call: Call): Promise<unknown> {
       request_id: id,
       queue_state: "active",
       queue_state_reason: `${service.futures.pendingOf(call.owner)} requests are unfinished`,
-    });
+    } satisfies z.input<typeof schema.tryAgain>);
   return call.wantsProto && result.proto !== undefined ? result.proto() : result.json();
 }

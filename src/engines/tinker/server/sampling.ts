@@ -15,7 +15,10 @@ import { parsePath } from "./storage.ts";
 import { jsonOf, samplerId } from "./training.ts";
 import type { z } from "zod";
 
-export function createSamplingSession(service: Service, call: Call): unknown {
+export function createSamplingSession(
+  service: Service,
+  call: Call,
+): schema.Answers["create_sampling_session"] {
   const asked = schema.createSamplingSession.parse(jsonOf(call));
   const { session_id: session, sampling_session_seq_id: number } = asked;
   service.session(session, call.owner);
@@ -42,7 +45,7 @@ function sourceOf(
 
 type Asked = z.output<typeof schema.sample>;
 
-export function sample(service: Service, call: Call): unknown {
+export function sample(service: Service, call: Call): schema.Answers["asample"] {
   const asked = schema.sample.parse(jsonOf(call));
   rejectUnsupported(asked);
   const sampler = samplerOf(service, call, asked);
@@ -143,13 +146,16 @@ async function promptLogprobs(
   return found;
 }
 
-export function cancelFuture(service: Service, call: Call): unknown {
-  const { request_id: id } = schema.retrieveFuture.parse(jsonOf(call));
+export function cancelFuture(service: Service, call: Call): schema.Answers["cancel_future"] {
+  const { request_id: id } = schema.cancelFuture.parse(jsonOf(call));
   service.futures.cancel(id, call.owner);
   return {};
 }
 
-export async function retrieveFutures(service: Service, call: Call): Promise<unknown> {
+export async function retrieveFutures(
+  service: Service,
+  call: Call,
+): Promise<schema.Answers["retrieve_futures"]> {
   const asked = schema.retrieveFutures.parse(jsonOf(call));
   const { sampling_session_id: id, cloned_sampler_id: client } = asked.target;
   service.samplers.get(id, call.owner);
@@ -167,7 +173,7 @@ export async function retrieveFutures(service: Service, call: Call): Promise<unk
 }
 
 /** The number that sets the client apart from others of its sampling session. */
-export function joinSamplingSession(service: Service, call: Call): unknown {
+export function joinSamplingSession(service: Service, call: Call): schema.Answers["join_sampling_session"] {
   const { sampling_session_id: id } = schema.ofSamplingSession.parse(jsonOf(call));
   const sampler = service.samplers.get(id, call.owner);
   const session = service.session(sampler.session, call.owner);

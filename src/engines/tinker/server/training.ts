@@ -11,8 +11,12 @@ import { Rejection } from "./problems.ts";
 import { jsonResult, lossOutput, lossResultOf } from "./results.ts";
 import type { Call, Service } from "./service.ts";
 import { checkName, parsePath, textOf, type WeightsKind, type WeightsPath } from "./storage.ts";
+import type { z } from "zod";
 
-export function createModel(service: Service, call: Call): unknown {
+/** The future of a request. */
+type Submitted = schema.Answers["create_model"];
+
+export function createModel(service: Service, call: Call): Submitted {
   const asked = schema.createModel.parse(jsonOf(call));
   const { session_id: session, model_seq_id: number, lora_config: lora } = asked;
   service.session(session, call.owner);
@@ -50,7 +54,7 @@ function storedAt(service: Service, { owner }: Call, path: string): StoredPolicy
   return service.storage.find(parsePath(path), owner).stored;
 }
 
-export function forwardBackward(service: Service, call: Call, forwardOnly: boolean): unknown {
+export function forwardBackward(service: Service, call: Call, forwardOnly: boolean): Submitted {
   const asked = call.isProto ? decodeCall(call.body) : callOfJson(jsonOf(call), forwardOnly);
   const model = service.models.get(asked.modelId, call.owner);
   if (asked.seqId < 1) throw new Rejection(422, `seq_id is ${asked.seqId}; expected at least 1.`);
@@ -81,7 +85,7 @@ function backward(service: Service, model: Model, asked: LossCall): (signal: Abo
   };
 }
 
-export function optimStep(service: Service, call: Call): unknown {
+export function optimStep(service: Service, call: Call): Submitted {
   const asked = schema.optimStep.parse(jsonOf(call));
   const model = service.models.get(asked.model_id, call.owner);
   if (asked.optimizer_params !== undefined)
@@ -102,7 +106,7 @@ export function optimStep(service: Service, call: Call): unknown {
 }
 
 /** With the optimizer's state. */
-export function saveWeights(service: Service, call: Call): unknown {
+export function saveWeights(service: Service, call: Call): Submitted {
   const asked = schema.saveWeights.parse(jsonOf(call));
   const model = service.models.get(asked.model_id, call.owner);
   const name = asked.path ?? `step-${asked.seq_id}`;
@@ -112,7 +116,7 @@ export function saveWeights(service: Service, call: Call): unknown {
   });
 }
 
-export function saveWeightsForSampler(service: Service, call: Call): unknown {
+export function saveWeightsForSampler(service: Service, call: Call): Submitted {
   const asked = schema.saveWeightsForSampler.parse(jsonOf(call));
   const model = service.models.get(asked.model_id, call.owner);
   const { base, owner, session } = model;
@@ -161,7 +165,7 @@ async function save(
 }
 
 /** Into a model that exists, or one that this creates. */
-export function loadWeights(service: Service, call: Call): unknown {
+export function loadWeights(service: Service, call: Call): Submitted {
   const asked = schema.loadWeights.parse(jsonOf(call));
   if (asked.model_id) {
     if (!asked.seq_id) throw new Rejection(422, "model_id needs a seq_id of at least 1.");
@@ -183,8 +187,8 @@ function createFromWeights(
   call: Call,
   session: string,
   number: number,
-  asked: { readonly path: string; readonly optimizer: boolean; readonly model_role: "policy" | "critic" },
-): unknown {
+  asked: Pick<z.output<typeof schema.loadWeights>, "path" | "optimizer" | "model_role">,
+): Submitted {
   service.session(session, call.owner);
   const { owner } = call;
   const id = modelId(session, number);
@@ -210,7 +214,7 @@ function loadable(service: Service, call: Call, path: string, optimizer: boolean
   return { saved: { ...saved, kind: optimizer ? "checkpoint" : "snapshot" }, folder };
 }
 
-export function unloadModel(service: Service, call: Call): unknown {
+export function unloadModel(service: Service, call: Call): Submitted {
   const { model_id: id } = schema.ofModel.parse(jsonOf(call));
   const model = service.models.get(id, call.owner);
   return service.start(`${id}:unload`, call, async () => {
