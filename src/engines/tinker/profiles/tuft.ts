@@ -7,7 +7,7 @@ export const tuft: Profile = {
   title: "TuFT",
   capabilities: {
     ...capabilities,
-    freeze: true,
+    copy: true,
     limits: { adapterAlphaPerRank: 2, adapterModules: parts },
   },
 };
