@@ -8,7 +8,7 @@ import type { Peer, PeerVersions } from "./peer-process.ts";
 import { measureProducts, type Products } from "./products.ts";
 import { measureSampling, type Sampling } from "./sampling.ts";
 import { measureSandboxes, type SandboxSpeed } from "./sandbox.ts";
-import { measureScale, type ScaleRow } from "./scale.ts";
+import { measureScale, type Scale } from "./scale/measure.ts";
 import { sampling, type ModelName } from "./shapes.ts";
 import { measureSharedPrompts, type SharedPrompts } from "./shared-prompts.ts";
 import { measureTraining, type Training } from "./training.ts";
@@ -25,7 +25,7 @@ export interface Measurements {
   readonly games: readonly GameSpeed[];
   readonly vocabularies: readonly VocabularyLoad[];
   readonly sandboxes?: readonly SandboxSpeed[];
-  readonly scale?: readonly ScaleRow[];
+  readonly scale?: Scale;
 }
 
 export interface ModelMeasurements {

@@ -1,6 +1,7 @@
 /** The measurements as tables for people. */
 import { tableLines, type Column } from "../src/cli/table.ts";
 import type { Measurements } from "./measure.ts";
+import type { EpisodeCost } from "./scale/episodes.ts";
 import { sampling, sharing, training } from "./shapes.ts";
 import type { Training } from "./training.ts";
 
@@ -148,14 +149,31 @@ function share(part: number, whole: number | undefined): string {
   return whole === undefined ? "–" : `${Math.round((100 * part) / whole)} %`;
 }
 
-function scaleLines({ scale = [] }: Measurements): string[] {
-  const rows = scale.map(({ what, episodes, milliseconds, seconds, heap }) => [
+function scaleLines({ scale }: Measurements): string[] {
+  if (scale === undefined) return [];
+  const { atOnce, concurrent, day } = scale;
+  const rowOf = (what: string, cost: EpisodeCost, part: string) => [
     what,
-    count(episodes),
-    `${milliseconds.toFixed(2)} ms`,
-    `${((milliseconds * episodes) / seconds / 10).toFixed(1)} %`,
-    heap.map((size) => `${size.toFixed(0)} MiB`).join(" → "),
-  ]);
-  const titles = ["episodes", "number", "processor time each", "of wall clock", "heap"];
-  return ["Scale (simulated engine, processor time of this process)", ...table(titles, rows)];
+    count(cost.episodes),
+    count(cost.mostAtOnce),
+    `${cost.perEpisode.toFixed(2)} ms`,
+    `${cost.perAction.toFixed(2)} ms`,
+    part,
+  ];
+  const rows = [
+    ...atOnce.map((cost) => rowOf("replies at once", cost, "")),
+    rowOf("replies of a server", concurrent, percent(concurrent.share)),
+  ];
+  const titles = ["", "episodes", "at a time", "processor time", "per action", "of the server's time"];
+  const heap = day.heapMegabytes.map((size) => size.toFixed(0)).join(", ");
+  return [
+    "Scale (simulated engine, processor time of this process)",
+    ...table(titles, rows),
+    `${day.simulatedHours.toFixed(1)} h of training, ${count(day.steps)} steps, ${count(day.actions)} actions: ` +
+      `${percent(day.share)} of the server's time; megabytes in use at tenths: ${heap}`,
+  ];
+}
+
+function percent(ratio: number): string {
+  return `${(100 * ratio).toFixed(1)} %`;
 }

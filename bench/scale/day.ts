@@ -2,17 +2,18 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { resolveRecipe } from "../../src/recipes/resolve.ts";
+import type { TrainEvent } from "../../src/train/events.ts";
 import { train } from "../../src/train/train.ts";
 import type { Tokenizer } from "../../src/text/tokenizer.ts";
-import { replyBank } from "./replies.ts";
 import { SimulatedEngine, type Service } from "./simulated-engine.ts";
 import { heapMegabytes, spent } from "./spent.ts";
 
 export interface LongRun {
   readonly steps: number;
   readonly actions: number;
+  /** That the server needs for it. */
   readonly simulatedHours: number;
-  /** Processor time as a share of the simulated time. */
+  /** Processor time as a share of that. */
   readonly share: number;
   /** In use after garbage collection, at tenths of the run. */
   readonly heapMegabytes: readonly number[];
@@ -35,35 +36,41 @@ const recipe = {
   checkpoint: { every: 50 },
 };
 
-/** @param folder has `model`, a directory with the tokenizer */
-export async function measureDay(
-  folder: string,
-  tokenizer: Tokenizer,
-  { steps, speed }: { readonly steps: number; readonly speed: number },
-): Promise<LongRun> {
-  const file = path.join(folder, "scale.yaml");
-  const policies = { shared: { model: { path: path.join(folder, "model") } } };
+export interface LongWork {
+  readonly folder: string;
+  readonly model: string;
+  readonly tokenizer: Tokenizer;
+  readonly replies: readonly Int32Array[];
+  readonly steps: number;
+  /** Simulated seconds in a second. */
+  readonly speed: number;
+}
+
+export async function measureDay({
+  folder,
+  model,
+  tokenizer,
+  replies,
+  steps,
+  speed,
+}: LongWork): Promise<LongRun> {
+  const file = path.join(folder, "day.yaml");
+  const policies = { shared: { model: { path: model } } };
   await fs.writeFile(file, JSON.stringify({ ...recipe, policies, train: { ...recipe.train, steps } }));
   const resolved = await resolveRecipe(file, []);
-  const replies = replyBank(tokenizer, 200, 400);
-  const engine = new SimulatedEngine({ service, speed, replies, vocabularySize: tokenizer.vocabularySize });
+  const { vocabularySize } = tokenizer;
+  const engine = new SimulatedEngine({ service, speed, replies, vocabularySize });
   const heap: number[] = [];
-  const onEvent = (event: { readonly type: string; readonly metrics?: { readonly step: number } }): void => {
-    if (
-      event.type === "step" &&
-      event.metrics !== undefined &&
-      event.metrics.step % Math.ceil(steps / 10) === 0
-    )
-      heap.push(Math.round(heapMegabytes() * 10) / 10);
+  const onEvent = (event: TrainEvent): void => {
+    if (event.type === "step" && event.metrics.step % Math.ceil(steps / 10) === 0) heap.push(heapMegabytes());
   };
-  const directory = path.join(folder, "run");
-  const { seconds, cpuSeconds } = await spent(() => train({ ...resolved, directory, engine, onEvent }));
-  const simulatedSeconds = seconds * speed;
+  const directory = path.join(folder, "day");
+  const { cpuSeconds } = await spent(() => train({ ...resolved, directory, engine, onEvent }));
   return {
     steps,
     actions: engine.answered.sequences,
-    simulatedHours: simulatedSeconds / 3600,
-    share: cpuSeconds / simulatedSeconds,
+    simulatedHours: engine.busySeconds / 3600,
+    share: cpuSeconds / engine.busySeconds,
     heapMegabytes: heap,
   };
 }

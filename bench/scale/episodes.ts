@@ -1,4 +1,4 @@
-/** Many episodes at once: processor time per episode, beside the time that a server would take to write the replies. */
+/** Many episodes at once: processor time per episode, beside the time that a server needs to write the replies. */
 import { createEnvironment } from "../../src/environments/registry.ts";
 import { sourceOf, trainingTasks } from "../../src/environments/tasks.ts";
 import { keyAt, rootKey } from "../../src/random.ts";
@@ -7,56 +7,53 @@ import type { EpisodeStart } from "../../src/rollout/record.ts";
 import { rolloutDefaults, type RolloutSetting } from "../../src/rollout/setting.ts";
 import { buildTeam } from "../../src/teams/build.ts";
 import type { Tokenizer } from "../../src/text/tokenizer.ts";
-import { SimulatedEngine, type SimulatedEngineOptions } from "./simulated-engine.ts";
+import { oneMachine, SimulatedEngine } from "./simulated-engine.ts";
 import { heapMegabytes, spent } from "./spent.ts";
+
+export interface EpisodeWork {
+  readonly tokenizer: Tokenizer;
+  readonly replies: readonly Int32Array[];
+  readonly count: number;
+  /** Episodes at the same time; nothing is kept of them afterwards. */
+  readonly together: number;
+  /** Simulated seconds in a second; infinite: replies at once. */
+  readonly speed: number;
+}
 
 export interface EpisodeCost {
   readonly episodes: number;
   readonly actions: number;
   /** Sequences in progress at the server. */
   readonly mostAtOnce: number;
-  /** Seconds that the same work would take the server in real time. */
-  readonly simulatedSeconds: number;
   /** Processor milliseconds per episode, and per action. */
   readonly perEpisode: number;
   readonly perAction: number;
-  /** Processor time as a share of the simulated time. */
+  /** Processor time as a share of the time in which the server can write the replies. */
   readonly share: number;
   /** Kilobytes that a finished episode holds. */
   readonly kilobytes: number;
 }
 
-/** Tasks of a batch: a training step. */
-const batch = 10_000;
-
-export async function measureEpisodes(
-  count: number,
-  tokenizer: Tokenizer,
-  options: SimulatedEngineOptions,
-): Promise<EpisodeCost> {
-  const engine = new SimulatedEngine(options);
+export async function measureEpisodes(work: EpisodeWork): Promise<EpisodeCost> {
+  const { tokenizer, replies, count, together, speed } = work;
+  const { vocabularySize } = tokenizer;
+  const engine = new SimulatedEngine({ service: oneMachine, speed, replies, vocabularySize });
   const setting = await settingOf(engine, tokenizer);
-  const {
-    value: held,
-    seconds,
-    cpuSeconds,
-  } = await spent(async () => {
+  const { value: held, cpuSeconds } = await spent(async () => {
     let most = 0;
-    for (let done = 0; done < count; done += batch) {
-      most = Math.max(most, await playBatch(setting, done, Math.min(batch, count - done)));
+    for (let done = 0; done < count; done += together) {
+      most = Math.max(most, await playBatch(setting, done, Math.min(together, count - done)));
     }
     return most;
   });
   const { sequences: actions } = engine.answered;
-  const simulatedSeconds = seconds * options.speed;
   return {
     episodes: count,
     actions,
     mostAtOnce: engine.mostAtOnce,
-    simulatedSeconds,
     perEpisode: (1000 * cpuSeconds) / count,
     perAction: (1000 * cpuSeconds) / actions,
-    share: cpuSeconds / simulatedSeconds,
+    share: cpuSeconds / engine.busySeconds,
     kilobytes: held,
   };
 }

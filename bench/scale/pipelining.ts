@@ -3,20 +3,17 @@
  * and training in turn, and with batches sampled ahead: `node bench/scale/pipelining.ts`.
  */
 import fs from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { openEngine } from "../../src/engines/open.ts";
 import { engineAround } from "../../src/engines/around.ts";
 import { serveEngine, standardLimits } from "../../src/engines/serve.ts";
-import { initModel } from "../../src/models/init.ts";
-import type { Preset } from "../../src/models/presets.ts";
 import { resolveRecipe } from "../../src/recipes/resolve.ts";
 import type { Timing } from "../../src/runs/records.ts";
 import { sum } from "../../src/statistics.ts";
-import { likeQwen3, writeLargeTokenizer } from "../../src/text/testing/large-tokenizer.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { train } from "../../src/train/train.ts";
+import { vocabularySize, withNarrowModel } from "./narrow-model.ts";
 import { replyBank } from "./replies.ts";
 import { slowNetwork } from "./slow-network.ts";
 import { SimulatedEngine, type Service } from "./simulated-engine.ts";
@@ -43,26 +40,16 @@ const service: Service = {
   training: Number(values.training),
   update: Number(values.update),
 };
-/** Its weights are not used; only the vocabulary has its real size. */
-const narrow: Preset = {
-  architecture: "Qwen3ForCausalLM",
-  hiddenSize: 16,
-  layers: 1,
-  heads: 1,
-  keyValueHeads: 1,
-  headSize: 16,
-  intermediateSize: 16,
-  maxLength: 8192,
-  tiedEmbeddings: true,
-};
+interface Place {
+  readonly folder: string;
+  readonly model: string;
+}
 
-const folder = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-pipelining-"));
-const model = path.join(folder, "model");
-
-async function measure(maxLag: number): Promise<object> {
+async function measure(place: Place, maxLag: number): Promise<object> {
+  const { folder, model } = place;
   const tokenizer = loadTokenizer(model);
   const replies = replyBank(tokenizer, 200, 400);
-  const simulated = new SimulatedEngine({ service, speed, replies, vocabularySize: likeQwen3.size });
+  const simulated = new SimulatedEngine({ service, speed, replies, vocabularySize });
   const server = await serveEngine(
     engineAround(simulated, (_, call) => call()),
     {
@@ -79,7 +66,7 @@ async function measure(maxLag: number): Promise<object> {
   const engine = openEngine({ type: "tinker", url: network.url, profile: "troupe" });
   const steps: Timing[] = [];
   try {
-    const resolved = await resolveRecipe(await writeRecipe(maxLag), []);
+    const resolved = await resolveRecipe(await writeRecipe(place, maxLag), []);
     await train({
       ...resolved,
       directory: path.join(folder, `run-${maxLag}`),
@@ -99,7 +86,7 @@ async function measure(maxLag: number): Promise<object> {
   return { maxLag, seconds: mean("seconds"), waiting: mean("sampling"), training: mean("training") };
 }
 
-async function writeRecipe(maxLag: number): Promise<string> {
+async function writeRecipe({ folder, model }: Place, maxLag: number): Promise<string> {
   const file = path.join(folder, `lag-${maxLag}.yaml`);
   const role = { policy: "shared", maxTokens: 2048 };
   const lag = maxLag === 0 ? {} : { maxLag };
@@ -123,11 +110,7 @@ async function writeRecipe(maxLag: number): Promise<string> {
   return file;
 }
 
-try {
-  const tokenizer = path.join(folder, "tokenizer");
-  writeLargeTokenizer(tokenizer, likeQwen3);
-  await initModel({ directory: model, preset: narrow, tokenizer, seed: 1 });
-  for (const lag of values.lags.split(",").map(Number)) console.log(JSON.stringify(await measure(lag)));
-} finally {
-  await fs.rm(folder, { recursive: true });
-}
+await withNarrowModel(async (place) => {
+  for (const lag of values.lags.split(",").map(Number))
+    console.log(JSON.stringify(await measure(place, lag)));
+});

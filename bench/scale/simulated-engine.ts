@@ -44,7 +44,7 @@ export const oneMachine: Service = {
 
 export interface SimulatedEngineOptions {
   readonly service: Service;
-  /** Simulated seconds in a second. */
+  /** Simulated seconds in a second; infinite: everything at once. */
   readonly speed: number;
   readonly replies: readonly Int32Array[];
   readonly vocabularySize: number;
@@ -57,6 +57,8 @@ export class SimulatedEngine implements Engine {
   /** Requests answered, and their tokens. */
   readonly answered = { requests: 0, sequences: 0, tokens: 0 };
   mostAtOnce = 0;
+  /** Seconds that the server needs for all this at full load. */
+  busySeconds = 0;
   readonly #options: SimulatedEngineOptions;
   readonly #versions = new Map<string, number>();
   #active = 0;
@@ -106,7 +108,9 @@ export class SimulatedEngine implements Engine {
     this.#active -= replies.length;
     this.answered.requests += 1;
     this.answered.sequences += replies.length;
-    for (const { length } of replies) this.answered.tokens += length;
+    const tokens = replies.reduce((total, { length }) => total + length, 0);
+    this.answered.tokens += tokens;
+    this.busySeconds += tokens / capacity;
   }
 
   /** A third of a forward and backward pass. */
@@ -131,7 +135,9 @@ export class SimulatedEngine implements Engine {
   }
 
   async optimStep(policy: string): Promise<{ gradientNorm: number }> {
-    await this.#wait(this.#options.service.update);
+    const { update } = this.#options.service;
+    this.busySeconds += update;
+    await this.#wait(update);
     this.#versions.set(policy, (this.#versions.get(policy) ?? 0) + 1);
     return { gradientNorm: 1 };
   }
@@ -151,6 +157,8 @@ export class SimulatedEngine implements Engine {
   async close(): Promise<void> {}
 
   async #wait(seconds: number, signal?: AbortSignal): Promise<void> {
-    await delay((seconds * 1000) / this.#options.speed, undefined, signal === undefined ? {} : { signal });
+    const { speed } = this.#options;
+    if (speed === Infinity) return;
+    await delay((seconds * 1000) / speed, undefined, signal === undefined ? {} : { signal });
   }
 }
