@@ -97,6 +97,7 @@ export type { EngineCheck, EngineConformanceOptions } from "./engines/conformanc
 export { openEngine } from "./engines/open.ts";
 export { retryingEngine } from "./engines/retrying.ts";
 export { VerbOrder } from "./engines/verb-order.ts";
+export type { RunningChange } from "./engines/verb-order.ts";
 export type { RetryOptions } from "./retry.ts";
 export { RecipeError } from "./recipes/mistakes.ts";
 export type { Mistake } from "./recipes/mistakes.ts";

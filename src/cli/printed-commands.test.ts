@@ -61,7 +61,8 @@ it("no message spells a command itself, which would miss how the program was cal
     readFileSync(join(source, file), "utf8")
       .split("\n")
       .filter(
-        (line) => /["`]\\?`?troupe (?!COMMAND)[a-z]+[ \\`]/.test(line) && !/^\s*(\/?\*|\/\/)/.test(line),
+        (line) =>
+          /["`(]\\?`?troupe (?!COMMAND|complet)[a-z]+[ \\`]/.test(line) && !/^\s*(\/?\*|\/\/)/.test(line),
       )
       .filter((line) => !/describe\(|help = /.test(line))
       .map((line) => `${file}: ${line.trim()}`),

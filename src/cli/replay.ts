@@ -55,7 +55,7 @@ export function replayCommand(): Command {
     .action(async (given: string, options: ReplayArguments) => {
       const place = await findPlace(given, options.runs);
       if (place.kind !== "run")
-        throw new TroupeError("bad_arguments", `${given} is no run: it has no episodes`);
+        throw new TroupeError("bad_arguments", `${given} is not a run: it has no episodes`);
       const entries = await selectEpisodes(place.run.directory, selectionOf(options));
       const report = await withServices(
         (services) =>

@@ -48,11 +48,11 @@ describe("slices", () => {
     "test[",
     "a++b",
   ])("rejects %j", (text) => {
-    expect(() => parseSlices(text)).toThrow(/is no slice; expected .*test\[:20\]/);
+    expect(() => parseSlices(text)).toThrow(/is not a slice; expected .*test\[:20\]/);
   });
 
   it("rejects percentages above 100 and parts without rows", () => {
-    expect(() => parseSlices("test[:101%]")).toThrow(/is no slice/);
+    expect(() => parseSlices("test[:101%]")).toThrow(/is not a slice/);
     expect(() => ranges("test[200:300]", 164)).toThrow("`test[200:300]` has no rows: test has 164");
     expect(() => ranges("test[5:5]", 164)).toThrow(/has no rows/);
   });

@@ -58,7 +58,7 @@ function badSlice(whole: string, piece: string): TroupeError {
     "expected a split or a part of one: test, test[:20], test[33:133], train[:75%], train[-25%:]";
   return new TroupeError(
     "bad_arguments",
-    `\`${whole}\`: ${piece || "nothing"} is no slice; ${expected}; + adds`,
+    `\`${whole}\`: ${piece || "nothing"} is not a slice; ${expected}; + adds`,
   );
 }
 

@@ -33,7 +33,7 @@ function malformedWarning(name: string, { malformed, size }: ProblemSource, key:
   const [first] = malformed;
   if (first === undefined) return [];
   const example = `row ${first.row} of ${first.split}: ${first.reason}`;
-  const problem = `${name}: ${malformed.length} of ${size + malformed.length} rows are no problems and are skipped (${example})`;
+  const problem = `${name}: ${malformed.length} of ${size + malformed.length} rows are not problems and are skipped (${example})`;
   return [{ key, problem, fix: `\`${command("data", "verify")} DATASET\` lists them` }];
 }
 

@@ -224,7 +224,7 @@ describe("malformed rows", () => {
     expect(await sourceWarnings(sources, "dataset")).toMatchObject([
       {
         problem: expect.stringMatching(
-          /^train: 2 of 3 rows are no problems and are skipped \(row 1 of test: /,
+          /^train: 2 of 3 rows are not problems and are skipped \(row 1 of test: /,
         ) as string,
       },
       { problem: expect.stringMatching(/^heldOut: 1 of 2 rows/) as string },
@@ -477,7 +477,7 @@ describe("local files", () => {
     [
       "arguments that are not a list",
       { cases: [{ input: 1, output: 1 }] },
-      /the arguments of a call are no list/,
+      /the arguments of a call are not a list/,
     ],
   ])("%s", async (title, change, problem) => {
     const files = await local(`${title.replaceAll(" ", "-")}.jsonl`, [{ ...row, ...change }]);

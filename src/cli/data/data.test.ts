@@ -197,7 +197,7 @@ describe("verify", () => {
 describe("mistakes", () => {
   it.each([
     [["show", "humanevil"], /there is no data set humanevil; did you mean `humaneval`\?/],
-    [["show", "humaneval", "test[5]"], /test\[5\] is no slice; expected a split or a part of one/],
+    [["show", "humaneval", "test[5]"], /test\[5\] is not a slice; expected a split or a part of one/],
     [["show", "humaneval", "tset"], /has no split tset; did you mean `test`\?/],
     [["show", "humaneval", "test", "--revision", "../x"], /expected a branch, a tag or a commit/],
     [["download", "humaneval", "train"], /has no split train; it has test/],

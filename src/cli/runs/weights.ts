@@ -98,7 +98,7 @@ async function download(
 async function setBase(directory: string, base: string): Promise<void> {
   const file = path.join(directory, "adapter_config.json");
   const text = await fs.readFile(file, "utf8").catch(() => null);
-  if (text === null) throw new TroupeError("bad_arguments", `${directory} is no adapter; leave out --base`);
+  if (text === null) throw new TroupeError("bad_arguments", `${directory} is not an adapter; omit --base`);
   const config = { ...(JSON.parse(text) as object), base_model_name_or_path: base };
   await fs.writeFile(file, `${JSON.stringify(config, null, 2)}\n`);
 }

@@ -1,5 +1,6 @@
 /** A KubeRay RayJob (ray.io/v1) for each server, and a Service through which clients reach it inside the cluster. */
 import { stringify } from "yaml";
+import { shellWord } from "../../command-line.ts";
 import { skyrlCommand } from "./skyrl.ts";
 import { gigabytesPerNode, nodesFor, portOf, type Launch, type PlacedServer } from "./launch.ts";
 
@@ -40,7 +41,7 @@ function rayJob(server: PlacedServer, name: string) {
     metadata: { name },
     spec: {
       // Pods of the cluster can reach the server; it checks no keys, so no one else must.
-      entrypoint: `bash -c "cd ${checkout} && ${skyrlCommand(server, "0.0.0.0")
+      entrypoint: `bash -c "cd ${shellWord(checkout)} && ${skyrlCommand(server, "0.0.0.0")
         .replaceAll(/ \\\n\s*/g, " ")
         .replaceAll('"', '\\"')}"`,
       shutdownAfterJobFinishes: true,

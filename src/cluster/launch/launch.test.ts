@@ -178,4 +178,6 @@ it("TuFT gets a configuration file", async () => {
 it("quotes what a shell would read", async () => {
   const { files } = await launch("ray", [], { checkout: "/opt/it's; rm" });
   for (const text of Object.values(files)) expect(text).toContain(`cd '/opt/it'\\''s; rm'\n`);
+  const pods = await launch("kubernetes", [], { checkout: "/opt/my SkyRL" });
+  for (const text of Object.values(pods.files)) expect(text).toContain("cd '/opt/my SkyRL' &&");
 });

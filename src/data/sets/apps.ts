@@ -65,7 +65,7 @@ const wrapped = z.object({ input_output: inputOutput });
 
 /** The set's own grader accepts either the output itself, or the first element of an output that is a list. */
 function callCase([input, output]: readonly [unknown, unknown]): CallCase {
-  if (!Array.isArray(input)) throw new MalformedRow("input_output: the arguments of a call are no list");
+  if (!Array.isArray(input)) throw new MalformedRow("input_output: the arguments of a call are not a list");
   const whole = JSON.stringify(output);
   const accepted = Array.isArray(output) && output.length > 0 ? [whole, JSON.stringify(output[0])] : [whole];
   return { arguments: JSON.stringify(input), accepted };
@@ -79,7 +79,7 @@ function stdinCase([input, output]: readonly [unknown, unknown]): StdinCase {
 function linesOf(value: unknown): string {
   const lines = Array.isArray(value) ? (value as unknown[]) : [value];
   if (lines.every((line) => typeof line === "string")) return lines.join("\n");
-  throw new MalformedRow("input_output: what is read or printed is no text");
+  throw new MalformedRow("input_output: what is read or printed is not text");
 }
 
 export const apps: ProblemSet = {

@@ -224,11 +224,11 @@ type Pair = z.infer<typeof pair>;
 
 function stdinCase({ input, output }: Pair): StdinCase {
   if (typeof input === "string" && typeof output === "string") return { input, output };
-  throw new MalformedRow("tests: what is read or printed is no text");
+  throw new MalformedRow("tests: what is read or printed is not text");
 }
 
 function callCase({ input, output }: Pair): CallCase {
-  if (!Array.isArray(input)) throw new MalformedRow("tests: the arguments of a call are no list");
+  if (!Array.isArray(input)) throw new MalformedRow("tests: the arguments of a call are not a list");
   return {
     arguments: compactJson(JSON.stringify(input)),
     accepted: [compactJson(JSON.stringify(output ?? null))],

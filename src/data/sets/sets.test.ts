@@ -183,11 +183,11 @@ describe("APPS", () => {
       { input_output: '{"inputs": ["1"], "outputs": []}' },
       /1 inputs, 0 outputs/,
     ],
-    ["numbers as input", { input_output: '{"inputs": [1], "outputs": ["1"]}' }, /is no text/],
+    ["numbers as input", { input_output: '{"inputs": [1], "outputs": ["1"]}' }, /is not text/],
     [
       "arguments that are not a list",
       { input_output: '{"fn_name": "f", "inputs": [1], "outputs": [1]}' },
-      /no list/,
+      /not a list/,
     ],
     ["damaged solutions", { solutions: "[" }, /solutions: /],
     ["no number", { id: undefined }, /problem_id/],

@@ -87,7 +87,7 @@ async function probe(checked: Checked, own: Tokenizer): Promise<string | null> {
     throw another(checked, `it rejected a sentence in the directory's tokens (${cause.message})`, cause);
   });
   if (logprobs.length !== tokens.length || logprobs.some((each) => !Number.isFinite(each)))
-    throw another(checked, `of ${tokens.length} tokens of a sentence it scored not all`);
+    throw another(checked, `it did not score all ${tokens.length} tokens of a sentence`);
   const mean = logprobs.reduce((sum, each) => sum + each, 0) / tokens.length;
   const chance = -Math.log(vocabularySize);
   if (mean > chance + margin) return null;

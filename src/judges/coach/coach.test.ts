@@ -114,7 +114,7 @@ describe("an answer that is no verdict leaves the action without a reward:", () 
     ["a role that is not in the team", { ...verdict, blame: "third" }, "blame: "],
     ["blame of nobody without a word", { ...verdict, blame: null }, "blame: "],
     ["another key", { ...verdict, note: 1 }, "Unrecognized key"],
-    ["a list", [verdict], "is no verdict"],
+    ["a list", [verdict], "is not a verdict"],
     ["a sentence before it", `Here it is: ${JSON.stringify(verdict)}`, "is not JSON"],
     ["two of them", `${JSON.stringify(verdict)}\n${JSON.stringify(verdict)}`, "is not JSON"],
     ["truncated JSON", JSON.stringify(verdict).slice(0, -4), "is not JSON"],

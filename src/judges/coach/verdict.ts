@@ -91,7 +91,7 @@ function readJson<T>(text: string, schema: z.ZodType<T>): { readonly value: T } 
   const [issue] = parsed.error.issues;
   const where = issue?.path.join(".") ?? "";
   return {
-    problem: `the coach's answer is no verdict: ${where}${where === "" ? "" : ": "}${issue?.message ?? ""}`,
+    problem: `the coach's answer is not a verdict: ${where}${where === "" ? "" : ": "}${issue?.message ?? ""}`,
   };
 }
 

@@ -41,7 +41,7 @@ export function checkPath(path: string, where: string): void {
   const leadsOut = parts.some((part) => part === "" || part === "." || part === "..");
   if (leadsOut || path.includes("\0") || !path.isWellFormed())
     throw wrong(
-      `${where}: ${JSON.stringify(path)} is no path inside the workspace, such as data/cases.json.`,
+      `${where}: ${JSON.stringify(path)} is not a path inside the workspace, such as data/cases.json.`,
     );
   if (where === "files" && path === mainFile)
     throw wrong(`files: ${mainFile} is the source itself; give the file another name.`);

@@ -64,7 +64,7 @@ export async function extractTar(archive: AsyncIterable<Buffer>, directory: stri
     // Extended headers repeat what the plain one says, or give times and owners.
     if (type === "0" || type === "\0") await write(source.pieces(size), join(directory, safe(name)));
     else if ("5xg".includes(type)) for await (const _ of source.pieces(size));
-    else throw damaged(`${JSON.stringify(name)} is no plain file`);
+    else throw damaged(`${JSON.stringify(name)} is not a plain file`);
     await source.take(padding(size));
   }
 }

@@ -333,7 +333,9 @@ describe("hostile requests", () => {
     const save = async (seq_id: number, path: string) =>
       (await resultOf(ask, "save_weights", { model_id: id, seq_id, path })).json;
     expect((await save(1, "a"))["path"]).toContain("/weights/a");
-    expect((await save(2, "b"))["error"]).toContain("the quota is 1. Delete some");
+    expect((await save(2, "b"))["error"]).toContain(
+      "the quota is 1. Delete some, as with `troupe runs weights RUN --delete`",
+    );
     await ask(`DELETE training_runs/${id}/checkpoints/weights/a`);
     expect((await save(3, "b"))["path"]).toContain("/weights/b");
   });

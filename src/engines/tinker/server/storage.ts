@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { command } from "../../../command-line.ts";
 import { TroupeError } from "../../../errors.ts";
 import type { SavedPolicy, StoredPolicy } from "../../engine.ts";
 import type { AdapterOptions } from "../../../models/adapter-options.ts";
@@ -58,9 +59,10 @@ export class Storage {
     const own = [...this.#used.values()].filter((each) => each.owner === owner);
     const used = own.reduce((sum, { bytes }) => sum + bytes, 0);
     if (used < this.#limit) return;
+    const deletion = `\`${command("runs", "weights", "RUN", "--delete")}\``;
     throw new TroupeError(
       "bad_arguments",
-      `Saved weights take ${used} bytes; the quota is ${this.#limit}. Delete some (troupe weights delete).`,
+      `Saved weights take ${used} bytes; the quota is ${this.#limit}. Delete some, as with ${deletion}.`,
     );
   }
 
