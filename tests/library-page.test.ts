@@ -1,4 +1,4 @@
-/** Compiles and runs the programs in docs/library.md verbatim, in a user's project with the packed package. */
+/** Compiles and runs the programs in docs/library.md and docs/tinker.md verbatim, in a user's project with the packed package. */
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -13,6 +13,10 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { startServing } from "../src/engines/testing/serving.ts";
+import { initModel } from "../src/models/init.ts";
+import { presets } from "../src/models/presets.ts";
+import { writeByteTokenizer } from "../src/text/byte-tokenizer.ts";
 
 const root = path.join(import.meta.dirname, "..");
 // As on many desktops.
@@ -24,7 +28,8 @@ const page = readFileSync(path.join(root, "docs", "library.md"), "utf8");
 
 beforeAll(() => {
   cpSync(path.join(root, "examples", "translation"), project, { recursive: true });
-  for (const [, text = "", name = ""] of page.matchAll(/```ts\n(\/\/ (\w+\.ts)\n.*?)```/gs))
+  const tinker = readFileSync(path.join(root, "docs", "tinker.md"), "utf8");
+  for (const [, text = "", name = ""] of `${page}${tinker}`.matchAll(/```ts\n(\/\/ (\w+\.ts)\n.*?)```/gs))
     writeFileSync(path.join(project, name), text);
   writeFileSync(path.join(project, "package.json"), '{ "type": "module" }\n');
   install();
@@ -43,8 +48,13 @@ function install(): void {
     symlinkSync(path.join(root, "node_modules", name), path.join(project, "node_modules", name));
 }
 
-function run(name: string): string[] {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [name], { cwd: project, encoding: "utf8" });
+function run(name: string, environment: Readonly<Record<string, string>> = {}): string[] {
+  const env = { ...process.env, ...environment };
+  const { stdout, stderr, status } = spawnSync(process.execPath, [name], {
+    cwd: project,
+    encoding: "utf8",
+    env,
+  });
   expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
   return stdout
     .trim()
@@ -78,7 +88,9 @@ it("compiles in a strict project", { timeout: 300_000 }, () => {
     encoding: "utf8",
   });
   expect({ stdout, status }).toEqual({ stdout: "", status: 0 });
-  expect(files).toEqual(expect.arrayContaining(["train.ts", "own.ts", "sample.ts", "translation.ts"]));
+  expect(files).toEqual(
+    expect.arrayContaining(["train.ts", "own.ts", "sample.ts", "tinker.ts", "translation.ts"]),
+  );
 });
 
 it("trains, stops and resumes, evaluates, then samples with the weights", { timeout: 300_000 }, () => {
@@ -98,4 +110,17 @@ it("trains, stops and resumes, evaluates, then samples with the weights", { time
     ...Array<string>(4).fill("editor"),
   ]);
   expect(run("own.ts")).toEqual(["translation"]);
+});
+
+it("trains with the protocol's client alone", { timeout: 300_000 }, async () => {
+  const [tokenizer, directory] = [path.join(folder, "tokenizer"), path.join(folder, "nano")];
+  writeByteTokenizer(tokenizer);
+  await initModel({ directory, preset: presets.nano, tokenizer, seed: 1 });
+  const serving = await startServing([directory]);
+  const saved = expect.stringMatching(/^tinker:\/\/.+\/weights\/writer-3-/) as string;
+  try {
+    expect(run("tinker.ts", { TINKER_BASE_URL: serving.url })).toEqual(["1", "2", "3", saved]);
+  } finally {
+    await serving.stop();
+  }
 });
