@@ -9,8 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Environment } from "../environments/environment.ts";
 import type { Algorithm } from "../credit/algorithm.ts";
-import { isNative } from "../engines/tinker/losses.ts";
-import { profiles } from "../engines/tinker/profiles/profiles.ts";
+import { needsSurrogate } from "../engines/open.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { oneTrajectory } from "../rollout/setting.ts";
 import type { SamplingScheme } from "../rollout/episode.ts";
@@ -133,9 +132,8 @@ function loadOf(
 
 /** Forward passes over what is trained on: by the reference, by the proximal policy, and for each surrogate of the loss. */
 function passesOf({ engine, train }: Recipe, { kl, objective }: Algorithm): number {
-  const profile = engine.type === "tinker" ? profiles[engine.profile] : undefined;
-  const isReplaced = profile?.data === "plain" && !isNative(objective.loss, profile);
-  return (kl === null ? 0 : 1) + (train.maxLag ?? 0) + (isReplaced ? train.epochs : 0);
+  const surrogates = needsSurrogate(engine, objective.loss) ? train.epochs : 0;
+  return (kl === null ? 0 : 1) + (train.maxLag ?? 0) + surrogates;
 }
 
 const nothing: Load = { sampled: 0, prefilled: 0, trained: 0, scored: 0, atATime: 0, inARow: 0, longest: 0 };

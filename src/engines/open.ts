@@ -2,10 +2,12 @@
 import { z } from "zod";
 import { checkArgument } from "../arguments.ts";
 import { TroupeError } from "../errors.ts";
-import type { Engine, EngineCapabilities } from "./engine.ts";
+import type { Engine, EngineCapabilities, Loss } from "./engine.ts";
 import { localCapabilities } from "./local/capabilities.ts";
 import { localSettings } from "./local/settings.ts";
 import { LocalEngine } from "./local/local-engine.ts";
+import { isNative } from "./tinker/losses.ts";
+import type { Profile } from "./tinker/profiles/profile.ts";
 import { profiles } from "./tinker/profiles/profiles.ts";
 import { TinkerEngine } from "./tinker/tinker-engine.ts";
 import { tinkerSettings } from "./tinker/settings.ts";
@@ -31,6 +33,13 @@ export function policiesByServer(
 /** The kind that settings ask for. */
 export function kindOf(settings: EngineSettings): string {
   return settings.type === "tinker" ? tinkerKind(settings.profile) : settings.type;
+}
+
+/** Whether such a loss costs another forward pass, which its linear surrogate starts from. */
+export function needsSurrogate(settings: EngineSettings, loss: Loss): boolean {
+  if (settings.type !== "tinker") return false;
+  const profile: Profile = profiles[settings.profile];
+  return profile.data === "plain" && !isNative(loss, profile);
 }
 
 function tinkerKind(profile: string): string {

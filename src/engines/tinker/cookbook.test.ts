@@ -1,33 +1,77 @@
 /**
- * The basic recipes of tinker-cookbook, unmodified, run against `troupe serve`: supervised training, then sampling and
- * rewards from its checkpoint. They need Python with `pip install tinker-cookbook` (0.6.1): TROUPE_COOKBOOK_PYTHON. Skipped without.
+ * The basic recipes of tinker-cookbook, unmodified, run against `troupe serve`: supervised training from random
+ * weights, and reinforcement of a model that is sometimes right. They need Python with `pip install tinker-cookbook` (0.6.1): TROUPE_COOKBOOK_PYTHON. Skipped without.
  */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { initModel } from "../../models/init.ts";
 import { presets } from "../../models/presets.ts";
 import { temporaryFolder } from "../../models/test-model.ts";
 import { writeByteTokenizer } from "../../text/byte-tokenizer.ts";
-import { startServing } from "../testing/serving.ts";
+import { loadTokenizer } from "../../text/tokenizer.ts";
+import { LocalEngine } from "../local/local-engine.ts";
+import { adam } from "../local/test-engine.ts";
+import { startServing, type Serving } from "../testing/serving.ts";
 
 const python = process.env["TROUPE_COOKBOOK_PYTHON"];
 const script = fileURLToPath(new URL("testing/cookbook.py", import.meta.url));
+/** The prompt of the cookbook's reinforcement loop: an example, then the question. */
+const suffix = " Provide a numerical answer without units, written inside \\boxed{}.";
+const spelled =
+  "Let's spell the word out and number all the letters: 1) s 2) t 3) r 4) a 5) w 6) b 7) e 8) r 9) r 10) y. " +
+  "We have r's at positions 3, 8, and 9. \\boxed{3}";
+
 /** Known to the cookbook, whose renderer writes ChatML as the model's template does. */
 const name = "Qwen/Qwen3-8B";
+
+/** The model, after it was shown each answer to each question equally often: some samples are right by chance. */
+async function warmStarted(model: string, directory: string): Promise<void> {
+  const engine = new LocalEngine({ threads: 2, precision: "float32" });
+  await engine.createPolicy({ name: "p", model });
+  const tokenizer = loadTokenizer(model);
+  const answers = [1, 2, 3, 4].map((answer) => ({ tokens: tokenizer.encode(`\\boxed{${answer}}`) }));
+  const continuations = answers.map(({ tokens }) => ({
+    tokens: Int32Array.from([...tokens, ...tokenizer.endTokens]),
+  }));
+  const data = [0, 1, 2, 3].map((number) => {
+    const messages = [
+      { role: "user", content: `How many r's are in strawberry?${suffix}` },
+      { role: "assistant", content: spelled },
+      { role: "user", content: `What is ${number} + 1?${suffix}` },
+    ] as const;
+    return { policy: "p", prompt: tokenizer.renderPrompt(messages, true), continuations };
+  });
+  for (let step = 0; step < 60; step++) {
+    await engine.forwardBackward(data, { type: "cross_entropy" });
+    await engine.optimStep("p", { ...adam, learningRate: 0.005 });
+  }
+  await engine.export("p", directory);
+  await engine.close();
+}
 
 it.skipIf(python === undefined)("the cookbook's loops run", { timeout: 600_000 }, async () => {
   const folder = temporaryFolder();
   const [tokenizer, model] = [join(folder, "tokenizer"), join(folder, name)];
   writeByteTokenizer(tokenizer);
   await initModel({ directory: model, preset: presets.nano, tokenizer, seed: 1, maxLength: 2048 });
-  const serving = await startServing([`${name}=${model}`]);
-  const train = async (recipe: string, settings: object): Promise<Record<string, number>[]> => {
-    const log = join(folder, "log");
-    const all = { base_url: serving.url, model_name: name, log_path: log, lora_rank: 16, ...settings };
+  const start = async (directory: string): Promise<Serving> => {
+    const serving = await startServing([`${name}=${directory}`]);
+    onTestFinished(() => serving.stop());
+    return serving;
+  };
+  const warm = join(folder, "warm", name);
+  await warmStarted(model, warm);
+  const train = async (
+    { url }: Serving,
+    recipe: string,
+    settings: object,
+  ): Promise<Record<string, number>[]> => {
+    const log = join(folder, `log-${recipe}`);
+    const all = { base_url: url, model_name: name, log_path: log, lora_rank: 16, ...settings };
     await promisify(execFile)(python ?? "", [script, recipe, JSON.stringify(all)], {
       cwd: folder, // where the tokenizer of this name is
       env: { ...process.env, TINKER_API_KEY: "tml-test", HF_HUB_OFFLINE: "1" },
@@ -35,25 +79,18 @@ it.skipIf(python === undefined)("the cookbook's loops run", { timeout: 600_000 }
     const lines = readFileSync(join(log, "metrics.jsonl"), "utf8").trim().split("\n");
     return lines.map((line) => JSON.parse(line) as Record<string, number>);
   };
-  try {
-    const supervised = await train("sl_loop", { batch_size: 8, learning_rate: 0.003 });
-    const losses = supervised.map((row) => row["train_mean_nll"] ?? Number.NaN);
-    expect(losses).toHaveLength(40);
-    expect(losses.at(-1)).toBeLessThan((losses[0] ?? 0) - 1);
-    // It continues at the batch after the last one of the checkpoint. Of the tasks, such a model solves none.
-    const reinforced = await train("rl_loop", {
-      batch_size: 4,
-      group_size: 4,
-      max_steps: 42,
-      max_tokens: 16,
-      loss_fn: "importance_sampling",
-    });
-    const steps = reinforced.slice(supervised.length);
-    expect(steps.map((row) => [row["progress/batch"], row["reward/total"]])).toEqual([
-      [40, 0],
-      [41, 0],
-    ]);
-  } finally {
-    await serving.stop();
+  const supervised = await train(await start(model), "sl_loop", { batch_size: 8, learning_rate: 0.003 });
+  const losses = supervised.map((row) => row["train_mean_nll"] ?? Number.NaN);
+  expect(losses).toHaveLength(40);
+  expect(losses.at(-1)).toBeLessThan((losses[0] ?? 0) - 1);
+  const settings = { batch_size: 4, group_size: 4, max_steps: 2, max_tokens: 16 };
+  const loss = { loss_fn: "importance_sampling", learning_rate: 0.001 };
+  const steps = await train(await start(warm), "rl_loop", { ...settings, ...loss });
+  expect(steps.map((row) => row["progress/batch"])).toEqual([0, 1]);
+  // Groups in which some answers are right give gradients.
+  for (const row of steps) {
+    expect(row["reward/total"]).toBeGreaterThan(0);
+    expect(row["reward/total"]).toBeLessThan(1);
+    expect(row["grad_norm"]).toBeGreaterThan(0);
   }
 });
