@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { createServer, type ServerResponse } from "node:http";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -127,7 +128,6 @@ describe("saved weights", async () => {
 });
 
 it("a compressed archive is read", async () => {
-  const { createServer } = await import("node:http");
   const from = fresh();
   writeFileSync(join(from, "a.txt"), "one");
   const archive = gzipSync(await bytesOf(tarOf(from)));
@@ -149,4 +149,26 @@ it("a compressed archive is read", async () => {
   for (const server of [files, service]) server.close();
   expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("one");
   expect(seen).toEqual(["tml-secret", "undefined"]);
+});
+
+it.each<readonly [string, (response: ServerResponse) => void]>([
+  [
+    "breaks off",
+    (response) => response.writeHead(200, { "content-length": 9999 }).write(Buffer.alloc(512, 97)),
+  ],
+  ["is damaged", (response) => response.end(Buffer.from([0x1f, 0x8b, ...Buffer.alloc(600, 7)]))],
+  ["has no files", (response) => response.end(Buffer.alloc(1024))],
+  ["is elsewhere, which is no address", (response) => response.writeHead(302, { location: "http://" }).end()],
+])("an archive that %s is the server's failure, and leaves nothing", async (_, answer) => {
+  const server = createServer((_request, response) => {
+    answer(response);
+    setTimeout(() => response.destroy(), 100);
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  const into = fresh();
+  const download = downloadCheckpoint({ url }, "tinker://run/weights/a", join(into, "weights"));
+  await expect(download).rejects.toMatchObject({ code: expect.stringMatching(/service|bad_model/) });
+  expect(readdirSync(into)).toEqual([]);
+  server.close();
 });

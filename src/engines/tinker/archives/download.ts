@@ -1,5 +1,6 @@
 /** Saved weights of a server as a directory of this machine. */
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { pipeline, Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
@@ -27,7 +28,29 @@ export async function downloadCheckpoint(place: Place, path: string, directory: 
   const response = await archiveAt(url, place);
   if (response.body === null) throw new ServiceError(`${url.origin} returned an empty archive.`);
   const body = Readable.fromWeb(response.body);
-  await writeDirectoryDurably(directory, async (temporary) => extractTar(await plain(body), temporary));
+  await writeDirectoryDurably(directory, async (temporary) => {
+    try {
+      await extractTar(await plain(body), temporary);
+      if (readdirSync(temporary).length === 0) throw new ServiceError("The archive is empty.");
+    } catch (error) {
+      // Large, and of no use to a second try.
+      await rm(temporary, { recursive: true, force: true });
+      throw isOfDisk(error) ? error : brokenOff(error, url);
+    }
+  });
+}
+
+function isOfDisk(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).syscall !== undefined;
+}
+
+/** What the connection and the decompression throw. */
+function brokenOff(error: unknown, { origin }: URL): TroupeError {
+  if (error instanceof TroupeError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new ServiceError(`The archive of ${origin} broke off or is damaged: ${why}. Download it again.`, {
+    cause: error,
+  });
 }
 
 /** Follows redirects, without the key when they lead to another server. */
@@ -41,7 +64,8 @@ async function archiveAt(first: URL, { key }: Place): Promise<Response> {
     const { status } = response;
     if (response.ok) return response;
     const location = response.headers.get("location");
-    if (status >= 300 && status < 400 && location !== null) url = new URL(location, url);
+    const next = location === null ? null : URL.parse(location, url);
+    if (status >= 300 && status < 400 && next !== null) url = next;
     else if (status === 429 || status === 503) await delay(pauseOf(response));
     else throw await rejection(response, first);
   }
