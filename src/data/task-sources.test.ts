@@ -280,7 +280,7 @@ describe("problems that fail their own tests", () => {
   it("are named if none is left, with the way to keep them", async () => {
     await verify("humaneval");
     await expect(open("humaneval", { train: "test[1:2]+test[3:4]" })).rejects.toThrow(
-      /has no usable problem: all 2 fail their own tests, as `troupe data verify` found \(row 1: HumanEval\/1 is odd\); `failing: keep`/,
+      /has no usable problem: all 2 fail their own tests, as `troupe data verify DATASET` found \(row 1: HumanEval\/1 is odd\); `failing: keep`/,
     );
   });
 
@@ -315,7 +315,7 @@ describe("problems that fail their own tests", () => {
     const [name = ""] = await fs.readdir(cache.solutions);
     await fs.writeFile(path.join(cache.solutions, name), "{");
     await expect(open("humaneval", splits)).rejects.toThrow(
-      /is damaged: delete it, and `troupe data verify`/,
+      /is damaged: delete it, and `troupe data verify DATASET` makes it again$/,
     );
   });
 });

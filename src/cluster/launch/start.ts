@@ -20,7 +20,7 @@ export function launchOf(plan: ClusterPlan, layout: Layout): Launch {
   if (servers.length === 0)
     throw new TroupeError(
       "bad_arguments",
-      "The recipe needs no servers: its engine is this machine, `troupe serve` or a service. Choose one with engine.type=tinker and engine.profile, for example skyrl-fsdp, skyrl-megatron or tuft.",
+      "The recipe needs no servers: its engine is this machine, a server of Troupe or a service. Choose one with engine.type=tinker and engine.profile, for example skyrl-fsdp, skyrl-megatron or tuft.",
     );
   for (const { server } of servers) {
     const { kind } = server;

@@ -28,7 +28,7 @@ export async function readFailing(
   try {
     return fileSchema.parse(JSON.parse(text)).failing;
   } catch (error) {
-    const fix = `delete it, and \`${command("data", "verify")} NAME\` makes it again`;
+    const fix = `delete it, and \`${command("data", "verify")} DATASET\` makes it again`;
     throw new TroupeError("bad_data", `${file} is damaged: ${fix}`, { cause: error });
   }
 }
