@@ -11,7 +11,7 @@ import { withoutIdleHelp } from "./help.ts";
 import { printJsonLine, printNote } from "./print.ts";
 import { makeProgram } from "./program.ts";
 
-export async function main(argv: readonly string[]): Promise<number> {
+async function main(argv: readonly string[]): Promise<number> {
   try {
     const program = makeProgram();
     const given = withoutIdleHelp(program, argv);

@@ -47,7 +47,7 @@ export async function checkTokenizer(checked: Checked): Promise<string | null> {
 type Identity = NonNullable<schema.ModelInfo["tokenizer"]>;
 
 /** Of a loaded tokenizer, as a server tells it. */
-export function identityOf(tokenizer: Tokenizer): Identity {
+function identityOf(tokenizer: Tokenizer): Identity {
   return { vocabulary_size: tokenizer.vocabularySize, digest: vocabularyDigest(tokenizer) };
 }
 
