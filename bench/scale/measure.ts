@@ -33,7 +33,7 @@ export function measureScale(tell: (what: string) => void): Promise<Scale> {
     const [replies, count] = [replyBank(tokenizer, 200, 400), 10_000];
     const concurrent = await measureEpisodes({ tokenizer, replies, count, together: count, speed: 10 });
     tell("a day of training");
-    const day = await measureDay({ folder, model, tokenizer, replies, steps: 720, speed: 400 });
+    const day = await measureDay({ folder, model, tokenizer, replies, steps: 1430, speed: 800 });
     return { atOnce, concurrent, day };
   });
 }

@@ -14,7 +14,7 @@ const utf8 = (text: string): string => Buffer.from(text).toString("latin1");
 export interface TokenBytes {
   /** Empty for an id without an entry. The bytes of an added token are its text. */
   readonly of: (id: number) => Uint8Array;
-  /** The bytes of many ids, one after the other. */
+  /** The bytes of many ids, one after the other. Valid until the next call: memory outside the heap is expensive. */
   readonly join: (ids: readonly number[]) => Uint8Array;
   /** The concatenated bytes of all ids, and their lengths. Computed on first use. */
   readonly all: () => { readonly bytes: Uint8Array; readonly lengths: Int32Array };
@@ -45,17 +45,19 @@ export function tokenBytes(tokenizerJson: JsonObject, { entries, added }: Vocabu
   return { of: (id) => Uint8Array.from(Buffer.from(spell(id), "latin1")), join, all };
 }
 
+let scratch = new Uint8Array(2 ** 14);
+
 /** Byte by byte: entries are too short for a copy of their own. */
 function joined(ids: readonly number[], bytes: Uint8Array, starts: Int32Array): Uint8Array {
   let length = 0;
   for (const id of ids) length += (starts[id + 1] ?? 0) - (starts[id] ?? 0);
-  const result = new Uint8Array(length);
+  if (length > scratch.length) scratch = new Uint8Array(2 * length);
   let end = 0;
   for (const id of ids) {
     const last = starts[id + 1] ?? 0;
-    for (let at = starts[id] ?? 0; at < last; at++) result[end++] = bytes[at] as number;
+    for (let at = starts[id] ?? 0; at < last; at++) scratch[end++] = bytes[at] as number;
   }
-  return result;
+  return scratch.subarray(0, length);
 }
 
 /** Where each length begins, and the end. */
