@@ -47,6 +47,9 @@ export function isTransient(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
+const keyHint =
+  "Recipes take the key from the environment variable TINKER_API_KEY, or the one that engine.keyVariable names.";
+
 /** The error of a rejected request. */
 export function rejectionOf(incoming: Incoming, what: string): TroupeError {
   const { status } = incoming;
@@ -54,7 +57,7 @@ export function rejectionOf(incoming: Incoming, what: string): TroupeError {
   const text = typeof detail === "string" ? detail : incoming.body.subarray(0, 500).toString("utf8");
   const message = `The server rejected ${what} (HTTP ${status}): ${text}`;
   if (typeof code === "string" && codes.has(code)) return new TroupeError(code as ErrorCode, text);
-  if (status === 401 || status === 403) return new TroupeError("bad_arguments", `${message} Check the key.`);
+  if (status === 401 || status === 403) return new TroupeError("bad_arguments", `${message} ${keyHint}`);
   if (status === 402 || status === 404 || status === 410 || isTransient(status))
     return new ServiceError(message);
   return new TroupeError("bad_arguments", message);

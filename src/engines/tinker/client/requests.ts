@@ -11,8 +11,10 @@ import { Load } from "./load.ts";
 import type { Incoming, Outgoing, Transport } from "./transport.ts";
 
 export interface RequestOptions {
-  /** How long a server that does not answer is tried. */
+  /** How long a server that no longer answers is tried. */
   readonly patienceMilliseconds: number;
+  /** How long one that never did is tried. */
+  readonly reachMilliseconds: number;
   /** Of the first pause; doubled each time, up to `longestPause`. */
   readonly firstPause: number;
   readonly longestPause: number;
@@ -22,6 +24,7 @@ export interface RequestOptions {
 
 export const standardRequests: RequestOptions = {
   patienceMilliseconds: 300_000,
+  reachMilliseconds: 15_000,
   firstPause: 500,
   longestPause: 30_000,
   pollMilliseconds: 45_000,
@@ -51,11 +54,17 @@ export class Requests {
   readonly load: Load;
   /** When the server last accepted a request. */
   #accepted = -Infinity;
+  #hasAnswered = false;
 
   constructor(transport: Transport, options: RequestOptions) {
     this.#transport = transport;
     this.#options = options;
     this.load = new Load(transport.url);
+  }
+
+  /** Whether anything was ever heard of the server. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
   }
 
   /** Nothing is tried again from now on. */
@@ -69,6 +78,7 @@ export class Requests {
     for (;;) {
       const found = await this.#transport.send(outgoing).catch(asFailure);
       if (!(found instanceof ServiceError)) {
+        this.#hasAnswered = true;
         if (found.status === 429) this.load.hear(found);
         if (found.status >= 200 && found.status < 300) {
           this.#accepted = performance.now();
@@ -79,6 +89,8 @@ export class Requests {
       }
       // A server that is busy with other requests has not failed.
       const isBusy = !(found instanceof ServiceError) && found.status === 429;
+      if (!this.#hasAnswered && pauses.milliseconds >= this.#options.reachMilliseconds)
+        throw neverReached(found as ServiceError);
       if (pauses.areOver(isBusy ? this.#accepted : undefined))
         throw found instanceof ServiceError ? found : rejectionOf(found, outgoing.path);
       await pauses.pause(this.#ending(signal));
@@ -180,6 +192,11 @@ class Pauses {
     this.#next = options.firstPause;
   }
 
+  /** Since the first try. */
+  get milliseconds(): number {
+    return performance.now() - this.#began;
+  }
+
   /** @param since a later beginning of the patience */
   areOver(since = -Infinity): boolean {
     const began = Math.max(this.#began, since);
@@ -201,6 +218,10 @@ class Pauses {
 function asFailure(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   throw error;
+}
+
+function neverReached(cause: ServiceError): ServiceError {
+  return new ServiceError(`${cause.message}. Start the server, or correct its address.`, { cause });
 }
 
 function isTryAgain(body: unknown): boolean {

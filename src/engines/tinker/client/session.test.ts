@@ -209,3 +209,23 @@ it("a step whose answer is not understood was made, so the model accepts nothing
   await expect(model.optimStep(adam)).rejects.toMatchObject({ code: "service" });
   await expect(model.optimStep(adam)).rejects.toThrow("restore a checkpoint");
 });
+
+it("a server that never answered is given up soon, one that did is not", async () => {
+  const requests = { reachMilliseconds: 50, firstPause: 1, longestPause: 5 };
+  const nobody = new Session({ url: "http://127.0.0.1:9", chunkData: 1, chunkBytes: 1, requests });
+  closing.push(() => nobody.close());
+  await expect(nobody.open()).rejects.toThrow(
+    /127\.0\.0\.1:9 cannot be reached: .*\. Start the server, or correct its address\.$/,
+  );
+  let dropped = 0;
+  const answer = ({ path }: Asked): Answer =>
+    path === "other" && (dropped += 1) <= 40 ? { status: 503, json: {} } : { json: {} };
+  const session = await open({}, answer, { requests });
+  await session.requests.send({ path: "other" });
+  expect(dropped).toBe(41);
+});
+
+it("a rejected key: where the key comes from", async () => {
+  const rejecting = open({}, () => ({ status: 401, json: { detail: "wrong" } }));
+  await expect(rejecting).rejects.toThrow("TINKER_API_KEY");
+});

@@ -86,8 +86,10 @@ export class Session {
   async #open(): Promise<SessionInfo> {
     const { requests } = this;
     const version = { sdk_version: "0.38.0" };
-    // Servers of other kinds may lack it.
-    const config = await requests.send(schema.request("client/config", version)).catch(() => null);
+    const config = await requests.send(schema.request("client/config", version)).catch((error: unknown) => {
+      if (!requests.hasAnswered) throw error;
+      return null; // servers of other kinds may lack it
+    });
     const limits =
       config === null ? schema.clientConfig.parse({}) : parsed(schema.clientConfig, config, "client/config");
     if (limits.pjwt_auth_enabled) this.#transport.useTokens();
