@@ -5,6 +5,8 @@
  * if the policy was sampled before it.
  */
 import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { checkArgument } from "../../arguments.ts";
 import { TroupeError } from "../../errors.ts";
 import * as given from "../arguments.ts";
 import { checkData, policiesOf } from "../data.ts";
@@ -55,6 +57,23 @@ export interface TinkerEngineOptions {
   readonly requests?: Partial<RequestOptions>;
 }
 
+const address = z.url({ protocol: /^https?$/, error: "expected http(s)://HOST:PORT" });
+const optionsSchema = z.looseObject(
+  {
+    url: address,
+    profile: z.looseObject(
+      { title: z.string(), capabilities: z.looseObject({}) },
+      "expected one of `profiles`, such as profiles.troupe",
+    ),
+    key: z.string().optional(),
+    models: z.record(z.string(), z.string()).optional(),
+    servers: z.record(z.string(), address).optional(),
+    connections: z.int().min(1).optional(),
+    requests: z.looseObject({}).optional(),
+  },
+  "expected { url, profile }",
+);
+
 export class TinkerEngine implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly description: string;
@@ -68,8 +87,9 @@ export class TinkerEngine implements Engine {
   readonly #policies = new Map<PolicyName, PlacedPolicy>();
   #samples = 0;
 
-  /** @throws TroupeError `bad_arguments` if `url` is no HTTP address */
+  /** @throws TroupeError `bad_arguments` if `url` is no HTTP address, or the profile none of `profiles` */
   constructor(options: TinkerEngineOptions) {
+    checkArgument("options", optionsSchema, options);
     const { url, profile, key, models = {}, servers = {}, connections, requests } = options;
     this.capabilities = profile.capabilities;
     this.description = `${profile.title} at ${new URL(url).origin}`;

@@ -1,6 +1,8 @@
 /** A server of the Tinker protocol for any engine (docs/tinker.md). */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { z } from "zod";
+import { checkArgument, functionSchema, pathSchema } from "../../../arguments.ts";
 import { TroupeError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
 import { httpServer } from "./http.ts";
@@ -13,8 +15,22 @@ export interface TinkerServer {
   close(): Promise<void>;
 }
 
+const optionsSchema = z.looseObject(
+  {
+    models: z.array(z.object({ name: z.string(), directory: pathSchema })),
+    folder: pathSchema,
+    keys: z.array(z.string()),
+    host: z.string(),
+    port: z.int().min(0).max(65_535),
+    limits: z.looseObject({}, "expected standardLimits, or some of them replaced"),
+    log: functionSchema,
+  },
+  "expected { models, folder, keys, host, port, limits, log }",
+);
+
 /** @throws TroupeError `bad_arguments` for a public address without keys, or one that is in use */
 export async function startServer(engine: Engine, options: ServerOptions): Promise<TinkerServer> {
+  checkArgument("options", optionsSchema, options);
   if (options.keys.length === 0 && !isLocal(options.host))
     throw new TroupeError(
       "bad_arguments",

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { TroupeError } from "../../errors.ts";
+import { HashEngine } from "../../train/testing/hash-engine.ts";
+import { profiles, standardLimits, startServer, TinkerEngine } from "./index.ts";
+
+const { troupe: profile } = profiles;
+const url = "http://127.0.0.1:1";
+
+describe("wrong arguments are named", () => {
+  it.each([
+    [undefined, "options: expected { url, profile }"],
+    [{ url: "nope", profile }, "options.url: expected http(s)://HOST:PORT"],
+    [{ url: "ftp://one", profile }, "options.url"],
+    [{ url, profile: "troupe" }, "options.profile: expected one of `profiles`"],
+    [{ url, profile, servers: { planner: "two:8000" } }, "options.servers.planner"],
+    [{ url, profile, connections: 0 }, "options.connections"],
+  ])("of an engine: %j", (options, message) => {
+    const open = () => new TinkerEngine(options as never);
+    expect(open).toThrow(TroupeError);
+    expect(open).toThrow(message);
+  });
+
+  const valid = {
+    models: [],
+    folder: "served",
+    keys: [],
+    host: "127.0.0.1",
+    port: 0,
+    limits: standardLimits,
+  };
+  it.each([
+    [undefined, "options: expected {"],
+    [{}, "options.models"],
+    [valid, "options.log: expected a function"],
+    [{ ...valid, log: () => undefined, port: -1 }, "options.port"],
+    [{ ...valid, log: () => undefined, limits: undefined }, "options.limits: expected standardLimits"],
+  ])("of a server: %j", async (options, message) => {
+    const engine = new HashEngine({ vocabularySize: 50, endToken: 2 });
+    const starting = startServer(engine, options as never);
+    await expect(starting).rejects.toThrow(TroupeError);
+    await expect(starting).rejects.toThrow(message);
+  });
+});
