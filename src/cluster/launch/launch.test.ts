@@ -156,6 +156,7 @@ it("Megatron serves adapters by name, and a Slurm job spans nodes", async () => 
   expect(plan.servers.map(({ size }) => size.gpus)).toEqual([2]);
   expect(text).toContain("#SBATCH --nodes=2");
   expect(text).toContain("#SBATCH --gpus-per-node=1");
+  expect(text.indexOf("SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK")).toBeLessThan(text.indexOf("srun"));
   const config = /--backend-config '([^']+)'/.exec(text)?.[1] ?? "";
   expect(JSON.parse(config)).toMatchObject({
     strategy: "megatron",

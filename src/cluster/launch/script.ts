@@ -114,6 +114,7 @@ function sbatch(server: PlacedServer): string {
     "set -euo pipefail",
     `cd ${shellWord(checkout)}`,
     hook,
+    "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK   # else each step gets one",
     'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
     `export RAY_ADDRESS="$head:${rayPort}"`,
     `ray() { ${rayCommand(server.server)} "$@"; }`,
