@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { expect, it } from "vitest";
 import { makeModel, temporaryFolder } from "../models/test-model.ts";
 import { troupe } from "./testing/command.ts";
@@ -14,4 +16,19 @@ it("rejects a public address without keys, two models of one name, and what is n
   expect(none.code).toBe(1);
   const far = await troupe(["serve", "tiny", "--port", "99999"], { cwd });
   expect([far.code, far.stderr]).toEqual([2, expect.stringContaining("a whole number from 0 to 65535")]);
+});
+
+it("rejects an empty file of keys, and says that the official SDK sends only some keys", async () => {
+  const cwd = temporaryFolder();
+  await makeModel(cwd, "tiny");
+  const serve = ["serve", "tiny", "--port", "0", "--keys", "keys"];
+  writeFileSync(path.join(cwd, "keys"), " \n\n");
+  const empty = await troupe(serve, { cwd });
+  expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining("file of keys keys has none")]);
+  writeFileSync(path.join(cwd, "keys"), "tml-one\ntwo\n");
+  const watch = (output: string, interrupt: () => void): void => {
+    if (output.includes("serves")) interrupt();
+  };
+  const started = await troupe(serve, { cwd, watch });
+  expect(started.stdout).toContain("1 of 2 keys do not begin with tml-");
 });

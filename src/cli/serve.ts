@@ -1,7 +1,7 @@
 /** `troupe serve`: the local engine for clients of the Tinker protocol. */
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { Command } from "commander";
 import { openEngine } from "../engines/open.ts";
 import { serveEngine, standardLimits, type ServedModel } from "../engines/serve.ts";
@@ -54,13 +54,14 @@ async function serve(models: readonly string[], options: ServeOptions): Promise<
       "bad_arguments",
       `Two models are called ${twice.name}; name one with NAME=DIRECTORY.`,
     );
+  const keys = [...keysOf(options.keys), ...keysIn(process.env["TROUPE_SERVE_KEYS"] ?? "", ",")];
   const { threads, precision } = options;
   const engine = openEngine({ type: "local", threads, precision });
   try {
     const server = await serveEngine(engine, {
       models: served,
       folder: options.folder,
-      keys: [...keysOf(options.keys), ...keysIn(process.env["TROUPE_SERVE_KEYS"] ?? "", ",")],
+      keys,
       host: options.host,
       port: options.port,
       limits: {
@@ -72,6 +73,7 @@ async function serve(models: readonly string[], options: ServeOptions): Promise<
     });
     printLines([
       `${server.url} serves ${served.map(({ name }) => name).join(", ")} with the ${engine.description}.`,
+      ...foreignKeys(keys),
     ]);
     await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
     await server.close();
@@ -90,11 +92,29 @@ async function servedModel(given: string): Promise<ServedModel> {
 
 function keysOf(file: string | undefined): readonly string[] {
   if (file === undefined) return [];
+  const keys = keysIn(textOf(file), "\n");
+  if (keys.length > 0) return keys;
+  throw new TroupeError(
+    "bad_arguments",
+    `The file of keys ${file} has none; write one per line, or leave out --keys.`,
+  );
+}
+
+function textOf(file: string): string {
   try {
-    return keysIn(readFileSync(file, "utf8"), "\n");
+    return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new TroupeError("bad_arguments", `The file of keys ${join(file)} cannot be read.`, { cause });
+    throw new TroupeError("bad_arguments", `The file of keys ${file} cannot be read.`, { cause });
   }
+}
+
+/** The official SDK checks keys before it sends them. */
+function foreignKeys(keys: readonly string[]): readonly string[] {
+  const count = keys.filter((key) => !key.startsWith("tml-")).length;
+  if (count === 0) return [];
+  return [
+    `${count} of ${keys.length} keys do not begin with tml-, so the official SDK refuses to send them.`,
+  ];
 }
 
 function keysIn(text: string, separator: string): readonly string[] {

@@ -62,7 +62,7 @@ async function weights(given: string, options: WeightsOptions): Promise<void> {
   if (options.delete) for (const each of kept) await deleteWeights(settings, each);
   const rows = kept.map(({ policy, step, path: at, url }) => [policy, String(step), at, url]);
   printLines(tableLines(columns, rows));
-  if (options.delete) printLines(["deleted"]);
+  if (options.delete) printLines(["deleted at the server; the run still names them"]);
 }
 
 /** By step, the newest last. */
