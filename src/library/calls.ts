@@ -28,6 +28,7 @@ import * as tokenizers from "../text/tokenizer.ts";
 import type { TrainOptions } from "../train/options.ts";
 import * as training from "../train/train.ts";
 import { evaluateRun, type EvaluateOptions, type RunEvaluation } from "./evaluate.ts";
+import { ownPolicies } from "./own-policies.ts";
 import * as schemas from "./schemas.ts";
 
 /**
@@ -49,13 +50,19 @@ export async function resolveRecipe(
 }
 
 /**
- * Trains the recipe in a run folder, or resumes the run there.
+ * Trains the recipe in a run folder, or resumes the run there. The run's policies are removed from the engine at the
+ * end, which may then be used for another run or its evaluation.
  * @throws TroupeError `bad_arguments`, `bad_run`, `in_use`, `bad_model`, `bad_recipe` (diverged), `service`, and the
  * engine's errors
  */
 export async function train(options: TrainOptions): Promise<training.TrainOutcome> {
   checkArgument("options", schemas.trainOptions, options);
-  return training.train(options);
+  const { engine, remove } = ownPolicies(options.engine);
+  try {
+    return await training.train({ ...options, engine });
+  } finally {
+    remove();
+  }
 }
 
 /**
