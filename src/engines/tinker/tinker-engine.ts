@@ -57,17 +57,17 @@ export interface TinkerEngineOptions {
   readonly requests?: Partial<RequestOptions>;
 }
 
-const address = z.url({ protocol: /^https?$/, error: "expected http(s)://HOST:PORT" });
+const addressSchema = z.url({ protocol: /^https?$/, error: "expected http(s)://HOST:PORT" });
 const optionsSchema = z.looseObject(
   {
-    url: address,
+    url: addressSchema,
     profile: z.looseObject(
       { title: z.string(), capabilities: z.looseObject({}) },
       "expected one of `profiles`, such as profiles.troupe",
     ),
     key: z.string().optional(),
     models: z.record(z.string(), z.string()).optional(),
-    servers: z.record(z.string(), address).optional(),
+    servers: z.record(z.string(), addressSchema).optional(),
     connections: z.int().min(1).optional(),
     requests: z.looseObject({}).optional(),
   },
