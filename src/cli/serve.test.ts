@@ -26,9 +26,10 @@ it("rejects an empty file of keys, and says that the official SDK sends only som
   const empty = await troupe(serve, { cwd });
   expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining("file of keys keys has none")]);
   writeFileSync(path.join(cwd, "keys"), "tml-one\ntwo\n");
-  const watch = (output: string, interrupt: () => void): void => {
-    if (output.includes("serves")) interrupt();
-  };
-  const started = await troupe(serve, { cwd, watch });
+  const started = await troupe(serve, { cwd, watch: endOnceReady });
   expect(started.stdout).toContain("1 of 2 keys do not begin with tml-");
 });
+
+function endOnceReady(output: string, interrupt: () => void): void {
+  if (output.includes("serves")) interrupt();
+}
