@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { TroupeError } from "../../errors.ts";
-import { HashEngine } from "../../train/testing/hash-engine.ts";
 import { profiles, standardLimits, startServer, TinkerEngine } from "./index.ts";
 
 const { troupe: profile } = profiles;
@@ -35,7 +34,7 @@ describe("wrong arguments are named", () => {
     [{ ...valid, log: () => undefined, port: -1 }, "options.port"],
     [{ ...valid, log: () => undefined, limits: undefined }, "options.limits: expected standardLimits"],
   ])("of a server: %j", async (options, message) => {
-    const engine = new HashEngine({ vocabularySize: 50, endToken: 2 });
+    const engine = new TinkerEngine({ url, profile });
     const starting = startServer(engine, options as never);
     await expect(starting).rejects.toThrow(TroupeError);
     await expect(starting).rejects.toThrow(message);
