@@ -55,6 +55,22 @@ it("only the number of steps may change, and it must grow", async () => {
   expect(await rejected("--run", "nothing")).toContain("there is no run runs/nothing to extend");
 });
 
+it("a warm-up that few steps had shortened is named with the value to give", async () => {
+  await writeFile(
+    join(cwd, "warm.yaml"),
+    `name: warm\nextends: small.yaml\ntrain: { steps: 6, warmupSteps: 3 }\n`,
+  );
+  const warm = (...args: readonly string[]) => troupe(["train", "warm.yaml", ...args], { cwd });
+  expect(await warm("train.steps=2")).toMatchObject({ code: 0 });
+  const extended = await warm("train.steps=4", "--extend");
+  expect(extended.stderr).toContain("train.warmupSteps; --extend changes only train.steps.");
+  expect(extended.stderr).toContain("Add train.warmupSteps=1, which the run has. Or start a new run");
+  expect((await warm("train.steps=1", "--extend")).stderr).toContain(
+    "cannot be extended to 1: use more steps",
+  );
+  expect(await warm("train.steps=4", "train.warmupSteps=1", "--extend")).toMatchObject({ code: 0 });
+});
+
 it("a falling learning rate is stated before and after the extension", () => {
   const { train: settings } = recipeSchema.pick({ train: true }).parse({
     train: { steps: 20, tasksPerStep: 1, learningRate: 0.1, schedule: "linear" },

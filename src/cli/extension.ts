@@ -22,8 +22,10 @@ export async function extend(
 ): Promise<string | null> {
   const [difference] = changed;
   if (difference === undefined) return rejectFinished(directory, recipe);
-  const [before, after] = difference.values;
-  if (changed.length > 1 || difference.key !== "train.steps") throw otherChanges(directory, changed);
+  const [before, after] = changed.find(({ key }) => key === "train.steps")?.values ?? [];
+  const isShorter = typeof before === "number" && typeof after === "number" && after < before;
+  if (!isShorter && (changed.length > 1 || difference.key !== "train.steps"))
+    throw otherChanges(directory, changed);
   if (typeof before !== "number" || typeof after !== "number" || after <= before || before === 0)
     throw notLonger(directory, before, after);
   const done = await reinforcementDone(directory, recipe);
@@ -44,12 +46,15 @@ async function rejectFinished(directory: string, { train }: Recipe): Promise<nul
 }
 
 function otherChanges(directory: string, changed: readonly RecipeDifference[]): TroupeError {
-  const keys = changed.map(({ key }) => key).filter((key) => key !== "train.steps");
+  const others = changed.filter(({ key }) => key !== "train.steps");
+  const keys = others.map(({ key }) => key);
   const problem = `${directory} differs from this recipe in ${keys.join(", ")}; --extend changes only train.steps`;
-  return new TroupeError(
-    "bad_arguments",
-    `${problem}. Omit the other changes, or start a new run with --fresh.`,
-  );
+  // Its steps shortened it, so nobody may have chosen it.
+  const warmUp = others.find(({ key }) => key === "train.warmupSteps")?.values[0];
+  const own =
+    warmUp === undefined ? "" : `Add train.warmupSteps=${JSON.stringify(warmUp)}, which the run has. `;
+  const rest = keys.length > (warmUp === undefined ? 0 : 1) ? "Omit the other changes, or start" : "Or start";
+  return new TroupeError("bad_arguments", `${problem}. ${own}${rest} a new run with --fresh.`);
 }
 
 function notLonger(directory: string, before: unknown, after: unknown): TroupeError {
