@@ -1,6 +1,6 @@
 /** Runs by the names that people give them. */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { listRuns } from "../runs/read.ts";
@@ -8,7 +8,9 @@ import { command, runsOption } from "../command-line.ts";
 
 /** The folder of a run given by name or folder. */
 export async function findRun(given: string, folder: string): Promise<string> {
-  for (const directory of [join(folder, given), given]) {
+  // Below the folder of runs, `../one` would be another run than the one it names from here.
+  const isPath = isAbsolute(given) || given.split(/[/\\]/).some((part) => part === "." || part === "..");
+  for (const directory of isPath ? [given] : [join(folder, given), given]) {
     if (existsSync(join(directory, "recipe.yaml"))) return directory;
   }
   if (existsSync(given)) {

@@ -89,6 +89,12 @@ describe("runs rm", () => {
     expect((await runs("rm", "one", "--yes")).stderr).toContain("there is no run one");
   });
 
+  it("takes a path with dots as one from the working directory", async () => {
+    const { stderr, code } = await runs("rm", "../runs/one", "--yes");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("there is no directory ../runs/one")]);
+    expect((await runs("rm", "./runs/one", "--yes")).stdout).toBe(`deleted ${folder("one")}\n`);
+  });
+
   it("keeps a project that has a file recipe.yaml", async () => {
     const project = path.join(root, "project");
     await fs.mkdir(path.join(project, "thesis"), { recursive: true });
