@@ -3,11 +3,12 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Command, Option } from "commander";
 import { places, type Layout, type Launch, type Place } from "../cluster/launch/launch.ts";
-import { launchOf } from "../cluster/launch/start.ts";
+import { launchOf, needsNoServers } from "../cluster/launch/start.ts";
 import { planCluster, type ClusterPlan } from "../cluster/plan.ts";
 import { gpus, type GpuName } from "../cluster/prices.ts";
 import { waitUntilReady } from "../cluster/ready.ts";
 import { planLines } from "../cluster/report.ts";
+import { shellWord } from "../command-line.ts";
 import { openEngine } from "../engines/open.ts";
 import type { PlannedRecipe } from "../recipes/resolve.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
@@ -50,6 +51,8 @@ export function clusterCommand(): Command {
       const address = typeof options.wait === "string" ? [`engine.url=${options.wait}`] : [];
       const resolved = await planArguments(recipe, [...overrides, ...address], options);
       if (options.wait !== undefined) return wait(resolved, options.minutes);
+      // Its models may have no size that is known.
+      if (resolved.recipe.engine.type !== "tinker") throw needsNoServers();
       const { gpu, gpuPrice } = options;
       const plan = await planCluster(resolved, { gpu, dollarsPerHour: gpuPrice });
       await show(plan, launchOf(plan, layoutOf(options)), options);
@@ -95,6 +98,7 @@ async function show(plan: ClusterPlan, launch: Launch, { output, json }: Cluster
     ),
     "",
     "# commands",
+    ...(output === undefined ? [] : [`cd ${shellWord(output)}`]),
     ...launch.commands,
   ]);
 }

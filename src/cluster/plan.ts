@@ -1,6 +1,7 @@
 /** Which servers a recipe needs, how large they are, and what a run costs there. */
 import { TroupeError } from "../errors.ts";
 import { showBytes, showCount } from "../format.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { hoursOf, serverSize, tokenDollars, type Hours, type ServerSize } from "./cost.ts";
 import { loadsOf, type Load } from "./load.ts";
@@ -61,7 +62,7 @@ export async function planCluster(
 ): Promise<ClusterPlan> {
   const { recipe } = resolved;
   const policies = Object.entries(recipe.policies).map(([name, policy]) =>
-    known(name, plannedPolicy(name, policy)),
+    known(name, policy, plannedPolicy(name, policy)),
   );
   const most = await loadsOf(resolved);
   const typical = await loadsOf(resolved, typicalShare);
@@ -93,9 +94,14 @@ export async function planCluster(
   };
 }
 
-function known(name: string, policy: PlannedPolicy | null): PlannedPolicy {
-  if (policy !== null) return policy;
-  const fix = "Fetch its config.json and tokenizer into the directory that the recipe names.";
+function known(
+  name: string,
+  { model }: Recipe["policies"][string],
+  planned: PlannedPolicy | null,
+): PlannedPolicy {
+  if (planned !== null) return planned;
+  const directory = "path" in model ? model.path : "the directory that the recipe names";
+  const fix = `Fetch its config.json and tokenizer into ${directory}.`;
   throw new TroupeError("bad_recipe", `The size of the model of policy ${name} is not known. ${fix}`);
 }
 

@@ -17,11 +17,7 @@ const ways: Readonly<Record<Place, (servers: readonly PlacedServer[]) => Launch>
 /** @throws TroupeError `bad_arguments` for servers that do not fit, or that cannot run at the place */
 export function launchOf(plan: ClusterPlan, layout: Layout): Launch {
   const servers = plan.servers.map((server) => ({ server, layout }));
-  if (servers.length === 0)
-    throw new TroupeError(
-      "bad_arguments",
-      "The recipe needs no servers: its engine is this machine, a server of Troupe or a service. Choose one with engine.type=tinker and engine.profile, for example skyrl-fsdp, skyrl-megatron or tuft.",
-    );
+  if (servers.length === 0) throw needsNoServers();
   for (const { server } of servers) {
     const { kind } = server;
     if (kind === "verl")
@@ -41,4 +37,11 @@ export function launchOf(plan: ClusterPlan, layout: Layout): Launch {
   if (layout.place === "machine" && layout.nodes > 1)
     throw new TroupeError("bad_arguments", "Several nodes need Ray: --on ray, ray-job, kubernetes or slurm.");
   return ways[layout.place](servers);
+}
+
+export function needsNoServers(): TroupeError {
+  return new TroupeError(
+    "bad_arguments",
+    "The recipe needs no servers: its engine is this machine, a server of Troupe or a service. Choose one with engine.type=tinker and engine.profile, for example skyrl-fsdp, skyrl-megatron or tuft.",
+  );
 }
