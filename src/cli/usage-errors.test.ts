@@ -31,6 +31,12 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
       ["there is no recipe plan-paht; did you mean `plan-path`?"],
     ],
     [
+      "a file of one's own without its ending",
+      ["train", "wrong"],
+      ["there is no recipe wrong; did you mean the file `wrong.yaml`?"],
+    ],
+    ["a file with the other ending", ["train", "wrong.yml"], ["did you mean the file `wrong.yaml`?"]],
+    [
       "a recipe without its folder, of which there are several",
       ["train", "magrpo"],
       ["there is no recipe magrpo; there are algorithms/magrpo, magrpo-list-programs/magrpo"],

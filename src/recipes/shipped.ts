@@ -59,6 +59,9 @@ export function findIncluded(given: string, isFolder = false): string {
 function missing(given: string, help: string): string {
   if (/^[a-z][a-z+.-]*:\/\//i.test(given))
     return `${given} is an address, not a recipe; download the file, and give its path`;
+  const name = given.replace(/\.ya?ml$/i, "");
+  const file = [`${name}.yaml`, `${name}.yml`].find((each) => existsSync(each));
+  if (file !== undefined) return `there is no recipe ${given}; did you mean the file \`${file}\`?`;
   if (/\.ya?ml$/i.test(given) || /^[.~]|^\/|\\/.test(given))
     return `there is no file ${given}, relative to ${process.cwd()}; ${help}`;
   const [owner = "", model] = given.split("/");
