@@ -62,8 +62,10 @@ export async function shell(line: string, { cwd, input = "" }: CommandOptions): 
   return { code, stdout, stderr };
 }
 
-/** Without the variables that npm and the test runner add. */
+/** Without the variables that npm and the test runner add, or that change the width of tables. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const given = Object.entries(process.env);
-  return Object.fromEntries(given.filter(([name]) => !/^(npm_|VITEST|FORCE_COLOR|NODE_ENV)/.test(name)));
+  return Object.fromEntries(
+    given.filter(([name]) => !/^(npm_|VITEST|FORCE_COLOR|NODE_ENV|COLUMNS$)/.test(name)),
+  );
 }
