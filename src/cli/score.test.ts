@@ -76,7 +76,10 @@ describe("troupe score", () => {
         "line 3: action 1 names the seat writer, which sudoku does not have; the seats are proposer, planner",
       ],
       [6, "line 6: task.clues: missing; expected text"],
-      [7, "line 7: task: missing; expected a task as `troupe tasks RECIPE` prints it, or its index in the split"],
+      [
+        7,
+        "line 7: task: missing; expected a task as `troupe tasks RECIPE` prints it, or its index in the split",
+      ],
       [
         8,
         "line 8: actions.0.planner: expected text or a mapping with the keys text, thinking, calls, truncated, found 4",
