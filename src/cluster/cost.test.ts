@@ -58,7 +58,6 @@ const load: Load = {
   trained: 3e9,
   scored: 0,
   atATime: 1,
-  inARow: 1000,
   longest: 0,
 };
 

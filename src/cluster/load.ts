@@ -35,9 +35,8 @@ export interface Load {
   readonly trained: number;
   /** Tokens whose log-probabilities are computed without training. */
   readonly scored: number;
-  /** Of one step: the most sequences sampled at a time, and tokens written one after the other. */
+  /** Of one step: the most sequences sampled at a time. */
   readonly atATime: number;
-  readonly inARow: number;
   /** Tokens of the longest sequence. */
   readonly longest: number;
 }
@@ -125,7 +124,6 @@ function loadOf(
     trained: done * epochs * learnt.read,
     scored: done * passesOf(recipe, algorithm) * learnt.read,
     atATime: tasks * episode.atATime,
-    inARow: episode.inARow,
     longest: episode.longest,
   };
 }
@@ -136,7 +134,7 @@ function passesOf({ engine, train }: Recipe, { kl, objective }: Algorithm): numb
   return (kl === null ? 0 : 1) + (train.maxLag ?? 0) + surrogates;
 }
 
-const nothing: Load = { sampled: 0, prefilled: 0, trained: 0, scored: 0, atATime: 0, inARow: 0, longest: 0 };
+const nothing: Load = { sampled: 0, prefilled: 0, trained: 0, scored: 0, atATime: 0, longest: 0 };
 
 /** One episode of full length. */
 function episodeOf(
@@ -153,18 +151,16 @@ function episodeOf(
       prefilled: total(({ prompt }) => prompt),
       read: total(({ prompt, action }) => count * (prompt + action)),
       atATime: nodes * count * counted.length,
-      inARow: Math.max(0, ...counted.map(({ action }) => action)),
       longest: Math.max(0, ...counted.map(({ prompt, action }) => prompt + action)),
     };
   });
-  const sum = (key: "sampled" | "prefilled" | "read" | "inARow") =>
+  const sum = (key: "sampled" | "prefilled" | "read") =>
     depths.reduce((total, depth) => total + depth[key], 0);
   const most = (key: "atATime" | "longest") => Math.max(0, ...depths.map((depth) => depth[key]));
   return {
     sampled: sum("sampled"),
     prefilled: sum("prefilled"),
     read: sum("read"),
-    inARow: sum("inARow"),
     atATime: most("atATime"),
     longest: most("longest"),
   };

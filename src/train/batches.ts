@@ -117,19 +117,21 @@ export class BatchesAhead implements Batches {
   async #fromCopies<T>(use: (sample: Sample) => Promise<T>): Promise<T> {
     const { engine, trained, play } = this.#setting;
     const names = [...trained];
-    const copies = await settleAll(names.map((name) => copyPolicy(engine, name)));
-    const copyOf = new Map(names.map((name, index) => [name, copies[index]]));
+    const copying = names.map((name) => copyPolicy(engine, name));
     try {
+      const copies = await settleAll(copying);
+      const copyOf = new Map(names.map((name, index) => [name, copies[index]]));
       return await use((request, options) =>
         (copyOf.get(request.policy) ?? play.rollout.engine).sample(request, options),
       );
     } finally {
-      await Promise.allSettled(copies.map((copy) => copy.release()));
+      // Also if one of the copies failed.
+      await Promise.allSettled(copying.map(async (copy) => (await copy).release()));
     }
   }
 }
 
-function copyPolicy(engine: Pick<Engine, "copy">, name: string): Promise<PolicyCopy> {
+async function copyPolicy(engine: Pick<Engine, "copy">, name: string): Promise<PolicyCopy> {
   if (engine.copy !== undefined) return engine.copy(name);
   throw new TroupeError("unsupported", "The engine cannot sample while it trains; use `train.maxLag: 0`.");
 }
