@@ -79,7 +79,7 @@ test("what the engine does not measure is absent from the metrics", async () => 
   });
 });
 
-test("gradients and their step are submitted together; if both fail, the first error is thrown", async () => {
+test("all minibatches are submitted together; if several fail, the first error is thrown", async () => {
   const calls: string[] = [];
   const engine = {
     forwardBackward: () => {
@@ -95,7 +95,7 @@ test("gradients and their step are submitted together; if both fail, the first e
   await expect(updatePolicy(engine, { ...update, batches: [[datum], [datum]] })).rejects.toThrow(
     "no gradients",
   );
-  expect(calls).toEqual(["gradients", "step"]);
+  expect(calls).toEqual(["gradients", "step", "gradients", "step"]);
 });
 
 test("a step without an update has measured neither entropy nor divergence", async () => {
