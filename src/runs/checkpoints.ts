@@ -8,6 +8,7 @@ import { TroupeError } from "../errors.ts";
 import { digestOfText, digestsOf, firstDifference } from "./digests.ts";
 import { removeDirectory, removeTemporaries, writeDirectoryDurably, writeFileDurably } from "./durable.ts";
 import { checkpointStateSchema } from "./records.ts";
+import { readRegular } from "./regular.ts";
 import type { CheckpointState } from "./records.ts";
 
 export interface Checkpoint {
@@ -76,7 +77,9 @@ async function readState(directory: string): Promise<CheckpointState> {
   let written: JsonObject;
   let state: CheckpointState;
   try {
-    written = JSON.parse(await fs.readFile(path.join(directory, "state.json"), "utf8")) as JsonObject;
+    written = JSON.parse(
+      (await readRegular(path.join(directory, "state.json"))).toString("utf8"),
+    ) as JsonObject;
     state = checkpointStateSchema.parse(written);
   } catch (error) {
     throw await damagedCheckpoint(directory, "state.json is missing or invalid", error);

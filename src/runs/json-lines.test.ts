@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -66,3 +67,11 @@ test.each(["oops", "[1]", "null", "3"])(
     });
   },
 );
+
+test("a pipe in the place of a file is named, not waited for", async () => {
+  execFileSync("mkfifo", [file]);
+  await expect(readLines(file)).rejects.toMatchObject({
+    code: "bad_run",
+    message: expect.stringContaining("is a pipe or a device") as unknown,
+  });
+});

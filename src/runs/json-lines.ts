@@ -5,6 +5,7 @@
 import fs from "node:fs/promises";
 import { TroupeError } from "../errors.ts";
 import { writing } from "./durable.ts";
+import { readRegular } from "./regular.ts";
 
 export interface StoredLine {
   readonly value: Readonly<Record<string, unknown>>;
@@ -56,9 +57,10 @@ export async function cutLines(
 
 async function readBytes(file: string): Promise<Buffer> {
   try {
-    return await fs.readFile(file);
+    return await readRegular(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);
+    if (error instanceof TroupeError) throw error;
     throw new TroupeError("bad_run", `Cannot read ${file}: ${(error as Error).message}.`, { cause: error });
   }
 }

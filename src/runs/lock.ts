@@ -15,6 +15,7 @@ import path from "node:path";
 import { TroupeError } from "../errors.ts";
 import { showText } from "../format.ts";
 import { writing } from "./durable.ts";
+import { readRegular } from "./regular.ts";
 
 interface Holder {
   readonly pid: number;
@@ -103,7 +104,7 @@ async function readHolders(directory: string): Promise<{ name: string; holder: H
 /** Null: not written by a lock's holder. */
 async function readHolder(file: string): Promise<Holder | null> {
   try {
-    const value = JSON.parse(await fs.readFile(file, "utf8")) as Partial<Holder> | null;
+    const value = JSON.parse((await readRegular(file)).toString("utf8")) as Partial<Holder> | null;
     const valid = Number.isSafeInteger(value?.pid) && typeof value?.started === "string";
     const placed = typeof value?.host === "string" && typeof (value.namespace ?? "") === "string";
     return valid && placed ? (value as Holder) : null;

@@ -9,6 +9,7 @@ import { checkpointSteps } from "./checkpoints.ts";
 import { readLines } from "./json-lines.ts";
 import { layoutOf } from "./layout.ts";
 import { isLocked } from "./lock.ts";
+import { readRegular } from "./regular.ts";
 import {
   dataRecordSchema,
   engineRecordSchema,
@@ -76,7 +77,7 @@ export async function summarizeRun(directory: string): Promise<RunSummary> {
 /** The recipe as resolved, in YAML. */
 async function readRecipeText(directory: string): Promise<string> {
   try {
-    return await fs.readFile(layoutOf(directory).recipe, "utf8");
+    return (await readRegular(layoutOf(directory).recipe)).toString("utf8");
   } catch (error) {
     throw new TroupeError("bad_run", `${directory} is not a run's folder: it has no readable recipe.yaml.`, {
       cause: error,
@@ -139,7 +140,7 @@ export async function readResult(directory: string): Promise<RunResult> {
   const file = layoutOf(directory).result;
   let value: unknown;
   try {
-    value = JSON.parse(await fs.readFile(file, "utf8"));
+    value = JSON.parse((await readRegular(file)).toString("utf8"));
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === "ENOENT";
     const what = missing

@@ -16,6 +16,7 @@ import type { RunLayout } from "./layout.ts";
 import { acquireLock, lockPrefix } from "./lock.ts";
 import { inputRecorder, type InputRecorder } from "./input-recorder.ts";
 import { readEvaluations, readResult, readTimings } from "./read.ts";
+import { readRegular } from "./regular.ts";
 import type { CheckpointState, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
 import { isSameTraining, trainingLines, type Incidental } from "./same-training.ts";
 
@@ -135,7 +136,7 @@ async function settleRecipe(
   recipe: string,
   incidental: Incidental | undefined,
 ): Promise<void> {
-  const existing = await fs.readFile(layout.recipe, "utf8").catch(() => null);
+  const existing = await readRegular(layout.recipe).then(String, () => null);
   if (existing !== null && isSameTraining(existing, recipe, incidental)) return;
   if (existing !== null) {
     if (!(await isUnbegun(layout.directory))) throw otherRecipe(layout, existing, recipe, incidental);
