@@ -166,7 +166,7 @@ describe("a damaged model directory is rejected, and the engine continues", () =
         rmSync(join(directory, "tokenizer.json"));
         mkdirSync(join(directory, "tokenizer.json"));
       },
-      "tokenizer.json cannot be read",
+      "tokenizer.json is a folder",
     ],
     [
       "fewer layers in config.json",

@@ -363,7 +363,7 @@ describe("a relative coach", () => {
       { ranking: ["1", "2", "3"].map((id) => ({ ...item, id, rank: 4 })) },
       "ranking.0.rank: ",
     ],
-    ["is a score", { ...item, score: 4 }, "no verdict"],
+    ["is a score", { ...item, score: 4 }, "not a verdict"],
   ])("fails for all alternatives if its answer %s", async (_, answer, failure) => {
     const { episode } = await coached(growing(await play(plans, three), 4), { relative: true }, () => answer);
     const found = verdictsIn(episode);
