@@ -8,7 +8,14 @@ import { expect, it } from "vitest";
 
 const columns =
   "baselines critics groups kl objectives penalties returns scales shaping tokens whitening".split(" ");
-const single = ["progress.ts", "score.ts", "shares.ts", "turn-weights.ts", "zero-variance.ts"];
+const single = [
+  "importance.ts",
+  "progress.ts",
+  "score.ts",
+  "shares.ts",
+  "turn-weights.ts",
+  "zero-variance.ts",
+];
 
 /** Exports next to the formulas, and why they cite nothing. */
 const helpers: Readonly<Record<string, string>> = {
