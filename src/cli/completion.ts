@@ -5,6 +5,7 @@ import { Argument, Command } from "commander";
 import { environments } from "../environments/registry.ts";
 import { shippedRecipes } from "../recipes/shipped.ts";
 import { runsFolder } from "../command-line.ts";
+import { printLines } from "./print.ts";
 
 const scripts: Readonly<Record<string, string>> = {
   bash: `_troupe() {
@@ -31,17 +32,14 @@ export function completionCommand(): Command {
       "after",
       '\nbash: eval "$(troupe completion bash)" in ~/.bashrc; zsh the same in ~/.zshrc; fish: | source',
     )
-    .action((shell: string) => void process.stdout.write(`${scripts[shell]}\n`));
+    .action((shell: string) => printLines([scripts[shell] ?? ""]));
 }
 
 /** Prints what may stand in place of the last word, one candidate in a line. Hidden. */
 export function completeCommand(program: Command): Command {
   return new Command("complete").argument("[words...]").action((words: string[]) => {
-    process.stdout.write(
-      candidates(program, words)
-        .map((each) => `${each}\n`)
-        .join(""),
-    );
+    const found = candidates(program, words);
+    if (found.length > 0) printLines(found);
   });
 }
 

@@ -19,7 +19,7 @@ export interface CommandOptions {
   readonly cwd: string;
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Called with both outputs so far and a way to send Ctrl-C. */
+  /** Called with both outputs so far and a way to send Ctrl-C, which is sent once: a later one may meet no handler. */
   readonly watch?: (output: string, interrupt: () => void) => void;
   /** Ctrl-C is sent when it resolves. */
   readonly interruptAfter?: Promise<unknown>;
@@ -29,16 +29,20 @@ export function troupe(args: readonly string[], options: CommandOptions): Promis
   const { cwd, env = {}, input = "", watch, interruptAfter } = options;
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [program, ...args], { cwd, env: { ...ownEnvironment(), ...env } });
-    let [stdout, stderr] = ["", ""];
+    let [stdout, stderr, isInterrupted] = ["", "", false];
+    const interrupt = (): void => {
+      if (!isInterrupted) child.kill("SIGINT");
+      isInterrupted = true;
+    };
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
       stdout += chunk;
-      watch?.(stdout + stderr, () => child.kill("SIGINT"));
+      watch?.(stdout + stderr, interrupt);
     });
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
       stderr += chunk;
-      watch?.(stdout + stderr, () => child.kill("SIGINT"));
+      watch?.(stdout + stderr, interrupt);
     });
-    void interruptAfter?.then(() => child.kill("SIGINT"));
+    void interruptAfter?.then(interrupt);
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, stdout, stderr }));
     child.stdin.end(input);
