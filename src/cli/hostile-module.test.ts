@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Outcome } from "./testing/command.ts";
 import { troupe } from "./testing/command.ts";
+import { moduleRecipe } from "./testing/module-recipe.ts";
 
 /** Sets the window's title, clears the screen, colours what follows (with the one-character form too), turns text around. */
 const controls = "\\u001b]0;title\\u0007\\u001b[2J\\u009b31m\\u202E\\u007f";
@@ -36,15 +37,7 @@ export default {
   }),
 };`;
 
-const recipe = `name: hostile
-environment: { module: ./hostile.mjs }
-team: { roles: { one: { policy: own, prompt: "" } }, turns: 1 }
-policies: { own: { model: { preset: nano } } }
-algorithm: { name: grpo, samples: 2 }
-train: { steps: 1, tasksPerStep: 1, learningRate: 0.001 }
-evaluation: { tasks: 1 }
-engine: { threads: 1 }
-`;
+const recipe = moduleRecipe("hostile", "{ module: ./hostile.mjs }");
 
 let cwd: string;
 beforeAll(async () => {

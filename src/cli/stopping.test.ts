@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { moduleRecipe } from "./testing/module-recipe.ts";
 
 const program = fileURLToPath(new URL("../../bin/troupe.js", import.meta.url));
 
@@ -42,15 +43,8 @@ export default {
   }),
 };`;
 
-const recipe = (at: string, how: string): string => `name: blocking
-environment: { module: ./blocking.mjs, at: ${at}, how: ${how} }
-team: { roles: { one: { policy: own, prompt: "" } }, turns: 1 }
-policies: { own: { model: { preset: nano } } }
-algorithm: { name: grpo, samples: 2 }
-train: { steps: 1, tasksPerStep: 1, learningRate: 0.001 }
-evaluation: { tasks: 1 }
-engine: { threads: 1 }
-`;
+const recipe = (at: string, how: string): string =>
+  moduleRecipe("blocking", `{ module: ./blocking.mjs, at: ${at}, how: ${how} }`);
 
 let cwd: string;
 beforeAll(async () => {
