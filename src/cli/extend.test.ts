@@ -55,20 +55,32 @@ it("only the number of steps may change, and it must grow", async () => {
   expect(await rejected("--run", "nothing")).toContain("there is no run runs/nothing to extend");
 });
 
-it("a warm-up that few steps had shortened is named with the value to give", async () => {
+it("a warm-up that few steps had shortened stays, unless the command gives one", async () => {
   await writeFile(
     join(cwd, "warm.yaml"),
     `name: warm\nextends: small.yaml\ntrain: { steps: 6, warmupSteps: 3 }\n`,
   );
   const warm = (...args: readonly string[]) => troupe(["train", "warm.yaml", ...args], { cwd });
   expect(await warm("train.steps=2")).toMatchObject({ code: 0 });
-  const extended = await warm("train.steps=4", "--extend");
-  expect(extended.stderr).toContain("train.warmupSteps; --extend changes only train.steps.");
-  expect(extended.stderr).toContain("Add train.warmupSteps=1, which the run has. Or start a new run");
+  expect((await warm("train.steps=4")).stderr).toContain("or --extend to train this run further");
   expect((await warm("train.steps=1", "--extend")).stderr).toContain(
     "cannot be extended to 1: use more steps",
   );
-  expect(await warm("train.steps=4", "train.warmupSteps=1", "--extend")).toMatchObject({ code: 0 });
+  const chosen = await warm("train.steps=4", "train.warmupSteps=3", "--extend");
+  expect(chosen.stderr).toContain("differs from this recipe in train.warmupSteps; --extend changes only");
+  const extended = await warm("train.steps=4", "--extend");
+  expect(extended.stderr).toContain(
+    "extended from 2 to 4 steps of reinforcement; the warm-up is that of the run, 1 step, not the recipe's 3; the learning",
+  );
+  expect(extended.code).toBe(0);
+  await warm("train.steps=4", "train.warmupSteps=1", "--run", "whole-warm");
+  expect(await read("warm", "metrics.jsonl")).toBe(await read("whole-warm", "metrics.jsonl"));
+  // As after an interruption: the same command.
+  expect((await warm("train.steps=4", "--extend")).stderr).toContain(
+    "has its 4 steps of reinforcement already",
+  );
+  await rm(join(cwd, "runs", "warm", "result.json"));
+  expect(await warm("train.steps=4", "--extend")).toMatchObject({ code: 0 });
 });
 
 it("a falling learning rate is stated before and after the extension", () => {

@@ -8,18 +8,46 @@ import { extendRun } from "../runs/extend.ts";
 import { summarizeRun } from "../runs/read.ts";
 import { learningRateAt } from "../train/schedule.ts";
 
+export interface Extension {
+  /** The recipe to train with: what the run cannot change is as the run has it. */
+  readonly recipe: Recipe;
+  /** What to tell about the schedule. Absent: the run has these steps already. */
+  readonly note?: string;
+}
+
 /**
- * Gives the run the recipe's steps if nothing else differs. Returns what to tell about the schedule; null: the run has
- * these steps already.
+ * Gives the run the recipe's steps if nothing else differs.
  *
  * @param changed in which keys the run's recipe (first) and the present one differ
+ * @param isChosen whether the command line gives the warm-up; otherwise the run keeps its own
  * @throws TroupeError `bad_arguments` if the run cannot be extended to this recipe
  */
 export async function extend(
   recipe: Recipe,
   directory: string,
   changed: readonly RecipeDifference[],
-): Promise<string | null> {
+  isChosen: boolean,
+): Promise<Extension> {
+  const warmUp = isChosen ? undefined : changed.find(({ key }) => key === warmUpKey)?.values[0];
+  if (typeof warmUp !== "number") return extendSame(recipe, directory, changed, "");
+  const own = { ...recipe, train: { ...recipe.train, warmupSteps: warmUp } };
+  const others = changed.filter(({ key }) => key !== warmUpKey);
+  return extendSame(own, directory, others, warmUpNote(warmUp, recipe.train.warmupSteps));
+}
+
+const warmUpKey = "train.warmupSteps";
+
+/** Few steps may have shortened the run's. */
+function warmUpNote(kept: number, given: number): string {
+  return `the warm-up is that of the run, ${kept} ${kept === 1 ? "step" : "steps"}, not the recipe's ${given}; `;
+}
+
+async function extendSame(
+  recipe: Recipe,
+  directory: string,
+  changed: readonly RecipeDifference[],
+  kept: string,
+): Promise<Extension> {
   const [difference] = changed;
   if (difference === undefined) return rejectFinished(directory, recipe);
   const [before, after] = changed.find(({ key }) => key === "train.steps")?.values ?? [];
@@ -29,15 +57,16 @@ export async function extend(
   if (typeof before !== "number" || typeof after !== "number" || after <= before || before === 0)
     throw notLonger(directory, before, after);
   const done = await reinforcementDone(directory, recipe);
-  const note = `extended from ${before} to ${after} steps of reinforcement; ${scheduleNote(recipe.train, before, done)}`;
+  const note = `extended from ${before} to ${after} steps of reinforcement; ${kept}${scheduleNote(recipe.train, before, done)}`;
   await extendRun(directory, recipeToYaml(recipe, directory), note);
-  return note;
+  return { recipe, note };
 }
 
 /** An interrupted extension is resumed by the same command. */
-async function rejectFinished(directory: string, { train }: Recipe): Promise<null> {
+async function rejectFinished(directory: string, recipe: Recipe): Promise<Extension> {
+  const { train } = recipe;
   const { status } = await summarizeRun(directory);
-  if (status !== "finished") return null;
+  if (status !== "finished") return { recipe };
   const problem = `${directory} has its ${train.steps} steps of reinforcement already`;
   throw new TroupeError(
     "bad_arguments",
@@ -46,15 +75,12 @@ async function rejectFinished(directory: string, { train }: Recipe): Promise<nul
 }
 
 function otherChanges(directory: string, changed: readonly RecipeDifference[]): TroupeError {
-  const others = changed.filter(({ key }) => key !== "train.steps");
-  const keys = others.map(({ key }) => key);
+  const keys = changed.map(({ key }) => key).filter((key) => key !== "train.steps");
   const problem = `${directory} differs from this recipe in ${keys.join(", ")}; --extend changes only train.steps`;
-  // Its steps shortened it, so nobody may have chosen it.
-  const warmUp = others.find(({ key }) => key === "train.warmupSteps")?.values[0];
-  const own =
-    warmUp === undefined ? "" : `Add train.warmupSteps=${JSON.stringify(warmUp)}, which the run has. `;
-  const rest = keys.length > (warmUp === undefined ? 0 : 1) ? "Omit the other changes, or start" : "Or start";
-  return new TroupeError("bad_arguments", `${problem}. ${own}${rest} a new run with --fresh.`);
+  return new TroupeError(
+    "bad_arguments",
+    `${problem}. Omit the other changes, or start a new run with --fresh.`,
+  );
 }
 
 function notLonger(directory: string, before: unknown, after: unknown): TroupeError {

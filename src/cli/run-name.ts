@@ -8,6 +8,7 @@ import { differences } from "../recipes/differences.ts";
 import { incidentalOptions } from "../recipes/judge-row.ts";
 import { extend } from "./extension.ts";
 import { shorten } from "../recipes/origin.ts";
+import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { readRecipe } from "../runs/read.ts";
@@ -27,12 +28,15 @@ export interface RunChoice {
 
 export interface ChosenRun {
   readonly directory: string;
+  /** To train with: an extended run keeps its warm-up. */
+  readonly recipe: Recipe;
   /** What was changed in the run. Absent: nothing. */
   readonly note?: string;
 }
 
 /** @throws TroupeError `bad_arguments` if the name belongs to a run of another recipe */
-export async function chooseRun(recipe: Recipe, choice: RunChoice): Promise<ChosenRun> {
+export async function chooseRun(resolved: ResolvedRecipe, choice: RunChoice): Promise<ChosenRun> {
+  const { recipe } = resolved;
   const name = choice.run ?? recipe.name;
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
     throw new TroupeError(
@@ -40,18 +44,18 @@ export async function chooseRun(recipe: Recipe, choice: RunChoice): Promise<Chos
       `\`${name}\` is not a valid run name; use letters, digits, dots, dashes and underscores`,
     );
   }
-  if (choice.fresh) return { directory: join(choice.runs, freeName(name, choice.runs)) };
+  if (choice.fresh) return { directory: join(choice.runs, freeName(name, choice.runs)), recipe };
   const directory = join(choice.runs, name);
   const isBegun = existsSync(join(directory, "recipe.yaml")) && !(await isUnbegun(directory));
   if (!isBegun && choice.extend) throw nothingToExtend(directory);
-  if (!isBegun) return { directory };
+  if (!isBegun) return { directory, recipe };
   const changed = await changesSince(directory, recipe);
   if (choice.extend) {
-    const note = await extend(recipe, directory, changed);
-    return note === null ? { directory } : { directory, note };
+    const isChosen = resolved.originOf(["train", "warmupSteps"]).startsWith("override");
+    return { directory, ...(await extend(recipe, directory, changed, isChosen)) };
   }
   if (changed.length > 0) throw otherRecipe(directory, name, changed, choice);
-  return { directory };
+  return { directory, recipe };
 }
 
 /** In what the run's recipe, first, and this one train differently. */
@@ -82,9 +86,10 @@ function otherRecipe(
   changed: readonly RecipeDifference[],
   { runs }: RunChoice,
 ): TroupeError {
-  const isLonger = changed.every(
-    ({ key, values: [was, is] }) => key === "train.steps" && Number(is) > Number(was),
-  );
+  const others = changed.filter(({ key }) => key !== "train.warmupSteps");
+  const isLonger =
+    others.length > 0 &&
+    others.every(({ key, values: [was, is] }) => key === "train.steps" && Number(is) > Number(was));
   const lines = changed.map(({ key, values: [was, is] }) => `  ${key}: ${show(was)} there, ${show(is)} now`);
   return new TroupeError(
     "bad_arguments",

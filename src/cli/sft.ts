@@ -44,7 +44,7 @@ export function sftCommand(): Command {
 
 async function teach(resolved: ResolvedRecipe, options: SftArguments): Promise<void> {
   const run = options.run ?? `${resolved.recipe.name}-sft`;
-  const { directory } = await chooseRun(resolved.recipe, { ...options, run });
+  const { directory } = await chooseRun(resolved, { ...options, run });
   const target = options.to ?? join("models", basename(directory));
   checkTarget(target, directory);
   const outcome = await trainAndReport(resolved, directory, options);

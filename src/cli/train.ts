@@ -52,10 +52,10 @@ export function trainCommand(): Command {
         return dryRun(await planArguments(recipe, overrides, { override }), options.json === true);
       const resolved = await resolveArguments(recipe, overrides, { override });
       const choice = { ...options, runs: options.output_base_dir ?? options.runs };
-      const { directory, note } = await chooseRun(resolved.recipe, choice);
+      const { directory, recipe: own, note } = await chooseRun(resolved, choice);
       if (note !== undefined) printNote(note);
       const isUnchanged = overrides.length + override.length === 0;
-      await trainAndReport(resolved, directory, { ...options, isUnchanged });
+      await trainAndReport({ ...resolved, recipe: own }, directory, { ...options, isUnchanged });
     });
 }
 
