@@ -8,6 +8,7 @@ import type { RunSummary } from "../../runs/read.ts";
 import { readData, readRecipe, summarizeRun } from "../../runs/read.ts";
 import { showOrigin } from "../data/origin.ts";
 import { findRun } from "../find-run.ts";
+import { labelsOf } from "./labels.ts";
 import { printJson, printLines } from "../print.ts";
 import { showInterval } from "../progress/lines.ts";
 import { measureTable } from "../progress/measures.ts";
@@ -21,7 +22,11 @@ export function compareCommand(): Command {
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--json", "print one JSON document")
     .action(async (names: string[], options: { runs: string; json?: boolean }) => {
-      const compared = await Promise.all(names.map((name) => readCompared(name, options.runs)));
+      const directories = await Promise.all(names.map((name) => findRun(name, options.runs)));
+      const labels = labelsOf(directories);
+      const compared = await Promise.all(
+        directories.map((directory, index) => readCompared(directory, labels[index] ?? directory)),
+      );
       if (compared.length < 2) throw new TroupeError("bad_arguments", "give at least two runs to compare");
       if (options.json) printJson(comparison(compared));
       else printLines(comparisonLines(compared));
@@ -29,16 +34,16 @@ export function compareCommand(): Command {
 }
 
 interface Compared {
+  readonly label: string;
   readonly summary: RunSummary;
   readonly recipe: unknown;
   /** Of its last step. */
   readonly data: DataRecord["data"];
 }
 
-async function readCompared(name: string, folder: string): Promise<Compared> {
-  const directory = await findRun(name, folder);
+async function readCompared(directory: string, label: string): Promise<Compared> {
   const data = (await readData(directory)).at(-1)?.data ?? {};
-  return { summary: await summarizeRun(directory), recipe: await readRecipe(directory), data };
+  return { label, summary: await summarizeRun(directory), recipe: await readRecipe(directory), data };
 }
 
 /** Each key in which some run differs from the first, with its value in every run. */
@@ -48,7 +53,7 @@ function comparison(compared: readonly Compared[]) {
     others.flatMap((other) => differences(first?.recipe, other.recipe).map((difference) => difference.key)),
   );
   return {
-    runs: compared.map(({ summary }) => summary.name),
+    runs: compared.map(({ label }) => label),
     recipe: [...keys].map((key) => ({ key, values: compared.map(({ recipe }) => valueAt(recipe, key)) })),
     data: dataDifferences(compared),
     results: compared.map(({ summary }) => summary.result ?? null),
@@ -111,11 +116,11 @@ function resultCell(summary: RunSummary, label: string): string {
 
 /** Of the teams at the end of the runs: pass@k and terms of the reward, if they have any. */
 function measureLines(compared: readonly Compared[]): string[] {
-  const last = compared.flatMap(({ summary: { name, result } }) =>
+  const last = compared.flatMap(({ label, summary: { result } }) =>
     (result?.table ?? [])
       .filter(({ team, moment }) => team === "team" && moment === "after")
-      .map((row) => ({ name, row })),
+      .map((row) => ({ label, row })),
   );
-  const nameOf = new Map(last.map(({ name, row }) => [row, name]));
+  const nameOf = new Map(last.map(({ label, row }) => [row, label]));
   return measureTable([...nameOf.keys()], (row) => nameOf.get(row) ?? "");
 }

@@ -15,6 +15,8 @@ const colours = [
   "#a5673f",
   "#5b6bd6",
 ];
+/** Lengths of dashes and gaps: runs also differ without colours. Of another number than the colours. */
+const dashes = [undefined, "8 4", "2 4", "12 4 2 4", "12 4 2 4 2 4"] as const;
 const grey = "#7d8189";
 const [width, height] = [720, 400];
 const frame = { left: 56, right: width - 16, top: 12, bottom: height - 40 };
@@ -82,7 +84,13 @@ function line({ name, points }: Curve, index: number, { x, y }: Scale): Markup {
 }
 
 function strokeOf(index: number) {
-  return { stroke: colours[index % colours.length], "stroke-width": 2, "stroke-linejoin": "round" };
+  const dash = dashes[index % dashes.length];
+  return {
+    stroke: colours[index % colours.length],
+    "stroke-width": 2,
+    "stroke-linejoin": "round",
+    ...(dash === undefined ? {} : { "stroke-dasharray": dash }),
+  };
 }
 
 /** A row of the legend under the chart. */
@@ -93,7 +101,7 @@ function entry({ name, points }: Curve, index: number): Markup {
   return element(
     "g",
     {},
-    element("line", { ...strokeOf(index), x1: frame.left, x2: frame.left + 24, y1: y - 4, y2: y - 4 }),
-    element("text", { fill: grey, "font-size": 12, x: frame.left + 32, y }, text),
+    element("line", { ...strokeOf(index), x1: frame.left, x2: frame.left + 40, y1: y - 4, y2: y - 4 }),
+    element("text", { fill: grey, "font-size": 12, x: frame.left + 48, y }, text),
   );
 }

@@ -19,9 +19,13 @@ export interface Curve {
 }
 
 /** @param figure `success` of the team's evaluations, or a numeric column of metrics.jsonl */
-export async function readCurve(directory: string, figure: string, mean: number): Promise<Curve> {
+export async function readCurve(
+  { directory, name }: { readonly directory: string; readonly name: string },
+  figure: string,
+  mean: number,
+): Promise<Curve> {
   const points = figure === "success" ? await successes(directory) : await metric(directory, figure);
-  return { name: path.basename(directory), points: smoothed(points, mean) };
+  return { name, points: smoothed(points, mean) };
 }
 
 async function successes(directory: string): Promise<Point[]> {

@@ -7,6 +7,7 @@ import { wholeNumber } from "../numbers.ts";
 import { printLines } from "../print.ts";
 import { type Curve, readCurve } from "./curve.ts";
 import { curvePage, curveSvg } from "./curve-svg.ts";
+import { labelsOf } from "./labels.ts";
 import { curveText } from "./curve-text.ts";
 import { runsFolder } from "../../command-line.ts";
 
@@ -26,8 +27,13 @@ export function plotCommand(): Command {
     .option("--mean <steps>", "mean over this many steps", wholeNumber(1), 1)
     .option("--out <file>", "an .svg or .html file; default: the terminal")
     .action(async (names: string[], options: PlotOptions) => {
-      const directories = await Promise.all(names.map((name) => findRun(name, options.runs)));
-      const curves = await Promise.all(directories.map((each) => readCurve(each, options.of, options.mean)));
+      const directories = [...new Set(await Promise.all(names.map((name) => findRun(name, options.runs))))];
+      const labels = labelsOf(directories);
+      const curves = await Promise.all(
+        directories.map((directory, index) =>
+          readCurve({ directory, name: labels[index] ?? directory }, options.of, options.mean),
+        ),
+      );
       // Not printLines, which would remove the colours.
       if (options.out === undefined) process.stdout.write(curveText(curves, options.of, process.stdout));
       else write(options.out, curves, options.of);
