@@ -4,7 +4,6 @@ import path from "node:path";
 /** The folder's name, with as many of the folders above as tell runs of the same name apart. */
 export function labelsOf(directories: readonly string[]): string[] {
   const parts = directories.map((directory) => path.resolve(directory).split(path.sep));
-  const endOf = (own: readonly string[], length: number): string => own.slice(-length).join("/");
   return parts.map((own) => {
     const others = parts.filter((other) => endOf(other, own.length) !== endOf(own, own.length));
     let length = 1;
@@ -12,4 +11,8 @@ export function labelsOf(directories: readonly string[]): string[] {
       length++;
     return endOf(own, length);
   });
+}
+
+function endOf(parts: readonly string[], length: number): string {
+  return parts.slice(-length).join("/");
 }
