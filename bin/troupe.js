@@ -12,7 +12,9 @@ const built = new URL("../dist/cli/main.js", import.meta.url);
 if (Number(process.versions.node.split(".")[0]) < oldest) {
   console.error(
     `troupe needs Node ${oldest} or newer, this is ${process.versions.node}.` +
-      (existsSync(source) ? " In this checkout `npm run troupe -- COMMAND` brings its own." : ""),
+      (existsSync(source)
+        ? " In this checkout `npm run troupe -- COMMAND` brings its own."
+        : " `npm install node@26` brings a project its own, for `npx troupe`."),
   );
   process.exit(1);
 }

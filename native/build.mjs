@@ -277,3 +277,6 @@ const kind = ["tests", "engine-tests", "bench"].find((name) => process.argv.incl
 await build(kind);
 // Namespaces, Landlock and seccomp are Linux's.
 if (kind === "addon" && process.platform === "linux") await build("launcher");
+// A checkout, which other projects may link: nothing of it is published but this folder.
+const linker = new URL("../bin/link.mjs", import.meta.url);
+if (process.env.npm_lifecycle_event === "install" && existsSync(linker)) await import(linker.href);

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -43,5 +43,21 @@ describe("the package", () => {
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     const problems = compile(["-p", "."]).split("\n");
     expect(problems.filter((line) => line.startsWith("dist"))).toEqual([]);
+  });
+
+  it("is imported from a checkout that another project links", () => {
+    const folder = mkdtempSync(join(tmpdir(), "troupe-linked-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const [checkout, project] = [join(folder, "checkout"), join(folder, "project")];
+    mkdirSync(join(project, "node_modules"), { recursive: true });
+    for (const name of ["bin", "package.json"])
+      cpSync(join(root, name), join(checkout, name), { recursive: true });
+    symlinkSync(join(root, "src"), join(checkout, "src"));
+    execFileSync("npm", ["run", "postpack", "--silent"], { cwd: checkout, stdio: "ignore" });
+    symlinkSync(checkout, join(project, "node_modules", "troupe"));
+    const program =
+      'import { train } from "troupe"; import { Session } from "troupe/tinker"; console.log(train.name, Session.name);';
+    const run = ["--input-type=module", "--eval", program];
+    expect(execFileSync(process.execPath, run, { cwd: project, encoding: "utf8" })).toBe("train Session\n");
   });
 });

@@ -5,6 +5,7 @@ import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServiceError } from "../errors.ts";
 import { type AnswerFormat, askModel, askService } from "./ask.ts";
+import { checkInstalled } from "./models.ts";
 import { type ClientOptions, clientOptions } from "./options.ts";
 
 const secret = "a-secret-key";
@@ -372,3 +373,15 @@ it("an address with a password is rejected without repeating it", () => {
   expect(JSON.stringify(checked.error)).not.toContain("hidden");
   expect(clientOptions.safeParse({ ...options, baseUrl: "https://example.org/v1" }).success).toBe(true);
 });
+
+it("names the command that installs the package of vertex", () => {
+  expect(() => checkInstalled("vertex", notFound)).toThrow(
+    "vertex needs a package that is not installed: run `npm install @ai-sdk/google-vertex@5`, or choose the provider google.",
+  );
+  expect(() => checkInstalled("google", notFound)).not.toThrow();
+  expect(() => checkInstalled("vertex")).not.toThrow();
+});
+
+function notFound(): never {
+  throw new Error("Cannot find module");
+}

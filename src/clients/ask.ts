@@ -1,7 +1,7 @@
 /** A question to a model of a service, through the AI SDK, which knows the services' formats. Loaded with the first question. */
 import type { Output } from "ai";
 import { ServiceError, TroupeError } from "../errors.ts";
-import { modelOf } from "./models.ts";
+import { checkInstalled, modelOf } from "./models.ts";
 import type { ClientOptions } from "./options.ts";
 import { keyVariableOf } from "./providers.ts";
 import { type Exchange, guardedFetch } from "./transport.ts";
@@ -149,8 +149,9 @@ function failureOf(exchange: Exchange, options: ClientOptions, model: string): T
   );
 }
 
-/** @throws TroupeError `bad_arguments` if the key is missing */
+/** @throws TroupeError `bad_arguments` if the key, or the package that asks, is missing */
 export function checkKey(options: ClientOptions, respondent: Respondent): void {
+  checkInstalled(options.provider);
   keyOf(options, nameOf(options, respondent), respondent);
 }
 

@@ -1,5 +1,7 @@
 /** A model in the form of the AI SDK. Each package is loaded when a model needs it. */
+import { createRequire } from "node:module";
 import type { LanguageModel } from "ai";
+import { TroupeError } from "../errors.ts";
 import type { ClientOptions } from "./options.ts";
 import { baseUrlOf } from "./providers.ts";
 
@@ -40,8 +42,31 @@ function settings(
   return { baseURL: baseUrlOf(options), fetch, apiKey: key };
 }
 
+/**
+ * Vertex's package is not installed with Troupe: it brings the credentials of Google Cloud, which few use.
+ * @throws TroupeError `bad_arguments` if it is missing
+ */
+export function checkInstalled(
+  provider: ClientOptions["provider"],
+  resolve: (name: string) => string = resolvePackage,
+): void {
+  if (provider !== "vertex") return;
+  try {
+    resolve(vertexPackage);
+  } catch (cause) {
+    const fix = `run \`npm install ${vertexPackage}@5\`, or choose the provider google`;
+    throw new TroupeError("bad_arguments", `vertex needs a package that is not installed: ${fix}.`, {
+      cause,
+    });
+  }
+}
+
+const vertexPackage = "@ai-sdk/google-vertex";
+const resolvePackage = createRequire(import.meta.url).resolve;
+
 /** With a key, or with a project and the credentials of Google Cloud on this machine. */
 async function openVertex({ options, fetch, key = "" }: Connection): Promise<Model> {
+  checkInstalled("vertex");
   const { createGoogleVertex } = await import("@ai-sdk/google-vertex");
   const { project, location, baseUrl } = options;
   const address = key === "" && baseUrl === undefined ? {} : { baseURL: baseUrlOf(options) };
