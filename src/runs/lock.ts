@@ -30,20 +30,28 @@ export interface Lock {
   release(): Promise<void>;
 }
 
+export interface Locked {
+  readonly name: string;
+  readonly instead: string;
+}
+
+const run: Locked = { name: "run", instead: "another name for this run" };
+
 /** Prefix of lock files. */
 export const lockPrefix = "lock-";
 
 /**
- * Takes the lock of a folder; removes files of dead holders. @throws TroupeError `in_use` if a live process holds it
+ * Takes the lock of a folder; removes files of dead holders. @param what for messages, and what to use instead
+ * @throws TroupeError `in_use` if a live process holds it
  */
-export async function acquireLock(directory: string): Promise<Lock> {
+export async function acquireLock(directory: string, what: Locked = run): Promise<Lock> {
   const { pid } = process;
   const self: Holder = { pid, started: startTime(pid) ?? "", host: os.hostname(), namespace };
   const file = path.join(directory, `${lockPrefix}${pid}-${randomBytes(4).toString("hex")}`);
   await writing(file, () => fs.writeFile(file, JSON.stringify(self)));
   const release = () => fs.rm(file, { force: true }).catch(() => {});
   try {
-    await rejectOthers(directory, path.basename(file));
+    await rejectOthers(directory, path.basename(file), what);
   } catch (error) {
     await release();
     throw error;
@@ -57,22 +65,22 @@ export async function isLocked(directory: string): Promise<boolean> {
   return holders.some(({ holder }) => holder !== null && isAlive(holder));
 }
 
-async function rejectOthers(directory: string, own: string): Promise<void> {
+async function rejectOthers(directory: string, own: string, what: Locked): Promise<void> {
   for (const { name, holder } of await readHolders(directory)) {
     if (name === own) continue;
     const file = path.join(directory, name);
-    if (holder !== null && isAlive(holder)) throw held(file, holder);
+    if (holder !== null && isAlive(holder)) throw held(file, holder, what);
     await writing(file, () => fs.rm(file, { force: true }));
   }
 }
 
-function held(file: string, holder: Holder): TroupeError {
+function held(file: string, holder: Holder, { name, instead }: Locked): TroupeError {
   const elsewhere = placeOf(holder);
   const fix = elsewhere === null ? "wait for it, or stop it" : `if it no longer writes there, delete ${file}`;
   return new TroupeError(
     "in_use",
-    `The run ${path.dirname(file)} is being written by process ${holder.pid}${elsewhere ?? ""}: ` +
-      `${fix}, or use another name for this run.`,
+    `The ${name} ${path.dirname(file)} is being written by process ${holder.pid}${elsewhere ?? ""}: ` +
+      `${fix}, or use ${instead}.`,
   );
 }
 

@@ -14,7 +14,7 @@ const python = process.env["TROUPE_TINKER_PYTHON"] ?? "python3";
 const hasSdk = spawnSync(python, ["-c", "import tinker"], { cwd: temporaryFolder() }).status === 0;
 const script = fileURLToPath(new URL("testing/sdk.py", import.meta.url));
 
-const foundBySdk = z.object({
+const foundBySdk = z.looseObject({
   name: z.string(),
   losses: z.array(z.number()),
   norm: z.number(),
@@ -24,6 +24,7 @@ const foundBySdk = z.object({
   restored: z.boolean(),
   again: z.array(z.int()),
   rejected: z.string(),
+  missing: z.array(z.string()),
 });
 
 it.skipIf(!hasSdk)(
@@ -47,6 +48,28 @@ it.skipIf(!hasSdk)(
       found.scored.forEach((score, index) => expect(score).toBeCloseTo(found.sampled[index] ?? 0, 4));
       expect(found.restored).toBe(true);
       expect(found.again).toHaveLength(6);
+      expect(found).toMatchObject({
+        runs: [[true, "tiny", 4], expect.anything() as unknown],
+        total: 2,
+        run: true,
+        of_path: true,
+        checkpoints: [
+          ["weights/state", "training", true],
+          ["sampler_weights/final", "sampler", true],
+        ],
+        user: true,
+        session: true,
+        weights: 4,
+        public: [true, false],
+        expires: [true, false],
+        left: ["sampler_weights/final"],
+      });
+      expect(found.missing).toEqual([
+        expect.stringContaining('404 There is no training run "nothing"'),
+        expect.stringContaining("422 There are no saved weights tinker://"),
+        expect.stringContaining("422 `troupe serve` has no projects"),
+        expect.stringContaining("422 `troupe serve` has no traces"),
+      ]);
       expect(found.rejected).toContain('The loss "dro" is not one of cross_entropy');
     } finally {
       await serving.stop();

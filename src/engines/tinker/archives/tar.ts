@@ -1,6 +1,6 @@
 /** Archives of directories: plain files in the ustar format (POSIX.1-1988), which every tar reads. */
 import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, readdir, stat } from "node:fs/promises";
+import { lstat, mkdir, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -12,13 +12,14 @@ const at = { size: 124, checksum: 148, type: 156, magic: 257, prefix: 345 } as c
 /** Sizes are eleven octal digits. */
 const longestFile = 8 ** 11;
 
-/** A directory's files, in the order of their names. */
+/** A directory's files, in the order of their names. Links are left out: they may lead anywhere. */
 export async function* tarOf(directory: string): AsyncGenerator<Buffer> {
   const names = (await readdir(directory, { recursive: true })).toSorted();
   for (const name of names) {
     const file = join(directory, name);
-    const { size, mtimeMs } = await stat(file);
-    if ((await stat(file)).isDirectory()) continue;
+    const found = await lstat(file);
+    if (!found.isFile()) continue;
+    const { size, mtimeMs } = found;
     yield headerOf(name, size, Math.floor(mtimeMs / 1000));
     yield* createReadStream(file) as AsyncIterable<Buffer>;
     yield Buffer.alloc(padding(size));

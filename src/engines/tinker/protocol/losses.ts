@@ -181,10 +181,21 @@ export function engineData(policy: PolicyName, data: readonly WireDatum[]): read
     const continuation = continuationOf(where, tokens, targets, numbers, promptLength);
     const last = found.at(-1);
     const prompt = tokens.slice(0, promptLength);
-    if (last?.group === group) last.datum.continuations.push(continuation);
-    else found.push({ group, datum: { policy, prompt, continuations: [continuation] } });
+    if (last?.group === group) {
+      checkSame(last.datum.prompt, prompt, `${where} has ${promptInput} ${group}`);
+      last.datum.continuations.push(continuation);
+    } else found.push({ group, datum: { policy, prompt, continuations: [continuation] } });
   });
   return found.map(({ datum }) => datum);
+}
+
+/** The engine computes the prompt of a group once. @throws TroupeError `bad_arguments` */
+function checkSame(first: Int32Array, prompt: Int32Array, what: string): void {
+  if (prompt.length === first.length && prompt.every((token, at) => token === first[at])) return;
+  throw new TroupeError(
+    "bad_arguments",
+    `${what} but another prompt than the datum before it; expected the same, or another group.`,
+  );
 }
 
 /** Targets before the first that follows from the input, if all of them have advantage or weight zero. */

@@ -86,7 +86,17 @@ const sequenceNumber = z
   .min(0)
   .max(2 ** 31 - 1);
 const name = z.string().min(1).max(512);
-const metadata = z.record(z.string(), z.unknown()).nullish();
+/** What a person notes about sessions, models and weights, which servers keep. */
+const metadata = z
+  .record(z.string(), z.unknown())
+  .nullish()
+  .refine(
+    (given) => JSON.stringify(given ?? null).length <= 65_536,
+    "metadata have at most 65,536 characters",
+  );
+export type Metadata = z.output<typeof metadata>;
+/** From an hour to ten years. */
+const lifetime = z.number().min(3600).max(315_360_000).nullish();
 
 /** The name of the request, which clients repeat in its body. */
 const type = z.string().optional();
@@ -97,6 +107,7 @@ export const createSession = z.object({
   session_id: name.optional(),
   user_metadata: metadata,
   tags: z.array(z.string()).nullish(),
+  display_name: z.string().max(1024).nullish(),
   sdk_version: z.string().nullish(),
   type,
 });
@@ -153,6 +164,8 @@ export const saveWeights = z.object({
   seq_id: sequenceNumber,
   path: name.nullish(),
   overwrite: z.boolean().default(false),
+  ttl_seconds: lifetime,
+  user_metadata: metadata,
 });
 
 export const saveWeightsForSampler = z.object({
@@ -163,6 +176,8 @@ export const saveWeightsForSampler = z.object({
   sampling_session_seq_id: sequenceNumber.nullish(),
   /** `inflight`: the sampler follows the model's weights. */
   kind: z.enum(["snapshot", "inflight"]).default("snapshot"),
+  ttl_seconds: lifetime,
+  user_metadata: metadata,
 });
 
 /** Of a model that exists (model_id, seq_id), or of one that it creates (session_id, model_seq_id). */
@@ -174,6 +189,7 @@ export const loadWeights = z.object({
   model_seq_id: sequenceNumber.nullish(),
   path: name,
   optimizer: z.boolean(),
+  user_metadata: metadata,
   /** Troupe, of a model that it creates. */
   model_role: z.enum(["policy", "critic"]).default("policy"),
 });
@@ -252,6 +268,8 @@ export const retrieveFutures = z.object({
 });
 
 export const weightsInfo = z.object({ tinker_path: name });
+
+export const lifetimeOf = z.object({ ttl_seconds: lifetime });
 
 // --- JSON: answers ---
 
@@ -332,15 +350,36 @@ export const completions = z.object({
   cursor: z.int(),
 });
 
-export const checkpoints = z.object({
-  checkpoints: z.array(
-    z.object({
-      checkpoint_id: z.string().optional(),
-      checkpoint_type: z.string(),
-      time: z.string(),
-      tinker_path: identifier,
-    }),
-  ),
+const checkpoint = z.object({
+  checkpoint_id: z.string().optional(),
+  checkpoint_type: z.string(),
+  time: z.string(),
+  tinker_path: identifier,
+  size_bytes: z.int().nullish(),
+  public: z.boolean().optional(),
+  user_metadata: metadata,
+  expires_at: z.string().nullish(),
+});
+const page = z.object({ offset: z.int(), limit: z.int(), total_count: z.int() });
+export const checkpoints = z.object({ checkpoints: z.array(checkpoint), cursor: page.nullish() });
+export const trainingRun = z.object({
+  training_run_id: identifier,
+  base_model: z.string(),
+  model_owner: z.string(),
+  is_lora: z.boolean(),
+  lora_rank: z.int().nullish(),
+  last_request_time: z.string(),
+  last_checkpoint: checkpoint.nullish(),
+  last_sampler_checkpoint: checkpoint.nullish(),
+  user_metadata: metadata,
+});
+export const trainingRuns = z.object({ training_runs: z.array(trainingRun), cursor: page });
+export const sessions = z.object({ sessions: z.array(identifier) });
+export const sessionInfo = z.object({
+  training_run_ids: z.array(identifier),
+  sampler_ids: z.array(identifier),
+  user_metadata: metadata,
+  display_name: z.string().nullish(),
 });
 const weightsDescribed = z.object({
   base_model: z.string(),
@@ -464,6 +503,10 @@ interface Answered {
   weights_info: typeof weightsDescribed;
   get_server_capabilities: typeof capabilities;
   checkpoints: typeof checkpoints;
+  training_runs: typeof trainingRuns;
+  training_run: typeof trainingRun;
+  sessions: typeof sessions;
+  session: typeof sessionInfo;
   samplers: typeof samplerInfo;
 }
 

@@ -7,8 +7,6 @@ import { Rejection } from "./problems.ts";
 
 const clientBlock = 1_000_000_000;
 const mostClients = 1000;
-/** Of a client that does not ask, the oldest are forgotten. */
-const longest = 100_000;
 
 interface Client {
   readonly known: Set<string>;
@@ -30,10 +28,14 @@ export class Completions {
     const client = this.#client(session, Math.floor(seqId / clientBlock));
     if (client.known.has(id)) return;
     client.known.add(id);
+    // Nothing is left to ask for.
+    this.#futures.whenGone(id, () => {
+      client.known.delete(id);
+      while (client.finished[0] && !client.known.has(client.finished[0].id)) client.finished.shift();
+    });
     this.#futures.whenDone(id, () => {
       client.cursor += 1;
       client.finished.push({ cursor: client.cursor, id });
-      if (client.finished.length > longest) forgetFirst(client);
       client.next.resolve();
       client.next = Promise.withResolvers();
     });
@@ -47,7 +49,8 @@ export class Completions {
     milliseconds: number,
   ): Promise<{ readonly ids: readonly string[]; readonly cursor: number }> {
     const client = this.#client(session, number);
-    while ((client.finished[0]?.cursor ?? Infinity) <= cursor) forgetFirst(client);
+    while ((client.finished[0]?.cursor ?? Infinity) <= cursor)
+      client.known.delete(client.finished.shift()?.id ?? "");
     if (client.finished.length === 0 && milliseconds > 0) {
       const timeout = Promise.withResolvers<void>();
       const timer = setTimeout(timeout.resolve, milliseconds);
@@ -75,8 +78,4 @@ export class Completions {
     clients.set(number, client);
     return client;
   }
-}
-
-function forgetFirst(client: Client): void {
-  client.known.delete(client.finished.shift()?.id ?? "");
 }

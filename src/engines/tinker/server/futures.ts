@@ -23,7 +23,11 @@ interface Future {
   readonly cancel: AbortController;
   result: Result | null;
   onDone: (() => void)[];
+  onGone: (() => void) | null;
 }
+
+/** Of a future with all that belongs to it, besides the request and the result. */
+const overhead = 2000;
 
 export interface FutureLimits {
   /** Bytes of results kept. */
@@ -84,6 +88,7 @@ export class Futures {
       cancel: new AbortController(),
       result: null,
       onDone: [],
+      onGone: null,
     });
   }
 
@@ -104,7 +109,7 @@ export class Futures {
     this.giveBack(future.owner, future.pendingBytes);
     this.#futures.delete(id); // to the end of the order of results
     this.#futures.set(id, future);
-    this.#bytes += result.bytes;
+    this.#bytes += overhead + result.bytes;
     this.#makeRoom(id);
     future.done.resolve(result);
     for (const tell of future.onDone.splice(0)) tell();
@@ -129,6 +134,12 @@ export class Futures {
     if (future === undefined) return;
     if (future.result === null) future.onDone.push(tell);
     else tell();
+  }
+
+  /** Calls back once its result is no longer kept. */
+  whenGone(id: string, tell: () => void): void {
+    const future = this.#futures.get(id);
+    if (future !== undefined) future.onGone = tell;
   }
 
   resultOf(id: string): Result | null {
@@ -159,7 +170,8 @@ export class Futures {
   }
 
   #remove(id: string, result: Result): void {
+    this.#bytes -= overhead + result.bytes;
+    this.#futures.get(id)?.onGone?.();
     this.#futures.delete(id);
-    this.#bytes -= result.bytes;
   }
 }

@@ -1,13 +1,10 @@
-/** What a server says about itself, its models and saved weights, and requests about sessions. */
-import { Readable } from "node:stream";
-import { savedDirectory } from "../../saved.ts";
-import { tarOf } from "../archives/tar.ts";
+/** What a server says about itself, its models and samplers, and requests about sessions. */
 import * as schema from "../protocol/schema.ts";
 import { readTokenizer } from "../tokenizers.ts";
 import { isLocal, type ServedModel } from "./options.ts";
+import { pageOf } from "./pages.ts";
 import { Rejection } from "./problems.ts";
 import type { Call, Service } from "./service.ts";
-import { parsePath, textOf, type SavedRecord, type WeightsPath } from "./storage.ts";
 import { jsonOf } from "./training.ts";
 
 export function clientConfig({ options: { limits, host } }: Service): schema.Answers["client/config"] {
@@ -39,8 +36,8 @@ export function capabilities({ options, engine }: Service): schema.Answers["get_
 }
 
 export function createSession(service: Service, call: Call): schema.Answers["create_session"] {
-  schema.createSession.parse(jsonOf(call));
-  return { type: "create_session", session_id: service.openSession(call.owner).id };
+  const { display_name: name, user_metadata: metadata } = schema.createSession.parse(jsonOf(call));
+  return { type: "create_session", session_id: service.openSession(call.owner, name, metadata).id };
 }
 
 export function heartbeat(service: Service, call: Call): schema.Answers["session_heartbeat"] {
@@ -100,45 +97,23 @@ export function samplerInfo(
   return { sampler_id: id, base_model: base.name, model_path: source.kind === "saved" ? source.path : null };
 }
 
-export function weightsInfo(service: Service, call: Call): schema.Answers["weights_info"] {
-  const { tinker_path: path } = schema.weightsInfo.parse(jsonOf(call));
-  const { baseModel, adapter } = service.storage.find(parsePath(path), call.owner).record;
-  return { base_model: baseModel, is_lora: adapter !== null, lora_rank: adapter?.rank ?? null };
+/** Of sessions that are open, the newest first. */
+export function sessions(service: Service, call: Call): schema.Answers["sessions"] {
+  const own = service.sessionsOf(call.owner).toReversed();
+  return { sessions: pageOf(call, own, 20).items.map(({ id }) => id) };
 }
 
-export function checkpoints(
+export function sessionInfo(
   service: Service,
   call: Call,
-  [run = ""]: readonly string[],
-): schema.Answers["checkpoints"] {
-  return { checkpoints: service.storage.list(checkedRun(run), call.owner).map(checkpoint) };
-}
-
-function checkpoint({ path, record }: { readonly path: WeightsPath; readonly record: SavedRecord }) {
+  [id = ""]: readonly string[],
+): schema.Answers["session"] {
+  const session = service.sessionsOf(call.owner).find((each) => each.id === id);
+  if (session === undefined) throw new Rejection(404, `There is no open session ${id}.`);
   return {
-    checkpoint_id: `${path.kind}/${path.name}`,
-    checkpoint_type: path.kind === "weights" ? "training" : "sampler",
-    time: record.time,
-    tinker_path: textOf(path),
+    training_run_ids: service.models.ofSession(id).map((model) => model.id),
+    sampler_ids: service.samplers.ofSession(id).map((sampler) => sampler.id),
+    user_metadata: session.metadata,
+    display_name: session.name,
   };
-}
-
-export function deleteCheckpoint(service: Service, call: Call, found: readonly string[]): unknown {
-  const [run = "", kind = "", name = ""] = found;
-  service.storage.remove(parsePath(`tinker://${run}/${kind}/${name}`), call.owner);
-  return {};
-}
-
-function checkedRun(run: string): string {
-  if (/^[\w:-]{1,100}$/.test(run)) return run;
-  throw new Rejection(404, `There is no run ${JSON.stringify(run)}.`);
-}
-
-/** A tar of the directory for other programs. */
-export function archive(service: Service, call: Call, found: readonly string[]): Readable {
-  const [run = "", kind = "", name = ""] = found;
-  const { stored } = service.storage.find(parsePath(`tinker://${run}/${kind}/${name}`), call.owner);
-  const directory = savedDirectory(stored);
-  if (directory === null) throw new Rejection(404, "This server's engine exports no directories.");
-  return Readable.from(tarOf(directory));
 }

@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { TroupeError } from "../../../errors.ts";
 import type { AdapterOptions } from "../../../models/adapter-options.ts";
 import type { Engine, PolicyInfo, PolicyOptions } from "../../engine.ts";
-import type { loraConfig } from "../protocol/schema.ts";
+import type { loraConfig, Metadata } from "../protocol/schema.ts";
 import type { ServedModel } from "./options.ts";
 import { Rejection } from "./problems.ts";
 import { Turns } from "./turns.ts";
@@ -19,6 +19,10 @@ export interface Model {
   readonly turns: Turns;
   /** Verbs submitted so far that change the weights. */
   changes: number;
+  /** As given by the client. */
+  readonly metadata: Metadata;
+  /** Milliseconds since 1970. */
+  lastRequest: number;
   /** Null until it is created. */
   info: PolicyInfo | null;
 }
@@ -49,12 +53,19 @@ export class Models {
   /** @throws Rejection 404 */
   get(id: string, owner: string): Model {
     const model = this.find(id);
-    if (model !== undefined && model.owner === owner) return model;
+    if (model !== undefined && model.owner === owner) {
+      model.lastRequest = Date.now();
+      return model;
+    }
     throw new Rejection(404, `There is no model ${id}; it was unloaded, or the server was restarted.`);
   }
 
   find(id: string): Model | undefined {
     return this.#models.get(id);
+  }
+
+  ofOwner(owner: string): readonly Model[] {
+    return [...this.#models.values()].filter((model) => model.owner === owner);
   }
 
   ofSession(session: string): readonly Model[] {
@@ -63,7 +74,7 @@ export class Models {
 
   /** @throws TroupeError `bad_arguments` beyond the owner's limit */
   checkRoom(owner: string): void {
-    const count = [...this.#models.values()].filter((model) => model.owner === owner).length;
+    const count = this.ofOwner(owner).length;
     if (count >= this.#limit)
       throw new TroupeError(
         "bad_arguments",
@@ -72,10 +83,12 @@ export class Models {
   }
 
   async create(
-    model: Omit<Model, "turns" | "changes" | "info">,
+    model: Omit<Model, "turns" | "changes" | "info" | "lastRequest">,
     options: Omit<PolicyOptions, "name">,
   ): Promise<Model> {
-    const made: Model = { ...model, turns: new Turns(1), changes: 0, info: null };
+    if (this.#models.has(model.id))
+      throw new TroupeError("bad_arguments", `The model ${model.id} exists; give another number.`);
+    const made: Model = { ...model, turns: new Turns(1), changes: 0, info: null, lastRequest: Date.now() };
     this.#models.set(made.id, made);
     try {
       made.info = await this.#engine.createPolicy({ name: made.id, ...options });

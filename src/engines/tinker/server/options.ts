@@ -23,6 +23,8 @@ export interface ServerLimits extends FutureLimits {
   readonly chunkBytes: number;
   /** Snapshots of all owners that are in memory for sampling. */
   readonly loadedSamplers: number;
+  /** Weights without a name, of one session's samplers, that are kept on disk: the ones used last. */
+  readonly unnamedWeights: number;
   /** After the last heartbeat, a session ends. */
   readonly sessionMilliseconds: number;
   /** How long an unfinished future is waited for in one request. */
@@ -42,6 +44,7 @@ export const standardLimits: ServerLimits = {
   chunkData: 16_384,
   chunkBytes: 2 ** 26,
   loadedSamplers: 4,
+  unnamedWeights: 32,
   sessionMilliseconds: 300_000,
   pollMilliseconds: 20_000,
 };

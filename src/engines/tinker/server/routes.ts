@@ -1,6 +1,7 @@
 /** The table of requests. */
 import * as schema from "../protocol/schema.ts";
 import * as information from "./information.ts";
+import * as listings from "./listings.ts";
 import { Rejection } from "./problems.ts";
 import * as sampling from "./sampling.ts";
 import type { Call, Service } from "./service.ts";
@@ -11,7 +12,8 @@ import type { z } from "zod";
 type Handler = (service: Service, call: Call, found: readonly string[]) => unknown;
 
 interface Route {
-  readonly method: "GET" | "POST" | "DELETE";
+  /** Or "any". */
+  readonly method: string;
   readonly path: RegExp;
   readonly handle: Handler;
 }
@@ -36,39 +38,56 @@ const posts: Readonly<Record<string, Handler>> = {
   cancel_future: sampling.cancelFuture,
   retrieve_future: retrieveFuture,
   retrieve_futures: sampling.retrieveFutures,
-  weights_info: information.weightsInfo,
+  weights_info: listings.weightsInfo,
   telemetry: () => ({ status: "accepted" }),
 };
 
-const one = "([^/]+)";
+/** Of the hosted service, and without a meaning on one machine. */
+const unsupported = {
+  "accounts: keys have no names, roles or usage": "auth/token|audit|billing/.*",
+  "projects, and copies of weights: all runs of a key are in one place": "sessions/:/project|copy_weights",
+  "search in sessions; list them": "sessions/search",
+  "traces of sessions; the client can measure its own requests": "sessions/:/trace_export",
+  "external weights; download `/archive` of a checkpoint, a tar":
+    "save_weights_external|.*/external_weights.*",
+  "custom losses on the server; compute them in the client from log-probabilities": "create_custom_loss",
+};
+
+/** `:` stands for any part, which the handler gets. */
+function route(method: string, path: string, handle: Handler): Route {
+  return { method, path: new RegExp(`^(?:${path.replaceAll(":", "([^/]+)")})$`), handle };
+}
+
+const checkpoint = "training_runs/:/checkpoints/:/:";
 
 const routes: readonly Route[] = [
-  ...Object.entries(posts).map(([name, handle]): Route => ({
-    method: "POST",
-    path: new RegExp(`^${name}$`),
-    handle,
-  })),
-  { method: "GET", path: /^healthz$/, handle: () => ({ status: "ok" }) },
-  { method: "GET", path: /^get_server_capabilities$/, handle: information.capabilities },
-  { method: "POST", path: new RegExp(`^sessions/${one}/finish$`), handle: information.finishSession },
-  { method: "GET", path: new RegExp(`^samplers/${one}$`), handle: information.samplerInfo },
-  { method: "GET", path: new RegExp(`^training_runs/${one}/checkpoints$`), handle: information.checkpoints },
-  {
-    method: "GET",
-    path: new RegExp(`^training_runs/${one}/checkpoints/${one}/${one}/archive$`),
-    handle: information.archive,
-  },
-  {
-    method: "DELETE",
-    path: new RegExp(`^training_runs/${one}/checkpoints/${one}/${one}$`),
-    handle: information.deleteCheckpoint,
-  },
+  ...Object.entries(posts).map(([name, handle]) => route("POST", name, handle)),
+  route("GET", "healthz", () => ({ status: "ok" })),
+  route("GET", "get_server_capabilities", information.capabilities),
+  route("GET", "sessions", information.sessions),
+  route("GET", "sessions/:", information.sessionInfo),
+  route("POST", "sessions/:/finish", information.finishSession),
+  route("GET", "samplers/:", information.samplerInfo),
+  route("GET", "checkpoints", listings.allCheckpoints),
+  route("GET", "training_runs", listings.trainingRuns),
+  route("GET", "training_runs/:", listings.trainingRun),
+  route("GET", "training_runs/:/checkpoints", listings.checkpoints),
+  route("GET", `${checkpoint}/archive`, listings.archive),
+  route("POST", `${checkpoint}/publish`, listings.publish),
+  route("DELETE", `${checkpoint}/publish`, listings.unpublish),
+  route("PUT", `${checkpoint}/ttl`, listings.setLifetime),
+  route("DELETE", checkpoint, listings.deleteCheckpoint),
+  ...Object.entries(unsupported).map(([what, paths]) =>
+    route("any", paths, () => {
+      throw new Rejection(422, `\`troupe serve\` has no ${what}.`);
+    }),
+  ),
 ];
 
 /** @throws Rejection 404 */
 export function answer(service: Service, method: string, call: Call): unknown {
   for (const { method: own, path, handle } of routes) {
-    const found = own === method ? path.exec(call.path) : null;
+    const found = own === method || own === "any" ? path.exec(call.path) : null;
     if (found !== null) return handle(service, call, found.slice(1).map(decodeURIComponent));
   }
   throw new Rejection(404, `There is no ${method} ${call.path}.`);

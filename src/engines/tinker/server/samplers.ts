@@ -56,15 +56,23 @@ export class Samplers {
   /** @throws Rejection 404 */
   get(id: string, owner: string): Sampler {
     const sampler = this.#samplers.get(id);
-    if (sampler !== undefined && sampler.owner === owner) return sampler;
-    throw new Rejection(404, `There is no sampling session ${id}.`);
+    if (sampler === undefined || sampler.owner !== owner)
+      throw new Rejection(
+        404,
+        `There is no sampling session ${id}: it ended, or its unnamed weights gave way to newer ones.`,
+      );
+    this.#samplers.delete(id); // to the end: the one used last
+    this.#samplers.set(id, sampler);
+    return sampler;
   }
 
-  /** Returns those that it ends. */
-  endSession(session: string): readonly Sampler[] {
-    const ended = [...this.#samplers.values()].filter((sampler) => sampler.session === session);
-    for (const { id } of ended) this.#samplers.delete(id);
-    return ended;
+  /** Used last at the end. */
+  ofSession(session: string): readonly Sampler[] {
+    return [...this.#samplers.values()].filter((sampler) => sampler.session === session);
+  }
+
+  remove(id: string): void {
+    this.#samplers.delete(id);
   }
 
   /**

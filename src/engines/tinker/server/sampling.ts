@@ -11,7 +11,7 @@ import { Rejection } from "./problems.ts";
 import { sampleResult } from "./results.ts";
 import type { Sampler, Source } from "./samplers.ts";
 import type { Call, Service } from "./service.ts";
-import { parsePath } from "./storage.ts";
+import { parsePath } from "./weights-path.ts";
 import { jsonOf, samplerId } from "./training.ts";
 import type { z } from "zod";
 

@@ -1,95 +1,14 @@
 /** What a server rejects, and what one key cannot see of another's. */
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bytes, encode, message } from "../../../protobuf.ts";
-import { failure, makeModel, temporaryFolder } from "../../../models/test-model.ts";
-import { TinyEngine } from "../../testing/tiny-engine.ts";
+import { failure } from "../../../models/test-model.ts";
+import { someDatum } from "../../local/test-engine.ts";
 import { encodeCall } from "../protocol/forward-backward.ts";
 import { wireData } from "../protocol/losses.ts";
-import { someDatum } from "../../local/test-engine.ts";
-import { standardLimits, type ServerOptions } from "./options.ts";
-import { startServer, type TinkerServer } from "./server.ts";
-
-const folder = temporaryFolder();
-const directory = await makeModel(folder, "tiny");
-const servers: TinkerServer[] = [];
-const engine = new TinyEngine();
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
-afterAll(() => engine.close());
-
-let folders = 0;
-
-type Changes = Partial<Omit<ServerOptions, "limits">> & {
-  readonly limits?: Partial<ServerOptions["limits"]>;
-};
-
-/** Returns what sends a request and reads its JSON. */
-async function start({ limits, ...changes }: Changes = {}) {
-  const server = await startServer(engine, {
-    models: [{ name: "tiny", directory }],
-    folder: join(folder, `served-${(folders += 1)}`),
-    keys: [],
-    host: "127.0.0.1",
-    port: 0,
-    log: () => {},
-    ...changes,
-    limits: { ...standardLimits, pollMilliseconds: 10_000, ...limits },
-  });
-  servers.push(server);
-  return (path: string, body?: object | Buffer, headers: Record<string, string> = {}) =>
-    send(server, path, body, headers);
-}
-
-type Send = Awaited<ReturnType<typeof start>>;
-
-async function send(
-  server: TinkerServer,
-  path: string,
-  body: object | Buffer | undefined,
-  headers: Record<string, string>,
-) {
-  const [method, name] = path.includes(" ") ? path.split(" ") : [body === undefined ? "GET" : "POST", path];
-  const isBytes = Buffer.isBuffer(body);
-  const response = await fetch(`${server.url}/api/v1/${name}`, {
-    method: method ?? "GET",
-    headers: { "content-type": isBytes ? "application/x-protobuf" : "application/json", ...headers },
-    ...(body === undefined ? {} : { body: isBytes ? new Uint8Array(body) : JSON.stringify(body) }),
-  });
-  return { status: response.status, json: (await response.json()) as Record<string, unknown> };
-}
-
-/** The result of a submitted request. */
-async function resultOf(
-  ask: Send,
-  path: string,
-  body: object | Buffer,
-  headers: Record<string, string> = {},
-) {
-  const { status, json } = await ask(path, body, headers);
-  if (status !== 200) return { status, json };
-  return ask("retrieve_future", { request_id: json["request_id"] }, headers);
-}
-
-async function createModel(ask: Send, headers: Record<string, string> = {}, number = 0, session?: string) {
-  const opened = session ?? String((await ask("create_session", {}, headers)).json["session_id"]);
-  const body = {
-    session_id: opened,
-    model_seq_id: number,
-    base_model: "tiny",
-    lora_config: { rank: 2, seed: 1 },
-  };
-  const { json } = await resultOf(ask, "create_model", body, headers);
-  return { session: opened, id: String(json["model_id"]), json };
-}
-
-function gradients(modelId: string, seqId: number, shift = 0): Buffer {
-  const data = wireData([someDatum("p", shift)], { type: "cross_entropy" });
-  return encodeCall({ modelId, seqId, loss: "cross_entropy", config: {}, forwardOnly: false, data });
-}
+import { createModel, folder, gradients, resultOf, start } from "../testing/own-server.ts";
 
 describe("keys", () => {
   it("a public address needs keys", async () => {
@@ -150,11 +69,11 @@ describe("requests", () => {
     const served = join(folder, "untouched");
     const ask = await start({ folder: served });
     expect((await ask("training_runs/%E0%A4%A/checkpoints")).status).toBe(400);
-    expect((await ask("training_runs/..%2F..%2Fetc/checkpoints")).status).toBe(404);
+    expect((await ask("training_runs/..%2F..%2Fetc/checkpoints")).json).toEqual({ checkpoints: [] });
     expect((await ask("DELETE training_runs/a/checkpoints/weights/..%2Fx")).status).toBe(422);
     expect((await ask("weights_info", { tinker_path: "tinker://nobody/weights/x" })).status).toBe(422);
     expect((await ask("training_runs/nobody/checkpoints")).json).toEqual({ checkpoints: [] });
-    expect(readdirSync(served)).toEqual([]);
+    expect(readdirSync(served)).toEqual([expect.stringMatching(/^lock-/)]);
     const { id } = await createModel(ask);
     const many = { base_model: "tiny", num_samples: 1e9, prompt: { chunks: [] }, sampling_params: {} };
     expect((await ask("asample", { ...many, model_id: id })).status).toBe(422);
@@ -241,29 +160,28 @@ describe("requests", () => {
     };
     const found = await resultOf(ask, "forward_backward", encodeCall(call));
     expect(found.json["error"]).toContain("data[0].target_tokens[0] is not the next token");
+    const missing = ["POST auth/token", "GET audit", "PUT sessions/a/project", "GET sessions/a/trace_export"];
+    for (const path of missing) {
+      const { status, json } = await ask(path);
+      expect([status, json["detail"]]).toEqual([422, expect.stringMatching(/^`troupe serve` has no /)]);
+    }
   });
-});
 
-it("saved weights are listed and deleted, and names cannot leave the folder", async () => {
-  const ask = await start();
-  const { id } = await createModel(ask);
-  await resultOf(ask, "save_weights", { model_id: id, seq_id: 1, path: "a" });
-  await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 2, path: "b" });
-  const list = async () => {
-    const { checkpoints } = (await ask(`training_runs/${id}/checkpoints`)).json as {
-      checkpoints: { tinker_path: string }[];
-    };
-    return checkpoints.map(({ tinker_path: path }) => path);
-  };
-  expect(await list()).toEqual([`tinker://${id}/weights/a`, `tinker://${id}/sampler_weights/b`]);
-  const again = await resultOf(ask, "save_weights", { model_id: id, seq_id: 3, path: "a" });
-  expect(again.json["error"]).toContain("exists");
-  for (const [index, path] of ["../a", "a/b", ".a"].entries()) {
-    const { json } = await resultOf(ask, "save_weights", { model_id: id, seq_id: 4 + index, path });
-    expect(json["error"]).toContain("The name of the weights");
-  }
-  expect((await ask(`DELETE training_runs/${id}/checkpoints/weights/a`)).status).toBe(200);
-  expect(await list()).toEqual([`tinker://${id}/sampler_weights/b`]);
+  it("of one prompt group with different prompts are rejected", async () => {
+    const ask = await start();
+    const { id } = await createModel(ask);
+    const [first] = wireData([someDatum("p")], { type: "cross_entropy" });
+    if (first === undefined) throw new Error("no datum");
+    const other = { ...first, tokens: first.tokens.with(0, (first.tokens[0] ?? 0) + 1) };
+    const call = { modelId: id, loss: "cross_entropy", config: {}, forwardOnly: false };
+    const sent = (seqId: number, data: (typeof first)[]) =>
+      resultOf(ask, "forward_backward", encodeCall({ ...call, seqId, data }));
+    expect((await sent(1, [first, first])).json["error"]).toBeUndefined();
+    const { json } = await sent(2, [first, first, other]);
+    expect(json["error"]).toBe(
+      "data[2] has prompt_group 0 but another prompt than the datum before it; expected the same, or another group.",
+    );
+  });
 });
 
 it("a session that ends takes its models along", async () => {
@@ -339,43 +257,6 @@ describe("hostile requests", () => {
     await ask(`DELETE training_runs/${id}/checkpoints/weights/a`);
     expect((await save(3, "b"))["path"]).toContain("/weights/b");
   });
-});
-
-it("a sampling session's unnamed weights are deleted with the session, named ones stay", async () => {
-  const served = join(folder, "ephemeral");
-  const ask = await start({ folder: served });
-  const { id, session } = await createModel(ask);
-  await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 1, sampling_session_seq_id: 1 });
-  await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 2, path: "kept" });
-  await ask(`sessions/${session}/finish`, {});
-  const names = readdirSync(served, { recursive: true }).map((file) => basename(String(file)));
-  expect(names.filter((name) => name.startsWith("ephemeral"))).toEqual([]);
-  expect(names).toContain("kept.json");
-});
-
-it("names of weights cannot be those of files about other weights", async () => {
-  const ask = await start();
-  const { id } = await createModel(ask);
-  for (const [index, path] of ["a.json", "a.json.new", "a.optimizer", "A.JSON"].entries()) {
-    const { json } = await resultOf(ask, "save_weights", { model_id: id, seq_id: index + 1, path });
-    expect(json["error"]).toContain("not starting with a dot or ending in .json");
-  }
-});
-
-it("a damaged record of weights keeps neither the server from starting nor others from being listed", async () => {
-  const served = join(folder, "damaged");
-  const ask = await start({ folder: served });
-  const { id } = await createModel(ask);
-  await resultOf(ask, "save_weights", { model_id: id, seq_id: 1, path: "good" });
-  const weights = join(served, id.replaceAll(":", "_"), "weights");
-  writeFileSync(join(weights, "half.json"), '{"owner":');
-  writeFileSync(join(weights, "null.json"), "null");
-  mkdirSync(join(weights, "folder.json"));
-  const again = await start({ folder: served });
-  for (const each of [ask, again]) {
-    const { json } = await each(`GET training_runs/${id}/checkpoints`);
-    expect(json["checkpoints"]).toMatchObject([{ checkpoint_id: "weights/good" }]);
-  }
 });
 
 it("a long poll without news is followed by another one as long", async () => {

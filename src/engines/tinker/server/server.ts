@@ -1,10 +1,13 @@
 /** A server of the Tinker protocol for any engine (docs/tinker.md). */
 import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
 import { checkArgument, functionSchema, pathSchema } from "../../../arguments.ts";
 import { TroupeError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
+import { acquireLock } from "../../../runs/lock.ts";
 import { httpServer } from "./http.ts";
 import { isLocal, type ServerOptions } from "./options.ts";
 import { Service } from "./service.ts";
@@ -36,8 +39,19 @@ export async function startServer(engine: Engine, options: ServerOptions): Promi
       "bad_arguments",
       `Other machines can reach ${options.host}: set keys, or use 127.0.0.1.`,
     );
-  const service = new Service(engine, options);
-  const server = httpServer(service);
+  await mkdir(options.folder, { recursive: true });
+  const lock = await acquireLock(options.folder, { name: "folder of weights", instead: "another folder" });
+  try {
+    const service = new Service(engine, options);
+    return await listen(service, httpServer(service), () => lock.release());
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function listen(service: Service, server: Server, release: () => Promise<void>): Promise<TinkerServer> {
+  const { options } = service;
   server.listen(options.port, options.host);
   try {
     await once(server, "listening");
@@ -48,7 +62,8 @@ export async function startServer(engine: Engine, options: ServerOptions): Promi
       { cause },
     );
   }
-  const timer = setInterval(() => void service.endStaleSessions(), 10_000).unref();
+  const pause = Math.min(10_000, options.limits.sessionMilliseconds);
+  const timer = setInterval(() => void service.tidy(), pause).unref();
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
@@ -57,6 +72,7 @@ export async function startServer(engine: Engine, options: ServerOptions): Promi
       server.close();
       server.closeAllConnections();
       await Promise.all([...service.sessions.keys()].map((id) => service.endSession(id)));
+      await release();
     },
   };
 }

@@ -8,12 +8,16 @@ import { Models, type Model } from "./models.ts";
 import type { ServerOptions } from "./options.ts";
 import { Rejection } from "./problems.ts";
 import { failedResult } from "./results.ts";
-import { Samplers } from "./samplers.ts";
-import { parsePath, Storage } from "./storage.ts";
+import { Samplers, type Sampler } from "./samplers.ts";
+import { Storage } from "./storage.ts";
+import type { Metadata } from "../protocol/schema.ts";
+import { parsePath } from "./weights-path.ts";
 
 export interface Session {
   readonly id: string;
   readonly owner: string;
+  readonly name: string | null;
+  readonly metadata: Metadata;
   lastSeen: number;
   joined: number;
 }
@@ -52,13 +56,24 @@ export class Service {
   }
 
   /** @throws Rejection 429 beyond the owner's limit */
-  openSession(owner: string): Session {
-    const count = [...this.sessions.values()].filter((session) => session.owner === owner).length;
+  openSession(owner: string, name: string | null | undefined, metadata: Metadata): Session {
+    const count = this.sessionsOf(owner).length;
     if (count >= this.options.limits.sessions)
       throw new Rejection(429, `${count} sessions are open; the limit is ${this.options.limits.sessions}.`);
-    const session = { id: randomUUID(), owner, lastSeen: Date.now(), joined: 0 };
+    const session = {
+      id: randomUUID(),
+      owner,
+      name: name ?? null,
+      metadata,
+      lastSeen: Date.now(),
+      joined: 0,
+    };
     this.sessions.set(session.id, session);
     return session;
+  }
+
+  sessionsOf(owner: string): readonly Session[] {
+    return [...this.sessions.values()].filter((session) => session.owner === owner);
   }
 
   /** @throws Rejection 410 */
@@ -72,12 +87,33 @@ export class Service {
 
   async endSession(id: string): Promise<void> {
     this.sessions.delete(id);
-    for (const { id: sampler, owner, source } of this.samplers.endSession(id)) {
-      this.completions.forget(sampler);
-      if (source.kind === "saved" && source.isEphemeral === true)
-        this.storage.remove(parsePath(source.path), owner);
-    }
+    for (const sampler of this.samplers.ofSession(id)) this.#endSampler(sampler);
     await Promise.all(this.models.ofSession(id).map((model) => this.models.remove(model)));
+  }
+
+  /** Of samplers of unnamed weights, those used last are kept: clients make one after each step and never end any. */
+  endOldSamplers(session: string): void {
+    const ephemeral = this.samplers.ofSession(session).filter(isEphemeral);
+    const { unnamedWeights } = this.options.limits;
+    for (const sampler of ephemeral.slice(0, -unnamedWeights)) this.#endSampler(sampler);
+  }
+
+  #endSampler(sampler: Sampler): void {
+    this.samplers.remove(sampler.id);
+    this.completions.forget(sampler.id);
+    if (sampler.source.kind !== "saved" || !isEphemeral(sampler)) return;
+    const path = parsePath(sampler.source.path);
+    if (this.storage.exists(path)) this.storage.remove(path, sampler.owner);
+  }
+
+  /** What happens with time. Never fails. */
+  async tidy(): Promise<void> {
+    try {
+      this.storage.removeExpired(Date.now());
+      await this.endStaleSessions();
+    } catch (error) {
+      this.options.log(String(error));
+    }
   }
 
   async endStaleSessions(): Promise<void> {
@@ -105,6 +141,8 @@ export class Service {
     work: (signal: AbortSignal) => Promise<Result>,
   ): { request_id: string; model_id: string } {
     const id = `${model.id}:${seqId}`;
+    const session = this.sessions.get(model.session);
+    if (session !== undefined) session.lastSeen = Date.now();
     const isKnown = this.futures.has(id, call.owner, fingerprintOf(call));
     if (!isKnown && model.turns.isPast(seqId))
       throw new Rejection(410, `The request ${id} was executed, and its result is no longer kept.`);
@@ -132,6 +170,10 @@ export class Service {
       fail(error);
     }
   }
+}
+
+function isEphemeral({ source }: Sampler): boolean {
+  return source.kind === "saved" && source.isEphemeral === true;
 }
 
 function unloaded({ id }: Model): TroupeError {

@@ -10,7 +10,7 @@ import { adapterOf, type Model } from "./models.ts";
 import { Rejection } from "./problems.ts";
 import { jsonResult, lossOutput, lossResultOf } from "./results.ts";
 import type { Call, Service } from "./service.ts";
-import { checkName, parsePath, textOf, type WeightsKind, type WeightsPath } from "./storage.ts";
+import { checkName, parsePath, textOf, type WeightsKind, type WeightsPath } from "./weights-path.ts";
 import type { z } from "zod";
 
 /** The future of a request. */
@@ -33,7 +33,7 @@ export function createModel(service: Service, call: Call): Submitted {
     const adapter = lora ? adapterOf(lora) : null;
     const from = asked.initial_weights && storedAt(service, call, asked.initial_weights);
     await service.models.create(
-      { id, owner: call.owner, session, base, adapter, critic },
+      { id, owner: call.owner, session, base, adapter, critic, metadata: asked.user_metadata },
       {
         model: base.directory,
         ...(adapter === null ? {} : { adapter }),
@@ -111,7 +111,7 @@ export function saveWeights(service: Service, call: Call): Submitted {
   const model = service.models.get(asked.model_id, call.owner);
   const name = asked.path ?? `step-${asked.seq_id}`;
   return service.startInTurn(model, asked.seq_id, call, async () => {
-    const { path } = await save(service, model, "weights", name, asked.overwrite);
+    const { path } = await save(service, model, "weights", name, asked);
     return jsonResult({ path: textOf(path), type: "save_weights" });
   });
 }
@@ -130,11 +130,14 @@ export function saveWeightsForSampler(service: Service, call: Call): Submitted {
       return jsonResult({ sampling_session_id: id, type });
     }
     const name = asked.path ?? `ephemeral-${number ?? asked.seq_id}`;
-    const { path, stored } = await save(service, model, "sampler_weights", name, asked.path === null);
-    if (asked.path) return jsonResult({ path: textOf(path), type });
+    const isEphemeral = !asked.path;
+    const options = { ...asked, overwrite: isEphemeral, isEphemeral };
+    const { path, stored } = await save(service, model, "sampler_weights", name, options);
+    if (!isEphemeral) return jsonResult({ path: textOf(path), type });
     const id = samplerId(session, number ?? asked.seq_id);
     const source = { kind: "saved", path: textOf(path), stored, model, changes, isEphemeral: true } as const;
     service.samplers.add({ id, owner, session, base, source });
+    service.endOldSamplers(session);
     return jsonResult({ sampling_session_id: id, type });
   });
 }
@@ -143,12 +146,19 @@ export function samplerId(session: string, number: number): string {
   return `${session}:sample:${number}`;
 }
 
+interface SaveOptions {
+  readonly overwrite: boolean;
+  readonly isEphemeral?: boolean;
+  readonly ttl_seconds?: number | null | undefined;
+  readonly user_metadata?: schema.Metadata;
+}
+
 async function save(
   service: Service,
   model: Model,
   kind: WeightsKind,
   name: string,
-  overwrite: boolean,
+  { overwrite, isEphemeral = false, ttl_seconds: seconds, user_metadata: metadata }: SaveOptions,
 ): Promise<{ path: WeightsPath; stored: StoredPolicy }> {
   checkName(name);
   const path: WeightsPath = { run: model.id, kind, name };
@@ -156,12 +166,21 @@ async function save(
     throw new TroupeError("bad_arguments", `${textOf(path)} exists; give another name, or \`overwrite\`.`);
   const { owner, base, adapter, critic } = model;
   service.storage.checkRoom(owner);
-  const place = { folder: service.storage.folderOf(path.run, kind), name };
   const verb = kind === "weights" ? "checkpoint" : "snapshot";
-  const saved = await service.engine[verb](model.id, place);
-  const time = new Date().toISOString();
-  service.storage.record(path, { saved, owner, baseModel: base.name, adapter, critic, time });
-  return { path, stored: { saved, folder: place.folder } };
+  const stored = await service.storage.save(path, (place) => service.engine[verb](model.id, place), {
+    owner,
+    baseModel: base.name,
+    adapter,
+    critic,
+    ...(isEphemeral ? { isEphemeral } : {}),
+    ...(seconds ? { expires: timeAfter(seconds) } : {}),
+    ...(metadata ? { metadata } : {}),
+  });
+  return { path, stored };
+}
+
+export function timeAfter(seconds: number): string {
+  return new Date(Date.now() + 1000 * seconds).toISOString();
 }
 
 /** Into a model that exists, or one that this creates. */
@@ -187,7 +206,7 @@ function createFromWeights(
   call: Call,
   session: string,
   number: number,
-  asked: Pick<z.output<typeof schema.loadWeights>, "path" | "optimizer" | "model_role">,
+  asked: Pick<z.output<typeof schema.loadWeights>, "path" | "optimizer" | "model_role" | "user_metadata">,
 ): Submitted {
   service.session(session, call.owner);
   const { owner } = call;
@@ -199,7 +218,11 @@ function createFromWeights(
     const critic = record.critic || asked.model_role === "critic";
     const stored = loadable(service, call, asked.path, asked.optimizer);
     const options: Omit<PolicyOptions, "name"> = { model: stored, ...(critic ? { valueHead: true } : {}) };
-    await service.models.create({ id, owner, session, base, adapter: record.adapter, critic }, options);
+    const { user_metadata: metadata } = asked;
+    await service.models.create(
+      { id, owner, session, base, adapter: record.adapter, critic, metadata },
+      options,
+    );
     if (asked.optimizer) await service.engine.restore(id, stored);
     return jsonResult({ path: asked.path, model_id: id, type: "load_weights" });
   });

@@ -61,6 +61,38 @@ found["restored"] = forward[0] == forward[1]
 saved = model.save_weights_for_sampler("final").result().path
 other = service.create_sampling_client(model_path=saved).result()
 found["again"] = list(map(int, other.sample(types.ModelInput.from_ints(prompt), 1, params).result().sequences[0].tokens))
+rest = service.create_rest_client()
+run = model.model_id
+runs = rest.list_training_runs().result()
+found["runs"] = [[each.training_run_id == run, each.base_model, each.lora_rank] for each in runs.training_runs]
+found["total"] = runs.cursor.total_count
+found["run"] = rest.get_training_run(run).result().last_checkpoint.tinker_path == path
+found["of_path"] = rest.get_training_run_by_tinker_path(path).result().training_run_id == run
+listed = rest.list_checkpoints(run).result().checkpoints
+found["checkpoints"] = [[each.checkpoint_id, each.checkpoint_type, each.size_bytes > 0] for each in listed]
+found["user"] = [each.tinker_path for each in rest.list_user_checkpoints(limit=1).result().checkpoints] == [saved]
+(session,) = rest.list_sessions().result().sessions
+found["session"] = run in rest.get_session(session).result().training_run_ids
+found["weights"] = rest.get_weights_info_by_tinker_path(path).result().lora_rank
+rest.publish_checkpoint_from_tinker_path(path).result()
+found["public"] = [each.public for each in rest.list_checkpoints(run).result().checkpoints]
+rest.unpublish_checkpoint_from_tinker_path(path).result()
+rest.set_checkpoint_ttl_from_tinker_path(path, 3600).result()
+found["expires"] = [each.expires_at is not None for each in rest.list_checkpoints(run).result().checkpoints]
+rest.set_checkpoint_ttl_from_tinker_path(path, None).result()
+rest.delete_checkpoint_from_tinker_path(path).result()
+found["left"] = [each.checkpoint_id for each in rest.list_checkpoints(run).result().checkpoints]
+found["missing"] = []
+for ask in [
+    lambda: rest.get_training_run("nothing").result(),
+    lambda: rest.get_weights_info_by_tinker_path(path).result(),
+    lambda: rest.copy_weights(saved, "project").result(),
+    lambda: rest.export_session_trace(session).result(),
+]:
+    try:
+        ask()
+    except tinker.APIStatusError as error:
+        found["missing"].append(f"{error.status_code} {error.body['detail']}")
 try:
     model.forward_backward([datum([1, 6, 7], weights=[1.0, 1.0])], "dro").result()
 except tinker.RequestFailedError as error:
