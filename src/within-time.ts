@@ -1,5 +1,5 @@
 /** A bound on the time that work of others may take. */
-import { ServiceError } from "./errors.ts";
+import { ServiceError, TroupeError } from "./errors.ts";
 
 /**
  * The result of `work`, which gets a signal that is aborted when the time is over, or with the given one.
@@ -29,3 +29,28 @@ export async function withinTime<T>(
 }
 
 const never = new AbortController().signal;
+
+/** Milliseconds in which cancelled work may end by itself. */
+const patience = 1000;
+
+/**
+ * The result of `work`. If it does not settle soon after the signal is aborted, as when it waits for something that
+ * never comes, it is left to itself.
+ * @throws TroupeError `cancelled`
+ */
+export async function settledWithin<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: abandoned, reject } = Promise.withResolvers<never>();
+  let timer: NodeJS.Timeout | undefined;
+  const abandon = (): void => reject(new TroupeError("cancelled", "Cancelled; it did not end by itself."));
+  const abort = (): void => {
+    timer = setTimeout(abandon, patience);
+  };
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([work, abandoned]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", abort);
+  }
+}

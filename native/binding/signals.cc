@@ -81,11 +81,20 @@ void signal_seen(const Napi::CallbackInfo&) {
   if (!is_ending) alarm(0);
 }
 
+// The process ends now, or does not for a thread that it waits for.
+void end_soon(const Napi::CallbackInfo&) {
+  struct sigaction ended = {};
+  ended.sa_handler = end_process;
+  sigaction(SIGALRM, &ended, nullptr);
+  alarm(exit_seconds);
+}
+
 }  // namespace
 
 void define_signals(Napi::Env env, Napi::Object exports) {
   exports.Set("watchSignals", Napi::Function::New(env, watch_signals));
   exports.Set("signalSeen", Napi::Function::New(env, signal_seen));
+  exports.Set("endSoon", Napi::Function::New(env, end_soon));
 }
 
 }  // namespace troupe
@@ -98,6 +107,7 @@ void define_signals(Napi::Env env, Napi::Object exports) {
   const auto nothing = [](const Napi::CallbackInfo&) {};
   exports.Set("watchSignals", Napi::Function::New(env, nothing));
   exports.Set("signalSeen", Napi::Function::New(env, nothing));
+  exports.Set("endSoon", Napi::Function::New(env, nothing));
 }
 
 }  // namespace troupe

@@ -5,7 +5,7 @@
 
 namespace troupe {
 
-// Adds `watchSignals` and `signalSeen` to the exports.
+// Adds `watchSignals`, `signalSeen` and `endSoon` to the exports.
 void define_signals(Napi::Env env, Napi::Object exports);
 
 }  // namespace troupe

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { CommanderError } from "commander";
 import { withAttendant } from "../data/attended.ts";
 import { startFolder } from "../command-line.ts";
+import { exitInterrupted } from "../engines/interrupts.ts";
 import { TroupeError } from "../errors.ts";
 import { attendDownloads } from "./data/attend.ts";
 import { messagesClosed, outputClosed } from "./closed-output.ts";
@@ -86,6 +87,8 @@ export async function runProcess(argv: readonly string[]): Promise<void> {
   const code = await main(argv);
   isRunning = false;
   process.exitCode = code;
+  // What was left to itself, such as an environment that never answers, would keep the process.
+  if (code === exitCodes.interrupted) exitInterrupted(code);
 }
 
 if (import.meta.main) void runProcess(process.argv.slice(2));

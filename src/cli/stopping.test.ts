@@ -117,7 +117,7 @@ it.each([
     child[stream].once("data", () => child[stream].destroy());
     const code = await codeOf(child);
     expect({ code, said }).toMatchObject({ code: 130 });
-    const told = /^nobody reads the output any more: finishing .*\nstopped after /m.test(said);
+    const told = /^nobody reads the output any more: stopping .*\nstopped after /m.test(said);
     expect(told).toBe(stream === "stdout");
   },
   120_000,

@@ -1,4 +1,4 @@
-/** Ctrl-C: the first asks a run to stop after its step, the second ends the process at once. */
+/** Ctrl-C: the first asks a run to stop, the second ends the process at once. */
 import { watchSignals } from "../engines/interrupts.ts";
 import { exitCodes } from "./exit.ts";
 
@@ -19,7 +19,7 @@ export function listenForStop(notice: (line: string) => void): Stopping {
   const controller = new AbortController();
   let pressed = -Infinity;
   let seen: (() => void) | undefined;
-  const onSignal = (): void => {
+  const onSignal = (signal: NodeJS.Signals): void => {
     seen?.();
     const since = performance.now() - pressed;
     if (since < samePress) return;
@@ -27,7 +27,7 @@ export function listenForStop(notice: (line: string) => void): Stopping {
     pressed = performance.now();
     controller.abort();
     notice(
-      "finishing the step and saving; Ctrl-C again exits at once and discards the steps since the last checkpoint",
+      `${signal}: stopping and saving; Ctrl-C again exits at once and discards the steps since the last checkpoint`,
     );
   };
   const signals = ["SIGINT", "SIGTERM"] as const;

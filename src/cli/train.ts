@@ -83,7 +83,7 @@ export async function trainAndReport(
   using stopping = listenForStop(reporter.note);
   let isClosed = false;
   using _ = whenOutputClosed(() => {
-    if (!isClosed) reporter.note("nobody reads the output any more: finishing the step and saving");
+    if (!isClosed) reporter.note("nobody reads the output any more: stopping and saving");
     isClosed = true;
     stopping.request();
   });

@@ -22,12 +22,13 @@ export async function advance(state: TrainingState): Promise<boolean> {
   let stage: Stage | null = null;
   while (await evaluate(state)) {
     if (state.step === warmSteps + recipe.train.steps) return true;
-    if (state.stop?.aborted === true) return false;
+    if (state.shared.interrupts.isStopped) return false;
     const next = placeOf(recipe, state.step + 1);
     if (next.stage !== stage) announceStage(state, next.stage, next.stageStep - 1);
     stage = next.stage;
     if (isPreviewDue(state)) await preview(state);
     await takeStep(state, next);
+    state.shared.interrupts.stepDone();
     if (isCheckpointDue(state)) await checkpoint(state);
     if (state.step === warmSteps) await endWarmStart(state);
   }
@@ -43,13 +44,13 @@ function announceStage({ emit, shared: { recipe } }: TrainingState, stage: Stage
   emit({ type: "stage-started", stage, steps, done });
 }
 
-async function evaluate({ shared, stage, run, recorder, emit, step, stop }: TrainingState): Promise<boolean> {
-  const { environment, engine, judge, verdicts: calls, services, cancel } = shared;
+async function evaluate({ shared, stage, run, recorder, emit, step }: TrainingState): Promise<boolean> {
+  const { environment, engine, judge, verdicts: calls, services, interrupts } = shared;
   const report = (notice: string) => emit({ type: "judge-paused", notice });
   const moment = momentOf(judge ?? {}, shared.algorithm.sampling);
   const judging = judge?.evaluation === true ? { judge, moment, calls, report } : null;
   const evaluations = { ...stage, environment, services, engine, judging, emit, recorder };
-  return evaluateAfter(evaluations, await run.evaluations(), step, { stop, cancel });
+  return evaluateAfter(evaluations, await run.evaluations(), step, interrupts);
 }
 
 async function takeStep(state: TrainingState, { stage, stageStep }: Place): Promise<void> {

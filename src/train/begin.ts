@@ -19,21 +19,20 @@ import { endWarmStart, placeOf } from "./training-state.ts";
 import type { TrainingState } from "./training-state.ts";
 
 /** What a run opens, and closes at its end. */
-export type Opened = Pick<Shared, "services" | "verdicts" | "judging">;
+export type Opened = Pick<Shared, "services" | "verdicts" | "judging" | "interrupts">;
 
 export async function begin(options: TrainOptions, run: Run, opened: Opened): Promise<TrainingState> {
-  const { recipe, environment, algorithm, judge, cancel } = options;
+  const { recipe, environment, algorithm, judge } = options;
   const engine = retryingEngine(options.engine, retriesOf(recipe));
   const { step = 0, stage = placeOf(recipe, 1).stage, bases } = run.checkpoint?.state ?? {};
   const emit = options.onEvent ?? (() => {});
   const resolved = { recipe, environment, algorithm, ...(judge === undefined ? {} : { judge }) };
-  const shared = { ...resolved, ...opened, engine, root: rootKey(recipe.seed), cancel };
+  const shared = { ...resolved, ...opened, engine, root: rootKey(recipe.seed) };
   const state: TrainingState = {
     run,
     recorder: makeRecorder(run, options, emit),
     shared,
     emit,
-    stop: options.stop,
     step,
     stage: await openStage(shared, run.layout.models, stage, bases),
     bases,

@@ -40,6 +40,7 @@ export async function checkpoint({
       ? {}
       : { reinforcement: await saveReinforcement(engine, folder, auxiliary, batches) }),
   }));
+  shared.interrupts.saved();
   emit({ type: "checkpoint", step, directory });
 }
 

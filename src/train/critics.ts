@@ -50,13 +50,13 @@ export async function openCritics(
 
 /** The values that credit needs. */
 export async function criticValues(
-  { engine, algorithm, maxLength, signal }: Learner,
+  { engine, algorithm, maxLength, measuring }: Learner,
   episodes: readonly Episode[],
 ): Promise<NonNullable<Signals["values"]>> {
   const { data, read } = valueQueries(episodes, algorithm);
   checkLengths(data, maxLength);
   if (data.length === 0) return read([]);
-  const { values = [] } = await engine.forward(data, signal === undefined ? {} : { signal });
+  const { values = [] } = await engine.forward(data, measuring === undefined ? {} : { signal: measuring });
   return read(values);
 }
 

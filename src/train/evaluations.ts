@@ -1,7 +1,6 @@
 /** Which evaluations a run makes after which step, and running them. */
 import type { Environment, Services } from "../environments/environment.ts";
 import type { Engine } from "../engines/engine.ts";
-import { TroupeError } from "../errors.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
 import { schemaVersion } from "../runs/records.ts";
@@ -10,6 +9,7 @@ import { evaluatePolicies, type EvaluationSetting } from "./evaluate.ts";
 import type { Listener } from "./events.ts";
 import { retriesOf } from "./failures.ts";
 import type { RecordedJudge } from "./judging.ts";
+import type { Interrupts } from "./interrupts.ts";
 import { limitsOf } from "./limits.ts";
 import type { Recorder } from "./recorder.ts";
 import type { NamedTeam, NamedTeams } from "./teams.ts";
@@ -52,34 +52,27 @@ export function evaluationAfter(
 }
 
 /**
- * Runs the evaluations due after a step, except recorded ones. Evaluations change nothing, so `stop` ends them at once;
+ * Runs the evaluations due after a step, except recorded ones. Evaluations change nothing, so stopping ends them at once;
  * returns whether all were made.
  */
 export async function evaluateAfter(
   evaluations: Evaluations,
   recorded: readonly Evaluation[],
   step: number,
-  { stop, cancel }: Stopping,
+  interrupts: Interrupts,
 ): Promise<boolean> {
   const plan = evaluationAfter(evaluations, step);
   if (plan === null) return true;
   const done = new Set(recorded.filter((one) => one.step === step).map(({ team }) => team));
-  const signal = AbortSignal.any([stop, cancel].filter((each) => each !== undefined));
   for (const named of plan.teams.filter(({ name }) => !done.has(name))) {
     try {
-      await evaluateTeam(evaluations, step, plan, named, signal);
+      await evaluateTeam(evaluations, step, plan, named, interrupts);
     } catch (error) {
-      if (stop?.aborted === true && error instanceof TroupeError && error.code === "cancelled") return false;
+      if (interrupts.isStopped && interrupts.isCause(error)) return false;
       throw error;
     }
   }
   return true;
-}
-
-/** How a run is ended from outside: `stop` after the current step, `cancel` at once. */
-export interface Stopping {
-  readonly stop: AbortSignal | undefined;
-  readonly cancel: AbortSignal | undefined;
 }
 
 async function evaluateTeam(
@@ -87,13 +80,15 @@ async function evaluateTeam(
   step: number,
   plan: Plan,
   named: NamedTeam,
-  signal: AbortSignal,
+  interrupts: Interrupts,
 ): Promise<void> {
   const { recipe, emit, recorder } = evaluations;
   const [{ moment, tasks }, { name }] = [plan, named];
   emit({ type: "evaluation-started", team: name, moment, tasks: tasks * recipe.evaluation.samples });
   const { value, seconds } = await timed(() =>
-    evaluatePolicies({ ...settingOf(evaluations, step, plan, named), signal }),
+    interrupts.read(
+      evaluatePolicies({ ...settingOf(evaluations, step, plan, named), signal: interrupts.reading }),
+    ),
   );
   const place = { schema_version: schemaVersion, step } as const;
   const evaluation: Evaluation = { ...place, moment, team: name, ...value.scores };

@@ -17,7 +17,9 @@ export interface Learner {
   readonly maxLength: number;
   /** The run's random key. */
   readonly root: Key;
-  /** Cancels the engine's work. */
+  /** Cancels sampling and measuring, before any weights change. */
+  readonly measuring: AbortSignal | undefined;
+  /** Cancels updates. */
   readonly signal: AbortSignal | undefined;
 }
 

@@ -8,11 +8,11 @@ export async function openTools(
   teams: readonly NamedTeam[],
   services: Pick<RunServices, "tools" | "openSandbox">,
   retries: RetryOptions,
-  cancel: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<void> {
   for (const { tools } of teams.flatMap(({ team }) => team.roles)) {
     if (tools === undefined) continue;
     if (tools.settings.some(({ name }) => name === "python")) await services.openSandbox();
-    await retrying(() => services.tools.open(tools.settings), retries, cancel);
+    await retrying(() => services.tools.open(tools.settings), retries, signal);
   }
 }

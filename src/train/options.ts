@@ -14,7 +14,10 @@ export interface TrainOptions extends Resolved {
   readonly onEvent?: Listener;
   /** Early in the warm start, one task is played and emitted. It is not recorded and changes nothing. */
   readonly preview?: boolean;
-  /** Aborted: the current step is finished, a checkpoint is made, and the run ends as interrupted. */
+  /**
+   * Aborted: the run ends as interrupted at the next point at which no finished step is lost, after a checkpoint; a step
+   * in progress is finished or repeated when the run resumes (interrupts.ts).
+   */
   readonly stop?: AbortSignal;
   /** Aborted: the engine's work is cancelled; anything since the last checkpoint is lost. */
   readonly cancel?: AbortSignal;

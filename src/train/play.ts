@@ -15,6 +15,7 @@ import { settleAll } from "../settle.ts";
 import { retrying } from "../retry.ts";
 import { sum } from "../statistics.ts";
 import { TroupeError } from "../errors.ts";
+import { settledWithin } from "../within-time.ts";
 import { checkFailures } from "./failures.ts";
 import type { Judging } from "./judging.ts";
 import { nextWave } from "./waves.ts";
@@ -62,11 +63,14 @@ export interface PlaySetting {
  * @throws ServiceError if more episodes, or more verdicts, failed than the limit allows; TroupeError `bad_recipe` if
  * nothing of the first step can be credited because nothing rewards it
  */
-export async function playStep(
-  setting: PlaySetting,
-  stageStep: number,
-  before: UsedBefore,
-): Promise<StepEpisodes> {
+export function playStep(setting: PlaySetting, stageStep: number, before: UsedBefore): Promise<StepEpisodes> {
+  const { signal } = setting.rollout;
+  const played = playWaves(setting, stageStep, before);
+  // An environment or a judge need not notice the signal.
+  return signal === undefined ? played : settledWithin(played, signal);
+}
+
+async function playWaves(setting: PlaySetting, stageStep: number, before: UsedBefore): Promise<StepEpisodes> {
   const { algorithm } = setting;
   const plan = planOf(setting, stageStep, before.sampledTokens);
   const episodes: Episode[] = [];

@@ -10,9 +10,9 @@ export function isPreviewStep(step: number, warmSteps: number): boolean {
 }
 
 export async function preview({ shared, stage, emit, step }: TrainingState): Promise<void> {
-  const { environment, services, engine, cancel: signal } = shared;
+  const { environment, services, engine, interrupts } = shared;
   const setting = previewSetting({ ...stage, environment, services, engine });
-  const { episodes } = await evaluatePolicies({ ...setting, signal });
+  const { episodes } = await interrupts.read(evaluatePolicies({ ...setting, signal: interrupts.reading }));
   const shown = episodes.map((episode) => sampleEpisode(environment, episode)).filter((one) => one !== null);
   emit({ type: "preview", step, episodes: shown });
 }

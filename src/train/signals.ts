@@ -46,10 +46,10 @@ const noCorrection: Promise<Pick<Measured, "signals" | "importance">> = Promise.
 
 /** The policies themselves, before this step changes them. */
 async function fromProximal(
-  { engine, trained, signal }: Learner,
+  { engine, trained, measuring }: Learner,
   episodes: readonly Episode[],
 ): Promise<Pick<Measured, "signals" | "importance">> {
-  const logprobs = await logprobsUnder((policy) => policy, engine, episodes, signal);
+  const logprobs = await logprobsUnder((policy) => policy, engine, episodes, measuring);
   const importance = [...trained].map((policy) => {
     const own = [...logprobs].filter(([action]) => action.policy === policy);
     const weights = own.flatMap(([action, now]) => [...importanceWeights(action, now)]);
@@ -63,13 +63,13 @@ async function fromProximal(
 }
 
 async function fromReferences(
-  { engine, algorithm: { kl }, trained, signal }: Learner,
+  { engine, algorithm: { kl }, trained, measuring }: Learner,
   { klCoefficients }: Carried,
   episodes: readonly Episode[],
 ): Promise<Omit<Measured, "importance">> {
   if (kl === null) return { signals: {}, divergence: {} };
   const klCoefficient = (policy: string) => klCoefficients[policy] ?? kl.coefficient;
-  const logprobs = await referenceLogprobs(engine, episodes, signal);
+  const logprobs = await referenceLogprobs(engine, episodes, measuring);
   const divergence = [...trained].map((policy) => [
     policy,
     { ...divergenceOf(policy, logprobs), coefficient: klCoefficient(policy) },

@@ -10,6 +10,7 @@ import { checkTools } from "./check-tools.ts";
 import type { Stage } from "./events.ts";
 import { retriesOf } from "./failures.ts";
 import type { Judging } from "./judging.ts";
+import { samplingSignal, type Interrupts } from "./interrupts.ts";
 import { limitsOf } from "./limits.ts";
 import type { Learner } from "./learner.ts";
 import type { PlaySetting } from "./play.ts";
@@ -40,8 +41,7 @@ export interface Shared extends Resolved {
   readonly engine: Engine;
   /** The run's random key, from the recipe's seed. */
   readonly root: Key;
-  /** Cancels the engine's work. */
-  readonly cancel: AbortSignal | undefined;
+  readonly interrupts: Interrupts;
   /** Recorded verdicts. */
   readonly verdicts: RecordedCalls;
   /** The judge of training, for the whole run; null: none. Evaluations open their own. */
@@ -88,16 +88,16 @@ export async function leaveWarmStart(
 }
 
 export function warmStartOf(
-  { engine, environment, root, cancel }: Pick<Shared, "engine" | "environment" | "root" | "cancel">,
+  { engine, environment, root, interrupts }: Pick<Shared, "engine" | "environment" | "root" | "interrupts">,
   { recipe, teams, policies, trained }: StageState,
   settings: NonNullable<Recipe["warmStart"]>,
 ): WarmStart {
   const setup = demonstrationSetup({ recipe, environment }, teams, policies);
-  return { engine, setup, settings, trained, root, signal: cancel };
+  return { engine, setup, settings, trained, root, signal: interrupts.changing };
 }
 
 export function playSetting(
-  { engine, environment, services, algorithm, judge, judging, root, cancel }: Shared,
+  { engine, environment, services, algorithm, judge, judging, root, interrupts }: Shared,
   { recipe, teams, policies }: StageState,
 ): PlaySetting {
   const { temperature, topK, topP } = recipe.train;
@@ -117,7 +117,7 @@ export function playSetting(
       judge: judging?.judge ?? null,
       judgeMoment: judge && momentOf(judge, algorithm.sampling),
       comments: judge?.comments ?? false,
-      signal: cancel,
+      signal: samplingSignal(recipe, interrupts),
     },
     algorithm,
     tasks: recipe.train,
@@ -127,7 +127,7 @@ export function playSetting(
 }
 
 export function learnerOf(
-  { engine, algorithm, root, cancel }: Pick<Shared, "engine" | "algorithm" | "root" | "cancel">,
+  { engine, algorithm, root, interrupts }: Pick<Shared, "engine" | "algorithm" | "root" | "interrupts">,
   { recipe, policies, trained }: StageState,
 ): Learner {
   const own = Object.entries(recipe.policies).flatMap(([name, { learningRate }]) =>
@@ -141,6 +141,7 @@ export function learnerOf(
     trained,
     maxLength: Math.min(...[...trained].map((name) => policies[name]?.maxLength ?? Infinity)),
     root,
-    signal: cancel,
+    measuring: samplingSignal(recipe, interrupts),
+    signal: interrupts.changing,
   };
 }

@@ -6,7 +6,6 @@
  */
 import { existsSync } from "node:fs";
 import { BudgetError, OutageError, ServiceError, TroupeError } from "../errors.ts";
-import type { Services } from "../environments/environment.ts";
 import { startLogging } from "../logging/start.ts";
 import { incidentalOptions } from "../recipes/judge-row.ts";
 import { showPath } from "../recipes/origin.ts";
@@ -22,6 +21,8 @@ import { begin, type Opened } from "./begin.ts";
 import { checkpointsOf, keepStep } from "./checkpoint.ts";
 import { retriesOf, TooManyFailures } from "./failures.ts";
 import { startJudging, type Judging } from "./judging.ts";
+import { Interrupts, samplingSignal } from "./interrupts.ts";
+import type { Listener } from "./events.ts";
 import type { TrainOptions } from "./options.ts";
 import { buildResult } from "./result.ts";
 import { openTools } from "./open-tools.ts";
@@ -43,7 +44,10 @@ export type TrainOutcome =
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
   const isNew = !existsSync(options.directory);
   try {
-    return await trainInFolder(options);
+    const outcome = await trainInFolder(options);
+    if (isNew && outcome.status === "interrupted" && outcome.step === 0)
+      await removeUnbegun(options.directory);
+    return outcome;
   } catch (error) {
     // It would be listed as a run.
     if (isNew) await removeUnbegun(options.directory);
@@ -53,6 +57,7 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
 
 async function trainInFolder(options: TrainOptions): Promise<TrainOutcome> {
   const { recipe, directory } = options;
+  using interrupts = new Interrupts(options);
   await using run = await openRun(
     directory,
     recipeToYaml(recipe, directory),
@@ -66,22 +71,26 @@ async function trainInFolder(options: TrainOptions): Promise<TrainOutcome> {
     options.onEvent?.({ type: "warning", key: "logging", problem, fix: exportLater(run) }),
   );
   try {
-    return await trainServed(options, run);
+    return await trainServed(options, run, interrupts);
+  } catch (error) {
+    if (!interrupts.isCause(error)) throw error;
+    const step = run.checkpoint?.state.step ?? 0;
+    return interrupted(options.onEvent, step, run.checkpoint === null ? null : step);
   } finally {
     logging.end();
   }
 }
 
-async function trainServed(options: TrainOptions, run: Run): Promise<TrainOutcome> {
+async function trainServed(options: TrainOptions, run: Run, interrupts: Interrupts): Promise<TrainOutcome> {
   const services = await servicesOf(run);
   try {
     // What is missing is reported now, and not after a warm start.
     if (run.checkpoint === null) options.environment.checkMachine?.();
     const { runsPrograms, packages } = options.environment;
-    if (runsPrograms === true) await services.openSandbox(packages);
+    if (runsPrograms === true) await interrupts.read(services.openSandbox(packages));
     const teams = namedTeams(options.recipe, options.environment);
-    await openTools(teams, services, retriesOf(options.recipe), options.cancel);
-    return await trainIn(options, run, services);
+    await interrupts.read(openTools(teams, services, retriesOf(options.recipe), interrupts.reading));
+    return await trainIn(options, run, { services, interrupts });
   } finally {
     await services.close();
   }
@@ -92,24 +101,29 @@ function exportLater({ layout }: Run): string {
   return `training continues; \`${exporting}\` sends later what is missing`;
 }
 
-async function trainIn(options: TrainOptions, run: Run, services: Services): Promise<TrainOutcome> {
+async function trainIn(
+  options: TrainOptions,
+  run: Run,
+  opened: Pick<Opened, "services" | "interrupts">,
+): Promise<TrainOutcome> {
   const { judge } = options;
   const verdicts = judge === undefined ? unrecordedCalls() : await openRecordedCalls(run.layout.verdicts);
-  const judging = openJudging(options, verdicts);
+  const judging = openJudging(options, verdicts, opened.interrupts);
   try {
-    return await trainWith(options, run, { services, verdicts, judging });
+    return await trainWith(options, run, { ...opened, verdicts, judging });
   } finally {
     await judging?.close();
   }
 }
 
 async function trainWith(options: TrainOptions, run: Run, opened: Opened): Promise<TrainOutcome> {
-  const state = await begin(options, run, opened);
+  const { interrupts } = opened;
+  const state = await interrupts.read(begin(options, run, opened));
   try {
     return (await advance(state)) ? await finish(state) : await interrupt(state);
   } catch (error) {
-    const isCancelled = error instanceof TroupeError && error.code === "cancelled";
-    if (isCancelled && options.cancel?.aborted === true) return giveUp(state);
+    if (interrupts.isCause(error))
+      return await (interrupts.changing.aborted ? giveUp(state) : interrupt(state));
     if (error instanceof ServiceError || error instanceof OutageError) throw await stopped(state, error);
     if (error instanceof BudgetError) throw await stoppedForBudget(state, error);
     throw error;
@@ -118,12 +132,13 @@ async function trainWith(options: TrainOptions, run: Run, opened: Opened): Promi
   }
 }
 
-function openJudging(options: TrainOptions, calls: RecordedCalls): Judging | null {
-  const { recipe, environment, judge, cancel, onEvent } = options;
+function openJudging(options: TrainOptions, calls: RecordedCalls, interrupts: Interrupts): Judging | null {
+  const { recipe, environment, judge, onEvent } = options;
+  const signal = samplingSignal(recipe, interrupts);
   if (judge === undefined) return null;
   const report = (notice: string) => onEvent?.({ type: "judge-paused", notice });
   const team = buildTeam(recipe.team, environment);
-  const context = { environment, team, calls, retries: retriesOf(recipe), signal: cancel, report };
+  const context = { environment, team, calls, retries: retriesOf(recipe), signal, report };
   return startJudging(judge, context, recipe.failures.limit);
 }
 
@@ -135,7 +150,7 @@ async function finish({ shared, stage, run, recorder }: TrainingState): Promise<
   return { status: "finished", result };
 }
 
-/** Stopped between steps: the weights are those of the last step, and a checkpoint saves them. */
+/** Stopped before anything of a step was trained: the weights are those of the last one, and a checkpoint saves them. */
 async function interrupt(state: TrainingState): Promise<TrainOutcome> {
   await keepStep(state);
   return giveUp(state);
@@ -165,8 +180,10 @@ async function stoppedForBudget(state: TrainingState, error: BudgetError): Promi
 }
 
 async function giveUp(state: TrainingState): Promise<TrainOutcome> {
-  const { step, emit } = state;
-  const checkpointed = (await checkpointsOf(state)).at(-1) ?? null;
-  emit({ type: "interrupted", step, checkpoint: checkpointed });
-  return { status: "interrupted", step, checkpoint: checkpointed };
+  return interrupted(state.emit, state.step, (await checkpointsOf(state)).at(-1) ?? null);
+}
+
+function interrupted(emit: Listener | undefined, step: number, checkpoint: number | null): TrainOutcome {
+  emit?.({ type: "interrupted", step, checkpoint });
+  return { status: "interrupted", step, checkpoint };
 }

@@ -15,7 +15,6 @@ export interface TrainingState {
   readonly recorder: Recorder;
   readonly shared: Shared;
   readonly emit: Listener;
-  readonly stop: AbortSignal | undefined;
   /** Steps done, counted over both stages. */
   step: number;
   stage: StageState;

@@ -108,10 +108,12 @@ interface Addon {
   readonly watchSignals?: () => void;
   /** JavaScript runs, and handles the first signal. */
   readonly signalSeen?: () => void;
+  /** Ends the process in 2 s. */
+  readonly endSoon?: () => void;
 }
 
 /** Null without the compiled addon. */
-export function nativeSignals(): Pick<Addon, "watchSignals" | "signalSeen"> | null {
+export function nativeSignals(): Pick<Addon, "watchSignals" | "signalSeen" | "endSoon"> | null {
   try {
     return loadAddon(addonFile);
   } catch {

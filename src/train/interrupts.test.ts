@@ -1,0 +1,115 @@
+/** A run that is stopped in the middle of a step. */
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import type { RecipeInput } from "../recipes/schema.ts";
+import { settledWithin } from "../within-time.ts";
+import { Interrupts } from "./interrupts.ts";
+import type { TrainOptions } from "./options.ts";
+import { HashEngine } from "./testing/hash-engine.ts";
+import { recordsOf } from "./testing/records-of.ts";
+import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
+import { train, type TrainOutcome } from "./train.ts";
+
+let root = "";
+beforeEach(async () => {
+  root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-interrupts-"));
+});
+afterEach(() => fs.rm(root, { recursive: true }));
+
+const small: Partial<RecipeInput> = {
+  warmStart: { steps: 2, demonstrationsPerStep: 2, learningRate: 0.003 },
+  evaluation: { tasks: 1, every: 2 },
+};
+
+const recipes = {
+  "in turn": tinyRecipe({
+    ...small,
+    algorithm: { name: "ppo", samples: 2 },
+    train: { steps: 3, tasksPerStep: 1, learningRate: 0.001, minibatches: 2 },
+    checkpoint: { every: 2, keep: 2 },
+  }),
+  "one step ahead": tinyRecipe({
+    ...small,
+    train: { steps: 3, tasksPerStep: 1, learningRate: 0.001, minibatches: 2, maxLag: 1 },
+    checkpoint: { every: 2, keep: 1 },
+  }),
+};
+
+/** Stops during every call take minutes. */
+const stride = 7;
+
+interface Trained {
+  readonly outcome: TrainOutcome;
+  readonly calls: number;
+  readonly weights: unknown;
+}
+
+/** @param last stopped as the engine is called for the last time; absent: never */
+async function trainOnce(kind: keyof typeof recipes, name: string, last?: number): Promise<Trained> {
+  const resolved = recipes[kind];
+  const stop = new AbortController();
+  let calls = 0;
+  const onCall = (): void => {
+    calls += 1;
+    if (calls === last) stop.abort();
+  };
+  const engine = new HashEngine({ vocabularySize: wordsOf(resolved).length + 6, endToken: 2, onCall });
+  const options: TrainOptions = { ...resolved, directory: path.join(root, name), engine, stop: stop.signal };
+  const outcome = await train(options);
+  return { outcome, calls, weights: engine.policies.get("shared")?.weights };
+}
+
+describe.each(["in turn", "one step ahead"] as const)("a run that samples %s", (kind) => {
+  it("ends the same, without a step done in vain, if it is stopped during a call of its engine", async () => {
+    const whole = await trainOnce(kind, "whole");
+    expect(whole.outcome.status).toBe("finished");
+    for (let last = 1; last < whole.calls; last += stride) {
+      const name = `stopped at ${last}`;
+      const { outcome } = await trainOnce(kind, name, last);
+      // Stopped in the last evaluation's calls, or before.
+      expect(outcome).toMatchObject({ status: "interrupted" });
+      const { step, checkpoint } = outcome as Extract<TrainOutcome, { status: "interrupted" }>;
+      // What is sampled ahead may be cancelled while the last updates of a step come through.
+      const lost = kind === "in turn" ? [0] : [0, 1];
+      expect({ last, lost }).toEqual({ last, lost: expect.arrayContaining([step - (checkpoint ?? 0)]) });
+      const resumed = await trainOnce(kind, name);
+      expect({ last, weights: resumed.weights }).toEqual({ last, weights: whole.weights });
+      expect(await recordsOf(path.join(root, name))).toEqual(await recordsOf(path.join(root, "whole")));
+      await fs.rm(path.join(root, name), { recursive: true });
+    }
+  }, 120_000);
+});
+
+function stopped(isSaved: boolean): Interrupts {
+  const stop = new AbortController();
+  const interrupts = new Interrupts({ stop: stop.signal });
+  interrupts.stepDone();
+  if (isSaved) interrupts.saved();
+  stop.abort();
+  return interrupts;
+}
+
+test("an update is cancelled if all steps before it are saved, and otherwise finished", () => {
+  for (const isSaved of [false, true]) {
+    const { reading, changing } = stopped(isSaved);
+    expect([reading.aborted, changing.aborted]).toEqual([true, isSaved]);
+  }
+  const both = new Interrupts({ cancel: AbortSignal.abort() });
+  expect([both.reading.aborted, both.changing.aborted, both.isStopped]).toEqual([true, true, false]);
+});
+
+test("work that does not notice the signal is left to itself", async () => {
+  const controller = new AbortController();
+  const never = settledWithin(new Promise(() => {}), controller.signal);
+  const soon = settledWithin(
+    new Promise((resolve) => {
+      controller.signal.addEventListener("abort", () => setImmediate(resolve, "done"));
+    }),
+    controller.signal,
+  );
+  controller.abort();
+  await expect(never).rejects.toMatchObject({ code: "cancelled" });
+  expect(await soon).toBe("done");
+});
