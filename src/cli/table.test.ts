@@ -19,6 +19,38 @@ describe("tableLines", () => {
     expect(widths).toEqual(["run    took  steps", "run    took  steps", "run    steps", "run", "run"]);
   });
 
+  it("leaves out the columns up to a number, then cuts the widest cells, then leaves out others", () => {
+    const cut = { after: 1, least: 5 };
+    const columns = [
+      { title: "run", cut },
+      { title: "place", cut, leftOut: 2 },
+      { title: "took", leftOut: 1 },
+    ];
+    const shown = (width: number) => tableLines(columns, [["abcdefghij", "12345678", "3 s"]], width)[2];
+    expect([26, 24, 20, 19, 16, 12, 11, 9, 4].map(shown)).toEqual([
+      "abcdefghij  12345678  3 s",
+      "abcdefghij  12345678",
+      "abcdefghij  12345678",
+      "abcd…ghij  12345678",
+      "abc…hij  123…678",
+      "ab…ij  12…78",
+      "abcdefghij",
+      "abcd…ghij",
+      "ab…ij",
+    ]);
+  });
+
+  it.each([
+    ["名前", 4],
+    ["n\u0303o", 2],
+    ["\u200Bx🚀", 3],
+    ["\u001B[31mred\u001B[39m", 3],
+  ])("%j takes %i columns", (text, width) => {
+    expect(visibleLength(text)).toBe(width);
+    const [titles, , row] = tableLines([{ title: text }, { title: "b" }], [["x", "y"]]);
+    expect(visibleLength(titles ?? "")).toBe(visibleLength(row ?? ""));
+  });
+
   it("has the same width in every row whose last cell is filled", () => {
     const cell = fc.stringMatching(/^[a-z]{1,9}$/);
     fc.assert(

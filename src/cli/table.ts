@@ -1,11 +1,14 @@
 /** Aligns columns of text. */
 import { stripVTControlCharacters } from "node:util";
+import { sum } from "../statistics.ts";
 
 export interface Column {
   readonly title: string;
   readonly align?: "left" | "right";
   /** In a terminal that is too narrow, columns with this number are left out, the lowest first. Absent: never. */
   readonly leftOut?: number;
+  /** Once the columns up to this number are left out, long cells are cut in the middle, to no less than `least`. */
+  readonly cut?: { readonly after: number; readonly least: number };
 }
 
 /** Columns of the terminal, or what COLUMNS says; Infinity: the output is read by a program. */
@@ -16,33 +19,72 @@ export function terminalWidth(): number {
 
 /**
  * The lines of a table: titles, a rule, the rows, without trailing white space.
- * @param width of the terminal: columns that need not be shown are left out until the table fits
+ * @param width of the terminal: cells are cut and columns left out, as few as possible, until the table fits
  */
 export function tableLines(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   width = Infinity,
 ): string[] {
-  const lines = allLines(columns, rows);
-  const least = Math.min(...columns.map(({ leftOut = Infinity }) => leftOut));
-  if (visibleLength(lines[1] ?? "") <= width || least === Infinity) return lines;
-  const kept = columns.map(({ leftOut }) => leftOut !== least);
+  const left = Math.min(...columns.map(({ leftOut = Infinity }) => leftOut));
+  const leasts = columns.map(({ cut: { after, least } = never }) => (after < left ? least : Infinity));
+  const widths = cutWidths(naturalWidths(columns, rows), leasts, width);
+  const lines = allLines(columns, rows, widths);
+  if (totalOf(widths) <= width || left === Infinity) return lines;
+  const kept = columns.map(({ leftOut }) => leftOut !== left);
   const only = <T>(row: readonly T[]): T[] => row.filter((_, index) => kept[index]);
   return tableLines(only(columns), rows.map(only), width);
 }
 
-function allLines(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
-  const titles = columns.map((column) => column.title);
-  const widths = columns.map((_, index) =>
-    Math.max(...[titles, ...rows].map((row) => visibleLength(row[index] ?? ""))),
+const gap = "  ";
+const never = { after: Infinity, least: Infinity };
+
+function totalOf(widths: readonly number[]): number {
+  return sum(widths) + gap.length * (widths.length - 1);
+}
+
+function naturalWidths(columns: readonly Column[], rows: readonly (readonly string[])[]): number[] {
+  return columns.map(({ title }, index) =>
+    Math.max(...[title, ...rows.map((row) => row[index] ?? "")].map(visibleLength)),
   );
+}
+
+/** The widest column that may be cut is cut first. */
+function cutWidths(natural: readonly number[], leasts: readonly number[], width: number): number[] {
+  const widths = [...natural];
+  const spareOf = (index: number): number => (widths[index] ?? 0) - (leasts[index] ?? Infinity);
+  while (totalOf(widths) > width) {
+    const open = widths.map((_, index) => index).filter((index) => spareOf(index) > 0);
+    const [widest] = open.toSorted((one, other) => (widths[other] ?? 0) - (widths[one] ?? 0));
+    if (widest === undefined) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
+}
+
+function allLines(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  widths: readonly number[],
+): string[] {
   const line = (cells: readonly string[]): string =>
     columns
-      .map((column, index) => pad(cells[index] ?? "", widths[index] ?? 0, column.align))
-      .join("  ")
+      .map(({ align }, index) => pad(cut(cells[index] ?? "", widths[index] ?? 0), widths[index] ?? 0, align))
+      .join(gap)
       .trimEnd();
-  const rule = widths.map((width) => "─".repeat(width)).join("  ");
-  return [line(titles), rule, ...rows.map(line)];
+  const rule = widths.map((width) => "─".repeat(width)).join(gap);
+  return [line(columns.map(({ title }) => title)), rule, ...rows.map(line)];
+}
+
+/** Both ends of text without colours, which tell most names apart. */
+function cut(text: string, width: number): string {
+  if (visibleLength(text) <= width) return text;
+  const characters = Array.from(text);
+  const half = Math.floor(width / 2);
+  let [start, end] = [characters.slice(0, width - half), characters.slice(-half)];
+  while (visibleLength([...start, "…", ...end].join("")) > width)
+    [start, end] = start.length > end.length ? [start.slice(0, -1), end] : [start, end.slice(1)];
+  return [...start, "…", ...end].join("");
 }
 
 function pad(text: string, width: number, align: Column["align"] = "left"): string {
@@ -50,10 +92,17 @@ function pad(text: string, width: number, align: Column["align"] = "left"): stri
   return align === "right" ? space + text : text + space;
 }
 
-/** Visible characters: colours do not count. */
+/** Columns in a terminal: colours and combining marks take none, characters of East Asian scripts and emoji two. */
 export function visibleLength(text: string): number {
-  return Array.from(stripVTControlCharacters(text)).length;
+  return sum(
+    Array.from(stripVTControlCharacters(text), (character) =>
+      wide.test(character) ? 2 : /[\p{Mn}\p{Me}\p{Cf}]/u.test(character) ? 0 : 1,
+    ),
+  );
 }
+
+const wide =
+  /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Emoji_Presentation}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]/u;
 
 /** Breaks text between words; a word longer than the width has a line of its own. */
 export function wrapped(text: string, width: number): string[] {

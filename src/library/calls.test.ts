@@ -75,3 +75,17 @@ it("fails with a TroupeError", { timeout: 240_000 }, async () => {
   await fc.assert(property, { numRuns: 500 });
   expect(thrown).not.toEqual([]);
 });
+
+it.each(["readMetrics", "readEvaluations", "readResult", "readEpisodes"] as const)(
+  "%s names a folder that is no run",
+  async (name) => {
+    const missing = await thrownBy(() => call(name, ["typo"]));
+    expect(missing).toMatchObject({
+      code: "bad_run",
+      message: `${path.join(folder, "typo")} does not exist.`,
+    });
+    expect(await thrownBy(() => call(name, [folder]))).toMatchObject({
+      message: `${folder} is not a run's folder: it has no recipe.yaml.`,
+    });
+  },
+);

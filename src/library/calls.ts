@@ -74,21 +74,24 @@ export async function evaluate(options: EvaluateOptions): Promise<RunEvaluation>
   return evaluateRun(options);
 }
 
-/** The lines of a run's `metrics.jsonl`; none before its first step. @throws TroupeError `bad_run` if it is damaged */
+/** The lines of a run's `metrics.jsonl`; none before its first step. @throws TroupeError `bad_run` if it is damaged, or no run */
 export async function readMetrics(directory: string): Promise<StepMetrics[]> {
   checkArgument("directory", pathSchema, directory);
+  await runs.checkIsRun(directory);
   return runs.readMetrics(directory);
 }
 
-/** The lines of a run's `evaluations.jsonl`. @throws TroupeError `bad_run` if it is damaged */
+/** The lines of a run's `evaluations.jsonl`. @throws TroupeError `bad_run` if it is damaged, or no run */
 export async function readEvaluations(directory: string): Promise<Evaluation[]> {
   checkArgument("directory", pathSchema, directory);
+  await runs.checkIsRun(directory);
   return runs.readEvaluations(directory);
 }
 
 /** A run's `result.json`. @throws TroupeError `bad_run` if the run is not finished */
 export async function readResult(directory: string): Promise<RunResult> {
   checkArgument("directory", pathSchema, directory);
+  await runs.checkIsRun(directory);
   return runs.readResult(directory);
 }
 
@@ -100,7 +103,7 @@ export async function listRuns(root: string): Promise<runs.RunSummary[]> {
 
 /**
  * The run's episodes in stored order, one at a time; none if it stores none.
- * @throws TroupeError `bad_run` if a file is damaged
+ * @throws TroupeError `bad_run` if a file is damaged, or there is no run
  */
 export async function* readEpisodes(
   directory: string,
@@ -108,6 +111,7 @@ export async function* readEpisodes(
 ): AsyncGenerator<stored.StoredEpisode> {
   checkArgument("directory", pathSchema, directory);
   checkArgument("selection", schemas.selection, selection);
+  await runs.checkIsRun(directory);
   yield* stored.readEpisodes(directory, selection);
 }
 

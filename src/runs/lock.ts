@@ -32,10 +32,9 @@ export interface Lock {
 
 export interface Locked {
   readonly name: string;
-  readonly instead: string;
+  /** What to use while another process writes there. Absent: nothing else will do. */
+  readonly instead?: string;
 }
-
-const run: Locked = { name: "run", instead: "another name for this run" };
 
 /** Prefix of lock files. */
 export const lockPrefix = "lock-";
@@ -44,7 +43,7 @@ export const lockPrefix = "lock-";
  * Takes the lock of a folder; removes files of dead holders. @param what for messages, and what to use instead
  * @throws TroupeError `in_use` if a live process holds it
  */
-export async function acquireLock(directory: string, what: Locked = run): Promise<Lock> {
+export async function acquireLock(directory: string, what: Locked = { name: "run" }): Promise<Lock> {
   const { pid } = process;
   const self: Holder = { pid, started: startTime(pid) ?? "", host: os.hostname(), namespace };
   const file = path.join(directory, `${lockPrefix}${pid}-${randomBytes(4).toString("hex")}`);
@@ -80,7 +79,7 @@ function held(file: string, holder: Holder, { name, instead }: Locked): TroupeEr
   return new TroupeError(
     "in_use",
     `The ${name} ${path.dirname(file)} is being written by process ${holder.pid}${elsewhere ?? ""}: ` +
-      `${fix}, or use ${instead}.`,
+      `${fix}${instead === undefined ? "" : `, or use ${instead}`}.`,
   );
 }
 

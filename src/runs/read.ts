@@ -46,6 +46,14 @@ export async function listRuns(root: string): Promise<RunSummary[]> {
   return Promise.all(names.map((name) => summarizeRun(path.join(root, name))));
 }
 
+/** @throws TroupeError `bad_run` if there is no run in the folder */
+export async function checkIsRun(directory: string): Promise<void> {
+  if (await isRun(directory)) return;
+  const exists = (await fs.stat(directory).catch(() => null)) !== null;
+  const problem = exists ? "is not a run's folder: it has no recipe.yaml" : "does not exist";
+  throw new TroupeError("bad_run", `${path.resolve(directory)} ${problem}.`);
+}
+
 async function isRun(folder: string): Promise<boolean> {
   return (await fs.stat(layoutOf(folder).recipe).catch(() => null)) !== null;
 }

@@ -61,7 +61,7 @@ export interface Run extends AsyncDisposable, InputRecorder {
 export async function openRun(directory: string, recipe: string, incidental?: Incidental): Promise<Run> {
   const layout = layoutOf(directory);
   await makeDirectory(directory);
-  const lock = await acquireLock(directory);
+  const lock = await acquireLock(directory, { name: "run", instead: "another name for this run" });
   try {
     await settleRecipe(layout, recipe, incidental);
     await clearTemporaries(layout);

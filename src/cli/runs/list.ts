@@ -72,11 +72,11 @@ function changed(directory: string): string {
 export function listTable(runs: readonly ListedRun[], width = terminalWidth()): string[] {
   const right = { align: "right" as const };
   const columns = [
-    { title: "run" },
+    { title: "run", cut: { after: 2, least: 16 } },
     { title: "status" },
     { title: "steps", ...right },
-    { title: "environment", leftOut: 4 },
-    { title: "algorithm", leftOut: 3 },
+    { title: "environment", leftOut: 4, cut: { after: 2, least: 11 } },
+    { title: "algorithm", leftOut: 3, cut: { after: 2, least: 9 } },
     { title: "before", ...right },
     { title: "latest", ...right },
     { title: "took", ...right, leftOut: 2 },

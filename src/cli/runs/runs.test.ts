@@ -79,6 +79,26 @@ describe("runs plot", () => {
   });
 });
 
+it("shows the algorithm in 80 columns, and cuts long names before", async () => {
+  const long = "a-name-that-says-what-differs-from-all-others-1";
+  await fs.rename(folder("two"), folder(long));
+  const inTerminal = (columns: number) => troupe(["runs"], { cwd: root, env: { COLUMNS: String(columns) } });
+  const lines = (await inTerminal(80)).stdout.trimEnd().split("\n");
+  expect(lines[0]).toMatch(/^run +status +steps +environment +algorithm +before +latest$/);
+  expect(lines[2]).toMatch(/^a-name-.*….*others-1 +interrupted /);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect((await inTerminal(140)).stdout).toContain(long);
+});
+
+it("tells runs of the same name apart by their folders", async () => {
+  await fs.cp(folder("one"), path.join(root, "more", "one"), { recursive: true });
+  const both = [path.join("runs", "one"), path.join("more", "one")];
+  const plotted = (await runs("plot", ...both, "--of", "policies.shared.loss")).stdout;
+  expect(plotted).toMatch(/ \* runs\/one: .*\n {2}o more\/one: /);
+  const compared = JSON.parse((await runs("compare", ...both, "--json")).stdout) as { runs: string[] };
+  expect(compared.runs).toEqual(["runs/one", "more/one"]);
+});
+
 describe("runs rm", () => {
   it("deletes runs if --yes allows it, and nothing else", async () => {
     const asked = await runs("rm", "one");
@@ -119,7 +139,7 @@ describe("runs rm", () => {
     const lock = await acquireLock(folder("two"));
     const { stderr, code } = await runs("rm", "two", "--yes");
     expect(code).toBe(3);
-    expect(stderr).toContain("two");
+    expect(stderr).toContain(`is being written by process ${process.pid}: wait for it, or stop it.`);
     await lock.release();
     expect(await fs.readdir(path.join(root, "runs"))).toEqual(["one", "two"]);
   });
