@@ -79,10 +79,11 @@ describe("runs plot", () => {
   });
 });
 
+const inTerminal = (columns: number) => troupe(["runs"], { cwd: root, env: { COLUMNS: String(columns) } });
+
 it("shows the algorithm in 80 columns, and cuts long names before", async () => {
   const long = "a-name-that-says-what-differs-from-all-others-1";
   await fs.rename(folder("two"), folder(long));
-  const inTerminal = (columns: number) => troupe(["runs"], { cwd: root, env: { COLUMNS: String(columns) } });
   const lines = (await inTerminal(80)).stdout.trimEnd().split("\n");
   expect(lines[0]).toMatch(/^run +status +steps +environment +algorithm +before +latest$/);
   expect(lines[2]).toMatch(/^a-name-.*….*others-1 +interrupted /);
