@@ -10,6 +10,7 @@ import { startServing } from "../src/engines/testing/serving.ts";
 import { initModel } from "../src/models/init.ts";
 import { presets } from "../src/models/presets.ts";
 import { temporaryFolder } from "../src/models/test-model.ts";
+import { recipeToYaml } from "../src/recipes/write.ts";
 import { recordsOf } from "../src/train/testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "../src/train/testing/tiny-recipe.ts";
 import { train } from "../src/train/train.ts";
@@ -85,3 +86,37 @@ test("what the server keeps of the run is listed, downloaded and deleted", { tim
     "servers keep nothing",
   );
 });
+
+test(
+  "stopped while its server is gone, a run ends with a reason, and resumes the same",
+  { timeout: 240_000 },
+  async () => {
+    const served = path.join(folder, "vanishing");
+    const first = await startServing([model], { folder: served });
+    const port = Number(new URL(first.url).port);
+    const policies = { shared: { model: { path: model } } };
+    const steps = { steps: 12, tasksPerStep: 3, learningRate: 0.001 };
+    const { recipe } = tinyRecipe({ policies, train: steps, engine: { ...remote, url: first.url } });
+    await fs.writeFile(path.join(folder, "vanishing.yaml"), recipeToYaml(recipe, folder));
+    const go = (run: string, watch?: (output: string, interrupt: () => void) => void) =>
+      troupe(["train", "vanishing.yaml", "--run", run], { cwd: folder, ...(watch && { watch }) });
+    const killed: Promise<void>[] = [];
+    const stopped = await go("stopped", (output, interrupt) => {
+      if (output.includes("step 5/12")) killed[0] ??= first.kill();
+      if (output.includes("has not answered for")) interrupt();
+    });
+    expect(stopped.code).toBe(130);
+    expect(stopped.stderr).toMatch(
+      /cannot be reached: connect ECONNREFUSED .* waited for \d+ s\.\nstopped after step \d+; the same command resumes after step \d+/,
+    );
+    await killed[0];
+    const second = await startServing([model], { folder: served, port });
+    expect((await go("stopped")).stderr).toMatch(/resumed after step \d/);
+    expect((await go("whole")).code).toBe(0);
+    await second.stop();
+    const [found, expected] = [await recordsOf(runOf("stopped")), await recordsOf(runOf("whole"))];
+    expect(found["metrics.jsonl"]).toBe(expected["metrics.jsonl"]);
+  },
+);
+
+const runOf = (name: string): string => path.join(folder, "runs", name);

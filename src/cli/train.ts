@@ -134,13 +134,14 @@ function reportResult(
 }
 
 function reportStop(
-  { step, checkpoint }: Extract<TrainOutcome, { status: "interrupted" }>,
+  { step, checkpoint, because }: Extract<TrainOutcome, { status: "interrupted" }>,
   { recipe }: ResolvedRecipe,
   reporter: Reporter,
 ): void {
   const placed = (at: number): string => (at === 0 ? "no step" : showStep(recipe, at));
   const where =
     checkpoint === null ? "starts over, since nothing was saved" : `resumes after ${placed(checkpoint)}`;
+  if (because !== undefined) reporter.note(because);
   reporter.note(`stopped after ${placed(step)}; the same command ${where}`);
   process.exitCode = exitCodes.interrupted;
 }

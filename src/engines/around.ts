@@ -7,7 +7,7 @@ import { VerbOrder } from "./verb-order.ts";
 
 export type Verb = Exclude<
   keyof Engine,
-  "capabilities" | "description" | "memoryBytes" | "load" | "retries" | "arithmetic" | "close"
+  "capabilities" | "description" | "memoryBytes" | "load" | "retries" | "arithmetic" | "failFast" | "close"
 >;
 
 /** Calls the engine behind, perhaps more than once, or throws. */
@@ -47,6 +47,7 @@ export function engineAround(engine: Engine, around: Around): Engine {
     restore: (policy, stored) => change("restore", [policy], () => engine.restore(policy, stored)),
     ...(engine.export === undefined ? {} : { export: exporting(engine, read) }),
     ...(engine.copy === undefined ? {} : { copy: copying(engine, around, read) }),
+    ...(engine.failFast === undefined ? {} : { failFast: engine.failFast.bind(engine) }),
     close: () => {
       order.close();
       return engine.close();

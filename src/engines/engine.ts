@@ -269,6 +269,14 @@ export interface ServerLoad {
   readonly queue: string | null;
   /** What it says it has room for. */
   readonly capacity: string | null;
+  /** Since when it has not answered; null: it answers. */
+  readonly silence: ServerSilence | null;
+}
+
+export interface ServerSilence {
+  readonly seconds: number;
+  /** What was met instead of an answer. */
+  readonly why: string;
 }
 
 export interface Engine {
@@ -321,6 +329,12 @@ export interface Engine {
 
   /** A copy of the weights of this moment, in the order of the calls. Absent: see `EngineCapabilities.copy`. */
   copy?(policy: PolicyName): Promise<PolicyCopy>;
+
+  /**
+   * Somebody waits for the end: until it is disposed, a verb whose server has not answered for some seconds fails with a
+   * ServiceError instead of trying for minutes. One that the server works on is unaffected. Absent: no server.
+   */
+  failFast?(): Disposable;
 
   /** Cancels running work and frees memory. */
   close(): Promise<void>;

@@ -49,6 +49,15 @@ export type TrainEvent =
   | ({ readonly type: "warning" } & Warning)
   /** Judging waits for a service, and goes on later. */
   | { readonly type: "judge-paused"; readonly notice: string }
+  /** A server of the engine has not answered for these seconds; it is tried again. */
+  | {
+      readonly type: "server-silent";
+      readonly server: string;
+      readonly seconds: number;
+      readonly why: string;
+    }
+  /** It answers again, after so many seconds. */
+  | { readonly type: "server-answers"; readonly server: string; readonly seconds: number }
   /** The run resumes after this step, counted over both stages. */
   | { readonly type: "resumed"; readonly step: number; readonly stage: Stage; readonly stageStep: number }
   /**
@@ -82,7 +91,13 @@ export type TrainEvent =
   | { readonly type: "preview"; readonly step: number; readonly episodes: readonly SampleEpisode[] }
   | { readonly type: "checkpoint"; readonly step: number; readonly directory: string }
   | { readonly type: "finished"; readonly result: RunResult; readonly alreadyDone: boolean }
-  /** `checkpoint`: the step after which the same command resumes; null: it starts over. */
-  | { readonly type: "interrupted"; readonly step: number; readonly checkpoint: number | null };
+  | {
+      readonly type: "interrupted";
+      readonly step: number;
+      /** The step after which the same command resumes; null: it starts over. */
+      readonly checkpoint: number | null;
+      /** Why the step in progress could not be finished, or saved. Absent: it was. */
+      readonly because?: string;
+    };
 
 export type Listener = (event: TrainEvent) => void;

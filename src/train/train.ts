@@ -17,6 +17,7 @@ import { openRun, removeUnbegun } from "../runs/run.ts";
 import type { Run } from "../runs/run.ts";
 import { buildTeam } from "../teams/build.ts";
 import { advance } from "./advance.ts";
+import { attendServers, silenceOf } from "./attend-servers.ts";
 import { begin, type Opened } from "./begin.ts";
 import { checkpointsOf, keepStep } from "./checkpoint.ts";
 import { retriesOf, TooManyFailures } from "./failures.ts";
@@ -34,8 +35,14 @@ import { command } from "../command-line.ts";
 
 export type TrainOutcome =
   | { readonly status: "finished"; readonly result: RunResult }
-  /** `checkpoint`: the step after which the same call resumes; null: it starts over. */
-  | { readonly status: "interrupted"; readonly step: number; readonly checkpoint: number | null };
+  | {
+      readonly status: "interrupted";
+      readonly step: number;
+      /** The step after which the same call resumes; null: it starts over. */
+      readonly checkpoint: number | null;
+      /** Why the step in progress could not be finished, or saved. Absent: it was. */
+      readonly because?: string;
+    };
 
 /**
  * Trains, or resumes. @throws TroupeError `bad_run`, `bad_model`, `bad_recipe` (diverged), `service`, and the engine's
@@ -67,6 +74,7 @@ async function trainInFolder(options: TrainOptions): Promise<TrainOutcome> {
     options.onEvent?.({ type: "finished", result: run.result, alreadyDone: true });
     return { status: "finished", result: run.result };
   }
+  using _ = attendServers(options);
   const logging = startLogging(directory, recipe.logging, (problem) =>
     options.onEvent?.({ type: "warning", key: "logging", problem, fix: exportLater(run) }),
   );
@@ -75,7 +83,8 @@ async function trainInFolder(options: TrainOptions): Promise<TrainOutcome> {
   } catch (error) {
     if (!interrupts.isCause(error)) throw error;
     const step = run.checkpoint?.state.step ?? 0;
-    return interrupted(options.onEvent, step, run.checkpoint === null ? null : step);
+    const last = run.checkpoint === null ? null : step;
+    return interrupted(options.onEvent, step, last, silenceOf(options.engine));
   } finally {
     logging.end();
   }
@@ -117,14 +126,14 @@ async function trainIn(
 }
 
 async function trainWith(options: TrainOptions, run: Run, opened: Opened): Promise<TrainOutcome> {
-  const { interrupts } = opened;
-  const state = await interrupts.read(begin(options, run, opened));
+  const state = await opened.interrupts.read(begin(options, run, opened));
   try {
     return (await advance(state)) ? await finish(state) : await interrupt(state);
   } catch (error) {
-    if (interrupts.isCause(error))
-      return await (interrupts.changing.aborted ? giveUp(state) : interrupt(state));
-    if (error instanceof ServiceError || error instanceof OutageError) throw await stopped(state, error);
+    if (opened.interrupts.isCause(error))
+      return await (opened.interrupts.changing.aborted ? giveUp(state) : interrupt(state));
+    if (error instanceof ServiceError || error instanceof OutageError)
+      return await withoutService(state, error);
     if (error instanceof BudgetError) throw await stoppedForBudget(state, error);
     throw error;
   } finally {
@@ -152,13 +161,37 @@ async function finish({ shared, stage, run, recorder }: TrainingState): Promise<
 
 /** Stopped before anything of a step was trained: the weights are those of the last one, and a checkpoint saves them. */
 async function interrupt(state: TrainingState): Promise<TrainOutcome> {
-  await keepStep(state);
+  try {
+    await keepStep(state);
+  } catch (error) {
+    if (error instanceof ServiceError) return giveUp(state, error.message);
+    throw error;
+  }
   return giveUp(state);
 }
 
-/** If nothing of a step was trained yet, the weights are those of the step before, and a checkpoint saves them. */
+/**
+ * Nothing of the step was trained yet, so the weights are those of the step before, and a checkpoint saves them, unless
+ * the service that failed is the engine's.
+ */
+async function tryToKeep(state: TrainingState): Promise<void> {
+  using _ = state.shared.engine.failFast?.();
+  await keepStep(state).catch((error: unknown) => {
+    if (!(error instanceof ServiceError)) throw error;
+  });
+}
+
+/** Somebody who wants the end anyway need not know it as a failure. */
+async function withoutService(
+  state: TrainingState,
+  error: ServiceError | OutageError,
+): Promise<TrainOutcome> {
+  if (error instanceof TooManyFailures || error instanceof OutageError) await tryToKeep(state);
+  if (state.shared.interrupts.reading.aborted) return giveUp(state, error.message);
+  throw await stopped(state, error);
+}
+
 async function stopped(state: TrainingState, error: ServiceError | OutageError): Promise<TroupeError> {
-  if (error instanceof TooManyFailures || error instanceof OutageError) await keepStep(state);
   const last = (await checkpointsOf(state)).at(-1);
   const { recipe } = state.shared;
   const resumes = last === undefined ? "starts over" : `resumes after ${showStep(recipe, last)}`;
@@ -179,11 +212,23 @@ async function stoppedForBudget(state: TrainingState, error: BudgetError): Promi
   );
 }
 
-async function giveUp(state: TrainingState): Promise<TrainOutcome> {
-  return interrupted(state.emit, state.step, (await checkpointsOf(state)).at(-1) ?? null);
+async function giveUp(state: TrainingState, because?: string): Promise<TrainOutcome> {
+  const { shared, emit, step } = state;
+  return interrupted(
+    emit,
+    step,
+    (await checkpointsOf(state)).at(-1) ?? null,
+    because ?? silenceOf(shared.engine),
+  );
 }
 
-function interrupted(emit: Listener | undefined, step: number, checkpoint: number | null): TrainOutcome {
-  emit?.({ type: "interrupted", step, checkpoint });
-  return { status: "interrupted", step, checkpoint };
+function interrupted(
+  emit: Listener | undefined,
+  step: number,
+  checkpoint: number | null,
+  because: string | undefined,
+): TrainOutcome {
+  const found = { step, checkpoint, ...(because === undefined ? {} : { because }) };
+  emit?.({ type: "interrupted", ...found });
+  return { status: "interrupted", ...found };
 }

@@ -66,10 +66,11 @@ function footLine(state: ProgressState, memory: number): string {
 }
 
 /** `server  127.0.0.1:8000   12 requests waiting   paused for lack of capacity   at most 50 models` */
-function serverLine({ server, waiting, queue, capacity }: ServerLoad): string {
+function serverLine({ server, waiting, queue, capacity, silence }: ServerLoad): string {
   const parts = [
     `server  ${showText(server, 60)}`,
     `${showCount(waiting)} ${waiting === 1 ? "request" : "requests"} waiting`,
+    ...(silence === null ? [] : [styleText("yellow", `no answer for ${showDuration(silence.seconds)}`)]),
     ...(queue === null ? [] : [styleText("yellow", showText(queue, 120))]),
     ...(capacity === null ? [] : [dim(showText(capacity, 120))]),
   ];

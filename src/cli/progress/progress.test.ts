@@ -166,14 +166,14 @@ describe("the panel", () => {
   it("shows the queue and the capacity of each server", () => {
     const queue = "paused for lack of capacity: no\nGPU";
     const servers = [
-      { server: "one:8000", waiting: 12, queue, capacity: "at most 4 models" },
-      { server: "two:8000", waiting: 1, queue: null, capacity: null },
+      { server: "one:8000", waiting: 12, queue, capacity: "at most 4 models", silence: null },
+      { server: "two:8000", waiting: 1, queue: null, capacity: null, silence: { seconds: 12, why: "" } },
     ];
     const lines = panelLines(state, 80, 0, servers).map(stripVTControlCharacters);
     expect(lines).toContain(
       "server  one:8000   12 requests waiting   paused for lack of capacity: no GPU   at most 4 models",
     );
-    expect(lines).toContain("server  two:8000   1 request waiting");
+    expect(lines).toContain("server  two:8000   1 request waiting   no answer for 12 s");
   });
 
   it("keeps its bar within a narrow terminal", () => {

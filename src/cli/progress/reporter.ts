@@ -1,8 +1,9 @@
 /** Shows a run in progress: a live panel on a terminal, otherwise one line per step, or events as JSON lines. */
 import { showWarning } from "../../recipes/validation/warnings.ts";
 import type { Engine } from "../../engines/engine.ts";
+import { showSilence } from "../../train/attend-servers.ts";
 import type { Listener, TrainEvent } from "../../train/events.ts";
-import { showLines } from "../../format.ts";
+import { showDuration, showLines } from "../../format.ts";
 import { LiveRegion } from "../live.ts";
 import { jsonLines, printNote } from "../print.ts";
 import { engineChangedLine, evaluationLine, sampleLines, stageNames, stepLine } from "./lines.ts";
@@ -139,6 +140,10 @@ function linesOf(event: TrainEvent, state: ProgressState): string[] {
       return [showWarning(event)];
     case "judge-paused":
       return [`judging ${event.notice}`];
+    case "server-silent":
+      return [`${showSilence(event)}; trying again`];
+    case "server-answers":
+      return [`${event.server} answers again, after ${showDuration(event.seconds)}`];
     case "resumed":
       return [`resumed after ${stageNames[event.stage]} ${event.stageStep}`];
     case "engine-changed":

@@ -79,6 +79,8 @@ export function advance(state: ProgressState, event: TrainEvent): ProgressState 
     case "judge-paused":
       return { ...state, phase: `judging ${event.notice}` };
     case "warning":
+    case "server-silent":
+    case "server-answers":
     case "resumed":
     case "engine-changed":
     case "sample-episodes":

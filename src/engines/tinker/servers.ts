@@ -46,6 +46,12 @@ export class Servers {
     return [this.#shared, ...this.#own.values()].map(({ session }) => session.requests.load.now);
   }
 
+  failFast(): Disposable {
+    const all = new DisposableStack();
+    for (const { session } of [this.#shared, ...this.#own.values()]) all.use(session.requests.failFast());
+    return all;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     const all = [this.#shared, ...this.#own.values()];

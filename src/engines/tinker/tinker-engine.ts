@@ -108,6 +108,10 @@ export class TinkerEngine implements Engine {
     return this.#servers.load;
   }
 
+  failFast(): Disposable {
+    return this.#servers.failFast();
+  }
+
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
     return this.#change([given.nameOf(options)], async () => {
       given.checkPolicyOptions(options);

@@ -1,6 +1,7 @@
 /** What a server says of its queue and its capacity, for people who wait for it. */
 import { z } from "zod";
 import type { ServerLoad } from "../../engine.ts";
+import type { Contact } from "./contact.ts";
 import * as schema from "../protocol/schema.ts";
 import { jsonOf } from "./answers.ts";
 import type { Incoming } from "./incoming.ts";
@@ -8,17 +9,20 @@ import type { Incoming } from "./incoming.ts";
 /** Of one server's answers. */
 export class Load {
   readonly #server: string;
+  readonly #contact: Contact;
   #waiting = 0;
   #queue: string | null = null;
   #capacity: string | null = null;
 
-  constructor(url: string) {
+  constructor(url: string, contact: Contact) {
+    this.#contact = contact;
     this.#server = URL.parse(url)?.host ?? url;
   }
 
   get now(): ServerLoad {
     const queue = this.#waiting === 0 ? null : this.#queue;
-    return { server: this.#server, waiting: this.#waiting, queue, capacity: this.#capacity };
+    const { silence } = this.#contact;
+    return { server: this.#server, waiting: this.#waiting, queue, capacity: this.#capacity, silence };
   }
 
   /** Counts a request until its result is there. */

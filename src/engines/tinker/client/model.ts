@@ -192,13 +192,17 @@ export class RemoteModel {
         isSubmitted = true;
       });
     } catch (error) {
-      const isAnswered = error instanceof TroupeError && !(error instanceof ServiceError);
+      const isAnswered = error instanceof TroupeError && !isService(error) && !isService(error.cause);
       // What the server rejected has no place in the order, so the next request takes it.
       if (isAnswered && !isSubmitted && seqId === this.#next - 1) this.#next = seqId;
       else if (!isAnswered || !isSubmitted) this.#lost = error;
       throw error;
     }
   }
+}
+
+function isService(error: unknown): boolean {
+  return error instanceof ServiceError;
 }
 
 function lostModel(cause: unknown): ServiceError {

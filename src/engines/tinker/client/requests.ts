@@ -7,14 +7,17 @@ import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { failureOf, isTransient, jsonOf, parsed, rejectionOf } from "./answers.ts";
 import type { Completions } from "./completions.ts";
+import type { Contact } from "./contact.ts";
 import { Load } from "./load.ts";
-import type { Incoming, Outgoing, Transport } from "./transport.ts";
+import { LateAnswer, type Incoming, type Outgoing, type Transport } from "./transport.ts";
 
 export interface RequestOptions {
   /** How long a server that no longer answers is tried. */
   readonly patienceMilliseconds: number;
   /** How long one that never did is tried. */
   readonly reachMilliseconds: number;
+  /** How long either is tried while somebody waits for the end. */
+  readonly shortMilliseconds: number;
   /** Of the first pause; doubled each time, up to `longestPause`. */
   readonly firstPause: number;
   readonly longestPause: number;
@@ -25,6 +28,7 @@ export interface RequestOptions {
 export const standardRequests: RequestOptions = {
   patienceMilliseconds: 300_000,
   reachMilliseconds: 15_000,
+  shortMilliseconds: 5000,
   firstPause: 500,
   longestPause: 30_000,
   pollMilliseconds: 45_000,
@@ -46,6 +50,7 @@ const mostBadPolls = 3;
 /** Milliseconds. */
 const longPoll = 250;
 const longestWait = 2000;
+const probeInterval = 1000;
 
 export class Requests {
   readonly #transport: Transport;
@@ -55,11 +60,14 @@ export class Requests {
   /** When the server last accepted a request. */
   #accepted = -Infinity;
   #hasAnswered = false;
+  /** Those who wait for the end; aborted when there are any. */
+  #hurried = 0;
+  #hurry = new AbortController();
 
   constructor(transport: Transport, options: RequestOptions) {
     this.#transport = transport;
     this.#options = options;
-    this.load = new Load(transport.url);
+    this.load = new Load(transport.url, transport.contact);
   }
 
   /** Whether anything was ever heard of the server. */
@@ -72,9 +80,38 @@ export class Requests {
     this.#closing.abort();
   }
 
+  /** Until it is disposed, a server that does not answer is tried for `shortMilliseconds` only. */
+  failFast(): Disposable {
+    this.#hurried += 1;
+    this.#hurry.abort();
+    void this.#probe();
+    const probing = setInterval(() => void this.#probe(), probeInterval).unref();
+    return {
+      [Symbol.dispose]: () => {
+        clearInterval(probing);
+        this.#hurried -= 1;
+        if (this.#hurried === 0) this.#hurry = new AbortController();
+      },
+    };
+  }
+
+  /** Connections on which nothing comes any more are given up, too. */
+  async #probe(): Promise<void> {
+    const { shortMilliseconds } = this.#options;
+    const healthz = { method: "GET", path: "healthz", pool: "probe", milliseconds: probeInterval } as const;
+    await this.#transport.send(healthz).catch(() => undefined);
+    const { silence, milliseconds } = this.#transport.contact;
+    if (milliseconds >= shortMilliseconds) this.#transport.abandon(silence?.why ?? "no answer");
+  }
+
+  #pauses(options = this.#options): Pauses {
+    return new Pauses(options, () => this.#hurry.signal, this.#transport.contact);
+  }
+
   /** An answer of 2xx. @throws TroupeError if it is rejected, ServiceError if the patience ends */
   async send(outgoing: Outgoing, signal?: AbortSignal): Promise<Incoming> {
-    const pauses = new Pauses(this.#options);
+    const pauses = this.#pauses();
+    let mayHaveArrived: TroupeError | undefined;
     for (;;) {
       const found = await this.#transport.send(outgoing).catch(asFailure);
       if (!(found instanceof ServiceError)) {
@@ -91,9 +128,10 @@ export class Requests {
       const isBusy = !(found instanceof ServiceError) && found.status === 429;
       if (!this.#hasAnswered && pauses.milliseconds >= this.#options.reachMilliseconds)
         throw neverReached(found as ServiceError);
-      if (pauses.areOver(isBusy ? this.#accepted : undefined))
-        throw found instanceof ServiceError ? found : rejectionOf(found, outgoing.path);
-      await pauses.pause(this.#ending(signal));
+      if (isBusy ? pauses.areOverSince(this.#accepted) : pauses.areOver)
+        throw exhausted(found, outgoing.path, pauses.milliseconds);
+      if (!isBusy) mayHaveArrived = found instanceof ServiceError ? found : rejectionOf(found, outgoing.path);
+      await pauses.pause(this.#ending(signal), mayHaveArrived);
     }
   }
 
@@ -129,24 +167,31 @@ export class Requests {
 
   /** `lost`: the server no longer knows the future. */
   async #result(id: string, outgoing: Outgoing): Promise<Incoming | "lost"> {
-    let pauses = new Pauses(this.#options);
-    const waits = new Pauses({ ...this.#options, longestPause: longestWait });
+    const began = performance.now();
+    let pauses = this.#pauses();
+    const waits = this.#pauses({ ...this.#options, longestPause: longestWait });
     let badPolls = 0;
     for (;;) {
       const asked = performance.now();
       const found = await this.#poll(id, outgoing).catch(asFailure);
       if (!(found instanceof ServiceError)) this.load.hear(found);
+      // Some servers hold a poll for longer than this client waits; the heartbeat says whether they are there.
+      if (found instanceof LateAnswer && this.#transport.contact.silence === null) {
+        pauses = this.#pauses();
+        continue;
+      }
       if (
         found instanceof ServiceError ||
         found.status === 429 ||
         (found.status >= 500 && found.status !== 408)
       ) {
-        if (pauses.areOver())
-          throw found instanceof ServiceError ? found : rejectionOf(found, "retrieve_future");
+        const isBusy = !(found instanceof ServiceError) && found.status === 429;
+        if (isBusy ? pauses.areOverSince(-Infinity) : pauses.areOver)
+          throw exhausted(found, outgoing.path, performance.now() - began);
         await pauses.pause(this.#closing.signal);
         continue;
       }
-      pauses = new Pauses(this.#options);
+      pauses = this.#pauses();
       const body = found.isProto ? undefined : jsonOf(found);
       if (found.status === 408 || isTryAgain(body)) {
         // A server that answers at once does not wait for the result, so the client does.
@@ -184,11 +229,16 @@ export class Requests {
 /** Pauses that double, until the patience ends. */
 class Pauses {
   readonly #options: RequestOptions;
+  readonly #hurry: () => AbortSignal;
+  readonly #contact: Contact;
   readonly #began = performance.now();
   #next: number;
 
-  constructor(options: RequestOptions) {
+  /** @param hurry aborted while somebody waits for the end */
+  constructor(options: RequestOptions, hurry: () => AbortSignal, contact: Contact) {
+    this.#contact = contact;
     this.#options = options;
+    this.#hurry = hurry;
     this.#next = options.firstPause;
   }
 
@@ -197,19 +247,30 @@ class Pauses {
     return performance.now() - this.#began;
   }
 
-  /** @param since a later beginning of the patience */
-  areOver(since = -Infinity): boolean {
-    const began = Math.max(this.#began, since);
-    return performance.now() - began >= this.#options.patienceMilliseconds;
+  /** What others waited for the server in vain counts, too. */
+  get areOver(): boolean {
+    const { patienceMilliseconds, shortMilliseconds } = this.#options;
+    const milliseconds = Math.max(this.milliseconds, this.#contact.milliseconds);
+    return milliseconds >= (this.#hurry().aborted ? shortMilliseconds : patienceMilliseconds);
   }
 
-  /** @throws TroupeError `cancelled` */
-  async pause(signal: AbortSignal): Promise<void> {
-    const milliseconds = this.#next;
-    this.#next = Math.min(this.#options.longestPause, 2 * milliseconds);
+  /** Of a server that is there. @param since a later beginning of the patience */
+  areOverSince(since: number): boolean {
+    return performance.now() - Math.max(this.#began, since) >= this.#options.patienceMilliseconds;
+  }
+
+  /** Ends early when somebody begins to wait for the end. @throws TroupeError `cancelled`, because of `failure` if given */
+  async pause(signal: AbortSignal, failure?: TroupeError): Promise<void> {
+    const hurry = this.#hurry();
+    const milliseconds = hurry.aborted ? Math.min(probeInterval, this.#next) : this.#next;
+    this.#next = Math.min(this.#options.longestPause, 2 * this.#next);
     try {
-      await delay(milliseconds, undefined, { signal });
-    } catch (cause) {
+      await delay(milliseconds, undefined, {
+        signal: hurry.aborted ? signal : AbortSignal.any([hurry, signal]),
+      });
+    } catch (error) {
+      if (!signal.aborted) return;
+      const cause = failure ?? error;
       throw new TroupeError("cancelled", "Cancelled while the server was not reachable.", { cause });
     }
   }
@@ -218,6 +279,13 @@ class Pauses {
 function asFailure(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   throw error;
+}
+
+/** @param milliseconds since the request was first sent */
+function exhausted(found: Incoming | ServiceError, path: string, milliseconds: number): TroupeError {
+  const cause = found instanceof ServiceError ? found : rejectionOf(found, path);
+  const message = `${cause.message.replace(/\.$/, "")}. ${path} waited for ${Math.round(milliseconds / 1000)} s.`;
+  return new ServiceError(message, { cause });
 }
 
 function neverReached(cause: ServiceError): ServiceError {

@@ -225,6 +225,36 @@ it("a server that never answered is given up soon, one that did is not", async (
   expect(dropped).toBe(41);
 });
 
+it("while somebody waits for the end, a server that does not answer is tried for a moment", async () => {
+  let isHanging = false;
+  const answer = ({ path }: Asked): Answer =>
+    path === "gone" ? { status: 503, json: {} } : isHanging ? "none" : { json: {} };
+  const long = 600_000;
+  const requests = { patienceMilliseconds: long, longestPause: long, shortMilliseconds: 50 };
+  const session = await open({}, answer, { requests });
+  const gone = session.requests.send({ path: "gone" });
+  await session.requests.send({ path: "answered" });
+  isHanging = true;
+  const hung = session.requests.send({ path: "hung", milliseconds: long });
+  using _ = session.requests.failFast();
+  await expect(gone).rejects.toThrow(/HTTP 503.* gone waited for \d+ s\.$/);
+  await expect(hung).rejects.toThrow(/no answer in .* hung waited for \d+ s\.$/);
+  expect(session.requests.load.now.silence).not.toBeNull();
+});
+
+it("a result that the server works on for longer than a poll lasts, and than the patience, is awaited", async () => {
+  let polls = 0;
+  const answer = ({ path }: Asked): Answer => {
+    if (path === "retrieve_future") return (polls += 1) < 8 ? "none" : { json: { metrics: {} } };
+    return { json: { request_id: "r" } };
+  };
+  const requests = { patienceMilliseconds: 50, pollMilliseconds: 25 };
+  const session = await open({}, answer, { requests, heartbeatMilliseconds: 5 });
+  await session.requests.run({ path: "optim_step", body: {} });
+  expect(polls).toBe(8);
+  expect(session.requests.load.now.silence).toBeNull();
+});
+
 it("a rejected key: where the key comes from", async () => {
   const rejecting = open({}, () => ({ status: 401, json: { detail: "wrong" } }));
   await expect(rejecting).rejects.toThrow("TINKER_API_KEY");

@@ -2,17 +2,23 @@
  * HTTP with pooled, bounded connections: a request waits until one of its pool is free. Pools are separate, so that long
  * polls never hold up a submission, nor either the heartbeat.
  */
-import { Agent as PlainAgent, request as plainRequest, type RequestOptions } from "node:http";
+import {
+  Agent as PlainAgent,
+  request as plainRequest,
+  type ClientRequest,
+  type RequestOptions,
+} from "node:http";
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { promisify } from "node:util";
 import { zstdCompress } from "node:zlib";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { parsed, rejectionOf } from "./answers.ts";
+import { Contact } from "./contact.ts";
 import type { Incoming } from "./incoming.ts";
 import { Tokens } from "./tokens.ts";
 
-export type Pool = "submit" | "poll" | "heartbeat";
+export type Pool = "submit" | "poll" | "heartbeat" | "probe";
 
 export interface TransportOptions {
   /** Without `/api/v1`. */
@@ -36,6 +42,9 @@ export interface Outgoing {
 
 export type { Incoming } from "./incoming.ts";
 
+/** The server may still be working on it. */
+export class LateAnswer extends ServiceError {}
+
 const proto = "application/x-protobuf";
 const compress = promisify(zstdCompress);
 /** In bytes; no honest answer is near it. */
@@ -46,6 +55,8 @@ export class Transport {
   readonly #base: URL;
   readonly #agents: Readonly<Record<Pool, PlainAgent | SecureAgent>>;
   #tokens: Tokens | null = null;
+  readonly #running = new Set<ClientRequest>();
+  readonly contact = new Contact();
   #compresses = false;
 
   /** @throws TroupeError `bad_arguments` if `url` is no HTTP address */
@@ -55,7 +66,12 @@ export class Transport {
     const { connections = 64 } = options;
     const agent = (maxSockets: number) =>
       new (this.#base.protocol === "https:" ? SecureAgent : PlainAgent)({ keepAlive: true, maxSockets });
-    this.#agents = { submit: agent(connections), poll: agent(connections), heartbeat: agent(1) };
+    this.#agents = {
+      submit: agent(connections),
+      poll: agent(connections),
+      heartbeat: agent(1),
+      probe: agent(1),
+    };
   }
 
   get url(): string {
@@ -103,7 +119,23 @@ export class Transport {
     };
     const { method = "POST", pool = "submit", milliseconds = 60_000 } = outgoing;
     const url = new URL(outgoing.path, this.#base);
-    return exchange(url, { method, headers, agent: this.#agents[pool] }, sent, milliseconds);
+    const isBeat = pool === "heartbeat" || pool === "probe";
+    try {
+      const options = { method, headers, agent: this.#agents[pool] };
+      const found = await exchange(url, options, sent, milliseconds, this.#running);
+      this.contact.heard(found.status, isBeat);
+      return found;
+    } catch (error) {
+      // A long poll that was not answered in time says nothing of the server.
+      const isLongPoll = error instanceof LateAnswer && pool === "poll";
+      if (!isLongPoll && error instanceof ServiceError) this.contact.missed((error.cause as Error).message);
+      throw error;
+    }
+  }
+
+  /** Requests without an answer so far fail. */
+  abandon(why: string): void {
+    for (const request of this.#running) request.destroy(new Error(why));
   }
 
   close(): void {
@@ -127,24 +159,26 @@ function exchange(
   options: RequestOptions,
   body: Buffer | undefined,
   milliseconds: number,
+  running: Set<ClientRequest>,
 ): Promise<Incoming> {
   const done = Promise.withResolvers<Incoming>();
-  const fail = (cause: Error): void =>
-    done.reject(
-      new ServiceError(`${url.origin} cannot be reached: ${cause.message || String(cause)}`, { cause }),
-    );
+  const fail = (cause: Error, Failure: typeof ServiceError = ServiceError): void =>
+    done.reject(new Failure(`${url.origin} cannot be reached: ${cause.message || String(cause)}`, { cause }));
   const request = (url.protocol === "https:" ? secureRequest : plainRequest)(url, options);
+  running.add(request);
+  request.once("close", () => running.delete(request));
   request.once("socket", () => {
-    const timer = setTimeout(
-      () => request.destroy(new Error(`no answer in ${milliseconds} ms`)),
-      milliseconds,
-    );
+    const late = (): void => {
+      fail(new Error(`no answer in ${milliseconds} ms`), LateAnswer);
+      request.destroy();
+    };
+    const timer = setTimeout(late, milliseconds);
     void done.promise.then(
       () => clearTimeout(timer),
       () => clearTimeout(timer),
     );
   });
-  request.once("error", fail);
+  request.once("error", (cause) => fail(cause));
   request.once("response", (response) => {
     const parts: Buffer[] = [];
     let length = 0;
@@ -153,7 +187,7 @@ function exchange(
       parts.push(part);
       if (length > longestAnswer) request.destroy(new Error(`an answer of more than ${longestAnswer} bytes`));
     });
-    response.once("error", fail);
+    response.once("error", (cause) => fail(cause));
     response.once("aborted", () => fail(new Error("the connection broke off")));
     response.once("end", () => {
       if (!response.complete) return fail(new Error("the connection broke off"));
