@@ -22,7 +22,7 @@ interface ClusterOptions extends OverrideOptions {
   readonly gpu: GpuName;
   readonly gpuPrice?: number;
   readonly shared: string;
-  readonly checkout: string;
+  readonly checkout?: string;
   readonly image?: string;
   readonly output?: string;
   readonly wait?: true | string;
@@ -41,8 +41,11 @@ export function clusterCommand(): Command {
     .addOption(new Option("--gpu <gpu>", "kind of GPU").choices(Object.keys(gpus)).default("h100"))
     .option("--gpu-price <dollars>", "dollars per hour of one GPU (default: a known price)", notNegative)
     .option("--shared <folder>", "folder that all nodes see, for checkpoints", "/shared/troupe")
-    .option("--checkout <folder>", "SkyRL's checkout on every node", "/opt/SkyRL")
-    .option("--image <image>", "container of a node, for Kubernetes (default: SkyRL's)")
+    .option(
+      "--checkout <folder>",
+      "SkyRL's checkout on every node (default: /opt/SkyRL, /home/ray/SkyRL in pods)",
+    )
+    .option("--image <image>", "container of a node, with Ray and uv, for Kubernetes (default: SkyRL's)")
     .option("--output <folder>", "write the files there instead of printing them")
     .option("--wait [url]", "wait until the servers have made the recipe's models; url: engine.url")
     .option("--minutes <n>", "longest time that --wait waits", wholeNumber(1), 30)
@@ -59,15 +62,13 @@ export function clusterCommand(): Command {
     });
 }
 
-const skyrlImage = "novaskyai/skyrl-train-ray-2.57.0-py3.12-cu13.0";
-
 function layoutOf({
   on: place,
   nodes,
   gpusPerNode,
   shared,
-  checkout,
-  image = skyrlImage,
+  checkout = place === "kubernetes" ? "/home/ray/SkyRL" : "/opt/SkyRL",
+  image,
 }: ClusterOptions): Layout {
   return { place, nodes, gpusPerNode, shared, checkout, image };
 }

@@ -120,7 +120,7 @@ function serversOf(
     const served = policies.filter((policy) => urlOf(policy) === url);
     const longest = Math.max(...served.map(({ name }) => loads[name]?.longest ?? 0));
     const [first] = served;
-    const size = serverSize(served, longest, gpus[gpu], kind !== "skyrl-megatron");
+    const size = sizeOf(served, longest, gpus[gpu], kind);
     if (!Number.isFinite(size.gpus)) throw tooLong(longest, size, gpu);
     return {
       url,
@@ -132,6 +132,18 @@ function serversOf(
       size,
     };
   });
+}
+
+/** Megatron's samplers have GPUs of their own, and TuFT's if training takes more than one. */
+function sizeOf(
+  served: readonly PlannedPolicy[],
+  longest: number,
+  gpu: (typeof gpus)[GpuName],
+  kind: ServerKind,
+): ServerSize {
+  const colocated = serverSize(served, longest, gpu, true);
+  const isSplit = kind === "skyrl-megatron" || (kind === "tuft" && colocated.gpus > 1);
+  return isSplit ? serverSize(served, longest, gpu, false) : colocated;
 }
 
 /** Weights can be divided among GPUs, a sequence that is trained on cannot. */

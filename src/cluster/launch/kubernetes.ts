@@ -1,17 +1,14 @@
 /** A KubeRay RayJob (ray.io/v1) for each server, and a Service through which clients reach it inside the cluster. */
 import { stringify } from "yaml";
-import { shellWord } from "../../command-line.ts";
-import { skyrlCommand } from "./skyrl.ts";
+import { rayVersion, skyrlCommand, skyrlFetch, skyrlFolders, skyrlImage } from "./skyrl.ts";
 import { gigabytesPerNode, nodesFor, portOf, type Launch, type PlacedServer } from "./launch.ts";
-
-/** Of SkyRL's container. */
-const rayVersion = "2.57.0";
 
 export function onKubernetes(servers: readonly PlacedServer[]): Launch {
   const files = servers.map((server) => [`${server.server.name}.yaml`, manifest(server)] as const);
   return {
     files: Object.fromEntries(files),
     commands: [
+      `kubectl get persistentvolumeclaim ${claim}   # ReadWriteMany, for checkpoints; make it if it is missing`,
       ...files.map(([file]) => `kubectl apply -f ${file}`),
       ...servers.map(({ server }) => {
         const name = resourceName(server.name);
@@ -21,17 +18,18 @@ export function onKubernetes(servers: readonly PlacedServer[]): Launch {
   };
 }
 
+const claim = "troupe";
+
 function manifest(server: PlacedServer): string {
   const name = resourceName(server.server.name);
   const port = Number(portOf(server.server));
   return [rayJob(server, name), service(name, port)]
-    .map((each) => stringify(each, { lineWidth: 0 }))
+    .map((each) => stringify(each, { lineWidth: 0, aliasDuplicateObjects: false }))
     .join("---\n");
 }
 
 function rayJob(server: PlacedServer, name: string) {
   const { size } = server.server;
-  const { checkout } = server.layout;
   const { nodes, perNode: gpus } = nodesFor(size.gpus, server.layout);
   const gigabytes = gigabytesPerNode(size, nodes);
   const pod = (role: string) => podTemplate({ name, role, gpus, gigabytes, server });
@@ -41,9 +39,7 @@ function rayJob(server: PlacedServer, name: string) {
     metadata: { name },
     spec: {
       // Pods of the cluster can reach the server; it checks no keys, so no one else must.
-      entrypoint: `bash -c "cd ${shellWord(checkout)} && ${skyrlCommand(server, "0.0.0.0")
-        .replaceAll(/ \\\n\s*/g, " ")
-        .replaceAll('"', '\\"')}"`,
+      entrypoint: `bash -c "${startLine(server).replaceAll('"', '\\"')}"`,
       shutdownAfterJobFinishes: true,
       ttlSecondsAfterFinished: 600,
       rayClusterSpec: {
@@ -68,6 +64,11 @@ function rayJob(server: PlacedServer, name: string) {
   };
 }
 
+function startLine(server: PlacedServer): string {
+  const command = skyrlCommand(server, "0.0.0.0").replaceAll(/ \\\n\s*/g, " ");
+  return `${skyrlFetch(server.layout.checkout)}; ${[...skyrlFolders(server), command].join(" && ")}`;
+}
+
 interface Pod {
   readonly name: string;
   readonly role: string;
@@ -84,7 +85,7 @@ function podTemplate({ name, role, gpus, gigabytes, server: { layout, server } }
       containers: [
         {
           name: `ray-${role}`,
-          image: layout.image,
+          image: layout.image ?? skyrlImage(server),
           ...(role === "head" ? { ports: [{ containerPort: Number(portOf(server)), name: "tinker" }] } : {}),
           resources: { limits: resources, requests: resources },
           volumeMounts: [
@@ -94,7 +95,7 @@ function podTemplate({ name, role, gpus, gigabytes, server: { layout, server } }
         },
       ],
       volumes: [
-        { name: "shared", persistentVolumeClaim: { claimName: "troupe" } },
+        { name: "shared", persistentVolumeClaim: { claimName: claim } },
         { name: "memory", emptyDir: { medium: "Memory" } },
       ],
     },

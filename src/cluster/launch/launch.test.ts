@@ -57,6 +57,41 @@ describe.each(places)("on %s", (place) => {
   });
 });
 
+it.each(places)("on %s, checkpoints, their list and adapters are where all nodes see them", async (place) => {
+  const { files } = await launch(place, ["engine.profile=skyrl-megatron", ...adapters], { shared: "/all" });
+  const [text = ""] = Object.values(files);
+  const folder = "/all/cluster-qwen3-1-7b-skyrl";
+  expect(text).toContain(`mkdir -p ${folder}`);
+  expect(text).toContain(`--checkpoints-base ${folder}`);
+  expect(text).toContain(`--database-url sqlite:///${folder}/server.db`);
+  expect(text.replaceAll("\\", "")).toContain(`"trainer.policy.model.lora.lora_sync_path":"${folder}/lora"`);
+});
+
+it.each(["machine", "slurm"] as const)("on %s, servers of one node have a Ray each", async (place) => {
+  for (const text of Object.values((await launch(place)).files)) {
+    expect(text).toContain("export RAY_ADDRESS=local\n");
+    expect(text).not.toContain("ray start");
+  }
+});
+
+it("Slurm's nodes with a Ray cluster are shared with no other job", async () => {
+  const { files } = await launch("slurm", ["engine.profile=skyrl-megatron", ...adapters], {
+    nodes: 2,
+    gpusPerNode: 1,
+  });
+  expect(Object.values(files)[0]).toContain("#SBATCH --exclusive\n");
+});
+
+it("a Ray job runs where clients find it, and its workers in the checkout", async () => {
+  const { files, commands } = await launch("ray-job");
+  expect(commands.join("\n")).not.toContain("--entrypoint-num");
+  for (const text of Object.values(files)) {
+    const [unset, folder] = ["unset RAY_JOB_CONFIG_JSON_ENV_VAR\n", "cd /opt/SkyRL\n"];
+    expect(text.indexOf(unset)).toBeGreaterThan(0);
+    expect(text.indexOf(folder)).toBeGreaterThan(text.indexOf(unset));
+  }
+});
+
 it("servers of one machine have GPUs of their own", async () => {
   const { files } = await launch("machine");
   const visible = Object.values(files).map((text) => /CUDA_VISIBLE_DEVICES=(\S+)/.exec(text)?.[1]);
@@ -147,6 +182,19 @@ it("a RayJob of several nodes has workers", async () => {
   expect(spec.rayClusterSpec.workerGroupSpecs?.map(({ replicas }) => replicas)).toEqual([1]);
 });
 
+it("a pod fetches SkyRL, and has the container of its backend", async () => {
+  const { files } = await launch("kubernetes", ["engine.profile=skyrl-megatron", ...adapters], {
+    image: undefined,
+  });
+  const [text = ""] = Object.values(files);
+  const { spec } = rayJob.parse(parseAllDocuments(text)[0]?.toJS());
+  const fetched =
+    /^bash -c "\[ -d \/opt\/SkyRL \] \|\| \{ git clone -q \S+ \/opt\/SkyRL && git .*checkout -q \w+; \};/;
+  expect(spec.entrypoint).toMatch(fetched);
+  const [container] = spec.rayClusterSpec.headGroupSpec.template.spec.containers;
+  expect(container?.image).toMatch(/^novaskyai\/skyrl-train-ray-\S+-megatron$/);
+});
+
 it("Megatron serves adapters by name, and a Slurm job spans nodes", async () => {
   const { files, plan } = await launch("slurm", ["engine.profile=skyrl-megatron", ...adapters], {
     nodes: 2,
@@ -171,9 +219,38 @@ it("TuFT gets a configuration file", async () => {
   const name = "cluster-qwen3-1-7b-skyrl";
   expect(Object.keys(files).toSorted()).toEqual([`${name}.sh`, `${name}.yaml`]);
   expect(parse(files[`${name}.yaml`] ?? "")).toMatchObject({
-    supported_models: [{ model_name: "Qwen/Qwen3-1.7B", max_lora_rank: 16, max_loras: 2 }],
+    persistence: { mode: "FILE", file_path: `/shared/troupe runs/${name}/state.json` },
+    supported_models: [
+      {
+        model_name: "Qwen/Qwen3-1.7B",
+        max_lora_rank: 16,
+        max_loras: 2,
+        training_backend: "hf",
+        colocate: true,
+      },
+    ],
   });
   await expect(launch("ray", ["engine.profile=tuft", ...adapters])).rejects.toThrow("--on machine");
+});
+
+it("TuFT on several GPUs has places for the recipe's adapters", async () => {
+  const { plan } = await launch("machine", ["engine.profile=tuft", ...adapters]);
+  const servers = plan.servers.map((server) => ({
+    ...server,
+    size: { ...server.size, training: 2, sampling: 1, gpus: 3, colocated: false },
+  }));
+  const { files } = launchOf({ ...plan, servers }, { ...layout, place: "machine" });
+  const text = Object.entries(files).find(([name]) => name.endsWith(".yaml"))?.[1] ?? "";
+  const [model] = (parse(text) as { supported_models: object[] }).supported_models;
+  expect(model).toMatchObject({
+    training_backend: "fsdp",
+    fsdp_num_gpus: 2,
+    fsdp_rank_slots: { 16: 2 },
+    fsdp_train_attn: true,
+    fsdp_train_mlp: true,
+    fsdp_train_unembed: false,
+  });
+  expect(model).not.toHaveProperty("colocate");
 });
 
 it("quotes what a shell would read", async () => {

@@ -11,10 +11,10 @@ export interface Layout {
   readonly gpusPerNode: number;
   /** Folder that all nodes see, for checkpoints. */
   readonly shared: string;
-  /** SkyRL's checkout on every node. */
+  /** SkyRL's checkout on every node; a pod without one fetches it there. */
   readonly checkout: string;
-  /** Container with the server's dependencies, for Kubernetes. */
-  readonly image: string;
+  /** Container with Ray and uv, for Kubernetes (default: SkyRL's). */
+  readonly image?: string | undefined;
 }
 
 export interface Launch {

@@ -1,12 +1,15 @@
 /** Scripts that start a server: on one machine, on the head of a Ray cluster, and as a Slurm job. */
-import { isSkyrl, rayCommand, skyrlCommand, skyrlInstall } from "./skyrl.ts";
+import { isSkyrl, rayCommand, skyrlCommand, skyrlFolders, skyrlInstall } from "./skyrl.ts";
 import { tuftCommand, tuftConfig } from "./tuft.ts";
 import { shellWord } from "../../command-line.ts";
-import { gigabytesPerNode, nodesFor, type Launch, type PlacedServer } from "./launch.ts";
+import { gigabytesPerNode, nodesFor, portOf, type Launch, type PlacedServer } from "./launch.ts";
 
 const rayPort = 6379;
 /** `uv run` inside Ray's workers, as SkyRL needs it. */
 const hook = "export RAY_RUNTIME_ENV_HOOK=ray._private.runtime_env.uv_runtime_env_hook.hook";
+
+/** Servers that share a machine must not share a Ray, nor find one that someone else started there. */
+const ownRay = "export RAY_ADDRESS=local";
 
 const strict = ["#!/usr/bin/env bash", "set -euo pipefail"];
 
@@ -21,7 +24,7 @@ export function onMachine(servers: readonly PlacedServer[]): Launch {
     const config = `${name}.yaml`;
     const gpus = kind === "skyrl-jax" ? [] : [`export CUDA_VISIBLE_DEVICES=${visible}`];
     const lines = isSkyrl(kind)
-      ? [...strict, ...gpus, `cd ${shellWord(server.layout.checkout)}`, `exec ${skyrlCommand(server)}`]
+      ? [...strict, ...gpus, ownRay, ...skyrlFolders(server), `exec ${skyrlCommand(server)}`]
       : [...strict, ...gpus, `ray start --head --port ${rayPort}`, `exec ${tuftCommand(server, config)}`];
     const files = {
       [file]: `${lines.join("\n")}\n`,
@@ -62,44 +65,54 @@ export function onRay(servers: readonly PlacedServer[]): Launch {
   };
 }
 
-/** On an existing Ray cluster. */
+/** On an existing Ray cluster. Jobs that ask for no resources run on its head, where clients find the server. */
 export function asRayJob(servers: readonly PlacedServer[]): Launch {
-  const { files } = headScripts(servers);
+  // The job's directory has this script only; SkyRL's workers are started in the checkout.
+  const { files } = headScripts(servers, ["unset RAY_JOB_CONFIG_JSON_ENV_VAR"]);
   return {
     files,
-    commands: Object.keys(files).map(
-      (file) =>
-        `RAY_ADDRESS=http://HEAD:8265 ray job submit --no-wait --working-dir . --entrypoint-num-cpus 2 -- bash ${file}`,
-    ),
+    commands: [
+      ...install(servers).map((command) => `${command}   # once, on the cluster's head`),
+      ...Object.keys(files).map(
+        (file) =>
+          `RAY_ADDRESS=http://HEAD:8265 ray job submit --no-wait --working-dir . -- bash ${file}   # ray[default]`,
+      ),
+    ],
   };
 }
 
-function headScripts(servers: readonly PlacedServer[], host?: string): { readonly files: Launch["files"] } {
+function headScripts(
+  servers: readonly PlacedServer[],
+  more: readonly string[] = [],
+): { readonly files: Launch["files"] } {
   const files = servers.map((server) => {
     const lines = [
       ...strict,
       hook,
-      "export RAY_ADDRESS=${RAY_ADDRESS:-auto}",
-      `cd ${shellWord(server.layout.checkout)}`,
-      `exec ${skyrlCommand(server, host)}`,
+      'export RAY_ADDRESS="${RAY_ADDRESS:-auto}"',
+      ...more,
+      ...skyrlFolders(server),
+      `exec ${skyrlCommand(server)}`,
     ];
     return [`${server.server.name}.sh`, `${lines.join("\n")}\n`];
   });
   return { files: Object.fromEntries(files) as Launch["files"] };
 }
 
-/** A job for each server: one task per node starts Ray; the first node also runs the server. */
+/** A job for each server. One on several nodes starts Ray there; the first node also runs the server. */
 export function onSlurm(servers: readonly PlacedServer[]): Launch {
   const files = servers.map((server) => [`${server.server.name}.sbatch`, sbatch(server)] as const);
   return {
     files: Object.fromEntries(files),
-    commands: files.map(([file]) => `sbatch ${file}`),
+    commands: [
+      ...install(servers).map((command) => `${command}   # once, where all nodes see it`),
+      ...files.map(([file]) => `sbatch ${file}`),
+    ],
   };
 }
 
 function sbatch(server: PlacedServer): string {
   const { name, size } = server.server;
-  const { checkout } = server.layout;
   const { nodes, perNode } = nodesFor(size.gpus, server.layout);
   return [
     "#!/usr/bin/env bash",
@@ -110,28 +123,29 @@ function sbatch(server: PlacedServer): string {
     `#SBATCH --cpus-per-task=${8 * perNode}`,
     `#SBATCH --mem=${gigabytesPerNode(size, nodes)}G`,
     "#SBATCH --time=24:00:00",
-    "#SBATCH --signal=B:TERM@120",
+    // Ray's ports are one per node.
+    ...(nodes > 1 ? ["#SBATCH --exclusive"] : []),
     "set -euo pipefail",
-    `cd ${shellWord(checkout)}`,
+    ...skyrlFolders(server),
     hook,
-    "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK   # else each step gets one",
     'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
-    `export RAY_ADDRESS="$head:${rayPort}"`,
-    `ray() { ${rayCommand(server.server)} "$@"; }`,
-    "export -f ray",
-    `srun --nodes=1 --ntasks=1 -w "$head" bash -c 'ray start --head --port ${rayPort} --block' &`,
-    "sleep 20",
-    ...(nodes > 1
-      ? [
-          `srun --nodes=${nodes - 1} --ntasks=${nodes - 1} -x "$head" bash -c 'ray start --address "$RAY_ADDRESS" --block' &`,
-          "sleep 20",
-        ]
-      : []),
-    `echo "tunnel: ssh -N -L PORT:127.0.0.1:PORT $head"`.replaceAll(
-      "PORT",
-      new URL(server.server.url).port || "80",
-    ),
-    `srun --overlap --nodes=1 --ntasks=1 -w "$head" ${skyrlCommand(server)}`,
+    `echo "tunnel: ssh -N -L PORT:127.0.0.1:PORT $head"`.replaceAll("PORT", portOf(server.server)),
+    ...(nodes > 1 ? rayOnNodes(server, nodes) : [ownRay]),
+    `exec ${skyrlCommand(server)}`,
     "",
   ].join("\n");
+}
+
+/** The batch script runs on the first node. */
+function rayOnNodes({ server }: PlacedServer, nodes: number): readonly string[] {
+  const others = nodes - 1;
+  return [
+    "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK   # else each step gets one",
+    `export RAY_ADDRESS="$head:${rayPort}"`,
+    `ray() { ${rayCommand(server)} "$@"; }`,
+    "export -f ray",
+    `srun --nodes=1 --ntasks=1 -w "$head" bash -c 'ray start --head --port ${rayPort} --block' &`,
+    'until ray health-check --address "$RAY_ADDRESS" > /dev/null 2>&1; do sleep 5; done',
+    `srun --nodes=${others} --ntasks=${others} -x "$head" bash -c 'ray start --address "$RAY_ADDRESS" --block' &`,
+  ];
 }

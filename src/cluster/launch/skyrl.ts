@@ -9,6 +9,7 @@ import { nodesFor, portOf, shell, type PlacedServer } from "./launch.ts";
 
 /** The profiles describe this one. */
 const commit = "a9564572e";
+export const rayVersion = "2.57.0";
 
 const extras = { "skyrl-jax": "jax", "skyrl-fsdp": "fsdp", "skyrl-megatron": "megatron" } as const;
 
@@ -20,7 +21,8 @@ export function isSkyrl(kind: string): kind is SkyrlKind {
 
 /** The server reads the command line of its parent, which must be `uv run`. */
 export function skyrlCommand(server: PlacedServer, host = "127.0.0.1"): string {
-  const { name, model, kind } = server.server;
+  const { model, kind } = server.server;
+  const folder = folderOf(server);
   const extra = extras[kind as SkyrlKind];
   const config = JSON.stringify(backendConfig(server));
   const words =
@@ -28,17 +30,28 @@ export function skyrlCommand(server: PlacedServer, host = "127.0.0.1"): string {
   const options = {
     port: portOf(server.server),
     "base-model": model,
-    "checkpoints-base": join(server.layout.shared, name),
-    // SQLite's locks do not work on many shared file systems, and the server's default is one file per checkout.
-    "database-url": `sqlite:////tmp/${name}.db`,
+    "checkpoints-base": folder,
+    // It lists the checkpoints, without which none can be loaded: it must outlive a node's or pod's own disk.
+    "database-url": `sqlite:///${join(folder, "server.db")}`,
     ...(config === "{}" ? {} : { "backend-config": config }),
   };
   return shell([...words, ...Object.entries(options).flatMap(([option, value]) => [`--${option}`, value])]);
 }
 
-/** Settings of SkyRL's trainer, by dotted key. */
-function backendConfig({ server, layout }: PlacedServer): Readonly<Record<string, unknown>> {
-  const { kind, size, models } = server;
+/** A server's checkpoints and database. */
+function folderOf({ server, layout }: PlacedServer): string {
+  return join(layout.shared, server.name);
+}
+
+/** Words that come before the server's, in its directory. */
+export function skyrlFolders(server: PlacedServer): readonly string[] {
+  return [`mkdir -p ${shellWord(folderOf(server))}`, `cd ${shellWord(server.layout.checkout)}`];
+}
+
+/** Settings of SkyRL's trainer, by dotted key (skyrl/train/config/config.py there). */
+function backendConfig(placed: PlacedServer): Readonly<Record<string, unknown>> {
+  const { server, layout } = placed;
+  const { kind, size, models, policies } = server;
   if (kind === "skyrl-jax") return { max_lora_adapters: models + 1, max_lora_rank: rankOf(server) };
   const { nodes, perNode } = nodesFor(size.training, layout);
   const shared = {
@@ -47,6 +60,10 @@ function backendConfig({ server, layout }: PlacedServer): Readonly<Record<string
     "trainer.placement.colocate_all": size.colocated,
     "generator.inference_engine.num_engines": size.sampling,
     "generator.inference_engine.tensor_parallel_size": 1,
+    // Trainers write adapters where samplers read them, perhaps on another node; the default is in /tmp.
+    ...(policies.some(({ adapter }) => adapter !== undefined)
+      ? { "trainer.policy.model.lora.lora_sync_path": join(folderOf(placed), "lora") }
+      : {}),
   };
   if (kind === "skyrl-fsdp") return shared;
   return {
@@ -69,12 +86,26 @@ export function rayCommand({ kind }: PlannedServer): string {
   return `uv run --extra tinker --extra ${extras[kind as SkyrlKind]} ray`;
 }
 
+const repository = "https://github.com/NovaSky-AI/SkyRL";
+
 /** Before the first start, on every node. */
 export function skyrlInstall({ kind }: PlannedServer, checkout: string): readonly string[] {
   const extra = extras[kind as SkyrlKind];
   const folder = shellWord(checkout);
   return [
-    `git clone https://github.com/NovaSky-AI/SkyRL ${folder}`,
+    `git clone ${repository} ${folder}`,
     `(cd ${folder} && git checkout ${commit} && uv venv --python 3.12 && uv sync --extra tinker --extra ${extra})`,
   ];
+}
+
+/** SkyRL's containers have Ray and uv, and no SkyRL: a pod fetches it, unless its image has one. */
+export function skyrlFetch(checkout: string): string {
+  const folder = shellWord(checkout);
+  return `[ -d ${folder} ] || { git clone -q ${repository} ${folder} && git -C ${folder} checkout -q ${commit}; }`;
+}
+
+/** With the version of Ray that the commit asks for. */
+export function skyrlImage({ kind }: PlannedServer): string {
+  const image = `novaskyai/skyrl-train-ray-${rayVersion}-py3.12-cu13.0`;
+  return kind === "skyrl-megatron" ? `${image}-megatron` : image;
 }

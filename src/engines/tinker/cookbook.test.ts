@@ -1,6 +1,7 @@
 /**
  * The basic recipes of tinker-cookbook, unmodified, run against `troupe serve`: supervised training from random
- * weights, and reinforcement of a model that is sometimes right. They need Python with `pip install tinker-cookbook` (0.6.1): TROUPE_COOKBOOK_PYTHON. Skipped without.
+ * weights, and reinforcement of a model that is sometimes right. They need a Python with
+ * `pip install "tinker-cookbook[math-rl]"` (0.6.1): TROUPE_COOKBOOK_PYTHON. Skipped without.
  */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
