@@ -20,8 +20,8 @@ it("commands for files in a folder begin there, wherever it is", async () => {
     { cwd },
   );
   const [, commands = ""] = stdout.split("# commands\n");
-  const first = commands.split("\n").slice(0, 2);
-  expect(first).toEqual(["cd 'our servers'", expect.stringMatching(/^sbatch /)]);
-  const [, file = ""] = first[1]?.split(" ") ?? [];
-  expect(spawnSync("sh", ["-c", `${first[0]} && test -f ${file}`], { cwd }).status).toBe(0);
+  const lines = commands.trim().split("\n");
+  expect(lines[0]).toBe("cd 'our servers'");
+  const file = /^sbatch (\S+)$/.exec(lines.at(-1) ?? "")?.[1] ?? "";
+  expect(spawnSync("sh", ["-c", `${lines[0]} && test -f "${file}"`], { cwd }).status).toBe(0);
 });
