@@ -30,6 +30,28 @@ it("rejects an empty file of keys, and says that the official SDK sends only som
   expect(started.stdout).toContain("1 of 2 keys do not begin with tml-");
 });
 
+it("says where it listens, what it serves, and how to connect; as JSON with --json; hardly with --quiet", async () => {
+  const cwd = temporaryFolder();
+  await makeModel(cwd, "tiny");
+  const start = (...more: string[]) =>
+    troupe(["serve", "tiny", "--port", "0", ...more], { cwd, watch: endOnceReady });
+  const { code, stdout } = await start();
+  expect(code).toBe(0);
+  const url = /^(http:\S+) serves tiny with the local engine/.exec(stdout)?.[1] ?? "";
+  expect(stdout).toContain("Saved weights are in served. Without keys, only programs of this machine");
+  expect(stdout).toContain(
+    `\nimport tinker\nclient = tinker.ServiceClient(base_url="${url}", api_key="tml-local")\n` +
+      `model = client.create_lora_training_client(base_model="tiny", rank=8).result()\n`,
+  );
+  const quiet = await start("--quiet");
+  expect(quiet.stdout.trim().split("\n")).toEqual([expect.stringContaining(" serves tiny with the local")]);
+  const json = (await start("--json")).stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as object);
+  expect(json).toMatchObject([{ event: "listening", models: ["tiny"], keys: 0, folder: "served" }]);
+});
+
 function endOnceReady(output: string, interrupt: () => void): void {
-  if (output.includes("serves")) interrupt();
+  if (/serves|listening/.test(output)) interrupt();
 }

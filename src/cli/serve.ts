@@ -1,5 +1,4 @@
 /** `troupe serve`: the local engine for clients of the Tinker protocol. */
-import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { Command } from "commander";
@@ -8,7 +7,8 @@ import { serveEngine, standardLimits, type ServedModel } from "../engines/serve.
 import { TroupeError } from "../errors.ts";
 import { describeModel } from "../models/model-directory.ts";
 import { wholeNumber } from "./numbers.ts";
-import { printLines } from "./print.ts";
+import { printStart, printStopping, serverLog } from "./serve-log.ts";
+import { listenForStop } from "./stopping.ts";
 
 interface ServeOptions {
   readonly host: string;
@@ -19,6 +19,8 @@ interface ServeOptions {
   readonly precision: "auto" | "float32" | "bfloat16";
   readonly maxModels: number;
   readonly maxSavedGb?: number;
+  readonly quiet?: boolean;
+  readonly json?: boolean;
 }
 
 export function serveCommand(): Command {
@@ -43,6 +45,8 @@ export function serveCommand(): Command {
       "saved weights of one key; more are rejected (default: no limit)",
       wholeNumber(1),
     )
+    .option("--quiet", "print the address, and what goes wrong in the server")
+    .option("--json", "print JSON lines: the start, requests of each minute, ended sessions, failures")
     .action(serve);
 }
 
@@ -56,6 +60,8 @@ async function serve(models: readonly string[], options: ServeOptions): Promise<
     );
   const keys = [...keysOf(options.keys), ...keysIn(process.env["TROUPE_SERVE_KEYS"] ?? "", ",")];
   const { threads, precision } = options;
+  const asked = Promise.withResolvers<void>();
+  using _ = listenForStop(() => asked.resolve());
   const engine = openEngine({ type: "local", threads, precision });
   try {
     const server = await serveEngine(engine, {
@@ -69,13 +75,16 @@ async function serve(models: readonly string[], options: ServeOptions): Promise<
         models: options.maxModels,
         savedBytes: (options.maxSavedGb ?? Infinity) * 1e9,
       },
-      log: (line) => printLines([line]),
+      log: serverLog(options),
     });
-    printLines([
-      `${server.url} serves ${served.map(({ name }) => name).join(", ")} with the ${engine.description}.`,
-      ...foreignKeys(keys),
-    ]);
-    await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
+    const { host, folder } = options;
+    const port = Number(new URL(server.url).port);
+    const names = served.map(({ name }) => name);
+    const started = { url: server.url, host, port, models: names, engine: engine.description, folder, keys };
+    printStart(started, options);
+    await asked.promise;
+    printStopping(server.state());
+    await server.drain();
     await server.close();
   } finally {
     await engine.close();
@@ -106,15 +115,6 @@ function textOf(file: string): string {
   } catch (cause) {
     throw new TroupeError("bad_arguments", `The file of keys ${file} cannot be read.`, { cause });
   }
-}
-
-/** The official SDK checks keys before it sends them. */
-function foreignKeys(keys: readonly string[]): readonly string[] {
-  const count = keys.filter((key) => !key.startsWith("tml-")).length;
-  if (count === 0) return [];
-  return [
-    `${count} of ${keys.length} keys do not begin with tml-, so the official SDK refuses to send them.`,
-  ];
 }
 
 function keysIn(text: string, separator: string): readonly string[] {

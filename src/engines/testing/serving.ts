@@ -31,7 +31,7 @@ export async function startServing(
 ): Promise<Serving> {
   const own = options.folder === undefined ? mkdtempSync(join(tmpdir(), "troupe-served-")) : null;
   const place = ["--port", String(options.port ?? 0), "--folder", options.folder ?? own ?? ""];
-  const engine = ["--threads", "1", "--precision", "float32"];
+  const engine = ["--threads", "1", "--precision", "float32", "--quiet"];
   const child = spawn(
     process.execPath,
     [main, "serve", ...models, ...place, ...engine, ...(options.arguments ?? [])],

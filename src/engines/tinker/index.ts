@@ -9,5 +9,6 @@ export { Transport, type Incoming, type Outgoing, type TransportOptions } from "
 export { deleteCheckpoint, listCheckpoints, type Checkpoint } from "./client/checkpoints.ts";
 export { downloadCheckpoint } from "./archives/download.ts";
 export type { LossCall, LossOutput, WireDatum } from "./protocol/forward-backward.ts";
+export type { ServerEvent } from "./server/activity.ts";
 export { startServer, type TinkerServer } from "./server/server.ts";
 export { standardLimits, type ServedModel, type ServerLimits, type ServerOptions } from "./server/options.ts";

@@ -16,18 +16,23 @@ export interface Result {
 
 interface Future {
   readonly owner: string;
-  /** Of the request's body, until it is finished. */
-  readonly pendingBytes: number;
   readonly fingerprint: string;
-  readonly done: PromiseWithResolvers<Result>;
-  readonly cancel: AbortController;
+  /** Null once it is finished. */
+  pending: Pending | null;
   result: Result | null;
-  onDone: (() => void)[];
   onGone: (() => void) | null;
 }
 
-/** Of a future with all that belongs to it, besides the request and the result. */
-const overhead = 2000;
+interface Pending {
+  /** Of the request's body. */
+  readonly bytes: number;
+  readonly done: PromiseWithResolvers<Result>;
+  readonly cancel: AbortController;
+  readonly onDone: (() => void)[];
+}
+
+/** Of a finished future in memory, besides its result. */
+const overhead = 1500;
 
 export interface FutureLimits {
   /** Bytes of results kept. */
@@ -82,12 +87,9 @@ export class Futures {
     const done = Promise.withResolvers<Result>();
     this.#futures.set(id, {
       owner,
-      pendingBytes,
       fingerprint,
-      done,
-      cancel: new AbortController(),
+      pending: { bytes: pendingBytes, done, cancel: new AbortController(), onDone: [] },
       result: null,
-      onDone: [],
       onGone: null,
     });
   }
@@ -98,31 +100,32 @@ export class Futures {
   }
 
   signal(id: string): AbortSignal | undefined {
-    return this.#futures.get(id)?.cancel.signal;
+    return this.#futures.get(id)?.pending?.cancel.signal;
   }
 
   finish(id: string, result: Result): void {
     const future = this.#futures.get(id);
-    if (future === undefined || future.result !== null) return;
-    future.result = result;
+    const pending = future?.pending;
+    if (future === undefined || !pending) return;
+    [future.result, future.pending] = [result, null];
     this.#pending.set(future.owner, (this.#pending.get(future.owner) ?? 1) - 1);
-    this.giveBack(future.owner, future.pendingBytes);
+    this.giveBack(future.owner, pending.bytes);
     this.#futures.delete(id); // to the end of the order of results
     this.#futures.set(id, future);
     this.#bytes += overhead + result.bytes;
     this.#makeRoom(id);
-    future.done.resolve(result);
-    for (const tell of future.onDone.splice(0)) tell();
+    pending.done.resolve(result);
+    for (const tell of pending.onDone) tell();
   }
 
   /** Null: not finished in time. @throws Rejection 410 if it is unknown, or its result is no longer kept */
   async retrieve(id: string, owner: string, milliseconds: number): Promise<Result | null> {
-    const future = this.#own(id, owner);
-    if (future.result !== null) return future.result;
+    const { pending, result } = this.#own(id, owner);
+    if (pending === null) return result;
     const timeout = Promise.withResolvers<null>();
     const timer = setTimeout(() => timeout.resolve(null), milliseconds);
     try {
-      return await Promise.race([future.done.promise, timeout.promise]);
+      return await Promise.race([pending.done.promise, timeout.promise]);
     } finally {
       clearTimeout(timer);
     }
@@ -132,8 +135,8 @@ export class Futures {
   whenDone(id: string, tell: () => void): void {
     const future = this.#futures.get(id);
     if (future === undefined) return;
-    if (future.result === null) future.onDone.push(tell);
-    else tell();
+    if (future.pending === null) tell();
+    else future.pending.onDone.push(tell);
   }
 
   /** Calls back once its result is no longer kept. */
@@ -147,13 +150,24 @@ export class Futures {
   }
 
   cancel(id: string, owner: string): void {
-    this.#own(id, owner).cancel.abort();
+    this.#own(id, owner).pending?.cancel.abort();
   }
 
   /** The client has the result. */
   release(id: string, owner: string): void {
     const future = this.#futures.get(id);
     if (future?.owner === owner && future.result !== null) this.#remove(id, future.result);
+  }
+
+  /** Of a session that ended. */
+  releaseOf(session: string): void {
+    for (const [id, { result }] of this.#futures)
+      if (result !== null && id.startsWith(`${session}:`)) this.#remove(id, result);
+  }
+
+  /** All owners' unfinished futures. */
+  get unfinished(): number {
+    return [...this.#pending.values()].reduce((sum, count) => sum + count, 0);
   }
 
   #own(id: string, owner: string): Future {

@@ -14,7 +14,7 @@ const proto = "application/x-protobuf";
 export function httpServer(service: Service): Server {
   return createServer({ requestTimeout: 120_000, headersTimeout: 20_000 }, (request, response) => {
     handle(service, request, response).catch((error: unknown) => {
-      service.options.log(`A request failed: ${String(error)}`);
+      service.activity.failure(error);
       response.destroy();
     });
   });
@@ -27,9 +27,12 @@ async function handle(service: Service, request: IncomingMessage, response: Serv
     service.futures.giveBack(call.owner, received);
     send(response, 200, await answer(service, request.method ?? "", call));
   } catch (error) {
+    const isGone = request.errored !== null && !(error instanceof Rejection);
+    if (isGone) return void response.destroy(); // the client, in the middle of its request
     const rejection = asRejection(error);
-    if (rejection.status === 500)
-      service.options.log(error instanceof Error ? (error.stack ?? "") : String(error));
+    // Not one that is not finished yet.
+    if (rejection.status !== 408) service.activity.rejected(rejection.status);
+    if (rejection.status === 500) service.activity.failure(error);
     send(response, rejection.status, rejection.body);
   }
 }
@@ -130,8 +133,8 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   }
   const isBytes = Buffer.isBuffer(body);
   const bytes = isBytes ? body : Buffer.from(JSON.stringify(body));
-  // What is left of a rejected body would otherwise be read as the next request.
-  const close = status === 413 || status === 429 ? { connection: "close" } : {};
+  // What is left of a rejected body would otherwise be waited for, and read as the next request.
+  const close = [401, 403, 413, 429].includes(status) ? { connection: "close" } : {};
   response.writeHead(status, {
     "content-type": isBytes ? proto : "application/json",
     "content-length": bytes.length,

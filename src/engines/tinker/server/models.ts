@@ -64,6 +64,14 @@ export class Models {
     return this.#models.get(id);
   }
 
+  get size(): number {
+    return this.#models.size;
+  }
+
+  all(): readonly Model[] {
+    return [...this.#models.values()];
+  }
+
   ofOwner(owner: string): readonly Model[] {
     return [...this.#models.values()].filter((model) => model.owner === owner);
   }

@@ -1,4 +1,5 @@
 /** The server's options and their defaults. */
+import type { ServerEvent } from "./activity.ts";
 import type { FutureLimits } from "./futures.ts";
 
 export interface ServedModel {
@@ -59,8 +60,8 @@ export interface ServerOptions {
   /** 0: any. */
   readonly port: number;
   readonly limits: ServerLimits;
-  /** Lines for the person who runs the server. */
-  readonly log: (line: string) => void;
+  /** For the person who runs the server: requests once a minute, everything else as it happens. */
+  readonly log: (event: ServerEvent) => void;
 }
 
 /** Whether only programs of this machine reach the address. */

@@ -14,6 +14,8 @@ type Handler = (service: Service, call: Call, found: readonly string[]) => unkno
 interface Route {
   /** Or "any". */
   readonly method: string;
+  /** For people. */
+  readonly name: string;
   readonly path: RegExp;
   readonly handle: Handler;
 }
@@ -55,7 +57,12 @@ const unsupported = {
 
 /** `:` stands for any part, which the handler gets. */
 function route(method: string, path: string, handle: Handler): Route {
-  return { method, path: new RegExp(`^(?:${path.replaceAll(":", "([^/]+)")})$`), handle };
+  return {
+    method,
+    name: path.replaceAll("/:", ""),
+    path: new RegExp(`^(?:${path.replaceAll(":", "([^/]+)")})$`),
+    handle,
+  };
 }
 
 const checkpoint = "training_runs/:/checkpoints/:/:";
@@ -86,9 +93,12 @@ const routes: readonly Route[] = [
 
 /** @throws Rejection 404 */
 export function answer(service: Service, method: string, call: Call): unknown {
-  for (const { method: own, path, handle } of routes) {
+  for (const { method: own, path, name, handle } of routes) {
     const found = own === method || own === "any" ? path.exec(call.path) : null;
-    if (found !== null) return handle(service, call, found.slice(1).map(decodeURIComponent));
+    if (found === null) continue;
+    const answered = handle(service, call, found.slice(1).map(decodeURIComponent));
+    service.activity.answered(name);
+    return answered;
   }
   throw new Rejection(404, `There is no ${method} ${call.path}.`);
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import { checkArgument, functionSchema, pathSchema } from "../../../arguments.ts";
 import { TroupeError } from "../../../errors.ts";
@@ -14,6 +15,10 @@ import { Service } from "./service.ts";
 
 export interface TinkerServer {
   readonly url: string;
+  /** What would be lost by `close`. */
+  readonly state: () => { readonly models: number; readonly unfinished: number };
+  /** Accepts no more work, and resolves once what was asked for is finished and clients that wait have it. */
+  drain(): Promise<void>;
   /** Ends connections and frees models; the engine stays open. */
   close(): Promise<void>;
 }
@@ -64,11 +69,21 @@ async function listen(service: Service, server: Server, release: () => Promise<v
   }
   const pause = Math.min(10_000, options.limits.sessionMilliseconds);
   const timer = setInterval(() => void service.tidy(), pause).unref();
+  const reports = setInterval(() => service.activity.report(), 60_000).unref();
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
+    state: () => ({ models: service.models.size, unfinished: service.futures.unfinished }),
+    drain: async () => {
+      await service.drain();
+      const ended = once(server, "close");
+      server.close(); // and connections that wait for nothing
+      await Promise.race([ended, setTimeout(1000)]);
+    },
     close: async () => {
       clearInterval(timer);
+      clearInterval(reports);
+      service.activity.report();
       server.close();
       server.closeAllConnections();
       await Promise.all([...service.sessions.keys()].map((id) => service.endSession(id)));

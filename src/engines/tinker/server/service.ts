@@ -1,12 +1,14 @@
 /** The server's state, and what all its requests share. */
 import { createHash, randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { TroupeError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
+import { Activity } from "./activity.ts";
 import { Completions } from "./completions.ts";
 import { Futures, type Result } from "./futures.ts";
 import { Models, type Model } from "./models.ts";
 import type { ServerOptions } from "./options.ts";
-import { Rejection } from "./problems.ts";
+import { failureOf, Rejection } from "./problems.ts";
 import { failedResult } from "./results.ts";
 import { Samplers, type Sampler } from "./samplers.ts";
 import { Storage } from "./storage.ts";
@@ -36,17 +38,26 @@ export interface Call {
 export class Service {
   readonly engine: Engine;
   readonly options: ServerOptions;
+  readonly activity: Activity;
   readonly futures: Futures;
   readonly completions: Completions;
   readonly models: Models;
   readonly samplers: Samplers;
   readonly storage: Storage;
   readonly sessions = new Map<string, Session>();
+  /** When sessions ended whose results are kept a little longer, for answers that got lost. */
+  readonly #ended = new Map<string, number>();
+  #isStopping = false;
 
   constructor(engine: Engine, options: ServerOptions) {
     const { limits } = options;
     this.engine = engine;
     this.options = options;
+    this.activity = new Activity(options.log, () => ({
+      sessions: this.sessions.size,
+      models: this.models.size,
+      unfinished: this.futures.unfinished,
+    }));
     this.futures = new Futures(limits);
     this.completions = new Completions(this.futures);
     this.models = new Models(engine, options.models, limits.models);
@@ -87,6 +98,7 @@ export class Service {
 
   async endSession(id: string): Promise<void> {
     this.sessions.delete(id);
+    this.#ended.set(id, Date.now());
     for (const sampler of this.samplers.ofSession(id)) this.#endSampler(sampler);
     await Promise.all(this.models.ofSession(id).map((model) => this.models.remove(model)));
   }
@@ -110,9 +122,18 @@ export class Service {
   async tidy(): Promise<void> {
     try {
       this.storage.removeExpired(Date.now());
+      this.#forgetResults(Date.now() - 60_000);
       await this.endStaleSessions();
     } catch (error) {
-      this.options.log(String(error));
+      this.activity.failure(error);
+    }
+  }
+
+  #forgetResults(before: number): void {
+    for (const [id, time] of this.#ended) {
+      if (time > before) return;
+      this.futures.releaseOf(id);
+      this.#ended.delete(id);
     }
   }
 
@@ -120,8 +141,8 @@ export class Service {
     const oldest = Date.now() - this.options.limits.sessionMilliseconds;
     for (const { id, lastSeen } of this.sessions.values()) {
       if (lastSeen >= oldest) continue;
-      this.options.log(`Session ${id} ended: it had no heartbeat.`);
-      await this.endSession(id).catch((error: unknown) => this.options.log(String(error)));
+      this.activity.sessionEnded(id, "no heartbeat");
+      await this.endSession(id).catch((error: unknown) => this.activity.failure(error));
     }
   }
 
@@ -151,9 +172,20 @@ export class Service {
     return { ...future, model_id: model.id };
   }
 
+  /**
+   * From now on only what was asked for before is finished; resolves once that is done. Requests that wait for earlier
+   * ones fail: nothing can come before them any more.
+   */
+  async drain(): Promise<void> {
+    this.#isStopping = true;
+    for (const { turns } of this.models.all()) turns.abandon();
+    while (this.futures.unfinished > 0) await setTimeout(20);
+  }
+
   #future(id: string, call: Call, begin: () => void): { request_id: string } {
     const fingerprint = fingerprintOf(call);
     if (!this.futures.has(id, call.owner, fingerprint)) {
+      if (this.#isStopping) throw new Rejection(503, "The server is being stopped.");
       this.futures.add(id, call.owner, fingerprint, call.body.length);
       begin();
     }
@@ -163,7 +195,12 @@ export class Service {
   /** Calls the engine before it returns, so that verbs reach it in order. */
   #run(id: string, work: (signal: AbortSignal) => Promise<Result>): void {
     const signal = this.futures.signal(id) ?? new AbortController().signal;
-    const fail = (error: unknown): void => this.futures.finish(id, failedResult(error));
+    const fail = (error: unknown): void => {
+      const failed = failureOf(error);
+      if (failed.category === "server") this.activity.failure(error);
+      this.activity.failed(failed.error);
+      this.futures.finish(id, failedResult(error));
+    };
     try {
       work(signal).then((result) => this.futures.finish(id, result), fail);
     } catch (error) {

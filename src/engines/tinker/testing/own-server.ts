@@ -11,8 +11,8 @@ import { startServer, type TinkerServer } from "../server/server.ts";
 
 export const folder = temporaryFolder();
 const directory = await makeModel(folder, "tiny");
-const servers: TinkerServer[] = [];
-const engine = new TinyEngine();
+export const servers: TinkerServer[] = [];
+export const engine = new TinyEngine();
 export async function stop(): Promise<void> {
   for (const server of servers.splice(0)) await server.close();
 }
