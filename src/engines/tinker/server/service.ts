@@ -121,7 +121,7 @@ export class Service {
   /** What happens with time. Never fails. */
   async tidy(): Promise<void> {
     try {
-      this.storage.removeExpired(Date.now());
+      this.storage.removeExpired();
       this.#forgetResults(Date.now() - 60_000);
       await this.endStaleSessions();
     } catch (error) {

@@ -4,8 +4,8 @@
  * exist: a record is written after them, and replaced in one step.
  */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, realpathSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { command } from "../../../command-line.ts";
 import { TroupeError } from "../../../errors.ts";
 import type { SavedPolicy, SavePlace, StoredPolicy } from "../../engine.ts";
@@ -56,6 +56,7 @@ export class Storage {
     this.#folder = realpathSync(folder);
     for (const run of directoriesIn(this.#folder).filter((name) => runFolder.test(name)))
       for (const kind of kinds) this.#open(run.replaceAll("_", ":"), kind);
+    this.removeExpired();
   }
 
   /** @throws TroupeError `bad_arguments` if the owner's quota is used up */
@@ -104,7 +105,8 @@ export class Storage {
   /** @throws TroupeError `bad_model` if there are no such weights that this owner may read */
   find(path: WeightsPath, owner: string): Kept & { readonly stored: StoredPolicy } {
     const kept = this.#kept.get(textOf(path));
-    if (kept === undefined || (kept.record.owner !== owner && kept.record.isPublic !== true))
+    const mayRead = kept?.record.owner === owner || kept?.record.isPublic === true;
+    if (kept === undefined || !mayRead || isExpired(kept))
       throw new TroupeError("bad_model", `There are no saved weights ${textOf(path)}.`);
     const { saved, directory = "" } = kept.record;
     return { ...kept, stored: { saved, folder: join(this.#place(path.run, path.kind), directory) } };
@@ -131,14 +133,12 @@ export class Storage {
     this.#remove(this.#own(path, owner));
   }
 
-  /** @param time milliseconds since 1970 */
-  removeExpired(time: number): void {
-    for (const kept of this.#kept.values())
-      if (kept.record.expires !== undefined && Date.parse(kept.record.expires) <= time) this.#remove(kept);
+  removeExpired(): void {
+    for (const kept of this.#kept.values()) if (isExpired(kept)) this.#remove(kept);
   }
 
   #of(owner: string): readonly Kept[] {
-    return [...this.#kept.values()].filter(({ record }) => record.owner === owner);
+    return [...this.#kept.values()].filter((kept) => kept.record.owner === owner && !isExpired(kept));
   }
 
   #own(path: WeightsPath, owner: string): Kept {
@@ -164,6 +164,7 @@ export class Storage {
     this.#kept.delete(textOf(kept.path));
     rmSync(this.#recordFile(kept.path));
     this.#removeFiles(kept);
+    this.#removeEmpty(this.#place(kept.path.run, kept.path.kind));
   }
 
   #removeFiles({ path, record }: Kept): void {
@@ -197,6 +198,16 @@ export class Storage {
     }
     for (const file of files.filter((each) => !this.#isKnown({ run, kind, name: nameOf(each) }, each)))
       rmSync(join(place, file), { recursive: true, force: true });
+    this.#removeEmpty(place);
+  }
+
+  #removeEmpty(place: string): void {
+    try {
+      rmdirSync(place);
+      rmdirSync(dirname(place));
+    } catch {
+      // It is not empty, or not there.
+    }
   }
 
   /** Whether a file belongs to a record, or to one that is damaged and may be repaired. */
@@ -220,6 +231,10 @@ export class Storage {
 
 /** Of a model's identifier. Nothing else in the server's folder is looked at, or removed. */
 const runFolder = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}_train_\d+$/;
+
+function isExpired({ record: { expires } }: Kept): boolean {
+  return expires !== undefined && Date.parse(expires) <= Date.now();
+}
 
 /** Of the weights that a file belongs to. */
 function nameOf(file: string): string {

@@ -37,6 +37,8 @@ it("a sampling session's unnamed weights are deleted with the session, named one
   const names = readdirSync(served, { recursive: true }).map((file) => basename(String(file)));
   expect(names.filter((name) => name.startsWith("ephemeral"))).toEqual([]);
   expect(names).toContain("kept.json");
+  await ask(`DELETE training_runs/${id}/checkpoints/sampler_weights/kept`);
+  expect(readdirSync(served)).toEqual([expect.stringMatching(/^lock-/)]);
 });
 
 it("names of weights cannot be those of files about other weights", async () => {
@@ -147,14 +149,15 @@ it("published weights are read by other keys, and changed by their owner only", 
 });
 
 it("weights with a lifetime are removed at its end", async () => {
-  const ask = await start({ limits: { sessionMilliseconds: 20 } });
+  const served = join(folder, "brief");
+  const ask = await start({ folder: served });
   const { id } = await createModel(ask);
   await save(ask, id, 1, { path: "kept" });
   await save(ask, id, 2, { path: "brief", ttl_seconds: 3600 });
   const place = `training_runs/${id}/checkpoints/weights`;
   expect((await ask(`PUT ${place}/kept/ttl`, { ttl_seconds: 60 })).status).toBe(422);
-  const names = async () => {
-    const { checkpoints } = (await ask("checkpoints")).json as { checkpoints: Record<string, unknown>[] };
+  const names = async (asked = ask) => {
+    const { checkpoints } = (await asked("checkpoints")).json as { checkpoints: Record<string, unknown>[] };
     return checkpoints.map((each) => [each["checkpoint_id"], each["expires_at"] !== null]);
   };
   expect(await names()).toEqual([
@@ -163,7 +166,11 @@ it("weights with a lifetime are removed at its end", async () => {
   ]);
   const now = Date.now();
   vi.spyOn(Date, "now").mockImplementation(() => now + 3_700_000);
-  await vi.waitFor(async () => expect(await names()).toEqual([["weights/kept", false]]), 5000);
+  expect(await names()).toEqual([["weights/kept", false]]);
+  await stop();
+  expect(await names(await start({ folder: served }))).toEqual([["weights/kept", false]]);
+  const files = readdirSync(join(served, id.replaceAll(":", "_"), "weights"));
+  expect(files).toEqual(["kept", "kept.json"]);
   vi.restoreAllMocks();
 });
 
