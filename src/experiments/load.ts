@@ -1,5 +1,4 @@
 /** Loads and checks an experiment's file: every mistake with its line, and invalid references between rows. */
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { explain } from "../recipes/validation/explain.ts";
@@ -7,6 +6,7 @@ import type { Mistake } from "../recipes/mistakes.ts";
 import { hintAt, RecipeError, showMistake } from "../recipes/mistakes.ts";
 import { showPath } from "../recipes/origin.ts";
 import { jsonSchemaOf } from "../recipes/shape.ts";
+import { readText } from "../recipes/read-text.ts";
 import type { MappingTree, Path, Tree } from "../recipes/tree.ts";
 import { keyOriginAt, originAt, plainOf, showKey } from "../recipes/tree.ts";
 import { parseYaml } from "../recipes/yaml.ts";
@@ -53,18 +53,19 @@ export function rejected(mistakes: readonly Mistake[]): TroupeError {
 }
 
 function readTree(file: string): Tree {
-  let text: string;
   try {
-    text = readFileSync(file, "utf8");
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
-    const why = code === "EISDIR" ? "it is a folder" : String(code);
-    throw new TroupeError("bad_recipe", `cannot read ${showPath(file)}: ${why}`, { cause });
-  }
-  try {
-    return parseYaml(text, (line, column) => ({ kind: "file", file, line, column }));
+    return parseYaml(textOf(file), (line, column) => ({ kind: "file", file, line, column }));
   } catch (error) {
     throw error instanceof RecipeError ? rejected(error.mistakes) : error;
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readText(file);
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new TroupeError("bad_recipe", `cannot read ${showPath(file)}: ${why}`, { cause });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Merges a recipe's file and the files it extends into one tree. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, extname, resolve } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { mergeLayers } from "./layers.ts";
@@ -7,6 +7,7 @@ import { findIncluded } from "./shipped.ts";
 import { RecipeError } from "./mistakes.ts";
 import type { Origin } from "./origin.ts";
 import { shorten, showPath } from "./origin.ts";
+import { readText } from "./read-text.ts";
 import type { MappingTree, Tree } from "./tree.ts";
 import { parseYaml } from "./yaml.ts";
 
@@ -17,13 +18,19 @@ export function loadTree(file: string): MappingTree {
   return loadLayer(resolve(file), [], { kind: "file", file, line: 1, column: 1 });
 }
 
+const mostLayers = 64;
+
 function loadLayer(file: string, below: readonly string[], asked: Origin): MappingTree {
   if (below.includes(file)) {
     const circle = [...below.slice(below.indexOf(file)), file].map(showPath).join(" → ");
     throw new RecipeError([{ origin: asked, key: "extends", problem: `circular \`extends\`: ${circle}` }]);
   }
+  if (below.length > mostLayers) {
+    const problem = `more than ${mostLayers} recipes extend each other`;
+    throw new RecipeError([{ origin: asked, key: "extends", problem }]);
+  }
   const origin: Origin = { kind: "file", file, line: 1, column: 1, extended: below.length };
-  const tree = parseYaml(readText(file, asked), (line, column) => ({ ...origin, line, column }));
+  const tree = parseYaml(textOf(file, asked), (line, column) => ({ ...origin, line, column }));
   if (tree.kind !== "mapping") {
     const problem = `a recipe is a mapping of keys to values, found ${nameOfKind(tree)}`;
     throw new RecipeError([{ origin: tree.origin, key: "", problem }]);
@@ -64,18 +71,13 @@ function extendedFile(given: string, folder: string, origin: Origin): string {
   }
 }
 
-function readText(file: string, asked: Origin): string {
-  const unreadable = (why: string): RecipeError =>
-    new RecipeError([{ origin: asked, key: "", problem: `cannot read ${showPath(file)}: ${why}` }]);
-  let text: string;
+function textOf(file: string, asked: Origin): string {
   try {
-    text = readFileSync(file, "utf8");
+    return readText(file);
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? String(cause);
-    throw unreadable(code === "EISDIR" ? "it is a folder" : code);
+    const problem = `cannot read ${showPath(file)}: ${(cause as Error).message}`;
+    throw new RecipeError([{ origin: asked, key: "", problem }]);
   }
-  if (text.includes("\0")) throw unreadable("it is not a text file");
-  return text;
 }
 
 function nameOfKind(tree: Tree): string {

@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -122,6 +123,26 @@ describe("extends", () => {
     expect((await rejection([], "c.yaml")).message).toMatch(
       /c\.yaml:1:10: cannot read .*nothing\.yaml: ENOENT/,
     );
+  });
+
+  it.skipIf(process.platform === "win32")("waits for no pipe, and reads no device or model", async () => {
+    execFileSync("mkfifo", [join(folder, "pipe.yaml")]);
+    write("vast.yaml", "");
+    truncateSync(join(folder, "vast.yaml"), 2 ** 33);
+    for (const [file, why] of [
+      ["pipe.yaml", "it is a pipe or a device"],
+      ["/dev/zero", "it is a pipe or a device"],
+      ["vast.yaml", "it has 8589934592 bytes"],
+    ] as const) {
+      write("extending.yaml", `extends: ${join(folder, file).replace(/.*\/dev/, "/dev")}\n`);
+      expect((await rejection([], "extending.yaml")).message).toContain(why);
+    }
+    expect((await rejection([], "pipe.yaml")).message).toContain("it is a pipe");
+  });
+
+  it("follows no endless chain", async () => {
+    for (let index = 0; index < 80; index++) write(`chain${index}.yaml`, `extends: chain${index + 1}.yaml\n`);
+    expect((await rejection([], "chain0.yaml")).message).toContain("more than 64 recipes extend each other");
   });
 
   it("accepts the name of an included recipe, unless such a file exists", async () => {
@@ -306,6 +327,10 @@ describe("mistakes in values", () => {
     expect((await rejection([], "long.yaml")).message).toContain("too large or too deep");
     write("nested.yaml", `seed: ${"[".repeat(20_000)}${"]".repeat(20_000)}`);
     expect((await rejection([], "nested.yaml")).message).toMatch(/nested\.yaml:1:\d+: too large or too deep/);
+    write("prototype.yaml", "extends: right.yaml\npolicies: { __proto__: { model: { preset: nano } } }\n");
+    expect((await rejection([], "prototype.yaml")).message).toContain(
+      "prototype.yaml:2:13: `__proto__` is no name",
+    );
     const deep = `${"a.".repeat(20_000)}b=1`;
     expect((await rejection([deep])).message).toContain("the key has too many parts for a recipe");
   });

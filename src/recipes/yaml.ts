@@ -87,6 +87,9 @@ class Builder {
         throw new RecipeError([{ origin: keyOrigin, key: "", problem: "a key must be a plain name" }]);
       }
       const name = key.source ?? String(key.value);
+      // As an object's key it would set the prototype and vanish.
+      if (name === "__proto__")
+        throw new RecipeError([{ origin: keyOrigin, key: "", problem: "`__proto__` is no name" }]);
       const entry = { keyOrigin, value: this.build(value as Node | null, depth + 1, keyOrigin) };
       if (name === "<<") merged.push(entry);
       else entries.set(name, entry);
@@ -111,6 +114,7 @@ function fillIn(entries: Map<string, Entry>, { keyOrigin, value }: Entry): void 
 
 function scalarOf(value: unknown): Scalar {
   if (value === null || value === undefined) return null;
-  if (typeof value === "boolean" || typeof value === "number") return value;
+  if (typeof value === "boolean") return value;
+  if (typeof value === "number") return value === 0 ? 0 : value; // −0 is written 0 in every record
   return typeof value === "string" ? value : JSON.stringify(value);
 }
