@@ -2,7 +2,7 @@
 import type { SavedPolicy } from "./engine.ts";
 import type { EngineSettings } from "./settings.ts";
 import { downloadCheckpoint } from "./tinker/archives/download.ts";
-import { deleteCheckpoint } from "./tinker/client/checkpoints.ts";
+import { deleteCheckpoint, listCheckpoints } from "./tinker/client/checkpoints.ts";
 import { Session } from "./tinker/client/session.ts";
 import { readLocation } from "./tinker/origins.ts";
 import { profiles } from "./tinker/profiles/profiles.ts";
@@ -30,10 +30,39 @@ export async function downloadWeights(
 }
 
 export async function deleteWeights(settings: EngineSettings, { path, url }: RemoteWeights): Promise<void> {
+  await asking(settings, url, (session) => deleteCheckpoint(session, path));
+}
+
+/** Those that the servers still have. @throws TroupeError if one cannot be asked, or does not say */
+export async function stillKept<T extends RemoteWeights>(
+  settings: EngineSettings,
+  all: readonly T[],
+): Promise<readonly T[]> {
+  const found: T[] = [];
+  for (const [url, weights] of Map.groupBy(all, (each) => each.url)) {
+    const runs = new Set(weights.map(({ path }) => runOf(path)));
+    const paths = await asking(settings, url, async (session) => {
+      const lists = await Promise.all([...runs].map((run) => listCheckpoints(session, run)));
+      return new Set(lists.flat().map(({ path }) => path));
+    });
+    found.push(...weights.filter(({ path }) => paths.has(path)));
+  }
+  return all.filter((each) => found.includes(each));
+}
+
+function runOf(path: string): string {
+  return /^tinker:\/\/([^/]+)/.exec(path)?.[1] ?? "";
+}
+
+async function asking<T>(
+  settings: EngineSettings,
+  url: string,
+  ask: (session: Session) => Promise<T>,
+): Promise<T> {
   const { chunkData, chunkBytes } = profiles.hosted;
   const session = new Session({ url, key: keyOf(settings), chunkData, chunkBytes });
   try {
-    await deleteCheckpoint(session, path);
+    return await ask(session);
   } finally {
     await session.close();
   }

@@ -6,16 +6,18 @@ import {
   deleteWeights,
   downloadWeights,
   remoteWeights,
+  stillKept,
   type RemoteWeights,
 } from "../../engines/saved-elsewhere.ts";
 import { engineSettings, type EngineSettings } from "../../engines/settings.ts";
 import { TroupeError } from "../../errors.ts";
+import { showCount } from "../../format.ts";
 import { runsFolder } from "../../command-line.ts";
 import { checkpointSteps, readCheckpoint } from "../../runs/checkpoints.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { readRecipe } from "../../runs/read.ts";
 import { findRun } from "../find-run.ts";
-import { printLines } from "../print.ts";
+import { printLines, printNote } from "../print.ts";
 import { tableLines } from "../table.ts";
 
 const columns = ["policy", "step", "path", "server"].map((title) => ({ title }));
@@ -51,7 +53,7 @@ async function weights(given: string, options: WeightsOptions): Promise<void> {
   const directory = await findRun(given, options.runs);
   const { engine } = (await readRecipe(directory)) as { readonly engine?: unknown };
   const settings = engineSettings.parse(engine ?? {});
-  const all = await keptOf(directory, settings);
+  const all = await atServers(settings, await keptOf(directory, settings));
   const kept = all.filter(({ policy }) => options.policy === undefined || policy === options.policy);
   if (kept.length === 0)
     throw new TroupeError(
@@ -62,7 +64,24 @@ async function weights(given: string, options: WeightsOptions): Promise<void> {
   if (options.delete) for (const each of kept) await deleteWeights(settings, each);
   const rows = kept.map(({ policy, step, path: at, url }) => [policy, String(step), at, url]);
   printLines(tableLines(columns, rows));
-  if (options.delete) printLines(["deleted at the server; the run still names them"]);
+  if (options.delete) printLines(["deleted at the server; the run cannot be resumed from them"]);
+}
+
+/** Without those that were deleted there. */
+async function atServers(settings: EngineSettings, named: readonly Kept[]): Promise<readonly Kept[]> {
+  try {
+    const kept = await stillKept(settings, named);
+    if (kept.length < named.length)
+      printNote(`${showCount(named.length - kept.length)} more are named by checkpoints, but deleted`);
+    return kept;
+  } catch (error) {
+    printNote(`what checkpoints name; the server did not say what it still has: ${messageOf(error)}`);
+    return named;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** By step, the newest last. */
