@@ -31,6 +31,10 @@ function run(runs: string, ...args: string[]): Promise<Outcome> {
   return troupe(["experiment", miniature, "--runs", runs, ...args], { cwd });
 }
 
+function remade(runs: string): Promise<Outcome> {
+  return troupe(["experiment", join(runs, "miniature.json")], { cwd });
+}
+
 async function reportOf(runs: string): Promise<ReportRecord> {
   return reportSchema.parse(JSON.parse(await readFile(join(cwd, runs, "miniature.json"), "utf8")));
 }
@@ -58,9 +62,12 @@ describe("troupe experiment", () => {
     "runs every cell; the report has the runs' own numbers; repeated, it runs nothing",
     async () => {
       const { code, stdout, stderr } = await run("whole");
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      expect(stdout).toContain("8 cells, 0 done, 8 to do");
-      expect(stdout).toMatch(/boards, swapped, seed 2: done, \d+\.\d % of 30 tasks/);
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: "report: whole/miniature.html, whole/miniature.md, whole/miniature.json\n",
+      });
+      expect(stderr).toContain("8 cells, 0 done, 8 to do");
+      expect(stderr).toMatch(/boards, swapped, seed 2: done, \d+\.\d % of 30 tasks/);
       const report = await reportOf("whole");
       expect(report.cells.every(({ status }) => status === "done")).toBe(true);
 
@@ -97,10 +104,16 @@ describe("troupe experiment", () => {
       expect(runs.map(({ status }) => status)).toEqual(runs.map(() => "finished"));
       expect((await troupe(["runs", "--runs", "."], { cwd })).stdout).toContain("no runs in .");
 
+      const files = ["json", "md", "html"].map((ending) => join(cwd, "whole", `miniature.${ending}`));
+      const written = await Promise.all(files.map((file) => readFile(file, "utf8")));
       const again = await run("whole");
       expect(again.code).toBe(0);
-      expect(again.stdout).toContain("8 cells, all done");
-      expect(await reportOf("whole")).toEqual(report);
+      expect(again.stderr).toContain("8 cells, all done");
+      // From the runs and an earlier report, from the runs, and from the report alone.
+      for (const remake of [again, await run("whole", "--only-report"), await remade("whole")]) {
+        expect(remake.code).toBe(0);
+        expect(await Promise.all(files.map((file) => readFile(file, "utf8")))).toEqual(written);
+      }
     },
     patience,
   );
@@ -109,18 +122,18 @@ describe("troupe experiment", () => {
     "resumes after kill -9 and ends with the same numbers",
     async () => {
       const args = [program, "experiment", miniature, "--runs", "killed"];
-      const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
+      const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "inherit", "pipe"] });
       let said = "";
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      child.stderr.setEncoding("utf8").on("data", (text: string) => {
         said += text;
         if (/, seed \d: team at step 2/.test(said)) child.kill("SIGKILL");
       });
       const [code, signal] = (await once(child, "close")) as [number | null, string | null];
       expect({ code, signal }).toEqual({ code: null, signal: "SIGKILL" });
-      const { code: second, stdout } = await run("killed");
+      const { code: second, stderr } = await run("killed");
       expect(second).toBe(0);
-      expect(stdout).toMatch(/8 cells, [1-7] done/);
-      expect(stdout).toContain(": resumed after step ");
+      expect(stderr).toMatch(/8 cells, [1-7] done/);
+      expect(stderr).toContain(": resumed after step ");
       expect(comparable(await reportOf("killed"))).toEqual(comparable(await reportOf("whole")));
     },
     patience,
@@ -213,12 +226,12 @@ describe("troupe experiment", () => {
       const folder = cells.find(({ row, seed }) => row === "team-per-role" && seed === 1)?.folder ?? "";
       await mkdir(join(cwd, folder), { recursive: true });
       await writeFile(join(cwd, folder, "metrics.jsonl"), "no JSON\nat all\n");
-      const { code, stdout } = await run("broken", "--seeds", "1", "--jobs", "1");
+      const { code, stderr } = await run("broken", "--seeds", "1", "--jobs", "1");
       expect(code).toBe(1);
-      expect(stdout).toMatch(
+      expect(stderr).toMatch(
         /boards, team-per-role, seed 1: failed: .*metrics\.jsonl:1 is not a JSON object/,
       );
-      expect(stdout).toContain("1 cell failed, 1 could not start; the same command retries them");
+      expect(stderr).toContain("1 cell failed, 1 could not start; the same command retries them");
       const report = await reportOf("broken");
       expect(report.cells.map(({ row, status }) => [row, status])).toEqual([
         ["single-agent", "done"],
@@ -241,9 +254,9 @@ describe("troupe experiment", () => {
     "adds a seed to a report whose runs are gone, with only its JSON for the old ones",
     async () => {
       const args = ["--from", join("whole", "miniature.json"), "--rows", "single-agent", "--seeds", "3"];
-      const { code, stdout } = await run("more", ...args);
+      const { code, stderr } = await run("more", ...args);
       expect(code).toBe(0);
-      expect(stdout).toContain("1 cell, 0 done, 1 to do");
+      expect(stderr).toContain("1 cell, 0 done, 1 to do");
       const report = await reportOf("more");
       expect(report.seeds).toEqual([1, 2, 3]);
       const [old, added] = [await reportOf("whole"), report.cells.filter(({ seed }) => seed === 3)];

@@ -101,8 +101,8 @@ function checkNames(what: string, given: readonly string[] = [], known: readonly
 }
 
 async function runAndReport(undertaking: Undertaking, options: ExperimentArguments): Promise<void> {
-  const mode = options.json ? "json" : process.stdout.isTTY ? "live" : "lines";
-  const reporter = makeReporter(mode, process.stdout, undertaking);
+  const mode = options.json ? "json" : process.stderr.isTTY ? "live" : "lines";
+  const reporter = makeReporter(mode, process, undertaking);
   memoryWarning(undertaking).forEach(reporter.note);
   using stopping = listenForStop(reporter.note);
   const { ended, report } = await run(undertaking, launch(), stopping.stop, reporter.listen).finally(
@@ -110,7 +110,6 @@ async function runAndReport(undertaking: Undertaking, options: ExperimentArgumen
   );
   const open = undertaking.todo.filter((cell) => ended.get(cell) !== "done");
   const failed = open.filter((cell) => ended.get(cell) === "failed").length;
-  if (!options.json) printLines([""]);
   printReport(filesOf(undertaking), report, options);
   if (stopping.stop.aborted) {
     reporter.note(`stopped with ${showCells(open.length)} left; the same command resumes`);

@@ -58,6 +58,6 @@ export function cut(line: string, columns: number): string {
   let room = columns - 1;
   // eslint-disable-next-line no-control-regex -- escape sequences are what this looks for
   const parts = line.match(/\u001B\[[\d;]*m|[^\u001B]/gu) ?? [];
-  const kept = parts.filter((part) => part.startsWith("\u001B") || room-- > 0);
+  const kept = parts.filter((part) => (room -= visibleLength(part)) >= 0 || part.startsWith("\u001B"));
   return `${kept.join("")}…`;
 }

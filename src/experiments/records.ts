@@ -17,6 +17,18 @@ const numbers = z.object({
   score: z.number(),
   /** Mean number of turns started. */
   turns: z.number(),
+  /** Episodes of each task, and the 95 % interval of the success. Absent: one. */
+  sampled: z.object({ samples: z.int(), low: z.number(), high: z.number() }).optional(),
+  /** Of the final evaluation, by k. */
+  passAt: z.record(z.string(), z.object({ mean: z.number(), low: z.number(), high: z.number() })).optional(),
+  /** Means of the terms of the team's reward in the final evaluation. */
+  terms: z.record(z.string(), z.number()).optional(),
+  /** Of the final evaluation: sampled tokens and wall-clock seconds, divided by its episodes. */
+  perEpisode: z.object({ tokens: z.number(), seconds: z.number().optional() }).optional(),
+  /** Of the final evaluation: a judge's mean score, rank correlation with the outcome, and share of correct blame. */
+  judge: z
+    .object({ score: z.number(), correlation: z.number().nullable(), blame: z.number().nullable() })
+    .optional(),
   /** Success of intermediate evaluations, by step of reinforcement. */
   curve: z.array(z.object({ step: z.int(), sampledTokens: z.int(), success: z.number(), tasks: z.int() })),
   /** Steps of reinforcement. */
@@ -33,18 +45,6 @@ const numbers = z.object({
   seconds: z.number(),
   /** Of all policies of the team. */
   parameters: z.int(),
-  /** Episodes of each task, and the 95 % interval of the success. Absent: one. */
-  sampled: z.object({ samples: z.int(), low: z.number(), high: z.number() }).optional(),
-  /** Of the final evaluation, by k. */
-  passAt: z.record(z.string(), z.object({ mean: z.number(), low: z.number(), high: z.number() })).optional(),
-  /** Means of the terms of the team's reward in the final evaluation. */
-  terms: z.record(z.string(), z.number()).optional(),
-  /** Of the final evaluation: sampled tokens and wall-clock seconds, divided by its episodes. */
-  perEpisode: z.object({ tokens: z.number(), seconds: z.number().optional() }).optional(),
-  /** Of the final evaluation: a judge's mean score, rank correlation with the outcome, and share of correct blame. */
-  judge: z
-    .object({ score: z.number(), correlation: z.number().nullable(), blame: z.number().nullable() })
-    .optional(),
 });
 export type CellNumbers = z.output<typeof numbers>;
 
@@ -54,11 +54,11 @@ const cell = z.object({
   column: z.string(),
   seed: z.int(),
   hash: z.string(),
+  /** Fingerprint of the training whose own table has the result: nothing was run for it. */
+  readFrom: z.string().optional(),
   status: z.enum(["done", "failed", "missing"]),
   problem: z.string().optional(),
   numbers: numbers.optional(),
-  /** Fingerprint of the training whose own table has the result: nothing was run for it. */
-  readFrom: z.string().optional(),
   /** Index into `sessions`; absent if the cell was found done and no earlier report said when it ran. */
   session: z.int().optional(),
 });
@@ -88,6 +88,7 @@ const session = z.object({
 });
 export type ReportSession = z.output<typeof session>;
 
+/** Files have the keys in this order, whatever the numbers were read from. */
 export const reportSchema = z.object({
   schema_version: z.literal(recordVersion),
   /** Also the name of the report's files. */

@@ -1,4 +1,7 @@
-/** Shows an experiment in progress: a live panel on a terminal, otherwise one line per event, or JSON lines. */
+/**
+ * Shows an experiment in progress on standard error: a live panel on a terminal, otherwise one line per event. Events as
+ * JSON lines go to standard output.
+ */
 import type { ExperimentEvent, Undertaking } from "../../experiments/experiment.ts";
 import { showLines } from "../../format.ts";
 import { LiveRegion } from "../live.ts";
@@ -14,11 +17,11 @@ export interface Reporter {
 
 export function makeReporter(
   mode: "json" | "live" | "lines",
-  stdout: NodeJS.WriteStream,
+  { stdout, stderr }: Pick<NodeJS.Process, "stdout" | "stderr">,
   plan: Undertaking,
 ): Reporter {
   if (mode === "json") return jsonReporter(stdout);
-  return mode === "live" ? liveReporter(stdout, plan) : lineReporter(stdout);
+  return mode === "live" ? liveReporter(stderr, plan) : lineReporter();
 }
 
 function jsonReporter(stdout: NodeJS.WriteStream): Reporter {
@@ -39,23 +42,22 @@ function plainEvent(event: ExperimentEvent): object {
   return { ...event, cell: { row, column, seed, hash } };
 }
 
-function lineReporter(stdout: NodeJS.WriteStream): Reporter {
+function lineReporter(): Reporter {
   let state = noExperiment;
-  const note = (line: string): void => void stdout.write(`${showLines(line)}\n`);
   return {
     listen: (event) => {
       state = advance(state, event);
-      linesOf(event, state).forEach(note);
+      linesOf(event, state).forEach(printNote);
     },
-    note,
+    note: printNote,
     close: () => {},
   };
 }
 
 const redrawEvery = 500;
 
-function liveReporter(stdout: NodeJS.WriteStream, { todo }: Undertaking): Reporter {
-  const region = new LiveRegion(stdout);
+function liveReporter(stderr: NodeJS.WriteStream, { todo }: Undertaking): Reporter {
+  const region = new LiveRegion(stderr);
   let state = noExperiment;
   const ended = new Set<unknown>();
   const draw = (): void => {
@@ -63,7 +65,7 @@ function liveReporter(stdout: NodeJS.WriteStream, { todo }: Undertaking): Report
       state,
       todo.filter((cell) => !ended.has(cell)),
     );
-    region.update(panelLines(state, stdout.columns, left));
+    region.update(panelLines(state, stderr.columns, left));
   };
   const timer = setInterval(draw, redrawEvery);
   const leave = (): void => region.close();

@@ -162,12 +162,12 @@ function costs(summary: Summary): Child {
     text.costLegend,
     element("div", { class: "card" }, costTable(summary)),
     details(
-      "Every seed, and all tasks together",
+      "Every seed",
       element("div", { class: "card" }, seedTable(summary)),
       element(
         "p",
         { class: "note" },
-        "All tasks together: Wilson's 95 % interval over the tasks of all seeds; it leaves out how much seeds differ.",
+        "Over the tasks: Wilson's 95 % interval over the tasks, which all seeds share; it leaves out how much seeds differ.",
       ),
     ),
   );

@@ -17,8 +17,8 @@ export function markdownOf(summary: Summary, page: string): string {
     ...publishedParts(summary),
     ...seriesParts(summary),
     "## Every seed",
-    table(["", "", ...record.seeds.map((seed) => `seed ${seed}`), "all tasks together"], seedRows(summary)),
-    "The last column is Wilson's 95 % interval over the tasks of all seeds; it leaves out how much seeds differ.",
+    table(["", "", ...record.seeds.map((seed) => `seed ${seed}`), "over the tasks"], seedRows(summary)),
+    "The last column is Wilson's 95 % interval over the tasks, which all seeds share; it leaves out how much seeds differ.",
     "## What it took",
     table([...text.costTitles], costsOf(record).map(costRow)),
     `${text.costLegend} ${text.spentText(summary)}`,
@@ -123,8 +123,8 @@ function seedRows(summary: Summary): string[][] {
       const values = seeds
         .map((seed) => bySeed.get(seed))
         .map((value) => (value === undefined ? "–" : text.perCent(value)));
-      const pooled = entry?.success ? text.pooledText(entry.success) : "";
-      return [literal(column.title), literal(row.title), ...values, pooled];
+      const overTasks = entry?.success ? text.overTasksText(entry.success) : "";
+      return [literal(column.title), literal(row.title), ...values, overTasks];
     }),
   );
 }

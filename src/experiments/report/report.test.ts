@@ -103,16 +103,16 @@ const unsigned: ReportRecord = {
 };
 
 describe("the summary", () => {
-  it("by hand: mean, t interval over seeds, pooled interval over tasks", () => {
+  it("by hand: mean, t interval over seeds, Wilson's over the tasks that they share", () => {
     const { success, isBest } = entryAt(summary, "team", "boards") ?? { success: null, isBest: false };
     expect(isBest).toBe(true);
     expect(success?.mean).toBeCloseTo(0.95, 12);
     // Standard deviation 0.05, of the mean 0.0288675, times t = 4.30265; limited to 1.
     expect(success?.interval.low).toBeCloseTo(0.825793, 6);
     expect(success?.interval.high).toBe(1);
-    // Wilson of 285 of 300: centre 0.956402, spread 0.025480, both divided by 1.012805.
-    expect(success?.pooled.low).toBeCloseTo(0.91915, 5);
-    expect(success?.pooled.high).toBeCloseTo(0.96947, 5);
+    // Wilson of 95 of 100: centre 0.969207, spread 0.046829, both divided by 1.038415.
+    expect(success?.overTasks.low).toBeCloseTo(0.88825, 5);
+    expect(success?.overTasks.high).toBeCloseTo(0.97846, 5);
   });
 
   it("no row is the best if all are equal", () => {
@@ -120,10 +120,10 @@ describe("the summary", () => {
     expect(summarize(alike).entries.filter(({ isBest }) => isBest)).toEqual([]);
   });
 
-  it("of seeds that agree: at least the interval over all their tasks", () => {
+  it("of seeds that agree: the interval over their tasks, each once", () => {
     const cells = [1, 2].map((seed) => cell("team", seed, 90));
     const { success } = entryOf({ ...record, cells }, "team", "boards");
-    expect(success).toMatchObject({ over: "seeds", interval: wilsonInterval(180, 200) });
+    expect(success).toMatchObject({ over: "seeds", interval: wilsonInterval(90, 100) });
   });
 
   it("of one seed: Wilson's interval over its tasks; failed and missing results are counted", () => {
@@ -315,8 +315,8 @@ describe("measures", () => {
       low: 0.41,
       high: 0.62,
     });
-    // Pooled over seeds, a task counts once.
-    expect(entryAt(summarize(single), "team", "boards")?.success?.pooled).toEqual(wilsonInterval(50, 100));
+    // With every task as one trial.
+    expect(entryAt(summarize(single), "team", "boards")?.success?.overTasks).toEqual(wilsonInterval(50, 100));
   });
 
   it("over several seeds have Student's interval", () => {
@@ -326,6 +326,24 @@ describe("measures", () => {
     );
     const page = markdownOf(summarize({ ...single, seeds: [1, 2], cells: seeds }), "page.html");
     expect(page).toContain("30.0 (0.0 to 100.0)");
+  });
+
+  it("of seeds that agree have Wilson's interval over the tasks, not one without width", () => {
+    const seeds = [1, 2].map((seed) =>
+      cell("team", seed, 50, {
+        numbers: numbers(50, {
+          terms: { main: 0, helper: 0 },
+          passAt: { "5": { mean: 1, low: 0.96, high: 1 } },
+          judge: { score: 1, correlation: null, blame: 0.5 },
+        }),
+      }),
+    );
+    const page = markdownOf(summarize({ ...single, seeds: [1, 2], cells: seeds }), "page.html");
+    // Wilson of 100 and of 0 of 100: z² / (100 + z²) = 0.036995. The number of verdicts is not known.
+    expect(page.replaceAll(/ +/g, " ")).toContain(
+      "| Team \\| trained | 100.0 (96.3 to 100.0) | 0.0 (0.0 to 3.7) | – | – | – | 50.0 |",
+    );
+    expect(page).toContain("seeds share the tasks, so each task counts once");
   });
 
   it("of older reports are absent", () => {

@@ -1,10 +1,10 @@
 /** Aggregates a report's cells over seeds. Everything on a page is computed here, from the record alone. */
 import type { Interval } from "../../statistics.ts";
-import { mean, sum as sumOf, wilsonInterval } from "../../statistics.ts";
+import { mean } from "../../statistics.ts";
 import type { Counts } from "../counts.ts";
 import { countsOfRecord, ranIn } from "../counts.ts";
 import type { CellNumbers, CellRecord, ReportRecord } from "../records.ts";
-import { meanInterval } from "../statistics.ts";
+import { shareInterval, taskInterval } from "../statistics.ts";
 
 /** One place of the table: a row in a column, over its seeds. */
 export interface Entry {
@@ -27,8 +27,8 @@ export interface Success {
   readonly interval: Interval;
   /** Over seeds (t), or over the tasks of the only seed (Wilson). */
   readonly over: "seeds" | "tasks";
-  /** Wilson's interval over all seeds' tasks together. */
-  readonly pooled: Interval;
+  /** Wilson's interval over the tasks, which all seeds share. */
+  readonly overTasks: Interval;
   readonly values: readonly number[];
 }
 
@@ -85,27 +85,23 @@ export function entryOf(record: ReportRecord, row: string, column: string): Omit
 }
 
 function successOf(numbers: readonly CellNumbers[]): Success | null {
-  if (numbers.length === 0) return null;
   const values = numbers.map(({ success }) => success);
-  // Samples of one task are not independent: each task counts as one trial, which makes the interval wider rather than narrower.
-  const solved = numbers.map((each) =>
-    each.sampled === undefined ? each.successes : each.success * each.tasks,
-  );
-  const pooled = wilsonInterval(sumOf(solved), sumOf(numbers.map(({ tasks }) => tasks)));
-  const overSeeds = meanInterval(values);
-  const interval = overSeeds === null ? (numbers[0]?.sampled ?? pooled) : around(overSeeds, pooled);
+  const interval = shareInterval(values, tasksOf(numbers));
+  if (interval === null) return null;
+  const [only] = numbers.length === 1 ? numbers : [];
+  const { low, high } = only?.sampled ?? interval;
   return {
     mean: mean(values),
-    interval: { low: Math.max(0, interval.low), high: Math.min(1, interval.high) },
-    over: overSeeds === null ? "tasks" : "seeds",
-    pooled,
+    interval: { low, high },
+    over: numbers.length === 1 ? "tasks" : "seeds",
+    overTasks: taskInterval(values, tasksOf(numbers)),
     values,
   };
 }
 
-/** Seeds that happen to agree say nothing about the tasks: the interval is at least that of all trials. */
-function around(overSeeds: Interval, pooled: Interval): Interval {
-  return { low: Math.min(overSeeds.low, pooled.low), high: Math.max(overSeeds.high, pooled.high) };
+/** Those that every seed played. */
+export function tasksOf(numbers: readonly CellNumbers[]): number {
+  return Math.min(...numbers.map(({ tasks }) => tasks));
 }
 
 function isBest(entry: Omit<Entry, "isBest">, all: readonly Omit<Entry, "isBest">[]): boolean {

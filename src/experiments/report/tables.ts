@@ -55,11 +55,11 @@ export function seedTable(summary: Summary): Markup {
         const value = bySeed.get(seed);
         return right(value === undefined ? "–" : text.perCent(value));
       });
-      const pooled = right(entry?.success ? text.pooledText(entry.success) : "");
-      return [column.title, rowTitle(summary, name, title), ...values, pooled];
+      const overTasks = right(entry?.success ? text.overTasksText(entry.success) : "");
+      return [column.title, rowTitle(summary, name, title), ...values, overTasks];
     }),
   );
-  return table(["", "", ...seeds.map((seed) => `seed ${seed}`), "all tasks together"], grouped(body), 2);
+  return table(["", "", ...seeds.map((seed) => `seed ${seed}`), "over the tasks"], grouped(body), 2);
 }
 
 export function costTable(summary: Summary): Markup {

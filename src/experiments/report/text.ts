@@ -1,13 +1,13 @@
 /** Sentences and numbers shared by the Markdown and the HTML page. */
 import { showCount, showDuration, showLarge } from "../../format.ts";
-import { mean, type Interval } from "../../statistics.ts";
+import { areEqual, mean, type Interval } from "../../statistics.ts";
 import type { Counts } from "../counts.ts";
 import { ranIn } from "../counts.ts";
 import { measureOf } from "../measures.ts";
-import type { MeasureRecord, ReportRecord, ReportSession } from "../records.ts";
-import { meanInterval } from "../statistics.ts";
+import type { CellNumbers, MeasureRecord, ReportRecord, ReportSession } from "../records.ts";
+import { meanInterval, shareInterval } from "../statistics.ts";
 import type { Cost, Entry, Success, Summary, SummaryCounts } from "./summary.ts";
-import { entryAt, spentOf } from "./summary.ts";
+import { entryAt, spentOf, tasksOf } from "./summary.ts";
 
 export function perCent(share: number): string {
   return (100 * share).toFixed(1);
@@ -88,7 +88,7 @@ export function legend(summary: Summary): string {
   const successes = summary.entries.flatMap(({ success }) => success ?? []);
   const overSeeds = successes.some(({ over }) => over === "seeds");
   const interval = overSeeds
-    ? "mean over seeds with its 95 % interval (Student's t over the seeds' means, cut at 0 and 100)"
+    ? "mean over seeds with its 95 % interval (Student's t over the seeds' means, at least Wilson's over the tasks, cut at 0 and 100)"
     : "success with Wilson's 95 % interval over the tasks of the one seed";
   const single = overSeeds && successes.some(({ over }) => over === "tasks");
   return (
@@ -100,7 +100,10 @@ export function legend(summary: Summary): string {
 
 /** How to read the table of measures. */
 export function measuresLegend({ record }: Summary): string {
-  const over = record.seeds.length === 1 ? "" : ", mean over seeds with its 95 % interval";
+  const over =
+    record.seeds.length === 1
+      ? ""
+      : ", mean over seeds with its 95 % interval (as that of success: seeds share the tasks, so each task counts once)";
   return (
     `Of the evaluation after training, in per cent unless stated otherwise${over}. Time of an episode while others ran ` +
     "concurrently. A dash: not measured, or nothing of the kind in the row."
@@ -113,11 +116,19 @@ export function measureText({ numbers }: Entry, measure: MeasureRecord): string 
   if (values.length === 0) return "–";
   if (measure.value === "tokens") return showCount(Math.round(mean(values)));
   if (measure.value === "seconds" || measure.judge === "correlation") return mean(values).toFixed(2);
-  const single = measure.passAt === undefined ? null : numbers[0]?.passAt?.[String(measure.passAt)];
-  const interval = meanInterval(values) ?? single ?? null;
-  return interval === null
-    ? perCent(mean(values))
-    : `${perCent(mean(values))} (${showRange(within(interval))})`;
+  const interval = measureInterval(numbers, measure, values);
+  return interval === null ? perCent(mean(values)) : `${perCent(mean(values))} (${showRange(interval)})`;
+}
+
+/** Null: not known. Blame is counted in verdicts, whose number is not recorded. */
+function measureInterval(
+  numbers: readonly CellNumbers[],
+  { passAt, judge }: MeasureRecord,
+  values: readonly number[],
+): Interval | null {
+  if (values.length === 1) return numbers[0]?.passAt?.[String(passAt)] ?? null;
+  if (judge !== "blame") return shareInterval(values, tasksOf(numbers));
+  return areEqual(values) ? null : within(meanInterval(values));
 }
 
 /** The published measures of a column: those with a value in any row, and the rows that have one. */
@@ -137,13 +148,13 @@ export function publishedMeasures(
   };
 }
 
-function within({ low, high }: Interval): Interval {
-  return { low: Math.max(0, low), high: Math.min(1, high) };
+function within(interval: Interval | null): Interval | null {
+  return interval && { low: Math.max(0, interval.low), high: Math.min(1, interval.high) };
 }
 
-/** Wilson's interval over all tasks of all seeds, which ignores the variation between seeds. */
-export function pooledText({ pooled }: Success): string {
-  return showRange(pooled);
+/** Wilson's interval over the tasks, which ignores the variation between seeds. */
+export function overTasksText({ overTasks }: Success): string {
+  return showRange(overTasks);
 }
 
 export const costTitles = [

@@ -1,7 +1,7 @@
 /** The three files of a report, each replaced atomically. */
 import { join } from "node:path";
 import { makeDirectory, writeFileDurably } from "../../runs/durable.ts";
-import type { ReportRecord } from "../records.ts";
+import { reportSchema, type ReportRecord } from "../records.ts";
 import { htmlOf } from "./html.ts";
 import { markdownOf } from "./markdown.ts";
 import { summarize } from "./summary.ts";
@@ -18,7 +18,8 @@ export function reportFiles(folder: string, experiment: string): ReportFiles {
 }
 
 /** The pages are made from the record alone. */
-export async function writeReport(record: ReportRecord, folder: string): Promise<ReportFiles> {
+export async function writeReport(given: ReportRecord, folder: string): Promise<ReportFiles> {
+  const record = reportSchema.parse(given);
   const files = reportFiles(folder, record.experiment);
   const summary = summarize(record);
   await makeDirectory(folder);
