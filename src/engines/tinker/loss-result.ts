@@ -21,18 +21,35 @@ export function arraysOf(
   name: "values" | "logprobs",
 ): readonly Float32Array[] {
   const outputs = parts.flatMap((part) => part.outputs);
-  const lengths = data.flatMap(({ continuations }) => continuations.map(({ tokens }) => tokens.length));
+  const lengths = data.flatMap(({ prompt, continuations }) =>
+    continuations.map(({ tokens }) => ({ length: tokens.length, whole: prompt.length + tokens.length })),
+  );
   if (outputs.length !== lengths.length)
     throw new ServiceError(`The server returned ${outputs.length} outputs for ${lengths.length} sequences.`);
   return outputs.map((output, index) => {
     const found = output[name];
-    const length = lengths[index] ?? 0;
-    if (found === undefined || found.length < length)
+    const { length = 0, whole = 0 } = lengths[index] ?? {};
+    if (found === undefined || found.length < length || found.length > whole)
       throw new ServiceError(
-        `The server's output ${index} has ${found?.length ?? "no"} values for ${length} tokens.`,
+        `The server's output ${index} has ${found?.length ?? "no"} values for ${length} tokens after a prompt of ${whole - length}.`,
       );
-    return found.subarray(found.length - length);
+    const own = found.subarray(found.length - length);
+    // What is no number any more is the training's, and reported as such.
+    if (name === "logprobs")
+      for (const value of own) if (!Number.isNaN(value)) checkLogprob(value, `a token of sequence ${index}`);
+    return own;
   });
+}
+
+/** Of float32 and shorter, a sum of probabilities may exceed 1 by rounding. */
+const mostLogprob = 0.01;
+
+/** @throws ServiceError */
+export function checkLogprob(value: number, what: string): void {
+  if (Number.isFinite(value) && value <= mostLogprob) return;
+  throw new ServiceError(
+    `The server returned the log-probability ${value} for ${what}; expected a number of at most 0.`,
+  );
 }
 
 function sums(parts: readonly LossOutput[]): Omit<LossResult, "logprobs" | "values"> {

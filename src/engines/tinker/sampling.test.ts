@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { profiles } from "./profiles/profiles.ts";
 import { sampleResponse } from "./protocol/schema.ts";
 import { bytesOfArray } from "./protocol/tensors.ts";
+import { arraysOf } from "./loss-result.ts";
 import { sampleBody, sequencesOf } from "./sampling.ts";
 
 const info = { name: "p", parameters: 1, trainableParameters: 1, maxLength: 8, vocabularySize: 9 };
@@ -30,10 +31,44 @@ it.each([
   ["a token that the model does not have", [9], [-1], "the token 9; p has 9 tokens"],
   ["a negative token", [-1], [-1], "the token -1"],
   ["a log-probability that is no number", [1, 2], [-1, Number.NaN], "the log-probability NaN"],
+  ["a probability above 1", [1, 2], [-1, 5], "the log-probability 5"],
   ["more tokens than were asked for", [1, 2, 3], [-1, -1, -1], "at most 2 were asked for"],
   ["tokens without log-probabilities", [1, 2], [-1], "expected one each"],
 ])("a server that returns %s is not believed", (_, tokens, logprobs, expected) => {
   expect(() => answer(tokens, logprobs)).toThrow(expected);
+});
+
+it("a probability that rounding brings above 1 is believed", () => {
+  expect(answer([1, 2], [-1, 1e-6])).toHaveLength(1);
+});
+
+it("fewer or more sequences than were asked for are not believed", () => {
+  const sequence = { stop_reason: "stop", tokens: [1], logprobs: [-1] };
+  for (const sequences of [[], [sequence, sequence]]) {
+    const body = Buffer.from(JSON.stringify({ sequences }));
+    const read = () => sequencesOf({ status: 200, isProto: false, body }, request, info, 0);
+    expect(read).toThrow(`${sequences.length} samples; 1 were asked for`);
+  }
+});
+
+const data = [{ policy: "p", prompt: Int32Array.of(1, 2), continuations: [{ tokens: Int32Array.of(3, 4) }] }];
+
+it.each<readonly [string, readonly (readonly number[])[], string]>([
+  ["fewer log-probabilities than tokens", [[-1]], "1 values for 2 tokens"],
+  ["more than prompt and continuation have", [[-1, -1, -1, -1, -1]], "5 values for 2 tokens"],
+  ["a probability above 1", [[-1, 5]], "the log-probability 5"],
+  ["an infinite one", [[-1, -Infinity]], "the log-probability -Infinity"],
+  ["other sequences too", [[-1, -1], [-1]], "2 outputs for 1"],
+])("measured, a server that returns %s is not believed", (_, outputs, expected) => {
+  const parts = [
+    { outputs: outputs.map((logprobs) => ({ logprobs: Float32Array.from(logprobs) })), metrics: {} },
+  ];
+  expect(() => arraysOf(data, parts, "logprobs")).toThrow(expected);
+});
+
+it("measured, a log-probability that is no number is left to whoever trains", () => {
+  const parts = [{ outputs: [{ logprobs: Float32Array.of(0, -1, Number.NaN) }], metrics: {} }];
+  expect(arraysOf(data, parts, "logprobs")).toEqual([Float32Array.of(-1, Number.NaN)]);
 });
 
 it("a truncated answer is the server's fault", () => {

@@ -5,6 +5,7 @@ import type { EngineCapabilities, PolicyInfo, SampledSequence, SampleRequest } f
 import { parsed, understood } from "./client/answers.ts";
 import type { Incoming } from "./client/transport.ts";
 import type { Profile } from "./profiles/profile.ts";
+import { checkLogprob } from "./loss-result.ts";
 import { jsonOfTokens } from "./protocol/forward-backward.ts";
 import { sampled, sampleResponse, stopReasons, type Bodies } from "./protocol/schema.ts";
 import { floatsOf, int32sOf } from "./protocol/tensors.ts";
@@ -140,9 +141,7 @@ function checkSequence(
     throw new ServiceError(
       `The server sampled the token ${strange}; ${name} has ${vocabularySize} tokens. Is it the same model there?`,
     );
-  const bad = logprobs.find((value) => !Number.isFinite(value));
-  if (bad !== undefined)
-    throw new ServiceError(`The server returned the log-probability ${bad} for a token that it sampled.`);
+  for (const value of logprobs) checkLogprob(value, "a token that it sampled");
 }
 
 type Sequence = Omit<SampledSequence, "policyVersion">;

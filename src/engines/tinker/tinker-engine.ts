@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { checkArgument } from "../../arguments.ts";
-import { TroupeError } from "../../errors.ts";
+import { ServiceError, TroupeError } from "../../errors.ts";
 import * as given from "../arguments.ts";
 import { checkData, policiesOf } from "../data.ts";
 import type {
@@ -319,6 +319,7 @@ export class TinkerEngine implements Engine {
       const unique = `${place.name.replaceAll(/[^\w.-]/g, "-")}-${version}-${randomUUID().slice(0, 8)}`;
       const isForSampling = kind === "snapshot" && this.#profile.loadsSamplerWeights;
       const path = await (isForSampling ? model.saveWeightsForSampler(unique) : model.saveWeights(unique));
+      checkSaved(path);
       const location = locationOf({
         path,
         origin: this.#profile.describesWeights ? undefined : origin,
@@ -334,6 +335,14 @@ export class TinkerEngine implements Engine {
     const known = [...this.#policies.keys()].join(", ") || "none";
     throw new TroupeError("bad_arguments", `There is no policy ${given.quoted(name)}; there is: ${known}.`);
   }
+}
+
+/** A reference that nothing can be restored from must not get into a checkpoint. @throws ServiceError */
+function checkSaved(path: string): void {
+  if (/^tinker:\/\/[^/#]+\/[^#]+$/.test(path)) return;
+  throw new ServiceError(
+    `The server says that it saved weights as ${JSON.stringify(path)}; expected tinker://RUN/KIND/NAME.`,
+  );
 }
 
 function nameInUse(name: string): TroupeError {

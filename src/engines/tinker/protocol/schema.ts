@@ -435,14 +435,14 @@ export const modelInfo = z.object({
   is_lora: z.boolean().nullish(),
   lora_rank: z.int().nullish(),
   /** Troupe: SHA-256 of every token's bytes (text/digest.ts). */
-  tokenizer: z.object({ vocabulary_size: z.int(), digest: z.string() }).nullish(),
+  tokenizer: z.object({ vocabulary_size: z.int().positive(), digest: z.string() }).nullish(),
   /** Troupe. */
   sizes: z
     .object({
-      parameters: z.int(),
-      trainable_parameters: z.int(),
-      max_length: z.int(),
-      vocabulary_size: z.int(),
+      parameters: z.int().min(0),
+      trainable_parameters: z.int().min(0),
+      max_length: z.int().positive(),
+      vocabulary_size: z.int().positive(),
     })
     .nullish(),
 });
