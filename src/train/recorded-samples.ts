@@ -30,7 +30,7 @@ const line = z.strictObject({
 export function recording(samples: Samples, sample: Sample): Sample {
   return async (request, options) => {
     const key = keyOf(request);
-    const known = samples.get(key);
+    const known = samples.get(key) ?? samples.get(shortKeyOf(request));
     if (known !== undefined) return [...known];
     const sampled = await sample(request, options);
     samples.set(key, sampled);
@@ -71,7 +71,17 @@ export async function readSamples(folder: string, name: string): Promise<Samples
   );
 }
 
-function keyOf({ policy, seed, count, maxTokens, prompt }: SampleRequest): string {
+/** Of everything that decides the samples. */
+function keyOf({ prompt, ...rest }: SampleRequest): string {
+  const { policy, seed, count, maxTokens, temperature, topK = 0, topP = 1 } = rest;
+  const { stopTokens = [], stopStrings = [] } = rest;
+  const settings = [policy, seed, count, maxTokens, temperature, topK, topP, stopTokens, stopStrings];
+  const hash = createHash("sha256").update(`${JSON.stringify(settings)}\n`);
+  return hash.update(bytesOf(prompt)).digest("hex");
+}
+
+/** Of checkpoints of earlier versions. */
+function shortKeyOf({ policy, seed, count, maxTokens, prompt }: SampleRequest): string {
   const hash = createHash("sha256").update(`${policy} ${seed} ${count} ${maxTokens} `);
   return hash.update(bytesOf(prompt)).digest("hex");
 }
