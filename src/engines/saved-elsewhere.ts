@@ -59,7 +59,7 @@ async function asking<T>(
   url: string,
   ask: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const { chunkData, chunkBytes } = profiles.hosted;
+  const { chunkData, chunkBytes } = profiles[settings.type === "tinker" ? settings.profile : "troupe"];
   const session = new Session({ url, key: keyOf(settings), chunkData, chunkBytes });
   try {
     return await ask(session);

@@ -47,6 +47,15 @@ export function isTransient(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
+/**
+ * A conflict with another request, which may be over soon: servers that keep their state in a database have such.
+ * Troupe's names a code if it never will be.
+ */
+export function isConflict(incoming: Incoming): boolean {
+  const { code } = (jsonOf(incoming) ?? {}) as { readonly code?: unknown };
+  return incoming.status === 409 && code === undefined;
+}
+
 const keyHint =
   "Recipes take the key from the environment variable TINKER_API_KEY, or the one that engine.keyVariable names.";
 
@@ -57,10 +66,19 @@ export function rejectionOf(incoming: Incoming, what: string): TroupeError {
   const text = typeof detail === "string" ? detail : incoming.body.subarray(0, 500).toString("utf8");
   const message = `The server rejected ${what} (HTTP ${status}): ${text}`;
   if (typeof code === "string" && codes.has(code)) return new TroupeError(code as ErrorCode, text);
+  if (status >= 300 && status < 400) return redirection(incoming, what);
   if (status === 401 || status === 403) return new TroupeError("bad_arguments", `${message} ${keyHint}`);
-  if (status === 402 || status === 404 || status === 410 || isTransient(status))
+  if (status === 402 || status === 404 || status === 409 || status === 410 || isTransient(status))
     return new ServiceError(message);
   return new TroupeError("bad_arguments", message);
+}
+
+/** Not followed: another server would get the key. */
+function redirection({ status, location }: Incoming, what: string): ServiceError {
+  const to = location === undefined ? "another address" : JSON.stringify(location.slice(0, 300));
+  return new ServiceError(
+    `The server redirects ${what} to ${to} (HTTP ${status}). If that is the server, give its address as engine.url, without /api/v1.`,
+  );
 }
 
 /** The error of a failed future. */

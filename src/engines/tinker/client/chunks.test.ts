@@ -24,3 +24,22 @@ it("chunks have all data in order, within both limits unless one datum exceeds t
     }),
   );
 });
+
+it("in JSON, a number takes as many bytes as it has digits", () => {
+  const numbers = fc.float({ noNaN: true, noDefaultInfinity: true });
+  const datum = fc.array(numbers, { minLength: 1, maxLength: 20 }).map((values) => ({
+    tokens: Int32Array.from(values, (_, index) => 1000 * index),
+    inputs: { advantages: { values: Float32Array.from(values), shape: [values.length] } },
+  }));
+  fc.assert(
+    fc.property(fc.array(datum, { maxLength: 20 }), (data) => {
+      const chunks = chunksOf(data, { chunkData: 1000, chunkBytes: 600 }, "json");
+      expect(chunks.flat()).toEqual(data);
+      for (const chunk of chunks) {
+        const sent = chunk.map(({ tokens, inputs }) => [[...tokens], [...inputs.advantages!.values]]);
+        const brackets = 8 * chunk.length;
+        expect(JSON.stringify(sent).length <= 600 + brackets || chunk.length === 1).toBe(true);
+      }
+    }),
+  );
+});

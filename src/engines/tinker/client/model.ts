@@ -49,7 +49,7 @@ export class RemoteModel {
     waiting: Waiting,
     onSubmitted?: () => void,
   ): Promise<readonly LossOutput[]> {
-    const chunks = chunksOf(request.data, await this.#session.open());
+    const chunks = chunksOf(request.data, await this.#session.open(), this.#encoding);
     const calls = chunks.map((data) => ({ ...request, data, modelId: this.id, seqId: this.#next++ }));
     const later = calls.slice(1).map((call) => {
       const submitted = Promise.withResolvers<void>();

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
-import { failureOf, isTransient, jsonOf, parsed, rejectionOf } from "./answers.ts";
+import { failureOf, isConflict, isTransient, jsonOf, parsed, rejectionOf } from "./answers.ts";
 import type { Completions } from "./completions.ts";
 import type { Contact } from "./contact.ts";
 import { Load } from "./load.ts";
@@ -18,6 +18,8 @@ export interface RequestOptions {
   readonly reachMilliseconds: number;
   /** How long either is tried while somebody waits for the end. */
   readonly shortMilliseconds: number;
+  /** How long one that says that another request conflicts is tried. */
+  readonly conflictMilliseconds: number;
   /** Of the first pause; doubled each time, up to `longestPause`. */
   readonly firstPause: number;
   readonly longestPause: number;
@@ -29,6 +31,7 @@ export const standardRequests: RequestOptions = {
   patienceMilliseconds: 300_000,
   reachMilliseconds: 15_000,
   shortMilliseconds: 5000,
+  conflictMilliseconds: 30_000,
   firstPause: 500,
   longestPause: 30_000,
   pollMilliseconds: 45_000,
@@ -122,7 +125,8 @@ export class Requests {
           this.load.accepted();
           return found;
         }
-        if (!isTransient(found.status)) throw rejectionOf(found, outgoing.path);
+        const isPassing = isConflict(found) && pauses.milliseconds < this.#options.conflictMilliseconds;
+        if (!isTransient(found.status) && !isPassing) throw rejectionOf(found, outgoing.path);
       }
       // A server that is busy with other requests has not failed.
       const isBusy = !(found instanceof ServiceError) && found.status === 429;

@@ -7,7 +7,7 @@ import { afterEach, expect, it } from "vitest";
 import { RemoteModel } from "./model.ts";
 import { Session, type SessionOptions } from "./session.ts";
 
-type Answer = { readonly status?: number; readonly json: object } | "none";
+type Answer = { readonly status?: number; readonly json: object; readonly location?: string } | "none";
 interface Asked {
   readonly path: string;
   readonly key: string | undefined;
@@ -39,9 +39,10 @@ async function open(
     const { "x-api-key": key, "content-encoding": encoding } = request.headers;
     const found = answer({ path, key: key?.toString(), encoding, body: Buffer.concat(parts) });
     if (found === "none") return;
-    const { status = 200, json } = found;
+    const { status = 200, json, location } = found;
     const own = status === 200 ? (known[path] ?? json) : json;
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(own));
+    const headers = { "content-type": "application/json", ...(location === undefined ? {} : { location }) };
+    response.writeHead(status, headers).end(JSON.stringify(own));
   };
   const server = createServer((request, response) => void handle(request, response));
   server.listen(0, "127.0.0.1");
@@ -253,6 +254,33 @@ it("a result that the server works on for longer than a poll lasts, and than the
   await session.requests.run({ path: "optim_step", body: {} });
   expect(polls).toBe(8);
   expect(session.requests.load.now.silence).toBeNull();
+});
+
+it("a conflict that passes is waited for, one that stays or names a code is not", async () => {
+  const asked = new Map<string, number>();
+  const answer = ({ path }: Asked): Answer => {
+    const count = (asked.get(path) ?? 0) + 1;
+    asked.set(path, count);
+    if (path === "coded") return { status: 409, json: { detail: "another body", code: "bad_arguments" } };
+    const isConflict = path === "stays" || (path === "passes" && count < 4);
+    return isConflict ? { status: 409, json: { detail: "locked" } } : { json: {} };
+  };
+  const session = await open({}, answer, { requests: { conflictMilliseconds: 50 } });
+  expect((await session.requests.send({ path: "passes" })).status).toBe(200);
+  const stays = session.requests.send({ path: "stays" });
+  await expect(stays).rejects.toMatchObject({ code: "service", message: expect.stringContaining("locked") });
+  await expect(session.requests.send({ path: "coded" })).rejects.toMatchObject({ code: "bad_arguments" });
+  expect([asked.get("passes"), asked.get("coded")]).toEqual([4, 1]);
+});
+
+it("a redirect is not followed, and named", async () => {
+  const answer = ({ path }: Asked): Answer =>
+    path === "moved" ? { status: 307, json: {}, location: "https://elsewhere/x" } : { json: {} };
+  const session = await open({}, answer);
+  await expect(session.requests.send({ path: "moved" })).rejects.toMatchObject({
+    code: "service",
+    message: expect.stringMatching(/redirects moved to "https:\/\/elsewhere\/x" .* engine\.url/),
+  });
 });
 
 it("a rejected key: where the key comes from", async () => {

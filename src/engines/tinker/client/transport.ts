@@ -192,7 +192,8 @@ function exchange(
     response.once("end", () => {
       if (!response.complete) return fail(new Error("the connection broke off"));
       const isProto = response.headers["content-type"]?.includes(proto) === true;
-      return done.resolve({ status: response.statusCode ?? 0, isProto, body: Buffer.concat(parts) });
+      const { statusCode: status = 0, headers } = response;
+      return done.resolve({ status, isProto, body: Buffer.concat(parts), location: headers.location });
     });
   });
   request.end(body);

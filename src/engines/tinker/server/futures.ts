@@ -61,7 +61,9 @@ export class Futures {
     const future = this.#futures.get(id);
     if (future === undefined || future.owner !== owner) return false;
     if (future.fingerprint !== fingerprint)
-      throw new Rejection(409, `Another request has the sequence number of ${id}.`);
+      throw new Rejection(409, `Another request has the sequence number of ${id}.`, {
+        code: "bad_arguments",
+      });
     return true;
   }
 
