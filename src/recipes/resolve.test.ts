@@ -272,6 +272,14 @@ describe("mistakes in values", () => {
     ["policies.shared.model={preset: null, path: 3}", "policies.shared.model.path: expected text, found 3"],
     ["team.roles.2nd={policy: shared}", "`2nd` is not a name: letters, digits, dashes"],
     ["team.phases=[[]]", "team.phases.0: expected a list of at least 1, each item text, found an empty list"],
+    [
+      "engine={type: tinker, url: localhost:8000, profile: troupe}",
+      'engine.url: expected http(s)://HOST:PORT, found "localhost:8000"',
+    ],
+    [
+      "engine={type: local, url: 'http://one:8000'}",
+      "engine.url: is not a setting of `type: local`; remove it with engine.url=null",
+    ],
     ["engine.threads=100000", "engine.threads: expected a whole number from 0 to 256, found 100000"],
     ["train.learningRate=.nan", "expected a number from 1e-30 to 1, found NaN"],
     ["train.learningRate=1e300", "train.learningRate: expected a number from 1e-30 to 1, found 1e+300"],

@@ -2,16 +2,18 @@
 import { z } from "zod";
 import { profiles, type ProfileName } from "./profiles/profiles.ts";
 
+const address = z.url({ protocol: /^https?$/, error: "expected http(s)://HOST:PORT" });
+
 export const tinkerSettings = z.strictObject({
   type: z.literal("tinker").describe("tinker: a server of the Tinker protocol."),
-  url: z.url({ protocol: /^https?$/ }).describe("Address of the server, without `/api/v1`."),
+  url: address.describe("Address of the server, without `/api/v1`."),
   profile: z.enum(Object.keys(profiles) as [ProfileName, ...ProfileName[]]).describe("The kind of server."),
   models: z
     .record(z.string(), z.string())
     .default({})
     .describe("The server's names of models, by the recipe's; a directory's own name need not be listed."),
   servers: z
-    .record(z.string(), z.url({ protocol: /^https?$/ }))
+    .record(z.string(), address)
     .default({})
     .describe("Addresses of policies with a server of their own, of the same profile."),
   keyVariable: z

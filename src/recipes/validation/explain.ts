@@ -145,6 +145,12 @@ function givenKeys(tree: Tree | undefined): readonly string[] {
 /** Keys of different branches of a union: `preset` and `path` of a model. */
 function oneOfTwo(path: Path, keys: readonly string[], tree: Tree): Mistake {
   const parent = path.slice(0, -1);
+  const type = valueAt(tree, [...parent, "type"]);
+  if (typeof type === "string") {
+    const problem = `is not a setting of \`type: ${shorten(type, 40)}\``;
+    const fix = `remove it with ${showKey(path)}=null, or give the whole of \`${showKey(parent)}\` anew: ${showKey(parent)}=null, then its settings`;
+    return { origin: keyOriginAt(tree, path), key: showKey(path), problem, fix };
+  }
   const others = keys.filter((key) => key !== path.at(-1) && treeAt(tree, [...parent, key]) !== undefined);
   const problem = `cannot be combined with ${others.map((key) => `\`${key}\``).join(", ")}`;
   const fix = `remove one, as with ${showKey([...parent, others[0] ?? ""])}=null`;
@@ -173,7 +179,7 @@ function expectedBy(issue: Issue, shape: JsonSchema | undefined): string {
 
 /** As the schema says it, or in place of zod's own words. */
 function formatOf({ message, format, pattern }: Extract<Issue, { code: "invalid_format" }>): string {
-  if (!message.startsWith("Invalid ")) return message;
+  if (!message.startsWith("Invalid ")) return message.replace(/^expected /, "");
   return pattern === undefined ? `text in the format \`${format}\`` : `text that matches ${pattern}`;
 }
 

@@ -274,9 +274,8 @@ it("a conflict that passes is waited for, one that stays or names a code is not"
 });
 
 it("a redirect is not followed, and named", async () => {
-  const answer = ({ path }: Asked): Answer =>
-    path === "moved" ? { status: 307, json: {}, location: "https://elsewhere/x" } : { json: {} };
-  const session = await open({}, answer);
+  const moved = { status: 307, json: {}, location: "https://elsewhere/x" };
+  const session = await open({}, ({ path }) => (path === "moved" ? moved : { json: {} }));
   await expect(session.requests.send({ path: "moved" })).rejects.toMatchObject({
     code: "service",
     message: expect.stringMatching(/redirects moved to "https:\/\/elsewhere\/x" .* engine\.url/),
