@@ -17,6 +17,8 @@ const misbehave = {
   stray: () => void Promise.reject(new Error(text)),
   exit: () => process.exit(0),
   throw: () => { throw new Error(text); },
+  timer: () => void setInterval(() => {}, 1000),
+  circular: (state) => { state.own = state; },
 };
 export default {
   name: "hostile", summary: text, options: { parse: (given) => ({ mode: "", ...given }) },
@@ -27,9 +29,10 @@ export default {
     start: (task) => task,
     observe: () => "x " + text,
     async step(state) {
-      await misbehave[mode]?.();
+      const given = { ...state };
+      await misbehave[mode]?.(given);
       const reward = { team: 0.5, local: 0, parts: {}, reason: text };
-      return { state: { ...state, text: text + (globalThis.process.env.CHANGED ?? "") }, rewards: { one: reward }, done: true };
+      return { state: { ...given, text: text + (globalThis.process.env.CHANGED ?? "") }, rewards: { one: reward }, done: true };
     },
     outcome: () => ({ success: false, score: 0 }),
     render: ({ text }) => text,
@@ -93,8 +96,15 @@ describe("a module whose texts are escape sequences", () => {
 it.each([
   ["never", "nothing is left to wait for: a promise, such as of a module's function, never settles"],
   ["exit", "something, such as a module, ended the process before the command was done"],
+  ["circular", "an episode cannot be recorded: its task, states and observations must be plain JSON"],
 ])("a module that does `%s` ends the command with an error", async (mode, problem) => {
   const { code, stderr } = await shown(["train", "hostile.yaml", `environment.mode=${mode}`, "--run", mode]);
   expect(code).toBe(1);
   expect(stderr).toContain(`error: ${problem}`);
+  expect(stderr).not.toContain("This is a bug");
+});
+
+it("a module's timer does not keep a command that is done", async () => {
+  const { code } = await shown(["train", "hostile.yaml", "environment.mode=timer", "--run", "timer"]);
+  expect(code).toBe(0);
 });

@@ -74,7 +74,7 @@ export async function runProcess(argv: readonly string[]): Promise<void> {
   const endEarly = (problem: string): void => {
     if (!isRunning) return;
     isRunning = false;
-    report(new TroupeError("internal", problem));
+    report(new TroupeError("bad_environment", problem));
     process.exitCode = exitCodes.failure;
   };
   process.on("beforeExit", () =>
@@ -87,8 +87,12 @@ export async function runProcess(argv: readonly string[]): Promise<void> {
   const code = await main(argv);
   isRunning = false;
   process.exitCode = code;
-  // What was left to itself, such as an environment that never answers, would keep the process.
+  // What was left to itself, such as an environment that never answers, or a module's timer, would keep the process.
   if (code === exitCodes.interrupted) exitInterrupted(code);
+  setTimeout(() => process.exit(code), patience).unref();
 }
+
+/** Milliseconds in which what is still open when the command is done may close. */
+const patience = 2000;
 
 if (import.meta.main) void runProcess(process.argv.slice(2));

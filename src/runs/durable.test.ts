@@ -1,7 +1,8 @@
+import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { syncPath, writing } from "./durable.ts";
+import { syncPath, writeDirectoryDurably, writeFileDurably, writing } from "./durable.ts";
 
 it("what cannot be flushed to the disk is an error that says what to do", async () => {
   const target = path.join(os.tmpdir(), "troupe-nowhere", "records.jsonl");
@@ -23,4 +24,17 @@ it.each([
     code: "bad_run",
     message: expect.stringContaining(`Cannot write records.jsonl: ${message}`) as string,
   });
+});
+
+it("a failed write leaves nothing behind that takes space", async () => {
+  const root = await fs.mkdtemp(path.join(os.tmpdir(), "troupe-durable-"));
+  const filled = writeDirectoryDurably(path.join(root, "folder"), async (temporary) => {
+    await fs.writeFile(path.join(temporary, "half"), "x");
+    throw new Error("no more");
+  });
+  await expect(filled).rejects.toThrow("no more");
+  await fs.mkdir(path.join(root, "taken"));
+  await expect(writeFileDurably(path.join(root, "taken"), "x")).rejects.toMatchObject({ code: "bad_run" });
+  expect(await fs.readdir(root)).toEqual(["taken"]);
+  await fs.rm(root, { recursive: true });
 });

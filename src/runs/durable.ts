@@ -18,16 +18,28 @@ export const temporaryPrefix = ".tmp-";
 export async function writeFileDurably(file: string, contents: string | Uint8Array): Promise<void> {
   const temporary = temporaryBeside(file);
   await writing(file, async () => {
-    const handle = await fs.open(temporary, "w");
-    try {
-      await handle.writeFile(contents);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await fs.rename(temporary, file);
+    await orRemoved(temporary, async () => {
+      await writeAndSync(temporary, contents);
+      await fs.rename(temporary, file);
+    });
     await syncPath(path.dirname(file));
   });
+}
+
+async function writeAndSync(file: string, contents: string | Uint8Array): Promise<void> {
+  await using handle = await fs.open(file, "w");
+  await handle.writeFile(contents);
+  await handle.sync();
+}
+
+/** What could not be written completely would take the space of a full disk. */
+async function orRemoved(temporary: string, write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    await fs.rm(temporary, { recursive: true, force: true }).catch(() => {});
+    throw error;
+  }
 }
 
 /** Fills a temporary folder and renames it once it is on disk. The name must be free. */
@@ -37,10 +49,12 @@ export async function writeDirectoryDurably(
 ): Promise<void> {
   const temporary = temporaryBeside(directory);
   await writing(directory, async () => {
-    await makeDirectory(temporary);
-    await fill(temporary);
-    await syncTree(temporary);
-    await fs.rename(temporary, directory);
+    await orRemoved(temporary, async () => {
+      await makeDirectory(temporary);
+      await fill(temporary);
+      await syncTree(temporary);
+      await fs.rename(temporary, directory);
+    });
     await syncPath(path.dirname(directory));
   });
 }

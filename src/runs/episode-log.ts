@@ -117,13 +117,13 @@ async function appendMember(file: string, start: number, lines: readonly object[
   return [start, start + bytes.length];
 }
 
-/** @throws TroupeError `internal` if a task or a state is not JSON: circular, or nested too deeply */
+/** @throws TroupeError `bad_environment` if a task or a state is not JSON: circular, or nested too deeply */
 function asJson(line: object): string {
   try {
     return JSON.stringify(line);
   } catch (cause) {
     const problem = "an episode cannot be recorded: its task, states and observations must be plain JSON";
-    throw new TroupeError("internal", `${problem} (${(cause as Error).message})`, { cause });
+    throw new TroupeError("bad_environment", `${problem} (${(cause as Error).message})`, { cause });
   }
 }
 
