@@ -2,6 +2,7 @@
  * Encodes text as token ids, in the order of the `tokenizers` library: added tokens, normaliser, words, ids of words.
  */
 import type { Library } from "./library.ts";
+import { wordsOf } from "./words.ts";
 import { escapeExpression, removeMarks } from "./marks.ts";
 import type { AddedToken, Vocabulary } from "./vocabulary.ts";
 import type { WordModel } from "./word-model.ts";
@@ -10,7 +11,8 @@ import type { WordModel } from "./word-model.ts";
 export type Encoder = (marked: string) => Int32Array;
 
 export function encoderOf(vocabulary: Vocabulary, library: Library, model: WordModel): Encoder {
-  const { normalizer, pre_tokenizer: split } = library;
+  const { normalizer } = library;
+  const split = wordsOf(library.pre_tokenizer);
   const control = new Set(vocabulary.control);
   // Markup is matched before normalisation: marks would not survive it, and templates spell markup exactly.
   const isLate = (token: AddedToken): boolean =>
@@ -20,18 +22,19 @@ export function encoderOf(vocabulary: Vocabulary, library: Library, model: WordM
     (text) => text,
   );
   const late = splitter(vocabulary.added.filter(isLate), normalizer ?? ((text) => text));
-  const encodeSection = (section: string, index: number): readonly number[] => {
+  // Ids are appended to one list: arrays of their own for words and sections would make most of the garbage.
+  const encodeSection = (section: string, index: number, ids: number[]): void => {
     const normal = normalizer === null ? section : normalizer(section);
-    return late(normal).flatMap((piece) => {
-      if (typeof piece !== "string") return [piece.id];
-      return piece === "" ? [] : model(split === null ? [piece] : split(piece, { section_index: index }));
-    });
+    for (const piece of late(normal)) {
+      if (typeof piece !== "string") ids.push(piece.id);
+      else if (piece !== "") model(split(piece, index), ids);
+    }
   };
   return (marked) => {
     const ids: number[] = [];
     for (const [index, piece] of early(marked).entries()) {
       if (typeof piece !== "string") ids.push(piece.id);
-      else if (piece !== "") for (const id of encodeSection(removeMarks(piece), index)) ids.push(id);
+      else if (piece !== "") encodeSection(removeMarks(piece), index, ids);
     }
     return Int32Array.from(ids);
   };

@@ -5,9 +5,16 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import type { JsonObject } from "./files.ts";
 
+export interface PreTokenizer {
+  (text: string, options: { section_index: number }): string[];
+  /** Of a `Split`: with the flags "gu". */
+  readonly pattern?: RegExp | null;
+  readonly config?: { readonly type?: string; readonly invert?: boolean; readonly behavior?: string };
+}
+
 export interface Library {
   readonly normalizer: ((text: string) => string) | null;
-  readonly pre_tokenizer: ((text: string, options: { section_index: number }) => string[]) | null;
+  readonly pre_tokenizer: PreTokenizer | null;
   readonly model: {
     (words: string[]): string[];
     vocab: readonly (string | undefined)[];

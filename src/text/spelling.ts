@@ -42,7 +42,9 @@ export function withoutSpelling(preTokenizer: unknown): PreTokenizer {
   if (!isObject(preTokenizer) || preTokenizer["type"] !== "Sequence") return { preTokenizer };
   const steps: unknown = preTokenizer["pretokenizers"];
   if (!Array.isArray(steps) || !onlySpells(steps.at(-1))) return { preTokenizer };
-  return { preTokenizer: { ...preTokenizer, pretokenizers: steps.slice(0, -1) }, spell: spellBytes };
+  const kept = steps.slice(0, -1);
+  const rest = kept.length === 1 ? kept[0] : { ...preTokenizer, pretokenizers: kept };
+  return { preTokenizer: rest, spell: spellBytes };
 }
 
 function onlySpells(step: unknown): step is JsonObject {

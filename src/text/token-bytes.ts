@@ -11,11 +11,17 @@ type Spelling = (entry: string) => string;
 
 const utf8 = (text: string): string => Buffer.from(text).toString("latin1");
 
+export interface ByteWriter {
+  readonly write: (id: number) => void;
+  /** What was written since the last call, valid until the next write. */
+  readonly take: () => Uint8Array;
+}
+
 export interface TokenBytes {
   /** Empty for an id without an entry. The bytes of an added token are its text. */
   readonly of: (id: number) => Uint8Array;
-  /** The bytes of many ids, one after the other. Valid until the next call: memory outside the heap is expensive. */
-  readonly join: (ids: readonly number[]) => Uint8Array;
+  /** Collects the bytes of ids, one after the other. Starts empty; there is one for all texts. */
+  readonly writer: () => ByteWriter;
   /** The concatenated bytes of all ids, and their lengths. Computed on first use. */
   readonly all: () => { readonly bytes: Uint8Array; readonly lengths: Int32Array };
 }
@@ -36,28 +42,42 @@ export function tokenBytes(tokenizerJson: JsonObject, { entries, added }: Vocabu
     return { bytes: Buffer.from(spelled.join(""), "latin1"), lengths };
   };
   const all = (): ReturnType<TokenBytes["all"]> => (table ??= makeTable());
-  let starts: Int32Array | undefined;
-  const join = (ids: readonly number[]): Uint8Array => {
-    const { bytes, lengths } = all();
-    starts ??= startsOf(lengths);
-    return joined(ids, bytes, starts);
+  let writer: ByteWriter | undefined;
+  return {
+    of: (id) => Uint8Array.from(Buffer.from(spell(id), "latin1")),
+    writer: () => {
+      writer ??= byteWriter(all());
+      writer.take();
+      return writer;
+    },
+    all,
   };
-  return { of: (id) => Uint8Array.from(Buffer.from(spell(id), "latin1")), join, all };
 }
 
-let scratch = new Uint8Array(2 ** 14);
-
-/** Byte by byte: entries are too short for a copy of their own. */
-function joined(ids: readonly number[], bytes: Uint8Array, starts: Int32Array): Uint8Array {
+/** Its memory is reused, because memory outside the heap is expensive. */
+function byteWriter({ bytes, lengths }: ReturnType<TokenBytes["all"]>): ByteWriter {
+  const starts = startsOf(lengths);
+  let written = new Uint8Array(2 ** 14);
   let length = 0;
-  for (const id of ids) length += (starts[id + 1] ?? 0) - (starts[id] ?? 0);
-  if (length > scratch.length) scratch = new Uint8Array(2 * length);
-  let end = 0;
-  for (const id of ids) {
+  const write = (id: number): void => {
     const last = starts[id + 1] ?? 0;
-    for (let at = starts[id] ?? 0; at < last; at++) scratch[end++] = bytes[at] as number;
-  }
-  return scratch.subarray(0, length);
+    const first = starts[id] ?? 0;
+    if (length + last - first > written.length) written = grown(written, length + last - first);
+    // Byte by byte: entries are too short for a copy of their own.
+    for (let at = first; at < last; at++) written[length++] = bytes[at] as number;
+  };
+  const take = (): Uint8Array => {
+    const taken = written.subarray(0, length);
+    length = 0;
+    return taken;
+  };
+  return { write, take };
+}
+
+function grown(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(2 * least);
+  larger.set(bytes);
+  return larger;
 }
 
 /** Where each length begins, and the end. */

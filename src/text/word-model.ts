@@ -5,8 +5,8 @@ import type { Library } from "./library.ts";
 import { idOfEntry, type Vocabulary } from "./vocabulary.ts";
 import { TroupeError } from "../errors.ts";
 
-/** Never returns the id of a control token, except the unknown token. */
-export type WordModel = (words: string[]) => readonly number[];
+/** Appends the words' ids, never that of a control token except the unknown token. */
+export type WordModel = (words: string[], ids: number[]) => void;
 
 /** Whether bpe.ts supports the model of a tokenizer.json; the library's own needs three times the memory. */
 export function isPlainBpe(model: unknown): model is JsonObject {
@@ -37,8 +37,9 @@ export function bpeModel(
     },
     (entry) => markup.has(entry),
   );
-  return (words) =>
-    words.length === 1 ? bpe.encode(words[0] as string) : words.flatMap((word) => bpe.encode(word));
+  return (words, ids) => {
+    for (const word of words) for (const id of bpe.encode(word)) ids.push(id);
+  };
 }
 
 /**
@@ -48,12 +49,14 @@ export function bpeModel(
 export function libraryModel(library: Library, vocabulary: Vocabulary, file: string): WordModel {
   const { model } = library;
   const markup = new Set(vocabulary.control.map(({ id }) => id));
-  return (words) =>
-    model(words).map((token) => {
-      const id = model.tokens_to_ids.get(token);
-      const known = id === undefined || markup.has(id) ? model.unk_token_id : id;
-      if (known !== undefined) return known;
-      const problem = `has no token for ${JSON.stringify(token)} and no unknown token`;
-      throw new TroupeError("bad_model", `${file} ${problem}; add unk_token`);
-    });
+  const idOf = (token: string): number => {
+    const id = model.tokens_to_ids.get(token);
+    const known = id === undefined || markup.has(id) ? model.unk_token_id : id;
+    if (known !== undefined) return known;
+    const problem = `has no token for ${JSON.stringify(token)} and no unknown token`;
+    throw new TroupeError("bad_model", `${file} ${problem}; add unk_token`);
+  };
+  return (words, ids) => {
+    for (const token of model(words)) ids.push(idOf(token));
+  };
 }

@@ -47,7 +47,8 @@ function nameOf(cell: number, size: number): string {
   return `${String.fromCharCode(97 + (cell % size))}${Math.floor(cell / size) + 1}`;
 }
 
-function memoised<T>(make: (size: number) => T): (size: number) => T {
+/** What is made once per size of a board. */
+export function memoised<T>(make: (size: number) => T): (size: number) => T {
   const made = new Map<number, T>();
   return (size) => {
     const known = made.get(size);

@@ -2,7 +2,7 @@
  * Reads the last list of moves, or of cells, in what a model wrote. Lenient in case, punctuation, brackets, numbering,
  * arrows, letters ("U D L R", "RRD") and surrounding text. Never throws, and reads a bounded part of a text.
  */
-import { cellsByName } from "./cells.ts";
+import { cellNames, cellsByName, memoised } from "./cells.ts";
 
 export interface ReadList {
   /** Moves 0 to 3, or cells; -1 is a cell outside the board. */
@@ -33,17 +33,23 @@ export function readMoves(text: string, size: number, cellsBelong: boolean): Rea
 }
 
 export function readCells(text: string, size: number): ReadList {
-  const cells = cellsByName(size);
+  const cells = cellMeanings(size);
   return readLastList(text, 4 * size * size, (raw) => {
     const word = raw.toLowerCase();
     const cell = cells.get(word);
-    if (cell !== undefined) return { items: [cell], arrow: false };
-    if (cellShape.test(word)) return { items: [-1], arrow: false };
+    if (cell !== undefined) return cell;
+    if (cellShape.test(word)) return outside;
     const move = moveMeanings.get(word);
     return typeof move === "object" && move.arrow ? "label" : commonMeaning(word);
   });
 }
 
+const cellMeanings = memoised(
+  (size) =>
+    new Map(cellNames(size).map((name, cell): [string, Items] => [name, { items: [cell], arrow: false }])),
+);
+
+const outside: Items = { items: [-1], arrow: false };
 const cellShape = /^[a-z][1-9]\d?$/;
 const compactMoves = /^[UDLR]{2,}$/;
 
@@ -88,7 +94,8 @@ function readLastList(text: string, mostItems: number, meaningOf: (word: string)
   let lastLong: List | undefined;
   let read = 0;
   let atLineStart = true;
-  for (const [token] of text.slice(-longestText).matchAll(tokens)) {
+  // matchAll would make an array for each word.
+  for (const token of text.slice(-longestText).match(tokens) ?? []) {
     if (token.startsWith("\n")) atLineStart = true;
     if (token === "\n") continue;
     const meaning = boundary.test(token) ? "boundary" : meaningOf(token);
