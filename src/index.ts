@@ -1,5 +1,9 @@
 /** What programs that use Troupe, and modules of recipes, import. The command line uses the same parts. */
 export * from "./library/calls.ts";
+export * from "./library/checks.ts";
+export * from "./library/environments.ts";
+export * from "./library/episodes.ts";
+export * from "./library/random.ts";
 export type { EvaluateOptions, RunEvaluation } from "./library/evaluate.ts";
 export { z } from "zod";
 export { ServiceError, TroupeError } from "./errors.ts";
@@ -8,30 +12,21 @@ export type * from "./engines/engine.ts";
 export type { DatasetOption } from "./data/dataset.ts";
 export type { OpenOptions } from "./data/open.ts";
 export type { CallCase, CodeLimits, CodeProblem, CodeTests, StdinCase } from "./data/problem.ts";
-export { sourceWarnings } from "./data/source-warnings.ts";
 export type { SourceWarning } from "./data/source-warnings.ts";
-export { taskSources } from "./data/task-sources.ts";
 export type { ProblemSource, TaskSourcesOptions } from "./data/task-sources.ts";
 export type { AdapterOptions } from "./models/adapter-options.ts";
 export type * from "./environments/environment.ts";
 export type { Actions, Game, GameDefinition, GameStep } from "./environments/game.ts";
-export { gameDefinition, gameEnvironment } from "./environments/game.ts";
 export type { ProgramState } from "./environments/programs/environment.ts";
-export { withPrograms } from "./environments/programs/environment.ts";
 export type { ProgramLimits } from "./environments/programs/options.ts";
 export { programOptions } from "./environments/programs/options.ts";
 export type { ProgramSeat } from "./environments/programs/seat.ts";
-export { taskList } from "./environments/tasks.ts";
 export type { GameSplit } from "./environments/tasks.ts";
 export type { Pending, RoleTools } from "./environments/tool-use.ts";
-export { conformanceChecks } from "./environments/conformance.ts";
 export type { ConformanceCheck, ConformanceOptions } from "./environments/conformance.ts";
-export { childKey, drawFloat, drawInt, generatorOf, keyAt, rootKey, shuffled } from "./random.ts";
 export type { Generator, Key } from "./random.ts";
 export type * from "./rollout/episode.ts";
-export { decodeEpisode, encodeEpisode } from "./rollout/codec.ts";
 export type { EncodedEpisode } from "./rollout/codec.ts";
-export { childrenOf, edgesOf, pathTo, nodeOf, occurrencesOf, parentOf, rootOf } from "./rollout/navigate.ts";
 export type { Occurrence } from "./rollout/navigate.ts";
 export type { EpisodeStart } from "./rollout/record.ts";
 export type { FailedEpisode, Grown } from "./rollout/grow.ts";
@@ -69,7 +64,6 @@ export type {
 } from "./credit/algorithm.ts";
 export { missing } from "./credit/algorithm.ts";
 export type { AlgorithmCheck } from "./credit/checks/checks.ts";
-export { algorithmChecks } from "./credit/checks/checks.ts";
 export { algorithms } from "./credit/algorithms.ts";
 export * as columns from "./credit/columns.ts";
 export { plain, row } from "./credit/rows/row.ts";
@@ -84,7 +78,6 @@ export type {
   Normalisation,
   OptionProblem,
 } from "./judges/judge.ts";
-export { judgeEpisode, withoutVerdicts } from "./judges/judge-episode.ts";
 export { judges } from "./judges/judges.ts";
 export type { RecordedCall, RecordedCalls } from "./runs/recorded-calls.ts";
 export { unrecordedCalls } from "./runs/recorded-calls.ts";
@@ -92,10 +85,8 @@ export type { Ending, Limits, Program, ProgramResult, Sandbox, Session } from ".
 export type { SandboxOptions } from "./sandbox/open.ts";
 export { builtInCatalog } from "./recipes/built-in.ts";
 export type { Catalog } from "./recipes/catalog.ts";
-export { engineChecks } from "./engines/conformance.ts";
 export type { EngineCheck, EngineConformanceOptions } from "./engines/conformance.ts";
 export { openEngine } from "./engines/open.ts";
-export { retryingEngine } from "./engines/retrying.ts";
 export { VerbOrder } from "./engines/verb-order.ts";
 export type { RunningChange } from "./engines/verb-order.ts";
 export type { RetryOptions } from "./retry.ts";
@@ -103,9 +94,7 @@ export { RecipeError } from "./recipes/mistakes.ts";
 export type { Mistake } from "./recipes/mistakes.ts";
 export type { ResolvedRecipe } from "./recipes/resolve.ts";
 export type { Recipe } from "./recipes/schema.ts";
-export { replayEpisode } from "./train/replay.ts";
 export type { Difference, ReplaySetting } from "./train/replay.ts";
-export { rescore } from "./train/rescore.ts";
 export type { Rescoring, RescoringJudge } from "./train/rescore.ts";
 export type {
   Listener,

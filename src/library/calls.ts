@@ -5,12 +5,15 @@
 import { checkArgument, pathSchema } from "../arguments.ts";
 import type { Algorithm } from "../credit/algorithm.ts";
 import * as algorithms from "../credit/algorithms.ts";
+import type { Engine } from "../engines/engine.ts";
+import * as retries from "../engines/retrying.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { Key } from "../random.ts";
 import { builtInCatalog } from "../recipes/built-in.ts";
 import type { Catalog } from "../recipes/catalog.ts";
 import * as recipes from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
+import { standardRetries, type RetryOptions } from "../retry.ts";
 import * as grow from "../rollout/grow.ts";
 import type { EpisodeStart } from "../rollout/record.ts";
 import type { RolloutSetting } from "../rollout/setting.ts";
@@ -172,4 +175,11 @@ export async function growEpisodes(
   checkArgument("root", schemas.key, root);
   checkArgument("starts", schemas.episodeStarts, starts);
   return grow.growEpisodes(setting, root, starts);
+}
+
+/** Returns the engine itself if it already retries. An aborted signal of a verb also ends its retries. */
+export function retryingEngine(engine: Engine, options: RetryOptions = standardRetries): Engine {
+  checkArgument("engine", schemas.engine, engine);
+  checkArgument("options", schemas.retryOptions, options);
+  return retries.retryingEngine(engine, options);
 }

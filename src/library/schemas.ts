@@ -29,12 +29,34 @@ export const environment = z.looseObject(
   "expected an environment",
 );
 
+const scheme = z.looseObject({
+  branch: z.looseObject({ root: z.int().min(1), inner: z.int().min(1) }),
+  keep: z.enum(["all", "best", "first", "random"]),
+  joint: z.enum(["aligned", "cross"]).optional(),
+});
+
 export const algorithm = z.looseObject(
   {
     name: z.string(),
-    sampling: z.looseObject({}),
+    sampling: scheme,
     score: functionSchema,
-    objective: z.looseObject({}),
+    returns: functionSchema,
+    grouping: z.looseObject({
+      key: functionSchema,
+      unit: functionSchema,
+      together: functionSchema.optional(),
+    }),
+    baseline: functionSchema,
+    scale: functionSchema,
+    tokenCredit: z.looseObject({ spread: functionSchema }),
+    shaping: functionSchema.nullable(),
+    overlong: z.looseObject({ length: z.number(), buffer: z.number(), penalty: z.number() }).nullable(),
+    whitening: functionSchema.nullable(),
+    turnWeights: z.array(z.number()).nullable(),
+    earlyEndWeight: z.number(),
+    kl: z.looseObject({ where: z.enum(["reward", "loss"]) }).nullable(),
+    critic: z.looseObject({ at: z.enum(["tokens", "prompt"]) }).nullable(),
+    objective: z.looseObject({ loss: z.looseObject({ type: z.string() }) }),
   },
   "expected an algorithm (algorithmFrom)",
 );
@@ -72,7 +94,7 @@ const zodObject = z.looseObject(
   { safeParse: functionSchema, shape: z.looseObject({}) },
   "expected a zod object",
 );
-const definition = z.looseObject({ name: z.string(), options: zodObject, create: functionSchema });
+export const definition = z.looseObject({ name: z.string(), options: zodObject, create: functionSchema });
 const judge = z.looseObject({ options: zodObject, create: functionSchema });
 const row = z.looseObject({ source: z.string(), options: zodObject, build: functionSchema });
 
@@ -112,7 +134,7 @@ export const teamInput = z.strictObject({
   turns: z.int().min(1),
 });
 
-const team = z.looseObject({
+export const team = z.looseObject({
   roles: z.array(z.looseObject({ name: z.string(), seat: z.string(), policy: z.string() })),
   phases: z.array(z.array(z.string())),
   turns: z.int().min(1),
@@ -128,10 +150,7 @@ export const rolloutSetting = z.looseObject({
   team,
   engine: hasFunctions("an engine (openEngine)", ["sample"]),
   policies: z.record(z.string(), policy),
-  scheme: z.looseObject({
-    branch: z.looseObject({ root: z.int().min(1), inner: z.int().min(1) }),
-    keep: z.string(),
-  }),
+  scheme,
   score: functionSchema,
   sampling: z.looseObject({ temperature: z.number().min(0), topK: numbers, topP: numbers }),
   signal: signalSchema.optional(),
@@ -144,6 +163,8 @@ export const rolloutSetting = z.looseObject({
 
 export const key = z.object({ high: z.number(), low: z.number() }, "expected a key (rootKey)");
 
+export const seed = z.number().or(z.nan());
+
 export const episodeStarts = z.array(
   z.looseObject({
     task: json,
@@ -152,6 +173,13 @@ export const episodeStarts = z.array(
     id: z.string().optional(),
   }),
 );
+
+export const retryOptions = z.looseObject({
+  retries: z.number(),
+  firstDelay: z.number(),
+  longestDelay: z.number(),
+  sleep: functionSchema.optional(),
+});
 
 export const text = z.string();
 
@@ -170,7 +198,7 @@ export const sandboxOptions = z.strictObject({
 });
 
 /** An object with these methods, whatever else it has. */
-function hasFunctions(what: string, names: readonly string[]) {
+export function hasFunctions(what: string, names: readonly string[]) {
   return z.custom<object>(
     (value) => isObject(value) && names.every((name) => typeof value[name] === "function"),
     `expected ${what}${names.length === 0 ? "" : `, with ${names.join(", ")}`}`,

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { checkArgument } from "../arguments.ts";
 import { TroupeError } from "../errors.ts";
 import { episodeVersion } from "./episode.ts";
 import type { Action, Episode } from "./episode.ts";
@@ -108,6 +109,37 @@ const episodeSchema = z.strictObject({
   ends: z.array(z.strictObject({ node: z.string(), outcome, turns: z.int() })),
 });
 
+const typedArrays = {
+  prompt: z.instanceof(Int32Array),
+  tokens: z.instanceof(Int32Array),
+  logprobs: z.instanceof(Float32Array),
+};
+
+const jsonValue = z.custom((value) => isJson(value), "expected JSON");
+const inMemory = episodeSchema.extend({
+  task: jsonValue,
+  nodes: z.array(node.extend({ state: jsonValue })).min(1),
+  actions: z.array(action.extend(typedArrays)),
+});
+
+function isJson(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** @throws TroupeError `bad_arguments` if the value is not an episode that can be recorded */
+export function checkEpisode(name: string, value: unknown): void {
+  checkArgument(name, inMemory, value);
+  try {
+    checkReferences(value as Episode, name);
+  } catch (error) {
+    throw error instanceof TroupeError ? new TroupeError("bad_arguments", error.message) : error;
+  }
+}
+
 /** An episode as JSON. */
 export type EpisodeJson = z.output<typeof episodeSchema>;
 
@@ -174,7 +206,10 @@ function float32ToJson(value: number): z.output<typeof float32> {
 }
 
 /** The invariants that navigation relies on. */
-function checkReferences({ nodes, actions, ends }: EpisodeJson, where: string): void {
+function checkReferences(
+  { nodes, actions, ends }: Pick<EpisodeJson | Episode, "nodes" | "ends" | "actions">,
+  where: string,
+): void {
   const [seen, ids] = [new Set<string>(), new Set(actions.map(({ id }) => id))];
   for (const [index, { id, parent, actions: edges }] of nodes.entries()) {
     const isRoot = index === 0 && parent === null;

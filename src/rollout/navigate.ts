@@ -89,5 +89,8 @@ function makeIndex(episode: Episode): Index {
 }
 
 function missing(episode: Episode, what: string): never {
-  throw new TroupeError("internal", `the episode ${episode.id} refers to ${what}, which it does not contain`);
+  throw new TroupeError(
+    "bad_arguments",
+    `the episode ${episode.id} refers to ${what}, which it does not contain`,
+  );
 }

@@ -4,9 +4,11 @@ import { rm } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { pipeline, Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { checkArgument, pathSchema } from "../../../arguments.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import { writeDirectoryDurably } from "../../../runs/durable.ts";
-import { checkpointPath } from "../client/checkpoints.ts";
+import { checkpointPath, textSchema } from "../client/checkpoints.ts";
 import { extractTar } from "./tar.ts";
 
 export interface Place {
@@ -17,11 +19,16 @@ export interface Place {
 /** Answers that an archive is still being made. */
 const mostPauses = 60;
 
+const placeSchema = z.looseObject({ url: z.url("expected an HTTP address"), key: z.string().optional() });
+
 /**
  * Downloads the archive of saved weights (`tinker://RUN/KIND/NAME`) into a new directory, whole or not at all.
  * @throws TroupeError `unsupported` if the server makes no archives, ServiceError if it cannot be reached
  */
 export async function downloadCheckpoint(place: Place, path: string, directory: string): Promise<void> {
+  checkArgument("place", placeSchema, place);
+  checkArgument("path", textSchema, path);
+  checkArgument("directory", pathSchema, directory);
   if (existsSync(directory))
     throw new TroupeError("bad_arguments", `${directory} exists; choose a new directory.`);
   const url = new URL(`${place.url.replace(/\/+$/, "")}/api/v1/${checkpointPath(path)}/archive`);

@@ -3,13 +3,15 @@
  * again unchanged: its sequence number makes that harmless.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { checkArgument } from "../../../arguments.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { failureOf, isConflict, isTransient, jsonOf, parsed, rejectionOf } from "./answers.ts";
 import type { Completions } from "./completions.ts";
 import type { Contact } from "./contact.ts";
 import { Load } from "./load.ts";
-import { LateAnswer, type Incoming, type Outgoing, type Transport } from "./transport.ts";
+import { LateAnswer, type Incoming, type Outgoing, Transport } from "./transport.ts";
 
 export interface RequestOptions {
   /** How long a server that no longer answers is tried. */
@@ -55,6 +57,16 @@ const longPoll = 250;
 const longestWait = 2000;
 const probeInterval = 1000;
 
+const transportSchema = z.instanceof(Transport, { error: "expected a Transport" });
+const duration = z.number().min(0);
+const optionsSchema = z.looseObject({
+  patienceMilliseconds: duration,
+  reachMilliseconds: duration,
+  firstPause: duration,
+  longestPause: duration,
+  pollMilliseconds: duration,
+});
+
 export class Requests {
   readonly #transport: Transport;
   readonly #options: RequestOptions;
@@ -68,6 +80,8 @@ export class Requests {
   #hurry = new AbortController();
 
   constructor(transport: Transport, options: RequestOptions) {
+    checkArgument("transport", transportSchema, transport);
+    checkArgument("options", optionsSchema, options);
     this.#transport = transport;
     this.#options = options;
     this.load = new Load(transport.url, transport.contact);

@@ -1,4 +1,6 @@
 /** A session: opened when first needed, kept alive by a heartbeat, ended with everything in it. */
+import { z } from "zod";
+import { checkArgument } from "../../../arguments.ts";
 import { TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { parsed } from "./answers.ts";
@@ -23,6 +25,13 @@ export interface SessionOptions extends TransportOptions {
   readonly chunkBytes: number;
 }
 
+const optionsSchema = z.looseObject({
+  requests: z.looseObject({}).optional(),
+  heartbeatMilliseconds: z.number().positive().optional(),
+  chunkData: z.int().min(1),
+  chunkBytes: z.int().min(1),
+});
+
 export class Session {
   readonly requests: Requests;
   readonly #transport: Transport;
@@ -34,6 +43,7 @@ export class Session {
   #isClosed = false;
 
   constructor(options: SessionOptions) {
+    checkArgument("options", optionsSchema, options);
     this.#options = options;
     this.#transport = new Transport(options);
     this.requests = new Requests(this.#transport, { ...standardRequests, ...options.requests });

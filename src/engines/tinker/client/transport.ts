@@ -11,6 +11,8 @@ import {
 import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { promisify } from "node:util";
 import { zstdCompress } from "node:zlib";
+import { z } from "zod";
+import { checkArgument } from "../../../arguments.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { parsed, rejectionOf } from "./answers.ts";
@@ -50,6 +52,12 @@ const compress = promisify(zstdCompress);
 /** In bytes; no honest answer is near it. */
 const longestAnswer = 2 ** 30;
 
+const optionsSchema = z.looseObject({
+  url: z.string(),
+  key: z.string().optional(),
+  connections: z.int().min(1).optional(),
+});
+
 export class Transport {
   readonly #options: TransportOptions;
   readonly #base: URL;
@@ -61,6 +69,7 @@ export class Transport {
 
   /** @throws TroupeError `bad_arguments` if `url` is no HTTP address */
   constructor(options: TransportOptions) {
+    checkArgument("options", optionsSchema, options);
     this.#options = options;
     this.#base = baseOf(options.url);
     const { connections = 64 } = options;
