@@ -2,7 +2,7 @@
 import type { RoleName, Team } from "../teams/team.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { fenced } from "../text/fences.ts";
-import type { Observation } from "./episode.ts";
+import type { Action, Observation } from "./episode.ts";
 import type { GrowingNode } from "./record.ts";
 import { extended } from "./shown.ts";
 
@@ -19,22 +19,29 @@ export function showsThinking({ roles }: Team): boolean {
 }
 
 /** What the others thought in the role's last joint action and since, in the order of the actions. */
-export function thoughtsSince(node: GrowingNode, { roles }: Team): (role: RoleName) => readonly Thought[] {
-  const shown = new Set(roles.filter(({ showThinking }) => showThinking === true).map(({ name }) => name));
-  return (role) => {
-    const since: Thought[][] = [];
-    for (let at: GrowingNode | null = node; at !== null; at = at.parent) {
-      since.unshift(thoughtsOf(at).filter((one) => one.role !== role && shown.has(one.role)));
-      if (at.actions.some((action) => action.role === role)) break;
-    }
-    return since.flat();
-  };
+export function thoughtsSince(node: GrowingNode, team: Team): (role: RoleName) => readonly Thought[] {
+  const jointActions: (readonly Said[])[] = [];
+  for (let at: GrowingNode | null = node; at !== null; at = at.parent) jointActions.push(at.actions);
+  return (role) => thoughtsIn(jointActions, team, role);
 }
 
-function thoughtsOf({ actions }: GrowingNode): Thought[] {
-  return actions.flatMap(({ role, reply: { thinking } }) =>
-    thinking === undefined ? [] : [{ role, text: thinking }],
-  );
+type Said = Pick<Action, "role" | "reply">;
+
+/** @param jointActions the last one first */
+export function thoughtsIn(
+  jointActions: readonly (readonly Said[])[],
+  { roles }: Team,
+  role: RoleName,
+): readonly Thought[] {
+  const shown = new Set(roles.filter(({ showThinking }) => showThinking === true).map(({ name }) => name));
+  const own = jointActions.findIndex((actions) => actions.some((action) => action.role === role));
+  const since = own === -1 ? jointActions : jointActions.slice(0, own + 1);
+  const others = since.toReversed().flat();
+  return others.filter((one) => one.role !== role && shown.has(one.role)).flatMap(thoughtOf);
+}
+
+function thoughtOf({ role, reply: { thinking } }: Said): Thought[] {
+  return thinking === undefined ? [] : [{ role, text: thinking }];
 }
 
 /** The observation with the thoughts at its end, in fences that they cannot close. */
@@ -43,8 +50,12 @@ export function withThoughts(
   thoughts: readonly Thought[],
   tokenizer: Tokenizer,
 ): Observation {
+  return extended(observation, textOf(thoughts), tokenizer);
+}
+
+export function textOf(thoughts: readonly Thought[]): string {
   const shown = thoughts.map(
     ({ role, text }) => `Thinking of ${role}:\n${fenced(text.slice(-longest).toWellFormed(), "")}`,
   );
-  return extended(observation, shown.join("\n\n"), tokenizer);
+  return shown.join("\n\n");
 }

@@ -4,6 +4,7 @@ import { observationOf, plainReply } from "../../environments/progression.ts";
 import { toolsetOf } from "../../environments/tool-use.ts";
 import { sourceOf } from "../../environments/tasks.ts";
 import { keyAt, rootKey } from "../../random.ts";
+import { textOf, thoughtsIn } from "../../rollout/thinking.ts";
 import type { Role } from "../../teams/team.ts";
 import type { Message, Tool } from "../../text/tokenizer.ts";
 import { toolLines } from "../tool-lines.ts";
@@ -87,6 +88,8 @@ async function personActs(table: Table, position: Position): Promise<Written | n
   const { person, environment, role } = table;
   person.tell(`\nturn ${position.turn + 1} of ${table.team.turns}; what the ${role.name} sees:`);
   person.tell(indent(seenText(observationOf(environment, position, role.seat))));
+  const thoughts = thoughtsIn(position.said, table.team, role.name);
+  if (thoughts.length > 0) person.tell(indent(textOf(thoughts)));
   const tools = await toolsFor(table);
   for (;;) {
     const line = await person.ask(`${role.name}> `);

@@ -5,7 +5,8 @@ import { keyAt, rootKey } from "../../random.ts";
 import { sampleRole } from "../../rollout/act.ts";
 import type { RolloutSetting } from "../../rollout/setting.ts";
 import { oneTrajectory, rolloutDefaults } from "../../rollout/setting.ts";
-import type { Role } from "../../teams/team.ts";
+import { showsThinking, thoughtsIn } from "../../rollout/thinking.ts";
+import type { Role, RoleName } from "../../teams/team.ts";
 import { withAction } from "../../text/history.ts";
 import type { TrainedTeam } from "../trained-team.ts";
 import type { Game, Position, Written } from "./table.ts";
@@ -38,7 +39,9 @@ export function trainedActor(game: Game, { resolved, engine, policies }: Trained
   };
   return async (role, position, number) => {
     const key = keyAt(rootKey(resolved.recipe.seed), "play", number);
-    const [draft] = await sampleRole(setting, key, nodeOf(position), role.name, position.histories, 1);
+    const thoughtsFor = (name: RoleName) => thoughtsIn(position.said, game.team, name);
+    const node = { ...nodeOf(position), ...(showsThinking(game.team) ? { thoughtsFor } : {}) };
+    const [draft] = await sampleRole(setting, key, node, role.name, position.histories, 1);
     if (draft === undefined) throw new TroupeError("internal", "the engine sampled nothing");
     return { role, reply: draft.reply, history: withAction(draft.history, draft.sequence.tokens) };
   };

@@ -7,7 +7,7 @@ import {
   type Position as Place,
 } from "../../environments/progression.ts";
 import { keyAt, rootKey } from "../../random.ts";
-import type { EpisodeNode } from "../../rollout/episode.ts";
+import type { Action, EpisodeNode } from "../../rollout/episode.ts";
 import type { Histories } from "../../rollout/prompts.ts";
 import { rolesToAct, scheduleOf } from "../../teams/acting.ts";
 import type { Role, Team } from "../../teams/team.ts";
@@ -24,6 +24,8 @@ export interface Game {
 export interface Position extends Place {
   /** The histories of roles with memory. */
   readonly histories: Histories;
+  /** What was written so far, the last joint action first. */
+  readonly said: readonly (readonly Pick<Action, "role" | "reply">[])[];
 }
 
 /** What one role wrote, and its history after that. */
@@ -43,7 +45,7 @@ const contextOf = ({ services }: Game): Context =>
   plainContext(keyAt(rootKey(0), "play"), undefined, services);
 
 export async function begin(game: Game, task: Json): Promise<Position> {
-  return { ...(await startEpisode(game.environment, task, contextOf(game))), histories: new Map() };
+  return { ...(await startEpisode(game.environment, task, contextOf(game))), histories: new Map(), said: [] };
 }
 
 export function actingRoles({ environment, team }: Game, position: Position): readonly Role[] {
@@ -54,7 +56,7 @@ export function actingRoles({ environment, team }: Game, position: Position): re
 /** Plays the joint action of a phase. */
 export async function playPhase(
   game: Game,
-  { histories, ...place }: Position,
+  { histories, said, ...place }: Position,
   acts: readonly Written[],
 ): Promise<PlayedPhase> {
   const replies = Object.fromEntries(acts.map(({ role, reply }) => [role.seat, reply]));
@@ -62,7 +64,11 @@ export async function playPhase(
   const context = contextOf(game);
   const { position, result } = await advance(environment, scheduleOf(team), place, replies, context);
   return {
-    position: { ...position, histories: remember(histories, acts, position) },
+    position: {
+      ...position,
+      histories: remember(histories, acts, position),
+      said: [acts.map(({ role, reply }) => ({ role: role.name, reply })), ...said],
+    },
     rewards: acts.map((written) => ({ written, reward: result.rewards[written.role.seat] ?? null })),
   };
 }
