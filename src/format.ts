@@ -33,15 +33,20 @@ export function showShare(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
 }
 
-/** Seconds as `0.4 s`, `12 s`, `3:05 min`, `2:15 h`. */
+/** Seconds as `0.4 s`, `12 s`, `3:05 min`, `2:15 h`, `3.5 days`. */
 export function showDuration(seconds: number): string {
   if (!Number.isFinite(seconds)) return "unknown";
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;
+  if (whole >= 72 * 3600) return showDays(whole / 86_400);
   const [unit, large, small] =
     whole < 3600 ? ["min", whole / 60, whole % 60] : ["h", whole / 3600, (whole / 60) % 60];
   return `${Math.floor(large)}:${String(Math.floor(small)).padStart(2, "0")} ${unit}`;
+}
+
+export function showDays(days: number): string {
+  return `${days < 10 ? days.toFixed(1) : showCount(Math.round(days))} days`;
 }
 
 /** Three significant digits, without an exponent if possible: `0.00123`, `1.23`, `123`. */

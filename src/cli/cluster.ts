@@ -11,8 +11,9 @@ import { planLines } from "../cluster/report.ts";
 import { shellWord } from "../command-line.ts";
 import { openEngine } from "../engines/open.ts";
 import type { PlannedRecipe } from "../recipes/resolve.ts";
+import { showWarning } from "../recipes/validation/warnings.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
-import { printJson, printLines } from "./print.ts";
+import { printJson, printLines, printNote } from "./print.ts";
 import { planArguments, withRecipeArguments, type OverrideOptions } from "./recipe-arguments.ts";
 
 interface ClusterOptions extends OverrideOptions {
@@ -73,15 +74,12 @@ function layoutOf({
   return { place, nodes, gpusPerNode, shared, checkout, image };
 }
 
-function note(line: string): void {
-  printLines([line]);
-}
-
 async function wait({ recipe }: PlannedRecipe, minutes: number): Promise<void> {
   await waitUntilReady(() => openEngine(recipe.engine), recipe, {
     seconds: 60 * minutes,
     retrySeconds: 10,
-    note,
+    noteSeconds: 30,
+    note: printNote,
   });
   printLines(["The servers are ready: they made the recipe's models."]);
 }
@@ -92,6 +90,7 @@ async function show(plan: ClusterPlan, launch: Launch, { output, json }: Cluster
   const files = Object.entries(launch.files);
   printLines([
     ...planLines(plan),
+    ...plan.warnings.map(showWarning),
     ...files.flatMap(([name, text]) =>
       output === undefined
         ? ["", `# ${name}`, ...text.trimEnd().split("\n")]

@@ -1,6 +1,6 @@
 /** Hand-computed sizes and times, and what must hold for any. */
 import { expect, it } from "vitest";
-import { hoursOf, serverSize, tokenDollars, trainingBytes } from "./cost.ts";
+import { hoursOf, runHours, serverSize, tokenDollars, trainingBytes } from "./cost.ts";
 import type { Load } from "./load.ts";
 import { gpus } from "./prices.ts";
 import { plannedPolicy, type PlannedPolicy } from "./sizes.ts";
@@ -64,10 +64,19 @@ const load: Load = {
 it("one sequence is written as fast as the weights are read; training runs at 30 % of the peak", () => {
   const policy = policyOf("Qwen3-8B");
   const size = { training: 2, sampling: 1, colocated: false, gpus: 3, gpuBytes: 0, hostBytes: 0 };
-  const hours = hoursOf([{ policy, load }], size, gpus.h100, 0);
+  const hours = hoursOf([{ policy, load }], size, gpus.h100);
   expect(hours.sampling).toBeCloseTo((1e6 * 2 * policy.parameters) / (0.5 * 3.35e12) / 3600, 9);
   expect(hours.training).toBeCloseTo((3e9 * 8 * policy.parameters) / (2 * 0.3 * 989e12) / 3600, 9);
-  expect(hours.total).toBeCloseTo(hours.sampling + hours.training, 9);
+});
+
+it("servers train at the same time, and sample so if their roles act together", () => {
+  const servers = [
+    { sampling: 3, training: 5 },
+    { sampling: 4, training: 1 },
+  ];
+  // 240 steps of 15 seconds
+  expect(runHours(servers, 240, false)).toEqual({ sampling: 7, training: 5, total: 13 });
+  expect(runHours(servers, 240, true)).toEqual({ sampling: 4, training: 5, total: 10 });
 });
 
 it("tokens are priced per million", () => {

@@ -91,7 +91,6 @@ function fewest({ memoryBytes }: Gpu, needed: (gpus: number) => number): number 
 export interface Hours {
   readonly sampling: number;
   readonly training: number;
-  readonly total: number;
 }
 
 /** Policies of one server take turns. */
@@ -99,18 +98,30 @@ export function hoursOf(
   policies: readonly { readonly policy: PlannedPolicy; readonly load: Load }[],
   { training, sampling }: ServerSize,
   gpu: Gpu,
-  steps: number,
 ): Hours {
   const seconds = policies.map(({ policy, load }) => ({
     sampling: samplingSeconds(policy, load, gpu, sampling),
     training: trainingSeconds(policy, load, gpu, training),
   }));
-  const [sampled, trained] = [
-    sum(seconds.map((each) => each.sampling)),
-    sum(seconds.map((each) => each.training)),
-  ];
-  const total = sampled + trained + steps * secondsPerStep;
-  return { sampling: sampled / 3600, training: trained / 3600, total: total / 3600 };
+  return {
+    sampling: sum(seconds.map((each) => each.sampling)) / 3600,
+    training: sum(seconds.map((each) => each.training)) / 3600,
+  };
+}
+
+export interface RunHours extends Hours {
+  readonly total: number;
+}
+
+/**
+ * Servers train at the same time. They sample at the same time if their roles act together, and otherwise wait for each
+ * other.
+ */
+export function runHours(servers: readonly Hours[], steps: number, actTogether: boolean): RunHours {
+  const sampled = servers.map(({ sampling }) => sampling);
+  const sampling = actTogether ? Math.max(0, ...sampled) : sum(sampled);
+  const training = Math.max(0, ...servers.map((each) => each.training));
+  return { sampling, training, total: sampling + training + (steps * secondsPerStep) / 3600 };
 }
 
 /** A token step of n sequences takes as long as reading the weights and n caches; n is bounded by memory. */

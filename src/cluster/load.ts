@@ -11,6 +11,7 @@ import type { Environment } from "../environments/environment.ts";
 import type { Algorithm } from "../credit/algorithm.ts";
 import { needsSurrogate } from "../engines/open.ts";
 import type { Recipe } from "../recipes/schema.ts";
+import type { Warning } from "../recipes/validation/warnings.ts";
 import { oneTrajectory } from "../rollout/setting.ts";
 import type { SamplingScheme } from "../rollout/episode.ts";
 import type { Team } from "../teams/team.ts";
@@ -20,6 +21,7 @@ import { evaluatedTasks, tasksInStep } from "../train/estimate.ts";
 import { expansionsOf, lengthsOf, type MeasuredTeam } from "../train/estimate-episode.ts";
 import type { Resolved } from "../train/resolved.ts";
 import { namedTeams, type NamedTeam } from "../train/teams.ts";
+import { contextWarnings } from "./contexts.ts";
 
 /** Tokens of a prompt if the environment's tasks are not here. */
 const assumedPrompt = 1000;
@@ -46,10 +48,18 @@ export interface Loads {
   readonly policies: Readonly<Record<string, Load>>;
   /** What was assumed. */
   readonly assumptions: readonly string[];
+  /** Of actions that the models' contexts cut. */
+  readonly warnings: readonly Warning[];
 }
 
-/** @param share of the longest possible action that one has on average */
-export async function loadsOf(resolved: Resolved, share = 1): Promise<Loads> {
+interface LoadOptions {
+  /** Tokens of the longest sequence that a policy's model accepts. */
+  readonly contexts: Readonly<Record<string, number>>;
+  /** Of the longest possible action, which one has on average. */
+  readonly share?: number;
+}
+
+export async function loadsOf(resolved: Resolved, { contexts, share = 1 }: LoadOptions): Promise<Loads> {
   const { recipe, environment } = resolved;
   const teams = namedTeams(recipe, environment);
   const assumptions = new Set<string>(["prompts: as at the start of an episode, before anyone has written"]);
@@ -57,12 +67,22 @@ export async function loadsOf(resolved: Resolved, share = 1): Promise<Loads> {
   for (const { name, team } of teams) {
     const prompts = await promptsOf(environment, team, recipe, assumptions);
     const lengths = team.roles.map((role, index) => {
-      return { role, prompt: prompts[index] ?? assumedPrompt, action: share * role.maxTokens };
+      const prompt = prompts[index] ?? assumedPrompt;
+      const room = Math.max(1, (contexts[role.policy] ?? Infinity) - prompt);
+      return { role, prompt, action: Math.min(share * role.maxTokens, room) };
     });
     measured.push({ name, team, lengths });
   }
   const policies = Object.keys(recipe.policies).map((name) => [name, loadOf(name, resolved, measured)]);
-  return { steps: recipe.train.steps, policies: Object.fromEntries(policies), assumptions: [...assumptions] };
+  return {
+    steps: recipe.train.steps,
+    policies: Object.fromEntries(policies),
+    assumptions: [...assumptions],
+    warnings: contextWarnings(
+      measured.flatMap(({ lengths }) => lengths),
+      contexts,
+    ),
+  };
 }
 
 /** Prompts of the first turn, in the tokens of the recipe's models, or in bytes if those are not here. */

@@ -1,9 +1,14 @@
 /** Which servers a recipe needs, how large they are, and what a run costs there. */
+import { basename, join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { showBytes, showCount } from "../format.ts";
+import { isHubName } from "../recipes/model-places.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
-import { hoursOf, serverSize, tokenDollars, type Hours, type ServerSize } from "./cost.ts";
+import type { Warning } from "../recipes/validation/warnings.ts";
+import type { Team } from "../teams/team.ts";
+import { namedTeams } from "../train/teams.ts";
+import { hoursOf, runHours, serverSize, tokenDollars, type RunHours, type ServerSize } from "./cost.ts";
 import { loadsOf, type Load } from "./load.ts";
 import { gpus, hostedPrices, type GpuName, type TokenPrice } from "./prices.ts";
 import { plannedPolicy, type PlannedPolicy } from "./sizes.ts";
@@ -26,8 +31,8 @@ export interface PlannedServer {
 }
 
 export interface Cost {
-  /** GPU servers only. Roles act in turn, so servers of different roles mostly wait for each other. */
-  readonly hours?: Hours;
+  /** GPU servers only. */
+  readonly hours?: RunHours;
   /** Undefined: the price is not known. */
   readonly dollars?: number;
 }
@@ -48,6 +53,7 @@ export interface ClusterPlan {
   readonly prices: readonly (readonly [model: string, price: TokenPrice | undefined])[];
   /** What was assumed, and what could not be checked. */
   readonly assumptions: readonly string[];
+  readonly warnings: readonly Warning[];
 }
 
 export interface PlanOptions {
@@ -64,8 +70,9 @@ export async function planCluster(
   const policies = Object.entries(recipe.policies).map(([name, policy]) =>
     known(name, policy, plannedPolicy(name, policy)),
   );
-  const most = await loadsOf(resolved);
-  const typical = await loadsOf(resolved, typicalShare);
+  const contexts = Object.fromEntries(policies.map(({ name, shape }) => [name, shape.maxLength]));
+  const most = await loadsOf(resolved, { contexts });
+  const typical = await loadsOf(resolved, { contexts, share: typicalShare });
   const servers = serversOf(resolved, policies, most.policies, gpu);
   const price = dollarsPerHour ?? gpus[gpu].dollarsPerHour;
   const count = servers.reduce((sum, { size }) => sum + size.gpus, 0);
@@ -73,7 +80,7 @@ export async function planCluster(
   const prices = isService ? policies.map(({ directory }) => priceOf(resolved, directory)) : [];
   const costOf = (loads: Readonly<Record<string, Load>>): Cost =>
     servers.length > 0
-      ? serverCost(servers, loads, gpu, recipe.train.steps, count * price)
+      ? serverCost(resolved, servers, loads, gpu, count * price)
       : serviceCost(policies, loads, prices);
   const missing = policies.filter(({ isHere }) => !isHere).map(({ model }) => model);
   return {
@@ -91,6 +98,7 @@ export async function planCluster(
       ...most.assumptions,
       ...new Set(missing.map((model) => `${model} is not here: its published size is used`)),
     ],
+    warnings: most.warnings,
   };
 }
 
@@ -100,9 +108,17 @@ function known(
   planned: PlannedPolicy | null,
 ): PlannedPolicy {
   if (planned !== null) return planned;
-  const directory = "path" in model ? model.path : "the directory that the recipe names";
-  const fix = `Fetch its config.json and tokenizer into ${directory}.`;
-  throw new TroupeError("bad_recipe", `The size of the model of policy ${name} is not known. ${fix}`);
+  const problem = `The size of the model of policy ${name} is not known`;
+  const given = "path" in model ? model.path : "NAME";
+  // A plan reads neither weights nor templates of other formats.
+  const files = "config.json generation_config.json tokenizer.json tokenizer_config.json";
+  const place = isHubName(given) ? join("models", basename(given)) : given;
+  const id = isHubName(given) ? given : `OWNER/${basename(given)}`;
+  const next = place === given ? "" : `, then \`policies.${name}.model.path=${place}\``;
+  throw new TroupeError(
+    "bad_recipe",
+    `${problem}: \`hf download ${id} ${files} --local-dir ${place}\`${next}.`,
+  );
 }
 
 function serversOf(
@@ -173,10 +189,10 @@ function priceOf({ recipe }: ResolvedRecipe, directory: string): readonly [strin
 }
 
 function serverCost(
+  { recipe, environment }: ResolvedRecipe,
   servers: readonly PlannedServer[],
   loads: Readonly<Record<string, Load>>,
   gpu: GpuName,
-  steps: number,
   dollarsPerHour: number,
 ): Cost {
   const each = servers.map(({ policies, size }) => {
@@ -184,11 +200,19 @@ function serverCost(
       const load = loads[policy.name];
       return load === undefined ? [] : [{ policy, load }];
     });
-    return hoursOf(loaded, size, gpus[gpu], steps);
+    return hoursOf(loaded, size, gpus[gpu]);
   });
-  const sum = (key: keyof Hours): number => each.reduce((total, hours) => total + hours[key], 0);
-  const hours = { sampling: sum("sampling"), training: sum("training"), total: sum("total") };
+  const [{ team }] = namedTeams(recipe, environment);
+  const hours = runHours(each, recipe.train.steps, actTogether(team, servers));
   return { hours, dollars: hours.total * dollarsPerHour };
+}
+
+/** Whether a phase has roles of every server. */
+function actTogether({ phases, roles }: Team, servers: readonly PlannedServer[]): boolean {
+  return phases.some((phase) => {
+    const acting = roles.filter(({ name }) => phase.includes(name)).map(({ policy }) => policy);
+    return servers.every(({ policies }) => policies.some(({ name }) => acting.includes(name)));
+  });
 }
 
 function serviceCost(

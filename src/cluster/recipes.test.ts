@@ -21,12 +21,46 @@ it.each(recipes)("%s", async (name, file) => {
   expect(planLines(plan)).toEqual(expect.arrayContaining(assumed));
 });
 
+const planOf = async (name: string, overrides: readonly string[]) =>
+  planCluster(await resolveForPlan(shippedRecipes()[name] ?? "", overrides), { gpu: "h100" });
+
+const longer = ["coder", "tester"].map((role) => `team.roles.${role}.maxTokens=260000`);
+
 it("actions that no GPU can train on are rejected", async () => {
-  const longer = ["coder", "tester"].map((role) => `team.roles.${role}.maxTokens=200000`);
-  const resolved = await resolveForPlan(shippedRecipes()["cluster/qwen3-8b-skyrl"] ?? "", longer);
-  await expect(planCluster(resolved, { gpu: "h100" })).rejects.toThrow(
-    "Training on a sequence of 201,000 tokens takes 92.2 GB of one GPU, however many there are; the H100 80 GB has too " +
-      "little. Use shorter actions (maxTokens) or GPUs with more memory (--gpu).",
+  const models = ["coder", "tester"].map(
+    (name) => `policies.${name}.model.path=models/Qwen3-4B-Instruct-2507`,
+  );
+  await expect(planOf("cluster/qwen3-8b-skyrl", [...longer, ...models])).rejects.toThrow(
+    /^Training on a sequence of 261,000 tokens takes \S+ GB of one GPU, however many there are; the H100 80 GB has too little\. Use shorter actions \(maxTokens\) or GPUs with more memory \(--gpu\)\.$/,
+  );
+});
+
+it("actions end where the model's context does, which is said", async () => {
+  const { loads, warnings } = await planOf("cluster/qwen3-8b-skyrl", longer);
+  expect(Object.values(loads).map(({ longest }) => longest)).toEqual([40_960, 40_960]);
+  expect(warnings.map(({ key }) => key)).toEqual([
+    "team.roles.coder.maxTokens",
+    "team.roles.tester.maxTokens",
+  ]);
+  expect(warnings[0]).toMatchObject({
+    problem:
+      "sequences of policy coder have at most 40,960 tokens with the prompt, so actions end before 260,000",
+    fix: "use 39,960 or less",
+  });
+  expect((await planOf("cluster/qwen3-8b-skyrl", [])).warnings).toEqual([]);
+});
+
+it("policies that share a model share the line of its price", async () => {
+  const lines = planLines(await planOf("cluster/qwen3-8b-hosted", []));
+  expect(lines.filter((line) => line.startsWith("Qwen/Qwen3-8B: $"))).toHaveLength(1);
+});
+
+it("of a model at the hub, the files that a plan reads are named", async () => {
+  const given = "policies.coder.model.path=Qwen/Qwen2.5-0.5B-Instruct";
+  await expect(planOf("cluster/qwen3-8b-hosted", [given])).rejects.toThrow(
+    "The size of the model of policy coder is not known: `hf download Qwen/Qwen2.5-0.5B-Instruct config.json " +
+      "generation_config.json tokenizer.json tokenizer_config.json --local-dir models/Qwen2.5-0.5B-Instruct`, then " +
+      "`policies.coder.model.path=models/Qwen2.5-0.5B-Instruct`.",
   );
 });
 

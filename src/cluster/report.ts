@@ -1,5 +1,5 @@
 /** A plan as lines for people. */
-import { showBytes, showCount, showLarge } from "../format.ts";
+import { showBytes, showCount, showDays, showLarge } from "../format.ts";
 import { gpus } from "./prices.ts";
 import { typicalShare, type ClusterPlan, type Cost, type PlannedServer } from "./plan.ts";
 
@@ -37,7 +37,8 @@ function costLines(plan: ClusterPlan): string[] {
   const share = `at ${typicalShare * 100} % of the longest actions`;
   return [
     `at most: ${showCost(plan.atMost)}; ${share}: ${showCost(plan.typical)}`,
-    ...(plan.servers.length > 0 ? [gpuLine(plan)] : plan.prices.map(priceLine)),
+    // Policies may share a model.
+    ...(plan.servers.length > 0 ? [gpuLine(plan)] : new Set(plan.prices.map(priceLine))),
   ];
 }
 
@@ -60,6 +61,7 @@ function showCost({ hours, dollars }: Cost): string {
       ? []
       : [
           `${rounded(hours.total)} h (${rounded(hours.sampling)} sampling, ${rounded(hours.training)} training)`,
+          ...(hours.total < 72 ? [] : [showDays(hours.total / 24)]),
         ];
   const price = dollars === undefined ? "price not known" : `$${rounded(dollars)}`;
   return [...time, price].join(", ");

@@ -27,6 +27,8 @@ export interface Calibration {
     readonly name: string;
     readonly parameters: number;
     readonly trainable: number;
+    /** Of a sequence, in tokens. */
+    readonly maxLength: number;
   }[];
   /** Prompt tokens count once per group. */
   readonly tokensPerSecond: {
@@ -78,6 +80,7 @@ async function measure(
       name: info.name,
       parameters: info.parameters,
       trainable: info.trainableParameters,
+      maxLength: info.maxLength,
     })),
     tokensPerSecond: { supervised, grouped: groups, sampled },
     memory: process.resourceUsage().maxRSS * 1024,

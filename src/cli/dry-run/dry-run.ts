@@ -1,4 +1,5 @@
 /** `troupe train --dry-run`: the resolved recipe, and an estimate of its cost on this machine. Nothing is kept. */
+import { contextWarnings } from "../../cluster/contexts.ts";
 import type { PlannedRecipe, ResolvedRecipe } from "../../recipes/resolve.ts";
 import { recipeWarnings, showWarning } from "../../recipes/validation/warnings.ts";
 import { annotatedYaml } from "../../recipes/write.ts";
@@ -45,7 +46,9 @@ async function dryRunHere(resolved: ResolvedRecipe, json: boolean): Promise<void
   const calibration = await calibrate(resolved, teams);
   const timed = parts.map((part) => timedPart(part, calibration)).filter(isShown);
   const seconds = timed.reduce((sum, part) => sum + part.seconds, 0);
-  const warnings = recipeWarnings(resolved);
+  const contexts = Object.fromEntries(calibration.policies.map(({ name, maxLength }) => [name, maxLength]));
+  const roles = teams.flatMap(({ team }) => team.roles).map((role) => ({ role, prompt: 1 }));
+  const warnings = [...recipeWarnings(resolved), ...contextWarnings(roles, contexts)];
   const { data = null } = resolved.environment;
   if (json)
     return printJson({ recipe: resolved.recipe, data, warnings, seconds, parts: timed, ...calibration });

@@ -13,7 +13,7 @@ const gpu: GpuName = "h100";
 export async function dryRunElsewhere(resolved: PlannedRecipe, json: boolean): Promise<void> {
   const plan = await planCluster(resolved, { gpu });
   const { missing } = resolved;
-  const warnings = recipeWarnings(resolved);
+  const warnings = [...recipeWarnings(resolved), ...plan.warnings];
   if (json) return printJson({ recipe: resolved.recipe, warnings, missing, plan });
   printLines([
     annotatedYaml(resolved.recipe, resolved.originOf),

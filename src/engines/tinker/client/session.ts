@@ -1,4 +1,5 @@
 /** A session: opened when first needed, kept alive by a heartbeat, ended with everything in it. */
+import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { checkArgument } from "../../../arguments.ts";
 import { TroupeError } from "../../../errors.ts";
@@ -85,7 +86,9 @@ export class Session {
     this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
     this.requests.close();
-    const info = await this.#info?.catch(() => null);
+    const opened = this.#info?.catch(() => null);
+    // A server that has not answered yet may never do so; without a heartbeat it ends the session itself.
+    const info = await Promise.race([opened, delay(1000, null, { ref: false })]);
     const path = `sessions/${encodeURIComponent(info?.id ?? "")}/finish`;
     // Not behind requests that the server may never answer.
     const finish = { path, body: {}, milliseconds: 10_000, pool: "heartbeat" } as const;
