@@ -249,4 +249,6 @@ export interface EnvironmentDefinition<Options> {
   create(options: Options): Awaitable<Environment>;
   /** Where `create` may download data: the environment without it, with which a recipe is checked before. */
   outline?(options: Options): Awaitable<Environment>;
+  /** Options that are paths, relative to the file that sets them, each with the words that are none. */
+  readonly paths?: Readonly<Record<string, readonly string[]>>;
 }

@@ -66,7 +66,12 @@ const published = z.strictObject({
 
 const requirement = z
   .strictObject({
-    path: z.string().optional().describe("A file or folder, relative to the working directory."),
+    path: z
+      .string()
+      .optional()
+      .describe(
+        "A file or folder, relative to this file; of included experiments, to the working directory.",
+      ),
     dataset: z.string().optional().describe("A registered data set."),
     fetch: z.string().describe("How to get it and where to put it."),
   })

@@ -5,6 +5,7 @@ import { explain } from "../recipes/validation/explain.ts";
 import type { Mistake } from "../recipes/mistakes.ts";
 import { hintAt, RecipeError, showMistake } from "../recipes/mistakes.ts";
 import { showPath } from "../recipes/origin.ts";
+import { seenFromHere } from "../recipes/places.ts";
 import { jsonSchemaOf } from "../recipes/shape.ts";
 import { readText } from "../recipes/read-text.ts";
 import type { MappingTree, Path, Tree } from "../recipes/tree.ts";
@@ -43,7 +44,15 @@ export function loadExperiment(file: string): Experiment {
   if (!parsed.success) throw rejected(explain(parsed.error.issues, tree, jsonSchemaOf(definitionSchema)));
   const mistakes = checkReferences(parsed.data, tree);
   if (mistakes.length > 0) throw rejected(mistakes);
-  return { file: resolve(file), definition: parsed.data, tree };
+  return { file: resolve(file), definition: withPlaces(parsed.data, tree), tree };
+}
+
+function withPlaces(definition: Definition, tree: MappingTree): Definition {
+  const requires = definition.requires.map((each, index) => {
+    if (each.path === undefined) return each;
+    return { ...each, path: seenFromHere(tree, ["requires", index, "path"], each.path) };
+  });
+  return { ...definition, requires };
 }
 
 export function rejected(mistakes: readonly Mistake[]): TroupeError {

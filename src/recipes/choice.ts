@@ -1,5 +1,4 @@
 /** Resolves `environment`, `algorithm` and `judge` of a recipe: an included definition, or a user's module. */
-import { dirname } from "node:path";
 import { ZodError, ZodObject, ZodType } from "zod";
 import { DataElsewhereError, TroupeError } from "../errors.ts";
 import type { Mistake } from "./mistakes.ts";
@@ -8,6 +7,7 @@ import { isPlain, kindOf } from "./modules/exported.ts";
 import type { LoadedModule } from "./modules/load-module.ts";
 import { loadModule, ModuleError } from "./modules/load-module.ts";
 import { thrown } from "./modules/thrown.ts";
+import { folderAt, seenFromHere } from "./places.ts";
 import type { Settings } from "./settings.ts";
 import { optionsOf, settingKeys } from "./settings.ts";
 import type { JsonSchema } from "./shape.ts";
@@ -22,6 +22,8 @@ export interface Definition<Value> {
   create(options: unknown): Value | Promise<Value>;
   /** Where creating may take long: enough of the value to check a recipe. */
   outline?(options: unknown): Value | Promise<Value>;
+  /** Options that are paths, relative to the file that sets them, each with the words that are none. */
+  readonly paths?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Where the names under one key of a recipe are looked up. */
@@ -101,7 +103,8 @@ function named<Value>(
   mistakes: Mistake[],
 ): Found<Value> | undefined {
   const definition = Object.hasOwn(known, name) ? known[name] : undefined;
-  if (definition !== undefined) return { key, definition, settings: { name }, options };
+  if (definition !== undefined)
+    return { key, definition, settings: { name }, options: withPaths(key, definition, options, tree) };
   const names = Object.keys(known);
   const fix = `${hintAt(name, names)}Known: ${names.join(", ")}`;
   mistakes.push(mistakeAt(tree, key, "name", `there is no ${key} \`${name}\``, fix));
@@ -117,11 +120,16 @@ async function inModule<Value>(
   const { module, export: exported } = given;
   const wanted = { module, ...(typeof exported === "string" ? { export: exported } : {}) };
   try {
-    const loaded = await loadModule(module, folderOf(tree, kind.key));
+    const loaded = await loadModule(module, folderAt(tree, [kind.key, "module"]));
     const settings = { ...wanted, module: loaded.file, moduleHash: loaded.hash };
     const definition = kind.fromModule(loaded, wanted);
     rejectReserved(definition, module);
-    return { key: kind.key, definition, settings, options: optionsOf(given) };
+    return {
+      key: kind.key,
+      definition,
+      settings,
+      options: withPaths(kind.key, definition, optionsOf(given), tree),
+    };
   } catch (error) {
     if (!(error instanceof ModuleError)) throw error;
     mistakes.push(mistakeAt(tree, kind.key, "module", error.message, error.fix));
@@ -129,17 +137,25 @@ async function inModule<Value>(
   }
 }
 
+function withPaths(
+  key: Kind<unknown>["key"],
+  { paths = {} }: Definition<unknown>,
+  options: Plain,
+  tree: MappingTree,
+): Plain {
+  const placed = Object.entries(paths).flatMap(([option, words]) => {
+    const given = options[option];
+    if (typeof given !== "string" || words.includes(given)) return [];
+    return [[option, seenFromHere(tree, [key, option], given)] as const];
+  });
+  return { ...options, ...Object.fromEntries(placed) };
+}
+
 function rejectReserved({ options }: Definition<unknown>, module: string): void {
   if (!(options instanceof ZodObject)) return;
   const taken = settingKeys.find((key) => Object.hasOwn(options.shape, key));
   if (taken === undefined) return;
   throw new ModuleError(`${module} has an option \`${taken}\`, which is a reserved key`, "rename it");
-}
-
-/** A path is relative to the file that names it, in an override to the working directory. */
-function folderOf(tree: MappingTree, key: string): string {
-  const origin = originAt(tree, [key, "module"]);
-  return origin.kind === "file" ? dirname(origin.file) : process.cwd();
 }
 
 /** Finds and creates what one key of a tree names, ignoring the rest of the tree. Adds mistakes if that fails. */

@@ -1,7 +1,7 @@
 /** Resolves the paths of a data set's local files. */
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
+import { folderAt } from "./places.ts";
 import type { MappingTree, Path } from "./tree.ts";
-import { originAt, treeAt } from "./tree.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -25,25 +25,19 @@ function withFiles(given: Plain, path: Path, tree: MappingTree): Plain {
   const { dataset } = given;
   if (!isMapping(dataset) || dataset["files"] === undefined) return given;
   const key = [...path, "dataset", "files"];
-  return { ...given, dataset: { ...dataset, files: resolved(dataset["files"], key, key, tree) } };
+  return { ...given, dataset: { ...dataset, files: resolved(dataset["files"], key, tree) } };
 }
 
 /** A path, a list of them, or either by split; the schema rejects anything else. */
-function resolved(files: unknown, path: Path, key: Path, tree: MappingTree): unknown {
-  if (typeof files === "string") return resolve(folderOf(path, key, tree), files);
-  if (Array.isArray(files)) return files.map((file, index) => resolved(file, [...path, index], key, tree));
+function resolved(files: unknown, path: Path, tree: MappingTree): unknown {
+  if (typeof files === "string") return resolve(folderAt(tree, path), files);
+  if (Array.isArray(files)) return files.map((file, index) => resolved(file, [...path, index], tree));
   if (!isMapping(files)) return files;
   const entries = Object.entries(files).map(([split, each]) => [
     split,
-    resolved(each, [...path, split], key, tree),
+    resolved(each, [...path, split], tree),
   ]);
   return Object.fromEntries(entries) as Plain;
-}
-
-/** @param key of the files as a whole */
-function folderOf(path: Path, key: Path, tree: MappingTree): string {
-  const origin = originAt(tree, treeAt(tree, path) === undefined ? key : path);
-  return origin.kind === "file" ? dirname(origin.file) : process.cwd();
 }
 
 function isMapping(value: unknown): value is Plain {

@@ -1,9 +1,9 @@
 /** The folder among a judge's options. */
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { JudgeDefinition } from "../judges/judge.ts";
 import { judgeRow } from "./judge-row.ts";
+import { folderAt } from "./places.ts";
 import type { MappingTree } from "./tree.ts";
-import { originAt, treeAt } from "./tree.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -21,12 +21,6 @@ export function withJudgeFolder(
   if (folder === undefined || judge[folder.of] === undefined) return plain;
   const given = judge[folder.option];
   if (given !== undefined && typeof given !== "string") return plain;
-  const place = folderOf(tree, given === undefined ? folder.of : folder.option);
+  const place = folderAt(tree, ["judge", given === undefined ? folder.of : folder.option]);
   return { ...plain, judge: { ...judge, [folder.option]: resolve(place, given ?? ".") } };
-}
-
-function folderOf(tree: MappingTree, key: string): string {
-  const path = ["judge", key];
-  const origin = originAt(tree, treeAt(tree, path) === undefined ? ["judge"] : path);
-  return origin.kind === "file" ? dirname(origin.file) : process.cwd();
 }

@@ -23,6 +23,7 @@ function environmentOf({ exported }: LoadedModule, given: ModuleSettings): Defin
   const definition = asDefinition(found, module);
   return {
     options: definition.options,
+    ...(definition.paths === undefined ? {} : { paths: definition.paths }),
     create: async (checked) => {
       const environment = asEnvironment(await definition.create(checked), module);
       rememberModule(environment, module);

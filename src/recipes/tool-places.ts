@@ -1,7 +1,7 @@
 /** Resolves the paths of roles' tools. */
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
+import { folderAt } from "./places.ts";
 import type { MappingTree, Path } from "./tree.ts";
-import { originAt, treeAt } from "./tree.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -37,17 +37,10 @@ function inRole(role: unknown, path: Path, tree: MappingTree): unknown {
 function withPlaces(tool: Plain, path: Path, tree: MappingTree): Plain {
   const { index, command, folder } = tool;
   if (typeof index === "string")
-    return { ...tool, index: resolve(folderAt([...path, "index"], tree), index) };
+    return { ...tool, index: resolve(folderAt(tree, [...path, "index"]), index) };
   if (command === undefined || (folder !== undefined && typeof folder !== "string")) return tool;
   const key = folder === undefined ? "command" : "folder";
-  return { ...tool, folder: resolve(folderAt([...path, key], tree), folder ?? ".") };
-}
-
-/** An override may replace the whole list. */
-function folderAt(path: Path, tree: MappingTree): string {
-  const known = treeAt(tree, path) === undefined ? path.slice(0, -2) : path;
-  const origin = originAt(tree, known);
-  return origin.kind === "file" ? dirname(origin.file) : process.cwd();
+  return { ...tool, folder: resolve(folderAt(tree, [...path, key]), folder ?? ".") };
 }
 
 function eachIn(mapping: Plain, path: Path, change: (value: unknown, path: Path) => unknown): Plain {

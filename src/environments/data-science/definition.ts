@@ -19,6 +19,7 @@ export const dataScience: EnvironmentDefinition<DataScienceOptions> = {
   name: "data-science",
   summary: "A data engineer, a modeler and an analyst solve prediction tasks with Python.",
   options: dataScienceOptions,
+  paths: { tasks: ["generated"] },
   create: async (options) => {
     const isGenerated = options.tasks === "generated";
     const listed = isGenerated ? generatedTasks() : await tasksIn(options.tasks);

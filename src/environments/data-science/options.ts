@@ -8,7 +8,7 @@ export const dataScienceOptions = z.strictObject({
     .min(1)
     .default("generated")
     .describe(
-      "`generated`: 24 generated tasks. Otherwise a folder with one folder for each task (docs/data-science.md), relative to the working directory.",
+      "`generated`: 24 generated tasks. Otherwise a folder with one folder for each task (docs/data-science.md), relative to this file.",
     ),
   sampling: z
     .enum(["uniform", "stratified"])

@@ -20,8 +20,13 @@ function isDefinition(value: unknown): value is EnvironmentDefinition<unknown> {
     isObject(value) &&
     typeof value["create"] === "function" &&
     isObject(value["options"]) &&
-    typeof value["options"]["parse"] === "function"
+    typeof value["options"]["parse"] === "function" &&
+    arePaths(value["paths"])
   );
+}
+
+function arePaths(paths: unknown): boolean {
+  return paths === undefined || (isObject(paths) && Object.values(paths).every(Array.isArray));
 }
 
 const functions = ["start", "observe", "step", "outcome", "render"];

@@ -1,0 +1,42 @@
+/** The folders that the paths in a recipe are relative to. */
+import { existsSync } from "node:fs";
+import { dirname, join, resolve, sep } from "node:path";
+import { layoutOf } from "../runs/layout.ts";
+import type { Origin } from "./origin.ts";
+import { showPath } from "./origin.ts";
+import { shippedFolder } from "./shipped.ts";
+import { type MappingTree, originAt, type Path } from "./tree.ts";
+
+/** The folder of the file that sets the value at a path, or its nearest parent; if an override does, the current one. */
+export function folderAt(tree: MappingTree, path: Path): string {
+  return folderOf(originAt(tree, path));
+}
+
+function folderOf(origin: Origin): string {
+  return origin.kind === "file" ? dirname(origin.file) : process.cwd();
+}
+
+/**
+ * A path as seen from the working directory. Relative ones are relative to `folderAt`; in included files, and in the
+ * recipe of a run, which has been resolved before, to the working directory.
+ */
+export function seenFromHere(tree: MappingTree, path: Path, given: string): string {
+  const folder = folderSeenFrom(originAt(tree, path));
+  return resolve(folder) === process.cwd() ? given : showPath(resolve(folder, given));
+}
+
+function folderSeenFrom(origin: Origin): string {
+  const isFound = origin.kind === "file" && !isIncluded(origin.file) && !isOfRun(dirname(origin.file));
+  return isFound ? folderOf(origin) : process.cwd();
+}
+
+function isIncluded(file: string): boolean {
+  return [shippedFolder, join(dirname(shippedFolder), "experiments")].some((folder) =>
+    file.startsWith(folder + sep),
+  );
+}
+
+function isOfRun(folder: string): boolean {
+  const { metrics, evaluations, result, checkpoints } = layoutOf(folder);
+  return [metrics, evaluations, result, checkpoints].some((record) => existsSync(record));
+}
