@@ -71,8 +71,12 @@ export function serverLog({ json, quiet }: LogOptions): (event: ServerEvent) => 
 }
 
 /** After the first Ctrl-C. */
-export function printStopping({ models, unfinished }: ReturnType<TinkerServer["state"]>): void {
-  if (models === 0 && unfinished === 0) return;
+export function printStopping(
+  { models, unfinished }: ReturnType<TinkerServer["state"]>,
+  { json, quiet }: LogOptions,
+): void {
+  if (quiet || (models === 0 && unfinished === 0)) return;
+  if (json) return printEvent("stopping", { models, unfinished });
   const lost = models === 0 ? "" : `, ${plural(models, "loaded model")} (what was not saved is lost)`;
   printNote(`stopping: ${plural(unfinished, "request")} to finish${lost}; Ctrl-C again ends at once`);
 }

@@ -1,3 +1,4 @@
+import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
@@ -51,6 +52,33 @@ it("says where it listens, what it serves, and how to connect; as JSON with --js
     .map((line) => JSON.parse(line) as object);
   expect(json).toMatchObject([{ event: "listening", models: ["tiny"], keys: 0, folder: "served" }]);
 });
+
+const python = process.env["TROUPE_TINKER_PYTHON"] ?? "python3";
+const hasSdk = spawnSync(python, ["-c", "import tinker"], { cwd: temporaryFolder() }).status === 0;
+
+it.skipIf(!hasSdk)(
+  "the lines for Python that it prints work when they are pasted",
+  { timeout: 120_000 },
+  async () => {
+    const cwd = temporaryFolder();
+    await makeModel(cwd, "tiny");
+    let answer = "";
+    const paste = (output: string, interrupt: () => void): void => {
+      const lines = /^import tinker\n.*\n.*\.result\(\)\n/m.exec(output)?.[0];
+      if (lines === undefined || answer !== "") return;
+      answer = "asked";
+      const input = `${lines}print(model.get_info().model_data.model_name)\n`;
+      const env = { ...process.env, TINKER_TELEMETRY: "0" };
+      const stdio = ["pipe", "pipe", "ignore"] as const;
+      answer = execFileSync(python, ["-i"], { cwd, input, env, stdio: [...stdio] })
+        .toString()
+        .trim();
+      interrupt();
+    };
+    await troupe(["serve", "tiny", "--port", "0"], { cwd, watch: paste });
+    expect(answer).toBe("tiny");
+  },
+);
 
 function endOnceReady(output: string, interrupt: () => void): void {
   if (/serves|listening/.test(output)) interrupt();

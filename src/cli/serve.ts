@@ -46,7 +46,10 @@ export function serveCommand(): Command {
       wholeNumber(1),
     )
     .option("--quiet", "print the address, and what goes wrong in the server")
-    .option("--json", "print JSON lines: the start, requests of each minute, ended sessions, failures")
+    .option(
+      "--json",
+      "print JSON lines: the start, each minute's requests, ended sessions, failures, the stop",
+    )
     .action(serve);
 }
 
@@ -83,7 +86,7 @@ async function serve(models: readonly string[], options: ServeOptions): Promise<
     const started = { url: server.url, host, port, models: names, engine: engine.description, folder, keys };
     printStart(started, options);
     await asked.promise;
-    printStopping(server.state());
+    printStopping(server.state(), options);
     await server.drain();
     await server.close();
   } finally {

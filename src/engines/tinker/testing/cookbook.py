@@ -4,6 +4,7 @@ import importlib
 import json
 import sys
 
+import chz
 import datasets
 
 suffix = " Provide a numerical answer without units, written inside \\boxed{}."
@@ -21,11 +22,25 @@ def lesson(number):
     }
 
 
-def load_dataset(*_, **__):
-    return datasets.DatasetDict({"train": datasets.Dataset.from_list([lesson(n) for n in range(320)])})
+def load_dataset(*_, split=None, **__):
+    sizes = {"train": 320, "test": 16}
+    all = {name: datasets.Dataset.from_list([lesson(n) for n in range(size)]) for name, size in sizes.items()}
+    return datasets.DatasetDict(all) if split is None else all[split]
+
+
+def replaced(config, settings):
+    """Also in parts: `part.name`."""
+    for name, value in settings.items():
+        first, _, rest = name.partition(".")
+        changed = replaced(getattr(config, first), {rest: value}) if rest else value
+        config = chz.replace(config, **{first: changed})
+    return config
 
 
 datasets.load_dataset = load_dataset
 recipe, settings = sys.argv[1], json.loads(sys.argv[2])
 module = importlib.import_module(f"tinker_cookbook.recipes.{recipe}")
-module.main(module.Config(**settings))
+if hasattr(module, "Config"):
+    module.main(module.Config(**settings))
+else:
+    module.main(replaced(module.build_config_blueprint(settings["model_name"]).make(), settings))
