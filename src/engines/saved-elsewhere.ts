@@ -1,7 +1,9 @@
 /** Saved weights that a server keeps: where they are, copies of them, and their end. */
+import type { AdapterOptions } from "../models/adapter-options.ts";
+import { adapterParameters, describeModel, modelTensors, parametersOf } from "../models/model-directory.ts";
 import type { SavedPolicy } from "./engine.ts";
 import type { EngineSettings } from "./settings.ts";
-import { downloadCheckpoint } from "./tinker/archives/download.ts";
+import { downloadCheckpoint, type DownloadOptions } from "./tinker/archives/download.ts";
 import { deleteCheckpoint, listCheckpoints } from "./tinker/client/checkpoints.ts";
 import { Session } from "./tinker/client/session.ts";
 import { readLocation } from "./tinker/origins.ts";
@@ -25,8 +27,30 @@ export async function downloadWeights(
   settings: EngineSettings,
   { path, url }: RemoteWeights,
   directory: string,
+  options?: DownloadOptions,
 ): Promise<void> {
-  await downloadCheckpoint({ url, key: keyOf(settings) }, path, directory);
+  await downloadCheckpoint({ url, key: keyOf(settings) }, path, directory, options);
+}
+
+/** Weights and two moments in float32, and as much again; besides, tokenizers and headers. */
+const bytesPerParameter = 2 * 3 * 4;
+const otherBytes = 2 ** 28;
+
+/**
+ * What saved weights can have at most. @param model a directory @param adapter absent: the whole model
+ * @throws TroupeError `bad_model`
+ */
+export async function mostBytesOf(
+  settings: EngineSettings,
+  model: string,
+  adapter?: Pick<AdapterOptions, "rank" | "targetModules">,
+): Promise<number> {
+  const tensors = modelTensors((await describeModel(model)).shape);
+  // SkyRL saves the model with its adapters.
+  const isWhole =
+    adapter === undefined || (settings.type === "tinker" && settings.profile.startsWith("skyrl"));
+  const parameters = isWhole ? parametersOf(tensors) : adapterParameters(tensors, adapter);
+  return otherBytes + bytesPerParameter * parameters;
 }
 
 export async function deleteWeights(settings: EngineSettings, { path, url }: RemoteWeights): Promise<void> {

@@ -2,9 +2,11 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { Command } from "commander";
+import { z } from "zod";
 import {
   deleteWeights,
   downloadWeights,
+  mostBytesOf,
   remoteWeights,
   stillKept,
   type RemoteWeights,
@@ -60,7 +62,7 @@ async function weights(given: string, options: WeightsOptions): Promise<void> {
       "bad_arguments",
       `servers keep nothing of ${given}${options.policy === undefined ? "" : `'s policy ${options.policy}`}; weights of the local engine are in its checkpoints`,
     );
-  if (options.out !== undefined) return download(settings, kept, options.out, options.base);
+  if (options.out !== undefined) return download(directory, settings, kept, options.out, options.base);
   if (options.delete) for (const each of kept) await deleteWeights(settings, each);
   const rows = kept.map(({ policy, step, path: at, url }) => [policy, String(step), at, url]);
   printLines(tableLines(columns, rows));
@@ -99,6 +101,7 @@ async function keptOf(directory: string, settings: EngineSettings): Promise<read
 }
 
 async function download(
+  run: string,
   settings: EngineSettings,
   kept: readonly Kept[],
   out: string,
@@ -108,9 +111,26 @@ async function download(
   const other = kept.find(({ policy }) => policy !== newest.policy);
   if (other !== undefined)
     throw new TroupeError("bad_arguments", `choose one with --policy: ${newest.policy} or ${other.policy}`);
-  await downloadWeights(settings, newest, out);
+  await downloadWeights(settings, newest, out, { mostBytes: await mostBytes(run, settings, newest.policy) });
   if (base !== undefined) await setBase(out, path.resolve(base));
   printLines([`${newest.policy} of step ${newest.step}: ${out}`]);
+}
+
+const policies = z.object({
+  policies: z.record(
+    z.string(),
+    z.object({
+      model: z.object({ path: z.string() }),
+      adapter: z.object({ rank: z.int(), targetModules: z.array(z.string()) }).optional(),
+    }),
+  ),
+});
+
+/** Undefined: the model is not on this machine. */
+async function mostBytes(run: string, settings: EngineSettings, policy: string): Promise<number | undefined> {
+  const found = policies.safeParse(await readRecipe(run)).data?.policies[policy];
+  if (found === undefined) return undefined;
+  return mostBytesOf(settings, path.resolve(found.model.path), found.adapter).catch(() => undefined);
 }
 
 /** The server's path of an adapter's base means nothing here. */

@@ -7,7 +7,7 @@ export { RemoteModel, type LossRequest } from "./client/model.ts";
 export { Requests, standardRequests, type RequestOptions } from "./client/requests.ts";
 export { Transport, type Incoming, type Outgoing, type TransportOptions } from "./client/transport.ts";
 export { deleteCheckpoint, listCheckpoints, type Checkpoint } from "./client/checkpoints.ts";
-export { downloadCheckpoint } from "./archives/download.ts";
+export { downloadCheckpoint, type DownloadOptions, type Place } from "./archives/download.ts";
 export type { LossCall, LossOutput, WireDatum } from "./protocol/forward-backward.ts";
 export type { ServerEvent } from "./server/activity.ts";
 export { startServer, type TinkerServer } from "./server/server.ts";

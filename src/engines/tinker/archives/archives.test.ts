@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createServer, type ServerResponse } from "node:http";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { gzipSync, zstdCompressSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { failure, makeModel, temporaryFolder } from "../../../models/test-model.ts";
@@ -171,4 +171,92 @@ it.each<readonly [string, (response: ServerResponse) => void]>([
   await expect(download).rejects.toMatchObject({ code: expect.stringMatching(/service|bad_model/) });
   expect(readdirSync(into)).toEqual([]);
   server.close();
+});
+
+/** A server whose archive is the start, and then the rest until nobody reads it any more. */
+async function endless(start: Buffer, rest: Buffer) {
+  const ended = Promise.withResolvers<void>();
+  let sent = 0;
+  const server = createServer((_request, response) => {
+    response.once("close", ended.resolve);
+    const go = (): void => {
+      while (!response.destroyed && response.write(rest)) sent += rest.length;
+    };
+    response.on("drain", go);
+    response.write(start);
+    go();
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  return { url, ended: ended.promise, sent: () => sent, close: () => server.close() };
+}
+
+describe("an archive without an end", async () => {
+  const from = fresh();
+  writeFileSync(join(from, "weights"), "");
+  const header = (await bytesOf(tarOf(from))).subarray(0, 512);
+  header.write("77777777777", 124); // the most that the field holds: 8 GB
+  header.fill(" ", 148, 156);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  const zeros = Buffer.alloc(2 ** 24);
+
+  it.each([
+    ["is bounded by the size of the weights", header, zeros, "more than 1 MB"],
+    ["in gzip is bounded by what was received", gzipSync(header), gzipSync(zeros), "not one of weights"],
+    [
+      "in zstd too",
+      zstdCompressSync(Buffer.concat([header, Buffer.alloc(2 ** 27)])),
+      zeros,
+      "not one of weights",
+    ],
+    ["twice in gzip too", gzipSync(gzipSync(header)), gzipSync(gzipSync(zeros)), "not one of weights"],
+  ])("%s", async (_, start, rest, expected) => {
+    const server = await endless(start, rest);
+    const into = fresh();
+    const options = start === header ? { mostBytes: 1e6 } : {};
+    const download = () => downloadCheckpoint(server, "tinker://r/weights/a", join(into, "w"), options);
+    expect(await failure("bad_model", download)).toContain(expected);
+    await server.ended;
+    expect(server.sent()).toBeLessThan(2 ** 28);
+    expect(readdirSync(into)).toEqual([]);
+    server.close();
+  });
+
+  it("of a rejection is not read to it", async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(500);
+      const go = (): void => {
+        while (!response.destroyed && response.write(zeros.subarray(0, 2 ** 16).fill("x")));
+      };
+      response.on("drain", go);
+      go();
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+    const download = () => downloadCheckpoint({ url }, "tinker://r/weights/a", join(fresh(), "w"));
+    expect(await failure("service", download)).toMatch(/HTTP 500\): x{300}$/);
+    server.close();
+  });
+});
+
+it("archives of devices, of too many files, and of a file that is a directory are rejected", async () => {
+  const from = fresh();
+  writeFileSync(join(from, "aa"), "");
+  const whole = await bytesOf(tarOf(from));
+  const entry = whole.subarray(0, 512);
+  const as = (type: string, name = "aa"): Buffer => {
+    const copy = Buffer.from(entry);
+    copy.write(type, 156);
+    copy.write(`${name}\0`, 0);
+    return copy;
+  };
+  const many = Buffer.concat(Array.from({ length: 10_001 }, () => as("5")));
+  const both = Buffer.concat([as("0"), as("0", "aa/b")]);
+  for (const [bad, expected] of [
+    ...["1", "2", "3", "4", "6"].map((type) => [as(type), "not a plain file"] as const),
+    [many, "more than 10000 entries"],
+    [both, "is a file and a directory"],
+  ] as const)
+    expect(await failure("bad_model", () => extractTar(cut(bad, 4096), fresh()))).toContain(expected);
 });

@@ -1,14 +1,15 @@
 /** Saved weights of a server as a directory of this machine. */
 import { existsSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { createGunzip } from "node:zlib";
-import { pipeline, Readable } from "node:stream";
+import { get as plainGet, type IncomingMessage } from "node:http";
+import { get as secureGet } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { checkArgument, pathSchema } from "../../../arguments.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import { writeDirectoryDurably } from "../../../runs/durable.ts";
 import { checkpointPath, textSchema } from "../client/checkpoints.ts";
+import { expanded, tooLong } from "./expanded.ts";
 import { extractTar } from "./tar.ts";
 
 export interface Place {
@@ -16,39 +17,59 @@ export interface Place {
   readonly key?: string | undefined;
 }
 
-/** Answers that an archive is still being made. */
-const mostPauses = 60;
+export interface DownloadOptions {
+  /** What these weights can have at most, with the optimizer's state. Absent: 4 TiB. */
+  readonly mostBytes?: number | undefined;
+}
 
+/** Redirects, and answers that an archive is still being made. */
+const mostTries = 60;
+/** Milliseconds without a byte. */
+const silence = 60_000;
+/** Larger than the weights and the optimizer of any model that servers train. */
+const mostOfAny = 2 ** 42;
+
+const optionsSchema = z.looseObject({ mostBytes: z.number().min(0).optional() });
 const placeSchema = z.looseObject({ url: z.url("expected an HTTP address"), key: z.string().optional() });
 
 /**
  * Downloads the archive of saved weights (`tinker://RUN/KIND/NAME`) into a new directory, whole or not at all.
- * @throws TroupeError `unsupported` if the server makes no archives, ServiceError if it cannot be reached
+ * @throws TroupeError `unsupported` if the server makes no archives, `bad_model` if it sends something other than files
+ * of this size, ServiceError if it cannot be reached
  */
-export async function downloadCheckpoint(place: Place, path: string, directory: string): Promise<void> {
+export async function downloadCheckpoint(
+  place: Place,
+  path: string,
+  directory: string,
+  options: DownloadOptions = {},
+): Promise<void> {
   checkArgument("place", placeSchema, place);
   checkArgument("path", textSchema, path);
   checkArgument("directory", pathSchema, directory);
+  checkArgument("options", optionsSchema, options);
+  const { mostBytes = mostOfAny } = options;
   if (existsSync(directory))
     throw new TroupeError("bad_arguments", `${directory} exists; choose a new directory.`);
   const url = new URL(`${place.url.replace(/\/+$/, "")}/api/v1/${checkpointPath(path)}/archive`);
   const response = await archiveAt(url, place);
-  if (response.body === null) throw new ServiceError(`${url.origin} returned an empty archive.`);
-  const body = Readable.fromWeb(response.body);
   await writeDirectoryDurably(directory, async (temporary) => {
     try {
-      await extractTar(await plain(body), temporary);
+      if (Number(response.headers["content-length"] ?? 0) > mostBytes) throw tooLong(mostBytes);
+      await extractTar(expanded(response, mostBytes), temporary);
       if (readdirSync(temporary).length === 0) throw new ServiceError("The archive is empty.");
     } catch (error) {
       // Large, and of no use to a second try.
       await rm(temporary, { recursive: true, force: true });
       throw isOfDisk(error) ? error : brokenOff(error, url);
+    } finally {
+      response.destroy(); // it may go on for ever
     }
   });
 }
 
 function isOfDisk(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).syscall !== undefined;
+  const { syscall, code } = error as NodeJS.ErrnoException;
+  return syscall !== undefined && code !== "ECONNRESET" && code !== "ETIMEDOUT";
 }
 
 /** What the connection and the decompression throw. */
@@ -61,48 +82,62 @@ function brokenOff(error: unknown, { origin }: URL): TroupeError {
 }
 
 /** Follows redirects, without the key when they lead to another server. */
-async function archiveAt(first: URL, { key }: Place): Promise<Response> {
+async function archiveAt(first: URL, { key }: Place): Promise<IncomingMessage> {
   let url = first;
-  for (let tries = 0; tries < mostPauses; tries++) {
-    const headers = key !== undefined && url.origin === first.origin ? { "x-api-key": key } : {};
-    const response = await fetch(url, { headers, redirect: "manual" }).catch((cause: unknown) => {
-      throw new ServiceError(`${url.origin} cannot be reached: ${String(cause)}`, { cause });
-    });
-    const { status } = response;
-    if (response.ok) return response;
-    const location = response.headers.get("location");
-    const next = location === null ? null : URL.parse(location, url);
-    if (status >= 300 && status < 400 && next !== null) url = next;
-    else if (status === 429 || status === 503) await delay(pauseOf(response));
-    else throw await rejection(response, first);
+  for (let tries = 0; tries < mostTries; tries++) {
+    const response = await get(
+      url,
+      key !== undefined && url.origin === first.origin ? { "x-api-key": key } : {},
+    );
+    const { statusCode: status = 0, headers } = response;
+    if (status >= 200 && status < 300) return response;
+    const next = headers.location === undefined ? null : URL.parse(headers.location, url);
+    const isRedirect = status >= 300 && status < 400 && next !== null;
+    if (!isRedirect && status !== 429 && status !== 503) throw await rejection(response, first);
+    response.destroy();
+    if (isRedirect) url = next;
+    else await delay(pauseOf(headers["retry-after"]));
   }
   throw new ServiceError(`${first.origin} does not finish the archive.`);
 }
 
-function pauseOf(response: Response): number {
-  const seconds = Number(response.headers.get("retry-after"));
+/** Without decompressing, unlike `fetch`: how much was received limits how long an archive may be. */
+function get(url: URL, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const fail = (cause: Error): void =>
+    reject(new ServiceError(`${url.origin} cannot be reached: ${cause.message || String(cause)}`, { cause }));
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    fail(new Error(`${url.protocol} is no HTTP address`));
+  else {
+    const request = (url.protocol === "https:" ? secureGet : plainGet)(
+      url,
+      { headers, agent: false },
+      resolve,
+    );
+    request.setTimeout(silence, () => request.destroy(new Error(`nothing came for ${silence} ms`)));
+    request.on("error", fail);
+  }
+  return promise;
+}
+
+function pauseOf(retryAfter: string | undefined): number {
+  const seconds = Number(retryAfter);
   return Math.min(30, seconds > 0 ? seconds : 2) * 1000;
 }
 
-async function rejection(response: Response, { origin }: URL): Promise<TroupeError> {
-  const text = (await response.text()).slice(0, 300);
-  const message = `${origin} returned no archive (HTTP ${response.status}): ${text}`;
-  if (response.status !== 404 && response.status !== 405) return new ServiceError(message);
+async function rejection(response: IncomingMessage, { origin }: URL): Promise<TroupeError> {
+  const { statusCode: status = 0 } = response;
+  const message = `${origin} returned no archive (HTTP ${status}): ${await beginningOf(response)}`;
+  if (status !== 404 && status !== 405) return new ServiceError(message);
   const fix = "If it makes none, use its own tool, for the hosted service `tinker checkpoint download`.";
   return new TroupeError("unsupported", `${message} ${fix}`);
 }
 
-/** Without gzip, which some servers add. */
-async function plain(body: AsyncIterable<Buffer>): Promise<AsyncIterable<Buffer>> {
-  const pieces = body[Symbol.asyncIterator]();
-  const { value: start, done } = await pieces.next();
-  if (done === true) throw new ServiceError("The archive is empty.");
-  const whole = Readable.from(
-    (async function* () {
-      yield start;
-      yield* { [Symbol.asyncIterator]: () => pieces };
-    })(),
-  );
-  const isCompressed = start[0] === 0x1f && start[1] === 0x8b;
-  return isCompressed ? pipeline(whole, createGunzip(), () => undefined) : whole;
+async function beginningOf(response: AsyncIterable<Buffer>): Promise<string> {
+  let text = "";
+  for await (const piece of response) {
+    text += piece.toString("utf8");
+    if (text.length >= 300) break;
+  }
+  return text.slice(0, 300);
 }

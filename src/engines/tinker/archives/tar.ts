@@ -1,7 +1,7 @@
 /** Archives of directories: plain files in the ustar format (POSIX.1-1988), which every tar reads. */
 import { createReadStream, createWriteStream } from "node:fs";
 import { lstat, mkdir, readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { TroupeError } from "../../../errors.ts";
@@ -11,6 +11,8 @@ const block = 512;
 const at = { size: 124, checksum: 148, type: 156, magic: 257, prefix: 345 } as const;
 /** Sizes are eleven octal digits. */
 const longestFile = 8 ** 11;
+/** Of an archive of weights, in files of a few gigabytes. */
+const mostEntries = 10_000;
 
 /** A directory's files, in the order of their names. Links are left out: they may lead anywhere. */
 export async function* tarOf(directory: string): AsyncGenerator<Buffer> {
@@ -56,7 +58,8 @@ function padding(size: number): number {
  */
 export async function extractTar(archive: AsyncIterable<Buffer>, directory: string): Promise<void> {
   const source = new Source(archive);
-  for (;;) {
+  for (let entries = 0; ; entries++) {
+    if (entries === mostEntries) throw damaged(`it has more than ${mostEntries} entries`);
     const header = await source.take(block);
     if (header.every((byte) => byte === 0)) return;
     const size = sizeOf(header);
@@ -71,8 +74,14 @@ export async function extractTar(archive: AsyncIterable<Buffer>, directory: stri
 }
 
 async function write(contents: AsyncIterable<Buffer>, file: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  await pipeline(Readable.from(contents), createWriteStream(file));
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await pipeline(Readable.from(contents), createWriteStream(file));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (!["EEXIST", "EISDIR", "ENOTDIR"].includes(code ?? "")) throw error;
+    throw damaged(`${JSON.stringify(basename(file))} is a file and a directory`);
+  }
 }
 
 function nameOf(header: Buffer): string {
