@@ -6,12 +6,15 @@ import { ComputeEngine, type Expression } from "@cortex-js/compute-engine";
 import type { Algebra, Equation } from "./compare.ts";
 import { openConfirmation, type Confirm } from "./precise.ts";
 import { tolerance } from "./rational.ts";
-import { isTooLarge } from "./size.ts";
+import { type ExactPoint, exactValue, type Fraction, sameFraction } from "./exact.ts";
+import { isTooLarge, type MathJson } from "./size.ts";
 
 /** Values of variables: different magnitudes, one negative. */
-const reals = ["\\frac{13}{10}", "\\frac{29}{17}", "-\\frac{31}{7}", "\\frac{5}{11}", "\\frac{23}{3}"];
+const reals = [fraction(13, 10), fraction(29, 17), fraction(-31, 7), fraction(5, 11), fraction(23, 3)];
 /** For floors, factorials and signs, whose variables are whole numbers and which are constant over a range. */
-const integers = [9, 4, 15, 6, 22, 11, 5, 26, 7, 16, 10, 13, 17, 8, 12, 25].map(String);
+const integers = [9, 4, 15, 6, 22, 11, 5, 26, 7, 16, 10, 13, 17, 8, 12, 25].map((value) =>
+  fraction(value, 1),
+);
 const wholeNumbers = /!|\\binom|\\gcd|\(-1\)\s*\^/;
 const rounding = /\\lfloor|\\lceil/;
 /** Of two values computed in floating point. */
@@ -26,15 +29,26 @@ export function openAlgebra(): Algebra {
   };
 }
 
+function fraction(numerator: number, denominator: number): Fraction {
+  return { numerator: BigInt(numerator), denominator: BigInt(denominator) };
+}
+
 function sameLatex(engine: ComputeEngine, confirm: Confirm, one: string, other: string): boolean {
+  const isRounded = isDecimal(one) || isDecimal(other);
+  const trees: Pair | null = isRounded ? null : [rawOf(engine, one).json, rawOf(engine, other).json];
+  const constants = trees && compareExactly(trees, {});
+  if (constants !== null) return constants !== "different";
   const [a, b] = [parsed(engine, one), parsed(engine, other)];
   if (a === null || b === null) return false;
   if (a.isSame(b)) return true;
-  const isRounded = isDecimal(one) || isDecimal(other);
   const variables = variablesOf(a, b);
   const compared = valuesFor(variables, one + other)
-    .flatMap((values) => substitutions(engine, variables, values))
-    .map((point) => compareConstants(a.subs(point), b.subs(point), isRounded));
+    .flatMap((values) => substitutions(variables, values))
+    .map((point) => {
+      const at = expressionsAt(engine, point);
+      const exact = trees && compareExactly(trees, point);
+      return exact ?? compareConstants(a.subs(at), b.subs(at), isRounded);
+    });
   if (compared.includes("different")) return false;
   if (variables.length === 0 && !isRounded && compared.includes("same"))
     return confirm(readable(one), readable(other), Math.hypot(...valueOf(a)));
@@ -42,8 +56,18 @@ function sameLatex(engine: ComputeEngine, confirm: Confirm, one: string, other: 
   return compared.includes("same") || compared.every((result) => result === "zero");
 }
 
+type Pair = readonly [MathJson, MathJson];
+
+/** Null: a value is not exact. */
+function compareExactly([one, other]: Pair, point: ExactPoint): Comparison | null {
+  const [a, b] = [exactValue(one, point), exactValue(other, point)];
+  if (a === null || b === null) return null;
+  if (!sameFraction(a, b)) return "different";
+  return a.numerator === 0n ? "zero" : "same";
+}
+
 /** Floors of x are those of a real number, floors of n those of a whole one. */
-function valuesFor(variables: readonly string[], latex: string): readonly (readonly string[])[] {
+function valuesFor(variables: readonly string[], latex: string): readonly (readonly Fraction[])[] {
   if (wholeNumbers.test(latex)) return [integers];
   if (!rounding.test(latex)) return [reals];
   return variables.some((name) => /^[t-z]$/.test(name)) ? [integers, reals] : [integers];
@@ -55,7 +79,8 @@ function sameEquation(engine: ComputeEngine, one: Equation, other: Equation): bo
   if (!a || !b) return false;
   const variables = variablesOf(a, b);
   if (variables.length === 0) return false;
-  const ratios = substitutions(engine, variables, reals).map((point) => {
+  const ratios = substitutions(variables, reals).map((exact) => {
+    const point = expressionsAt(engine, exact);
     const [[over, i], [under, j]] = [valueOf(a.subs(point)), valueOf(b.subs(point))];
     return i === 0 && j === 0 ? over / under : Number.NaN;
   });
@@ -66,10 +91,14 @@ function sameEquation(engine: ComputeEngine, one: Equation, other: Equation): bo
 
 /** Null: not an expression, or its value is too large. */
 function parsed(engine: ComputeEngine, latex: string): Expression | null {
-  const raw = engine.parse(readable(latex), { form: "raw" });
+  const raw = rawOf(engine, latex);
   if (isTooLarge(raw.json)) return null;
   const { canonical } = raw;
   return canonical.isValid ? canonical : null;
+}
+
+function rawOf(engine: ComputeEngine, latex: string): Expression {
+  return engine.parse(readable(latex), { form: "raw" });
 }
 
 /** A letter before a bracket is a factor, as answers define no functions. */
@@ -81,19 +110,19 @@ function isDecimal(latex: string): boolean {
   return /\.\d/.test(latex);
 }
 
-type Point = Readonly<Record<string, Expression>>;
-
 /** Without variables, one point. */
-function substitutions(
-  engine: ComputeEngine,
-  variables: readonly string[],
-  values: readonly string[],
-): readonly Point[] {
+function substitutions(variables: readonly string[], values: readonly Fraction[]): readonly ExactPoint[] {
   if (variables.length === 0) return [{}];
   return values.map((_, point) => {
-    const valueAt = (index: number) => engine.parse(values[(point + 3 * index) % values.length] ?? "1");
+    const valueAt = (index: number) => values[(point + 3 * index) % values.length] ?? fraction(1, 1);
     return Object.fromEntries(variables.map((variable, index) => [variable, valueAt(index)]));
   });
+}
+
+function expressionsAt(engine: ComputeEngine, point: ExactPoint): Readonly<Record<string, Expression>> {
+  const parse = ({ numerator, denominator }: Fraction) =>
+    engine.parse(denominator === 1n ? String(numerator) : `\\frac{${numerator}}{${denominator}}`);
+  return Object.fromEntries(Object.entries(point).map(([name, value]) => [name, parse(value)]));
 }
 
 function variablesOf(...all: readonly Expression[]): readonly string[] {

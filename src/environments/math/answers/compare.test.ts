@@ -89,6 +89,19 @@ describe("comparison", () => {
     );
   });
 
+  it("of powers and factorials is exact", () => {
+    const exponent = fc.integer({ min: 500, max: 4000 });
+    const base = fc.integer({ min: 2, max: 9 });
+    fc.assert(
+      fc.property(base, exponent, exponent, integer, (a, m, n, c) => {
+        expect(same(`${a}^{${m}}\\cdot ${a}^{${n}}+${c}`, `${a}^{${m + n}}+${c}`)).toBe(true);
+        expect(same(`${a}^{${m}}x+${c}`, `${a ** 2}^{${m}}x+${c}`)).toBe(false);
+        expect(same(`\\frac{${a}^{${m}}+${c}}{${a}}`, `${a}^{${m - 1}}+\\frac{${c + 1}}{${a}}`)).toBe(false);
+      }),
+      runs,
+    );
+  });
+
   it("takes any text", () => {
     const piece = fc.constantFrom(
       "\\frac",

@@ -7,6 +7,8 @@ const largestExponent = 5000;
 const largestFactorial = 1000;
 /** What a variable may stand for. */
 const variable = 100;
+/** Greek and Latin letters that stand for a number. */
+const constants: Readonly<Record<string, number>> = { Pi: 4, e: 3, i: 1 };
 const sums = new Set(["Sum", "Product", "Loop", "Range", "Integrate", "Limit"]);
 
 export function isTooLarge(tree: MathJson): boolean {
@@ -16,7 +18,7 @@ export function isTooLarge(tree: MathJson): boolean {
 /** An upper bound of the absolute value; infinite if something in it is too large. */
 function magnitude(tree: MathJson): number {
   if (typeof tree === "number") return Math.abs(tree);
-  if (typeof tree === "string") return variable;
+  if (typeof tree === "string") return Object.hasOwn(constants, tree) ? (constants[tree] ?? 1) : variable;
   if (!Array.isArray(tree)) return literal(tree);
   const [head, ...parts] = tree as readonly MathJson[];
   if (sums.has(String(head))) return Infinity;

@@ -3,6 +3,22 @@
 export type AnswerPair = readonly [one: string, other: string];
 
 export const equalPairs: readonly AnswerPair[] = [
+  // Beyond floating point.
+  ["2^{2024}", "4^{1012}"],
+  ["2^{2024}-1", "4^{1012}-1"],
+  ["3\\cdot 2^{2024}", "6\\cdot 2^{2023}"],
+  ["2^{2024}+2^{2023}", "3\\cdot 2^{2023}"],
+  ["\\frac{3^{2024}-1}{2}", "\\frac{9^{1012}-1}{2}"],
+  ["2^{2024}\\cdot 3^{2024}", "6^{2024}"],
+  ["1-\\frac{1}{2^{2024}}", "1-2^{-2024}"],
+  ["2024\\cdot 2023!", "2024!"],
+  ["5^{6000}", "25^{3000}"],
+  ["2^{2024}x", "4^{1012}x"],
+  ["x^{2024}", "x^{2023}x"],
+  ["n+2^{100}", "n+4^{50}"],
+  ["e^{i\\pi}", "-1"],
+  ["e^{2\\pi i}", "1"],
+  ["e^{i\\pi/3}", "\\frac{1+i\\sqrt{3}}{2}"],
   ["2^{300}+2^{299}", "3\\cdot 2^{299}"],
   ["\\sqrt{2}^{600}", "2^{300}"],
   ["\\binom{200}{100}", "\\frac{200!}{100!100!}"],
@@ -159,6 +175,8 @@ export const equalPairs: readonly AnswerPair[] = [
 ];
 
 export const differentPairs: readonly AnswerPair[] = [
+  ["e^{i\\pi}", "1"],
+  ["e^{i\\pi/3}", "\\frac{1-i\\sqrt{3}}{2}"],
   ["5", "6"],
   ["\\frac{1}{2}", "0.51"],
   ["\\frac{1}{3}", "0.33"],
