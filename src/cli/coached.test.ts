@@ -232,7 +232,11 @@ describe("an evaluation of the run", () => {
     expect(judged).toBeGreaterThanOrEqual(0.1 - 1e-9);
     expect(judged).toBeLessThanOrEqual(0.9 + 1e-9);
     expect(unjudged).toBeUndefined();
-    expect(server.asked.length).toBeGreaterThan(before);
+    const asked = server.asked.length;
+    expect(asked).toBeGreaterThan(before);
+    const again = await evaluate("judge.evaluation=true", "--override", "judge.attempt=2");
+    expect(JSON.parse(again.stdout)).toMatchObject({ judged });
+    expect(server.asked).toHaveLength(asked);
   }, 120_000);
 
   it("reports mistakes in overrides as a training does", async () => {

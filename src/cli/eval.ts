@@ -2,17 +2,14 @@
 import type { Services } from "../environments/environment.ts";
 import { withServices } from "../train/with-services.ts";
 import { Command } from "commander";
-import { layoutOf } from "../runs/layout.ts";
-import { readRecordedCalls, unrecordedCalls } from "../runs/recorded-calls.ts";
 import type { RoleWeights } from "../train/open-team.ts";
 import type { Weights } from "../train/evaluate-weights.ts";
+import { evaluationJudge } from "../train/evaluation-judge.ts";
 import { evaluatePolicies } from "../train/evaluate.ts";
 import type { Recipe } from "../recipes/schema.ts";
-import { momentOf } from "../rollout/judging.ts";
 import { sampleProblems } from "../recipes/validation/rules/evaluation.ts";
 import { TroupeError } from "../errors.ts";
 import { retriesOf } from "../train/failures.ts";
-import type { RecordedJudge } from "../train/judging.ts";
 import { limitsOf } from "../train/limits.ts";
 import { timed } from "../train/timed.ts";
 import { showDuration } from "../format.ts";
@@ -90,6 +87,7 @@ async function evaluate(trained: TrainedTeam, options: EvalArguments, services: 
   const { temperature = evaluation.temperature, seed = 0 } = options;
   const { samples = evaluation.samples, passAt = evaluation.passAt } = options;
   checkSamples({ samples, passAt, temperature });
+  await using judge = await evaluationJudge(resolved, trained.run);
   const setting = {
     engine,
     services,
@@ -100,7 +98,7 @@ async function evaluate(trained: TrainedTeam, options: EvalArguments, services: 
     ...limitsOf(resolved.recipe),
     retries: retriesOf(resolved.recipe),
     failureLimit: failures.limit,
-    judging: await judgeOf(trained),
+    judging: judge.judging,
   };
   const { value, seconds } = await timed(() =>
     evaluatePolicies({ ...setting, split, tasks, samples, passAt, temperature, seed }),
@@ -125,13 +123,6 @@ function checkSamples(given: Pick<Recipe["evaluation"], "samples" | "passAt" | "
   const [mistake] = sampleProblems(given);
   if (mistake === undefined) return;
   throw new TroupeError("bad_arguments", `${mistake.problem}; ${mistake.fix}`);
-}
-
-/** The recipe's judge, if it judges evaluations. Verdicts of the run are reused; new ones are not recorded. */
-async function judgeOf({ resolved: { judge, algorithm }, run }: TrainedTeam): Promise<RecordedJudge | null> {
-  if (judge?.evaluation !== true) return null;
-  const calls = run === null ? unrecordedCalls() : await readRecordedCalls(layoutOf(run).verdicts);
-  return { judge, moment: momentOf(judge, algorithm.sampling), calls };
 }
 
 function rolesJson(weights: RoleWeights): Record<string, object> {

@@ -7,14 +7,12 @@ import { retryingEngine } from "../engines/retrying.ts";
 import { TroupeError } from "../errors.ts";
 import { resolveRecipe, type ResolvedRecipe } from "../recipes/resolve.ts";
 import { sampleProblems } from "../recipes/validation/rules/evaluation.ts";
-import { momentOf } from "../rollout/judging.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { layoutOf } from "../runs/layout.ts";
-import { readRecordedCalls } from "../runs/recorded-calls.ts";
 import { openSavedRun, weightsOfPolicy, type SavedRun, type Weights } from "../train/evaluate-weights.ts";
 import { evaluatePolicies, type EvaluationSetting } from "../train/evaluate.ts";
+import { evaluationJudge } from "../train/evaluation-judge.ts";
 import { retriesOf } from "../train/failures.ts";
-import type { RecordedJudge } from "../train/judging.ts";
 import { limitsOf } from "../train/limits.ts";
 import { openTeam, type OpenTeam } from "../train/open-team.ts";
 import type { Scores } from "../train/scores.ts";
@@ -85,6 +83,7 @@ async function play(
   const chosen = { split, tasks, samples, passAt, temperature, topP, ...Object.fromEntries(given) };
   const [mistake] = sampleProblems(chosen);
   if (mistake !== undefined) throw new TroupeError("bad_arguments", `${mistake.problem}; ${mistake.fix}`);
+  await using judge = await evaluationJudge(resolved, directory);
   const setting: Omit<EvaluationSetting, "services"> = {
     ...chosen,
     ...opened,
@@ -93,7 +92,7 @@ async function play(
     environment,
     retries: retriesOf(recipe),
     failureLimit: recipe.failures.limit,
-    judging: await judgingOf(resolved, directory),
+    judging: judge.judging,
   };
   const { scores, episodes } = await withServices(
     (services) => evaluatePolicies({ ...setting, services }),
@@ -119,14 +118,4 @@ async function weightsOf(
   for (const { name, policy } of team.roles)
     entries.push([name, await weightsOfPolicy(run, policy, scratch)]);
   return Object.fromEntries(entries);
-}
-
-/** The recipe's judge, if it judges evaluations. Verdicts of the run are reused; new ones are not recorded. */
-async function judgingOf(
-  { judge, algorithm }: ResolvedRecipe,
-  directory: string,
-): Promise<RecordedJudge | null> {
-  if (judge?.evaluation !== true) return null;
-  const calls = await readRecordedCalls(layoutOf(directory).verdicts);
-  return { judge, moment: momentOf(judge, algorithm.sampling), calls };
 }
