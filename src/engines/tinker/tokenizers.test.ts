@@ -1,7 +1,7 @@
 /** A server whose model has another tokenizer than the recipe's directory. */
-import { cpSync } from "node:fs";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, onTestFinished, vi } from "vitest";
 import { initModel } from "../../models/init.ts";
 import { failure, temporaryFolder, tinyPreset } from "../../models/test-model.ts";
 import { writeByteTokenizer } from "../../text/byte-tokenizer.ts";
@@ -12,6 +12,7 @@ import { LocalEngine } from "../local/local-engine.ts";
 import { adam } from "../local/test-engine.ts";
 import { startServing } from "../testing/serving.ts";
 import type { Profile } from "./profiles/profile.ts";
+import { cachedModel } from "./hub-cache.ts";
 import { profiles } from "./profiles/profiles.ts";
 import { TinkerEngine } from "./tinker-engine.ts";
 import { startProxy } from "./testing/faulty-proxy.ts";
@@ -65,7 +66,16 @@ const plain: Profile = {
   wholeModel: "no lora_config",
 };
 
-async function clientOf(served: string, profile: Profile): Promise<TinkerEngine> {
+interface Told {
+  readonly model_name: string;
+  readonly tokenizer_id: string | null;
+}
+
+async function clientOf(
+  served: string,
+  profile: Profile,
+  told: Told = { model_name: "model", tokenizer_id: "org/model" },
+): Promise<TinkerEngine> {
   const serving = await startServing([served]);
   closing.push(() => serving.stop());
   const rewrite = (path: string, answer: object): object =>
@@ -74,7 +84,7 @@ async function clientOf(served: string, profile: Profile): Promise<TinkerEngine>
           ...answer,
           tokenizer: null,
           sizes: null,
-          model_data: { model_name: "model", tokenizer_id: "org/model" },
+          model_data: told,
         }
       : answer;
   const proxy = await startProxy({ target: serving.url, fault: () => null, rewrite });
@@ -104,10 +114,41 @@ it("which tells nothing rejects ids, or is in doubt", { timeout: 60_000 }, async
   );
   expect(await create(engine, reversed)).toMatchObject({
     uncheckedTokenizer: expect.stringMatching(
-      /of the server's "org\/model" could not be .*: it does not write English/,
+      /of the server's "org\/model" could not be .*: it does not write English; `hf download org\/model tokenizer.json tokenizer_config.json` lets it be compared$/,
     ) as string,
   });
 });
+
+it("which names a directory of this machine is compared with it", { timeout: 60_000 }, async () => {
+  const engine = await clientOf(fewer, plain, { model_name: fewer, tokenizer_id: null });
+  expect(await failure("bad_model", () => create(engine, reversed))).toContain(
+    "its vocabulary has 26 tokens",
+  );
+  expect(await create(engine, fewer)).not.toHaveProperty("uncheckedTokenizer");
+});
+
+it("which names a model of the hub is compared with the cache's", { timeout: 60_000 }, async () => {
+  const cache = join(folder, "hub");
+  const commit = "0123456789abcdef0123456789abcdef01234567";
+  const place = join(cache, "models--org--model");
+  cpSync(fewer, join(place, "snapshots", commit), { recursive: true });
+  mkdirSync(join(place, "refs"));
+  writeFileSync(join(place, "refs", "main"), commit);
+  vi.stubEnv("HF_HUB_CACHE", cache);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const engine = await clientOf(fewer, plain);
+  expect(await failure("bad_model", () => create(engine, reversed))).toContain(
+    "its vocabulary has 26 tokens",
+  );
+  expect(await create(engine, fewer)).not.toHaveProperty("uncheckedTokenizer");
+});
+
+it.each(["../model", "org/..", "/etc/model", "org/model/more", "model", "", null])(
+  "a server's %j is no name of the hub",
+  (name) => {
+    expect(cachedModel(name, { HF_HUB_CACHE: folder })).toBeNull();
+  },
+);
 
 it("whose model finds a sentence likely has the tokenizer", { timeout: 120_000 }, async () => {
   const model = await speaking();

@@ -1,7 +1,8 @@
 /**
  * Whether a server's model reads tokens as the tokenizer of the recipe's directory does. A server of Troupe tells what
- * its ids mean, and so does any server whose tokenizer is in a directory of this machine. Of others, a short
- * conversation is scored: the model rejects it, or finds it no likelier than chance, if its tokenizer is another.
+ * its ids mean, and so does any server whose tokenizer is in a directory of this machine, or in its cache of the hub. Of
+ * others, a short conversation is scored: the model rejects it, or finds it no likelier than chance, if its tokenizer is
+ * another.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { holdsText, textDirectory } from "../../models/adapter-base.ts";
 import { vocabularyDigest } from "../../text/digest.ts";
 import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
 import type { Continuation } from "../engine.ts";
+import { cachedModel } from "./hub-cache.ts";
 import type * as schema from "./protocol/schema.ts";
 
 export interface Checked {
@@ -36,7 +38,11 @@ export async function checkTokenizer(checked: Checked): Promise<string | null> {
   const text = textDirectory(directory);
   if (!holdsText(text)) return null;
   const own = loadTokenizer(text);
-  const theirs = told.tokenizer ?? (isLocal ? readTokenizer(told.model_data.tokenizer_id) : null);
+  const { tokenizer_id: id, model_name: name } = told.model_data;
+  const theirs =
+    told.tokenizer ??
+    (isLocal ? (readTokenizer(id) ?? readTokenizer(name)) : null) ??
+    readTokenizer(cachedModel(id ?? name));
   if (theirs) return compare(checked, own, theirs);
   const size = told.sizes?.vocabulary_size;
   if (size !== undefined && own.vocabularySize > size)
@@ -77,7 +83,7 @@ async function probe(checked: Checked, own: Tokenizer): Promise<string | null> {
   const named = told.model_data.tokenizer_id ?? told.model_data.model_name;
   const whose = named ? `of the server's ${JSON.stringify(named)}` : "of the server's model";
   const unknown = (why: string): string =>
-    `the tokenizer ${whose} could not be compared with that of ${directory}: ${why}`;
+    `the tokenizer ${whose} could not be compared with that of ${directory}: ${why}${fetching(named)}`;
   if (own.decode(own.encode(reply)).trim() !== reply) return unknown("it does not write English");
   const prompt = promptOf(own);
   const tokens = Int32Array.from([...own.encode(reply), ...own.endTokens.slice(0, 1)]);
@@ -93,6 +99,14 @@ async function probe(checked: Checked, own: Tokenizer): Promise<string | null> {
   if (mean > chance + margin) return null;
   const figures = `${mean.toFixed(1)} nats per token, chance ${chance.toFixed(1)}`;
   return unknown(`under its model an English sentence is no likelier than chance (${figures})`);
+}
+
+/** A name of the hub can be compared exactly once its files are in the cache. */
+function fetching(name: string | null | undefined): string {
+  const isFetchable = /^\w[\w.-]*\/\w[\w.-]*$/.test(name ?? "");
+  return isFetchable
+    ? `; \`hf download ${name} tokenizer.json tokenizer_config.json\` lets it be compared`
+    : "";
 }
 
 /** Without a template that renders a single question, the question itself. */

@@ -1,0 +1,19 @@
+/** Models in the hub's cache of this machine, where the hub's own tools put what they download. */
+import { existsSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+/** Null: no name of the hub, or not in the cache. The newest commit that was fetched of the main branch. */
+export function cachedModel(
+  name: string | null | undefined,
+  environment: NodeJS.ProcessEnv = process.env,
+): string | null {
+  // A server's answer must not lead out of the cache.
+  if (!name || !/^\w[\w.-]*\/\w[\w.-]*$/.test(name)) return null;
+  const { HF_HUB_CACHE: hub, HF_HOME: home } = environment;
+  const cache = hub || join(home || join(homedir(), ".cache", "huggingface"), "hub");
+  const folder = join(cache, `models--${name.replace("/", "--")}`);
+  const main = join(folder, "refs", "main");
+  const commit = existsSync(main) ? readFileSync(main, "utf8").trim() : "";
+  return /^[0-9a-f]{40}$/.test(commit) ? join(folder, "snapshots", commit) : null;
+}
