@@ -12,12 +12,14 @@ const prefix = "/api/v1/";
 const proto = "application/x-protobuf";
 
 export function httpServer(service: Service): Server {
-  return createServer({ requestTimeout: 120_000, headersTimeout: 20_000 }, (request, response) => {
+  const server = createServer({ requestTimeout: 120_000, headersTimeout: 20_000 }, (request, response) => {
     handle(service, request, response).catch((error: unknown) => {
       service.activity.failure(error);
       response.destroy();
     });
   });
+  // Clients that do not read their answers; the longest poll is much shorter.
+  return server.setTimeout(300_000);
 }
 
 async function handle(service: Service, request: IncomingMessage, response: ServerResponse): Promise<void> {

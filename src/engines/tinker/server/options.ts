@@ -16,6 +16,7 @@ export interface ServerLimits extends FutureLimits {
   /** Of one owner. */
   readonly sessions: number;
   readonly models: number;
+  /** Sampling sessions of one owner that are known: the ones used last. */
   readonly samplers: number;
   /** Saved weights of one owner, in bytes. */
   readonly savedBytes: number;

@@ -29,7 +29,7 @@ export interface Sampler {
 
 export class Samplers {
   readonly #engine: Engine;
-  readonly #limits: Pick<ServerLimits, "loadedSamplers" | "samplers">;
+  readonly #limits: Pick<ServerLimits, "loadedSamplers">;
   readonly #isLoaded: (model: Model) => boolean;
   readonly #samplers = new Map<string, Sampler>();
   /** Policies by what they were loaded from, least recently used first. */
@@ -37,7 +37,7 @@ export class Samplers {
 
   constructor(
     engine: Engine,
-    limits: Pick<ServerLimits, "loadedSamplers" | "samplers">,
+    limits: Pick<ServerLimits, "loadedSamplers">,
     isLoaded: (model: Model) => boolean,
   ) {
     this.#engine = engine;
@@ -45,11 +45,7 @@ export class Samplers {
     this.#isLoaded = isLoaded;
   }
 
-  /** @throws Rejection 429 beyond the owner's limit */
   add(sampler: Sampler): void {
-    const count = [...this.#samplers.values()].filter(({ owner }) => owner === sampler.owner).length;
-    if (count >= this.#limits.samplers && !this.#samplers.has(sampler.id))
-      throw new Rejection(429, `${count} sampling sessions are open; the limit is ${this.#limits.samplers}.`);
     this.#samplers.set(sampler.id, sampler);
   }
 
@@ -57,13 +53,15 @@ export class Samplers {
   get(id: string, owner: string): Sampler {
     const sampler = this.#samplers.get(id);
     if (sampler === undefined || sampler.owner !== owner)
-      throw new Rejection(
-        404,
-        `There is no sampling session ${id}: it ended, or its unnamed weights gave way to newer ones.`,
-      );
+      throw new Rejection(404, `There is no sampling session ${id}: it ended, or gave way to newer ones.`);
     this.#samplers.delete(id); // to the end: the one used last
     this.#samplers.set(id, sampler);
     return sampler;
+  }
+
+  /** Used last at the end. */
+  ofOwner(owner: string): readonly Sampler[] {
+    return [...this.#samplers.values()].filter((sampler) => sampler.owner === owner);
   }
 
   /** Used last at the end. */

@@ -23,7 +23,7 @@ export function createSamplingSession(
   const { session_id: session, sampling_session_seq_id: number } = asked;
   service.session(session, call.owner);
   const id = samplerId(session, number);
-  service.samplers.add({ id, owner: call.owner, session, ...sourceOf(service, call, asked) });
+  service.addSampler({ id, owner: call.owner, session, ...sourceOf(service, call, asked) });
   return { type: "create_sampling_session", sampling_session_id: id };
 }
 

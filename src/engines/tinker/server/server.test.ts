@@ -136,6 +136,19 @@ describe("requests", () => {
     expect((await ask("optim_step", { model_id: id, seq_id: 4 })).status).toBe(429);
   });
 
+  it("have any number of sampling sessions, of which those used last are kept", async () => {
+    const ask = await start({ limits: { samplers: 2 } });
+    const { json } = await ask("create_session", {});
+    const samplers: string[] = [];
+    for (const number of [0, 1, 2]) {
+      const body = { session_id: json["session_id"], sampling_session_seq_id: number, base_model: "tiny" };
+      samplers.push(String((await ask("create_sampling_session", body)).json["sampling_session_id"]));
+      await ask(`samplers/${samplers[0]}`);
+    }
+    const statuses = await Promise.all(samplers.map(async (id) => (await ask(`samplers/${id}`)).status));
+    expect(statuses).toEqual([200, 404, 200]);
+  });
+
   it("that ask for what is not supported say so", async () => {
     const ask = await start();
     const { session, id } = await createModel(ask);

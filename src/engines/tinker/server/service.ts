@@ -103,11 +103,13 @@ export class Service {
     await Promise.all(this.models.ofSession(id).map((model) => this.models.remove(model)));
   }
 
-  /** Of samplers of unnamed weights, those used last are kept: clients make one after each step and never end any. */
-  endOldSamplers(session: string): void {
-    const ephemeral = this.samplers.ofSession(session).filter(isEphemeral);
-    const { unnamedWeights } = this.options.limits;
-    for (const sampler of ephemeral.slice(0, -unnamedWeights)) this.#endSampler(sampler);
+  /** Those used last are kept: clients make one after each step and never end any. */
+  addSampler(sampler: Sampler): void {
+    this.samplers.add(sampler);
+    const { unnamedWeights, samplers } = this.options.limits;
+    const ephemeral = this.samplers.ofSession(sampler.session).filter(isEphemeral);
+    for (const old of ephemeral.slice(0, -unnamedWeights)) this.#endSampler(old);
+    for (const old of this.samplers.ofOwner(sampler.owner).slice(0, -samplers)) this.#endSampler(old);
   }
 
   #endSampler(sampler: Sampler): void {

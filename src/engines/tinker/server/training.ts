@@ -126,7 +126,7 @@ export function saveWeightsForSampler(service: Service, call: Call): Submitted {
     const type = "save_weights_for_sampler";
     if (asked.kind === "inflight") {
       const id = samplerId(session, number ?? asked.seq_id);
-      service.samplers.add({ id, owner, session, base, source: { kind: "live", model } });
+      service.addSampler({ id, owner, session, base, source: { kind: "live", model } });
       return jsonResult({ sampling_session_id: id, type });
     }
     const name = asked.path ?? `ephemeral-${number ?? asked.seq_id}`;
@@ -136,8 +136,7 @@ export function saveWeightsForSampler(service: Service, call: Call): Submitted {
     if (!isEphemeral) return jsonResult({ path: textOf(path), type });
     const id = samplerId(session, number ?? asked.seq_id);
     const source = { kind: "saved", path: textOf(path), stored, model, changes, isEphemeral: true } as const;
-    service.samplers.add({ id, owner, session, base, source });
-    service.endOldSamplers(session);
+    service.addSampler({ id, owner, session, base, source });
     return jsonResult({ sampling_session_id: id, type });
   });
 }
