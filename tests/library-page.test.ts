@@ -1,4 +1,4 @@
-/** Compiles and runs the programs in docs/library.md and docs/tinker.md verbatim, in a user's project with the packed package. */
+/** Compiles and runs the programs in docs/library.md, docs/own.md and docs/tinker.md verbatim, in a user's project with the packed package. */
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -28,8 +28,11 @@ const page = readFileSync(path.join(root, "docs", "library.md"), "utf8");
 
 beforeAll(() => {
   cpSync(path.join(root, "examples", "translation"), project, { recursive: true });
-  const tinker = readFileSync(path.join(root, "docs", "tinker.md"), "utf8");
-  for (const [, text = "", name = ""] of `${page}${tinker}`.matchAll(/```ts\n(\/\/ (\w+\.ts)\n.*?)```/gs))
+  const pages = ["library.md", "own.md", "tinker.md"].map((name) =>
+    readFileSync(path.join(root, "docs", name), "utf8"),
+  );
+  const programs = /```(?:ts|yaml)\n((?:\/\/|#) (\w+\.(?:ts|yaml))\n.*?)```/gs;
+  for (const [, text = "", name = ""] of pages.join("").matchAll(programs))
     writeFileSync(path.join(project, name), text);
   writeFileSync(path.join(project, "package.json"), '{ "type": "module" }\n');
   install();
@@ -89,7 +92,7 @@ it("compiles in a strict project", { timeout: 300_000 }, () => {
   });
   expect({ stdout, status }).toEqual({ stdout: "", status: 0 });
   expect(files).toEqual(
-    expect.arrayContaining(["train.ts", "own.ts", "sample.ts", "tinker.ts", "translation.ts"]),
+    expect.arrayContaining(["train.ts", "all.ts", "sample.ts", "tinker.ts", "translation.ts"]),
   );
 });
 
@@ -109,7 +112,21 @@ it("trains, stops and resumes, evaluates, then samples with the weights", { time
     ...Array<string>(4).fill("drafter"),
     ...Array<string>(4).fill("editor"),
   ]);
-  expect(run("own.ts")).toEqual(["translation"]);
+});
+
+it("trains with an environment, algorithm, judge, engine and logger of its own", { timeout: 300_000 }, () => {
+  expect(run("all.ts")).toEqual(["step", "step", "finished"]);
+  const check = ["node_modules/troupe/bin/troupe.js", "check", "./parity.ts"];
+  const { stdout, status } = spawnSync(process.execPath, check, { cwd: project, encoding: "utf8" });
+  expect({ stdout, status }).toMatchObject({ status: 0 });
+});
+
+it("needs at most 25 lines for each of them", () => {
+  const own = readFileSync(path.join(root, "docs", "own.md"), "utf8");
+  const programs = own.match(/(?<=```ts\n).*?(?=```)/gs) ?? [];
+  expect(programs.length).toBe(5);
+  for (const program of programs)
+    expect(program.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(25);
 });
 
 it("trains with the protocol's client alone", { timeout: 300_000 }, async () => {
