@@ -81,7 +81,7 @@ export type {
 export { judges } from "./judges/judges.ts";
 export type { RecordedCall, RecordedCalls } from "./runs/recorded-calls.ts";
 export { unrecordedCalls } from "./runs/recorded-calls.ts";
-export type { Ending, Limits, Program, ProgramResult, Sandbox, Session } from "./sandbox/sandbox.ts";
+export type { Ending, Limits, Program, ProgramResult, RunningProgram, Sandbox } from "./sandbox/sandbox.ts";
 export type { SandboxOptions } from "./sandbox/open.ts";
 export { builtInCatalog } from "./recipes/built-in.ts";
 export type { Catalog } from "./recipes/catalog.ts";

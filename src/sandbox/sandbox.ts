@@ -61,7 +61,7 @@ export interface ProgramResult {
 }
 
 /** A running program that exchanges lines with the caller. */
-export interface Session {
+export interface RunningProgram {
   /** A line of its standard input, without line feed. Ignored once it has ended. */
   send(line: string): void;
   /**
@@ -89,7 +89,7 @@ export interface Sandbox {
   /** Concurrent sessions; a piece of work that needs several must not need more. Absent: at least four. */
   readonly sessions?: number | undefined;
   /** @throws TroupeError `unsupported` if this backend can only run programs from start to end */
-  start(program: Program, signal?: AbortSignal): Promise<Session>;
+  start(program: Program, signal?: AbortSignal): Promise<RunningProgram>;
   /** Ends all programs and workers. */
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@
  * longer than most requests, so sessions are kept. Scripts keep no state between requests: they only parse, or fork for
  * each.
  */
-import type { ProgramResult, Sandbox, Session } from "./sandbox.ts";
+import type { ProgramResult, Sandbox, RunningProgram } from "./sandbox.ts";
 import { type KeptSession, sessionsOf, withSessions } from "./sessions.ts";
 
 export interface Script {
@@ -23,13 +23,13 @@ const [mostRequests, longestLife] = [50, 3600];
 const limits = { wallSeconds: 3 * longestLife, cpuSeconds: 2 * longestLife, outputBytes: 2 ** 30 };
 
 class RunningScript implements Script, KeptSession {
-  readonly #session: Session;
+  readonly #session: RunningProgram;
   readonly #lines: AsyncIterator<string>;
   readonly #started = performance.now();
   requests = 0;
   hasEnded = false;
 
-  constructor(session: Session) {
+  constructor(session: RunningProgram) {
     this.#session = session;
     this.#lines = session.lines[Symbol.asyncIterator]();
     const end = (): void => void (this.hasEnded = true);

@@ -2,7 +2,7 @@
  * Divides a sandbox's sessions among pieces of work: two that each wait for the other's sessions would wait forever.
  * Each reserves what it needs and starts no more; sessions that are only kept for later give way.
  */
-import type { Program, Sandbox, Session } from "./sandbox.ts";
+import type { Program, Sandbox, RunningProgram } from "./sandbox.ts";
 
 /** For a sandbox that does not report its number. */
 const fewestSessions = 4;
@@ -49,7 +49,7 @@ class Sessions {
     }
   }
 
-  async start(program: Program, signal: AbortSignal | undefined): Promise<Session> {
+  async start(program: Program, signal: AbortSignal | undefined): Promise<RunningProgram> {
     this.#makeRoom();
     this.#open++;
     const end = (): void => void this.#open--;

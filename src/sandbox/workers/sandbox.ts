@@ -1,7 +1,13 @@
 /** A sandbox of warm workers, shared by all backends with their own interpreters. */
 import { TroupeError } from "../../errors.ts";
 import type { Limits } from "../limits.ts";
-import { cancelledResult, type Program, type ProgramResult, type Sandbox, type Session } from "../sandbox.ts";
+import {
+  cancelledResult,
+  type Program,
+  type ProgramResult,
+  type Sandbox,
+  type RunningProgram,
+} from "../sandbox.ts";
 import { lineQueue } from "./lines.ts";
 import { Pool } from "./pool.ts";
 import { requestFor, type Request } from "./request.ts";
@@ -56,7 +62,7 @@ export class WorkerSandbox implements Sandbox {
     }
   }
 
-  async start(program: Program, signal?: AbortSignal): Promise<Session> {
+  async start(program: Program, signal?: AbortSignal): Promise<RunningProgram> {
     const request = requestFor(program, true, this.#options.limits);
     const worker = await this.#sessions.take(signal);
     return sessionOn(worker, request, signal, () => this.#sessions.giveBack(worker));
@@ -83,7 +89,7 @@ function sessionOn(
   request: Request,
   signal: AbortSignal | undefined,
   giveBack: () => void,
-): Session {
+): RunningProgram {
   const queue = lineQueue(mostLines);
   let flooded = false;
   const running = worker.run(request, (chunk) => {

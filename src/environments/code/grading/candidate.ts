@@ -5,7 +5,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { z } from "zod";
 import { pythonProgram } from "../python.ts";
-import type { Sandbox, Session } from "../../../sandbox/sandbox.ts";
+import type { Sandbox, RunningProgram } from "../../../sandbox/sandbox.ts";
 import { sessionsOf } from "../../../sandbox/sessions.ts";
 
 export interface CandidateOptions {
@@ -85,7 +85,7 @@ export class Candidate {
 const loadSchema = z.object({ raises: z.string().optional(), message: z.string().default("") });
 
 interface Running {
-  readonly session: Session;
+  readonly session: RunningProgram;
   readonly lines: AsyncIterator<string>;
 }
 
