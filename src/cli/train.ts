@@ -1,4 +1,5 @@
 /** `troupe train RECIPE`: trains a team. Repeating the command resumes an interrupted run. */
+import path from "node:path";
 import { Command, Option } from "commander";
 import { openEngine } from "../engines/open.ts";
 import { sourceOf } from "../environments/tasks.ts";
@@ -105,7 +106,7 @@ async function trainWith(
   directory: string,
   stop: AbortSignal,
 ): Promise<TrainOutcome> {
-  const engine = openEngine(resolved.recipe.engine);
+  const engine = openEngine(resolved.recipe.engine, { run: path.basename(directory) });
   reporter.watch?.(engine);
   try {
     return await train({ ...resolved, directory, engine, onEvent: reporter.listen, stop });

@@ -46,21 +46,27 @@ function tinkerKind(profile: string): string {
   return `tinker, profile ${profile}`;
 }
 
+export interface OpenOptions {
+  /** Name of the run, for people who list sessions and weights at a server. */
+  readonly run?: string;
+}
+
 /**
  * The caller closes it.
  * @param given a recipe's `engine`; missing settings get their defaults
  * @throws TroupeError `bad_arguments` for an unknown type or invalid settings, `no_engine`
  */
-export function openEngine(given: EngineSettingsInput = {}): Engine {
+export function openEngine(given: EngineSettingsInput = {}, options: OpenOptions = {}): Engine {
   checkArgument("engine settings", typed, given);
-  return openers[given.type ?? "local"](given);
+  return openers[given.type ?? "local"](given, options);
 }
 
 const typed = z.object({ type: z.enum(["local", "tinker"], "expected local or tinker").optional() });
 
 const openers = {
   local: (given: EngineSettingsInput) => openLocal(checked(localSettings, given)),
-  tinker: (given: EngineSettingsInput) => openTinker(checked(tinkerSettings, given)),
+  tinker: (given: EngineSettingsInput, options: OpenOptions) =>
+    openTinker(checked(tinkerSettings, given), options),
 } as const;
 
 function checked<Settings>(schema: z.ZodType<Settings>, given: EngineSettingsInput): Settings {
@@ -73,8 +79,12 @@ function openLocal({ threads, precision }: SettingsOf<"local">): Engine {
   return new LocalEngine({ threads, ...(precision === "auto" ? {} : { precision }) });
 }
 
-function openTinker({ profile, keyVariable, ...settings }: SettingsOf<"tinker">): Engine {
-  return new TinkerEngine({ ...settings, profile: profiles[profile], key: process.env[keyVariable] });
+function openTinker(
+  { profile, keyVariable, ...settings }: SettingsOf<"tinker">,
+  options: OpenOptions,
+): Engine {
+  const key = process.env[keyVariable];
+  return new TinkerEngine({ ...settings, ...options, profile: profiles[profile], key });
 }
 
 type SettingsOf<Type extends EngineSettings["type"]> = Extract<EngineSettings, { readonly type: Type }>;

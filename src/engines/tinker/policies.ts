@@ -86,22 +86,23 @@ export class Policies {
     const { path } = readLocation(stored.saved);
     if (this.#profile.load === "any time") return policy.model.loadWeights(path, withOptimizer);
     const before = policy.model;
-    policy.model = await this.#loaded(policy.origin, stored, withOptimizer);
+    policy.model = await this.#loaded(policy.info.name, policy.origin, stored, withOptimizer);
     return before.unload();
   }
 
   /** Weights are in it from the beginning, or loaded into it. */
-  async #made({ model, from }: PolicyOptions, origin: Origin, critic: boolean): Promise<RemoteModel> {
+  async #made({ name, model, from }: PolicyOptions, origin: Origin, critic: boolean): Promise<RemoteModel> {
     const stored = typeof model === "string" ? undefined : model;
     const role = critic ? ({ model_role: "critic" } as const) : {};
-    if (!this.#profile.createsFromWeights) return this.#loaded(origin, from ?? stored, false);
+    if (!this.#profile.createsFromWeights) return this.#loaded(name, origin, from ?? stored, false);
     if (stored !== undefined)
       return this.#submit("load_weights", {
         ...role,
+        user_metadata: { policy: name },
         path: readLocation(stored.saved).path,
         optimizer: false,
       });
-    return this.#fresh(origin, {
+    return this.#fresh(name, origin, {
       ...role,
       ...(from === undefined ? {} : { initial_weights: readLocation(from.saved).path }),
     });
@@ -109,23 +110,25 @@ export class Policies {
 
   /** A fresh model, into which saved weights are loaded. */
   async #loaded(
+    name: PolicyName,
     origin: Origin,
     stored: StoredPolicy | undefined,
     withOptimizer: boolean,
   ): Promise<RemoteModel> {
-    const made = await this.#fresh(origin, {});
+    const made = await this.#fresh(name, origin, {});
     if (stored !== undefined) await made.loadWeights(readLocation(stored.saved).path, withOptimizer);
     return made;
   }
 
   async #fresh(
+    name: PolicyName,
     { model, adapter }: Origin,
     more: Pick<schema.Bodies["create_model"], "model_role" | "initial_weights">,
   ): Promise<RemoteModel> {
     const lora = loraConfig(adapter, this.#profile);
     return this.#submit("create_model", {
       base_model: await this.#serverName(model),
-      user_metadata: {},
+      user_metadata: { policy: name },
       ...(lora === null ? {} : { lora_config: lora }),
       ...more,
     });

@@ -5,6 +5,9 @@ import type { Sampler } from "./policies.ts";
 import type { Profile } from "./profiles/profile.ts";
 import type { PlacedPolicy } from "./servers.ts";
 
+/** Seconds that a copy lives at most: longer than a batch is sampled. */
+const longestCopy = 7 * 24 * 3600;
+
 export interface SamplerCopy {
   readonly sampler: Sampler;
   readonly release: () => Promise<void>;
@@ -38,8 +41,10 @@ export class Publisher {
     if (this.#profile.snapshots !== "inflight")
       return { sampler: await publish(policy, "snapshot"), release: async () => undefined };
     const { session } = policy.server;
-    const name = `copy-${policy.version}-${randomUUID().slice(0, 8)}`;
-    const { id, path } = await policy.model.savedSampler(name);
+    const policyName = policy.info.name.replaceAll(/[^\w.-]/g, "-");
+    const name = `${policyName}-${policy.version}-copy-${randomUUID().slice(0, 8)}`;
+    // A client that is killed does not delete it.
+    const { id, path } = await policy.model.savedSampler(name, { ttl_seconds: longestCopy });
     return {
       sampler: { id, completions: session.completionsOf(id) },
       release: () => deleteCheckpoint(session, path),

@@ -97,3 +97,33 @@ it("a model in a folder, as of a preset, is known by its name in `models` and in
     message: 'The server has no model "nano". It has tiny; name one of them in engine.models.',
   });
 });
+
+it("a server's lists name the run, the policy and the step of what it keeps", async () => {
+  const url = await start("named");
+  const remote = new TinkerEngine({ url, profile: profiles.troupe, run: "first" });
+  closing.push(() => remote.close());
+  await remote.createPolicy({ name: "the writer", model, adapter });
+  await remote.forwardBackward([someDatum("the writer")], { type: "importance_sampling" });
+  await remote.optimStep("the writer", adam);
+  const saved = await remote.checkpoint("the writer", { folder, name: "the writer" });
+  const copy = await remote.copy("the writer");
+  const get = async (path: string): Promise<unknown> => (await fetch(`${url}/api/v1/${path}`)).json();
+  const { sessions } = (await get("sessions")) as { sessions: string[] };
+  expect(await get(`sessions/${sessions[0]}`)).toMatchObject({ user_metadata: { run: "first" } });
+  const run = readLocation(saved).path.split("/")[2] ?? "";
+  expect(await get(`training_runs/${run}`)).toMatchObject({ user_metadata: { policy: "the writer" } });
+  const { checkpoints } = (await get(`training_runs/${run}/checkpoints`)) as { checkpoints: object[] };
+  expect(checkpoints).toMatchObject([
+    {
+      checkpoint_id: expect.stringMatching(/^weights\/the-writer-1-\w+$/),
+      user_metadata: { run: "first", policy: "the writer", step: 1 },
+      expires_at: null,
+    },
+    {
+      checkpoint_id: expect.stringMatching(/^sampler_weights\/the-writer-1-copy-\w+$/),
+      expires_at: expect.stringMatching(/^2/),
+    },
+  ]);
+  await copy.release();
+  expect(await get(`training_runs/${run}/checkpoints`)).toMatchObject({ checkpoints: [{}] });
+});

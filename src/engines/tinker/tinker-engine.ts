@@ -31,6 +31,7 @@ import type {
   UpdateResult,
 } from "../engine.ts";
 import { VerbOrder, type RunningChange } from "../verb-order.ts";
+import type { SaveNotes } from "./client/model.ts";
 import type { RequestOptions } from "./client/requests.ts";
 import { Session } from "./client/session.ts";
 import { checkAdam } from "../limits.ts";
@@ -55,6 +56,8 @@ export interface TinkerEngineOptions {
   readonly servers?: Readonly<Record<PolicyName, string>>;
   readonly connections?: number;
   readonly requests?: Partial<RequestOptions>;
+  /** Name of the run, for people who list sessions and weights at the server. */
+  readonly run?: string;
 }
 
 const addressSchema = z.url({ protocol: /^https?$/, error: "expected http(s)://HOST:PORT" });
@@ -70,6 +73,7 @@ const optionsSchema = z.looseObject(
     servers: z.record(z.string(), addressSchema).optional(),
     connections: z.int().min(1).optional(),
     requests: z.looseObject({}).optional(),
+    run: z.string().optional(),
   },
   "expected { url, profile }",
 );
@@ -83,6 +87,7 @@ export class TinkerEngine implements Engine {
   readonly #profile: Profile;
   readonly #publisher: Publisher;
   readonly #servers: Servers;
+  readonly #title: string | undefined;
   readonly #order = new VerbOrder();
   readonly #policies = new Map<PolicyName, PlacedPolicy>();
   #samples = 0;
@@ -90,7 +95,8 @@ export class TinkerEngine implements Engine {
   /** @throws TroupeError `bad_arguments` if `url` is no HTTP address, or the profile none of `profiles` */
   constructor(options: TinkerEngineOptions) {
     checkArgument("options", optionsSchema, options);
-    const { url, profile, key, models = {}, servers = {}, connections, requests } = options;
+    const { url, profile, key, models = {}, servers = {}, connections, requests, run } = options;
+    this.#title = run;
     this.capabilities = profile.capabilities;
     this.description = `${profile.title} at ${new URL(url).origin}`;
     this.arithmetic = { server: profile.title };
@@ -98,7 +104,7 @@ export class TinkerEngine implements Engine {
     this.#publisher = new Publisher(profile);
     const { chunkData, chunkBytes } = profile;
     const open = (address: string, owner: PolicyName | null): Server => {
-      const session = new Session({ url: address, key, connections, requests, chunkData, chunkBytes });
+      const session = new Session({ url: address, key, connections, requests, chunkData, chunkBytes, run });
       return { owner, session, policies: new Policies(session, profile, models) };
     };
     this.#servers = new Servers(open, url, servers);
@@ -318,7 +324,10 @@ export class TinkerEngine implements Engine {
       given.checkPlace(place);
       const unique = `${place.name.replaceAll(/[^\w.-]/g, "-")}-${version}-${randomUUID().slice(0, 8)}`;
       const isForSampling = kind === "snapshot" && this.#profile.loadsSamplerWeights;
-      const path = await (isForSampling ? model.saveWeightsForSampler(unique) : model.saveWeights(unique));
+      const notes = describing(this.#profile, { run: this.#title, policy: name, step: version });
+      const path = await (isForSampling
+        ? model.saveWeightsForSampler(unique, notes)
+        : model.saveWeights(unique, notes));
       checkSaved(path);
       const location = locationOf({
         path,
@@ -335,6 +344,11 @@ export class TinkerEngine implements Engine {
     const known = [...this.#policies.keys()].join(", ") || "none";
     throw new TroupeError("bad_arguments", `There is no policy ${given.quoted(name)}; there is: ${known}.`);
   }
+}
+
+/** Other servers may reject notes. */
+function describing({ describesWeights }: Profile, notes: Readonly<Record<string, unknown>>): SaveNotes {
+  return describesWeights ? { user_metadata: notes } : {};
 }
 
 /** A reference that nothing can be restored from must not get into a checkpoint. @throws ServiceError */

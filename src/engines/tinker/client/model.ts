@@ -23,6 +23,9 @@ export interface LossRequest {
   readonly forwardOnly: boolean;
 }
 
+/** Of saved weights, where the server keeps such. */
+export type SaveNotes = Pick<schema.Bodies["save_weights"], "ttl_seconds" | "user_metadata">;
+
 /** Requests with the model's identifier and a sequence number. */
 type Numbered = "optim_step" | "save_weights" | "save_weights_for_sampler" | "load_weights";
 
@@ -118,12 +121,13 @@ export class RemoteModel {
   }
 
   /** With the optimizer's state. Returns the path. */
-  async saveWeights(name: string): Promise<string> {
-    return parsed(schema.saved, await this.#numbered("save_weights", { path: name }), "save_weights").path;
+  async saveWeights(name: string, notes: SaveNotes = {}): Promise<string> {
+    const found = await this.#numbered("save_weights", { path: name, ...notes });
+    return parsed(schema.saved, found, "save_weights").path;
   }
 
-  async saveWeightsForSampler(name: string): Promise<string> {
-    const found = await this.#numbered("save_weights_for_sampler", { path: name });
+  async saveWeightsForSampler(name: string, notes: SaveNotes = {}): Promise<string> {
+    const found = await this.#numbered("save_weights_for_sampler", { path: name, ...notes });
     return parsed(schema.saved, found, "save_weights_for_sampler").path;
   }
 
@@ -143,8 +147,11 @@ export class RemoteModel {
   }
 
   /** A sampling session for the current weights, saved under a name until they are deleted (checkpoints.ts). */
-  async savedSampler(name: string): Promise<{ readonly id: string; readonly path: string }> {
-    const path = await this.saveWeightsForSampler(name);
+  async savedSampler(
+    name: string,
+    notes: SaveNotes = {},
+  ): Promise<{ readonly id: string; readonly path: string }> {
+    const path = await this.saveWeightsForSampler(name, notes);
     return { id: await this.#samplerOf(path), path };
   }
 

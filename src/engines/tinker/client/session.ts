@@ -20,6 +20,8 @@ export interface SessionInfo {
 
 export interface SessionOptions extends TransportOptions {
   readonly requests?: Partial<RequestOptions> | undefined;
+  /** Name of the run, for people. */
+  readonly run?: string | undefined;
   readonly heartbeatMilliseconds?: number | undefined;
   /** If the server announces none. */
   readonly chunkData: number;
@@ -112,7 +114,9 @@ export class Session {
     const capabilities = parsed(schema.capabilities, supported, "get_server_capabilities");
     requests.load.describe(capabilities);
     const type = "create_session";
-    const body = { tags: ["troupe"], user_metadata: {}, type, ...version };
+    const { run } = this.#options;
+    const metadata = run === undefined ? {} : { run };
+    const body = { tags: ["troupe"], user_metadata: metadata, type, ...version };
     const created = await requests.send(schema.request(type, body));
     const { session_id: id } = parsed(schema.sessionCreated, created, type);
     this.#beat(id);
