@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { command } from "../command-line.ts";
+import { isTooDeep } from "./depth.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -62,6 +63,8 @@ function parseObject(file: string, text: string): JsonObject {
     const hint = "the file is damaged or incomplete; copy it again";
     throw new TroupeError("bad_model", `${file} is not valid JSON (${String(cause)}); ${hint}`, { cause });
   }
+  if (isTooDeep(value))
+    throw new TroupeError("bad_model", `${file} is nested too deeply for a file of a model`);
   if (isObject(value)) return value;
   throw new TroupeError("bad_model", `${file} must contain a JSON object, found ${typeof value}`);
 }
