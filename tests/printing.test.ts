@@ -10,7 +10,6 @@ const root = fileURLToPath(new URL("../src/", import.meta.url));
 const allowed: Readonly<Record<string, string>> = {
   "cli/print.ts": "is the place",
   "cli/main.ts": "only listens for errors",
-  "cli/experiment.ts": "passes it to the reporter, which uses showLines, jsonLines and LiveRegion",
   "cli/play/play.ts": "passes it to askPerson, which uses showLines",
   "cli/runs/remove.ts": "passes it to askPerson, which uses showLines",
   "cli/runs/plot.ts": "curveText uses showText, and colours",

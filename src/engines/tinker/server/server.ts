@@ -45,7 +45,7 @@ export async function startServer(engine: Engine, options: ServerOptions): Promi
       `Other machines can reach ${options.host}: set keys, or use 127.0.0.1.`,
     );
   await mkdir(options.folder, { recursive: true });
-  const lock = await acquireLock(options.folder, { name: "folder of weights", instead: "another folder" });
+  const lock = await acquireLock(options.folder, { name: "folder of weights", instead: "another --folder" });
   try {
     const service = new Service(engine, options);
     return await listen(service, httpServer(service), () => lock.release());

@@ -247,7 +247,7 @@ it("two servers do not share a folder", async () => {
   await start({ folder: served });
   const message = await failure("in_use", () => start({ folder: served }));
   expect(message).toMatch(/^The folder of weights .*shared is being written by process/);
-  expect(message).toMatch(/or use another folder\.$/);
+  expect(message).toMatch(/or use another --folder\.$/);
   await stop();
   await start({ folder: served });
 });
