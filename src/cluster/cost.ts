@@ -13,8 +13,11 @@ import type { Gpu } from "./prices.ts";
 import { cacheBytes, type PlannedPolicy } from "./sizes.ts";
 import type { Load } from "./load.ts";
 
-/** Shares of the peak that servers reach: matrix products of prompts and of training, and bandwidth while decoding. */
-const share = { prefill: 0.4, training: 0.3, decoding: 0.5 } as const;
+/**
+ * Shares of the peak that servers reach: matrix products of prompts and of training, and bandwidth while decoding. That of
+ * training is fitted to SkyRL's own table (docs/content/docs/examples/megatron.mdx there): 0.12 and 0.16 with FSDP.
+ */
+const share = { prefill: 0.4, training: 0.15, decoding: 0.5 } as const;
 /** Of each training step: publishing weights to the samplers, and the wait between phases. */
 const secondsPerStep = 15;
 /** Of a GPU's memory, the rest being used by the runtime and fragmentation. */
