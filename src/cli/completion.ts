@@ -1,7 +1,7 @@
 /** `troupe completion SHELL`: completion of commands, options, recipes and runs. The shells ask `troupe complete`. */
-import { readdirSync } from "node:fs";
-import { basename } from "node:path";
-import { Argument, Command } from "commander";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { Argument, Command, type Option } from "commander";
 import { environments } from "../environments/registry.ts";
 import { shippedRecipes } from "../recipes/shipped.ts";
 import { runsFolder } from "../command-line.ts";
@@ -19,7 +19,11 @@ complete -o default -F _troupe troupe`,
   (( $#found )) && compadd -- $found || _files
 }
 compdef _troupe troupe`,
-  fish: `complete -c troupe -a '(troupe complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'`,
+  fish: `function __troupe
+  set -l found (troupe complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
+  set -q found[1]; and printf '%s\\n' $found; or __fish_complete_path (commandline -ct)
+end
+complete -c troupe -f -a '(__troupe)'`,
 };
 
 export function completionCommand(): Command {
@@ -46,10 +50,16 @@ export function completeCommand(program: Command): Command {
 /** @param words those after `troupe`; the last is incomplete and may be empty */
 export function candidates(program: Command, words: readonly string[]): readonly string[] {
   const last = words.at(-1) ?? "";
-  const { command, given } = commandAt(program, words.slice(0, -1));
-  const found = last.startsWith("-")
-    ? optionsOf(command)
-    : [...namesOf(command), ...valuesOf(command, given)];
+  const before = words.slice(0, -1);
+  const { command, given } = commandAt(program, before);
+  const option = command.options.find((each) => each.required && isNamed(each, before.at(-1)));
+  const runs = runsIn(folderOfRuns(before));
+  const found =
+    option !== undefined
+      ? [...(option.argChoices ?? []), ...(option.long === "--run" ? runs : [])]
+      : last.startsWith("-")
+        ? optionsOf(command)
+        : [...namesOf(command), ...valuesOf(command, given, runs)];
   return found.filter((each) => each.startsWith(last));
 }
 
@@ -70,7 +80,11 @@ function commandAt(program: Command, words: readonly string[]): { command: Comma
 }
 
 function takesValue({ options }: Command, word: string): boolean {
-  return options.some(({ long, short, required }) => required && (word === long || word === short));
+  return options.some((option) => option.required && isNamed(option, word));
+}
+
+function isNamed({ long, short }: Option, word: string | undefined): boolean {
+  return word !== undefined && (word === long || word === short);
 }
 
 const hidden: readonly string[] = ["complete"];
@@ -84,20 +98,31 @@ function optionsOf({ options }: Command): readonly string[] {
 }
 
 /** By the name of the argument. */
-function valuesOf({ registeredArguments: all }: Command, given: number): readonly string[] {
+function valuesOf(
+  { registeredArguments: all }: Command,
+  given: number,
+  runs: readonly string[],
+): readonly string[] {
   const argument = all[given] ?? (all.at(-1)?.variadic === true ? all.at(-1) : undefined);
   const name = argument?.name() ?? "";
   return [
     ...(/recipe|^name$/.test(name) ? Object.keys(shippedRecipes()) : []),
     ...(/environment/.test(name) ? environments.map((each) => each.name) : []),
-    ...(/^runs?\b/.test(name) ? runsHere() : []),
+    ...(/^runs?\b/.test(name) ? runs : []),
     ...(argument?.argChoices ?? []),
   ];
 }
 
-function runsHere(): readonly string[] {
+/** What the words give as `--runs`. */
+function folderOfRuns(words: readonly string[]): string {
+  const joined = words.findLast((word) => word.startsWith("--runs="))?.slice("--runs=".length);
+  const given = words[words.lastIndexOf("--runs") + 1];
+  return joined ?? (words.includes("--runs") && given !== undefined ? given : runsFolder);
+}
+
+function runsIn(folder: string): readonly string[] {
   try {
-    return readdirSync(runsFolder).map((each) => basename(each));
+    return readdirSync(folder).filter((name) => existsSync(join(folder, name, "recipe.yaml")));
   } catch {
     return [];
   }

@@ -41,7 +41,7 @@ export async function chooseRun(resolved: ResolvedRecipe, choice: RunChoice): Pr
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
     throw new TroupeError(
       "bad_arguments",
-      `\`${name}\` is not a valid run name; use letters, digits, dots, dashes and underscores`,
+      `\`${name}\` is not a valid run name; use letters from A to Z, digits, dots, dashes and underscores; the folder of runs may have any name`,
     );
   }
   if (choice.fresh) return { directory: join(choice.runs, freeName(name, choice.runs)), recipe };

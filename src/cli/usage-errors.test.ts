@@ -131,7 +131,7 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
     [
       "an invalid run name",
       ["train", "plan-path", "--run", "../up"],
-      ["`../up` is not a valid run name; use letters, digits, dots, dashes and underscores"],
+      ["`../up` is not a valid run name; use letters from A to Z, digits, dots, dashes and underscores"],
     ],
     ["a run that does not exist", ["eval", "nothing"], ["there is no run nothing in runs"]],
     [

@@ -6,7 +6,10 @@ import { z } from "zod";
 
 export const name = z
   .string()
-  .regex(/^[A-Za-z][\w-]*$/, "a name: letters, digits, dashes and underscores, starting with a letter");
+  .regex(
+    /^[A-Za-z][\w-]*$/,
+    "a name: letters from A to Z, digits, dashes and underscores, starting with a letter",
+  );
 
 const changes = z
   .looseObject({})

@@ -270,7 +270,8 @@ describe("mistakes in values", () => {
     ],
     ["evaluation.temperature={}", "expected a number, at least 0, found a mapping"],
     ["policies.shared.model={preset: null, path: 3}", "policies.shared.model.path: expected text, found 3"],
-    ["team.roles.2nd={policy: shared}", "`2nd` is not a name: letters, digits, dashes"],
+    ["team.roles.2nd={policy: shared}", "`2nd` is not a name: letters from A to Z, digits, dashes"],
+    ["team.roles.jürgen={policy: shared}", "`jürgen` is not a name: letters from A to Z, digits, dashes"],
     ["team.phases=[[]]", "team.phases.0: expected a list of at least 1, each item text, found an empty list"],
     [
       "engine={type: tinker, url: localhost:8000, profile: troupe}",

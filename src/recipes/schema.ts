@@ -15,7 +15,10 @@ const tasks = count.max(1_000_000);
 const learningRate = z.number().min(1e-30).max(1);
 const name = z
   .string()
-  .regex(/^[A-Za-z][\w-]*$/, "a name: letters, digits, dashes and underscores, starting with a letter");
+  .regex(
+    /^[A-Za-z][\w-]*$/,
+    "a name: letters from A to Z, digits, dashes and underscores, starting with a letter",
+  );
 
 /** Keys that name a module. */
 const module = {

@@ -257,7 +257,9 @@ describe("the pages", () => {
     expect(() => readReport(files.json)).toThrow(/is not the JSON of an experiment's report at /);
     // Its name is that of files to be written.
     await writeFile(files.json, JSON.stringify({ ...record, experiment: "../elsewhere" }));
-    expect(() => readReport(files.json)).toThrow(/report at experiment: a name: letters, digits, dashes/);
+    expect(() => readReport(files.json)).toThrow(
+      /report at experiment: a name: letters from A to Z, digits, dashes/,
+    );
     await rm(folder, { recursive: true });
   });
 

@@ -7,7 +7,9 @@ import { defineForm } from "./definition.ts";
 import type { MathSeat, Round, TeamForm } from "./form.ts";
 import { boxed, othersMayBeWrong, reasoner, tool } from "./seats.ts";
 
-const name = z.string().regex(/^[A-Za-z][\w-]*$/, "a name: letters, digits, dashes and underscores");
+const name = z
+  .string()
+  .regex(/^[A-Za-z][\w-]*$/, "a name: letters from A to Z, digits, dashes and underscores");
 const matrix = z.array(z.array(z.union([z.literal(0), z.literal(1)])));
 
 const member = z.strictObject({
