@@ -5,6 +5,8 @@ import { openEngine } from "../engines/open.ts";
 import { sourceOf } from "../environments/tasks.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { showPath } from "../recipes/origin.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import { findRecipe, shippedFolder } from "../recipes/shipped.ts";
 import type { RunResult } from "../runs/records.ts";
 import type { TrainOutcome } from "../train/train.ts";
 import { train } from "../train/train.ts";
@@ -23,7 +25,7 @@ import { planArguments, resolveArguments, withRecipeArguments } from "./recipe-a
 import { chooseRun } from "./run-name.ts";
 import { listenForStop } from "./stopping.ts";
 import { terminalWidth } from "./table.ts";
-import { runsFolder } from "../command-line.ts";
+import { runsFolder, runsOption } from "../command-line.ts";
 
 interface TrainArguments extends OverrideOptions, PublishedFlags {
   readonly run?: string;
@@ -55,8 +57,14 @@ export function trainCommand(): Command {
       const choice = { ...options, runs: options.output_base_dir ?? options.runs };
       const { directory, recipe: own, note } = await chooseRun(resolved, choice);
       if (note !== undefined) printNote(note);
-      const isUnchanged = overrides.length + override.length === 0;
-      await trainAndReport({ ...resolved, recipe: own }, directory, { ...options, isUnchanged });
+      const changes = [...overrides, ...override];
+      const isIncluded = path.resolve(findRecipe(recipe)).startsWith(shippedFolder + path.sep);
+      const known = changes.length > 0 ? undefined : (own.expected ?? (isIncluded ? {} : undefined));
+      await trainAndReport({ ...resolved, recipe: own }, directory, {
+        ...options,
+        ...(known === undefined ? {} : { expected: known }),
+        again: [recipe, ...changes.filter((each) => !each.startsWith("train.steps="))],
+      });
     });
 }
 
@@ -69,8 +77,10 @@ export interface Reporting {
   readonly json?: boolean;
   readonly quiet?: boolean;
   readonly guide?: boolean;
-  /** The recipe has no overrides: its expected result is compared with. */
-  readonly isUnchanged?: boolean;
+  /** Of a recipe without overrides: what was measured, if anything. Absent: nobody could have measured it. */
+  readonly expected?: NonNullable<Recipe["expected"]>;
+  /** The recipe as given, with its overrides but for the number of steps. Absent: the run cannot be extended. */
+  readonly again?: readonly string[];
 }
 
 /** Trains in the folder, shows it, and sets the exit code. */
@@ -120,18 +130,35 @@ function reportResult(
   result: RunResult,
   resolved: ResolvedRecipe,
   directory: string,
-  { json, guide, isUnchanged = false }: Reporting,
+  { json, guide, expected, again }: Reporting,
 ): void {
   if (json) return;
   const { recipe } = resolved;
   printLines([
     ...finalLines(result, showPath(directory), {
       available: availableTasks(resolved, result),
-      expected: isUnchanged ? recipe.expected : undefined,
+      expected,
+      extending: again && extendingOf(again, recipe, directory),
       width: terminalWidth(),
     }),
     ...(guide ? ["", ...ownLines(recipe.name)] : []),
   ]);
+}
+
+/** The words after `train` for a run twice as long. */
+function extendingOf(
+  again: readonly string[],
+  { name, train }: Recipe,
+  directory: string,
+): readonly string[] {
+  const run = path.basename(directory);
+  return [
+    ...again,
+    `train.steps=${2 * train.steps}`,
+    ...(run === name ? [] : ["--run", run]),
+    ...runsOption(path.dirname(showPath(directory))),
+    "--extend",
+  ];
 }
 
 function reportStop(

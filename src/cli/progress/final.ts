@@ -47,8 +47,10 @@ function place({ team, moment }: Evaluation): number {
 export interface Ending {
   /** Tasks of the evaluated split; Infinity: endless. */
   readonly available: number;
-  /** As measured for the recipe. Undefined: not measured, or the recipe was changed. */
+  /** As measured for the recipe; empty: not measured. Undefined: not an included recipe, or it was changed. */
   readonly expected?: Recipe["expected"] | undefined;
+  /** The words after `train` that extend the run. Undefined: it cannot be. */
+  readonly extending?: readonly string[] | undefined;
   /** Of the terminal. */
   readonly width?: number;
 }
@@ -57,7 +59,7 @@ export interface Ending {
 export function finalLines(
   result: RunResult,
   run: string,
-  { available, expected, width = Infinity }: Ending,
+  { available, expected, extending, width = Infinity }: Ending,
 ): string[] {
   const { steps } = result;
   const isTrained = steps.warmStart + steps.reinforcement > 0;
@@ -70,7 +72,7 @@ export function finalLines(
     ...[...expectedLines(expected), ...costLines(result, run)].flatMap((line) => wrapped(line, width)),
     "",
     "next:",
-    ...nextLines(nextCommands(result, run, available, isTrained), width),
+    ...nextLines(nextCommands(result, run, available, extending), width),
   ];
 }
 
@@ -78,7 +80,8 @@ function expectedLines(expected: Ending["expected"]): string[] {
   const success = expected?.success === undefined ? [] : [`${showShare(expected.success)} after training`];
   const time = expected?.minutes === undefined ? [] : [`${expected.minutes} minutes on two cores`];
   const facts = [...success, ...time];
-  return facts.length === 0 ? [] : [`expected of this recipe: ${facts.join(", ")}`];
+  if (expected === undefined) return [];
+  return [`expected of this recipe: ${facts.length === 0 ? "not measured" : facts.join(", ")}`];
 }
 
 function costLines({ seconds, tokens, steps, ...lost }: RunResult, run: string): string[] {
@@ -115,10 +118,10 @@ type NextCommand = readonly [command: string, what: string];
 const moreTasks = 2000;
 
 function nextCommands(
-  { table }: RunResult,
+  { table, steps }: RunResult,
   run: string,
   available: number,
-  isTrained: boolean,
+  extending: Ending["extending"],
 ): readonly NextCommand[] {
   const name = basename(run);
   const folder = runsOption(dirname(run));
@@ -127,12 +130,17 @@ function nextCommands(
     command("eval", name, "--tasks", String(more), ...folder),
     "a narrower interval",
   ] as const;
+  const longer: readonly NextCommand[] = [
+    [command("runs", "plot", name, ...folder), "success by step"],
+    ...(extending === undefined ? [] : [[command("train", ...extending), "train it further"] as const]),
+  ];
   return [
     [
       command("play", "--run", name, ...folder),
-      isTrained ? "play with the trained team" : "play with the team",
+      steps.warmStart + steps.reinforcement > 0 ? "play with the trained team" : "play with the team",
     ],
     ...(more > evaluated ? [narrower] : []),
+    ...(steps.reinforcement > 0 ? longer : []),
     [command("runs", ...folder), "all runs"],
   ];
 }

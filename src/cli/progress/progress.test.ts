@@ -104,6 +104,9 @@ describe("the end of a run", () => {
     });
     expect(lines).toContain("expected of this recipe: 97.2 % after training, 7 minutes on");
     expect(lines).toContain("  troupe eval mine --tasks 2000 --runs other");
+    expect(finalLines(result, "runs/mine", { available: 1, expected: {} })).toContain(
+      "expected of this recipe: not measured",
+    );
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(60);
   });
 

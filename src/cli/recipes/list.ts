@@ -10,7 +10,8 @@ import { command } from "../../command-line.ts";
 /** One table with each environment's recipes below its name, and one for each folder of recipes. */
 export function listLines(recipes: readonly Listed[], width: number): string[] {
   const { ".": main = [], ...folders } = Object.groupBy(recipes, ({ name }) => posix.dirname(name));
-  const legend = "expected: minutes on two cores, success on held-out tasks after training";
+  const legend =
+    "minutes on two cores and success on held-out tasks after training, as measured; –: not measured";
   return [
     ...mainLines(main, width),
     ...Object.entries(folders).flatMap(([folder, listed = []]) => [
@@ -84,8 +85,8 @@ function row(listed: Listed): string[] {
     name,
     algorithm ?? "none",
     algorithm === null ? "" : trained(listed),
-    minutes === null ? "" : String(minutes),
-    success === null ? "" : showShare(success),
+    minutes === null ? "–" : String(minutes),
+    success === null ? "–" : showShare(success),
   ];
 }
 

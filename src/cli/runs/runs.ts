@@ -13,7 +13,9 @@ import { runsFolder } from "../../command-line.ts";
 
 export function runsCommand(): Command {
   const command = new Command("runs")
-    .description("list the runs, or compare, plot, export or remove some, or weights at servers")
+    .description(
+      "list the runs and how far they are, also while they train; or compare, plot, export or remove some, or list weights at servers",
+    )
     .enablePositionalOptions()
     .option("--runs <folder>", "folder of the runs", runsFolder)
     .option("--json", "print one JSON document")
