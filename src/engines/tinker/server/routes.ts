@@ -1,4 +1,5 @@
 /** The table of requests. */
+import { command } from "../../../command-line.ts";
 import * as schema from "../protocol/schema.ts";
 import * as information from "./information.ts";
 import * as listings from "./listings.ts";
@@ -86,7 +87,7 @@ const routes: readonly Route[] = [
   route("DELETE", checkpoint, listings.deleteCheckpoint),
   ...Object.entries(unsupported).map(([what, paths]) =>
     route("any", paths, () => {
-      throw new Rejection(422, `\`troupe serve\` has no ${what}.`);
+      throw new Rejection(422, `\`${command("serve")}\` has no ${what}.`);
     }),
   ),
 ];
