@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { tableLines, visibleLength, wrapped } from "./table.ts";
+import { stackedTables, tableLines, visibleLength, wrapped } from "./table.ts";
 
 describe("tableLines", () => {
   it("aligns columns without trailing white space", () => {
@@ -47,8 +47,16 @@ describe("tableLines", () => {
     ["\u001B[31mred\u001B[39m", 3],
   ])("%j takes %i columns", (text, width) => {
     expect(visibleLength(text)).toBe(width);
-    const [titles, , row] = tableLines([{ title: text }, { title: "b" }], [["x", "y"]]);
-    expect(visibleLength(titles ?? "")).toBe(visibleLength(row ?? ""));
+  });
+
+  it("aligns names with wide characters, escapes, and marks of direction", () => {
+    const names = ["名前", "esc\u001B[2J", "\u202Eevil", "new\nline", "plain"];
+    const columns = [{ title: "run" }, { title: "b" }];
+    const [, , ...lines] = tableLines(
+      columns,
+      names.map((name) => [name, "b"]),
+    );
+    expect(lines).toEqual(["名前      b", "esc [2J   b", " evil     b", "new line  b", "plain     b"]);
   });
 
   it("has the same width in every row whose last cell is filled", () => {
@@ -59,6 +67,24 @@ describe("tableLines", () => {
         expect(new Set(lines.map(visibleLength)).size).toBe(1);
       }),
     );
+  });
+});
+
+describe("stackedTables", () => {
+  it("puts what does not fit below, with the first column again", () => {
+    const columns = ["key", "one", "two", "three"].map((title) => ({ title }));
+    const rows = [["a", "1", "2", "3"]];
+    expect(stackedTables(columns, rows, 14)).toEqual([
+      "key  one  two",
+      "───  ───  ───",
+      "a    1    2",
+      "",
+      "key  three",
+      "───  ─────",
+      "a    3",
+    ]);
+    expect(stackedTables(columns, rows, 20)).toEqual(tableLines(columns, rows));
+    expect(stackedTables(columns, rows, 1)).toHaveLength(11);
   });
 });
 

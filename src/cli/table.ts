@@ -18,14 +18,16 @@ export function terminalWidth(): number {
 }
 
 /**
- * The lines of a table: titles, a rule, the rows, without trailing white space.
+ * The lines of a table, without control characters, as they will be printed: titles, a rule, the rows, without trailing white space.
  * @param width of the terminal: cells are cut and columns left out, as few as possible, until the table fits
  */
 export function tableLines(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
+  givenColumns: readonly Column[],
+  givenRows: readonly (readonly string[])[],
   width = Infinity,
 ): string[] {
+  const columns = givenColumns.map((column) => ({ ...column, title: visible(column.title) }));
+  const rows = givenRows.map((row) => row.map(visible));
   const left = Math.min(...columns.map(({ leftOut = Infinity }) => leftOut));
   const leasts = columns.map(({ cut: { after, least } = never }) => (after < left ? least : Infinity));
   const widths = cutWidths(naturalWidths(columns, rows), leasts, width);
@@ -34,6 +36,35 @@ export function tableLines(
   const kept = columns.map(({ leftOut }) => leftOut !== left);
   const only = <T>(row: readonly T[]): T[] => row.filter((_, index) => kept[index]);
   return tableLines(only(columns), rows.map(only), width);
+}
+
+/**
+ * A table of things that are compared, one in each column but the first: where they do not fit side by side, several
+ * tables below each other, with the first column in each.
+ */
+export function stackedTables(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): string[] {
+  const tableOf = (kept: readonly number[]): string[] =>
+    tableLines(
+      columns.filter((_, index) => kept.includes(index)),
+      rows.map((row) => row.filter((_, index) => kept.includes(index))),
+    );
+  const parts: (readonly number[])[] = [];
+  for (const index of columns.keys()) {
+    if (index === 0) continue;
+    const wider = [...(parts.at(-1) ?? []), index];
+    const fits = visibleLength(tableOf(wider)[1] ?? "") <= width;
+    if (parts.length > 0 && fits) parts[parts.length - 1] = wider;
+    else parts.push([0, index]);
+  }
+  return parts.flatMap((part, index) => [...(index === 0 ? [] : [""]), ...tableOf(part)]);
+}
+
+function visible(text: string): string {
+  return text.replaceAll(/\p{C}/gu, " ");
 }
 
 const gap = "  ";

@@ -1,7 +1,7 @@
 /** What evaluations measured besides success: pass@k and the terms of the team's reward, one column for each team. */
 import { showShare } from "../../format.ts";
 import type { Evaluation } from "../../runs/records.ts";
-import { tableLines } from "../table.ts";
+import { stackedTables, terminalWidth } from "../table.ts";
 
 /** @param label names a column. No lines if nothing was measured */
 export function measureTable(
@@ -13,7 +13,7 @@ export function measureTable(
   if (names.length === 0) return [];
   const rows = names.map((name) => [name, ...measured.map((each) => each[name] ?? "–")]);
   const teams = evaluations.map((each) => ({ title: label(each), align: "right" }) as const);
-  return ["", ...tableLines([{ title: "pass@k, terms of the reward" }, ...teams], rows)];
+  return ["", ...stackedTables([{ title: "pass@k, terms of the reward" }, ...teams], rows, terminalWidth())];
 }
 
 function measuresOf({ passAt = {}, terms }: Evaluation): Readonly<Record<string, string>> {

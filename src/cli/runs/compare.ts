@@ -12,7 +12,7 @@ import { labelsOf } from "./labels.ts";
 import { printJson, printLines } from "../print.ts";
 import { showInterval } from "../progress/lines.ts";
 import { measureTable } from "../progress/measures.ts";
-import { tableLines } from "../table.ts";
+import { stackedTables, terminalWidth } from "../table.ts";
 import { runsFolder } from "../../command-line.ts";
 
 export function compareCommand(): Command {
@@ -78,6 +78,7 @@ function valueAt(recipe: unknown, key: string): unknown {
 }
 
 function comparisonLines(compared: readonly Compared[]): string[] {
+  const width = terminalWidth();
   const { runs, recipe, data } = comparison(compared);
   const columns = [{ title: "recipe" }, ...runs.map((title) => ({ title }))];
   const rows = recipe.map(({ key, values }) => [
@@ -93,7 +94,7 @@ function comparisonLines(compared: readonly Compared[]): string[] {
     label,
     ...compared.map(({ summary }) => resultCell(summary, label)),
   ]);
-  const recipeLines = rows.length === 0 ? ["the recipes are the same"] : tableLines(columns, rows);
+  const recipeLines = rows.length === 0 ? ["the recipes are the same"] : stackedTables(columns, rows, width);
   const dataLines = data.flatMap(({ split, values }) =>
     values.map(
       (origin, index) => `data ${split} of ${runs[index]}: ${origin ? showOrigin(origin) : "unknown"}`,
@@ -103,7 +104,7 @@ function comparisonLines(compared: readonly Compared[]): string[] {
     ...recipeLines,
     ...(dataLines.length > 0 ? ["", ...dataLines] : []),
     "",
-    ...tableLines([{ title: "success" }, ...columns.slice(1)], results),
+    ...stackedTables([{ title: "success" }, ...columns.slice(1)], results, width),
     ...measureLines(compared),
   ];
 }
