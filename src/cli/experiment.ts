@@ -24,7 +24,7 @@ import { makeReporter } from "./experiment/reporter.ts";
 import { wholeNumber } from "./numbers.ts";
 import { printJson, printJsonLine, printLines } from "./print.ts";
 import { listenForStop } from "./stopping.ts";
-import { tableLines, wrapped } from "./table.ts";
+import { tableLines, terminalWidth, wrapped } from "./table.ts";
 
 interface ExperimentArguments {
   readonly seeds?: readonly number[];
@@ -155,12 +155,20 @@ async function list(json: boolean): Promise<void> {
     title,
   ]);
   const right = { align: "right" as const };
-  const figures = ["results", "cells", "minutes"].map((title) => ({ title, ...right }));
-  const columns = [{ title: "experiment" }, ...figures, { title: "compares" }];
+  const figures = ["results", "cells", "minutes"].map((title, index) => ({
+    title,
+    ...right,
+    leftOut: index + 1,
+  }));
+  const columns = [{ title: "experiment" }, ...figures, { title: "compares", cut: { after: 1, least: 20 } }];
   const legend =
     "results: rows × columns × seeds; cells: trainings and evaluations; minutes: wall-clock on two cores. " +
     "No figures: it needs models or data sets that are missing; running it says which";
-  printLines([...tableLines(columns, rows), "", ...wrapped(legend, process.stdout.columns ?? 100)]);
+  printLines([
+    ...tableLines(columns, rows, terminalWidth()),
+    "",
+    ...wrapped(legend, Math.min(100, terminalWidth())),
+  ]);
 }
 
 /** Null without what the experiment needs: its recipes cannot be resolved. */

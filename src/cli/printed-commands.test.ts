@@ -43,10 +43,11 @@ it("at the end of a run in another folder", async () => {
     "troupe runs --runs",
   ]);
   for (const command of commands) {
-    const isTraining = command.includes(" train ");
-    const { code, stderr } = await shell(command, { cwd, input: "q\n" });
-    expect({ code, isQuiet: stderr === "" }).toEqual({ code: 0, isQuiet: !isTraining });
-    if (isTraining) expect(stderr).toContain("extended from 1 to 2 steps");
+    const said = command.includes(" train ") ? /extended from 1 to 2 steps/ : /^$/;
+    expect(await shell(command, { cwd, input: "q\n" })).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(said),
+    });
   }
 });
 
