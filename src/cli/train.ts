@@ -148,13 +148,13 @@ function reportResult(
 /** The words after `train` for a run twice as long. */
 function extendingOf(
   again: readonly string[],
-  { name, train }: Recipe,
+  { name, train: { steps } }: Recipe,
   directory: string,
 ): readonly string[] {
   const run = path.basename(directory);
   return [
     ...again,
-    `train.steps=${2 * train.steps}`,
+    `train.steps=${2 * steps}`,
     ...(run === name ? [] : ["--run", run]),
     ...runsOption(path.dirname(showPath(directory))),
     "--extend",
