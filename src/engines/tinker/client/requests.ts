@@ -2,29 +2,21 @@
  * Submits requests and waits for their futures, through lost answers, busy servers and lost futures. A request is sent
  * again unchanged: its sequence number makes that harmless.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { checkArgument } from "../../../arguments.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { failureOf, isConflict, isTransient, jsonOf, parsed, rejectionOf } from "./answers.ts";
 import type { Completions } from "./completions.ts";
-import type { Contact } from "./contact.ts";
 import { Load } from "./load.ts";
+import { Pauses, type Patience } from "./pauses.ts";
 import { LateAnswer, type Incoming, type Outgoing, Transport } from "./transport.ts";
 
-export interface RequestOptions {
-  /** How long a server that no longer answers is tried. */
-  readonly patienceMilliseconds: number;
-  /** How long one that never did is tried. */
+export interface RequestOptions extends Patience {
+  /** How long a server that never answered is tried. */
   readonly reachMilliseconds: number;
-  /** How long either is tried while somebody waits for the end. */
-  readonly shortMilliseconds: number;
   /** How long one that says that another request conflicts is tried. */
   readonly conflictMilliseconds: number;
-  /** Of the first pause; doubled each time, up to `longestPause`. */
-  readonly firstPause: number;
-  readonly longestPause: number;
   /** Of one long poll. */
   readonly pollMilliseconds: number;
 }
@@ -241,56 +233,6 @@ export class Requests {
 
   async #cancel(id: string): Promise<void> {
     await this.#transport.send(schema.request("cancel_future", { request_id: id })).catch(() => undefined);
-  }
-}
-
-/** Pauses that double, until the patience ends. */
-class Pauses {
-  readonly #options: RequestOptions;
-  readonly #hurry: () => AbortSignal;
-  readonly #contact: Contact;
-  readonly #began = performance.now();
-  #next: number;
-
-  /** @param hurry aborted while somebody waits for the end */
-  constructor(options: RequestOptions, hurry: () => AbortSignal, contact: Contact) {
-    this.#contact = contact;
-    this.#options = options;
-    this.#hurry = hurry;
-    this.#next = options.firstPause;
-  }
-
-  /** Since the first try. */
-  get milliseconds(): number {
-    return performance.now() - this.#began;
-  }
-
-  /** What others waited for the server in vain counts, too. */
-  get areOver(): boolean {
-    const { patienceMilliseconds, shortMilliseconds } = this.#options;
-    const milliseconds = Math.max(this.milliseconds, this.#contact.milliseconds);
-    return milliseconds >= (this.#hurry().aborted ? shortMilliseconds : patienceMilliseconds);
-  }
-
-  /** Of a server that is there. @param since a later beginning of the patience */
-  areOverSince(since: number): boolean {
-    return performance.now() - Math.max(this.#began, since) >= this.#options.patienceMilliseconds;
-  }
-
-  /** Ends early when somebody begins to wait for the end. @throws TroupeError `cancelled`, because of `failure` if given */
-  async pause(signal: AbortSignal, failure?: TroupeError): Promise<void> {
-    const hurry = this.#hurry();
-    const milliseconds = hurry.aborted ? Math.min(probeInterval, this.#next) : this.#next;
-    this.#next = Math.min(this.#options.longestPause, 2 * this.#next);
-    try {
-      await delay(milliseconds, undefined, {
-        signal: hurry.aborted ? signal : AbortSignal.any([hurry, signal]),
-      });
-    } catch (error) {
-      if (!signal.aborted) return;
-      const cause = failure ?? error;
-      throw new TroupeError("cancelled", "Cancelled while the server was not reachable.", { cause });
-    }
   }
 }
 

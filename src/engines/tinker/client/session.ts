@@ -93,7 +93,8 @@ export class Session {
     const info = await Promise.race([opened, delay(1000, null, { ref: false })]);
     const path = `sessions/${encodeURIComponent(info?.id ?? "")}/finish`;
     // Not behind requests that the server may never answer.
-    const finish = { path, body: {}, milliseconds: 10_000, pool: "heartbeat" } as const;
+    const milliseconds = this.#transport.contact.silence === null ? 10_000 : 1000;
+    const finish = { path, body: {}, milliseconds, pool: "heartbeat" } as const;
     if (info) await this.#transport.send(finish).catch(() => undefined);
     this.#transport.close();
   }
