@@ -4,7 +4,7 @@
  */
 import { ComputeEngine, type Expression } from "@cortex-js/compute-engine";
 import type { Algebra, Equation } from "./compare.ts";
-import { openConfirmation, type Confirm } from "./precise.ts";
+import { openConfirmation, type Confirm, type LatexPoint } from "./precise.ts";
 import { tolerance } from "./rational.ts";
 import { type ExactPoint, exactValue, type Fraction, sameFraction } from "./exact.ts";
 import { isTooLarge, type MathJson } from "./size.ts";
@@ -42,16 +42,21 @@ function sameLatex(engine: ComputeEngine, confirm: Confirm, one: string, other: 
   if (a === null || b === null) return false;
   if (a.isSame(b)) return true;
   const variables = variablesOf(a, b);
-  const compared = valuesFor(variables, one + other)
-    .flatMap((values) => substitutions(variables, values))
-    .map((point) => {
-      const at = expressionsAt(engine, point);
-      const exact = trees && compareExactly(trees, point);
-      return exact ?? compareConstants(a.subs(at), b.subs(at), isRounded);
-    });
+  const points = valuesFor(variables, one + other).flatMap((values) => substitutions(variables, values));
+  let toConfirm: ExactPoint | null = null;
+  const compared = points.map((point) => {
+    const exact = trees && compareExactly(trees, point);
+    if (exact !== null) return exact;
+    const at = expressionsAt(engine, point);
+    const result = compareConstants(a.subs(at), b.subs(at), isRounded);
+    if (result === "same") toConfirm ??= point;
+    return result;
+  });
   if (compared.includes("different")) return false;
-  if (variables.length === 0 && !isRounded && compared.includes("same"))
-    return confirm(readable(one), readable(other), Math.hypot(...valueOf(a)));
+  if (toConfirm !== null && !isRounded) {
+    const magnitude = Math.hypot(...valueOf(a.subs(expressionsAt(engine, toConfirm))));
+    return confirm(readable(one), readable(other), magnitude, latexOf(toConfirm));
+  }
   // Points where both are undefined, as in (d - k)!, or zero prove little.
   return compared.includes("same") || compared.every((result) => result === "zero");
 }
@@ -120,9 +125,16 @@ function substitutions(variables: readonly string[], values: readonly Fraction[]
 }
 
 function expressionsAt(engine: ComputeEngine, point: ExactPoint): Readonly<Record<string, Expression>> {
-  const parse = ({ numerator, denominator }: Fraction) =>
-    engine.parse(denominator === 1n ? String(numerator) : `\\frac{${numerator}}{${denominator}}`);
-  return Object.fromEntries(Object.entries(point).map(([name, value]) => [name, parse(value)]));
+  const entries = Object.entries(latexOf(point));
+  return Object.fromEntries(entries.map(([name, value]) => [name, engine.parse(value)]));
+}
+
+function latexOf(point: ExactPoint): LatexPoint {
+  return Object.fromEntries(Object.entries(point).map(([name, value]) => [name, latexFraction(value)]));
+}
+
+function latexFraction({ numerator, denominator }: Fraction): string {
+  return denominator === 1n ? String(numerator) : `\\frac{${numerator}}{${denominator}}`;
 }
 
 function variablesOf(...all: readonly Expression[]): readonly string[] {
