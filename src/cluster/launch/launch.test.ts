@@ -253,6 +253,12 @@ it("TuFT on several GPUs has places for the recipe's adapters", async () => {
   expect(model).not.toHaveProperty("colocate");
 });
 
+it("the JAX backend has room for the adapters of a trainer that was killed", async () => {
+  const { files } = await launch("machine", ["engine.profile=skyrl-jax", "train.clipNorm=0", ...adapters]);
+  const config = /--backend-config '([^']+)'/.exec(Object.values(files)[0] ?? "")?.[1] ?? "";
+  expect(JSON.parse(config)).toEqual({ max_lora_adapters: 5, max_lora_rank: 16 });
+});
+
 it("quotes what a shell would read", async () => {
   const { files } = await launch("ray", [], { checkout: "/opt/it's; rm" });
   for (const text of Object.values(files)) expect(text).toContain(`cd '/opt/it'\\''s; rm'\n`);

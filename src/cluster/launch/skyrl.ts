@@ -52,7 +52,8 @@ export function skyrlFolders(server: PlacedServer): readonly string[] {
 function backendConfig(placed: PlacedServer): Readonly<Record<string, unknown>> {
   const { server, layout } = placed;
   const { kind, size, models, policies } = server;
-  if (kind === "skyrl-jax") return { max_lora_adapters: models + 1, max_lora_rank: rankOf(server) };
+  // One is the base; those of a trainer that was killed stay until its session ends, while its successor makes others.
+  if (kind === "skyrl-jax") return { max_lora_adapters: 2 * models + 1, max_lora_rank: rankOf(server) };
   const { nodes, perNode } = nodesFor(size.training, layout);
   const shared = {
     "trainer.placement.policy_num_gpus_per_node": perNode,
