@@ -496,7 +496,7 @@ describe("what differs from the published values", () => {
   const entriesOf = (section: string): number[] => {
     const [, text = ""] = page.split(new RegExp(`^## ${section} .*$`, "m"));
     const [own = ""] = text.split(/^## /m);
-    const entries = own.split(/^(?=\d+\. )/m).filter((entry) => entry.includes("_Test:_"));
+    const entries = own.split(/^(?=\d+\. )/m).filter((entry) => entry.includes(".test.ts`"));
     return entries.map((entry) => Number.parseInt(entry, 10)).filter((number) => !Number.isNaN(number));
   };
   const all = games.flatMap(({ section, cases }) => cases.map((golden) => ({ section, ...golden })));
