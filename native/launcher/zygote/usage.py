@@ -19,12 +19,12 @@ class Usage:
     def measure(self):
         """@return the limit that is exceeded, or None"""
         processes = self.processes()
-        self.cpu = max(self.cpu, sum(seconds for _, seconds, _ in processes))
-        used = sum(size for _, _, size in processes)
+        self.cpu = max(self.cpu, sum(seconds for _, seconds, _, _ in processes))
+        used = sum(size for _, _, size, _ in processes)
         if used > self.limits["memoryBytes"]:
-            used = sum(self.share_of(pid, size) for pid, _, size in processes)
+            used = sum(self.share_of(pid, size) for pid, _, size, _ in processes)
         self.peak = max(self.peak, used)
-        if used > self.limits["memoryBytes"]:
+        if used > self.limits["memoryBytes"] or self.overcrowded(processes):
             return "memory"
         if self.cpu > self.limits["cpuSeconds"]:
             return "cpu-time"
@@ -33,7 +33,7 @@ class Usage:
         return None
 
     def processes(self):
-        """Number, processor seconds (including ended children) and bytes of each of the program's processes."""
+        """Number, processor seconds (including ended children), bytes and threads of each of the program's processes."""
         found = []
         for name in self.candidates():
             if not name.isdigit() or int(name) in self.others:
@@ -46,8 +46,15 @@ class Usage:
             if self.setting.namespaces or int(fields[1]) in (os.getpid(), self.init):
                 seconds = sum(map(int, fields[11:15])) / TICK
                 size = 0 if int(name) == self.init else int(fields[21]) * PAGE
-                found.append((name, seconds, size))
+                found.append((name, seconds, size, int(fields[17])))
         return found
+
+    def overcrowded(self, processes):
+        """Without namespaces, the kernel cannot limit threads: programs share their user. Each takes memory of the kernel."""
+        if self.setting.namespaces:
+            return False
+        threads = sum(count for pid, _, _, count in processes if int(pid) != self.init)
+        return threads > self.limits["processes"] + 1
 
     def candidates(self):
         """All processes of the worker; without namespaces that would be all of the machine, so only init and its children."""
@@ -70,7 +77,7 @@ class Usage:
             return size
 
     def overfull(self, processes):
-        total, count = sum(self.unnamed(pid) for pid, _, _ in processes), 0
+        total, count = sum(self.unnamed(pid) for pid, _, _, _ in processes), 0
         folders = [self.place.scratch]
         while folders:
             for entry in entries_of(folders.pop()):

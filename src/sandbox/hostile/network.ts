@@ -71,6 +71,18 @@ for family in (0, 2, 10, 16, 17, 30, 40):
 `,
   },
   {
+    name: "socket pairs that could send to sockets by name",
+    source: `
+import socket
+for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
+    attempt("a pair of kind %d" % kind, lambda: socket.socketpair(socket.AF_UNIX, kind))
+one, other = socket.socketpair()
+one.send(b"x")
+print(other.recv(1))
+`,
+    stdout: /b'x'\n$/,
+  },
+  {
     name: "sockets past the filter, by io_uring",
     source: `
 buffer = ctypes.create_string_buffer(120)

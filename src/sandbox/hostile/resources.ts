@@ -46,6 +46,21 @@ os._exit(0)
 `,
   },
   {
+    name: "more threads than permitted",
+    source: `
+import threading
+threading.stack_size(32768)
+try:
+    for _ in range(500): threading.Thread(target=time.sleep, args=(3,), daemon=True).start()
+except RuntimeError:
+    print("stopped", flush=True)
+    os._exit(0)
+time.sleep(2)
+print("REACHED 500 threads", flush=True)
+os._exit(0)
+`,
+  },
+  {
     name: "one large allocation",
     source: "x = bytearray(8 * 2 ** 30)\nprint('REACHED', len(x))",
     ended: ["memory"],

@@ -99,7 +99,7 @@ describe.each(machines)("the filter of %s", (machine) => {
   });
 
   it("checks the arguments of partly allowed calls", () => {
-    expect([1, 2, 16].map((family) => of(plain, "socketpair", family))).toEqual([
+    expect([1, 2, 16].map((family) => of(plain, "socketpair", family, 1))).toEqual([
       allowed,
       forbidden,
       forbidden,
@@ -108,6 +108,15 @@ describe.each(machines)("the filter of %s", (machine) => {
     expect([0x5401, 0x5412].map((command) => of(plain, "ioctl", 0, command))).toEqual([allowed, forbidden]);
     for (const program of [plain, threads])
       expect([3, 1026].map((command) => of(program, "fcntl", 0, command))).toEqual([allowed, forbidden]);
+  });
+
+  it("has no sockets that send to others by name", () => {
+    const closedOnExec = 0x80000;
+    const [stream, datagram, raw, packets] = [1, 2, 3, 5].map((kind) => kind | closedOnExec);
+    for (const program of [plain, threads])
+      expect([stream, datagram, raw, packets].map((kind) => of(program, "socketpair", 1, kind ?? 0))).toEqual(
+        [allowed, forbidden, forbidden, allowed],
+      );
   });
 
   it("kills calls of other architectures, and rejects unknown new calls", () => {

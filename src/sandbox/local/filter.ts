@@ -80,6 +80,8 @@ interface Condition {
 const newNamespaces = 0x7e020000;
 const cloneThread = 0x00010000;
 const unixFamily = 1;
+/** SOCK_DGRAM, and SOCK_RAW, which becomes it; not SOCK_STREAM and SOCK_SEQPACKET. */
+const datagrams = 2;
 const [pushInput, consoleCommands] = [0x5412, 0x541c];
 const [setOwner, setGroup] = [0x8901, 0x8902];
 /** FS_IOC_SETFLAGS, FS_IOC32_SETFLAGS, FS_IOC_FSSETXATTR. */
@@ -96,6 +98,8 @@ const processOptions = [1, 4];
 const conditions: readonly Condition[] = [
   { call: "clone", argument: 0, denied: "any-bit", values: [newNamespaces] },
   { call: "socketpair", argument: 0, denied: "unequal", values: [unixFamily] },
+  // Either end could send to any other local socket: `sendto` takes a path, which Landlock does not check.
+  { call: "socketpair", argument: 1, denied: "any-bit", values: [datagrams] },
   { call: "prlimit64", argument: 0, denied: "unequal", values: [0] },
   { call: "ioctl", argument: 1, denied: "equal", values: [pushInput, consoleCommands] },
   { call: "fcntl", argument: 1, denied: "equal", values: [notifyCommand, leaseCommand] },
