@@ -67,11 +67,15 @@ function checksFor({
   critic,
   gradientNorm,
   copy,
+  limits,
 }: EngineCapabilities): Readonly<Record<string, Check>> {
   return {
     ...always,
     ...(gradientNorm ? measured : {}),
     ...(adapters ? { "adapters are trained alone": policies.adapters } : {}),
+    ...(adapters && limits?.servedBases !== true
+      ? { "adapters are made on saved weights": saving.adaptersOnSaved }
+      : {}),
     ...(copy === true ? { "a copy keeps its weights": policies.copied } : {}),
     ...(copy === true && adapters
       ? { "the copy of an adapter keeps its weights": policies.copiedAdapter }

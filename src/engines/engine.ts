@@ -253,6 +253,8 @@ export interface EngineLimits {
   readonly adapterAlphaPerRank?: number;
   /** Projections that get an adapter together or not at all; a single group: always. */
   readonly adapterModules?: readonly (readonly string[])[];
+  /** Adapters are on models that the server has from the beginning, not on saved weights. */
+  readonly servedBases?: boolean;
   /** All adapters have one rank. */
   readonly equalRanks?: boolean;
   /** Policies, with references, at a time. */

@@ -8,6 +8,7 @@ import {
   equal,
   fails,
   hasNoGradient,
+  holds,
   outputs,
   request,
   train,
@@ -96,6 +97,25 @@ export const snapshots: Check = (setting) =>
         "values of a new critic made from a snapshot",
       );
     }
+  });
+
+/** What reinforcement needs after a warm start of a base model. */
+export const adaptersOnSaved: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    await train(engine, info, 2);
+    const folder = await newFolder(setting);
+    const save = async (name: string) => ({ saved: await engine.snapshot(name, { folder, name }), folder });
+    const [base, before] = [await save("p"), await outputs(engine, info)];
+    const made = await engine.createPolicy({ name: "a", model: base, adapter: setting.adapter });
+    holds(made.trainableParameters < made.parameters, "of an adapter on saved weights, only it is trained");
+    equal(await outputs(engine, info, "a"), before, "a fresh adapter on saved weights");
+    await train(engine, info, 2, "a");
+    const [from, after] = [await save("a"), await outputs(engine, info, "a")];
+    differs(after, before, "training changes an adapter on saved weights");
+    equal(await outputs(engine, info), before, "the policy that the adapter's base was saved from");
+    const again = await engine.createPolicy({ name: "b", model: base, from });
+    equal(again.trainableParameters, made.trainableParameters, "what is trained of an adapter made again");
+    equal(await outputs(engine, info, "b"), after, "an adapter made again on saved weights");
   });
 
 export const moments: Check = (setting) =>

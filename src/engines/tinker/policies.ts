@@ -91,20 +91,24 @@ export class Policies {
   }
 
   /** Weights are in it from the beginning, or loaded into it. */
-  async #made({ name, model, from }: PolicyOptions, origin: Origin, critic: boolean): Promise<RemoteModel> {
+  async #made(options: PolicyOptions, origin: Origin, critic: boolean): Promise<RemoteModel> {
+    const { name, model, from, adapter } = options;
     const stored = typeof model === "string" ? undefined : model;
-    const role = critic ? ({ model_role: "critic" } as const) : {};
-    if (!this.#profile.createsFromWeights) return this.#loaded(name, origin, from ?? stored, false);
-    if (stored !== undefined)
-      return this.#submit("load_weights", {
-        ...role,
-        user_metadata: { policy: name },
-        path: readLocation(stored.saved).path,
-        optimizer: false,
-      });
-    return this.#fresh(name, origin, {
-      ...role,
+    if (!this.#profile.createsFromWeights) {
+      checkBase(options, this.#profile);
+      return this.#loaded(name, origin, from ?? stored, false);
+    }
+    const more = {
+      ...(critic ? ({ model_role: "critic" } as const) : {}),
       ...(from === undefined ? {} : { initial_weights: readLocation(from.saved).path }),
+    };
+    if (stored === undefined) return this.#fresh(name, origin, more);
+    return this.#submit("load_weights", {
+      ...more,
+      ...(adapter === undefined ? {} : { lora_config: loraConfig(adapter, this.#profile) }),
+      user_metadata: { policy: name },
+      path: readLocation(stored.saved).path,
+      optimizer: false,
     });
   }
 
@@ -213,6 +217,17 @@ function originOf({ model, adapter }: PolicyOptions): Origin {
     throw new TroupeError("bad_arguments", "`model` of a policy must name a model, or be saved weights.");
   const { origin } = readLocation(model.saved);
   return { model: origin?.model ?? "", adapter: adapter ?? origin?.adapter ?? null };
+}
+
+/** Adapters are on the server's models, not on saved ones. @throws TroupeError `unsupported` */
+function checkBase({ name, model, from, adapter }: PolicyOptions, { title }: Profile): void {
+  if (typeof model === "string" || readLocation(model.saved).origin?.adapter != null) return;
+  const start = from && readLocation(from.saved).origin?.adapter;
+  if (adapter === undefined && start == null) return;
+  throw new TroupeError(
+    "unsupported",
+    `${title} makes no adapters on saved weights, as ${name} would be. Use \`troupe serve\` or the local engine.`,
+  );
 }
 
 /** Null: none is sent. Of parts, servers choose the scale; a check before ensures that it is the adapter's. */

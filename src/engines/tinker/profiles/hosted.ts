@@ -5,5 +5,9 @@ import type { Profile } from "./profile.ts";
 export const hosted: Profile = {
   ...remote,
   title: "Tinker",
-  capabilities: { ...capabilities, copy: true, limits: { adapterAlpha: 32, adapterModules: parts } },
+  capabilities: {
+    ...capabilities,
+    copy: true,
+    limits: { adapterAlpha: 32, adapterModules: parts, servedBases: true },
+  },
 };

@@ -21,7 +21,13 @@ export const skyrlFsdp: Profile = {
   capabilities: {
     ...capabilities,
     wholeModel: true,
-    limits: { adam: trainerAdam, adapterAlpha: 32, adapterModules: allModules, policies: 1 },
+    limits: {
+      adam: trainerAdam,
+      adapterAlpha: 32,
+      adapterModules: allModules,
+      servedBases: true,
+      policies: 1,
+    },
   },
   snapshots: "last",
   load: "first request",

@@ -13,7 +13,13 @@ export const skyrlJax: Profile = {
   capabilities: {
     ...capabilities,
     topK: false,
-    limits: { adam: { clipNorm: 0 }, adapterAlpha: 32, adapterModules: allModules, policies: 31 },
+    limits: {
+      adam: { clipNorm: 0 },
+      adapterAlpha: 32,
+      adapterModules: allModules,
+      servedBases: true,
+      policies: 31,
+    },
   },
   native: ["importance_sampling", "ppo"],
   reduction: "mean",

@@ -9,7 +9,13 @@ export const skyrlMegatron: Profile = {
   encoding: "json",
   capabilities: {
     ...capabilities,
-    limits: { adam: trainerAdam, adapterAlpha: 32, adapterModules: allModules, equalRanks: true },
+    limits: {
+      adam: trainerAdam,
+      adapterAlpha: 32,
+      adapterModules: allModules,
+      servedBases: true,
+      equalRanks: true,
+    },
   },
   snapshots: "last",
   load: "first request",

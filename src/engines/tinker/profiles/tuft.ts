@@ -8,6 +8,6 @@ export const tuft: Profile = {
   capabilities: {
     ...capabilities,
     copy: true,
-    limits: { adapterAlphaPerRank: 2, adapterModules: parts },
+    limits: { adapterAlphaPerRank: 2, adapterModules: parts, servedBases: true },
   },
 };

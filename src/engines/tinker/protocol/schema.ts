@@ -192,6 +192,10 @@ export const loadWeights = z.object({
   user_metadata: metadata,
   /** Troupe, of a model that it creates. */
   model_role: z.enum(["policy", "critic"]).default("policy"),
+  /** Troupe: the model that it creates is an adapter on these weights. */
+  lora_config: loraConfig.nullish(),
+  /** Troupe: weights that the model it creates starts from instead, on these as its base. */
+  initial_weights: name.optional(),
 });
 
 export const createSamplingSession = z.object({

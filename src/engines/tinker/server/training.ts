@@ -205,7 +205,7 @@ function createFromWeights(
   call: Call,
   session: string,
   number: number,
-  asked: Pick<z.output<typeof schema.loadWeights>, "path" | "optimizer" | "model_role" | "user_metadata">,
+  asked: z.output<typeof schema.loadWeights>,
 ): Submitted {
   service.session(session, call.owner);
   const { owner } = call;
@@ -216,10 +216,18 @@ function createFromWeights(
     const base = service.models.served(record.baseModel);
     const critic = record.critic || asked.model_role === "critic";
     const stored = loadable(service, call, asked.path, asked.optimizer);
-    const options: Omit<PolicyOptions, "name"> = { model: stored, ...(critic ? { valueHead: true } : {}) };
-    const { user_metadata: metadata } = asked;
+    const { user_metadata: metadata, lora_config: lora, initial_weights: initial } = asked;
+    const start = initial === undefined ? null : service.storage.find(parsePath(initial), owner);
+    const made = lora ? adapterOf(lora) : null;
+    const options: Omit<PolicyOptions, "name"> = {
+      model: stored,
+      ...(made === null ? {} : { adapter: made }),
+      ...(start === null ? {} : { from: start.stored }),
+      ...(critic ? { valueHead: true } : {}),
+    };
+    const { adapter } = start?.record ?? record;
     await service.models.create(
-      { id, owner, session, base, adapter: record.adapter, critic, metadata },
+      { id, owner, session, base, adapter: made ?? adapter, critic, metadata },
       options,
     );
     if (asked.optimizer) await service.engine.restore(id, stored);

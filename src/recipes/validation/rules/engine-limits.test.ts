@@ -81,6 +81,17 @@ it("references need room", () => {
   expect(problemsOf({ policies: 4 }, true)).toEqual([]);
 });
 
+it("adapters on a trained base need a server that makes them", () => {
+  const taught: Partial<RecipeInput> = {
+    warmStart: { steps: 1, demonstrationsPerStep: 1, learningRate: 0.001, teach: "bases" },
+  };
+  expect(problemsOf({ servedBases: true }, false, taught)).toEqual([
+    "warmStart.teach: the server makes no adapters on trained models, as one would be; use `teach: policies`, or `profile: troupe`",
+  ]);
+  expect(problemsOf({}, false, taught)).toEqual([]);
+  expect(problemsOf({ servedBases: true })).toEqual([]);
+});
+
 /** A recipe whose `policies` are on a second server. */
 function apart(...policies: string[]): Partial<RecipeInput> {
   const servers = Object.fromEntries(policies.map((policy) => [policy, "http://two:8000"]));

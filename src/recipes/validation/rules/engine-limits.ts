@@ -12,6 +12,7 @@ export const engineLimits: Rule = ({ recipe, engine, algorithm }) => {
     ...servers(recipe),
     ...optimizers(recipe, engine),
     ...adapters(recipe, engine),
+    ...taughtBases(recipe, engine),
     ...ranks(recipe, engine),
     ...policies(recipe, engine, algorithm.kl !== null),
   ];
@@ -38,6 +39,18 @@ function adapters(recipe: Recipe, engine: EngineCapabilities): readonly Problem[
     const path = ["policies", policy, "adapter", problem.field];
     return [{ path, problem: "the server's adapters have another", fix: `set it to ${problem.expected}` }];
   });
+}
+
+/** A warm start of base models trains them whole, and adapters come on the result. */
+function taughtBases(
+  { policies: all, warmStart }: Recipe,
+  { limits }: EngineCapabilities,
+): readonly Problem[] {
+  if (warmStart?.teach !== "bases" || limits?.servedBases !== true) return [];
+  const adapted = Object.entries(all).find(([, { adapter }]) => adapter !== undefined);
+  if (adapted === undefined) return [];
+  const problem = `the server makes no adapters on trained models, as ${adapted[0]} would be`;
+  return [{ path: ["warmStart", "teach"], problem, fix: "use `teach: policies`, or `profile: troupe`" }];
 }
 
 /** Servers are for policies that exist. */
