@@ -17,7 +17,7 @@ it("a long silence of each server is said once, and its end", () => {
   look([load("one", null), load("two", 2)]);
   look([load("one", 1), load("two", 6)]);
   look([load("one", null), load("two", 7)]);
-  look([load("one", null), load("two", null)]);
+  for (let time = 0; time < 2; time++) look([load("one", null), load("two", null)]);
   look([load("one", 5), load("two", 1)]);
   expect(events).toEqual([
     { type: "server-silent", server: "two", seconds: 6, why: "refused" },
@@ -47,4 +47,7 @@ it.each(["stop", "cancel"] as const)("from %s to the end of the run, the engine 
   expect(failing).toBe(1);
   attending[Symbol.dispose]();
   expect(failing).toBe(0);
+  const late = attendServers({ engine, [name]: controller.signal });
+  expect(failing).toBe(1);
+  late[Symbol.dispose]();
 });

@@ -96,6 +96,7 @@ test("an update is cancelled if all steps before it are saved, and otherwise fin
     const { reading, changing } = stopped(isSaved);
     expect([reading.aborted, changing.aborted]).toEqual([true, isSaved]);
   }
+  expect(new Interrupts({ stop: AbortSignal.abort() }).changing.aborted).toBe(true);
   const both = new Interrupts({ cancel: AbortSignal.abort() });
   expect([both.reading.aborted, both.changing.aborted, both.isStopped]).toEqual([true, true, false]);
 });

@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
 import { temporaryFolder } from "../models/test-model.ts";
@@ -47,6 +49,20 @@ it("a request with another setting is not answered with the samples of one", asy
   const resumed = recording(await readSamples(folder, await saveSamples(folder, samples)), counting());
   const found = await Promise.all([{}, ...others].map((other) => tokenOf(resumed, { ...request, ...other })));
   expect(found).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+it("the file does not depend on the order in which samples were answered", async () => {
+  const contents = [others, others.toReversed()].map(async (asked) => {
+    const [folder, samples] = [temporaryFolder(), new Map() as Samples];
+    const sampling = recording(samples, async ({ seed }) => [
+      { tokens: Int32Array.of(seed), logprobs: Float32Array.of(-1), stopReason: "stop", policyVersion: 0 },
+    ]);
+    for (const other of asked) await sampling({ ...request, ...other });
+    return readFileSync(join(folder, await saveSamples(folder, samples)), "utf8");
+  });
+  const [one, other] = await Promise.all(contents);
+  expect(one?.split("\n")).toHaveLength(others.length + 1);
+  expect(other).toBe(one);
 });
 
 it("samples of earlier checkpoints, whose keys lack these settings, are found", async () => {

@@ -2,6 +2,7 @@
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it, onTestFinished, vi } from "vitest";
+import { TroupeError } from "../../errors.ts";
 import { initModel } from "../../models/init.ts";
 import { failure, temporaryFolder, tinyPreset } from "../../models/test-model.ts";
 import { writeByteTokenizer } from "../../text/byte-tokenizer.ts";
@@ -15,6 +16,7 @@ import type { Profile } from "./profiles/profile.ts";
 import { cachedModel } from "./hub-cache.ts";
 import { profiles } from "./profiles/profiles.ts";
 import { TinkerEngine } from "./tinker-engine.ts";
+import { checkTokenizer } from "./tokenizers.ts";
 import { startProxy } from "./testing/faulty-proxy.ts";
 
 const folder = temporaryFolder();
@@ -129,11 +131,7 @@ it("which names a directory of this machine is compared with it", { timeout: 60_
 
 it("which names a model of the hub is compared with the cache's", { timeout: 60_000 }, async () => {
   const cache = join(folder, "hub");
-  const commit = "0123456789abcdef0123456789abcdef01234567";
-  const place = join(cache, "models--org--model");
-  cpSync(fewer, join(place, "snapshots", commit), { recursive: true });
-  mkdirSync(join(place, "refs"));
-  writeFileSync(join(place, "refs", "main"), commit);
+  cpSync(fewer, cached(cache, "org/model"), { recursive: true });
   vi.stubEnv("HF_HUB_CACHE", cache);
   onTestFinished(() => void vi.unstubAllEnvs());
   const engine = await clientOf(fewer, plain);
@@ -143,12 +141,42 @@ it("which names a model of the hub is compared with the cache's", { timeout: 60_
   expect(await create(engine, fewer)).not.toHaveProperty("uncheckedTokenizer");
 });
 
-it.each(["../model", "org/..", "/etc/model", "org/model/more", "model", "", null])(
+it("a directory of this machine that a server elsewhere names is not read", async () => {
+  const told = { model_id: "p", model_data: { model_name: "model", tokenizer_id: fewer } };
+  const score = async () => Promise.reject(new TroupeError("bad_token", "scored"));
+  const checked = { directory: reversed, told, vocabularySize: 26, maxLength: 256, score };
+  const message = (isLocal: boolean) => failure("bad_model", () => checkTokenizer({ ...checked, isLocal }));
+  expect(await message(true)).toContain("its vocabulary has 26 tokens");
+  expect(await checkTokenizer({ ...checked, isLocal: false })).toContain("could not be compared");
+});
+
+const commit = "0123456789abcdef0123456789abcdef01234567";
+
+/** Returns the folder of the snapshot. */
+function cached(cache: string, name: string): string {
+  const place = join(cache, `models--${name.replace("/", "--")}`);
+  mkdirSync(join(place, "refs"), { recursive: true });
+  writeFileSync(join(place, "refs", "main"), commit);
+  return join(place, "snapshots", commit);
+}
+
+it.each(["../model", "org/..", "/etc/model", "org/model/more", "org/../../model", "model", "org"])(
   "a server's %j is no name of the hub",
   (name) => {
-    expect(cachedModel(name, { HF_HUB_CACHE: folder })).toBeNull();
+    const cache = temporaryFolder();
+    cached(cache, name);
+    expect(cachedModel(name, { HF_HUB_CACHE: cache })).toBeNull();
   },
 );
+
+it("a name of the hub that is not in the cache, or none, is no model", () => {
+  const cache = temporaryFolder();
+  const snapshot = cached(cache, "org/model");
+  const found = ["org/model", "org/other", "", null].map((name) =>
+    cachedModel(name, { HF_HUB_CACHE: cache }),
+  );
+  expect(found).toEqual([snapshot, null, null, null]);
+});
 
 it("whose model finds a sentence likely has the tokenizer", { timeout: 120_000 }, async () => {
   const model = await speaking();

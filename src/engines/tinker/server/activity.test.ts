@@ -62,6 +62,22 @@ it("the same failure of the server is told once a minute", async () => {
   expect(failures).toEqual([{ event: "failure", error: broken.stack }]);
 });
 
+it("of a server's failures, ten a minute are told", () => {
+  const events: ServerEvent[] = [];
+  const activity = new Activity(
+    (event) => events.push(event),
+    () => ({ sessions: 0, models: 0, unfinished: 0 }),
+  );
+  const fail = (): void => {
+    for (let number = 0; number < 20; number++) activity.failure(`failure ${number}`);
+  };
+  fail();
+  expect(events).toHaveLength(10);
+  activity.report();
+  fail();
+  expect(events).toHaveLength(20);
+});
+
 it("a client that goes away in the middle of a request is no failure of the server", async () => {
   const events: ServerEvent[] = [];
   const ask = await start({ log: (event) => events.push(event) });

@@ -8,7 +8,7 @@ import { failure } from "../../../models/test-model.ts";
 import { someDatum } from "../../local/test-engine.ts";
 import { encodeCall } from "../protocol/forward-backward.ts";
 import { wireData } from "../protocol/losses.ts";
-import { createModel, folder, gradients, resultOf, start } from "../testing/own-server.ts";
+import { createModel, folder, gradients, resultOf, start, stop } from "../testing/own-server.ts";
 
 describe("keys", () => {
   it("a public address needs keys", async () => {
@@ -269,6 +269,25 @@ describe("hostile requests", () => {
     );
     await ask(`DELETE training_runs/${id}/checkpoints/weights/a`);
     expect((await save(3, "b"))["path"]).toContain("/weights/b");
+  });
+
+  it("have a quota that may be filled, and not exceeded", async () => {
+    const served = join(folder, "full");
+    const ask = await start({ folder: served });
+    const { id } = await createModel(ask);
+    await resultOf(ask, "save_weights", { model_id: id, seq_id: 1, path: "a" });
+    const [kept] = (await ask("checkpoints")).json["checkpoints"] as { size_bytes: number }[];
+    const { size_bytes: bytes = 0 } = kept ?? {};
+    for (const [savedBytes, isFull] of [
+      [bytes, true],
+      [bytes + 1, false],
+    ] as const) {
+      await stop();
+      const again = await start({ folder: served, limits: { savedBytes } });
+      const { id: other } = await createModel(again);
+      const { json } = await resultOf(again, "save_weights", { model_id: other, seq_id: 1, path: "b" });
+      expect("error" in json).toBe(isFull);
+    }
   });
 });
 

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync 
 import { basename, join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { failure } from "../../../models/test-model.ts";
-import { createModel, folder, resultOf, start, stop, type Send } from "../testing/own-server.ts";
+import { createModel, folder, gradients, resultOf, start, stop, type Send } from "../testing/own-server.ts";
 
 it("saved weights are listed and deleted, and names cannot leave the folder", async () => {
   const ask = await start();
@@ -33,6 +33,9 @@ it("a sampling session's unnamed weights are deleted with the session, named one
   const { id, session } = await createModel(ask);
   await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 1, sampling_session_seq_id: 1 });
   await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 2, path: "kept" });
+  expect((await ask("checkpoints")).json["checkpoints"]).toMatchObject([
+    { checkpoint_id: "sampler_weights/kept" },
+  ]);
   await ask(`sessions/${session}/finish`, {});
   const names = readdirSync(served, { recursive: true }).map((file) => basename(String(file)));
   expect(names.filter((name) => name.startsWith("ephemeral"))).toEqual([]);
@@ -58,7 +61,7 @@ it("a damaged record of weights keeps neither the server from starting nor other
   const weights = join(served, id.replaceAll(":", "_"), "weights");
   writeFileSync(join(weights, "half.json"), '{"owner":');
   writeFileSync(join(weights, "null.json"), "null");
-  mkdirSync(join(weights, "folder.json"));
+  for (const name of ["half", "folder.json"]) mkdirSync(join(weights, name));
   for (const isRestarted of [false, true]) {
     if (isRestarted) await stop();
     const { json } = await (isRestarted ? await start({ folder: served }) : ask)(
@@ -66,6 +69,8 @@ it("a damaged record of weights keeps neither the server from starting nor other
     );
     expect(json["checkpoints"]).toMatchObject([{ checkpoint_id: "weights/good" }]);
   }
+  // Its record may be repaired.
+  expect(existsSync(join(weights, "half"))).toBe(true);
 });
 
 async function save(ask: Send, id: string, seq_id: number, more: object, headers = {}) {
@@ -106,6 +111,7 @@ it("training runs and sessions are listed in pages, also those of earlier server
     },
   ]);
   expect((await ask("checkpoints?limit=-1")).status).toBe(422);
+  expect(await pages("checkpoints?limit=9999")).toMatchObject({ cursor: { limit: 1000 } });
   expect(await pages("sessions")).toEqual({ sessions: [session] });
   expect(await pages(`sessions/${session}`)).toMatchObject({
     training_run_ids: [id, second],
@@ -167,6 +173,8 @@ it("weights with a lifetime are removed at its end", async () => {
   const now = Date.now();
   vi.spyOn(Date, "now").mockImplementation(() => now + 3_700_000);
   expect(await names()).toEqual([["weights/kept", false]]);
+  const path = `tinker://${id}/weights/brief`;
+  expect((await ask("weights_info", { tinker_path: path })).json["detail"]).toContain("no saved weights");
   await stop();
   expect(await names(await start({ folder: served }))).toEqual([["weights/kept", false]]);
   const files = readdirSync(join(served, id.replaceAll(":", "_"), "weights"));
@@ -224,6 +232,22 @@ it("of a session's unnamed weights, those used last are kept", async () => {
   expect((await use(samplers[1])).json["detail"]).toContain("it ended, or gave way to newer ones");
   const files = readdirSync(join(served, id.replaceAll(":", "_"), "sampler_weights"));
   expect(files).toEqual(["ephemeral-1", "ephemeral-1.json", "ephemeral-3", "ephemeral-3.json"]);
+});
+
+it("unnamed weights are those of the moment they were saved", async () => {
+  const ask = await start();
+  const { id } = await createModel(ask);
+  const { sampling_session_id } = await save(ask, id, 1, { sampling_session_seq_id: 1 });
+  const prompt = { chunks: [{ type: "encoded_text", tokens: [1, 2] }] };
+  const sample = async (seq_id: number) => {
+    const sampling_params = { max_tokens: 4, seed: 1 };
+    return (await resultOf(ask, "asample", { sampling_session_id, seq_id, prompt, sampling_params })).json;
+  };
+  const before = await sample(0);
+  await resultOf(ask, "forward_backward", gradients(id, 2));
+  await resultOf(ask, "optim_step", { model_id: id, seq_id: 3, adam_params: { learning_rate: 0.5 } });
+  expect(before["sequences"]).toHaveLength(1);
+  expect(await sample(1)).toEqual(before);
 });
 
 it("links among saved weights are not followed", async () => {
