@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TroupeError } from "../../errors.ts";
-import { profiles, standardLimits, startServer, TinkerEngine } from "./index.ts";
+import { profiles, Requests, standardLimits, standardRequests, startServer } from "./index.ts";
+import { TinkerEngine, Transport } from "./index.ts";
 
 const { troupe: profile } = profiles;
 const url = "http://127.0.0.1:1";
@@ -17,6 +18,12 @@ describe("wrong arguments are named", () => {
     const open = () => new TinkerEngine(options as never);
     expect(open).toThrow(TroupeError);
     expect(open).toThrow(message);
+  });
+
+  it.each(Object.keys(standardRequests))("of requests: %s", (name) => {
+    const open = () => new Requests(new Transport({ url }), { ...standardRequests, [name]: undefined });
+    expect(open).toThrow(TroupeError);
+    expect(open).toThrow(`options.${name}`);
   });
 
   const valid = {

@@ -1,5 +1,6 @@
 /** The Tinker protocol on its own (docs/tinker.md): the engine, its parts, and the server. */
-export { TinkerEngine, type TinkerEngineOptions } from "./tinker-engine.ts";
+export { TinkerEngine } from "./tinker-engine.ts";
+export type { TinkerEngineOptions } from "./options.ts";
 export { profiles, type ProfileName } from "./profiles/profiles.ts";
 export type { Profile } from "./profiles/profile.ts";
 export { Session, type SessionInfo, type SessionOptions } from "./client/session.ts";

@@ -7,13 +7,17 @@ import { isNative, measured, plainData, surrogateData } from "./losses.ts";
 import type { Profile } from "./profiles/profile.ts";
 import { lossConfig, lossName, wireData } from "./protocol/losses.ts";
 
-export interface Pass {
-  readonly model: RemoteModel;
-  readonly critic: boolean;
+export interface Work {
   readonly profile: Profile;
   readonly signal: AbortSignal | undefined;
   /** Called once the server has everything that changes the gradient. */
   readonly onSubmitted?: (() => void) | undefined;
+}
+
+/** Of one policy. */
+export interface Pass extends Work {
+  readonly model: RemoteModel;
+  readonly critic: boolean;
 }
 
 /** `loss` absent: without gradients. */

@@ -4,12 +4,10 @@
  * order. It samples from the weights at that time, which are published when they have changed: together with the step,
  * if the policy was sampled before it.
  */
-import { randomUUID } from "node:crypto";
-import { z } from "zod";
 import { checkArgument } from "../../arguments.ts";
-import { ServiceError, TroupeError } from "../../errors.ts";
+import { TroupeError } from "../../errors.ts";
 import * as given from "../arguments.ts";
-import { checkData, policiesOf } from "../data.ts";
+import { policiesOf } from "../data.ts";
 import type {
   AdamOptions,
   Cancellable,
@@ -31,52 +29,18 @@ import type {
   UpdateResult,
 } from "../engine.ts";
 import { VerbOrder, type RunningChange } from "../verb-order.ts";
-import type { SaveNotes } from "./client/model.ts";
-import type { RequestOptions } from "./client/requests.ts";
 import { Session } from "./client/session.ts";
 import { checkAdam } from "../limits.ts";
-import { mergedResults } from "./loss-result.ts";
-import { checkDatum, checkNumbers } from "./checks.ts";
-import { locationOf } from "./origins.ts";
-import { pass } from "./passes.ts";
+import { checkNumbers } from "./checks.ts";
+import { optionsSchema, type TinkerEngineOptions } from "./options.ts";
+import { passAll } from "./merged-passes.ts";
 import { Policies, type Sampler } from "./policies.ts";
 import type { Profile } from "./profiles/profile.ts";
 import * as schema from "./protocol/schema.ts";
 import { Publisher } from "./publishing.ts";
 import { Servers, type PlacedPolicy, type Server } from "./servers.ts";
 import { checkRequest, sampleBody, sequencesOf } from "./sampling.ts";
-
-export interface TinkerEngineOptions {
-  readonly url: string;
-  readonly profile: Profile;
-  readonly key?: string | undefined;
-  /** The server's names of models. */
-  readonly models?: Readonly<Record<string, string>>;
-  /** Addresses of policies with a server of their own. */
-  readonly servers?: Readonly<Record<PolicyName, string>>;
-  readonly connections?: number;
-  readonly requests?: Partial<RequestOptions>;
-  /** Name of the run, for people who list sessions and weights at the server. */
-  readonly run?: string;
-}
-
-const addressSchema = z.url({ protocol: /^https?$/, error: "expected http(s)://HOST:PORT" });
-const optionsSchema = z.looseObject(
-  {
-    url: addressSchema,
-    profile: z.looseObject(
-      { title: z.string(), capabilities: z.looseObject({}) },
-      "expected one of `profiles`, such as profiles.troupe",
-    ),
-    key: z.string().optional(),
-    models: z.record(z.string(), z.string()).optional(),
-    servers: z.record(z.string(), addressSchema).optional(),
-    connections: z.int().min(1).optional(),
-    requests: z.looseObject({}).optional(),
-    run: z.string().optional(),
-  },
-  "expected { url, profile }",
-);
+import { savePolicy } from "./saving.ts";
 
 export class TinkerEngine implements Engine {
   readonly capabilities: EngineCapabilities;
@@ -281,60 +245,21 @@ export class TinkerEngine implements Engine {
     return sequencesOf(found, request, info, version);
   }
 
-  /** Every policy's data is checked before the first is sent. `loss` absent: without gradients. */
-  async #pass(
+  #pass(
     data: readonly Datum[],
     loss: Loss | undefined,
     signal: AbortSignal | undefined,
     onSubmitted?: () => void,
   ): Promise<LossResult> {
-    checkData(data, loss);
-    for (const datum of data) checkDatum(datum, this.#policy(datum.policy), loss);
-    const results = new Map<PolicyName, LossResult>();
-    const names = policiesOf(data);
-    for (const name of names) {
-      const own = data.filter(({ policy }) => policy === name);
-      const told = name === names.at(-1) ? onSubmitted : undefined;
-      results.set(name, await this.#passOne(this.#policy(name), own, loss, signal, told));
-    }
-    const owners = data.flatMap(({ policy, continuations }) => continuations.map(() => policy));
-    return mergedResults(owners, results);
+    const policyOf = (name: PolicyName): PlacedPolicy => this.#policy(name);
+    return passAll({ policyOf, profile: this.#profile, signal, onSubmitted }, data, loss);
   }
 
-  #passOne(
-    policy: PlacedPolicy,
-    data: readonly Datum[],
-    loss: Loss | undefined,
-    signal?: AbortSignal,
-    onSubmitted?: () => void,
-  ): Promise<LossResult> {
-    const { model, critic } = policy;
-    if (loss !== undefined && this.#profile.reduction === "mean" && policy.gradients++ > 0)
-      throw new TroupeError(
-        "unsupported",
-        `${this.#profile.title} averages over a step's data: give all of it to one forwardBackward.`,
-      );
-    return pass({ model, critic, profile: this.#profile, signal, onSubmitted }, data, loss);
-  }
-
-  /** The server's name has the version and chance in it: an earlier save may still be referred to. */
   #save(kind: SavedPolicy["kind"], name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
     return this.#read([name], undefined, async () => {
-      const { model, version, origin, server } = this.#policy(name);
+      const policy = this.#policy(name);
       given.checkPlace(place);
-      const unique = `${place.name.replaceAll(/[^\w.-]/g, "-")}-${version}-${randomUUID().slice(0, 8)}`;
-      const isForSampling = kind === "snapshot" && this.#profile.loadsSamplerWeights;
-      const notes = describing(this.#profile, { run: this.#title, policy: name, step: version });
-      const path = await (isForSampling
-        ? model.saveWeightsForSampler(unique, notes)
-        : model.saveWeights(unique, notes));
-      checkSaved(path);
-      const location = locationOf({
-        path,
-        origin: this.#profile.describesWeights ? undefined : origin,
-        server: server.owner ?? undefined,
-      });
-      return { kind, location, version, directory: null };
+      return savePolicy(policy, place, { kind, profile: this.#profile, run: this.#title });
     });
   }
 
@@ -344,19 +269,6 @@ export class TinkerEngine implements Engine {
     const known = [...this.#policies.keys()].join(", ") || "none";
     throw new TroupeError("bad_arguments", `There is no policy ${given.quoted(name)}; there is: ${known}.`);
   }
-}
-
-/** Other servers may reject notes. */
-function describing({ describesWeights }: Profile, notes: Readonly<Record<string, unknown>>): SaveNotes {
-  return describesWeights ? { user_metadata: notes } : {};
-}
-
-/** A reference that nothing can be restored from must not get into a checkpoint. @throws ServiceError */
-function checkSaved(path: string): void {
-  if (/^tinker:\/\/[^/#]+\/[^#]+$/.test(path)) return;
-  throw new ServiceError(
-    `The server says that it saved weights as ${JSON.stringify(path)}; expected tinker://RUN/KIND/NAME.`,
-  );
 }
 
 function nameInUse(name: string): TroupeError {

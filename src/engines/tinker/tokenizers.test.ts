@@ -141,10 +141,11 @@ it("which names a model of the hub is compared with the cache's", { timeout: 60_
   expect(await create(engine, fewer)).not.toHaveProperty("uncheckedTokenizer");
 });
 
+const scored = () => Promise.reject(new TroupeError("bad_token", "scored"));
+
 it("a directory of this machine that a server elsewhere names is not read", async () => {
   const told = { model_id: "p", model_data: { model_name: "model", tokenizer_id: fewer } };
-  const score = async () => Promise.reject(new TroupeError("bad_token", "scored"));
-  const checked = { directory: reversed, told, vocabularySize: 26, maxLength: 256, score };
+  const checked = { directory: reversed, told, vocabularySize: 26, maxLength: 256, score: scored };
   const message = (isLocal: boolean) => failure("bad_model", () => checkTokenizer({ ...checked, isLocal }));
   expect(await message(true)).toContain("its vocabulary has 26 tokens");
   expect(await checkTokenizer({ ...checked, isLocal: false })).toContain("could not be compared");

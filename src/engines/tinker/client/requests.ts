@@ -8,9 +8,11 @@ import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { failureOf, isConflict, isTransient, jsonOf, parsed, rejectionOf } from "./answers.ts";
 import type { Completions } from "./completions.ts";
+import { LateAnswer } from "./exchange.ts";
+import { Hurry } from "./hurry.ts";
 import { Load } from "./load.ts";
 import { Pauses, type Patience } from "./pauses.ts";
-import { LateAnswer, type Incoming, type Outgoing, Transport } from "./transport.ts";
+import { type Incoming, type Outgoing, Transport } from "./transport.ts";
 
 export interface RequestOptions extends Patience {
   /** How long a server that never answered is tried. */
@@ -47,13 +49,14 @@ const mostBadPolls = 3;
 /** Milliseconds. */
 const longPoll = 250;
 const longestWait = 2000;
-const probeInterval = 1000;
 
 const transportSchema = z.instanceof(Transport, { error: "expected a Transport" });
 const duration = z.number().min(0);
 const optionsSchema = z.looseObject({
   patienceMilliseconds: duration,
   reachMilliseconds: duration,
+  shortMilliseconds: duration,
+  conflictMilliseconds: duration,
   firstPause: duration,
   longestPause: duration,
   pollMilliseconds: duration,
@@ -67,9 +70,7 @@ export class Requests {
   /** When the server last accepted a request. */
   #accepted = -Infinity;
   #hasAnswered = false;
-  /** Those who wait for the end; aborted when there are any. */
-  #hurried = 0;
-  #hurry = new AbortController();
+  readonly #hurry: Hurry;
 
   constructor(transport: Transport, options: RequestOptions) {
     checkArgument("transport", transportSchema, transport);
@@ -77,6 +78,7 @@ export class Requests {
     this.#transport = transport;
     this.#options = options;
     this.load = new Load(transport.url, transport.contact);
+    this.#hurry = new Hurry(transport, options.shortMilliseconds);
   }
 
   /** Whether anything was ever heard of the server. */
@@ -91,26 +93,7 @@ export class Requests {
 
   /** Until it is disposed, a server that does not answer is tried for `shortMilliseconds` only. */
   failFast(): Disposable {
-    this.#hurried += 1;
-    this.#hurry.abort();
-    void this.#probe();
-    const probing = setInterval(() => void this.#probe(), probeInterval).unref();
-    return {
-      [Symbol.dispose]: () => {
-        clearInterval(probing);
-        this.#hurried -= 1;
-        if (this.#hurried === 0) this.#hurry = new AbortController();
-      },
-    };
-  }
-
-  /** Connections on which nothing comes any more are given up, too. */
-  async #probe(): Promise<void> {
-    const { shortMilliseconds } = this.#options;
-    const healthz = { method: "GET", path: "healthz", pool: "probe", milliseconds: probeInterval } as const;
-    await this.#transport.send(healthz).catch(() => undefined);
-    const { silence, milliseconds } = this.#transport.contact;
-    if (milliseconds >= shortMilliseconds) this.#transport.abandon(silence?.why ?? "no answer");
+    return this.#hurry.begin();
   }
 
   #pauses(options = this.#options): Pauses {
@@ -190,11 +173,7 @@ export class Requests {
         pauses = this.#pauses();
         continue;
       }
-      if (
-        found instanceof ServiceError ||
-        found.status === 429 ||
-        (found.status >= 500 && found.status !== 408)
-      ) {
+      if (found instanceof ServiceError || found.status === 429 || found.status >= 500) {
         const isBusy = !(found instanceof ServiceError) && found.status === 429;
         if (isBusy ? pauses.areOverSince(-Infinity) : pauses.areOver)
           throw exhausted(found, outgoing.path, performance.now() - began);
@@ -210,11 +189,7 @@ export class Requests {
       }
       if (found.status === 410) return "lost";
       if (found.status === 400 && !isDetailed(found) && badPolls++ < mostBadPolls) continue;
-      if (found.status >= 300) throw rejectionOf(found, outgoing.path);
-      if (found.isProto) return found;
-      const failure = schema.failed.safeParse(body);
-      if (failure.success) throw failureOf(failure.data);
-      return found;
+      return resultIn(found, outgoing.path);
     }
   }
 
@@ -250,6 +225,14 @@ function exhausted(found: Incoming | ServiceError, path: string, milliseconds: n
 
 function neverReached(cause: ServiceError): ServiceError {
   return new ServiceError(`${cause.message}. Start the server, or correct its address.`, { cause });
+}
+
+/** @throws TroupeError if the poll is rejected, or the request failed */
+function resultIn(found: Incoming, path: string): Incoming {
+  if (found.status >= 300) throw rejectionOf(found, path);
+  const failure = schema.failed.safeParse(found.isProto ? undefined : jsonOf(found));
+  if (failure.success) throw failureOf(failure.data);
+  return found;
 }
 
 function isTryAgain(body: unknown): boolean {

@@ -265,9 +265,10 @@ it("a conflict that passes is waited for, one that stays or names a code is not"
     const isConflict = path === "stays" || (path === "passes" && count < 4);
     return isConflict ? { status: 409, json: { detail: "locked" } } : { json: {} };
   };
-  const session = await open({}, answer, { requests: { conflictMilliseconds: 50 } });
+  const session = await open({}, answer);
   expect((await session.requests.send({ path: "passes" })).status).toBe(200);
-  const stays = session.requests.send({ path: "stays" });
+  const hasty = await open({}, answer, { requests: { conflictMilliseconds: 50 } });
+  const stays = hasty.requests.send({ path: "stays" });
   await expect(stays).rejects.toMatchObject({ code: "service", message: expect.stringContaining("locked") });
   await expect(session.requests.send({ path: "coded" })).rejects.toMatchObject({ code: "bad_arguments" });
   expect([asked.get("passes"), asked.get("coded")]).toEqual([4, 1]);

@@ -2,13 +2,8 @@
  * HTTP with pooled, bounded connections: a request waits until one of its pool is free. Pools are separate, so that long
  * polls never hold up a submission, nor either the heartbeat.
  */
-import {
-  Agent as PlainAgent,
-  request as plainRequest,
-  type ClientRequest,
-  type RequestOptions,
-} from "node:http";
-import { Agent as SecureAgent, request as secureRequest } from "node:https";
+import { Agent as PlainAgent, type ClientRequest } from "node:http";
+import { Agent as SecureAgent } from "node:https";
 import { promisify } from "node:util";
 import { zstdCompress } from "node:zlib";
 import { z } from "zod";
@@ -17,6 +12,7 @@ import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { parsed, rejectionOf } from "./answers.ts";
 import { Contact } from "./contact.ts";
+import { exchange, LateAnswer, proto } from "./exchange.ts";
 import type { Incoming } from "./incoming.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -44,14 +40,7 @@ export interface Outgoing {
 
 export type { Incoming } from "./incoming.ts";
 
-/** The server may still be working on it. */
-export class LateAnswer extends ServiceError {}
-
-const proto = "application/x-protobuf";
 const compress = promisify(zstdCompress);
-/** In bytes; no honest answer is near it. */
-const longestAnswer = 2 ** 30;
-
 const optionsSchema = z.looseObject({
   url: z.string(),
   key: z.string().optional(),
@@ -160,51 +149,4 @@ function baseOf(url: string): URL {
       `The address ${JSON.stringify(url)} is not valid; expected http(s)://HOST:PORT.`,
     );
   return new URL(`${base.href.replace(/\/+$/, "")}/api/v1/`);
-}
-
-/** The time counts from when a connection is free, so that a full pool is no failure. */
-function exchange(
-  url: URL,
-  options: RequestOptions,
-  body: Buffer | undefined,
-  milliseconds: number,
-  running: Set<ClientRequest>,
-): Promise<Incoming> {
-  const done = Promise.withResolvers<Incoming>();
-  const fail = (cause: Error, Failure: typeof ServiceError = ServiceError): void =>
-    done.reject(new Failure(`${url.origin} cannot be reached: ${cause.message || String(cause)}`, { cause }));
-  const request = (url.protocol === "https:" ? secureRequest : plainRequest)(url, options);
-  running.add(request);
-  request.once("close", () => running.delete(request));
-  request.once("socket", () => {
-    const late = (): void => {
-      fail(new Error(`no answer in ${milliseconds} ms`), LateAnswer);
-      request.destroy();
-    };
-    const timer = setTimeout(late, milliseconds);
-    void done.promise.then(
-      () => clearTimeout(timer),
-      () => clearTimeout(timer),
-    );
-  });
-  request.once("error", (cause) => fail(cause));
-  request.once("response", (response) => {
-    const parts: Buffer[] = [];
-    let length = 0;
-    response.on("data", (part: Buffer) => {
-      length += part.length;
-      parts.push(part);
-      if (length > longestAnswer) request.destroy(new Error(`an answer of more than ${longestAnswer} bytes`));
-    });
-    response.once("error", (cause) => fail(cause));
-    response.once("aborted", () => fail(new Error("the connection broke off")));
-    response.once("end", () => {
-      if (!response.complete) return fail(new Error("the connection broke off"));
-      const isProto = response.headers["content-type"]?.includes(proto) === true;
-      const { statusCode: status = 0, headers } = response;
-      return done.resolve({ status, isProto, body: Buffer.concat(parts), location: headers.location });
-    });
-  });
-  request.end(body);
-  return done.promise;
 }

@@ -277,10 +277,10 @@ describe("hostile requests", () => {
     const { id } = await createModel(ask);
     await resultOf(ask, "save_weights", { model_id: id, seq_id: 1, path: "a" });
     const [kept] = (await ask("checkpoints")).json["checkpoints"] as { size_bytes: number }[];
-    const { size_bytes: bytes = 0 } = kept ?? {};
+    const { size_bytes: used = 0 } = kept ?? {};
     for (const [savedBytes, isFull] of [
-      [bytes, true],
-      [bytes + 1, false],
+      [used, true],
+      [used + 1, false],
     ] as const) {
       await stop();
       const again = await start({ folder: served, limits: { savedBytes } });
