@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -57,6 +57,27 @@ function training(name: string, at: number, errno = 0): Ended {
   return { code: status, stderr };
 }
 
+/** A file of the run gives an error whenever it is read. */
+function extending(name: string, file: string): { readonly status: number | null; readonly stderr: string } {
+  const failing = { LD_PRELOAD: path.join(root, "disk.so"), FAIL_READING: `/runs/${name}/${file}` };
+  const given = ["train", "tiny.yaml", "train.steps=4", "--run", name, "--extend", "--quiet"];
+  return spawnSync(process.execPath, [program, ...given], {
+    cwd: root,
+    encoding: "utf8",
+    env: { ...process.env, ...failing },
+  });
+}
+
+/** The recipe, and all of a checkpoint: everything else is read like one of them. */
+async function filesToFail(folder: string): Promise<string[]> {
+  const entries = await readdir(path.join(folder, "checkpoints"), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return [
+    "recipe.yaml",
+    ...files.map(({ parentPath, name }) => path.relative(folder, path.join(parentPath, name))),
+  ];
+}
+
 /** A few calls of every part of the run, or all of them. */
 function callsToFail(count: number): readonly number[] {
   const all = Array.from({ length: count }, (_, index) => index + 1);
@@ -77,6 +98,22 @@ describe.skipIf(!canCompile)("a disk that fails once", { timeout: 2 ** 30 }, () 
       expect({ at, ...training(name, 0) }).toMatchObject({ code: 0 });
       expect(existsSync(path.join(root, "runs", name, "result.json"))).toBe(true);
       expect(await recordsOf(path.join(root, "runs", name))).toEqual(whole);
+    }
+  });
+
+  it("names a file that cannot be read, and advises nothing that would lose it", async () => {
+    const runs = path.join(root, "runs");
+    expect(training("read", 0)).toMatchObject({ code: 0 });
+    for (const file of await filesToFail(path.join(runs, "read"))) {
+      await rm(path.join(runs, "copy"), { recursive: true, force: true });
+      await cp(path.join(runs, "read"), path.join(runs, "copy"), { recursive: true });
+      const { status, stderr } = extending("copy", file);
+      if (status === 0) continue;
+      expect({ file, stderr }).toEqual({
+        file,
+        stderr: expect.stringContaining(path.basename(file)) as string,
+      });
+      expect(stderr).not.toMatch(/This is a bug|remove/i);
     }
   });
 });

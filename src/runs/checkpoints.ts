@@ -8,7 +8,7 @@ import { TroupeError } from "../errors.ts";
 import { digestOfText, digestsOf, firstDifference } from "./digests.ts";
 import { removeDirectory, removeTemporaries, writeDirectoryDurably, writeFileDurably } from "./durable.ts";
 import { checkpointStateSchema } from "./records.ts";
-import { readRegular } from "./regular.ts";
+import { isUnreadable, readRegular, cannotRead } from "./regular.ts";
 import type { CheckpointState } from "./records.ts";
 
 export interface Checkpoint {
@@ -74,14 +74,14 @@ function checkpointDirectory(checkpoints: string, step: number): string {
 }
 
 async function readState(directory: string): Promise<CheckpointState> {
+  const file = path.join(directory, "state.json");
   let written: JsonObject;
   let state: CheckpointState;
   try {
-    written = JSON.parse(
-      (await readRegular(path.join(directory, "state.json"))).toString("utf8"),
-    ) as JsonObject;
+    written = JSON.parse((await readRegular(file)).toString("utf8")) as JsonObject;
     state = checkpointStateSchema.parse(written);
   } catch (error) {
+    if (isUnreadable(error)) throw cannotRead(file, error);
     throw await damagedCheckpoint(directory, "state.json is missing or invalid", error);
   }
   if (path.basename(directory) !== `step-${state.step}`)

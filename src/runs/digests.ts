@@ -4,8 +4,12 @@ import { createReadStream } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
+import { cannotRead } from "./regular.ts";
 
-/** SHA-256 of each file below the folder, by its path with slashes. Symbolic links are not followed. */
+/**
+ * SHA-256 of each file below the folder, by its path with slashes. Symbolic links are not followed.
+ * @throws TroupeError `bad_run` for a file that cannot be read
+ */
 export async function digestsOf(directory: string): Promise<Record<string, string>> {
   const entries = await fs.readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries
@@ -16,7 +20,10 @@ export async function digestsOf(directory: string): Promise<Record<string, strin
   return digests;
 }
 
-/** The first file that is missing or has other contents. Null: all are as they were. */
+/**
+ * The first file that is missing or has other contents. Null: all are as they were.
+ * @throws TroupeError `bad_run` for a file that cannot be read
+ */
 export async function firstDifference(
   directory: string,
   expected: Readonly<Record<string, string>>,
@@ -40,6 +47,10 @@ function nameIn(directory: string, file: string): string {
 
 async function digestOf(file: string): Promise<string> {
   const hash = createHash("sha256");
-  await pipeline(createReadStream(file), hash);
+  try {
+    await pipeline(createReadStream(file), hash);
+  } catch (cause) {
+    throw cannotRead(file, cause as Error);
+  }
   return hash.digest("hex");
 }

@@ -45,6 +45,14 @@ test("a file truncated at any byte keeps its complete lines, and the next writer
   }
 });
 
+test("lines of a file that is read in pieces are whole", async () => {
+  const records = Array.from({ length: 7 }, (_, step) => ({ step, text: "✓".repeat(1_000_000) }));
+  for (const record of records) await appendLine(file, record);
+  const lines = await readLines(file);
+  expect(lines.map(({ value }) => value)).toEqual(records);
+  expect(lines.at(-1)?.end).toBe((await fs.stat(file)).size);
+});
+
 test("lines are kept up to the first rejected one", async () => {
   for (const step of [1, 2, 2, 3]) await appendLine(file, { step });
   const kept = await cutLines(file, (value) => Number(value["step"]) <= 2);

@@ -5,7 +5,7 @@
 import fs from "node:fs/promises";
 import { TroupeError } from "../errors.ts";
 import { writing } from "./durable.ts";
-import { readRegular } from "./regular.ts";
+import { piecesOf } from "./regular.ts";
 
 export interface StoredLine {
   readonly value: Readonly<Record<string, unknown>>;
@@ -28,16 +28,25 @@ export async function appendLines(file: string, values: readonly object[]): Prom
  * last
  */
 export async function readLines(file: string): Promise<StoredLine[]> {
-  const bytes = await readBytes(file);
   const lines: StoredLine[] = [];
-  let start = 0;
-  for (let feed = bytes.indexOf(10); feed !== -1; feed = bytes.indexOf(10, start)) {
-    const value = parseObject(bytes.toString("utf8", start, feed));
-    const last = feed + 1 === bytes.length;
-    if (value === null && !last) throw damaged(file, lines.length + 1);
-    if (value !== null) lines.push({ value, end: feed + 1 });
-    start = feed + 1;
+  /** Of a line whose end is in a later piece. */
+  let begun: Buffer[] = [];
+  let end = 0;
+  let isBad = false;
+  for await (const piece of bytesOf(file)) {
+    let start = 0;
+    for (let feed = piece.indexOf(10); feed !== -1; feed = piece.indexOf(10, start)) {
+      // Only the last line may be bad.
+      if (isBad) throw damaged(file, lines.length + 1);
+      const line = Buffer.concat([...begun, piece.subarray(start, feed)]);
+      [begun, start, end] = [[], feed + 1, end + line.length + 1];
+      const value = parseObject(line.toString("utf8"));
+      isBad = value === null;
+      if (value !== null) lines.push({ value, end });
+    }
+    if (start < piece.length) begun.push(piece.subarray(start));
   }
+  if (isBad && begun.length > 0) throw damaged(file, lines.length + 1);
   return lines;
 }
 
@@ -55,11 +64,11 @@ export async function cutLines(
   return kept.map((line) => line.value);
 }
 
-async function readBytes(file: string): Promise<Buffer> {
+async function* bytesOf(file: string): AsyncGenerator<Buffer, void> {
   try {
-    return await readRegular(file);
+    yield* piecesOf(file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     if (error instanceof TroupeError) throw error;
     throw new TroupeError("bad_run", `Cannot read ${file}: ${(error as Error).message}.`, { cause: error });
   }

@@ -9,7 +9,7 @@ import { checkpointSteps } from "./checkpoints.ts";
 import { readLines } from "./json-lines.ts";
 import { layoutOf } from "./layout.ts";
 import { isLocked } from "./lock.ts";
-import { readRegular } from "./regular.ts";
+import { isUnreadable, readRegular, cannotRead } from "./regular.ts";
 import {
   dataRecordSchema,
   engineRecordSchema,
@@ -84,9 +84,11 @@ export async function summarizeRun(directory: string): Promise<RunSummary> {
 
 /** The recipe as resolved, in YAML. */
 async function readRecipeText(directory: string): Promise<string> {
+  const { recipe } = layoutOf(directory);
   try {
-    return (await readRegular(layoutOf(directory).recipe)).toString("utf8");
+    return (await readRegular(recipe)).toString("utf8");
   } catch (error) {
+    if (isUnreadable(error)) throw cannotRead(recipe, error);
     throw new TroupeError("bad_run", `${directory} is not a run's folder: it has no readable recipe.yaml.`, {
       cause: error,
     });

@@ -1,4 +1,5 @@
 /** Files of a run, which others may have put something else in the place of. */
+import { createReadStream, type Stats } from "node:fs";
 import fs from "node:fs/promises";
 import { TroupeError } from "../errors.ts";
 
@@ -7,10 +8,37 @@ import { TroupeError } from "../errors.ts";
  * @throws TroupeError `bad_run` for those; the errors of `fs.readFile`
  */
 export async function readRegular(file: string): Promise<Buffer> {
+  checkKind(file, await fs.stat(file));
+  return fs.readFile(file);
+}
+
+/** Of at most 16 MiB each: Node reads no file of more than 2 GiB at once. */
+const longestPiece = 2 ** 24;
+
+/** The bytes of a file of any size, in order. @throws as `readRegular` */
+export async function* piecesOf(file: string): AsyncGenerator<Buffer, void> {
   const found = await fs.stat(file);
-  if (found.isFile() || found.isDirectory()) return fs.readFile(file);
+  checkKind(file, found);
+  const highWaterMark = Math.min(Math.max(found.size, 1), longestPiece);
+  for await (const piece of createReadStream(file, { highWaterMark })) yield piece as Buffer;
+}
+
+function checkKind(file: string, found: Stats): void {
+  if (found.isFile() || found.isDirectory()) return;
   throw new TroupeError(
     "bad_run",
     `${file} is a pipe or a device; expected a file. Put the run's own file back, or remove it.`,
   );
+}
+
+/** It is there and may be whole: nothing is advised that would lose it. */
+export function cannotRead(file: string, cause: Error): TroupeError {
+  const advice = "Check the disk and the rights of the file, then repeat the command.";
+  return new TroupeError("bad_run", `Cannot read ${file}: ${cause.message}. ${advice}`, { cause });
+}
+
+/** Whether the disk failed, or the file's rights forbid reading: its contents may be as they were. */
+export function isUnreadable(error: unknown): error is Error {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "EIO" || code === "EACCES" || code === "EPERM";
 }
