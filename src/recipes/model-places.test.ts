@@ -45,3 +45,14 @@ it("a run's recipe and the included ones name models as seen from the working di
   expect(pathsIn(join(run, "recipe.yaml"))).toEqual({ one: "models/one" });
   expect(pathsIn(join("recipes", "math", "grpo-gsm8k.yaml"))).toEqual({ reasoner: "models/Qwen3-1.7B" });
 });
+
+it("read from elsewhere, a run's recipe names models of the folder it was trained in", () => {
+  const project = join(folder, "project");
+  const run = join(project, "runs", "one");
+  mkdirSync(join(run, "checkpoints"), { recursive: true });
+  mkdirSync(join(project, "my models", "one"), { recursive: true });
+  // The run's own untrained models are no candidates.
+  mkdirSync(join(run, "my models", "one"), { recursive: true });
+  writeFileSync(join(run, "recipe.yaml"), "policies: { one: { model: { path: my models/one } } }\n");
+  expect(pathsIn(join(run, "recipe.yaml"))).toEqual({ one: join(project, "my models", "one") });
+});

@@ -17,17 +17,34 @@ function folderOf(origin: Origin): string {
 }
 
 /**
- * A path as seen from the working directory. Relative ones are relative to `folderAt`; in included files, and in the
- * recipe of a run, which has been resolved before, to the working directory.
+ * A path as seen from the working directory. Relative ones are relative to `folderAt`; in included files to the working
+ * directory; in the recipe of a run, which has been resolved before, to the one it was trained in (`projectOf`).
  */
 export function seenFromHere(tree: MappingTree, path: Path, given: string): string {
-  const folder = folderSeenFrom(originAt(tree, path));
+  const folder = folderSeenFrom(originAt(tree, path), given);
   return resolve(folder) === process.cwd() ? given : showPath(resolve(folder, given));
 }
 
-function folderSeenFrom(origin: Origin): string {
-  const isFound = origin.kind === "file" && !isIncluded(origin.file) && !isOfRun(dirname(origin.file));
-  return isFound ? folderOf(origin) : process.cwd();
+function folderSeenFrom(origin: Origin, given: string): string {
+  if (origin.kind !== "file" || isIncluded(origin.file)) return process.cwd();
+  const folder = folderOf(origin);
+  return isOfRun(folder) ? projectOf(folder, given) : folder;
+}
+
+/**
+ * Runs do not record where they were trained, by default two folders above: the working directory if the run is in it,
+ * otherwise the nearest folder above the run from which the path leads somewhere.
+ */
+export function projectOf(run: string, given: string): string {
+  const above = foldersAbove(resolve(run));
+  const here = process.cwd();
+  const nearest = [...(above.includes(here) ? [here] : []), ...above];
+  return nearest.find((folder) => existsSync(resolve(folder, given))) ?? here;
+}
+
+function foldersAbove(folder: string): readonly string[] {
+  const parent = dirname(folder);
+  return parent === folder ? [] : [parent, ...foldersAbove(parent)];
 }
 
 function isIncluded(file: string): boolean {

@@ -6,6 +6,7 @@ import { savedDirectory } from "../engines/saved.ts";
 import { baseOf, holdsText, textDirectory } from "../models/adapter-base.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
+import { projectOf } from "../recipes/places.ts";
 import { environmentOf } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { recipeSchema } from "../recipes/schema.ts";
@@ -138,7 +139,7 @@ async function beginningModel(
     const environment = await environmentOf(layoutOf(directory).recipe);
     return modelDirectory(model, recipe, environment, path.join(scratch, name));
   }
-  const place = path.resolve(model.path);
+  const place = path.resolve(projectOf(directory, model.path), model.path);
   if (await exists(place)) return place;
   const where = `${name} started from the model directory ${model.path}, which does not exist`;
   throw new TroupeError(
