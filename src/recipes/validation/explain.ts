@@ -82,10 +82,13 @@ function explainUnion(
   const found = treeAt(context.tree, path);
   const given = givenKeys(found);
   const branches = shape?.anyOf ?? [];
-  const wrongName = unknownName(issue, path, branches, context.tree);
+  const nameKey = nameKeyOf(branches);
+  const wrongName = unknownName(issue, [...path, nameKey], branches, context.tree);
   if (wrongName !== undefined) return [wrongName];
-  const name = valueAt(context.tree, [...path, "name"]);
-  const isNamed = branches.map((each) => name !== undefined && nameOf(each) === name);
+  const name = valueAt(context.tree, [...path, nameKey]);
+  const isNamed = branches.map(
+    (each) => name !== undefined && namesAt(nameKey, [each]).some((own) => own === name),
+  );
   const shared = branches.map((each, index) =>
     isNamed.includes(true) && isNamed[index] !== true
       ? 0
@@ -97,22 +100,26 @@ function explainUnion(
   return [wrongValue(issue, path, shape, context.tree)];
 }
 
-/** For mappings that their `name` tells apart. */
+/** @param place the key that tells the mappings apart */
 function unknownName(
   issue: Issue,
-  path: Path,
+  place: Path,
   branches: readonly JsonSchema[],
   tree: Tree,
 ): Mistake | undefined {
-  const place = [...path, "name"];
   const name = valueAt(tree, place);
-  const names = namesIn(branches.filter(({ properties }) => properties !== undefined));
+  const names = namesAt(String(place.at(-1)), branches);
   if (name === undefined || names.length < 2 || names.some((known) => known === name)) return undefined;
   return wrongValue(issue, place, { enum: names }, tree);
 }
 
-function nameOf({ properties }: JsonSchema): unknown {
-  return properties?.["name"]?.const;
+/** The key that tells mappings apart: `name`, of engines `type`. */
+function nameKeyOf(branches: readonly JsonSchema[]): string {
+  return namesAt("name", branches).length === 0 ? "type" : "name";
+}
+
+function namesAt(key: string, branches: readonly JsonSchema[]): readonly string[] {
+  return namesIn(branches.flatMap(({ properties }) => properties?.[key] ?? []));
 }
 
 function valueAt(tree: Tree, path: Path): unknown {
