@@ -59,11 +59,11 @@ function nothing(directory: string, problem: string): TroupeError {
   return new TroupeError("bad_arguments", `${path.basename(directory)} ${problem}`);
 }
 
-/** The mean of each point and those before it, `width` in all where there are as many. */
-function smoothed(points: readonly Point[], width: number): Point[] {
-  return points.map(({ step }, index) => {
-    const window = points.slice(Math.max(0, index + 1 - width), index + 1);
-    return { step, value: window.reduce((sum, { value }) => sum + value, 0) / window.length };
+/** The mean of each point and those up to `steps` - 1 steps before it: evaluations are further apart than other figures. */
+export function smoothed(points: readonly Point[], steps: number): Point[] {
+  return points.map(({ step: last }) => {
+    const window = points.filter(({ step }) => step > last - steps && step <= last);
+    return { step: last, value: window.reduce((sum, { value }) => sum + value, 0) / window.length };
   });
 }
 
