@@ -102,6 +102,7 @@ describe("troupe rescore", () => {
     const { stdout } = await run("rescore", "tiny", "--algorithm", "marloo", "samples=2", "handOver=best");
     expect(stdout).toMatch(/^scout +\d+ /m);
     expect(stdout).toMatch(/^planner +\d+ /m);
+    expect(await lines("algorithm.alpha=0", "algorithm.standardise=false")).toEqual(halved);
   });
 
   it("credits episodes of an evaluation, which were recorded without credit", async () => {

@@ -72,8 +72,13 @@ function overridesFor(algorithm: string | undefined, changes: readonly string[])
     // The environment's program may be gone.
     "judge=null",
     ...(algorithm === undefined ? [] : ["algorithm=null", `algorithm={name: ${algorithm}}`]),
-    ...changes.filter((change) => !isOfJudge(change)).map((change) => `algorithm.${change}`),
+    ...changes.filter((change) => !isOfJudge(change)).map(ofAlgorithm),
   ];
+}
+
+/** Also as recipes write it, `algorithm.samples=4`. */
+function ofAlgorithm(change: string): string {
+  return change.startsWith("algorithm.") ? change : `algorithm.${change}`;
 }
 
 /** What is credited together: a step, or an evaluation of a team. */
