@@ -24,7 +24,7 @@ import { makeReporter } from "./experiment/reporter.ts";
 import { wholeNumber } from "./numbers.ts";
 import { printJson, printJsonLine, printLines } from "./print.ts";
 import { listenForStop } from "./stopping.ts";
-import { tableLines, terminalWidth, wrapped } from "./table.ts";
+import { terminalWidth, withLastBelow, wrapped } from "./table.ts";
 
 interface ExperimentArguments {
   readonly seeds?: readonly number[];
@@ -160,12 +160,12 @@ async function list(json: boolean): Promise<void> {
     ...right,
     leftOut: index + 1,
   }));
-  const columns = [{ title: "experiment" }, ...figures, { title: "compares", cut: { after: 1, least: 20 } }];
+  const columns = [{ title: "experiment" }, ...figures, { title: "compares" }];
   const legend =
     "results: rows × columns × seeds; cells: trainings and evaluations; minutes: wall-clock on two cores. " +
     "No figures: it needs models or data sets that are missing; running it says which";
   printLines([
-    ...tableLines(columns, rows, terminalWidth()),
+    ...withLastBelow(columns, rows, terminalWidth()),
     "",
     ...wrapped(legend, Math.min(100, terminalWidth())),
   ]);

@@ -1,6 +1,25 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { stackedTables, tableLines, visibleLength, wrapped } from "./table.ts";
+import { stackedTables, tableLines, visibleLength, withLastBelow, wrapped } from "./table.ts";
+
+describe("withLastBelow", () => {
+  const columns = [{ title: "experiment" }, { title: "cells" }, { title: "compares" }];
+  const rows = [["teams-win", "36", "a team that talks with one that does not"]];
+
+  it("is a table where it fits", () => {
+    expect(withLastBelow(columns, rows, 80)).toEqual(tableLines(columns, rows));
+  });
+
+  it("keeps the whole text in a narrow terminal, below its row", () => {
+    expect(withLastBelow(columns, rows, 30)).toEqual([
+      "experiment  cells",
+      "──────────  ─────",
+      "teams-win   36",
+      "  a team that talks with one",
+      "  that does not",
+    ]);
+  });
+});
 
 describe("tableLines", () => {
   it("aligns columns without trailing white space", () => {

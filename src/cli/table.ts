@@ -63,6 +63,27 @@ export function stackedTables(
   return parts.flatMap((part, index) => [...(index === 0 ? [] : [""]), ...tableOf(part)]);
 }
 
+/** A table whose last column is text; in a terminal that is too narrow for it, on lines of its own below each row. */
+export function withLastBelow(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): string[] {
+  const whole = tableLines(columns, rows);
+  if (whole.every((line) => visibleLength(line) <= width)) return whole;
+  const withoutLast = tableLines(
+    columns.slice(0, -1),
+    rows.map((row) => row.slice(0, -1)),
+    width,
+  );
+  const [titles, rule] = [withoutLast.slice(0, 1), withoutLast.slice(1, 2)];
+  const below = rows.flatMap((row, index) => [
+    ...withoutLast.slice(index + 2, index + 3),
+    ...wrapped(row.at(-1) ?? "", width - 2).map((line) => `  ${line}`),
+  ]);
+  return [...titles, ...rule, ...below];
+}
+
 function visible(text: string): string {
   return text.replaceAll(/\p{C}/gu, " ");
 }
