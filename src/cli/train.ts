@@ -137,6 +137,7 @@ function reportResult(
   printLines([
     ...finalLines(result, showPath(directory), {
       available: availableTasks(resolved, result),
+      wanted: recipe.evaluation,
       expected,
       extending: again && extendingOf(again, recipe, directory),
       width: terminalWidth(),
@@ -180,6 +181,6 @@ function availableTasks(
   { table }: RunResult,
 ): number {
   const { size } = sourceOf(environment, evaluation.split);
-  const evaluated = Math.max(...table.map(({ tasks }) => tasks));
+  const evaluated = Math.max(...table.map(({ tasks, failed = 0 }) => tasks + failed));
   return size ?? (evaluated < evaluation.tasks ? evaluated : Infinity);
 }

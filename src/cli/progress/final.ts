@@ -47,6 +47,8 @@ function place({ team, moment }: Evaluation): number {
 export interface Ending {
   /** Tasks of the evaluated split; Infinity: endless. */
   readonly available: number;
+  /** What the recipe asks for. */
+  readonly wanted?: Pick<Recipe["evaluation"], "split" | "tasks">;
   /** As measured for the recipe; empty: not measured. Undefined: not an included recipe, or it was changed. */
   readonly expected?: Recipe["expected"] | undefined;
   /** The words after `train` that extend the run. Undefined: it cannot be. */
@@ -59,7 +61,7 @@ export interface Ending {
 export function finalLines(
   result: RunResult,
   run: string,
-  { available, expected, extending, width = Infinity }: Ending,
+  { available, wanted, expected, extending, width = Infinity }: Ending,
 ): string[] {
   const { steps } = result;
   const isTrained = steps.warmStart + steps.reinforcement > 0;
@@ -69,11 +71,19 @@ export function finalLines(
     ...resultTable(result.table, label, width),
     ...measureTable(inOrder(result.table), label),
     "",
-    ...[...expectedLines(expected), ...costLines(result, run)].flatMap((line) => wrapped(line, width)),
+    ...[...expectedLines(expected), ...fewTasks(available, wanted), ...costLines(result, run)].flatMap(
+      (line) => wrapped(line, width),
+    ),
     "",
     "next:",
     ...nextLines(nextCommands(result, run, available, extending), width),
   ];
+}
+
+function fewTasks(available: number, wanted: Ending["wanted"]): string[] {
+  if (wanted === undefined || available >= wanted.tasks) return [];
+  const has = `the split ${wanted.split} has only ${showCount(available)}`;
+  return [`evaluation.tasks asks for ${showCount(wanted.tasks)}, but ${has}`];
 }
 
 function expectedLines(expected: Ending["expected"]): string[] {

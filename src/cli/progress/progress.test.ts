@@ -110,6 +110,13 @@ describe("the end of a run", () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(60);
   });
 
+  it("says that a split has fewer tasks than the recipe asks for", () => {
+    const wanted = { split: "heldOut", tasks: 1000 };
+    const note = "evaluation.tasks asks for 1,000, but the split heldOut has only 50";
+    expect(finalLines(result, "runs/mine", { available: 50, wanted })).toContain(note);
+    expect(finalLines(result, "runs/mine", { available: 1000, wanted }).join("\n")).not.toContain("only");
+  });
+
   it("suggests as many tasks as there are, and none if all were evaluated", () => {
     expect(evals("runs/mine", Infinity)).toEqual(["mine --tasks 2000"]);
     expect(evals("other/mine", 164)).toEqual(["mine --tasks 164 --runs other"]);
