@@ -79,7 +79,8 @@ describe("a recipe with modules, outside Troupe's folder", { timeout: 120_000 },
     const text = `name: compared\nseeds: [1]\ncolumns: { words: { recipe: recipe.yaml, changes: ${changes} } }\nrows: ${rows}\n`;
     writeFileSync(join(project, "compared.yaml"), text);
     const done = await run(["experiment", "compared.yaml", "--runs", "cells"]);
-    expect(done).toMatchObject({ code: 0, stderr: "" });
+    expect(done.code).toBe(0);
+    expect(done.stderr).toMatch(/\[2 of 2\]\n$/);
     const folders = readdirSync(join(project, "cells")).filter((name) => name.startsWith("words-median"));
     expect(folders).toHaveLength(1);
     expect(named(join(project, "cells", folders[0] ?? "")).algorithm.module).toBe("../../median.ts");
