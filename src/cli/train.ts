@@ -134,15 +134,16 @@ function reportResult(
 ): void {
   if (json) return;
   const { recipe } = resolved;
+  const width = terminalWidth();
   printLines([
     ...finalLines(result, showPath(directory), {
       available: availableTasks(resolved, result),
       wanted: recipe.evaluation,
       expected,
       extending: again && extendingOf(again, recipe, directory),
-      width: terminalWidth(),
+      width,
     }),
-    ...(guide ? ["", ...ownLines(recipe.name)] : []),
+    ...(guide ? ["", ...ownLines(recipe.name, width)] : []),
   ]);
 }
 

@@ -1,4 +1,5 @@
 /** The end of a run: the table, time and tokens, the folder, suggested commands. */
+import { type Command, commandLines } from "./command-lines.ts";
 import { basename, dirname } from "node:path";
 import type { Evaluation, RunResult } from "../../runs/records.ts";
 import { showCount, showDuration, showShare } from "../../format.ts";
@@ -76,7 +77,7 @@ export function finalLines(
     ),
     "",
     "next:",
-    ...nextLines(nextCommands(result, run, available, extending), width),
+    ...commandLines(nextCommands(result, run, available, extending), width),
   ];
 }
 
@@ -113,17 +114,6 @@ function costLines({ seconds, tokens, steps, ...lost }: RunResult, run: string):
   ];
 }
 
-/** In a narrow terminal what a command does is on a line of its own: a broken line could not be pasted. */
-function nextLines(next: readonly NextCommand[], width: number): string[] {
-  const longest = Math.max(...next.map(([line]) => line.length));
-  const fits = next.every(([, what]) => 2 + longest + 2 + what.length <= width);
-  return next.flatMap(([line, what]) =>
-    fits ? [`  ${line.padEnd(longest)}  ${what}`] : [`  ${line}`, `      ${what}`],
-  );
-}
-
-type NextCommand = readonly [command: string, what: string];
-
 /** More tasks than were evaluated make an interval clearly narrower. */
 const moreTasks = 2000;
 
@@ -132,7 +122,7 @@ function nextCommands(
   run: string,
   available: number,
   extending: Ending["extending"],
-): readonly NextCommand[] {
+): readonly Command[] {
   const name = basename(run);
   const folder = runsOption(dirname(run));
   const [more, evaluated] = [Math.min(moreTasks, available), Math.max(...table.map(({ tasks }) => tasks))];
@@ -140,7 +130,7 @@ function nextCommands(
     command("eval", name, "--tasks", String(more), ...folder),
     "a narrower interval",
   ] as const;
-  const longer: readonly NextCommand[] = [
+  const longer: readonly Command[] = [
     [command("runs", "plot", name, ...folder), "success by step"],
     ...(extending === undefined ? [] : [[command("train", ...extending), "train it further"] as const]),
   ];

@@ -1,6 +1,7 @@
 /** `--guide`: one line on each stage as it begins, and what to do next at the end. For a first run. */
 import { command } from "../../command-line.ts";
 import { showCount } from "../../format.ts";
+import { commandLines } from "./command-lines.ts";
 import type { TrainEvent } from "../../train/events.ts";
 
 /** What the event begins, in one line each; none for most events. */
@@ -30,14 +31,19 @@ function evaluationLine({ moment, tasks }: Extract<TrainEvent, { type: "evaluati
 }
 
 /** How to go on from the included recipe to one's own. */
-export function ownLines(recipe: string): readonly string[] {
+export function ownLines(recipe: string, width: number): readonly string[] {
   return [
     "your own: write mine.yaml with what should differ, such as",
     `    extends: ${recipe}`,
     "    name: mine",
     "    environment: { size: 6 }",
-    `  ${command("train", "mine.yaml", "--dry-run")}  checks it and estimates time and memory`,
-    `  ${command("train", "mine.yaml")}  trains it`,
+    ...commandLines(
+      [
+        [command("train", "mine.yaml", "--dry-run"), "checks it and estimates time and memory"],
+        [command("train", "mine.yaml"), "trains it"],
+      ],
+      width,
+    ),
     "docs/train-your-own.md: your own pretrained model; docs/environments.md: your own game",
   ];
 }
