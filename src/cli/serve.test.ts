@@ -83,3 +83,14 @@ it.skipIf(!hasSdk)(
 function endOnceReady(output: string, interrupt: () => void): void {
   if (/serves|listening/.test(output)) interrupt();
 }
+
+/** Node's own `recursive` would try again for ever, and ignore signals. */
+it("rejects a folder that cannot be created", async () => {
+  const cwd = temporaryFolder();
+  await makeModel(cwd, "tiny");
+  const { code, stderr } = await troupe(["serve", "tiny", "--port", "0", "--folder", "/proc/none"], { cwd });
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining("Cannot write /proc/none: no folder can be created there."),
+  ]);
+});

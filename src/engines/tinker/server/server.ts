@@ -1,6 +1,5 @@
 /** A server of the Tinker protocol for any engine (docs/tinker.md). */
 import { once } from "node:events";
-import { mkdir } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
@@ -8,6 +7,7 @@ import { z } from "zod";
 import { checkArgument, functionSchema, pathSchema } from "../../../arguments.ts";
 import { TroupeError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
+import { makeDirectory } from "../../../runs/durable.ts";
 import { acquireLock } from "../../../runs/lock.ts";
 import { httpServer } from "./http.ts";
 import { isLocal, type ServerOptions } from "./options.ts";
@@ -44,7 +44,7 @@ export async function startServer(engine: Engine, options: ServerOptions): Promi
       "bad_arguments",
       `Other machines can reach ${options.host}: set keys, or use 127.0.0.1.`,
     );
-  await mkdir(options.folder, { recursive: true });
+  await makeDirectory(options.folder, "nothing was started");
   const lock = await acquireLock(options.folder, { name: "folder of weights", instead: "another --folder" });
   try {
     const service = new Service(engine, options);
