@@ -22,6 +22,22 @@ it("commands for files in a folder begin there, wherever it is", async () => {
   const [, commands = ""] = stdout.split("# commands\n");
   const lines = commands.trim().split("\n");
   expect(lines[0]).toBe("cd 'our servers'");
-  const file = /^sbatch (\S+)$/.exec(lines.at(-1) ?? "")?.[1] ?? "";
+  const file = /^sbatch (\S+)$/m.exec(commands)?.[1] ?? "";
   expect(spawnSync("sh", ["-c", `${lines[0]} && test -f "${file}"`], { cwd }).status).toBe(0);
+});
+
+it("says what comes next, from the folder where it was asked", async () => {
+  const recipe = ["cluster/qwen3-1-7b-skyrl", "train.steps=3", "--override", "seed=2"];
+  const { stdout } = await troupe(["cluster", ...recipe, "--output", "out"], { cwd });
+  const given = recipe.join(" ");
+  expect(stdout).toContain(
+    `\n\n# then, where Troupe runs\ncd -\ntroupe cluster ${given} --wait\ntroupe train ${given}\n\n# `,
+  );
+});
+
+it("rejects a folder that cannot be created", async () => {
+  const { code, stderr } = await troupe(["cluster", "cluster/qwen3-1-7b-skyrl", "--output", "/proc/none"], {
+    cwd,
+  });
+  expect([code, stderr]).toEqual([1, expect.stringContaining("no folder can be created there")]);
 });

@@ -1,5 +1,5 @@
 /** `troupe cluster RECIPE`: the files and commands that start a recipe's servers, and whether they are ready. */
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Command, Option } from "commander";
 import { places, type Layout, type Launch, type Place } from "../cluster/launch/launch.ts";
@@ -8,9 +8,10 @@ import { planCluster, type ClusterPlan } from "../cluster/plan.ts";
 import { gpus, type GpuName } from "../cluster/prices.ts";
 import { waitUntilReady } from "../cluster/ready.ts";
 import { planLines } from "../cluster/report.ts";
-import { shellWord } from "../command-line.ts";
+import { command, shellWord } from "../command-line.ts";
 import { openEngine } from "../engines/open.ts";
 import type { PlannedRecipe } from "../recipes/resolve.ts";
+import { makeDirectory } from "../runs/durable.ts";
 import { showWarning } from "../recipes/validation/warnings.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
 import { printJson, printLines, printNote } from "./print.ts";
@@ -59,7 +60,8 @@ export function clusterCommand(): Command {
       if (resolved.recipe.engine.type !== "tinker") throw needsNoServers();
       const { gpu, gpuPrice } = options;
       const plan = await planCluster(resolved, { gpu, dollarsPerHour: gpuPrice });
-      await show(plan, launchOf(plan, layoutOf(options)), options);
+      const words = [recipe, ...overrides, ...(options.override ? ["--override", ...options.override] : [])];
+      await show(plan, launchOf(plan, layoutOf(options)), { ...options, words });
     });
 }
 
@@ -84,7 +86,12 @@ async function wait({ recipe }: PlannedRecipe, minutes: number): Promise<void> {
   printLines(["The servers are ready: they made the recipe's models."]);
 }
 
-async function show(plan: ClusterPlan, launch: Launch, { output, json }: ClusterOptions): Promise<void> {
+interface Shown extends ClusterOptions {
+  /** The recipe and its overrides, as given. */
+  readonly words: readonly string[];
+}
+
+async function show(plan: ClusterPlan, launch: Launch, { output, json, words }: Shown): Promise<void> {
   if (output !== undefined) await writeFiles(output, launch.files);
   if (json === true) return printJson({ plan, ...launch });
   const files = Object.entries(launch.files);
@@ -100,10 +107,17 @@ async function show(plan: ClusterPlan, launch: Launch, { output, json }: Cluster
     "# commands",
     ...(output === undefined ? [] : [`cd ${shellWord(output)}`]),
     ...launch.commands,
+    "",
+    "# then, where Troupe runs",
+    ...(output === undefined ? [] : ["cd -"]),
+    command("cluster", ...words, "--wait"),
+    command("train", ...words),
+    "",
+    ...launch.later.map((line) => `# ${line}`),
   ]);
 }
 
 async function writeFiles(folder: string, files: Launch["files"]): Promise<void> {
-  await mkdir(folder, { recursive: true });
+  await makeDirectory(folder, "nothing was written");
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
 }

@@ -12,9 +12,12 @@ export function onKubernetes(servers: readonly PlacedServer[]): Launch {
       ...files.map(([file]) => `kubectl apply -f ${file}`),
       ...servers.map(({ server }) => {
         const name = resourceName(server.name);
-        return `kubectl port-forward service/${name} ${portOf(server)}:${portOf(server)} &   # where Troupe runs`;
+        const forward = `kubectl port-forward service/${name} ${portOf(server)}:${portOf(server)}`;
+        // It ends while the pod's image is fetched, and whenever the connection breaks.
+        return `(while :; do ${forward}; sleep 5; done) &   # where Troupe runs`;
       }),
     ],
+    later: files.map(([file]) => `to stop: kubectl delete -f ${file}`),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Generated files are what their readers expect: bash, KubeRay, Slurm, TuFT. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
@@ -50,6 +50,13 @@ describe.each(places)("on %s", (place) => {
     expect(text.replaceAll(/ \\\n\s*/g, " ")).toContain("skyrl.tinker.api --backend fsdp");
   });
 
+  it("says how to end the servers, which cost until then", async () => {
+    const { later } = await launch(place);
+    const ends = later.flatMap((line) => /^to stop: (.+)$/.exec(line)?.[1] ?? []);
+    expect(ends.length).toBeGreaterThan(0);
+    for (const end of ends) execFileSync("bash", ["-n"], { input: end });
+  });
+
   it("rejects more GPUs than there are", async () => {
     await expect(launch(place, [], { gpusPerNode: 1 })).rejects.toThrow(
       "The servers need 2 GPUs, more than 1 × 1.",
@@ -72,6 +79,38 @@ it.each(["machine", "slurm"] as const)("on %s, servers of one node have a Ray ea
     expect(text).toContain("export RAY_ADDRESS=local\n");
     expect(text).not.toContain("ray start");
   }
+});
+
+it.each(["machine", "ray"] as const)("on %s, servers outlive the terminal", async (place) => {
+  const { commands, later } = await launch(place);
+  const name = "cluster-qwen3-1-7b-skyrl-scout";
+  expect(commands.join("\n")).toContain(`nohup bash ${name}.sh > ${name}.log 2>&1 & echo $! > ${name}.pid`);
+  expect(later).toContain(`to stop: kill $(cat ${name}.pid)`);
+});
+
+it("Slurm's servers live as long as the run, if that takes more than a day", async () => {
+  const timeOf = async (...overrides: string[]) =>
+    /^#SBATCH --time=(\d+):00:00$/m.exec(
+      Object.values((await launch("slurm", overrides)).files)[0] ?? "",
+    )?.[1];
+  const { plan } = await launch("slurm");
+  expect(Number(await timeOf())).toBe(Math.ceil(plan.atMost.hours?.total ?? 0));
+  expect(await timeOf("train.steps=2")).toBe("24");
+});
+
+it("a Slurm job whose Ray does not start ends", async () => {
+  const { files } = await launch("slurm", ["engine.profile=skyrl-megatron", ...adapters], {
+    nodes: 2,
+    gpusPerNode: 1,
+  });
+  const lines = Object.values(files)[0]?.split("\n") ?? [];
+  const from = lines.findIndex((line) => line.startsWith("srun --nodes=1"));
+  const to = lines.indexOf("done", from);
+  const programs =
+    "srun() { return 3; }; ray() { return 1; }; head=one; RAY_ADDRESS=one:1; sleep() { command sleep 0.1; }";
+  const script = ["set -e", programs, ...lines.slice(from, to + 1)].join("\n");
+  const { status, stderr } = spawnSync("bash", { input: script, encoding: "utf8", timeout: 20_000 });
+  expect([status, stderr]).toEqual([1, expect.stringContaining("Ray did not start on one")]);
 });
 
 it("Slurm's nodes with a Ray cluster are shared with no other job", async () => {

@@ -22,12 +22,16 @@ export interface Launch {
   readonly files: Readonly<Record<string, string>>;
   /** In order; those of other nodes say so. */
   readonly commands: readonly string[];
+  /** For later: how to reach the servers from where Troupe runs, and how to end them, which cost until then. */
+  readonly later: readonly string[];
 }
 
 /** A planned server, and where it starts. */
 export interface PlacedServer {
   readonly server: PlannedServer;
   readonly layout: Layout;
+  /** Of the whole run, at most. */
+  readonly hours: number;
 }
 
 /** The fewest nodes that have so many GPUs together, and how many each of them gives. */
@@ -48,6 +52,23 @@ export function gigabytesPerNode({ hostBytes }: PlannedServer["size"], nodes: nu
 export function portOf({ url }: PlannedServer): string {
   const { port, protocol } = new URL(url);
   return port === "" ? (protocol === "https:" ? "443" : "80") : port;
+}
+
+/** Goes on when the terminal is closed. The script's process becomes the server. */
+export function inBackground(file: string): string {
+  const name = file.replace(/\.sh$/, "");
+  return `nohup bash ${file} > ${name}.log 2>&1 & echo $! > ${name}.pid`;
+}
+
+/** Undoes `inBackground`. */
+export function endOf(file: string): string {
+  return `to stop: kill $(cat ${file.replace(/\.sh$/, "")}.pid)`;
+}
+
+/** To a server that listens on its own machine only. */
+export function tunnelTo(host: string, server: PlannedServer): string {
+  const port = portOf(server);
+  return `from other machines: ssh -N -L ${port}:127.0.0.1:${port} ${host}`;
 }
 
 /** One word per line, so that long commands stay readable. */

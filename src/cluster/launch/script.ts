@@ -2,7 +2,16 @@
 import { isSkyrl, rayCommand, skyrlCommand, skyrlFolders, skyrlInstall } from "./skyrl.ts";
 import { tuftCommand, tuftConfig } from "./tuft.ts";
 import { shellWord } from "../../command-line.ts";
-import { gigabytesPerNode, nodesFor, portOf, type Launch, type PlacedServer } from "./launch.ts";
+import {
+  endOf,
+  gigabytesPerNode,
+  inBackground,
+  nodesFor,
+  portOf,
+  tunnelTo,
+  type Launch,
+  type PlacedServer,
+} from "./launch.ts";
 
 const rayPort = 6379;
 /** `uv run` inside Ray's workers, as SkyRL needs it. */
@@ -34,7 +43,11 @@ export function onMachine(servers: readonly PlacedServer[]): Launch {
   });
   return {
     files: Object.assign({}, ...started.map(({ files }) => files)) as Launch["files"],
-    commands: [...install(servers), ...started.map(({ file }) => `bash ${file} &`)],
+    commands: [...install(servers), ...started.map(({ file }) => inBackground(file))],
+    later: [
+      ...servers.map(({ server }) => tunnelTo("THIS-MACHINE", server)),
+      ...started.map(({ file }) => endOf(file)),
+    ],
   };
 }
 
@@ -60,7 +73,12 @@ export function onRay(servers: readonly PlacedServer[]): Launch {
             `(cd ${shellWord(layout.checkout)} && ${hook} && ${ray} start --address HEAD:${rayPort})   # on each other node`,
           ]
         : []),
-      ...Object.keys(files).map((file) => `bash ${file} &   # on the first node`),
+      ...Object.keys(files).map((file) => `${inBackground(file)}   # on the first node`),
+    ],
+    later: [
+      ...servers.map((placed) => tunnelTo("FIRST-NODE", placed.server)),
+      ...Object.keys(files).map(endOf),
+      `and on each node: (cd ${shellWord(layout.checkout)} && ${ray} stop)`,
     ],
   };
 }
@@ -77,6 +95,10 @@ export function asRayJob(servers: readonly PlacedServer[]): Launch {
         (file) =>
           `RAY_ADDRESS=http://HEAD:8265 ray job submit --no-wait --working-dir . -- bash ${file}   # ray[default]`,
       ),
+    ],
+    later: [
+      ...servers.map(({ server }) => tunnelTo("HEAD", server)),
+      "to stop: RAY_ADDRESS=http://HEAD:8265 ray job stop ID, with the ID that submitting printed",
     ],
   };
 }
@@ -108,6 +130,10 @@ export function onSlurm(servers: readonly PlacedServer[]): Launch {
       ...install(servers).map((command) => `${command}   # once, where all nodes see it`),
       ...files.map(([file]) => `sbatch ${file}`),
     ],
+    later: [
+      `once they run, for where Troupe runs: grep -h ^tunnel: ${servers.map(({ server }) => `${server.name}-*.log`).join(" ")}`,
+      ...servers.map(({ server }) => `to stop: scancel --name=${server.name}`),
+    ],
   };
 }
 
@@ -122,7 +148,9 @@ function sbatch(server: PlacedServer): string {
     `#SBATCH --gpus-per-node=${perNode}`,
     `#SBATCH --cpus-per-task=${8 * perNode}`,
     `#SBATCH --mem=${gigabytesPerNode(size, nodes)}G`,
-    "#SBATCH --time=24:00:00",
+    // A server that ends before the run interrupts it; the run resumes when another is started.
+    `#SBATCH --time=${Math.max(24, Math.ceil(server.hours))}:00:00`,
+    `#SBATCH --output=${name}-%j.log`,
     // Ray's ports are one per node.
     ...(nodes > 1 ? ["#SBATCH --exclusive"] : []),
     "set -euo pipefail",
@@ -145,7 +173,12 @@ function rayOnNodes({ server }: PlacedServer, nodes: number): readonly string[] 
     `ray() { ${rayCommand(server)} "$@"; }`,
     "export -f ray",
     `srun --nodes=1 --ntasks=1 -w "$head" bash -c 'ray start --head --port ${rayPort} --block' &`,
-    'until ray health-check --address "$RAY_ADDRESS" > /dev/null 2>&1; do sleep 5; done',
+    "started=$!",
+    // A Ray that does not start would be waited for, and its GPUs paid, until the job's time is over.
+    'until ray health-check --address "$RAY_ADDRESS" > /dev/null 2>&1; do',
+    '  kill -0 "$started" || { echo "Ray did not start on $head" >&2; exit 1; }',
+    "  sleep 5",
+    "done",
     `srun --nodes=${others} --ntasks=${others} -x "$head" bash -c 'ray start --address "$RAY_ADDRESS" --block' &`,
   ];
 }

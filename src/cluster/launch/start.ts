@@ -16,7 +16,7 @@ const ways: Readonly<Record<Place, (servers: readonly PlacedServer[]) => Launch>
 
 /** @throws TroupeError `bad_arguments` for servers that do not fit, or that cannot run at the place */
 export function launchOf(plan: ClusterPlan, layout: Layout): Launch {
-  const servers = plan.servers.map((server) => ({ server, layout }));
+  const servers = plan.servers.map((server) => ({ server, layout, hours: plan.atMost.hours?.total ?? 0 }));
   if (servers.length === 0) throw needsNoServers();
   for (const { server } of servers) {
     const { kind } = server;
