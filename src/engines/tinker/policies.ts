@@ -226,7 +226,7 @@ function checkBase({ name, model, from, adapter }: PolicyOptions, { title }: Pro
   if (adapter === undefined && start == null) return;
   throw new TroupeError(
     "unsupported",
-    `${title} makes no adapters on saved weights, as ${name} would be. Use \`troupe serve\` or the local engine.`,
+    `${title} makes no adapters on saved weights, as ${name} would be. Use a server of Troupe or the local engine.`,
   );
 }
 
