@@ -107,6 +107,7 @@ describe("troupe rescore", () => {
 
   it("credits episodes of an evaluation, which were recorded without credit", async () => {
     const found = await lines("--algorithm", "reinforce", "--evaluation", "after");
+    expect(await lines("algorithm.name=reinforce", "--evaluation", "after")).toEqual(found);
     expect(found.length).toBeGreaterThan(9);
     expect(
       found.every(({ recorded, episode }) => recorded === null && episode.startsWith("evaluation/7/")),

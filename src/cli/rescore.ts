@@ -68,11 +68,16 @@ function isAnyChosen({ evaluation, team, episode }: SelectionOptions): boolean {
 }
 
 function overridesFor(algorithm: string | undefined, changes: readonly string[]): string[] {
+  const given = changes.filter((change) => !isOfJudge(change)).map(ofAlgorithm);
+  const naming = "algorithm.name=";
+  const named = given.findLast((change) => change.startsWith(naming))?.slice(naming.length);
+  const other = algorithm ?? named;
   return [
     // The environment's program may be gone.
     "judge=null",
-    ...(algorithm === undefined ? [] : ["algorithm=null", `algorithm={name: ${algorithm}}`]),
-    ...changes.filter((change) => !isOfJudge(change)).map(ofAlgorithm),
+    // Another algorithm has other options.
+    ...(other === undefined ? [] : ["algorithm=null", `algorithm={name: ${other}}`]),
+    ...given.filter((change) => !change.startsWith(naming)),
   ];
 }
 
