@@ -4,7 +4,7 @@ import { TroupeError } from "../errors.ts";
 import type { EpisodeSelection } from "../rollout/stored.ts";
 import { isSelected } from "../rollout/stored.ts";
 import { readEpisodeIndex } from "../runs/read-episodes.ts";
-import type { EpisodeEntry } from "../runs/records.ts";
+import type { EpisodeEntry } from "../runs/episode-entries.ts";
 import { wholeNumber } from "./numbers.ts";
 
 export interface SelectionOptions {

@@ -13,7 +13,7 @@ import type { Action } from "../rollout/episode.ts";
 import type { StoredEpisode } from "../rollout/stored.ts";
 import { readStored } from "../rollout/stored.ts";
 import { layoutOf } from "../runs/layout.ts";
-import type { EpisodeEntry } from "../runs/records.ts";
+import type { EpisodeEntry } from "../runs/episode-entries.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import type { LoadedPolicy } from "../train/compare-logprobs.ts";
 import { compareLogprobs } from "../train/compare-logprobs.ts";

@@ -9,7 +9,7 @@ import type { ActionCredit, StoredEpisode } from "../rollout/stored.ts";
 import { readStored } from "../rollout/stored.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readMetrics } from "../runs/read.ts";
-import type { EpisodeEntry } from "../runs/records.ts";
+import type { EpisodeEntry } from "../runs/episode-entries.ts";
 import { rescore } from "../train/rescore.ts";
 import type { SelectionOptions } from "./episode-selection.ts";
 import { selectEpisodes, selectionOf, withSelection } from "./episode-selection.ts";

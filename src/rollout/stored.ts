@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { NewEpisode, NewPrompt } from "../runs/episode-log.ts";
 import { readEpisodeIndex, readEpisodeRecords } from "../runs/read-episodes.ts";
 import { checkRecord } from "../runs/read.ts";
-import type { EpisodeEntry } from "../runs/records.ts";
+import type { EpisodeEntry } from "../runs/episode-entries.ts";
 import { TroupeError } from "../errors.ts";
 import { mean } from "../statistics.ts";
 import { decodeEpisode, encodeEpisode, promptHash } from "./codec.ts";

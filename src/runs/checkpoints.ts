@@ -7,9 +7,9 @@ import path from "node:path";
 import { TroupeError } from "../errors.ts";
 import { digestOfText, digestsOf, firstDifference } from "./digests.ts";
 import { removeDirectory, removeTemporaries, writeDirectoryDurably, writeFileDurably } from "./durable.ts";
-import { checkpointStateSchema } from "./records.ts";
+import { checkpointStateSchema } from "./checkpoint-state.ts";
 import { isUnreadable, readRegular, cannotRead } from "./regular.ts";
-import type { CheckpointState } from "./records.ts";
+import type { CheckpointState } from "./checkpoint-state.ts";
 
 export interface Checkpoint {
   readonly directory: string;

@@ -17,8 +17,9 @@ import { appendLine, cutLines } from "./json-lines.ts";
 import type { RunLayout } from "./layout.ts";
 import { checkRecord } from "./read.ts";
 import { promptsAt } from "./read-episodes.ts";
-import { episodeEntrySchema, schemaVersion } from "./records.ts";
-import type { EpisodeEntry, PromptRecord } from "./records.ts";
+import { schemaVersion } from "./records.ts";
+import { episodeEntrySchema } from "./episode-entries.ts";
+import type { EpisodeEntry, PromptRecord } from "./episode-entries.ts";
 
 /** An episode to store. */
 export interface NewEpisode {

@@ -6,8 +6,8 @@ import { TroupeError } from "../errors.ts";
 import type { RunLayout } from "./layout.ts";
 import { layoutOf } from "./layout.ts";
 import { checkRecord, readRecords } from "./read.ts";
-import { episodeEntrySchema, promptRecordSchema, storedPromptsSchema } from "./records.ts";
-import type { EpisodeEntry, PromptRecord } from "./records.ts";
+import { episodeEntrySchema, promptRecordSchema, storedPromptsSchema } from "./episode-entries.ts";
+import type { EpisodeEntry, PromptRecord } from "./episode-entries.ts";
 
 export interface StoredPrompt {
   readonly tokens: readonly number[];

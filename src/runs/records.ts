@@ -1,5 +1,5 @@
 /**
- * The records in a run folder's files. Every record carries `schema_version`; a reader that meets another version
+ * The records in a run folder's files; those of checkpoints and episodes have files of their own. Every record carries `schema_version`; a reader that meets another version
  * reports it. Wall-clock times have their own records, so that all others are bit-identical in every run of a recipe.
  */
 import { z } from "zod";
@@ -8,7 +8,7 @@ export const schemaVersion = 1;
 
 /** First in every record. */
 export const header = { schema_version: z.literal(schemaVersion) };
-const stage = z.enum(["warm-start", "reinforcement"]);
+export const stage = z.enum(["warm-start", "reinforcement"]);
 const place = {
   /** Counted from 1 over both stages. */
   step: z.int().min(1),
@@ -226,99 +226,3 @@ export const resultSchema = z.object({
   }),
 });
 export type RunResult = z.output<typeof resultSchema>;
-
-/** What an engine saved of a policy (SavedPolicy in src/engines/engine.ts). */
-const savedPolicy = z.preprocess(
-  savedBefore,
-  z.strictObject({
-    kind: z.enum(["snapshot", "checkpoint"]),
-    location: z.string(),
-    version: z.int().min(0),
-    directory: z.string().nullable(),
-  }),
-);
-const savedPolicies = z.record(z.string(), savedPolicy);
-
-/** Runs of Troupe 0.1.0 use the local engine's files. */
-function savedBefore(value: unknown): unknown {
-  const files = z.strictObject({ model: z.string(), optimizer: z.string().nullable() }).safeParse(value);
-  if (!files.success) return value;
-  const { model, optimizer } = files.data;
-  const kind = optimizer === null ? "snapshot" : "checkpoint";
-  return { kind, location: model, version: 0, directory: model };
-}
-
-/** checkpoints/step-N/state.json. */
-export const checkpointStateSchema = z.object({
-  ...header,
-  step: z.int().min(1),
-  stage,
-  stageStep: z.int().min(1),
-  /** Saved in the checkpoint's folder. */
-  policies: savedPolicies,
-  /** The models trained by a warm start of bases, saved in the run's folder of models; absent before its end. */
-  bases: savedPolicies.optional(),
-  /** What reinforcement resumes with besides the policies; absent before it starts. */
-  reinforcement: z
-    .strictObject({
-      /** Like policies. */
-      critics: savedPolicies,
-      /** The trained policies at the start of reinforcement, saved in `beginning`, if the algorithm needs them. */
-      beginning: savedPolicies.default({}),
-      /** Coefficient of each policy's divergence from its reference in the next step. */
-      klCoefficients: z.record(z.string(), z.number()),
-      sampledTokens: z.int(),
-      /** Drawn from the training split. */
-      tasks: z.int().default(0),
-      /** File of the checkpoint with the samples of the next step, if they were taken ahead. */
-      nextBatch: z.string().optional(),
-      /** Of a judge whose scores are normalised, by role or type of task. */
-      scores: z
-        .record(z.string(), z.strictObject({ weight: z.number(), mean: z.number(), squares: z.number() }))
-        .optional(),
-    })
-    .optional(),
-  /** SHA-256 of every other file of the folder, by path. Absent: written by a version that recorded none. */
-  files: z.record(z.string(), z.string()).optional(),
-  /** Lines of evaluations.jsonl when it was written. Absent likewise. */
-  evaluations: z.int().min(0).optional(),
-  /** SHA-256 of all this as JSON without spaces. Absent likewise. */
-  digest: z.string().optional(),
-});
-export type CheckpointState = z.output<typeof checkpointStateSchema>;
-
-/** First byte, and the byte after the last. */
-const bytes = z.tuple([z.int().min(0), z.int().min(0)]);
-
-/** One line of episodes/index.jsonl. */
-export const episodeEntrySchema = z.object({
-  ...header,
-  id: z.string(),
-  /** The training step in which it was sampled, or after which it was evaluated. */
-  step: z.int().min(0),
-  /** The evaluation it is part of; absent: it was sampled for training. */
-  evaluation: z.object({ moment: evaluationSchema.shape.moment, team: z.string() }).optional(),
-  /** Share of its kept trajectories that end in success, and the mean of their scores. */
-  success: z.number(),
-  score: z.number(),
-  /** Its range in episodes.jsonl.gz, and that of its new prompts in prompts.jsonl.gz. */
-  episode: bytes,
-  prompts: bytes,
-});
-export type EpisodeEntry = z.output<typeof episodeEntrySchema>;
-
-/** One line of episodes/prompts.jsonl.gz. */
-export const promptRecordSchema = z.object({
-  ...header,
-  hash: z.string(),
-  /** The prompt that this one continues, and the position of its member. Absent: none. */
-  base: z.object({ hash: z.string(), start: z.int().min(0) }).optional(),
-  /** Those after the base's. */
-  tokens: z.array(z.int()),
-  /** For people: the text of these tokens, without control tokens. */
-  text: z.string(),
-});
-export type PromptRecord = z.output<typeof promptRecordSchema>;
-
-/** The prompts of an episode in episodes.jsonl.gz: by hash, the position of the member in prompts.jsonl.gz. */
-export const storedPromptsSchema = z.object({ ...header, prompts: z.record(z.string(), z.int().min(0)) });

@@ -8,7 +8,8 @@ import { readEpisodeIndex } from "./read-episodes.ts";
 import { listRuns, readEngines, readEvaluations, readMetrics, readRecipe, readResult } from "./read.ts";
 import { openRun } from "./run.ts";
 import type { Run } from "./run.ts";
-import type { CheckpointState, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
+import type { Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
+import type { CheckpointState } from "./checkpoint-state.ts";
 
 const recipe = "name: tiny\nseed: 1\n";
 let root = "";

@@ -17,7 +17,8 @@ import { acquireLock, lockPrefix } from "./lock.ts";
 import { inputRecorder, type InputRecorder } from "./input-recorder.ts";
 import { readEvaluations, readResult, readTimings } from "./read.ts";
 import { readRegular } from "./regular.ts";
-import type { CheckpointState, Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
+import type { Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
+import type { CheckpointState } from "./checkpoint-state.ts";
 import { isSameTraining, trainingLines, type Incidental } from "./same-training.ts";
 
 export interface Run extends AsyncDisposable, InputRecorder {

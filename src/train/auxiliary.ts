@@ -8,7 +8,7 @@ import type { Recipe } from "../recipes/schema.ts";
 import type { Checkpoint } from "../runs/checkpoints.ts";
 import { writeDirectoryDurably } from "../runs/durable.ts";
 import type { RunLayout } from "../runs/layout.ts";
-import type { CheckpointState } from "../runs/records.ts";
+import type { CheckpointState } from "../runs/checkpoint-state.ts";
 import { criticsOf, openCritics } from "./critics.ts";
 import type { Critic } from "./critics.ts";
 import { restorePolicies, savePolicies } from "./policies.ts";

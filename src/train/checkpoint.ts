@@ -1,6 +1,6 @@
 /** The checkpoints of a run. */
 import type { Engine } from "../engines/engine.ts";
-import type { CheckpointState } from "../runs/records.ts";
+import type { CheckpointState } from "../runs/checkpoint-state.ts";
 import { checkpointSteps } from "../runs/checkpoints.ts";
 import { schemaVersion } from "../runs/records.ts";
 import { saveAuxiliaryModels, type AuxiliaryModels } from "./auxiliary.ts";

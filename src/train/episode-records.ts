@@ -7,7 +7,7 @@ import { nodeOf, rootOf, type Occurrence } from "../rollout/navigate.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
 import { newEpisode, type ActionCredit } from "../rollout/stored.ts";
 import type { NewEpisode } from "../runs/episode-log.ts";
-import type { EpisodeEntry } from "../runs/records.ts";
+import type { EpisodeEntry } from "../runs/episode-entries.ts";
 import type { SampleAction, SampleEpisode } from "./events.ts";
 
 /** The context in which an episode was sampled. */

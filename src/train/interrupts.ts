@@ -63,7 +63,8 @@ export class Interrupts implements Disposable {
 }
 
 /**
- * Of sampling and of measuring what was sampled. What is sampled ahead must reach the checkpoint of the step before: a stopped run could not sample it again.
+ * Of sampling and of measuring what was sampled. What is sampled ahead must reach the checkpoint of the step before: a
+ * stopped run could not sample it again.
  */
 export function samplingSignal(
   { train }: Pick<Recipe, "train">,

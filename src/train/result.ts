@@ -34,18 +34,7 @@ export async function buildResult(
     seed: recipe.seed,
     engine,
     steps: { warmStart: recipe.warmStart?.steps ?? 0, reinforcement: recipe.train.steps },
-    policies: Object.fromEntries(
-      Object.entries(policies).map(([name, { info, model }]) => {
-        const saved = last?.state.policies[name];
-        const directory = placeOf(
-          run,
-          last === null || saved === undefined ? model : { saved, folder: last.directory },
-        );
-        const { parameters, trainableParameters } = info;
-        const optimizerSteps = sum(metrics.map((step) => step.policies[name]?.optimizerSteps ?? 0));
-        return [name, { parameters, trainableParameters, optimizerSteps, directory }];
-      }),
-    ),
+    policies: resultsOf(policies, run, last, metrics),
     table: evaluations.filter(
       ({ moment, step }) => moment === "before" || (moment === "after" && step === final),
     ),
@@ -57,6 +46,25 @@ export async function buildResult(
     },
     seconds: secondsOf(await run.timings()),
   };
+}
+
+function resultsOf(
+  policies: OpenPolicies,
+  run: Run,
+  last: Checkpoint | null,
+  metrics: readonly StepMetrics[],
+): RunResult["policies"] {
+  const results = Object.entries(policies).map(([name, { info, model }]) => {
+    const saved = last?.state.policies[name];
+    const directory = placeOf(
+      run,
+      last === null || saved === undefined ? model : { saved, folder: last.directory },
+    );
+    const { parameters, trainableParameters } = info;
+    const optimizerSteps = sum(metrics.map((step) => step.policies[name]?.optimizerSteps ?? 0));
+    return [name, { parameters, trainableParameters, optimizerSteps, directory }] as const;
+  });
+  return Object.fromEntries(results);
 }
 
 type Losses = Pick<RunResult, "failedEpisodes" | "unrewardedActions" | "unjudgedActions">;

@@ -9,11 +9,10 @@ import { checkAdapterOptions } from "../../models/adapter-options.ts";
 import { describeModel } from "../../models/model-directory.ts";
 import { keyAt, rootKey } from "../../random.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
-import { checkData, fieldsOf, policiesOf } from "../data.ts";
+import { checkData, policiesOf } from "../data.ts";
 import type {
   AdamOptions,
   Cancellable,
-  Continuation,
   Datum,
   Engine,
   EngineCapabilities,
@@ -30,14 +29,13 @@ import type {
   StoredPolicy,
 } from "../engine.ts";
 import { VerbOrder } from "../verb-order.ts";
-import { asCritic, backwardPass, forwardPass, freshModel, isCritic } from "./tiny-model.ts";
-import { logitSlopes, logProbabilities, valueOf, withAdapter } from "./tiny-model.ts";
+import { asCritic, freshModel, isCritic, withAdapter } from "./tiny-model.ts";
+import { passOver } from "./tiny-pass.ts";
 import { newPolicy, step, zeroGradients } from "./tiny-policy.ts";
 import type { TinyPolicy } from "./tiny-policy.ts";
-import { checkIds, checkRequest, sampleSequence } from "./tiny-sampling.ts";
+import { checkRequest, sampleSequence } from "./tiny-sampling.ts";
 import { load, restore, save } from "./tiny-saves.ts";
 import type { LoadedTiny } from "./tiny-saves.ts";
-import { tokenLosses } from "../token-losses.ts";
 
 export interface TinyEngineOptions {
   /** Scale of initial weights; default: 1. */
@@ -213,81 +211,9 @@ export class TinyEngine implements Engine {
     return { model, optimizer: null, text: directory, maxLength, version: 0 };
   }
 
-  /** All data are checked before the first gradient changes. */
   #pass(data: readonly Datum[], loss: Loss, isTraining: boolean): LossResult {
-    const hasReference = isTraining && fieldsOf(loss, data).some(({ name }) => name === "reference");
-    for (const datum of data) this.#check(datum, isTraining ? loss : null);
-    const results = data.flatMap((datum) =>
-      datum.continuations.map((continuation) => this.#continuation(datum, continuation, loss, isTraining)),
-    );
-    const sum = (field: "loss" | "tokens" | "entropy" | "kl" | "referenceKl" | "clipped"): number =>
-      results.reduce((total, result) => total + result[field], 0);
-    const hasCritic = policiesOf(data).some((name) => isCritic(this.#policy(name).model));
-    return {
-      loss: sum("loss"),
-      tokens: sum("tokens"),
-      ...(this.capabilities.entropy ? { entropy: sum("entropy") } : {}),
-      kl: sum("kl"),
-      ...(hasReference ? { referenceKl: sum("referenceKl") } : {}),
-      clipped: sum("clipped"),
-      logprobs: results.map(({ logprobs }) => logprobs),
-      ...(hasCritic ? { values: results.map(({ values }) => values) } : {}),
-    };
-  }
-
-  #check({ policy, prompt, continuations }: Datum, loss: Loss | null): void {
-    const { info, model } = this.#policy(policy);
-    if (loss !== null && (loss.type === "value") !== isCritic(model))
-      throw new TroupeError(
-        "bad_arguments",
-        `${policy} is ${isCritic(model) ? "a" : "no"} critic; not its loss.`,
-      );
-    if (continuations.length === 0)
-      throw new TroupeError("bad_shape", `Data of ${policy} have no continuations.`);
-    for (const tokens of [prompt, ...continuations.map((each) => each.tokens)]) {
-      if (tokens.length === 0) throw new TroupeError("bad_shape", `Data of ${policy} have no tokens.`);
-      checkIds(tokens, info.vocabularySize, `data of ${policy}`);
-    }
-    const longest = prompt.length + Math.max(...continuations.map(({ tokens }) => tokens.length));
-    if (longest > info.maxLength)
-      throw new TroupeError("too_long", `${longest} tokens are longer than the model's ${info.maxLength}.`);
-  }
-
-  #continuation(
-    { policy: name, prompt }: Datum,
-    continuation: Continuation,
-    loss: Loss,
-    isTraining: boolean,
-  ): ContinuationResult {
-    const { model, gradients } = this.#policy(name);
-    const { tokens } = continuation;
-    const pass = forwardPass(model, prompt, tokens);
-    const critic = isCritic(model);
-    const distributions = critic ? [] : pass.hidden.map((hidden) => logProbabilities(model, hidden));
-    const outputs = critic
-      ? pass.hidden.map((hidden) => valueOf(model, hidden))
-      : distributions.map((distribution, at) => distribution[tokens[at] ?? 0] ?? 0);
-    const terms = isTraining ? tokenLosses(loss, continuation, outputs) : [];
-    if (isTraining) {
-      const slopes = terms.map(({ slope }, at) =>
-        critic
-          ? Float64Array.of(slope)
-          : logitSlopes(distributions[at] as Float64Array, tokens[at] ?? 0, slope),
-      );
-      backwardPass(model, gradients, pass, slopes);
-    }
-    const sum = (of: (term: (typeof terms)[number]) => number): number =>
-      terms.reduce((total, term) => total + of(term), 0);
-    return {
-      loss: sum((term) => term.loss),
-      tokens: tokens.length,
-      entropy: distributions.reduce((total, distribution) => total + entropyOf(distribution), 0),
-      kl: sum(({ kl }) => kl),
-      referenceKl: sum(({ referenceKl }) => referenceKl),
-      clipped: sum(({ clipped }) => (clipped ? 1 : 0)),
-      logprobs: Float32Array.from(critic ? [] : outputs),
-      values: Float32Array.from(critic ? outputs : []),
-    };
+    const policyOf = (name: string): TinyPolicy => this.#policy(name);
+    return passOver({ policyOf, isTraining, hasEntropy: this.capabilities.entropy }, data, loss);
   }
 
   #require(capability: "stopStrings" | "topK", isAsked: boolean): void {
@@ -300,19 +226,4 @@ export class TinyEngine implements Engine {
     if (policy !== undefined) return policy;
     throw new TroupeError("bad_arguments", `There is no policy ${JSON.stringify(name)}.`);
   }
-}
-
-interface ContinuationResult {
-  readonly loss: number;
-  readonly tokens: number;
-  readonly entropy: number;
-  readonly kl: number;
-  readonly referenceKl: number;
-  readonly clipped: number;
-  readonly logprobs: Float32Array;
-  readonly values: Float32Array;
-}
-
-function entropyOf(logprobs: Float64Array): number {
-  return logprobs.reduce((sum, logprob) => sum - Math.exp(logprob) * logprob, 0);
 }

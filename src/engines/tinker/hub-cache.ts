@@ -3,13 +3,18 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
+/** Whether it has the form of a model's name on the hub. */
+export function isHubName(name: string): boolean {
+  return /^\w[\w.-]*\/\w[\w.-]*$/.test(name);
+}
+
 /** Null: no name of the hub, or not in the cache. The newest commit that was fetched of the main branch. */
 export function cachedModel(
   name: string | null | undefined,
   environment: NodeJS.ProcessEnv = process.env,
 ): string | null {
   // A server's answer must not lead out of the cache.
-  if (!name || !/^\w[\w.-]*\/\w[\w.-]*$/.test(name)) return null;
+  if (!name || !isHubName(name)) return null;
   const { HF_HUB_CACHE: hub, HF_HOME: home } = environment;
   const cache = hub || join(home || join(homedir(), ".cache", "huggingface"), "hub");
   const folder = join(cache, `models--${name.replace("/", "--")}`);

@@ -3,7 +3,7 @@ import path from "node:path";
 import { TroupeError } from "../../errors.ts";
 import { readStored, type StoredEpisode } from "../../rollout/stored.ts";
 import { readEpisodeIndex } from "../../runs/read-episodes.ts";
-import type { EpisodeEntry } from "../../runs/records.ts";
+import type { EpisodeEntry } from "../../runs/episode-entries.ts";
 import { type Clock, type TimeInterval, readClock } from "../clock.ts";
 import { openSent, type Sent } from "../sent.ts";
 import type { OtlpSettings } from "../settings.ts";

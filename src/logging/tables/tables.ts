@@ -3,7 +3,7 @@ import type { EpisodeNode, RewardedAction } from "../../rollout/episode.ts";
 import { readStored, type StoredEpisode } from "../../rollout/stored.ts";
 import { readEpisodeIndex } from "../../runs/read-episodes.ts";
 import { readEvaluations, readMetrics } from "../../runs/read.ts";
-import type { EpisodeEntry } from "../../runs/records.ts";
+import type { EpisodeEntry } from "../../runs/episode-entries.ts";
 import { type CellValue, cellsOf } from "../cells.ts";
 
 export const tableNames = ["metrics", "evaluations", "episodes", "actions"] as const;
