@@ -8,6 +8,7 @@ import { temporaryFolder } from "../models/test-model.ts";
 import { invalidCalls, thrownBy } from "../testing.ts";
 import { HashEngine } from "../train/testing/hash-engine.ts";
 import { tinyRecipe } from "../train/testing/tiny-recipe.ts";
+import * as calls from "./calls.ts";
 
 const folder = temporaryFolder();
 // Some of the paths are relative.
@@ -74,6 +75,10 @@ it("fails with a TroupeError", { timeout: 240_000 }, async () => {
   });
   await fc.assert(property, { numRuns: 500 });
   expect(thrown).not.toEqual([]);
+});
+
+it("calls every function of calls.ts, but for one that helpers.test.ts calls", () => {
+  expect(Object.keys(calls).filter((name) => !(name in valid))).toEqual(["retryingEngine"]);
 });
 
 it.each(["readMetrics", "readEvaluations", "readResult", "readEpisodes"] as const)(

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 /** Whether it has the form of a model's name on the hub. */
-export function isHubName(name: string): boolean {
+export function mayBeOnHub(name: string): boolean {
   return /^\w[\w.-]*\/\w[\w.-]*$/.test(name);
 }
 
@@ -14,7 +14,7 @@ export function cachedModel(
   environment: NodeJS.ProcessEnv = process.env,
 ): string | null {
   // A server's answer must not lead out of the cache.
-  if (!name || !isHubName(name)) return null;
+  if (!name || !mayBeOnHub(name)) return null;
   const { HF_HUB_CACHE: hub, HF_HOME: home } = environment;
   const cache = hub || join(home || join(homedir(), ".cache", "huggingface"), "hub");
   const folder = join(cache, `models--${name.replace("/", "--")}`);

@@ -11,7 +11,7 @@ import { holdsText, textDirectory } from "../../models/adapter-base.ts";
 import { vocabularyDigest } from "../../text/digest.ts";
 import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
 import type { Continuation } from "../engine.ts";
-import { cachedModel, isHubName } from "./hub-cache.ts";
+import { cachedModel, mayBeOnHub } from "./hub-cache.ts";
 import type * as schema from "./protocol/schema.ts";
 
 export interface Checked {
@@ -103,7 +103,7 @@ async function probe(checked: Checked, own: Tokenizer): Promise<string | null> {
 
 /** A name of the hub can be compared exactly once its files are in the cache. */
 function fetching(name: string | null | undefined): string {
-  return isHubName(name ?? "")
+  return mayBeOnHub(name ?? "")
     ? `; \`hf download ${name} tokenizer.json tokenizer_config.json\` lets it be compared`
     : "";
 }
