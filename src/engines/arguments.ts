@@ -72,7 +72,12 @@ const adamOptions = z.object({
   beta2: z.number(),
   epsilon: z.number(),
   weightDecay: z.number(),
-  clipNorm: z.number(),
+  clipNorm: z
+    .number()
+    .refine(
+      (norm) => norm === 0 || Math.fround(norm) !== 0,
+      "expected 0 for no clipping, or a number that is not 0 as float32",
+    ),
 });
 
 const fileName = z

@@ -79,6 +79,14 @@ describe.each([
     expect(await engine.sample(request({ policy: "fresh" }))).toHaveLength(1);
   });
 
+  it("rejects a clip norm that float32 would make 0, which means no clipping", async () => {
+    const step = engine.optimStep("p", { ...adam, clipNorm: 1e-300 });
+    expect(await thrownBy(() => step)).toMatchObject({
+      code: "bad_arguments",
+      message: expect.stringContaining("not 0 as float32") as string,
+    });
+  });
+
   it("fails what was submitted after an invalid change", async () => {
     const invalid = engine.forwardBackward([someDatum("p")], null as never);
     const after = engine.optimStep("p", adam);

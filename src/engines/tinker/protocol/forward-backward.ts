@@ -120,17 +120,19 @@ function batched(arrays: readonly Float32Array[]) {
   };
 }
 
-/** Of one answer. A number of a few bytes must not take gigabytes. */
+/** Of one answer, each with at least one array. A number of a few bytes must not take gigabytes. */
 const mostOutputs = 2 ** 20;
 
 /** @throws RangeError, TroupeError if it is no such message */
 export function decodeOutput(body: Buffer): LossOutput {
   const { outputs: records, metrics } = forwardBackwardOutput.decode(body);
+  let arrays = 0;
   const outputs = records.flatMap(({ fields, count }) => {
-    if (!(count >= 0 && count <= mostOutputs)) throw new RangeError(`It has ${count} outputs.`);
+    arrays += count * Math.max(1, Object.keys(fields).length);
+    if (!(count >= 0 && arrays <= mostOutputs)) throw new RangeError(`It has ${arrays} outputs.`);
     const parts = Object.entries(fields).map(([name, field]) => [name, unbatched(field)] as const);
     return Array.from({ length: count }, (_, index) =>
-      Object.fromEntries(parts.map(([name, arrays]) => [name, arrays[index] ?? new Float32Array()])),
+      Object.fromEntries(parts.map(([name, values]) => [name, values[index] ?? new Float32Array()])),
     );
   });
   return { outputs, metrics };
@@ -146,6 +148,9 @@ function unbatched({
   dtype: number;
 }): Float32Array[] {
   const ends = int64sOf(offsets);
+  // Parts that overlap could take any multiple of the bytes.
+  if (ends.some((end, index) => end < (ends[index - 1] ?? 0) || end > data.length))
+    throw new RangeError("The offsets of a batch do not ascend, or lead beyond its data.");
   return ends.slice(1).map((end, index) => {
     const values = valuesOf(data.subarray(ends[index], end), dtype);
     return values instanceof Float32Array ? values : Float32Array.from(values);

@@ -22,6 +22,7 @@ import {
   text,
 } from "./message.ts";
 import { forwardBackwardOutput } from "./schema.ts";
+import { int64Bytes } from "./tensors.ts";
 
 const inner = message({ name: [1, text], sizes: [2, integers] });
 const outer = message({
@@ -39,10 +40,7 @@ const values = fc.record({
   isSet: fc.boolean(),
   ratio: fc.double({ noNaN: true }).map((value) => value + 0),
   parts,
-  byName: fc.dictionary(
-    fc.string().filter((key) => key !== "__proto__"),
-    fc.double({ noNaN: true }),
-  ),
+  byName: fc.dictionary(fc.oneof(fc.string(), fc.constant("__proto__")), fc.double({ noNaN: true })),
   one: fc.option(fc.string(), { nil: undefined }),
 });
 
@@ -128,4 +126,29 @@ it("an output of a few bytes cannot claim to be a million", () => {
   const outputs = [{ tag: "ArrayRecord", fields: {}, count: 2 ** 28 }];
   const body = forwardBackwardOutput.encode({ type: "ArrayRecord", outputs, metrics: {} });
   expect(() => decodeOutput(body)).toThrow("268435456 outputs");
+
+  // Nor many of them together, nor by their arrays.
+  const record = { tag: "ArrayRecord", fields: {}, count: 2 ** 20 };
+  const several = forwardBackwardOutput.encode({
+    type: "ArrayRecord",
+    outputs: [record, record],
+    metrics: {},
+  });
+  expect(() => decodeOutput(several)).toThrow("2097152 outputs");
+});
+
+function outputWith(offsets: readonly number[]): Buffer {
+  const field = { data: Buffer.alloc(8), offsets: int64Bytes(offsets), dtype: 1, trailingShape: [] };
+  const outputs = [{ tag: "ArrayRecord", fields: { logprobs: field }, count: offsets.length - 1 }];
+  return forwardBackwardOutput.encode({ type: "ArrayRecord", outputs, metrics: {} });
+}
+
+it("the parts of a batch do not overlap", () => {
+  expect(decodeOutput(outputWith([0, 4, 8])).outputs).toHaveLength(2);
+  for (const offsets of [
+    [0, 8, 0, 8],
+    [0, 4, 12],
+    [-4, 4, 8],
+  ])
+    expect(() => decodeOutput(outputWith(offsets))).toThrow("offsets");
 });

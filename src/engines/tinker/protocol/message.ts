@@ -144,7 +144,13 @@ export function mapOf<T>(kind: Kind<T>): Kind<Readonly<Record<string, T>>> {
     empty: () => ({}),
     read: (raw, before, budget) => {
       const { key, value } = entry.decode(bytesOf(raw), budget);
-      return Object.assign(before as Record<string, T>, { [key]: value as T });
+      // Also of `__proto__`, which an assignment would take for something else.
+      return Object.defineProperty(before, key, {
+        value,
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      });
     },
     write: (field, value) =>
       Object.entries(value).map(([key, each]) => bytes(field, entry.encode({ key, value: each }))),

@@ -81,10 +81,8 @@ export const stopReasons = ["stop", "length"] as const;
 
 // --- JSON: requests ---
 
-const sequenceNumber = z
-  .int()
-  .min(0)
-  .max(2 ** 31 - 1);
+export const lastSequenceNumber = 2 ** 31 - 1;
+const sequenceNumber = z.int().min(0).max(lastSequenceNumber);
 const name = z.string().min(1).max(512);
 /** What a person notes about sessions, models and weights, which servers keep. */
 const metadata = z

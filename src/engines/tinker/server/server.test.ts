@@ -79,6 +79,13 @@ describe("requests", () => {
     expect((await ask("asample", { ...many, model_id: id })).status).toBe(422);
   });
 
+  it("have sequence numbers of at most 31 bits, also in protobuf", async () => {
+    const ask = await start();
+    const { id } = await createModel(ask);
+    for (const seqId of [-1, 2 ** 31, 2 ** 53])
+      expect((await ask("forward_backward", gradients(id, seqId))).status).toBe(422);
+  });
+
   it("that arrive twice are executed once, and others with their number are rejected", async () => {
     const ask = await start();
     const { id } = await createModel(ask);

@@ -57,7 +57,9 @@ function storedAt(service: Service, { owner }: Call, path: string): StoredPolicy
 export function forwardBackward(service: Service, call: Call, forwardOnly: boolean): Submitted {
   const asked = call.isProto ? decodeCall(call.body) : callOfJson(jsonOf(call), forwardOnly);
   const model = service.models.get(asked.modelId, call.owner);
-  if (asked.seqId < 1) throw new Rejection(422, `seq_id is ${asked.seqId}; expected at least 1.`);
+  // In protobuf; the schema of JSON says so itself.
+  if (asked.seqId < 1 || asked.seqId > schema.lastSequenceNumber)
+    throw new Rejection(422, `seq_id is ${asked.seqId}; expected 1 to ${schema.lastSequenceNumber}.`);
   if (!asked.forwardOnly)
     return service.startInTurn(model, asked.seqId, call, backward(service, model, asked));
   return service.startInTurn(model, asked.seqId, call, async (signal) => {
