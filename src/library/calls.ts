@@ -31,6 +31,7 @@ import * as tokenizers from "../text/tokenizer.ts";
 import type { TrainOptions } from "../train/options.ts";
 import * as training from "../train/train.ts";
 import { evaluateRun, type EvaluateOptions, type RunEvaluation } from "./evaluate.ts";
+import { listening } from "./listening.ts";
 import { ownPolicies } from "./own-policies.ts";
 import * as schemas from "./schemas.ts";
 
@@ -61,8 +62,11 @@ export async function resolveRecipe(
 export async function train(options: TrainOptions): Promise<training.TrainOutcome> {
   checkArgument("options", schemas.trainOptions, options);
   const { engine, remove } = ownPolicies(options.engine);
+  const { onEvent, end } = listening(options.onEvent ?? (() => {}));
   try {
-    return await training.train({ ...options, engine });
+    const outcome = await training.train({ ...options, engine, onEvent });
+    end();
+    return outcome;
   } finally {
     remove();
   }
