@@ -75,8 +75,9 @@ export function printStopping(
   { models, unfinished }: ReturnType<TinkerServer["state"]>,
   { json, quiet }: LogOptions,
 ): void {
-  if (quiet || (models === 0 && unfinished === 0)) return;
+  if (quiet) return;
   if (json) return printEvent("stopping", { models, unfinished });
+  if (models === 0 && unfinished === 0) return;
   const lost = models === 0 ? "" : `, ${plural(models, "loaded model")} (what was not saved is lost)`;
   printNote(`stopping: ${plural(unfinished, "request")} to finish${lost}; Ctrl-C again ends at once`);
 }

@@ -50,7 +50,10 @@ it("says where it listens, what it serves, and how to connect; as JSON with --js
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as object);
-  expect(json).toMatchObject([{ event: "listening", models: ["tiny"], keys: 0, folder: "served" }]);
+  expect(json).toMatchObject([
+    { event: "listening", models: ["tiny"], keys: 0, folder: "served" },
+    { event: "stopping", models: 0, unfinished: 0 },
+  ]);
 });
 
 const python = process.env["TROUPE_TINKER_PYTHON"] ?? "python3";
