@@ -57,7 +57,7 @@ export function isConflict(incoming: Incoming): boolean {
 }
 
 const keyHint =
-  "Recipes take the key from the environment variable TINKER_API_KEY, or the one that engine.keyVariable names.";
+  "Recipes take the key from the environment variable TINKER_API_KEY, or the one that engine.keyVariable names; programs give it as the option `key`.";
 
 /** The error of a rejected request. */
 export function rejectionOf(incoming: Incoming, what: string): TroupeError {

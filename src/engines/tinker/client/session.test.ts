@@ -285,5 +285,5 @@ it("a redirect is not followed, and named", async () => {
 
 it("a rejected key: where the key comes from", async () => {
   const rejecting = open({}, () => ({ status: 401, json: { detail: "wrong" } }));
-  await expect(rejecting).rejects.toThrow("TINKER_API_KEY");
+  await expect(rejecting).rejects.toThrow(/TINKER_API_KEY.*programs give it as the option `key`/);
 });
