@@ -3,7 +3,7 @@ import { TroupeError } from "../errors.ts";
 import { showNumber } from "../format.ts";
 import type { RecipeDifference } from "../recipes/differences.ts";
 import type { Recipe } from "../recipes/schema.ts";
-import { recipeToYaml } from "../recipes/write.ts";
+import { yamlOfRun } from "../recipes/run-yaml.ts";
 import { extendRun } from "../runs/extend.ts";
 import { summarizeRun } from "../runs/read.ts";
 import { learningRateAt } from "../train/schedule.ts";
@@ -58,7 +58,7 @@ async function extendSame(
     throw notLonger(directory, before, after);
   const done = await reinforcementDone(directory, recipe);
   const note = `extended from ${before} to ${after} steps of reinforcement; ${kept}${scheduleNote(recipe.train, before, done)}`;
-  await extendRun(directory, recipeToYaml(recipe, directory), note);
+  await extendRun(directory, await yamlOfRun(recipe, directory), note);
   return { recipe, note };
 }
 

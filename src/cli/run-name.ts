@@ -10,7 +10,7 @@ import { extend } from "./extension.ts";
 import { shorten } from "../recipes/origin.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
-import { recipeToYaml } from "../recipes/write.ts";
+import { yamlOfRun } from "../recipes/run-yaml.ts";
 import { readRecipe } from "../runs/read.ts";
 import { isUnbegun } from "../runs/run.ts";
 import { comparable } from "../runs/same-training.ts";
@@ -61,7 +61,7 @@ export async function chooseRun(resolved: ResolvedRecipe, choice: RunChoice): Pr
 /** In what the run's recipe, first, and this one train differently. */
 async function changesSince(directory: string, recipe: Recipe): Promise<readonly RecipeDifference[]> {
   const before = await readRecipe(directory);
-  const now: unknown = parse(recipeToYaml(recipe, directory));
+  const now: unknown = parse(await yamlOfRun(recipe, directory));
   return differences(...comparable(before, now, incidentalOptions(recipe.judge)));
 }
 

@@ -9,7 +9,7 @@ import { BudgetError, OutageError, ServiceError, TroupeError } from "../errors.t
 import { startLogging } from "../logging/start.ts";
 import { incidentalOptions } from "../recipes/judge-row.ts";
 import { showPath } from "../recipes/origin.ts";
-import { recipeToYaml } from "../recipes/write.ts";
+import { yamlOfRun } from "../recipes/run-yaml.ts";
 import { latestCheckpoint } from "../runs/checkpoints.ts";
 import type { RunResult } from "../runs/records.ts";
 import { openRecordedCalls, unrecordedCalls, type RecordedCalls } from "../runs/recorded-calls.ts";
@@ -67,7 +67,7 @@ async function trainInFolder(options: TrainOptions): Promise<TrainOutcome> {
   using interrupts = new Interrupts(options);
   await using run = await openRun(
     directory,
-    recipeToYaml(recipe, directory),
+    await yamlOfRun(recipe, directory),
     incidentalOptions(recipe.judge),
   );
   if (run.result !== null) {

@@ -1,0 +1,23 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { parse } from "yaml";
+import { resolveRecipe } from "./resolve.ts";
+import { yamlOfRun } from "./run-yaml.ts";
+
+it("a run that is resumed from elsewhere keeps the name of its model, and gets that of another", async () => {
+  const project = mkdtempSync(join(tmpdir(), "troupe project ü-"));
+  onTestFinished(() => rmSync(project, { recursive: true }));
+  const run = join(project, "runs", "one");
+  for (const folder of [run, join(project, "models", "mine")]) mkdirSync(folder, { recursive: true });
+  writeFileSync(join(run, "recipe.yaml"), "policies: { shared: { model: { path: models/mine } } }\n");
+  const { recipe } = await resolveRecipe(join("recipes", "plan-path.yaml"));
+  const named = async (path: string): Promise<unknown> =>
+    parse(await yamlOfRun({ ...recipe, policies: { shared: { model: { path } } } }, run));
+  expect(await named(join(project, "models", "mine"))).toMatchObject({
+    policies: { shared: { model: { path: "models/mine" } } },
+  });
+  const other = join(project, "models", "other");
+  expect(await named(other)).toMatchObject({ policies: { shared: { model: { path: other } } } });
+});
