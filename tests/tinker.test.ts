@@ -10,6 +10,7 @@ import { startServing } from "../src/engines/testing/serving.ts";
 import { initModel } from "../src/models/init.ts";
 import { presets } from "../src/models/presets.ts";
 import { temporaryFolder } from "../src/models/test-model.ts";
+import type { RecipeInput } from "../src/recipes/schema.ts";
 import { recipeToYaml } from "../src/recipes/write.ts";
 import { recordsOf } from "../src/train/testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "../src/train/testing/tiny-recipe.ts";
@@ -28,7 +29,11 @@ const local = { type: "local", threads: 1, precision: "float32" } as const;
 const remote = { type: "tinker", url: serving.url, profile: "troupe" } as const;
 
 /** Whole model and adapter, critics, references, warm start, evaluations, minibatches. */
-async function trained(name: string, engine: EngineSettingsInput): Promise<string> {
+async function trained(
+  name: string,
+  engine: EngineSettingsInput,
+  changes: Partial<RecipeInput> = {},
+): Promise<string> {
   const role = { prompt: "", maxTokens: 8 };
   const resolved = tinyRecipe({
     team: {
@@ -42,6 +47,7 @@ async function trained(name: string, engine: EngineSettingsInput): Promise<strin
     },
     evaluation: { tasks: 4, every: 2 },
     engine,
+    ...changes,
   });
   const algorithm = algorithmFrom("ppo", { samples: 3, kl: { where: "loss", coefficient: 0.01 } });
   const directory = path.join(folder, name);
@@ -67,6 +73,33 @@ test("the same metrics and episodes, bit for bit", { timeout: 240_000 }, async (
     (await fs.readFile(path.join(folder, "remote", "metrics.jsonl"), "utf8")).split("\n").length,
   ).toBeGreaterThan(4);
 });
+
+test("adapters on a base that the warm start trained are the same", { timeout: 240_000 }, async () => {
+  const changes: Partial<RecipeInput> = {
+    policies: {
+      whole: { model: { path: model }, adapter: { rank: 2, alpha: 8 } },
+      adapted: { model: { path: model }, adapter: { rank: 4 } },
+    },
+    warmStart: { steps: 2, demonstrationsPerStep: 4, learningRate: 0.003, teach: "bases" },
+    train: { steps: 2, tasksPerStep: 3, learningRate: 0.001 },
+  };
+  await trained("taught-local", local, changes);
+  await trained("taught-remote", remote, changes);
+  expect(await read("taught-remote/metrics.jsonl")).toEqual(await read("taught-local/metrics.jsonl"));
+  expect((await downloaded("taught-remote", "adapted")).stderr).toContain("its base is nano-taught");
+  expect((await downloaded("taught-remote", "nano-taught")).code).toBe(0);
+  const taught = await read("taught-local/models/nano-taught/model.safetensors");
+  expect((await read("nano-taught-out/model.safetensors")).equals(taught)).toBe(true);
+});
+
+function read(file: string): Promise<Buffer> {
+  return fs.readFile(path.join(folder, file));
+}
+
+function downloaded(run: string, policy: string): ReturnType<typeof troupe> {
+  const place = ["--policy", policy, "--out", `${policy}-out`];
+  return troupe(["runs", "weights", path.join(folder, run), ...place], { cwd: folder });
+}
 
 test("what the server keeps of the run is listed, downloaded and deleted", { timeout: 120_000 }, async () => {
   const weights = (...more: string[]) =>

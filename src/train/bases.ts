@@ -69,6 +69,11 @@ export function taughtModels(
   return new Map(taught);
 }
 
+/** What a base is saved as. */
+export function taughtName(base: string): string {
+  return `${base}-taught`;
+}
+
 /** Saves the trained bases in the run's folder of models and removes the warm start's policies from the engine. */
 export async function settleBases(
   engine: Engine,
@@ -80,7 +85,7 @@ export async function settleBases(
   const saved: Record<string, SavedPolicy> = {};
   for (const name of Object.keys(opened)) {
     if (bases.has(name))
-      saved[name] = await engine.snapshot(name, { folder: models, name: `${name}-taught` });
+      saved[name] = await engine.snapshot(name, { folder: models, name: taughtName(name) });
     await engine.removePolicy(name);
   }
   return saved;

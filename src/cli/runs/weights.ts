@@ -16,6 +16,9 @@ import { TroupeError } from "../../errors.ts";
 import { showCount } from "../../format.ts";
 import { runsFolder } from "../../command-line.ts";
 import { checkpointSteps, readCheckpoint } from "../../runs/checkpoints.ts";
+import type { SavedPolicy } from "../../engines/engine.ts";
+import { recipeSchema } from "../../recipes/schema.ts";
+import { basesOf, taughtName } from "../../train/bases.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { readRecipe } from "../../runs/read.ts";
 import { findRun } from "../find-run.ts";
@@ -86,18 +89,24 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** By step, the newest last. */
+/** By step, the newest last; before them trained bases, which adapters are useless without. */
 async function keptOf(directory: string, settings: EngineSettings): Promise<readonly Kept[]> {
   const { checkpoints } = layoutOf(directory);
   const found: Kept[] = [];
+  let bases: readonly Kept[] = [];
+  const at = (policy: string, step: number, saved: SavedPolicy): readonly Kept[] => {
+    const remote = remoteWeights(settings, saved);
+    return remote === null ? [] : [{ ...remote, policy, step }];
+  };
   for (const step of await checkpointSteps(checkpoints)) {
     const { state } = await readCheckpoint(path.join(checkpoints, `step-${step}`));
-    for (const [policy, saved] of Object.entries(state.policies)) {
-      const remote = remoteWeights(settings, saved);
-      if (remote !== null) found.push({ ...remote, policy, step });
-    }
+    for (const [policy, saved] of Object.entries(state.policies)) found.push(...at(policy, step, saved));
+    const trained = step - state.stageStep;
+    bases = Object.entries(state.bases ?? {}).flatMap(([base, saved]) =>
+      at(taughtName(base), trained, saved),
+    );
   }
-  return found;
+  return [...bases, ...found];
 }
 
 async function download(
@@ -113,7 +122,18 @@ async function download(
     throw new TroupeError("bad_arguments", `choose one with --policy: ${newest.policy} or ${other.policy}`);
   await downloadWeights(settings, newest, out, { mostBytes: await mostBytes(run, settings, newest.policy) });
   if (base !== undefined) await setBase(out, path.resolve(base));
+  const taught = await taughtBaseOf(run, newest.policy);
+  if (taught !== null)
+    printNote(`its base is ${taught}, which the warm start trained: download that too, for --base`);
   printLines([`${newest.policy} of step ${newest.step}: ${out}`]);
+}
+
+/** Null: the policy is no adapter, or on a model that the warm start did not change. */
+async function taughtBaseOf(run: string, policy: string): Promise<string | null> {
+  const { data: recipe } = recipeSchema.safeParse(await readRecipe(run));
+  if (recipe?.policies[policy]?.adapter === undefined) return null;
+  const base = basesOf(recipe).get(policy);
+  return base === undefined ? null : taughtName(base);
 }
 
 const policies = z.object({
