@@ -92,6 +92,17 @@ test("adapters on a base that the warm start trained are the same", { timeout: 2
   expect((await read("nano-taught-out/model.safetensors")).equals(taught)).toBe(true);
 });
 
+test("those adapters are evaluated with their base", { timeout: 120_000 }, async () => {
+  expect(await evaluated("taught-remote")).toEqual(await evaluated("taught-local"));
+});
+
+async function evaluated(run: string): Promise<object> {
+  const eight = ["--tasks", "8", "--json"];
+  const { code, stdout } = await troupe(["eval", path.join(folder, run), ...eight], { cwd: folder });
+  expect(code).toBe(0);
+  return { ...(JSON.parse(stdout) as object), roles: null, seconds: null };
+}
+
 function read(file: string): Promise<Buffer> {
   return fs.readFile(path.join(folder, file));
 }

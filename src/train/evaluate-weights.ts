@@ -93,12 +93,16 @@ export async function weightsOfPolicy(run: SavedRun, policy: string, scratch: st
   const { name, recipe, checkpoint } = run;
   const model = await beginningOf(run, policy, scratch);
   const { templateVariables = {} } = recipe.policies[policy] ?? {};
+  /** A server that keeps the weights keeps no tokenizer for us: it is that of the recipe's model. */
+  const textIn = async (models: readonly PolicyOptions["model"][]) =>
+    textOf(models) ?? textDirectory(await modelOf(run, policy, scratch));
   const common = { label: `${name}:${policy}`, environment: recipe.environment, model, templateVariables };
   const saved = checkpoint?.state.policies[policy];
   if (checkpoint === null || saved === undefined)
-    return { ...common, place: placeOf(model), from: null, text: textOf(model), step: null };
+    return { ...common, place: placeOf(model), from: null, text: await textIn([model]), step: null };
   const from = { saved, folder: checkpoint.directory };
-  return { ...common, place: placeOf(from), from, text: textOf(from, model), step: checkpoint.state.step };
+  const text = await textIn([from, model]);
+  return { ...common, place: placeOf(from), from, text, step: checkpoint.state.step };
 }
 
 /** The model that a policy started from; with a warm start of bases, the trained base. */
@@ -110,9 +114,7 @@ async function beginningOf(run: SavedRun, policy: string, scratch: string): Prom
     throw new TroupeError("bad_run", `${directory} has no checkpoint of ${policy} yet; ${fix}`);
   }
   if (base !== undefined && checkpoint !== null) return taughtBase(run, base, checkpoint);
-  const settings = recipe.policies[policy];
-  if (settings === undefined) throw new TroupeError("internal", `${run.name} has no policy ${policy}`);
-  return beginningModel(run, settings, scratch);
+  return modelOf(run, policy, scratch);
 }
 
 /** During the warm start, a base is a policy of the checkpoint. */
@@ -128,11 +130,15 @@ function taughtBase(
   throw new TroupeError("bad_run", `${folder} does not contain the location of ${base} after the warm start`);
 }
 
-async function beginningModel(
+/** The directory of the model that the recipe names. */
+async function modelOf(
   { directory, name, recipe }: SavedRun,
-  { model }: Recipe["policies"][string],
+  policy: string,
   scratch: string,
 ): Promise<string> {
+  const settings = recipe.policies[policy];
+  if (settings === undefined) throw new TroupeError("internal", `${name} has no policy ${policy}`);
+  const { model } = settings;
   if ("preset" in model) {
     const made = path.join(layoutOf(directory).models, model.preset);
     if (await exists(made)) return made;
@@ -162,13 +168,16 @@ function placeOf(model: PolicyOptions["model"]): string {
   return typeof model === "string" ? model : (savedDirectory(model) ?? model.saved.location);
 }
 
-/** The tokenizer was saved with the weights, or else belongs to the model they started from. */
-function textOf(...models: readonly PolicyOptions["model"][]): string {
+/**
+ * The tokenizer was saved with the weights, or else belongs to the model they started from. Undefined: none of these is
+ * on this machine.
+ */
+function textOf(models: readonly PolicyOptions["model"][]): string | undefined {
   const directories = models.flatMap((model) =>
     typeof model === "string" ? model : (savedDirectory(model) ?? []),
   );
-  const [first = ""] = directories;
-  return directories.find(holdsText) ?? textDirectory(first);
+  const [first] = directories;
+  return directories.find(holdsText) ?? (first === undefined ? undefined : textDirectory(first));
 }
 
 async function exists(place: string): Promise<boolean> {
