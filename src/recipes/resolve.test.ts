@@ -287,6 +287,7 @@ describe("mistakes in values", () => {
     ["train.learningRate=.nan", "expected a number from 1e-30 to 1, found NaN"],
     ["train.learningRate=1e300", "train.learningRate: expected a number from 1e-30 to 1, found 1e+300"],
     ["train.beta2=0.99999999999", "train.beta2: expected a number from 0 to 0.99999, found 0.99999999999"],
+    ["train.clipNorm=1e-300", "train.clipNorm: expected 0 or a number of at least 1e-30"],
     ["train.epsilon=1e-300", "train.epsilon: expected a number from 1e-30 to 1, found 1e-300"],
     ["train.tasksPerStep=1e9", "expected a whole number from 1 to 1000000, found 1000000000"],
     ["train.tokensPerStep=1e15", "expected a whole number from 1 to 1000000000, found 1000000000000000"],

@@ -118,7 +118,12 @@ const optimizer = {
   beta1: z.number().min(0).max(0.99999).default(0.9).describe("Decay of AdamW's first moment."),
   beta2: z.number().min(0).max(0.99999).default(0.95).describe("Decay of AdamW's second moment."),
   epsilon: z.number().min(1e-30).max(1).default(1e-8).describe("Added to AdamW's denominator."),
-  clipNorm: z.number().min(0).default(1).describe("Maximum gradient norm; 0: no clipping."),
+  clipNorm: z
+    .number()
+    .min(0)
+    .refine((norm) => norm === 0 || norm >= 1e-30, "0 or a number of at least 1e-30")
+    .default(1)
+    .describe("Maximum gradient norm; 0: no clipping."),
 };
 
 const warmStart = z.strictObject({
