@@ -1,8 +1,9 @@
 /** One line per run: what it trains, how far it is, and its success. */
 import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { TroupeError } from "../../errors.ts";
 import { showDuration, showShare } from "../../format.ts";
+import { showPath } from "../../recipes/origin.ts";
 import type { Evaluation } from "../../runs/records.ts";
 import { readEvaluations, readRecipe, type RunSummary } from "../../runs/read.ts";
 import { tableLines, terminalWidth } from "../table.ts";
@@ -29,8 +30,8 @@ export async function listedRun(summary: RunSummary): Promise<ListedRun> {
   return {
     summary,
     steps: recipe === undefined ? null : (recipe?.warmStart?.steps ?? 0) + (recipe?.train?.steps ?? 0),
-    environment: named(recipe?.environment),
-    algorithm: named(recipe?.algorithm),
+    environment: named(recipe?.environment, directory),
+    algorithm: named(recipe?.algorithm, directory),
     before: own.find(isBefore)?.success ?? null,
     latest: own.findLast((each) => !isBefore(each))?.success ?? null,
     changed: changed(directory),
@@ -57,8 +58,10 @@ async function orNothing<T>(reading: Promise<T>): Promise<T | undefined> {
   }
 }
 
-function named(part: unknown): string {
+/** A module's path is relative to the run's folder; shown is the one from here. Packages have names. */
+function named(part: unknown, directory: string): string {
   const { name, module } = (part ?? {}) as { name?: unknown; module?: unknown };
+  if (typeof module === "string" && module.startsWith(".")) return showPath(resolve(directory, module));
   const known = name ?? module;
   return typeof known === "string" ? known : "";
 }

@@ -32,6 +32,13 @@ describe("runs", () => {
     expect(titles).toMatch(/^run +status +steps +environment +algorithm +before +latest +took +changed/);
     expect(one).toMatch(/^one +interrupted +3\/\d+ /);
   });
+
+  it("names modules by their path from here, and those of packages as they are", async () => {
+    const recipe = "environment: { module: ../../mine.ts }\nalgorithm: { module: ours/rows }\n";
+    await fs.writeFile(path.join(folder("two"), "recipe.yaml"), recipe);
+    const listed = JSON.parse((await runs("--json")).stdout) as object[];
+    expect(listed[1]).toMatchObject({ name: "two", environment: "mine.ts", algorithm: "ours/rows" });
+  });
 });
 
 describe("runs plot", () => {
