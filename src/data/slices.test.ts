@@ -53,7 +53,9 @@ describe("slices", () => {
 
   it("rejects percentages above 100 and parts without rows", () => {
     expect(() => parseSlices("test[:101%]")).toThrow(/is not a slice/);
-    expect(() => ranges("test[200:300]", 164)).toThrow("`test[200:300]` has no rows: test has 164");
+    expect(() => ranges("test[200:300]", 164)).toThrow(
+      "`test[200:300]` has no rows: test has 164; name others in `splits`",
+    );
     expect(() => ranges("test[5:5]", 164)).toThrow(/has no rows/);
   });
 

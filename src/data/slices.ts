@@ -74,7 +74,10 @@ export function rowsOf({ split, from, to, unit, text }: Slice, size: number): Ro
   };
   const range = { split, from: absolute(from, 0), to: absolute(to, size) };
   if (range.from < range.to) return range;
-  throw new TroupeError("bad_arguments", `\`${text}\` has no rows: ${split} has ${size}`);
+  throw new TroupeError(
+    "bad_arguments",
+    `\`${text}\` has no rows: ${split} has ${size}; name others in \`splits\``,
+  );
 }
 
 /** As Python's `round`, which `datasets` uses. */
