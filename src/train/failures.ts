@@ -35,7 +35,11 @@ export function boundFailures(
 /** @throws TooManyFailures with the first cause */
 export function checkFailures(failed: readonly FailedEpisode[], episodes: number, limit: number): void {
   const [first] = failed;
+  const where = `The first, ${first?.path.join("/")}`;
+  // If none succeeds, the cause is news and the limit is not.
   const describe = (allowed: string): string =>
-    `${failed.length} of ${episodes} episodes failed, ${allowed}. The first, ${first?.path.join("/")}: ${first?.cause.message}`;
+    failed.length === episodes
+      ? `${first?.cause.message} So all ${episodes} episodes failed. ${where}.`
+      : `${failed.length} of ${episodes} episodes failed, ${allowed}. ${where}: ${first?.cause.message}`;
   boundFailures(failed.length, episodes, limit, describe, first?.cause);
 }

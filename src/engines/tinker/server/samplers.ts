@@ -53,7 +53,10 @@ export class Samplers {
   get(id: string, owner: string): Sampler {
     const sampler = this.#samplers.get(id);
     if (sampler === undefined || sampler.owner !== owner)
-      throw new Rejection(404, `There is no sampling session ${id}: it ended, or gave way to newer ones.`);
+      throw new Rejection(
+        404,
+        `There is no sampling session ${id}: it ended, gave way to newer ones, or was lost when the server restarted.`,
+      );
     this.#samplers.delete(id); // to the end: the one used last
     this.#samplers.set(id, sampler);
     return sampler;

@@ -229,7 +229,7 @@ it("of a session's unnamed weights, those used last are kept", async () => {
     await use(samplers[0]);
   }
   expect((await ask(`sessions/${session}`)).json["sampler_ids"]).toEqual([samplers[2], samplers[0]]);
-  expect((await use(samplers[1])).json["detail"]).toContain("it ended, or gave way to newer ones");
+  expect((await use(samplers[1])).json["detail"]).toContain("it ended, gave way to newer ones");
   const files = readdirSync(join(served, id.replaceAll(":", "_"), "sampler_weights"));
   expect(files).toEqual(["ephemeral-1", "ephemeral-1.json", "ephemeral-3", "ephemeral-3.json"]);
 });
