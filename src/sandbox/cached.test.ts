@@ -66,6 +66,28 @@ describe("a cached sandbox", () => {
     expect(ran).toHaveLength(2);
   });
 
+  it("records long outputs by the hash of their text, so that memory stays flat", async () => {
+    const file = path.join(folder, "long.jsonl");
+    const place = path.join(folder, "long");
+    const long = { ...result, stdout: `é${"x".repeat(60_000)}`, stderr: "\ud800".repeat(3000) };
+    const sandbox = cachedSandbox(
+      counting(async () => long),
+      await openRecordedCalls(file),
+      folderFiles(place),
+    );
+    expect(await sandbox.run(python("a"))).toEqual(long);
+    const [line] = readFileSync(file, "utf8").trim().split("\n");
+    expect(JSON.parse(line ?? "")).toMatchObject({
+      answer: { stdout: { hash: hashOfBytes(Buffer.from(long.stdout)), size: 60_002 }, stderr: long.stderr },
+    });
+    const later = cachedSandbox(
+      { ...sandbox, run: never },
+      await readRecordedCalls(file),
+      folderFiles(place),
+    );
+    expect(await later.run(python("a"))).toEqual(long);
+  });
+
   it("records files by the hash of their contents, which are stored once", async () => {
     const file = path.join(folder, "by-hash.jsonl");
     const place = path.join(folder, "by-hash");

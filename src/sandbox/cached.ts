@@ -85,15 +85,38 @@ function add(hash: Hash, part: string | Uint8Array): void {
   hash.update(`${bytes.length}:`).update(bytes);
 }
 
-/** Files by reference; in base64, as older records have them. */
-interface Encoded extends Omit<ProgramResult, "files"> {
+/** Long outputs by reference, and all files; files in base64, as older records have them. */
+interface Encoded extends Omit<ProgramResult, "files" | "stdout" | "stderr"> {
+  readonly stdout: FileReference | string;
+  readonly stderr: FileReference | string;
   readonly files: Readonly<Record<string, FileReference | string>>;
 }
 
-async function encodeResult({ files, ...rest }: ProgramResult, store: FileStore): Promise<Encoded> {
+/** Records are in memory for the whole run, so that outputs of this many characters would fill it. */
+const longOutput = 2000;
+
+async function encodeResult(
+  { files, stdout, stderr, ...rest }: ProgramResult,
+  store: FileStore,
+): Promise<Encoded> {
   const stored: [string, FileReference][] = [];
   for (const [name, data] of Object.entries(files)) stored.push([name, await storeFile(store, data)]);
-  return { ...rest, files: Object.fromEntries(stored) };
+  return {
+    ...rest,
+    stdout: await encodeOutput(stdout, store),
+    stderr: await encodeOutput(stderr, store),
+    files: Object.fromEntries(stored),
+  };
+}
+
+async function encodeOutput(text: string, store: FileStore): Promise<FileReference | string> {
+  // UTF-8 cannot express half of a surrogate pair.
+  if (text.length < longOutput || !text.isWellFormed()) return text;
+  return storeFile(store, Buffer.from(text));
+}
+
+async function decodeOutput(kept: FileReference | string, store: FileStore): Promise<string> {
+  return typeof kept === "string" ? kept : Buffer.from(await store.get(kept.hash)).toString();
 }
 
 function readRecorded(answer: unknown): Encoded | null {
@@ -103,11 +126,19 @@ function readRecorded(answer: unknown): Encoded | null {
   return answer as Encoded;
 }
 
-async function decodeResult({ files, ...rest }: Encoded, store: FileStore): Promise<ProgramResult> {
+async function decodeResult(
+  { files, stdout, stderr, ...rest }: Encoded,
+  store: FileStore,
+): Promise<ProgramResult> {
   const decoded: [string, Uint8Array][] = [];
   for (const [name, kept] of Object.entries(files)) {
     const bytes = typeof kept === "string" ? Buffer.from(kept, "base64") : await store.get(kept.hash);
     decoded.push([name, Uint8Array.from(bytes)]);
   }
-  return { ...rest, files: Object.fromEntries(decoded) };
+  return {
+    ...rest,
+    stdout: await decodeOutput(stdout, store),
+    stderr: await decodeOutput(stderr, store),
+    files: Object.fromEntries(decoded),
+  };
 }
