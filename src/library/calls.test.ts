@@ -94,3 +94,20 @@ it.each(["readMetrics", "readEvaluations", "readResult", "readEpisodes"] as cons
     });
   },
 );
+
+it("names a misspelled option", async () => {
+  const misspelled = { ...resolved, directory: run, engine, cancel: AbortSignal.abort(), onevent: () => {} };
+  await expect(library.train(misspelled)).rejects.toMatchObject({
+    code: "bad_arguments",
+    message: expect.stringContaining("onevent") as string,
+  });
+});
+
+it("names a default that a recipe lacks", async () => {
+  const { evaluation: _, ...recipe } = resolved.recipe;
+  const lacking = { ...resolved, recipe: recipe as typeof resolved.recipe, directory: run, engine };
+  await expect(library.train(lacking)).rejects.toMatchObject({
+    code: "bad_arguments",
+    message: "options.recipe.evaluation: missing; pass a recipe of resolveRecipe.",
+  });
+});

@@ -61,15 +61,41 @@ export const algorithm = z.looseObject(
   "expected an algorithm (algorithmFrom)",
 );
 
-export const trainOptions = z.looseObject({
-  recipe: recipeSchema,
+/** A recipe with all its defaults, as `resolveRecipe` gives it: training reads them without a check. */
+const resolvedRecipe = z.unknown().superRefine((given, context) => {
+  const parsed = recipeSchema.safeParse(given);
+  for (const { path, message } of parsed.error?.issues ?? [])
+    context.addIssue({ code: "custom", path, message });
+  const path = parsed.success ? absent(given, parsed.data, []) : undefined;
+  if (path !== undefined)
+    context.addIssue({ code: "custom", path, message: "missing; pass a recipe of resolveRecipe" });
+});
+
+/** The place of the first value of `full` that `given` lacks. */
+function absent(given: unknown, full: unknown, path: readonly string[]): string[] | undefined {
+  if (typeof full !== "object" || full === null) return undefined;
+  for (const [key, value] of Object.entries(full)) {
+    const own = (given as Record<string, unknown> | null)?.[key];
+    if (value === undefined) continue;
+    const found = own === undefined ? [...path, key] : absent(own, value, [...path, key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export const trainOptions = z.strictObject({
+  recipe: resolvedRecipe,
   environment,
   algorithm,
   judge: hasFunctions("a judge", ["open"]).optional(),
   adjustments: z.array(z.looseObject({})).optional(),
+  // Parts of a resolved recipe that training does not need.
+  originOf: functionSchema.optional(),
+  missing: z.array(z.string()).optional(),
   directory: pathSchema,
   engine,
   onEvent: functionSchema.optional(),
+  preview: z.boolean().optional(),
   stop: signalSchema.optional(),
   cancel: signalSchema.optional(),
 });

@@ -40,6 +40,11 @@ describe("wrong arguments are named", () => {
     [valid, "options.log: expected a function"],
     [{ ...valid, log: () => undefined, port: -1 }, "options.port"],
     [{ ...valid, log: () => undefined, limits: undefined }, "options.limits: expected standardLimits"],
+    [{ ...valid, log: () => undefined, limits: {} }, "options.limits.resultBytes: expected a whole number"],
+    [
+      { ...valid, log: () => undefined, limits: { ...standardLimits, samplers: 0 } },
+      "options.limits.samplers: expected a whole number, at least 1, or Infinity",
+    ],
   ])("of a server: %j", async (options, message) => {
     const engine = new TinkerEngine({ url, profile });
     const starting = startServer(engine, options as never);

@@ -255,7 +255,7 @@ describe("hostile requests", () => {
 
   it("cannot fill the memory with requests that wait", async () => {
     const { length } = gradients("00000000-0000-0000-0000-000000000000:train:0", 2);
-    const ask = await start({ limits: { pendingBytes: 2.5 * length } });
+    const ask = await start({ limits: { pendingBytes: Math.round(2.5 * length) } });
     const { id, session } = await createModel(ask);
     for (const seqId of [2, 3])
       expect((await ask("forward_backward", gradients(id, seqId))).status).toBe(200);

@@ -10,7 +10,7 @@ import type { Engine } from "../../engine.ts";
 import { makeDirectory } from "../../../runs/durable.ts";
 import { acquireLock } from "../../../runs/lock.ts";
 import { httpServer } from "./http.ts";
-import { isLocal, type ServerOptions } from "./options.ts";
+import { isLocal, type ServerOptions, standardLimits } from "./options.ts";
 import { Service } from "./service.ts";
 
 export interface TinkerServer {
@@ -23,6 +23,16 @@ export interface TinkerServer {
   close(): Promise<void>;
 }
 
+const limit = z.custom<number>(
+  (value) => value === Infinity || (Number.isInteger(value) && (value as number) >= 1),
+  "expected a whole number, at least 1, or Infinity",
+);
+
+const limitsSchema = z.strictObject(
+  Object.fromEntries(Object.keys(standardLimits).map((name) => [name, limit])),
+  "expected standardLimits, or some of them replaced",
+);
+
 const optionsSchema = z.looseObject(
   {
     models: z.array(z.object({ name: z.string(), directory: pathSchema })),
@@ -30,7 +40,7 @@ const optionsSchema = z.looseObject(
     keys: z.array(z.string()),
     host: z.string(),
     port: z.int().min(0).max(65_535),
-    limits: z.looseObject({}, "expected standardLimits, or some of them replaced"),
+    limits: limitsSchema,
     log: functionSchema,
   },
   "expected { models, folder, keys, host, port, limits, log }",
