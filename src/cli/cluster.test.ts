@@ -35,6 +35,13 @@ it("says what comes next, from the folder where it was asked", async () => {
   );
 });
 
+it("--json has the plan without tables of the model", async () => {
+  const { stdout } = await troupe(["cluster", "cluster/qwen3-1-7b-skyrl", "--json"], { cwd });
+  const [policy] = JSON.parse(stdout).plan.policies;
+  expect(Object.keys(policy.shape)).not.toContain("inverseFrequencies");
+  expect(policy.shape.vocabularySize).toBe(151_936);
+});
+
 it("rejects a folder that cannot be created", async () => {
   const { code, stderr } = await troupe(["cluster", "cluster/qwen3-1-7b-skyrl", "--output", "/proc/none"], {
     cwd,

@@ -93,7 +93,7 @@ interface Shown extends ClusterOptions {
 
 async function show(plan: ClusterPlan, launch: Launch, { output, json, words }: Shown): Promise<void> {
   if (output !== undefined) await writeFiles(output, launch.files);
-  if (json === true) return printJson({ plan, ...launch });
+  if (json === true) return printJson({ plan: withoutTables(plan), ...launch });
   const files = Object.entries(launch.files);
   printLines([
     ...planLines(plan),
@@ -115,6 +115,13 @@ async function show(plan: ClusterPlan, launch: Launch, { output, json, words }: 
     "",
     ...launch.later.map((line) => `# ${line}`),
   ]);
+}
+
+/** Without the numbers of a model that follow from others. */
+function withoutTables(plan: ClusterPlan): unknown {
+  return JSON.parse(
+    JSON.stringify(plan, (_, value: unknown) => (ArrayBuffer.isView(value) ? undefined : value)),
+  );
 }
 
 async function writeFiles(folder: string, files: Launch["files"]): Promise<void> {

@@ -254,9 +254,10 @@ it("Megatron serves adapters by name, and a Slurm job spans nodes", async () => 
 });
 
 it("TuFT gets a configuration file", async () => {
-  const { files } = await launch("machine", ["engine.profile=tuft", ...adapters]);
+  const { files, later } = await launch("machine", ["engine.profile=tuft", ...adapters]);
   const name = "cluster-qwen3-1-7b-skyrl";
   expect(Object.keys(files).toSorted()).toEqual([`${name}.sh`, `${name}.yaml`]);
+  expect(later).toContain(`export TINKER_API_KEY=…: the key that ${name}.yaml has`);
   expect(parse(files[`${name}.yaml`] ?? "")).toMatchObject({
     persistence: { mode: "FILE", file_path: `/shared/troupe runs/${name}/state.json` },
     supported_models: [

@@ -46,6 +46,9 @@ export function onMachine(servers: readonly PlacedServer[]): Launch {
     commands: [...install(servers), ...started.map(({ file }) => inBackground(file))],
     later: [
       ...servers.map(({ server }) => tunnelTo("THIS-MACHINE", server)),
+      ...servers
+        .filter(({ server }) => !isSkyrl(server.kind))
+        .map(({ server }) => `export TINKER_API_KEY=…: the key that ${server.name}.yaml has`),
       ...started.map(({ file }) => endOf(file)),
     ],
   };
