@@ -152,19 +152,27 @@ function share(part: number, whole: number | undefined): string {
 function scaleLines({ scale }: Measurements): string[] {
   if (scale === undefined) return [];
   const { atOnce, concurrent, day } = scale;
-  const rowOf = (what: string, cost: EpisodeCost, part: string) => [
+  const rowOf = (what: string, cost: EpisodeCost, ...parts: readonly [string, string]) => [
     what,
     count(cost.episodes),
     count(cost.mostAtOnce),
     `${cost.perEpisode.toFixed(2)} ms`,
     `${cost.perAction.toFixed(2)} ms`,
-    part,
+    ...parts,
   ];
   const rows = [
-    ...atOnce.map((cost) => rowOf("replies at once", cost, "")),
-    rowOf("replies of a server", concurrent, percent(concurrent.share)),
+    ...atOnce.map((cost) => rowOf("replies at once", cost, "", "")),
+    rowOf("replies of a server", concurrent, percent(concurrent.share), percent(concurrent.busyShare)),
   ];
-  const titles = ["", "episodes", "at a time", "processor time", "per action", "of the server's time"];
+  const titles = [
+    "",
+    "episodes",
+    "at a time",
+    "processor time",
+    "per action",
+    "of the server's time",
+    "main thread",
+  ];
   const heap = day.heapMegabytes.map((size) => size.toFixed(0)).join(", ");
   return [
     "Scale (simulated engine, processor time of this process)",

@@ -30,6 +30,8 @@ export interface EpisodeCost {
   readonly perAction: number;
   /** Processor time as a share of the time in which the server can write the replies. */
   readonly share: number;
+  /** The same for the time in which the main thread was busy. */
+  readonly busyShare: number;
   /** Kilobytes that a finished episode holds. */
   readonly kilobytes: number;
 }
@@ -39,7 +41,11 @@ export async function measureEpisodes(work: EpisodeWork): Promise<EpisodeCost> {
   const { vocabularySize } = tokenizer;
   const engine = new SimulatedEngine({ service: oneMachine, speed, replies, vocabularySize });
   const setting = await settingOf(engine, tokenizer);
-  const { value: held, cpuSeconds } = await spent(async () => {
+  const {
+    value: held,
+    cpuSeconds,
+    busySeconds,
+  } = await spent(async () => {
     let most = 0;
     for (let done = 0; done < count; done += together) {
       most = Math.max(most, await playBatch(setting, done, Math.min(together, count - done)));
@@ -54,6 +60,7 @@ export async function measureEpisodes(work: EpisodeWork): Promise<EpisodeCost> {
     perEpisode: (1000 * cpuSeconds) / count,
     perAction: (1000 * cpuSeconds) / actions,
     share: cpuSeconds / engine.busySeconds,
+    busyShare: busySeconds / engine.busySeconds,
     kilobytes: held,
   };
 }

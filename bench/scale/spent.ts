@@ -7,14 +7,22 @@ export interface Spent {
   readonly seconds: number;
   /** Processor seconds of all threads, garbage collection included: independent of other processes. */
   readonly cpuSeconds: number;
+  /** In which the main thread was busy: the time that Troupe adds at most, on a quiet machine. */
+  readonly busySeconds: number;
 }
 
 export async function spent<T>(work: () => Promise<T>): Promise<Spent & { readonly value: T }> {
   const before = process.cpuUsage();
+  const loop = performance.eventLoopUtilization();
   const start = performance.now();
   const value = await work();
   const { user, system } = process.cpuUsage(before);
-  return { value, seconds: (performance.now() - start) / 1000, cpuSeconds: (user + system) / 1e6 };
+  return {
+    value,
+    seconds: (performance.now() - start) / 1000,
+    cpuSeconds: (user + system) / 1e6,
+    busySeconds: performance.eventLoopUtilization(loop).active / 1000,
+  };
 }
 
 setFlagsFromString("--expose-gc");
