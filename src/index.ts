@@ -79,8 +79,8 @@ export type {
   OptionProblem,
 } from "./judges/judge.ts";
 export { judges } from "./judges/judges.ts";
-export type { RecordedCall, RecordedCalls } from "./runs/recorded-calls.ts";
-export { unrecordedCalls } from "./runs/recorded-calls.ts";
+export type { RecordedCall, RecordedCalls } from "./calls/recorded.ts";
+export { unrecordedCalls } from "./calls/recorded.ts";
 export type { Ending, Limits, Program, ProgramResult, RunningProgram, Sandbox } from "./sandbox/sandbox.ts";
 export type { SandboxOptions } from "./sandbox/open.ts";
 export { builtInCatalog } from "./recipes/built-in.ts";
@@ -89,7 +89,7 @@ export type { EngineCheck, EngineConformanceOptions } from "./engines/conformanc
 export { openEngine } from "./engines/open.ts";
 export { VerbOrder } from "./engines/verb-order.ts";
 export type { RunningChange } from "./engines/verb-order.ts";
-export type { RetryOptions } from "./retry.ts";
+export type { RetryOptions } from "./calls/retry.ts";
 export { RecipeError } from "./recipes/mistakes.ts";
 export type { Mistake } from "./recipes/mistakes.ts";
 export type { ResolvedRecipe } from "./recipes/resolve.ts";

@@ -7,7 +7,7 @@ import { findRecipe } from "../src/recipes/shipped.ts";
 import { growEpisode } from "../src/rollout/grow.ts";
 import { oneTrajectory, rolloutDefaults } from "../src/rollout/setting.ts";
 import { scriptedEngine, type Script } from "../src/rollout/testing/scripted-engine.ts";
-import { unrecordedCalls } from "../src/runs/recorded-calls.ts";
+import { unrecordedCalls } from "../src/calls/recorded.ts";
 import { buildTeam } from "../src/teams/build.ts";
 import { fixtureTokenizer } from "../src/text/testing/fixtures.ts";
 import { toolService } from "../src/tools/open.ts";

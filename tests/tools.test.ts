@@ -7,7 +7,7 @@ import { algorithmFrom } from "../src/credit/algorithms.ts";
 import { credit } from "../src/credit/credit.ts";
 import type { Environment, Reply } from "../src/environments/environment.ts";
 import { rootKey } from "../src/random.ts";
-import { unrecordedCalls } from "../src/runs/recorded-calls.ts";
+import { unrecordedCalls } from "../src/calls/recorded.ts";
 import type { Role, Team } from "../src/teams/team.ts";
 import { fixtureTokenizer } from "../src/text/testing/fixtures.ts";
 import { toolService } from "../src/tools/open.ts";

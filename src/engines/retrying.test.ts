@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { failure, makeModel, temporaryFolder } from "../models/test-model.ts";
-import type { RetryOptions } from "../retry.ts";
+import type { RetryOptions } from "../calls/retry.ts";
 import type { Verb } from "./around.ts";
 import type { AdamOptions, Datum, Engine, SampledSequence } from "./engine.ts";
 import { openEngine } from "./open.ts";

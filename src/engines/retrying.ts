@@ -4,7 +4,7 @@
  * so no gradient is lost or counted twice and every sample has the requested version. After the last retry the error is
  * thrown, and the verbs after it fail too (verb-order.ts).
  */
-import { retrying, standardRetries, type RetryOptions } from "../retry.ts";
+import { retrying, standardRetries, type RetryOptions } from "../calls/retry.ts";
 import { engineAround } from "./around.ts";
 import type { Engine } from "./engine.ts";
 

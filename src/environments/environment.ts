@@ -10,7 +10,8 @@
 import type { FileStore } from "../files/store.ts";
 import type { Key } from "../random.ts";
 import type { DataOrigin } from "../runs/input-records.ts";
-import type { RecordedCalls } from "../runs/recorded-calls.ts";
+import type { RecordedCalls } from "../calls/recorded.ts";
+import type { ServiceLog } from "../calls/services.ts";
 import type { PackageSet } from "../sandbox/packages/sets.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Reply } from "../text/replies.ts";
@@ -68,6 +69,8 @@ export interface Services {
   readonly files?: FileStore;
   /** Opens the tools of roles, when they are first called. */
   readonly tools?: ToolService;
+  /** Counts calls of services by their names. */
+  readonly log?: ServiceLog;
 }
 
 /** The reward of one action. An algorithm combines team and local reward as α·team + local. */

@@ -2,7 +2,7 @@
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { childKey, extendedName, keyAt, type Key } from "../random.ts";
-import { retrying, standardRetries, type RetryOptions } from "../retry.ts";
+import { retrying, standardRetries, type RetryOptions } from "../calls/retry.ts";
 import { checkOutcome } from "./contract.ts";
 import type { ActionReward, Environment, Json, Outcome, Reply, Services } from "./environment.ts";
 import {

@@ -2,7 +2,7 @@
 import { childKey, generatorOf, keyAt, rootKey, shuffled } from "../random.ts";
 import type { Key } from "../random.ts";
 import { TroupeError } from "../errors.ts";
-import { retrying, standardRetries, type RetryOptions } from "../retry.ts";
+import { retrying, standardRetries, type RetryOptions } from "../calls/retry.ts";
 import type { Awaitable, EndlessTasks, FiniteTasks, TaskSource } from "./environment.ts";
 
 /** A finite source of tasks in memory. */

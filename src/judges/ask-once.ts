@@ -1,7 +1,7 @@
 /** Asks a judge each question once: earlier answers are found by the hash of the question. */
 import { createHash } from "node:crypto";
 import type { JudgedScore, Verdict } from "../rollout/episode.ts";
-import type { RecordedCall, RecordedCalls } from "../runs/recorded-calls.ts";
+import type { Recordable, RecordedCalls, RecordedFailure } from "../calls/recorded.ts";
 import type { Subject } from "./subject.ts";
 
 /** The question; its id is the hash of the judge and of the question. */
@@ -19,36 +19,44 @@ export interface AskOnce<Question, Answer = Verdict> {
   settle(): Promise<void>;
 }
 
+type Failed = { readonly failure: string };
+
 /**
  * @param judge identifies it, with everything besides the question that its answers depend on
  * @param answer of the judge itself; with the key `failure` if it failed
  * @param read a recorded answer; null: it is none
  */
-export function askOnce<Question extends object, Answer extends object>(
+export function askOnce<Question extends object, Answer extends Recordable>(
   calls: RecordedCalls,
   judge: object,
-  answer: (asked: Asked<Question>) => Promise<Answer>,
-  read: (recorded: unknown) => Answer | null,
-): AskOnce<Question, Answer> {
-  const underWay = new Map<string, Promise<Answer>>();
-  const failed = new Map<string, RecordedCall>();
+  answer: (asked: Asked<Question>) => Promise<Answer | Failed>,
+  read: (recorded: unknown) => Answer | Failed | null,
+): AskOnce<Question, Answer | Failed> {
+  const underWay = new Map<string, Promise<Answer | Failed>>();
+  const failed = new Map<string, RecordedFailure>();
 
-  const askFirst = async (asked: Asked<Question>): Promise<Answer> => {
+  const failedIn = (key: string): Failed | undefined => {
+    const found = failed.get(key);
+    return found && { failure: found.failure };
+  };
+  const askFirst = async (asked: Asked<Question>): Promise<Answer | Failed> => {
     const verdict = await answer(asked);
-    if (!("failure" in verdict)) await calls.put([{ key: asked.id, answer: verdict, about: asked.about }]);
+    if (verdict.failure === undefined)
+      await calls.put([{ key: asked.id, answer: verdict, about: asked.about }]);
     return verdict;
   };
   return {
     async ask(question, about) {
       const id = digestOf([judge, question]);
       const inEpisode = digestOf([id, about.episode]);
-      const known = failed.get(inEpisode)?.answer ?? calls.get(inEpisode) ?? calls.get(id);
+      const known = failedIn(inEpisode) ?? calls.get(inEpisode) ?? calls.get(id);
       const recorded = read(known);
       if (recorded !== null) return recorded;
       const asking = underWay.get(id) ?? askFirst({ id, question, about }).finally(() => underWay.delete(id));
       underWay.set(id, asking);
       const verdict = await asking;
-      if ("failure" in verdict) failed.set(inEpisode, { key: inEpisode, answer: verdict, about });
+      if (verdict.failure !== undefined)
+        failed.set(inEpisode, { key: inEpisode, failure: verdict.failure, about });
       return verdict;
     },
     async settle() {

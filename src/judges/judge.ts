@@ -3,13 +3,14 @@
  * data: a verdict, or a failure, which leaves the action without a reward.
  */
 import type { Environment } from "../environments/environment.ts";
-import type { RetryOptions } from "../retry.ts";
+import type { RetryOptions } from "../calls/retry.ts";
 import type { Episode, Verdict } from "../rollout/episode.ts";
 import type { JudgeMoment } from "../rollout/setting.ts";
 import type { JudgeEstimate, PlannedQuestions } from "./estimate.ts";
 import type { AttackReport } from "./attack-report.ts";
 import type { Occurrence } from "../rollout/navigate.ts";
-import type { RecordedCalls } from "../runs/recorded-calls.ts";
+import type { RecordedCalls } from "../calls/recorded.ts";
+import type { ServiceLog } from "../calls/services.ts";
 import type { Team } from "../teams/team.ts";
 
 export interface Judge {
@@ -41,6 +42,8 @@ export interface JudgeContext {
   /** Answers recorded in this run. */
   readonly calls: RecordedCalls;
   readonly retries: RetryOptions;
+  /** Counts calls of services by their names. */
+  readonly log?: ServiceLog | undefined;
   /** Tells the user why judging takes longer, and that it goes on: "paused for 20 seconds: …". */
   readonly report?: ((notice: string) => void) | undefined;
   /** Aborted: judging ends with the error `cancelled`. */

@@ -1,8 +1,8 @@
 /** Calls of the environment: with a context, bounded in time, and retried after a service failure. */
 import type { Context } from "../environments/environment.ts";
 import type { Key } from "../random.ts";
-import { retrying } from "../retry.ts";
-import { withinTime } from "../within-time.ts";
+import { retrying } from "../calls/retry.ts";
+import { withinTime } from "../calls/deadline.ts";
 import type { RolloutSetting } from "./setting.ts";
 
 type Calls = Pick<RolloutSetting, "environment" | "signal" | "services" | "retries" | "timeout">;

@@ -2,7 +2,7 @@
 import type { Engine, SamplingOptions } from "../engines/engine.ts";
 import type { ActionReward, Environment, Services } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
-import { standardRetries, type RetryOptions } from "../retry.ts";
+import { standardRetries, type RetryOptions } from "../calls/retry.ts";
 import type { Role, Team } from "../teams/team.ts";
 import type { Tool } from "../text/messages.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";

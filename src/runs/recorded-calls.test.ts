@@ -2,7 +2,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeEach, expect, it } from "vitest";
-import { openRecordedCalls, unrecordedCalls } from "./recorded-calls.ts";
+import { unrecordedCalls } from "../calls/recorded.ts";
+import { openRecordedCalls } from "./recorded-calls.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "troupe-calls-"));
 const file = path.join(folder, "calls.jsonl");

@@ -6,7 +6,8 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ServiceError } from "../errors.ts";
 import { folderFiles } from "../files/folder.ts";
 import { hashOfBytes } from "../files/store.ts";
-import { openRecordedCalls, readRecordedCalls, unrecordedCalls } from "../runs/recorded-calls.ts";
+import { unrecordedCalls } from "../calls/recorded.ts";
+import { openRecordedCalls, readRecordedCalls } from "../runs/recorded-calls.ts";
 import { cachedSandbox, digestOf } from "./cached.ts";
 import { lazySandbox } from "./lazy.ts";
 import { cancelledResult, type Program, type ProgramResult, type Sandbox } from "./sandbox.ts";
@@ -107,7 +108,8 @@ describe("a cached sandbox", () => {
 
   it("reads records that contain the files themselves", async () => {
     const calls = unrecordedCalls();
-    await calls.put([{ key: digestOf(python("old")), answer: { ...result, files: { "a.bin": "AP8=" } } }]);
+    const answer = { ...result, files: { "a.bin": "AP8=" } };
+    await calls.put([{ key: digestOf(python("old")), answer }]);
     const sandbox = cachedSandbox(counting(never), calls);
     expect(await sandbox.run(python("old"))).toEqual(result);
   });

@@ -8,8 +8,8 @@ import { createHash, type Hash } from "node:crypto";
 import { TroupeError } from "../errors.ts";
 import { memoryFiles } from "../files/memory.ts";
 import { storeFile, type FileReference, type FileStore } from "../files/store.ts";
-import { askedOnce } from "../runs/asked-once.ts";
-import type { RecordedCalls } from "../runs/recorded-calls.ts";
+import { recordedCall } from "../calls/recorded.ts";
+import type { RecordedCalls } from "../calls/recorded.ts";
 import { packagesDigest } from "./packages/sets.ts";
 import { defaultLimits, withDefaults } from "./limits.ts";
 import { cancelledResult, type Program, type ProgramResult, type Sandbox } from "./sandbox.ts";
@@ -54,7 +54,7 @@ async function runOnce(
     write: (result: Encoded) => (result.ended === "cancelled" ? null : result),
   };
   try {
-    return await decodeResult(await askedOnce(calls, question, signal), files);
+    return await decodeResult(await recordedCall(calls, question, signal), files);
   } catch (error) {
     const isCancelled = error instanceof TroupeError && error.code === "cancelled";
     if (isCancelled && signal?.aborted === true) return cancelledResult();

@@ -1,6 +1,6 @@
 /** Opens the tools of roles: each once, when it is first needed. */
 import { TroupeError } from "../errors.ts";
-import type { RecordedCalls } from "../runs/recorded-calls.ts";
+import type { RecordedCalls } from "../calls/recorded.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { settleAll } from "../settle.ts";
 import type { ToolCall } from "../text/messages.ts";

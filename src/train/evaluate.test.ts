@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ConfiguredJudge } from "../judges/judge.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
-import { unrecordedCalls } from "../runs/recorded-calls.ts";
+import { unrecordedCalls } from "../calls/recorded.ts";
 import { scriptedEngine } from "../rollout/testing/scripted-engine.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";

@@ -4,7 +4,7 @@ import type { Engine } from "../engines/engine.ts";
 import { evaluationSeed, evaluationTasks, pathName, type NumberedTask } from "../environments/tasks.ts";
 import { TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
-import type { RetryOptions } from "../retry.ts";
+import type { RetryOptions } from "../calls/retry.ts";
 import type { Episode } from "../rollout/episode.ts";
 import type { FailedEpisode } from "../rollout/grow.ts";
 import { growEpisode, orFailed } from "../rollout/grow.ts";

@@ -3,12 +3,9 @@ import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import { momentOf } from "../rollout/judging.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { acquireLock, type Lock } from "../runs/lock.ts";
-import {
-  openRecordedCalls,
-  readRecordedCalls,
-  unrecordedCalls,
-  type RecordedCalls,
-} from "../runs/recorded-calls.ts";
+import type { RecordedCalls } from "../calls/recorded.ts";
+import { unrecordedCalls } from "../calls/recorded.ts";
+import { openRecordedCalls, readRecordedCalls } from "../runs/recorded-calls.ts";
 import type { RecordedJudge } from "./judging.ts";
 
 export interface EvaluationJudge extends AsyncDisposable {
@@ -47,6 +44,6 @@ async function callsOf(run: string | null, lock: Lock | null): Promise<RecordedC
 function withoutFailures(calls: RecordedCalls): RecordedCalls {
   return {
     get: (key) => calls.get(key),
-    put: (answers) => calls.put(answers.filter(({ answer }) => !("failure" in answer))),
+    put: (answers) => calls.put(answers.filter((one) => !("failure" in one))),
   };
 }

@@ -1,7 +1,7 @@
 /** Failing services: how often a call is retried, and how many lost episodes a run tolerates. */
 import { ServiceError } from "../errors.ts";
 import type { Recipe } from "../recipes/schema.ts";
-import type { RetryOptions } from "../retry.ts";
+import type { RetryOptions } from "../calls/retry.ts";
 import type { FailedEpisode } from "../rollout/grow.ts";
 
 export function retriesOf({ failures }: Pick<Recipe, "failures">): RetryOptions {

@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import type { RecipeInput } from "../recipes/schema.ts";
-import { settledWithin } from "../within-time.ts";
+import { settledWithin } from "../calls/deadline.ts";
 import { Interrupts } from "./interrupts.ts";
 import type { TrainOptions } from "./options.ts";
 import { HashEngine } from "./testing/hash-engine.ts";

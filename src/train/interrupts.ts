@@ -4,7 +4,7 @@
  * steps before it; otherwise it is finished, and its step saved. `cancel` ends everything.
  */
 import { TroupeError } from "../errors.ts";
-import { settledWithin } from "../within-time.ts";
+import { settledWithin } from "../calls/deadline.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { TrainOptions } from "./options.ts";
 

@@ -6,8 +6,8 @@ import { mixedRewards } from "../judges/mixed-rewards.ts";
 import { scalingBy, withScores, type ScoreStatistics } from "../judges/normalise.ts";
 import type { Episode, RewardedAction } from "../rollout/episode.ts";
 import type { JudgeMoment } from "../rollout/setting.ts";
-import type { RecordedCalls } from "../runs/recorded-calls.ts";
-import { retrying } from "../retry.ts";
+import type { RecordedCalls } from "../calls/recorded.ts";
+import { retrying } from "../calls/retry.ts";
 import { settleAll } from "../settle.ts";
 import { boundFailures } from "./failures.ts";
 

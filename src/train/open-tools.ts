@@ -1,5 +1,5 @@
 /** Opens the tools of all roles: servers that cannot be reached are reported before anything is trained. */
-import { retrying, type RetryOptions } from "../retry.ts";
+import { retrying, type RetryOptions } from "../calls/retry.ts";
 import type { RunServices } from "./services.ts";
 import type { NamedTeam } from "./teams.ts";
 

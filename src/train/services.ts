@@ -1,5 +1,6 @@
 /** What a run lends to its environment. */
 import type { Services } from "../environments/environment.ts";
+import { ServiceLog } from "../calls/services.ts";
 import { openRecordedCalls } from "../runs/recorded-calls.ts";
 import type { Run } from "../runs/run.ts";
 import { cachedSandbox } from "../sandbox/cached.ts";
@@ -28,12 +29,14 @@ export async function servicesOf(
   const recorded = await openRecordedCalls(run.layout.programs);
   const files = folderFiles(run.layout.files);
   const sandbox = cachedSandbox(routed, recorded, files);
+  const log = new ServiceLog();
   const tools = toolService({ sandbox, recorded });
   return {
     sandbox,
     recorded,
     files,
     tools,
+    log,
     openSandbox: (packages) => routed.open(packages),
     close: async () => void (await settleAll([tools.close(), sandbox.close()])),
   };

@@ -1,7 +1,7 @@
 /** A stage of a run: its teams and policies. */
 import type { Engine, SavedPolicy } from "../engines/engine.ts";
 import type { Services } from "../environments/environment.ts";
-import type { RecordedCalls } from "../runs/recorded-calls.ts";
+import type { RecordedCalls } from "../calls/recorded.ts";
 import type { Key } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { momentOf } from "../rollout/judging.ts";

@@ -14,7 +14,7 @@ import { type Sink, SinkError } from "../../logging/sink.ts";
 import { settingsOf } from "../../recipes/logging.ts";
 import { acquireLock } from "../../runs/lock.ts";
 import { readRecipe } from "../../runs/read.ts";
-import { retrying, standardRetries } from "../../retry.ts";
+import { retrying, standardRetries } from "../../calls/retry.ts";
 import { findRun } from "../find-run.ts";
 import { printLines } from "../print.ts";
 import { runsFolder } from "../../command-line.ts";

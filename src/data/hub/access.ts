@@ -1,6 +1,6 @@
 /** The hub and the token to use, both from the environment, as with the hub's own tools. */
 import { TroupeError } from "../../errors.ts";
-import { standardRetries, type RetryOptions } from "../../retry.ts";
+import { standardRetries, type RetryOptions } from "../../calls/retry.ts";
 
 export interface HubAccess {
   readonly endpoint: URL;

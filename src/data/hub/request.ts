@@ -4,7 +4,7 @@
  */
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
-import { retrying } from "../../retry.ts";
+import { retrying } from "../../calls/retry.ts";
 import { maySendToken, showUrl, type HubAccess } from "./access.ts";
 import { redirectTarget } from "./redirects.ts";
 import { checkCancelled, cancellableSleep } from "../cancel.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { MathProblem } from "../../data/math-problem.ts";
 import { rootKey } from "../../random.ts";
-import { unrecordedCalls } from "../../runs/recorded-calls.ts";
+import { unrecordedCalls } from "../../calls/recorded.ts";
 import { problemList } from "../problems.ts";
 import { conformanceChecks } from "../conformance.ts";
 import type { ActionReward, Context, Environment } from "../environment.ts";

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { askedOnce } from "../../runs/asked-once.ts";
+import { recordedCall } from "../../calls/recorded.ts";
 import type { Context } from "../environment.ts";
 import { verifyAnswer, type Verified } from "./answers/answer.ts";
 import { sameFinalAnswer } from "./answers/comparing.ts";
@@ -42,7 +42,7 @@ function once<T extends object>(
   { services: { recorded } }: Recording,
   find: () => Promise<T>,
 ): Promise<T> {
-  return askedOnce(recorded, {
+  return recordedCall(recorded, {
     key: createHash("sha256").update(JSON.stringify(question)).digest("hex"),
     read: (known) => schema.safeParse(known).data ?? null,
     ask: find,

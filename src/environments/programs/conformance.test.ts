@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { rootKey } from "../../random.ts";
-import { unrecordedCalls } from "../../runs/recorded-calls.ts";
+import { unrecordedCalls } from "../../calls/recorded.ts";
 import { cachedSandbox } from "../../sandbox/cached.ts";
 import { sandbox, works } from "../code/testing/sandbox.ts";
 import { conformanceChecks } from "../conformance.ts";

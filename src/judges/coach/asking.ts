@@ -8,7 +8,7 @@ import {
   type ServiceAnswer,
 } from "../../clients/ask.ts";
 import { ServiceError, TroupeError } from "../../errors.ts";
-import { retrying } from "../../retry.ts";
+import { retrying } from "../../calls/retry.ts";
 import { limiter } from "../../settle.ts";
 import type { JudgeContext } from "../judge.ts";
 import { keepRejected } from "./rejected.ts";

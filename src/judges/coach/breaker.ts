@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { OutageError, ServiceError, TroupeError } from "../../errors.ts";
 import { showDuration } from "../../format.ts";
-import type { RetryOptions } from "../../retry.ts";
+import type { RetryOptions } from "../../calls/retry.ts";
 import type { CoachOptions } from "./options.ts";
 
 export interface BreakerContext {

@@ -3,7 +3,8 @@ import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import { BudgetError, OutageError } from "../../errors.ts";
 import type { Episode, Verdict } from "../../rollout/episode.ts";
-import { unrecordedCalls, type RecordedCall, type RecordedCalls } from "../../runs/recorded-calls.ts";
+import type { RecordedCall, RecordedCalls } from "../../calls/recorded.ts";
+import { unrecordedCalls } from "../../calls/recorded.ts";
 import { judgeEpisode } from "../judge-episode.ts";
 import type { Judge, JudgeContext } from "../judge.ts";
 import { judgeContext, talk } from "../testing/talk.ts";
@@ -189,7 +190,9 @@ function recordingCalls(noted: RecordedCall[]): RecordedCalls {
   return {
     ...calls,
     put(answers) {
-      noted.push(...answers.filter(({ key }) => calls.get(key) === undefined));
+      noted.push(
+        ...answers.filter((one) => "answer" in one).filter(({ key }) => calls.get(key) === undefined),
+      );
       return calls.put(answers);
     },
   };

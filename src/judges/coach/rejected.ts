@@ -1,7 +1,7 @@
 /** Answers of a coach that are no verdicts, kept with the run's verdicts so that people can see what it said. */
 import { z } from "zod";
 import { toVisible } from "../../format.ts";
-import type { RecordedCalls } from "../../runs/recorded-calls.ts";
+import type { RecordedCalls } from "../../calls/recorded.ts";
 import type { Subject } from "../subject.ts";
 
 export const rejectedSchema = z.object({
@@ -29,8 +29,8 @@ export async function keepRejected(
   const number = counts.get(calls) ?? recordedIn(calls);
   counts.set(calls, number + 1);
   if (number >= mostKept) return;
-  const kept = toVisible(text.slice(0, longestKept));
-  await calls.put([{ key: keyOf(number), answer: { problem, text: kept }, about }]);
+  const answer: Rejected = { problem, text: toVisible(text.slice(0, longestKept)) };
+  await calls.put([{ key: keyOf(number), answer, about }]);
 }
 
 function recordedIn(calls: RecordedCalls): number {

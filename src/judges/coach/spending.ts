@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { BudgetError } from "../../errors.ts";
 import { showCount } from "../../format.ts";
-import type { RecordedCalls } from "../../runs/recorded-calls.ts";
+import type { RecordedCalls } from "../../calls/recorded.ts";
 import type { CoachOptions } from "./options.ts";
 import { costOf, priceOf } from "./prices.ts";
 

@@ -2,7 +2,8 @@
 import { expect, it, describe } from "vitest";
 import type { Episode } from "../../rollout/episode.ts";
 import { edgesOf } from "../../rollout/navigate.ts";
-import { unrecordedCalls, type RecordedCalls } from "../../runs/recorded-calls.ts";
+import type { RecordedCalls } from "../../calls/recorded.ts";
+import { unrecordedCalls } from "../../calls/recorded.ts";
 import { judgeEpisode } from "../judge-episode.ts";
 import { judgeContext } from "../testing/talk.ts";
 import { coachJudge } from "./coach.ts";

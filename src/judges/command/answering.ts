@@ -1,8 +1,8 @@
 /** Asks a judge program, retries after invalid answers, and turns the rest into failures. */
 import { ServiceError } from "../../errors.ts";
 import { showText } from "../../format.ts";
-import type { RetryOptions } from "../../retry.ts";
-import { retrying } from "../../retry.ts";
+import type { RetryOptions } from "../../calls/retry.ts";
+import { retrying } from "../../calls/retry.ts";
 import type { Verdict } from "../../rollout/episode.ts";
 import type { Asked } from "../ask-once.ts";
 import { readAnswer, type JudgeAnswer } from "./answers.ts";

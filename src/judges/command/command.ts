@@ -6,7 +6,7 @@ import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
 import { subjectOf } from "../subject.ts";
 import { answersTo, type Posed } from "./answering.ts";
 import { batched } from "./batches.ts";
-import { passedOn, withoutSecrets } from "../../child-environment.ts";
+import { passedOn, redacting } from "../../calls/secrets.ts";
 import type { CommandOptions } from "./options.ts";
 import type { JudgeProgram } from "./program.ts";
 import { questionOf } from "./question.ts";
@@ -19,7 +19,7 @@ const format = 2;
 
 export function commandJudge(options: CommandOptions, { calls, retries, signal }: JudgeContext): Judge {
   const { run, attempt } = options;
-  const answering = { program: programOf(options), retries, signal, clean: withoutSecrets(options.env) };
+  const answering = { program: programOf(options), retries, signal, clean: redacting(options.env) };
   const put = batched(options, (posed: readonly Posed[]) => answersTo(posed, answering));
   const identity = { judge: "command", format, run, attempt };
   const questions = askOnce(calls, identity, put, asVerdict);

@@ -3,8 +3,7 @@
  * no longer needed, it is killed with everything it started.
  */
 import { TroupeError } from "../../errors.ts";
-import { hearLast, hearLines } from "./bounded-lines.ts";
-import { startGroup, type Group, type GroupOptions } from "./process-group.ts";
+import { hearLast, hearLines, startGroup, type Group, type GroupOptions } from "../../calls/child.ts";
 
 export interface JudgeProgram extends GroupOptions {
   /** How long it may run without an expected line. */

@@ -9,7 +9,7 @@ import { growEpisode } from "../../rollout/grow.ts";
 import type { RolloutSetting } from "../../rollout/setting.ts";
 import { numbers, numbersPolicy, pair, settingFor } from "../../rollout/testing/numbers.ts";
 import { scriptedEngine, type Script } from "../../rollout/testing/scripted-engine.ts";
-import { unrecordedCalls } from "../../runs/recorded-calls.ts";
+import { unrecordedCalls } from "../../calls/recorded.ts";
 import { commandOptions, type CommandOptions } from "../command/options.ts";
 import type { JudgeContext } from "../judge.ts";
 

@@ -5,7 +5,7 @@
 import { constants } from "node:os";
 import { z } from "zod";
 import { ServiceError, TroupeError } from "../../errors.ts";
-import { retrying, type RetryOptions } from "../../retry.ts";
+import { retrying, type RetryOptions } from "../../calls/retry.ts";
 import { limiter } from "../../settle.ts";
 import { withDefaults, type Limits } from "../limits.ts";
 import { cancelledResult, type Ending, type Program, type ProgramResult, type Sandbox } from "../sandbox.ts";

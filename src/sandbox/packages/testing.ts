@@ -1,6 +1,6 @@
 /** The sandbox with the packages of `troupe sandbox install data-science`. Tests that need it are skipped, visibly. */
 import { memoryFiles } from "../../files/memory.ts";
-import { unrecordedCalls } from "../../runs/recorded-calls.ts";
+import { unrecordedCalls } from "../../calls/recorded.ts";
 import { cachedSandbox } from "../cached.ts";
 import { openSandboxOfMachine } from "../from-environment.ts";
 import type { Sandbox } from "../sandbox.ts";

@@ -8,8 +8,8 @@ import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
 import { showLines } from "../../format.ts";
 import { didYouMean } from "../../nearest.ts";
-import { askedOnce } from "../../runs/asked-once.ts";
-import type { RecordedCalls } from "../../runs/recorded-calls.ts";
+import { recordedCall } from "../../calls/recorded.ts";
+import type { RecordedCalls } from "../../calls/recorded.ts";
 import type { JsonObject } from "../../text/files.ts";
 import type { Tool } from "../../text/messages.ts";
 import { capped } from "../capped.ts";
@@ -23,7 +23,7 @@ export async function mcpTools(
   connection: McpConnection,
   recorded: RecordedCalls,
 ): Promise<readonly OpenTool[]> {
-  const { tools } = await askedOnce(recorded, {
+  const { tools } = await recordedCall(recorded, {
     key: keyOf("mcp tools", settings),
     read: (value) => listSchema.safeParse(value).data ?? null,
     ask: async () => ({ tools: await connection.list() }),
@@ -73,7 +73,7 @@ async function call(
     // Without what would be cut in any case.
     write: ({ text }: { text: string }) => ({ text: capped(showLines(text), mostCharacters) }),
   };
-  const { text } = await askedOnce(recorded, question, signal);
+  const { text } = await recordedCall(recorded, question, signal);
   return capped(showLines(text), settings.characters);
 }
 

@@ -2,7 +2,7 @@
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { FetchLike, Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { passedOn, withoutSecrets } from "../../child-environment.ts";
+import { passedOn, redacting } from "../../calls/secrets.ts";
 import { TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import type { McpSettings } from "../settings.ts";
@@ -34,7 +34,7 @@ export function programTransport({ command, folder, variables }: ProgramSettings
   transport.stderr?.on("data", (chunk: Buffer) => {
     said = (said + chunk.toString("utf8")).slice(-4 * lastWords);
   });
-  const clean = withoutSecrets(variables);
+  const clean = redacting(variables);
   const words = (): string => showText(clean(said).slice(-lastWords), lastWords);
   return { transport, trouble: () => (words() === "" ? "" : `its last words: ${words()}`) };
 }

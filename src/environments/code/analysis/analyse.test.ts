@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { unrecordedCalls } from "../../../runs/recorded-calls.ts";
+import { unrecordedCalls } from "../../../calls/recorded.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
 import { analyse, type Analysis } from "./analyse.ts";

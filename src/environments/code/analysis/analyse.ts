@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
-import { askedOnce } from "../../../runs/asked-once.ts";
+import { recordedCall } from "../../../calls/recorded.ts";
 import type { Context } from "../../environment.ts";
 import { pythonProgram } from "../python.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
@@ -106,7 +106,7 @@ export async function analyse(
       throw new TroupeError("cancelled", "Cancelled while a program was analysed.");
     return (answer === null ? null : readAnalysis(jsonOrNull(answer))) ?? nothingFound;
   };
-  return askedOnce(services?.recorded, { key, read: readAnalysis, ask: askParser }, signal);
+  return recordedCall(services?.recorded, { key, read: readAnalysis, ask: askParser }, signal);
 }
 
 function cut(text: string): string {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { clientOptions } from "../../../clients/options.ts";
-import { unrecordedCalls } from "../../../runs/recorded-calls.ts";
+import { unrecordedCalls } from "../../../calls/recorded.ts";
 import { plainReply } from "../../progression.ts";
 import { checkedOptions } from "../options.ts";
 import { contextWith, goodHelper, poorMain, smallEnvironment } from "../testing/problems.ts";

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { ServiceError } from "../../../errors.ts";
-import { askedOnce } from "../../../runs/asked-once.ts";
-import { retrying, standardRetries } from "../../../retry.ts";
+import { recordedCall } from "../../../calls/recorded.ts";
+import { retrying, standardRetries } from "../../../calls/retry.ts";
 import type { Context } from "../../environment.ts";
 import type { CodeOptions } from "../options.ts";
 import { helperName } from "../seats.ts";
@@ -36,44 +36,36 @@ export function checkExpert({ feedback, expert }: Pick<CodeOptions, "feedback" |
   if (feedback === "expert_edits" && expert !== undefined) checkKey(expert, respondent);
 }
 
-const recordedSchema = z.union([z.object({ text: z.string() }), z.object({ failure: z.string() })]);
+const recordedSchema = z.object({ text: z.string() });
 type Recorded = z.output<typeof recordedSchema>;
 
-/** Attempts at a question before it is recorded as failed. */
 const retries = { ...standardRetries, retries: 2 };
 
-/** A failure is recorded like an answer: the turn continues without an edit, also in a resumed run. */
+/** After a failure the turn continues without an edit, and says why. */
 export async function editsOf(
   options: ClientOptions,
   request: EditRequest,
-  { signal, services }: Pick<Context, "signal" | "services">,
+  { key: path, signal, services }: Pick<Context, "key" | "signal" | "services">,
   expert: Expert = expertFrom(options),
 ): Promise<Edits> {
   const messages = messagesFor(request);
   const { provider, model, baseUrl = null, temperature, maxTokens } = options;
   const asked = JSON.stringify(["expert", provider, model, baseUrl, temperature, maxTokens, messages]);
   const key = createHash("sha256").update(asked).digest("hex").slice(0, 32);
-  const question = { key, read: readRecorded, ask: () => answerOf(expert, messages, signal) };
-  const answer = await askedOnce(services.recorded, question, signal);
-  return "text" in answer ? readEdits(answer.text) : { helper: null, main: null, failure: answer.failure };
+  const place = createHash("sha256").update(`${key} ${path.high} ${path.low}`).digest("hex").slice(0, 32);
+  const ask = async () => ({ text: await retrying(() => expert.edit(messages, signal), retries, signal) });
+  try {
+    const { text } = await recordedCall(services.recorded, { key, place, read: readRecorded, ask }, signal);
+    return readEdits(text);
+  } catch (error) {
+    // Cancelled questions are asked again when the run is resumed.
+    if (!(error instanceof ServiceError) || signal.aborted) throw error;
+    return { helper: null, main: null, failure: error.message };
+  }
 }
 
 function readRecorded(recorded: unknown): Recorded | null {
   return recordedSchema.safeParse(recorded).data ?? null;
-}
-
-async function answerOf(
-  expert: Expert,
-  messages: readonly ChatMessage[],
-  signal: AbortSignal,
-): Promise<Recorded> {
-  try {
-    return { text: await retrying(() => expert.edit(messages, signal), retries, signal) };
-  } catch (error) {
-    // Cancelled questions are asked again when the run is resumed.
-    if (!(error instanceof ServiceError) || signal.aborted) throw error;
-    return { failure: error.message };
-  }
 }
 
 function messagesFor({ prompt, entryPoint, program, hasHelper }: EditRequest): readonly ChatMessage[] {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type RecordedCall, unrecordedCalls } from "../../../runs/recorded-calls.ts";
+import type { RecordedCall } from "../../../calls/recorded.ts";
+import { unrecordedCalls } from "../../../calls/recorded.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import { squares } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";

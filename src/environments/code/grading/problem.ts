@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { type CodeProblem, type PrintedComparison, withPreamble } from "../../../data/problem.ts";
 import { TroupeError } from "../../../errors.ts";
-import { askedOnce } from "../../../runs/asked-once.ts";
+import { recordedCall } from "../../../calls/recorded.ts";
 import type { Context } from "../../environment.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import type { Analysis } from "../analysis/analyse.ts";
@@ -39,7 +39,7 @@ export async function gradeProblem(
     if (signal.aborted) throw new TroupeError("cancelled", "Cancelled while tests were running.");
     return report;
   };
-  return askedOnce(services.recorded, { key, read: readReport, ask }, signal);
+  return recordedCall(services.recorded, { key, read: readReport, ask }, signal);
 }
 
 function readReport(recorded: unknown): TestReport | null {

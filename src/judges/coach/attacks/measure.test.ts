@@ -1,7 +1,7 @@
 /** The measurement tells coaches that fall for attacks from those that do not. */
 import { expect, it } from "vitest";
 import { mean } from "../../../statistics.ts";
-import { unrecordedCalls } from "../../../runs/recorded-calls.ts";
+import { unrecordedCalls } from "../../../calls/recorded.ts";
 import type { AttackReport } from "../../attack-report.ts";
 import { coachOptions } from "../options.ts";
 import { codeFor } from "../quoting.ts";

@@ -1,6 +1,6 @@
 /** Retries after service failures, with bounded exponential back-off. */
 import { setTimeout as delay } from "node:timers/promises";
-import { ServiceError, TroupeError } from "./errors.ts";
+import { ServiceError, TroupeError } from "../errors.ts";
 
 export interface RetryOptions {
   /** Tries after the first. */

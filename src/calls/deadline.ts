@@ -1,5 +1,5 @@
 /** A bound on the time that work of others may take. */
-import { ServiceError, TroupeError } from "./errors.ts";
+import { ServiceError, TroupeError } from "../errors.ts";
 
 /**
  * The result of `work`, which gets a signal that is aborted when the time is over, or with the given one.

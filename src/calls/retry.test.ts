@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ServiceError, TroupeError } from "./errors.ts";
+import { ServiceError, TroupeError } from "../errors.ts";
 import { retrying } from "./retry.ts";
 
 const options = { retries: 3, firstDelay: 0, longestDelay: 0 };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { ServiceError } from "../errors.ts";
-import { askedOnce, type RecordedQuestion } from "./asked-once.ts";
-import { unrecordedCalls } from "./recorded-calls.ts";
+import { recordedCall, type RecordedQuestion } from "./recorded.ts";
+import { unrecordedCalls } from "./recorded.ts";
 
 interface Answer {
   readonly value: number;
@@ -25,18 +25,18 @@ function questions() {
 it("concurrent callers get the first one's answer, later ones the recorded one", async () => {
   const { asked, question } = questions();
   const calls = unrecordedCalls();
-  const callers = [1, 2, 3].map(() => askedOnce(calls, question));
+  const callers = [1, 2, 3].map(() => recordedCall(calls, question));
   await Promise.resolve();
   asked[0]?.resolve({ value: 1 });
   expect(await Promise.all(callers)).toEqual([{ value: 1 }, { value: 1 }, { value: 1 }]);
-  expect(await askedOnce(calls, question)).toEqual({ value: 1 });
+  expect(await recordedCall(calls, question)).toEqual({ value: 1 });
   expect(asked).toHaveLength(1);
 });
 
 it("a failure is the asker's own: one of those who wait asks again", async () => {
   const { asked, question } = questions();
   const calls = unrecordedCalls();
-  const [first, second, third] = [1, 2, 3].map(() => askedOnce(calls, question));
+  const [first, second, third] = [1, 2, 3].map(() => recordedCall(calls, question));
   asked[0]?.reject(new ServiceError("down"));
   await expect(first).rejects.toThrow("down");
   await expect.poll(() => asked.length).toBe(2);
@@ -47,9 +47,9 @@ it("a failure is the asker's own: one of those who wait asks again", async () =>
 it("a cancelled caller stops waiting; the others do not", async () => {
   const { asked, question } = questions();
   const calls = unrecordedCalls();
-  const patient = askedOnce(calls, question);
+  const patient = recordedCall(calls, question);
   const stop = new AbortController();
-  const stopped = askedOnce(calls, question, stop.signal);
+  const stopped = recordedCall(calls, question, stop.signal);
   stop.abort();
   await expect(stopped).rejects.toMatchObject({ code: "cancelled" });
   asked[0]?.resolve({ value: 1 });
@@ -60,7 +60,7 @@ it("an answer that is not recorded is asked for again", async () => {
   const { asked, question } = questions();
   const calls = unrecordedCalls();
   for (const value of [1, 2]) {
-    const caller = askedOnce(calls, { ...question, write: () => null });
+    const caller = recordedCall(calls, { ...question, write: () => null });
     asked[value - 1]?.resolve({ value });
     expect(await caller).toEqual({ value });
   }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { ServiceError } from "./errors.ts";
-import { withinTime } from "./within-time.ts";
+import { ServiceError } from "../errors.ts";
+import { withinTime } from "./deadline.ts";
 
 function sleep(signal: AbortSignal): Promise<unknown> {
   return delay(60_000, undefined, { signal });

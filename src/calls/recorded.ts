@@ -1,0 +1,147 @@
+/**
+ * Questions that have one answer in a run: later callers find it recorded, concurrent ones wait for it.
+ *
+ * Only answers are recorded. A failure is thrown, and the type of an answer rules out one that says `failure`. Where a
+ * resumed run must meet the same failure again, it is recorded as such (`RecordedFailure`), never as an answer.
+ */
+import { ServiceError, TroupeError } from "../errors.ts";
+
+/** What a record may hold. */
+export type Recordable = object & { readonly failure?: never };
+
+export interface RecordedCalls {
+  /** The recorded answer, or `{ failure }`; undefined: none. */
+  get(key: string): unknown;
+  /** Resolves once they are in the file. The first answer to a question is kept. */
+  put(calls: readonly (RecordedCall | RecordedFailure)[]): Promise<void>;
+}
+
+interface Keyed {
+  /** Hash of the request. */
+  readonly key: string;
+  /** What was asked, for people; no answer depends on it. */
+  readonly about?: object;
+}
+
+export interface RecordedCall extends Keyed {
+  readonly answer: Recordable;
+}
+
+/** A question that one place of a run asked in vain. Its key names that place, so that all others ask themselves. */
+export interface RecordedFailure extends Keyed {
+  readonly failure: string;
+}
+
+export interface RecordedQuestion<Answer> {
+  /** Hash of everything that the answer depends on. */
+  readonly key: string;
+  /** The recorded answer. Null: there is none, or it is another question's. */
+  readonly read: (recorded: unknown) => Answer | null;
+  readonly ask: () => Promise<Answer>;
+  /** What is recorded; null: nothing. Default: the answer itself. */
+  readonly write?: (answer: Answer) => Recordable | null;
+  /** Names the place of the run that asks: there a failure is recorded, and found again. Default: none is recorded. */
+  readonly place?: string;
+}
+
+/** Recorded calls in memory only. */
+export function unrecordedCalls(): RecordedCalls {
+  return rememberedCalls(new Map(), async () => {});
+}
+
+/** @param known is added to @param append keeps what is put */
+export function rememberedCalls(
+  known: Map<string, unknown>,
+  append: (calls: readonly (RecordedCall | RecordedFailure)[]) => Promise<void>,
+): RecordedCalls {
+  // One append at a time: concurrent lines could mix.
+  let last: Promise<void> = Promise.resolve();
+  return {
+    get: (key) => known.get(key),
+    put(answers) {
+      const news = answers.filter(({ key }) => !known.has(key));
+      for (const call of news) known.set(call.key, valueOf(call));
+      if (news.length === 0) return last;
+      last = last.then(() => append(news));
+      return last;
+    },
+  };
+}
+
+/** Of a call, or of the line that it was stored as. */
+export function valueOf({
+  answer,
+  failure,
+}: {
+  readonly answer?: unknown;
+  readonly failure?: unknown;
+}): unknown {
+  return failure === undefined ? answer : { failure };
+}
+
+const underWay = new WeakMap<RecordedCalls, Map<string, Promise<void>>>();
+
+/**
+ * The recorded answer, or that of the first caller. Whoever waits for another caller asks itself if that one fails or
+ * is cancelled.
+ * @param calls undefined: nothing is recorded or shared
+ * @throws TroupeError `cancelled` if the signal is aborted while another caller asks; what `ask` throws
+ */
+export async function recordedCall<Answer extends Recordable>(
+  calls: RecordedCalls | undefined,
+  question: RecordedQuestion<Answer>,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  if (calls === undefined) return question.ask();
+  const { key, read, place } = question;
+  checkNotFailed(calls, place);
+  const asking = askingIn(calls);
+  for (;;) {
+    const known = read(calls.get(key));
+    if (known !== null) return known;
+    const other = asking.get(key);
+    if (other === undefined) break;
+    await endOf(other, signal);
+  }
+  const first = askFirst(calls, question).finally(() => asking.delete(key));
+  asking.set(key, first.then(nothing, nothing));
+  return first;
+}
+
+const nothing = (): void => {};
+
+function checkNotFailed(calls: RecordedCalls, place: string | undefined): void {
+  const known = place === undefined ? undefined : (calls.get(place) as Partial<RecordedFailure> | undefined);
+  if (known?.failure !== undefined) throw new ServiceError(known.failure);
+}
+
+function askingIn(calls: RecordedCalls): Map<string, Promise<void>> {
+  const asking = underWay.get(calls) ?? new Map<string, Promise<void>>();
+  underWay.set(calls, asking);
+  return asking;
+}
+
+async function askFirst<Answer extends Recordable>(
+  calls: RecordedCalls,
+  { key, ask, write = (answer) => answer, place }: RecordedQuestion<Answer>,
+): Promise<Answer> {
+  const answer = await ask().catch(async (error: unknown) => {
+    if (place !== undefined && error instanceof ServiceError)
+      await calls.put([{ key: place, failure: error.message }]);
+    throw error;
+  });
+  const recorded = write(answer);
+  if (recorded !== null) await calls.put([{ key, answer: recorded }]);
+  return answer;
+}
+
+async function endOf(other: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>();
+  const abort = (): void => resolve();
+  if (signal?.aborted === true) abort();
+  signal?.addEventListener("abort", abort, { once: true });
+  await Promise.race([other, aborted]);
+  signal?.removeEventListener("abort", abort);
+  if (signal?.aborted === true)
+    throw new TroupeError("cancelled", "Cancelled while another call was being answered.");
+}

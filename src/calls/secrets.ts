@@ -1,0 +1,49 @@
+/** Secrets: which variables a program gets, and what is redacted from whatever comes back. */
+
+const harmless =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|TEMP|TMP|SYSTEMROOT|PATHEXT|COMSPEC)$/i;
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** @param names of further variables; unset ones are omitted */
+export function passedOn(names: readonly string[], all: Variables = process.env): Record<string, string> {
+  const passed = Object.entries(all).filter(([name]) => harmless.test(name) || names.includes(name));
+  return Object.fromEntries(passed.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** Shorter values are not secrets, and would occur everywhere. In characters. */
+const shortestSecret = 6;
+
+/** Replaces secrets by their names in texts, and in every text inside a value: an answer is parsed before it is redacted. */
+export type Redact = <T>(value: T) => T;
+
+/** @param names of the variables that hold secrets */
+export function redacting(names: readonly string[], all: Variables = process.env): Redact {
+  const secrets = names
+    .map((name) => ({ name, value: all[name]?.trim() ?? "" }))
+    .filter(({ value }) => value.length >= shortestSecret)
+    .flatMap(({ name, value }) => formsOf(value).map((form) => ({ name, form })))
+    .toSorted((left, right) => right.form.length - left.form.length);
+  if (secrets.length === 0) return (value) => value;
+  const clean = (text: string): string =>
+    secrets.reduce((cleaned, { name, form }) => cleaned.replaceAll(form, `[${name}]`), text);
+  return <T>(value: T) => redacted(value, clean) as T;
+}
+
+/** As it is, and as it appears in addresses, in JSON inside a text, and in Base64 (headers repeat it so). */
+function formsOf(value: string): readonly string[] {
+  const base64 = Buffer.from(value).toString("base64").replace(/=+$/, "");
+  return [...new Set([value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1), base64])];
+}
+
+function redacted(value: unknown, clean: (text: string) => string): unknown {
+  if (typeof value === "string") return clean(value);
+  if (Array.isArray(value)) return value.map((one) => redacted(one, clean));
+  if (typeof value !== "object" || value === null || !isPlain(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [clean(key), redacted(one, clean)]));
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
