@@ -1,0 +1,149 @@
+/** Ways to disturb a running command: its processes are killed or frozen, the machine is busy, a privilege is missing. */
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { drawInt, type Generator } from "../../src/random.ts";
+
+export interface Disturbance {
+  /** For the report: `kills a child process`. */
+  readonly name: string;
+  /** What the command runs in, and its arguments before the command. */
+  readonly within?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Acts on the command's process until the signal is aborted. Resolves to how often it acted. */
+  readonly during?: (pid: number, random: Generator, ended: AbortSignal) => Promise<number>;
+  /** Why it cannot be done on this machine; null: it can. */
+  readonly missing?: () => string | null;
+}
+
+export const undisturbed: Disturbance = { name: "none" };
+
+/** A random process below the command's is killed every 100 to 700 ms. */
+export const kills: Disturbance = {
+  name: "kills a child process",
+  during: (pid, random, ended) =>
+    repeatedly(random, ended, [100, 700], () => {
+      const children = descendantsOf(pid);
+      const victim = children[drawInt(random, Math.max(1, children.length))];
+      return victim !== undefined && signalled(victim, "SIGKILL");
+    }),
+};
+
+/** Everything stops for longer than most limits on wall-clock time, as when a laptop is closed. */
+export const freezes: Disturbance = {
+  name: "freezes the command and its children",
+  during: (pid, random, ended) =>
+    repeatedly(random, ended, [300, 900], async () => {
+      const all = [pid, ...descendantsOf(pid)];
+      for (const each of all) signalled(each, "SIGSTOP");
+      await delay(2500);
+      for (const each of all.toReversed()) signalled(each, "SIGCONT");
+      return true;
+    }),
+};
+
+/** Only what it started stops: workers and services answer late. */
+export const freezesChildren: Disturbance = {
+  name: "freezes a child process",
+  during: (pid, random, ended) =>
+    repeatedly(random, ended, [200, 800], async () => {
+      const children = descendantsOf(pid);
+      const victim = children[drawInt(random, Math.max(1, children.length))];
+      if (victim === undefined || !signalled(victim, "SIGSTOP")) return false;
+      await delay(1500);
+      signalled(victim, "SIGCONT");
+      return true;
+    }),
+};
+
+/** Other programs want every processor several times over. */
+export const load: Disturbance = {
+  name: "keeps the machine busy",
+  async during(_pid, _random, ended) {
+    const busy = Array.from({ length: 12 }, () =>
+      spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" }),
+    );
+    await untilAborted(ended);
+    for (const each of busy) each.kill("SIGKILL");
+    return busy.length;
+  },
+};
+
+/** As in most containers: no user namespace can be created. */
+export const withoutNamespaces: Disturbance = {
+  name: "has no user namespaces",
+  within: ["bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/"],
+  missing() {
+    const { status } = spawnSync("bwrap", [...(withoutNamespaces.within ?? []).slice(1), "true"]);
+    return status === 0 ? null : "bubblewrap cannot be used here";
+  },
+};
+
+const threads = new URL("threads.ts", import.meta.url).href;
+
+/** In which answers are compared. */
+export const endsThreads: Disturbance = {
+  name: "ends threads",
+  env: { NODE_OPTIONS: `--import=${threads}`, CHAOS_THREADS: "end" },
+};
+
+export const lateThreads: Disturbance = {
+  name: "lets threads wait for two seconds",
+  env: { NODE_OPTIONS: `--import=${threads}`, CHAOS_THREADS: "late" },
+};
+
+async function repeatedly(
+  random: Generator,
+  ended: AbortSignal,
+  [shortest, longest]: readonly [number, number],
+  act: () => boolean | Promise<boolean>,
+): Promise<number> {
+  let times = 0;
+  for (;;) {
+    await delay(shortest + drawInt(random, longest - shortest), undefined, { signal: ended }).catch(() => {});
+    if (ended.aborted) return times;
+    if (await act()) times += 1;
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function signalled(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false; // It has ended.
+  }
+}
+
+/** All processes below this one, parents first. Linux only. */
+export function descendantsOf(pid: number): number[] {
+  const parents = new Map<number, number[]>();
+  for (const name of readdirSync("/proc")) {
+    const parent = /^\d+$/.test(name) ? parentOf(name) : null;
+    if (parent !== null) parents.set(parent, [...(parents.get(parent) ?? []), Number(name)]);
+  }
+  const below = (one: number): number[] =>
+    (parents.get(one) ?? []).flatMap((child) => [child, ...below(child)]);
+  return below(pid);
+}
+
+/** The name in parentheses may contain anything. */
+function parentOf(pid: string): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+  } catch {
+    return null;
+  }
+}
+
+export function killAll(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  for (const each of [child.pid, ...descendantsOf(child.pid)]) signalled(each, "SIGKILL");
+}
