@@ -2,6 +2,7 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Fault } from "../../src/engines/tinker/testing/faulty-proxy.ts";
 import { drawInt, type Generator } from "../../src/random.ts";
 
 export interface Disturbance {
@@ -10,8 +11,14 @@ export interface Disturbance {
   /** What the command runs in, and its arguments before the command. */
   readonly within?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** What happens to a request to the subject's service; `random` differs for each. */
+  readonly fault?: (random: Generator) => Fault | null;
+  /** How the subject's own program misbehaves (judge.ts, town-server.ts). */
+  readonly habit?: string;
   /** Acts on the command's process until the signal is aborted. Resolves to how often it acted. */
   readonly during?: (pid: number, random: Generator, ended: AbortSignal) => Promise<number>;
+  /** Whether the command is given again after it was killed. */
+  readonly resumes?: true;
   /** Why it cannot be done on this machine; null: it can. */
   readonly missing?: () => string | null;
 }
@@ -90,6 +97,48 @@ export const endsThreads: Disturbance = {
 export const lateThreads: Disturbance = {
   name: "lets threads wait for two seconds",
   env: { NODE_OPTIONS: `--import=${threads}`, CHAOS_THREADS: "late" },
+};
+
+/** Of five requests one meets the fault. */
+const faulty = (name: string, fault: Fault): Disturbance => ({
+  name,
+  fault: (random) => (drawInt(random, 5) === 0 ? fault : null),
+});
+
+export const faults: readonly Disturbance[] = [
+  faulty("loses requests", "lose request"),
+  faulty("loses answers", "lose answer"),
+  faulty("breaks off answers", "half answer"),
+  faulty("garbles answers", "garbled answer"),
+  faulty("gets requests twice", "twice"),
+  faulty("is late", { milliseconds: 1500 }),
+  faulty("answers with 429", { status: 429 }),
+  faulty("answers with 500", { status: 500 }),
+];
+
+/** All requests after the first few fail. */
+const dead = (name: string, fault: Fault, after: number): Disturbance => {
+  let requests = 0;
+  return { name, fault: () => (requests++ < after ? null : fault) };
+};
+
+export const dies = (after: number): readonly Disturbance[] => [
+  dead("always answers with 429", { status: 429 }, after),
+  dead("rejects the key", { status: 401 }, after),
+  dead("answers nonsense", "garbled answer", after),
+];
+
+export const habits = (...names: readonly string[]): readonly Disturbance[] =>
+  names.map((habit) => ({ name: `the program ${habit}`, habit }));
+
+/** The command itself is killed three times, and resumed. */
+export const killsCommand: Disturbance = {
+  name: "kills the command, which is resumed",
+  resumes: true,
+  during: async (pid, random, ended) => {
+    await delay(300 + drawInt(random, 1200), undefined, { signal: ended }).catch(() => {});
+    return !ended.aborted && signalled(pid, "SIGKILL") ? 1 : 0;
+  },
 };
 
 async function repeatedly(

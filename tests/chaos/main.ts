@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { undisturbed } from "./disturb.ts";
-import { verdictOn, verdictOnLines, type Observation, type Verdict } from "./oracle.ts";
+import { verdictOn, type Observation, type Verdict } from "./oracle.ts";
 import { scenarios, type Scenario } from "./scenarios.ts";
 import { checkout as own, emptied, type Subject } from "./subjects.ts";
 
@@ -57,14 +57,13 @@ async function tried(
   expected.set(subject, known);
   checkTelling(subject, known);
   const { acts, ...found } = await subject.run(await place(folder), disturbance, seed);
-  const compare = subject.linesAreIndependent === true ? verdictOnLines : verdictOn;
-  return { verdict: compare(known, found, subject.named), acts };
+  return { verdict: verdictOn(known, found, subject.named), acts };
 }
 
 /** Results that are all alike, or failures, would hide every change. */
-function checkTelling({ name }: Subject, { numbers, screen }: Observation): void {
-  const kinds = new Set(numbers.map(({ text }) => text)).size;
-  if (kinds < 3 || numbers.some(({ failures }) => failures > 0))
+function checkTelling({ name }: Subject, { results, screen }: Observation): void {
+  const kinds = new Set(results.map(({ text }) => text)).size;
+  if (kinds < 3 || results.some(({ failures }) => failures > 0))
     throw new Error(`${name}: undisturbed, it gives ${kinds} different results, and says: ${screen}`);
 }
 

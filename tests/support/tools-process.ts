@@ -1,6 +1,7 @@
 /**
  * A process that trains the echo for a few steps in the folder `run`, with a role that calls Python, then search, and is
- * killed when its n-th step has been sampled, but not trained. Arguments: n (0: never), and the model's directory.
+ * killed when its n-th step has been sampled, but not trained. Arguments: n (0: never), the model's directory, and settings of
+ * another tool instead of search, `town` of an MCP server (tests/chaos/town-server.ts), as JSON.
  */
 import { writeFileSync } from "node:fs";
 import type { Engine, SampledSequence, SampleRequest } from "../../src/engines/engine.ts";
@@ -10,13 +11,17 @@ import { train } from "../../src/train/train.ts";
 import { loadTokenizer, type Tokenizer } from "../../src/text/tokenizer.ts";
 import { echo } from "./echo.ts";
 
-const [, , killAt = "0", model = ""] = process.argv;
+const [, , killAt = "0", model = "", other] = process.argv;
 writeFileSync("towns.jsonl", '{"text":"The town of zero."}\n{"text":"The town of one and two."}\n');
+const last =
+  other === undefined
+    ? { name: "search" as const, index: "towns.jsonl" }
+    : (JSON.parse(other) as { readonly name: "mcp"; readonly url: string });
 const caller = {
   policy: "shared",
   prompt: "",
   maxTokens: 200,
-  tools: ["python" as const, { name: "search" as const, index: "towns.jsonl" }],
+  tools: ["python" as const, last],
   toolCalls: 3,
 };
 const { recipe, algorithm } = tinyRecipe({
@@ -31,6 +36,7 @@ const { recipe, algorithm } = tinyRecipe({
   train: { steps: 4, tasksPerStep: 2, learningRate: 0.003 },
   evaluation: { tasks: 2 },
   checkpoint: { every: 2 },
+  failures: { retries: 3, firstDelay: 0.02, longestDelay: 0.1, limit: 0.5 },
 });
 
 /** The engine's own tokens, except that a prompt without a tool's answers is followed by a call that depends on them. */
@@ -49,6 +55,7 @@ function nextCall(prompt: string): ((sampled: SampledSequence) => string) | null
   if (!prompt.includes("printed"))
     return (sampled) => call("python", { code: `print("printed", ${drawn(sampled)} * 7)` });
   if (prompt.includes("The town of")) return null;
+  if (other !== undefined) return (sampled) => call("town", { number: drawn(sampled) });
   return (sampled) => call("search", { query: ["zero", "one", "two"][drawn(sampled)] });
 }
 

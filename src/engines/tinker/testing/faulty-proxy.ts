@@ -1,4 +1,4 @@
-/** A proxy in front of a server that loses, delays and replaces requests and answers. */
+/** A proxy in front of a server that loses, delays repeats and replaces requests and answers. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +11,13 @@ export type Fault =
   | "lose answer"
   /** The client gets this status, and the server never sees the request. */
   | { readonly status: number }
-  | { readonly milliseconds: number };
+  | { readonly milliseconds: number }
+  /** The client gets the first half of the answer, then the connection breaks. */
+  | "half answer"
+  /** The client gets something else, with status 200. */
+  | "garbled answer"
+  /** The server sees the request twice, as after an answer that was lost; the client gets the second answer. */
+  | "twice";
 
 export interface ProxyOptions {
   readonly target: string;
@@ -43,14 +49,25 @@ export async function startProxy({ target, fault, rewrite }: ProxyOptions): Prom
     if (own !== null && typeof own === "object" && "status" in own)
       return void response.writeHead(own.status, { "content-type": "text/plain" }).end("");
     if (own !== null && typeof own === "object") await delay(own.milliseconds);
-    const { method = "GET", headers } = request;
-    const answer = await fetch(new URL(request.url ?? "", target), {
-      method,
-      headers: { ...(headers as Record<string, string>), host: new URL(target).host },
-      ...(method === "GET" ? {} : { body: Buffer.concat(parts) }),
-    });
-    const body = Buffer.from(await answer.arrayBuffer());
+    const { method = "GET", headers: given } = request;
+    // Of this connection; those of the next one are its own.
+    const { connection: _, "transfer-encoding": __, "content-length": ___, ...headers } = given;
+    const ask = async () => {
+      const answer = await fetch(new URL(request.url ?? "", target), {
+        method,
+        headers: { ...(headers as Record<string, string>), host: new URL(target).host },
+        ...(method === "GET" ? {} : { body: Buffer.concat(parts) }),
+      });
+      return { answer, body: Buffer.from(await answer.arrayBuffer()) };
+    };
+    if (own === "twice") await ask();
+    const { answer, body } = await ask();
     if (own === "lose answer") return void response.destroy();
+    if (own === "garbled answer") return void response.writeHead(200).end("<html>Please sign in.</html>");
+    if (own === "half answer") {
+      response.writeHead(answer.status, { "content-length": body.length });
+      return void response.write(body.subarray(0, body.length / 2), () => response.destroy());
+    }
     const type = answer.headers.get("content-type") ?? "";
     const isRewritten = rewrite !== undefined && type.includes("json");
     const sent = isRewritten ? JSON.stringify(rewrite(path, JSON.parse(body.toString()) as object)) : body;
