@@ -52,6 +52,10 @@ function calculated(steps: string): string {
   return calculationOf({ ...task, start: Number(start), events });
 }
 
+function inOrder(list: readonly number[]): string {
+  return list.toSorted((left, right) => left - right).join();
+}
+
 /** An independent account: what is added to each other, or multiplied with each other, in order of size. */
 function sorted({ start, events }: Task): string {
   const signs = events.map((one) => operatorOf(one));
@@ -59,7 +63,6 @@ function sorted({ start, events }: Task): string {
   const numbers = events.map(({ by }, index) =>
     signs[index] === "-" ? -by : signs[index] === "/" ? 1 / by : by,
   );
-  const inOrder = (list: readonly number[]): string => list.toSorted((left, right) => left - right).join();
   const same = isSum.findIndex((sum) => sum !== isSum[0]);
   const count = same < 0 ? events.length : same;
   const rest = numbers.slice(count);
