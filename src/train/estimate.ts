@@ -2,6 +2,7 @@
  * Estimates the cost of a recipe before training: samples, tokens, FLOPs, memory. Assumes full-length episodes and
  * actions as long as a solver's, so a team that learns to be brief costs less.
  */
+import { needsInitialPolicies } from "../credit/kl/initial.ts";
 import type { Datum } from "../engines/engine.ts";
 import { sourceOf } from "../environments/tasks.ts";
 import { keyAt, rootKey } from "../random.ts";
@@ -192,6 +193,7 @@ function bytesOf({ recipe, algorithm }: Resolved, sizes: Sizes): Estimate["bytes
     weights += 16 * trainable(policy);
     checkpoint += 12 * trainable(policy);
   }
-  if (algorithm.kl !== null) for (const policy of learningPolicies(recipe)) weights += 4 * trainable(policy);
+  if (needsInitialPolicies(algorithm))
+    for (const policy of learningPolicies(recipe)) weights += 4 * trainable(policy);
   return { weights, checkpoint };
 }

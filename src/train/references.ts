@@ -1,6 +1,6 @@
 /**
- * Reference policies: frozen copies of the trained policies at the start of reinforcement. A KL term in the reward or
- * in the loss keeps the trained policy close to its reference.
+ * Reference policies: frozen copies of the trained policies at the start of reinforcement, or a policy of the run. A KL
+ * term in the reward or in the loss keeps the trained policy close to its reference.
  */
 import { klEstimate } from "../credit/kl/estimate.ts";
 import { placedActions } from "../credit/placed-actions.ts";
@@ -27,13 +27,17 @@ export async function openReferences(
   }
 }
 
-/** The references' log-probabilities of every trainable action. */
+/**
+ * The references' log-probabilities of every trainable action.
+ * @param to the policy of the run that is the reference of all; undefined: each has its own
+ */
 export function referenceLogprobs(
+  to: string | undefined,
   engine: Pick<Engine, "forward">,
   episodes: readonly Episode[],
   signal?: AbortSignal,
 ): Promise<ReadonlyMap<Action, Float32Array>> {
-  return logprobsUnder(referenceName, engine, episodes, signal);
+  return logprobsUnder(to === undefined ? referenceName : () => to, engine, episodes, signal);
 }
 
 /** Those of a model for each policy, of every trainable action. Shared prompts are computed once. */
