@@ -6,7 +6,7 @@ import type { EndlessTasks, Json } from "../environments/environment.ts";
 import { taskList } from "../environments/tasks.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
 import { judges } from "../judges/judges.ts";
-import { keyAt, rootKey, type Key } from "../random.ts";
+import { keyAt, rootKey } from "../random.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
@@ -88,8 +88,8 @@ test("an evaluation plays each task of a finite split as often as there are samp
   const { environment, ...rest } = tinyRecipe({
     evaluation: { tasks: 128, every: 0, samples: 2, compare: {} },
   });
-  const drawn = environment.tasks["heldOut"] as EndlessTasks<Json> & { draw(key: Key): Json };
-  const boards = [0, 1, 2, 3].map((index) => drawn.draw(keyAt(rootKey(0), index)));
+  const drawn = environment.tasks["heldOut"] as EndlessTasks<Json>;
+  const boards = [0, 1, 2, 3].map((index) => drawn.draw(keyAt(rootKey(0), index)) as Json);
   const four = { ...environment, tasks: { ...environment.tasks, heldOut: taskList(boards) } };
   // 4 tasks, twice each, before and after; four actions in each.
   expect((await estimated({ ...rest, environment: four })).evaluation.samples).toBe(4 * 2 * 2 * 4);
