@@ -112,10 +112,13 @@ async function callTool(
   }
 }
 
+const connectionClosed: number = ErrorCode.ConnectionClosed;
+const requestTimeout: number = ErrorCode.RequestTimeout;
+
 /** The SDK's own errors have codes that servers use too: whether the connection is closed, or a limit is named, tells them apart. */
 function isAnswer(client: Client, { code, data }: McpError): boolean {
-  if (code === ErrorCode.ConnectionClosed) return client.transport !== undefined;
-  if (code !== ErrorCode.RequestTimeout) return true;
+  if (code === connectionClosed) return client.transport !== undefined;
+  if (code !== requestTimeout) return true;
   return typeof data !== "object" || data === null || !("timeout" in data || "maxTotalTimeout" in data);
 }
 
