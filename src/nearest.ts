@@ -24,6 +24,11 @@ export function didYouMean(name: string, candidates: readonly string[]): string 
   return nearest === undefined ? undefined : `did you mean \`${nearest}\`?`;
 }
 
+/** What is wrong with a key that has no meaning. */
+export function unknownKey(key: string, known: readonly string[]): string {
+  return `unknown key \`${key}\` (${didYouMean(key, known) ?? `known: ${known.join(", ")}`})`;
+}
+
 /**
  * Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b` (optimal string alignment). Only
  * the first 64 characters count: names are short, but input may not be.

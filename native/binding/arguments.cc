@@ -180,6 +180,7 @@ Loss loss(const Argument& from) {
     loss.value_clip = optional_clip(from["clip"]);
   } else if (loss.kind != LossKind::cross_entropy) {
     loss.kl = kl_estimator(from["kl"]);
+    if (!from["entropy"].absent()) loss.entropy = from["entropy"].real();
   }
   return loss;
 }

@@ -89,6 +89,7 @@ void check_loss(const Loss& loss) {
   }
   const bool dual = loss.dual_clip == 0 || (std::isfinite(loss.dual_clip) && loss.dual_clip > 1);
   require(dual, "the dual clip", loss.dual_clip, "above 1 (0 = off)");
+  require(std::isfinite(loss.entropy), "the entropy bonus", loss.entropy, "a finite number");
   const bool value = std::isfinite(loss.value_clip) && loss.value_clip >= 0;
   require(value, "the clip of values", loss.value_clip, "above 0 (0 = off)");
 }

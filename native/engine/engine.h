@@ -52,7 +52,7 @@ struct AdapterConfig {
 // that copy. Loss terms are the continuation's tokens (the first is predicted by the prompt's last position).
 struct Continuation {
   std::vector<int32_t> tokens;
-  std::vector<float> weights;    // cross_entropy: weight of each token's −log p; value: of each token (empty: ones)
+  std::vector<float> weights;    // of each token: cross_entropy, value; with Loss::entropy of its entropy (empty: ones)
   std::vector<float> advantages; // importance_sampling, ppo
   std::vector<float> logprobs;   // importance_sampling, ppo: log-probabilities when sampled
   std::vector<float> reference;  // importance_sampling, ppo: under a reference policy (empty: none)
@@ -75,6 +75,7 @@ struct Loss {
   float dual_clip = 0;                      // ppo: the bound for negative advantages, above 1; 0 = off
   bool sequence_ratio = false;              // ppo: one ratio for all tokens of a continuation
   KlEstimator kl = KlEstimator::none;       // importance_sampling, ppo: of the penalty added
+  float entropy = 0;                        // importance_sampling, ppo: bonus for each token's entropy
   float value_clip = 0;                     // value: distance to which the old value is clipped; 0 = off
 };
 

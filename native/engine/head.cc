@@ -17,12 +17,14 @@ void RowSums::add(const TokenLoss& token) {
   kl += token.kl;
   reference_kl += token.reference_kl;
   slope += token.slope;
+  bonus += token.bonus;
   clipped += token.clipped;
 }
 
 void add_up(const std::vector<RowSums>& sums, const TrainingBatch& batch, const Model& model, LossResult& result) {
   for (size_t i = 0; i < sums.size(); i++) {
-    if (!sums[i].finite || !std::isfinite(sums[i].loss) || !std::isfinite(sums[i].slope)) {
+    if (!sums[i].finite || !std::isfinite(sums[i].loss) || !std::isfinite(sums[i].slope) ||
+        !std::isfinite(sums[i].bonus)) {
       std::string policy = model.name;
       for (const Segment& segment : batch.kept_segments) {
         if (segment.adapter && static_cast<int>(i) >= segment.begin && static_cast<int>(i) < segment.end) {
@@ -66,6 +68,7 @@ void LossHead::summarize_row(const Kernels& kernels, const TrainingBatch& batch,
   const LossRow& targets = batch.loss_rows[row];
   const LogitSummary summary = kernels.summarize_logits(logits, vocab);
   log_sum_exps_[row] = summary.log_sum_exp;
+  entropies_[row] = summary.entropy;
   sums_[row].entropy = summary.entropy * (targets.last - targets.first);
   sums_[row].finite = std::isfinite(summary.log_sum_exp);
   for (int i = targets.first; i < targets.last; i++) {
@@ -74,7 +77,8 @@ void LossHead::summarize_row(const Kernels& kernels, const TrainingBatch& batch,
 }
 
 // Losses of the row's targets; the logits become their gradient:
-// dL/dlogits = Σ_j slope_j·(softmax − onehot_j): one softmax for all targets that share the row.
+// dL/dlogits = Σ_j slope_j·(softmax − onehot_j): one softmax for all targets that share the row. A bonus B for the row's
+// entropy H adds B·softmax·(log softmax + H).
 void LossHead::differentiate_row(const Kernels& kernels, const TrainingBatch& batch, int row, float* logits, int vocab,
                                  const Loss& loss) {
   const LossRow& targets = batch.loss_rows[row];
@@ -86,8 +90,14 @@ void LossHead::differentiate_row(const Kernels& kernels, const TrainingBatch& ba
     slopes_[i] = token.slope;
     sums.add(token);
   }
-  if (!sums.finite || !std::isfinite(sums.slope)) return;
-  kernels.softmax_scaled(logits, log_sum_exps_[row], sums.slope, logits, vocab);
+  if (!sums.finite || !std::isfinite(sums.slope) || !std::isfinite(sums.bonus)) return;
+  if (sums.bonus == 0) {
+    kernels.softmax_scaled(logits, log_sum_exps_[row], sums.slope, logits, vocab);
+  } else {
+    const float entropy = entropies_[row];
+    sums.loss -= static_cast<double>(sums.bonus) * entropy;
+    kernels.softmax_sloped(logits, log_sum_exps_[row], sums.slope + sums.bonus * entropy, sums.bonus, logits, vocab);
+  }
   for (int i = targets.first; i < targets.last; i++) logits[batch.targets[i].token()] -= slopes_[i];
 }
 
@@ -129,6 +139,7 @@ void LossHead::run(const Machine& machine, Model& model, const TrainingBatch& ba
   sums_.assign(rows, {});
   sequences_.clear();
   log_sum_exps_.resize(rows);
+  entropies_.resize(rows);
   slopes_.resize(batch.targets.size());
   normed_.resize(static_cast<size_t>(rows) * hidden);
   inverse_rms_.resize(rows);

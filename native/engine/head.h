@@ -8,7 +8,7 @@ namespace troupe {
 // One loss row's contribution to the result.
 struct RowSums {
   double loss = 0, entropy = 0, kl = 0, reference_kl = 0;
-  float slope = 0;
+  float slope = 0, bonus = 0;
   int clipped = 0;
   bool finite = true;
   void add(const TokenLoss& token);
@@ -52,6 +52,7 @@ class LossHead {
   AlignedBuffer<float> inverse_rms_, normed_, d_normed_, logits_, thread_sums_;
   std::vector<RowSums> sums_;
   std::vector<float> log_sum_exps_;       // of the rows
+  std::vector<float> entropies_;          // of the rows
   std::vector<float> slopes_;             // of the targets
   std::vector<SequenceRatio> sequences_;  // of the continuations; empty if each token has its own ratio
 };

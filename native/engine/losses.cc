@@ -88,6 +88,7 @@ TokenLoss policy_loss(const Loss& loss, const Target& target, float logprob, con
   result.loss = -term.objective;
   result.slope = static_cast<float>(sequence ? sequence->slope : term.slope);
   result.clipped = term.clipped;
+  if (loss.entropy != 0) result.bonus = loss.entropy * weight_of(target);
   add_reference(loss, target, logprob, result);
   return result;
 }

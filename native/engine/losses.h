@@ -8,6 +8,8 @@
 // al., arXiv:2507.18071, eq. 7). The mean is over all tokens of the continuation, whatever their advantages.
 // importance_sampling and ppo may add a penalty β·k for the divergence from a reference (joschu.net/blog/kl-approx.html),
 // with d = log p − log p_reference: k1 = d, k2 = d²/2, k3 = exp(−d) − 1 + d. In k3, d is clamped to ±10.
+// They may also subtract a bonus c·w·H, H being the entropy of the distribution that predicts the token; its gradient
+// is exact: ∂H/∂logit = −p·(log p + H).
 #pragma once
 #include "batch.h"
 
@@ -16,6 +18,7 @@ namespace troupe {
 struct TokenLoss {
   double loss = 0;
   float slope = 0;  // −∂loss/∂(log p), or −∂loss/∂v
+  float bonus = 0;  // coefficient of the entropy of its row
   double kl = 0;    // ρ − 1 − log ρ of the token's own ratio
   double reference_kl = 0;  // k3
   bool clipped = false;

@@ -61,6 +61,7 @@ struct RowKernels {
   decltype(Kernels::sum_of_squares) sum_of_squares;
   decltype(Kernels::summarize_logits) summarize_logits;
   decltype(Kernels::softmax_scaled) softmax_scaled;
+  decltype(Kernels::softmax_sloped) softmax_sloped;
   decltype(Kernels::adam) adam;
 };
 

@@ -50,6 +50,7 @@ Kernels table(const char* name) {
           Rows.sum_of_squares,
           Rows.summarize_logits,
           Rows.softmax_scaled,
+          Rows.softmax_sloped,
           Rows.adam};
 }
 

@@ -105,6 +105,8 @@ struct Kernels {
   LogitSummary (*summarize_logits)(const float* logits, int n);
   // d[i] = a·softmax(logits)[i], given the row's log-sum-exp.
   void (*softmax_scaled)(const float* logits, float log_sum_exp, float a, float* d, int n);
+  // d[i] = p[i]·(a + b·log p[i]) with p = softmax(logits): with b, the gradient of an entropy too.
+  void (*softmax_sloped)(const float* logits, float log_sum_exp, float a, float b, float* d, int n);
   void (*adam)(float* w, const float* g, float* m, float* v, size_t n, const AdamStep&);
 };
 

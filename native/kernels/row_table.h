@@ -8,7 +8,7 @@ namespace troupe::TROUPE_ISA {
 
 const RowKernels rows = {rms_norm,           rms_norm_backward, swiglu,           swiglu_backward,  rotate,
                          attention_scratch,  attention,         attention_group,  attention_backward, add,
-                         add_scaled,         sum_of_squares,    summarize_logits, softmax_scaled,   adam};
+                         add_scaled,         sum_of_squares,    summarize_logits, softmax_scaled,   softmax_sloped,     adam};
 
 const ProductKernels products = tile_products<Float32>(2.0 * lanes);
 

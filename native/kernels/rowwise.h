@@ -137,6 +137,16 @@ static void softmax_scaled(const float* logits, float log_sum_exp, float a, floa
   for_each_vector(n, [&](size_t i, auto get, auto put) { put(d + i, exponential(get(logits + i) - log_sum_exp) * a); });
 }
 
+static void softmax_sloped(const float* logits, float log_sum_exp, float a, float b, float* d, int n) {
+  // 0·(-inf) would be NaN.
+  const Vector bottom = splat(-100.0f);
+  for_each_vector(n, [&](size_t i, auto get, auto put) {
+    Vector logp = get(logits + i) - log_sum_exp;
+    logp = logp < bottom ? bottom : logp;
+    put(d + i, exponential(logp) * (logp * b + a));
+  });
+}
+
 TROUPE_INLINE Vector square_root(Vector v) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Vector>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(v)));

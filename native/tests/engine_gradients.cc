@@ -16,7 +16,7 @@ double terms_of(const Continuation& continuation, const Floats& outputs, const L
   double total = 0, mean = 0;
   for (size_t i = 0; i < tokens; i++) mean += (double(outputs[i]) - continuation.logprobs[i]) / tokens;
   for (size_t i = 0; i < tokens; i++) {
-    const double output = outputs[i], weight = continuation.weights[i];
+    const double output = outputs[i], weight = continuation.weights.empty() ? 1 : continuation.weights[i];
     const double log_ratio = loss.sequence_ratio ? mean : output - continuation.logprobs[i];
     if (loss.kind == LossKind::cross_entropy) total -= weight * output;
     if (loss.kind == LossKind::value) total += weight * std::pow(output - continuation.targets[i], 2) / 2;
@@ -30,7 +30,7 @@ double terms_of(const Continuation& continuation, const Floats& outputs, const L
 
 double loss_of(Engine& engine, const std::vector<Datum>& data, const Loss& loss) {
   const LossResult result = engine.forward(data, never);
-  double total = 0;
+  double total = -loss.entropy * result.entropy;  // of tokens of weight 1
   size_t at = 0;
   for (const Datum& datum : data) {
     for (const Continuation& continuation : datum.continuations) total += terms_of(continuation, result.outputs[at++], loss);
@@ -79,13 +79,14 @@ struct Case {
 
 // Clips so wide that no token of these tests reaches them: clipping is tested by hand elsewhere.
 std::vector<Case> losses_of_policies() {
-  const auto make = [](LossKind kind, KlEstimator kl, bool sequence) {
+  const auto make = [](LossKind kind, KlEstimator kl, bool sequence, float entropy = 0) {
     Loss loss;
     loss.kind = kind;
     loss.clip_low = 0.9f;
     loss.clip_high = loss.dual_clip = 50;
     loss.kl = kl;
     loss.sequence_ratio = sequence;
+    loss.entropy = entropy;
     return loss;
   };
   return {{"cross entropy", make(LossKind::cross_entropy, KlEstimator::none, false)},
@@ -95,7 +96,10 @@ std::vector<Case> losses_of_policies() {
           {"ppo, k2", make(LossKind::ppo, KlEstimator::k2, false)},
           {"ppo, k3", make(LossKind::ppo, KlEstimator::k3, false)},
           {"ppo, one ratio", make(LossKind::ppo, KlEstimator::none, true)},
-          {"ppo, one ratio, k3", make(LossKind::ppo, KlEstimator::k3, true)}};
+          {"ppo, one ratio, k3", make(LossKind::ppo, KlEstimator::k3, true)},
+          {"importance sampling, entropy", make(LossKind::importance_sampling, KlEstimator::none, false, 0.5f)},
+          {"ppo, k3, entropy", make(LossKind::ppo, KlEstimator::k3, false, 0.5f)},
+          {"ppo, one ratio, entropy", make(LossKind::ppo, KlEstimator::none, true, -0.5f)}};
 }
 
 void check_all(Engine& engine, const char* policy, const std::vector<Datum>& data, const Loss& loss,
@@ -108,8 +112,13 @@ void check_policies(const Variant& variant, const Case& each, Report& report) {
   engine.add_model("m", variant.config);
   fill_random(engine, "m", 7);
   Random random(11);
-  const std::vector<Datum> data{random_datum(random, "m", variant.config.vocab, 5, {4, 1, 6}),
-                                random_datum(random, "m", variant.config.vocab, 1, {7})};
+  std::vector<Datum> data{random_datum(random, "m", variant.config.vocab, 5, {4, 1, 6}),
+                          random_datum(random, "m", variant.config.vocab, 1, {7})};
+  for (Datum& datum : data) {
+    for (Continuation& continuation : datum.continuations) {
+      if (each.loss.entropy != 0) continuation.weights.clear();
+    }
+  }
   engine.forward_backward(data, each.loss, never);
   check_all(engine, "m", data, each.loss, std::string(variant.name) + ", " + each.name, report);
 }

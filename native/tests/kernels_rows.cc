@@ -97,11 +97,13 @@ void check_logits(const Kernels& kernels, Report& report, int n) {
   double total = 0, entropy = 0;
   for (float logit : logits) total += std::exp(double(logit) - top);
   const double log_sum_exp = top + std::log(total);
-  Doubles expected(n);
+  Doubles expected(n), sloped(n);
   for (int i = 0; i < n; ++i) {
     const double p = std::exp(logits[i] - log_sum_exp);
-    if (p > 0) entropy -= p * (logits[i] - log_sum_exp);
+    const double share = p > 0 ? p * (logits[i] - log_sum_exp) : 0;
+    entropy -= share;
     expected[i] = -0.5 * p;
+    sloped[i] = 0.25 * share - 0.5 * p;
   }
   const LogitSummary seen = kernels.summarize_logits(logits.data(), n);
   report.check(seen.max == top, "summarize_logits max");
@@ -111,6 +113,8 @@ void check_logits(const Kernels& kernels, Report& report, int n) {
   Floats d(n);
   kernels.softmax_scaled(logits.data(), seen.log_sum_exp, -0.5f, d.data(), n);
   report.close("softmax_scaled", d, expected, 1e-5);
+  kernels.softmax_sloped(logits.data(), seen.log_sum_exp, -0.5f, 0.25f, d.data(), n);
+  report.close("softmax_sloped", d, sloped, 1e-5);
 }
 
 void check_vectors(const Kernels& kernels, Report& report, int n) {

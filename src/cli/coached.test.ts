@@ -162,6 +162,11 @@ describe("a training with a coach", () => {
     expect(stdout).toMatch(
       /^judge: about 48 requests without retries, about .* tokens in .* out if they are as long as the policies', about \$0\.\d\d$/m,
     );
+    expect(stdout).not.toMatch(/^budget/m);
+    const limited = await troupe([...args, "judge.budget={requests: 12, dollars: 5}"], { cwd });
+    expect(limited.stdout).toMatch(
+      /^budget: 12 requests, \$5, used up after about 25\.0 %: the run stops there$/m,
+    );
   }, 120_000);
 
   it("needs the key only to ask", async () => {

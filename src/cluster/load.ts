@@ -17,7 +17,7 @@ import type { SamplingScheme } from "../rollout/episode.ts";
 import type { Team } from "../teams/team.ts";
 import { writeByteTokenizer } from "../text/byte-tokenizer.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
-import { evaluatedTasks, tasksInStep } from "../train/estimate.ts";
+import { evaluatedEpisodes, tasksInStep } from "../train/estimate.ts";
 import { expansionsOf, lengthsOf, type MeasuredTeam } from "../train/estimate-episode.ts";
 import type { Resolved } from "../train/resolved.ts";
 import { namedTeams, type NamedTeam } from "../train/teams.ts";
@@ -133,7 +133,7 @@ function loadOf(
   const named = namedTeams(recipe, environment);
   const evaluated = teams.map((team) => {
     const { sampled, prefilled } = episodeOf(team, oneTrajectory, (role) => role.policy === policy);
-    const times = evaluatedTasks(recipe, named, team.name);
+    const times = evaluatedEpisodes({ recipe, environment }, named, team.name);
     return { sampled: times * sampled, prefilled: times * prefilled };
   });
   const sum = (key: "sampled" | "prefilled") => evaluated.reduce((total, each) => total + each[key], 0);

@@ -1,4 +1,5 @@
 /** Which servers a recipe needs, how large they are, and what a run costs there. */
+import { needsInitialPolicies } from "../credit/kl/initial.ts";
 import { basename, join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { showBytes, showCount } from "../format.ts";
@@ -144,7 +145,7 @@ function serversOf(
       name: urls.length === 1 ? recipe.name : `${recipe.name}-${first?.name ?? ""}`,
       model: modelNames(served, engine.models),
       policies: served,
-      models: algorithm.kl === null ? served.length : 2 * served.length,
+      models: needsInitialPolicies(algorithm) ? 2 * served.length : served.length,
       size,
     };
   });

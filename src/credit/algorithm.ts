@@ -101,9 +101,14 @@ export interface Objective {
   readonly aggregation: Aggregation;
 }
 
-/** KL to a frozen reference, in the reward or in the loss. */
+/** KL to a reference, in the reward or in the loss. */
 export interface KlTerm {
   readonly where: "reward" | "loss";
+  /**
+   * The reference: a policy of the run, as it is before the step's updates. Absent: each policy as it was at the start
+   * of reinforcement, frozen.
+   */
+  readonly to?: string | undefined;
   readonly estimator: KlEstimator;
   /** β at the first step. */
   readonly coefficient: number;
@@ -176,7 +181,7 @@ export type Shaping = (own: number, earlier: readonly number[]) => number;
 
 /** Measured by the loop, once per completion, if the algorithm needs it. */
 export interface Signals {
-  /** Log-probabilities of the action's tokens under the frozen reference. Needed if `kl` is not null. */
+  /** Log-probabilities of the action's tokens under the reference. Needed if `kl` is not null. */
   readonly reference?: (action: Action) => Float32Array | undefined;
   /**
    * Log-probabilities of the action's tokens under the policy before the update. Absent: that policy sampled them.

@@ -24,6 +24,7 @@ const helpers: Readonly<Record<string, string>> = {
   "critics/queries.ts valueQueries": "asks for values",
   "groups/task.ts episodeKey": "a key",
   "kl/charges.ts klCoefficient": "looks β up",
+  "kl/initial.ts needsInitialPolicies": "what a run has to keep",
   "objectives/ppo-clip.ts ppoLoss": "the options of `ppoClip`, as the engine takes them",
   "returns/joint.ts jointExtra": "the penalties' part of `jointReward`",
   "returns/outcome.ts endOf": "finds an episode's end",

@@ -10,6 +10,7 @@ export { taskGrouping } from "./groups/task.ts";
 export { policyGradient } from "./objectives/policy-gradient.ts";
 export { ppoClip } from "./objectives/ppo-clip.ts";
 export { sequenceClip } from "./objectives/sequence-clip.ts";
+export { withEntropy } from "./objectives/with-entropy.ts";
 export { withKl } from "./objectives/with-kl.ts";
 export { immediateReturn } from "./returns/immediate.ts";
 export { jointReturn, jointReward, treeReturn } from "./returns/joint.ts";

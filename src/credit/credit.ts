@@ -1,17 +1,9 @@
 /** Turns rewards into credit: advantages, one per token, for each action of the episodes. */
 import type { Episode } from "../rollout/episode.ts";
-import {
-  type Algorithm,
-  type CreditedAction,
-  type ComparedAction,
-  missing,
-  type PlacedAction,
-  type Rewards,
-  type Signals,
-  type TokenAdvantages,
-} from "./algorithm.ts";
+import type { Algorithm, ComparedAction, CreditedAction, Signals, TokenAdvantages } from "./algorithm.ts";
+import { compare, wrongColumn, type ReturnedAction } from "./compare.ts";
+import { isFlat } from "./flat.ts";
 import { placedActions } from "./placed-actions.ts";
-import { rewardsOf } from "./rewards.ts";
 import { shareOf } from "./shares.ts";
 import { turnWeight } from "./turn-weights.ts";
 
@@ -26,65 +18,55 @@ export function credit(
   signals: Signals = {},
 ): CreditedAction[] {
   const placed = episodes.flatMap(placedActions);
-  const compared = compare(placed, algorithm, rewardsOf(algorithm, signals));
-  const trained = compared.filter(({ action }) => !action.frozen);
+  const all = compare(placed, algorithm, signals);
+  const trained = all.filter(({ action }) => !action.frozen);
   const spread = algorithm.tokenCredit.spread(trained, { kl: algorithm.kl, signals });
   const known = trained
     .map((action, index) => ({ action, tokens: spread[index] as TokenAdvantages }))
     .filter(({ action, tokens }) => isKnown(action.return) && tokens.advantages.every(isKnown));
-  const tokensOf = new Map(whitened(known, algorithm).map(({ action, tokens }) => [action, tokens]));
-  return compared.map((one) => {
+  checkFinite(known, algorithm);
+  const normal = whitened(known, algorithm);
+  checkFinite(normal, algorithm);
+  const tokensOf = new Map(normal.map(({ action, tokens }) => [action, tokens]));
+  return all.map((one) => {
     const tokens = tokensOf.get(one);
     const isMissing = one.action.frozen ? !isKnown(one.return) : tokens === undefined;
     return creditedAction(isMissing ? { ...one, return: null, advantage: 0 } : one, tokens, algorithm);
   });
 }
 
+/** A missing reward is NaN; anything else that is not finite is no credit. */
+function checkFinite(known: readonly SpreadAction[], algorithm: Algorithm): void {
+  for (const { action, tokens } of known) {
+    const wrong = [...tokens.advantages, ...(tokens.valueTargets ?? [])].find((one) => !Number.isFinite(one));
+    if (wrong === undefined) continue;
+    const of = `an action of role ${action.action.role} in ${action.episode.id}`;
+    throw wrongColumn(algorithm, `the credit of ${of} is ${wrong}`);
+  }
+}
+
 function isKnown(value: number): boolean {
   return !Number.isNaN(value);
 }
 
-/** Each completion with its return, compared with its group. */
-function compare(placed: readonly PlacedAction[], algorithm: Algorithm, rewards: Rewards): ComparedAction[] {
-  const { grouping, returns } = algorithm;
-  const returned = placed.map((one) => ({ ...one, group: grouping.key(one), return: returns(one, rewards) }));
-  const trained = returned.filter(({ action }) => !action.frozen);
-  const advantages = new Map<PlacedAction, number>();
-  for (const group of Map.groupBy(trained, (one) => one.group).values()) {
-    const compared = group.filter((one) => isKnown(one.return));
-    const byUnit = unitAdvantages(compared, algorithm);
-    for (const one of compared) advantages.set(one, byUnit.get(grouping.unit(one)) ?? 0);
-  }
-  return returned.map((one) => ({
-    ...one,
-    advantage: advantages.get(one) ?? (one.action.frozen ? 0 : missing),
-  }));
-}
-
-/** A = (R − b) / F over the units of each group. */
-function unitAdvantages(
-  group: readonly (PlacedAction & { readonly return: number })[],
-  { grouping, baseline, scale }: Algorithm,
-): Map<string, number> {
-  const units = new Map(group.map((placed) => [grouping.unit(placed), placed.return]));
-  const returns = [...units.values()];
-  const baselines = baseline(returns);
-  const divisor = scale(returns);
-  return new Map(
-    [...units].map(([unit, value], index) => [unit, (value - (baselines[index] ?? 0)) / divisor]),
-  );
-}
-
 interface SpreadAction {
-  readonly action: ComparedAction;
+  readonly action: ReturnedAction;
   readonly tokens: TokenAdvantages;
 }
 
-/** Over all of a policy's actions, before they are split into minibatches. */
-function whitened(spread: readonly SpreadAction[], { whitening }: Algorithm): readonly SpreadAction[] {
+/**
+ * Over all of a policy's actions, before they are split into minibatches. Where every return is equal, what is left to
+ * whiten is KL and the critic's errors, and whitening would enlarge them to full size: such a step credits nothing.
+ */
+function whitened(spread: readonly SpreadAction[], algorithm: Algorithm): readonly SpreadAction[] {
+  const { whitening } = algorithm;
   if (whitening === null) return spread;
   return [...Map.groupBy(spread, ({ action }) => action.action.policy).values()].flatMap((own) => {
-    const advantages = whitening(own.map(({ tokens }) => tokens.advantages));
+    const given = own.map(({ tokens }) => tokens.advantages);
+    const isUninformative = isFlat(own.map(({ action }) => action.earned));
+    const advantages = isUninformative
+      ? given.map(({ length }) => new Float64Array(length))
+      : whitening(given);
     return own.map(({ action, tokens }, index) => ({
       action,
       tokens: { ...tokens, advantages: advantages[index] as Float64Array },

@@ -41,6 +41,16 @@ describe("toData", () => {
     expect([...(own?.advantages ?? [])]).toEqual([1, 1, 1]);
   });
 
+  it("weights entropies like advantages, and keeps actions that have only an entropy", () => {
+    const actions = [credited(3, three), credited(0)];
+    const [first, second] = toData(actions, algorithmFrom("grpo", { entropy: 0.5 }))[0]?.continuations ?? [];
+    // Five tokens; the second action has no advantage.
+    expect(first?.weights).toEqual(Float32Array.of(0.2, 0.2, 0.2));
+    expect(second?.advantages).toEqual(Float32Array.of(0, 0));
+    expect(second?.weights).toEqual(Float32Array.of(0.2, 0.2));
+    expect(toData(actions, tokenMean)[0]?.continuations.map(({ weights }) => weights)).toEqual([undefined]);
+  });
+
   it("shares one Datum among actions of the same policy and prompt", () => {
     const actions = [
       credited(1),

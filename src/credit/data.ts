@@ -11,7 +11,7 @@ import { trains } from "./trains.ts";
  * Actions of the same policy with the same prompt share one Datum, in the order in which their prompts first occur; the
  * engine's sum over tokens is the algorithm's loss. A token's advantage is divided by the aggregation's divisor, which
  * counts every trainable action of the policy, including those with advantage 0: leaving these out of the data saves
- * work and changes no gradient. If KL is part of the loss they stay, because they then have a gradient. Masked actions
+ * work and changes no gradient. If KL or an entropy is part of the loss they stay, because they then have a gradient. Masked actions
  * and those without a return count nowhere. Call once per minibatch. @throws TroupeError `internal` if a required
  * reference is missing
  */
@@ -22,7 +22,7 @@ export function toData(
 ): readonly Datum[] {
   const counted = credited.filter((one) => one.return !== null && trains(one.action, algorithm));
   const trained = counted.filter(
-    ({ advantages }) => algorithm.kl?.where === "loss" || advantages.some((one) => one !== 0),
+    ({ advantages }) => addsToLoss(algorithm) || advantages.some((one) => one !== 0),
   );
   const divide = divisors(counted, algorithm);
   const shared = Map.groupBy(trained, ({ action }) => `${action.policy} ${action.prompt.join(",")}`);
@@ -31,6 +31,15 @@ export function toData(
     const continuations = members.map((member) => continuation(member, divide(member), algorithm, signals));
     return { policy, prompt, continuations };
   });
+}
+
+/** Whether a token without an advantage has a gradient. */
+function addsToLoss(algorithm: Algorithm): boolean {
+  return algorithm.kl?.where === "loss" || entropyOf(algorithm) !== undefined;
+}
+
+function entropyOf({ objective: { loss } }: Algorithm): number | undefined {
+  return loss.type === "ppo" || loss.type === "importance_sampling" ? loss.entropy : undefined;
 }
 
 type Divisor = (credited: CreditedAction) => number;
@@ -61,7 +70,14 @@ function continuation(
   const { tokens } = credited.action;
   const { logprobs, advantages } = corrected(credited, signals);
   const scaled = Float32Array.from(advantages, (one) => one / divisor);
-  return { tokens, logprobs, advantages: scaled, ...klInLoss(credited, divisor, algorithm, signals) };
+  const shares = entropyOf(algorithm) === undefined ? {} : { weights: scaled.map(() => 1 / divisor) };
+  return {
+    tokens,
+    logprobs,
+    advantages: scaled,
+    ...shares,
+    ...klInLoss(credited, divisor, algorithm, signals),
+  };
 }
 
 /** Samples of the current policy need no correction. */

@@ -1,11 +1,8 @@
 import type { Episode } from "../rollout/episode.ts";
-import { areEqual } from "../statistics.ts";
 import type { Algorithm } from "./algorithm.ts";
+import { isFlat } from "./flat.ts";
 import { knownReturns } from "./known-returns.ts";
 import { trains } from "./trains.ts";
-
-/** Tolerance: sums of the same rewards in another order count as equal. */
-const rounding = 1e-9;
 
 /**
  * Whether the returns are equal in each of the episode's groups with a training action: what dynamic sampling drops
@@ -17,7 +14,7 @@ export function hasZeroVariance(episode: Episode, algorithm: Algorithm): boolean
   return [...Map.groupBy(knownReturns(episode, algorithm), algorithm.grouping.key).values()].every(
     (group) => {
       const returns = group.map((one) => one.return);
-      return areEqual(returns, rounding) || !group.some(({ action }) => trains(action, algorithm));
+      return isFlat(returns) || !group.some(({ action }) => trains(action, algorithm));
     },
   );
 }

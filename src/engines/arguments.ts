@@ -5,7 +5,7 @@
  */
 import { types } from "node:util";
 import { z } from "zod";
-import { checkArgument, pathSchema, signalSchema } from "../arguments.ts";
+import { checkArgument, faultOf, pathSchema, signalSchema, strict } from "../arguments.ts";
 import type { Cancellable, PolicyName, PolicyOptions, SampleRequest } from "./engine.ts";
 
 const name = z.string();
@@ -47,21 +47,24 @@ const sampleRequest = z.object({
   seed: z.number(),
 });
 
-const kl = z.enum(["k1", "k2", "k3"], "expected k1, k2 or k3").optional();
+const besides = {
+  kl: z.enum(["k1", "k2", "k3"], "expected k1, k2 or k3").optional(),
+  entropy: z.number().optional(),
+};
 const losses = z.discriminatedUnion(
   "type",
   [
-    z.object({ type: z.literal("cross_entropy") }),
-    z.object({ type: z.literal("importance_sampling"), kl }),
-    z.object({
+    strict({ type: z.literal("cross_entropy") }),
+    strict({ type: z.literal("importance_sampling"), ...besides }),
+    strict({
       type: z.literal("ppo"),
       clipLow: z.number(),
       clipHigh: z.number(),
       dualClip: z.number().optional(),
       ratio: z.enum(["token", "sequence"], "expected token or sequence").optional(),
-      kl,
+      ...besides,
     }),
-    z.object({ type: z.literal("value"), clip: z.number().optional() }),
+    strict({ type: z.literal("value"), clip: z.number().optional() }),
   ],
   "expected one of cross_entropy, importance_sampling, ppo, value",
 );
@@ -99,6 +102,11 @@ export function checkSampleRequest(request: unknown, options: unknown): void {
 
 export function checkLoss(loss: unknown): void {
   checkArgument("loss", losses, loss);
+}
+
+/** What is wrong with a loss; null: nothing. */
+export function lossFault(loss: unknown): string | null {
+  return faultOf(losses, loss);
 }
 
 export function checkAdamOptions(adam: unknown): void {

@@ -1,7 +1,7 @@
 /** Training data that every engine rejects, whatever it computes with: wrong types, lengths and numbers, by name. */
 import { types } from "node:util";
 import { TroupeError } from "../errors.ts";
-import type { Continuation, Datum, KlInLoss, Loss, PolicyName } from "./engine.ts";
+import type { Continuation, Datum, EntropyInLoss, KlInLoss, Loss, PolicyName } from "./engine.ts";
 
 export type NumberField =
   | "weights"
@@ -40,7 +40,7 @@ function fieldsOfLoss(loss: Loss): readonly Field[] {
       return [weights];
     case "importance_sampling":
     case "ppo":
-      return [needed("advantages"), needed("logprobs"), ...referenceFields(loss, needed)];
+      return [needed("advantages"), needed("logprobs"), ...addedFields(loss, needed, weights)];
     case "value":
       return [weights, needed("targets"), ...(loss.clip === undefined ? [] : [needed("values", "`clip`")])];
     default: {
@@ -51,12 +51,17 @@ function fieldsOfLoss(loss: Loss): readonly Field[] {
   }
 }
 
-function referenceFields(
-  loss: KlInLoss,
+/** What KL and entropy read. */
+function addedFields(
+  { kl, entropy }: KlInLoss & EntropyInLoss,
   needed: (name: NumberField, who: string) => Field,
+  weights: Field,
 ): readonly Field[] {
-  if (loss.kl !== undefined) return [needed("reference", "`kl`"), needed("penalties", "`kl`")];
-  return [{ name: "reference", presence: "all or none", reason: "another continuation has one" }];
+  const reference: readonly Field[] =
+    kl === undefined
+      ? [{ name: "reference", presence: "all or none", reason: "another continuation has one" }]
+      : [needed("reference", "`kl`"), needed("penalties", "`kl`")];
+  return entropy === undefined ? reference : [...reference, weights];
 }
 
 /**

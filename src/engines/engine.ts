@@ -106,7 +106,7 @@ export interface PolicyCopy {
 /** One continuation of a shared prompt; all arrays have the length of `tokens`. */
 export interface Continuation {
   readonly tokens: Int32Array;
-  /** cross_entropy, value: weight of each token (absent: 1). */
+  /** cross_entropy, value: weight of each token (absent: 1). A loss with `entropy`: that of its entropy. */
   readonly weights?: Float32Array;
   /** importance_sampling, ppo. */
   readonly advantages?: Float32Array;
@@ -149,13 +149,22 @@ export interface CrossEntropyLoss {
   readonly type: "cross_entropy";
 }
 
+/**
+ * Subtracts a bonus, entropy·Σ weights·H, from a loss: H is the entropy, in nats, of the whole distribution that
+ * predicts the token, and the gradient is exact.
+ */
+export interface EntropyInLoss {
+  /** Absent: none. */
+  readonly entropy?: number;
+}
+
 /** −Σ ρ·A */
-export interface ImportanceSamplingLoss extends KlInLoss {
+export interface ImportanceSamplingLoss extends KlInLoss, EntropyInLoss {
   readonly type: "importance_sampling";
 }
 
 /** −Σ min(ρA, clip(ρ, 1−low, 1+high)·A) */
-export interface PpoLoss extends KlInLoss {
+export interface PpoLoss extends KlInLoss, EntropyInLoss {
   readonly type: "ppo";
   readonly clipLow: number;
   readonly clipHigh: number;
@@ -234,6 +243,8 @@ export interface EngineCapabilities {
   readonly critic: boolean;
   /** `kl` of a loss. */
   readonly klInLoss: boolean;
+  /** `entropy` of a loss, which needs the whole distribution. Absent: false. */
+  readonly entropyInLoss?: boolean;
   /** `ratio: "sequence"` of ppo. */
   readonly sequenceRatio: boolean;
   /** `dualClip` of ppo. */

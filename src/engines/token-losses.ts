@@ -10,11 +10,15 @@ export interface TokenLoss {
   readonly clipped: boolean;
 }
 
-/** For every token, from its log-probabilities, or from a critic's values. */
+/**
+ * For every token, from its log-probabilities, or from a critic's values. A loss with `entropy` also needs the
+ * entropies; their gradient is not in `slope`.
+ */
 export function tokenLosses(
   loss: Loss,
   continuation: Continuation,
   outputs: readonly number[],
+  entropies: readonly number[] = [],
 ): readonly TokenLoss[] {
   if (loss.type === "value") return outputs.map((value, at) => valueLoss(loss, continuation, at, value));
   if (loss.type === "cross_entropy")
@@ -30,13 +34,19 @@ export function tokenLosses(
     const logRatio = logRatios[at] ?? 0;
     const reference = referenceTerm(loss.kl, continuation, at, outputs[at] ?? 0);
     return {
-      loss: term.loss + reference.loss,
+      loss: term.loss + reference.loss - entropyBonus(loss, continuation, at) * (entropies[at] ?? 0),
       slope: (isSequence ? shared : term.slope) + reference.slope,
       kl: Math.expm1(logRatio) - logRatio,
       referenceKl: reference.kl,
       clipped: term.clipped,
     };
   });
+}
+
+/** The coefficient of a token's entropy. */
+export function entropyBonus(loss: Loss, { weights }: Continuation, at: number): number {
+  const { entropy = 0 } = loss.type === "ppo" || loss.type === "importance_sampling" ? loss : {};
+  return entropy * (weights?.[at] ?? 1);
 }
 
 const nothing = { kl: 0, referenceKl: 0, clipped: false };

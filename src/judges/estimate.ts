@@ -20,4 +20,12 @@ export interface JudgeEstimate {
   readonly dollars: number | null;
   /** When the price was looked up: `2025-11`. null: the recipe has it, or it is not known. */
   readonly priceOf: string | null;
+  /** At which the run stops. Absent: never. */
+  readonly budget?: Budget;
+}
+
+export interface Budget {
+  readonly requests?: number | undefined;
+  readonly tokens?: number | undefined;
+  readonly dollars?: number | undefined;
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { engineKinds } from "../engines/open.ts";
 import { TroupeError } from "../errors.ts";
 import { rightRecipe, testCatalog } from "./fixtures/catalog.ts";
 import { RecipeError } from "./mistakes.ts";
@@ -400,6 +401,11 @@ describe("a null that removes nothing", () => {
 
 const oneSample = (row: string, more = "") => `algorithm={name: ${row}, samples: 1${more}}`;
 
+/** GRPO with KL to a policy. */
+const klTo = (to: string): string => `algorithm={name: grpo, kl: {where: loss, to: ${to}}}`;
+
+const rejectionOf = async (...given: string[]): Promise<string> => (await rejection(given)).message;
+
 describe("impossible combinations", () => {
   const cases: readonly (readonly [string, string])[] = [
     ["team.roles.scout.policy=shard", "no policy `shard`; did you mean `shared`?"],
@@ -492,6 +498,44 @@ describe("impossible combinations", () => {
     expect(
       resolve([...mixed, "team.roles.walker.policy=other", "policies.shared=null", "algorithm={name: maac}"]),
     ).toBeDefined();
+  });
+
+  it("KL to a policy that there is not, that reads other tokens, or that never differs", async () => {
+    mkdirSync(join(folder, "reader"));
+    for (const name of ["config.json", "tokenizer.json"]) writeFileSync(join(folder, "reader", name), "{}");
+    const other = `policies.other={model: {path: ${join(folder, "reader")}}}`;
+    expect(await rejectionOf(klTo("shard"))).toContain(
+      "algorithm.kl.to: there is no policy `shard`; did you mean `shared`?, or remove it for the initial policies",
+    );
+    expect(await rejectionOf(other, klTo("other"))).toContain(
+      "other cannot read the tokens of shared: their models have",
+    );
+    expect(await rejectionOf(klTo("shared"))).toContain(
+      "shared is the only policy that learns, and with one update",
+    );
+    expect((await resolve([klTo("shared"), "train.epochs=2"])).algorithm.kl?.to).toBe("shared");
+    expect(await rejectionOf("algorithm={name: grpo, kl: {to: shared}}")).toContain(
+      "algorithm.kl.to: it has no effect: KL is not computed",
+    );
+    const teacher = "policies.teacher={model: {preset: tiny}}";
+    expect((await resolve([teacher, klTo("teacher")])).recipe.policies["teacher"]).toBeDefined();
+    expect(await rejectionOf(teacher)).toContain("policies.teacher: no role uses this policy");
+  });
+
+  it("an entropy that a hosted server cannot compute", async () => {
+    const hosted = "engine={type: tinker, url: 'http://localhost:1', profile: hosted}";
+    const adapter = "policies.shared.adapter={alpha: 32}";
+    const ask = resolveRecipe(
+      join(folder, "right.yaml"),
+      [hosted, adapter, "algorithm={name: grpo, entropy: 0.1}"],
+      {
+        ...testCatalog,
+        engines: engineKinds,
+      },
+    );
+    await expect(ask).rejects.toThrow(
+      "algorithm.entropy: the engine `tinker` with the profile `hosted` does not support an entropy bonus",
+    );
   });
 
   it("a team that is only evaluated needs nothing to train", async () => {

@@ -1,4 +1,5 @@
 /** Auxiliary models (references and critics) and other state of reinforcement besides the policies. */
+import { needsInitialPolicies } from "../credit/kl/initial.ts";
 import fs from "node:fs/promises";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { Engine, PolicyOptions, SavedPolicy } from "../engines/engine.ts";
@@ -54,7 +55,7 @@ export async function openAuxiliaryModels(
 ): Promise<AuxiliaryModels> {
   const critics = criticsOf({ team }, algorithm.critic);
   const resumed = checkpoint?.state.reinforcement;
-  const isNeeded = algorithm.kl !== null || critics.length > 0;
+  const isNeeded = needsInitialPolicies(algorithm) || critics.length > 0;
   const beginning = isNeeded ? await beginningOf(engine, trained, layout, resumed) : {};
   const beginningAt = (policy: string): Pick<PolicyOptions, "model" | "from"> => {
     const [opened, saved] = [policies[policy], beginning[policy]];
@@ -62,7 +63,7 @@ export async function openAuxiliaryModels(
       throw new TroupeError("internal", `nothing was saved of ${policy} at the start of reinforcement`);
     return { model: opened.model, from: { saved, folder: layout.beginning } };
   };
-  if (algorithm.kl !== null) await openReferences(engine, trained, beginningAt);
+  if (needsInitialPolicies(algorithm)) await openReferences(engine, trained, beginningAt);
   await openCritics(engine, critics, beginningAt);
   if (checkpoint !== null && resumed !== undefined)
     await restorePolicies(engine, checkpoint.directory, resumed.critics);

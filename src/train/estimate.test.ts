@@ -2,8 +2,11 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { EndlessTasks, Json } from "../environments/environment.ts";
+import { taskList } from "../environments/tasks.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
 import { judges } from "../judges/judges.ts";
+import { keyAt, rootKey } from "../random.ts";
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
@@ -80,6 +83,17 @@ test.each([
     expect((await estimated(recipe)).evaluation.samples).toBe(4 * (6 + 6 + 3 * between));
   },
 );
+
+test("an evaluation plays each task of a finite split as often as there are samples, and no more tasks than it has", async () => {
+  const { environment, ...rest } = tinyRecipe({
+    evaluation: { tasks: 128, every: 0, samples: 2, compare: {} },
+  });
+  const drawn = environment.tasks["heldOut"] as EndlessTasks<Json>;
+  const boards = [0, 1, 2, 3].map((index) => drawn.draw(keyAt(rootKey(0), index)) as Json);
+  const four = { ...environment, tasks: { ...environment.tasks, heldOut: taskList(boards) } };
+  // 4 tasks, twice each, before and after; four actions in each.
+  expect((await estimated({ ...rest, environment: four })).evaluation.samples).toBe(4 * 2 * 2 * 4);
+});
 
 const atOnce = (algorithm: RecipeInput["algorithm"]) =>
   tinyRecipe({

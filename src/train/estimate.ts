@@ -2,7 +2,9 @@
  * Estimates the cost of a recipe before training: samples, tokens, FLOPs, memory. Assumes full-length episodes and
  * actions as long as a solver's, so a team that learns to be brief costs less.
  */
+import { needsInitialPolicies } from "../credit/kl/initial.ts";
 import type { Datum } from "../engines/engine.ts";
+import { sourceOf } from "../environments/tasks.ts";
 import { keyAt, rootKey } from "../random.ts";
 import { settleAll } from "../settle.ts";
 import { oneTrajectory } from "../rollout/setting.ts";
@@ -56,7 +58,7 @@ export async function estimate(resolved: Resolved, sizes: Sizes): Promise<Estima
       measured.map((team) =>
         repeat(
           samplingWork(expansionsOf(team, oneTrajectory), sizes),
-          evaluatedTasks(recipe, teams, team.name),
+          evaluatedEpisodes(resolved, teams, team.name),
         ),
       ),
     ),
@@ -66,18 +68,19 @@ export async function estimate(resolved: Resolved, sizes: Sizes): Promise<Estima
 }
 
 function judgingOf(
-  { recipe, algorithm, environment, judge }: Resolved,
+  resolved: Resolved,
   teams: NamedTeams,
   measured: readonly (MeasuredTeam & { readonly name: string })[],
   sizes: Sizes,
 ): JudgeEstimate | null {
+  const { recipe, algorithm, environment, judge } = resolved;
   const [own] = measured;
   if (judge?.estimate === undefined || own === undefined) return null;
   const expansions = expansionsOf(own, algorithm.sampling);
   const episodes = tasksInStep(recipe.train, samplingWork(expansions, sizes)) * recipe.train.steps;
   const questions = plannedQuestions(expansions, episodes, judge, environment);
   const evaluated = measured.flatMap((team) => {
-    const tasks = evaluatedTasks(recipe, teams, team.name);
+    const tasks = evaluatedEpisodes(resolved, teams, team.name);
     return plannedQuestions(expansionsOf(team, oneTrajectory), tasks, judge, environment);
   });
   return judge.estimate([...questions, ...(judge.evaluation ? evaluated : [])]);
@@ -150,16 +153,21 @@ export function tasksInStep(
   return Math.max(tasksPerStep, Math.ceil(tokensPerStep / Math.max(1, episode.actionTokens)));
 }
 
-/** Tasks on which a team is evaluated in the whole run: before, after, and at intervals. */
-export function evaluatedTasks(recipe: Resolved["recipe"], teams: NamedTeams, name: string): number {
+/** Episodes in which a team is evaluated in the whole run: before, after, and at intervals. */
+export function evaluatedEpisodes(
+  { recipe, environment }: Pick<Resolved, "recipe" | "environment">,
+  teams: NamedTeams,
+  name: string,
+): number {
   const { steps } = recipe.train;
-  const { every } = recipe.evaluation;
+  const { every, split, samples } = recipe.evaluation;
+  const most = sourceOf(environment, split).size ?? Infinity;
   const tasksAfter = (stageStep: number): number => {
     const plan = evaluationAfter({ recipe, teams }, (recipe.warmStart?.steps ?? 0) + stageStep);
-    return plan?.teams.some((named) => named.name === name) === true ? plan.tasks : 0;
+    return plan?.teams.some((named) => named.name === name) === true ? Math.min(plan.tasks, most) : 0;
   };
   const between = every > 0 && every < steps ? Math.floor((steps - 1) / every) * tasksAfter(every) : 0;
-  return tasksAfter(0) + between + (steps > 0 ? tasksAfter(steps) : 0);
+  return samples * (tasksAfter(0) + between + (steps > 0 ? tasksAfter(steps) : 0));
 }
 
 /** Weights once per whole model or base; gradients and moments of trained ones; references and critics likewise. */
@@ -185,6 +193,7 @@ function bytesOf({ recipe, algorithm }: Resolved, sizes: Sizes): Estimate["bytes
     weights += 16 * trainable(policy);
     checkpoint += 12 * trainable(policy);
   }
-  if (algorithm.kl !== null) for (const policy of learningPolicies(recipe)) weights += 4 * trainable(policy);
+  if (needsInitialPolicies(algorithm))
+    for (const policy of learningPolicies(recipe)) weights += 4 * trainable(policy);
   return { weights, checkpoint };
 }

@@ -1,10 +1,11 @@
 /**
- * Reference policies: frozen copies of the trained policies at the start of reinforcement. A KL term in the reward or
- * in the loss keeps the trained policy close to its reference.
+ * Reference policies: frozen copies of the trained policies at the start of reinforcement, or a policy of the run. A KL
+ * term in the reward or in the loss keeps the trained policy close to its reference.
  */
 import { klEstimate } from "../credit/kl/estimate.ts";
 import { placedActions } from "../credit/placed-actions.ts";
 import type { Engine, PolicyOptions } from "../engines/engine.ts";
+import { TroupeError } from "../errors.ts";
 import type { Action, Episode } from "../rollout/episode.ts";
 import { mean } from "../statistics.ts";
 
@@ -27,13 +28,17 @@ export async function openReferences(
   }
 }
 
-/** The references' log-probabilities of every trainable action. */
+/**
+ * The references' log-probabilities of every trainable action.
+ * @param to the policy of the run that is the reference of all; undefined: each has its own
+ */
 export function referenceLogprobs(
+  to: string | undefined,
   engine: Pick<Engine, "forward">,
   episodes: readonly Episode[],
   signal?: AbortSignal,
 ): Promise<ReadonlyMap<Action, Float32Array>> {
-  return logprobsUnder(referenceName, engine, episodes, signal);
+  return logprobsUnder(to === undefined ? referenceName : () => to, engine, episodes, signal);
 }
 
 /** Those of a model for each policy, of every trainable action. Shared prompts are computed once. */
@@ -55,7 +60,20 @@ export async function logprobsUnder(
   });
   if (data.length === 0) return new Map();
   const { logprobs } = await engine.forward(data, signal === undefined ? {} : { signal });
-  return new Map(shared.flat().map((action, index) => [action, logprobs[index] as Float32Array]));
+  return new Map(
+    shared.flat().map((action, index) => [action, checked(logprobs[index], action, modelOf(action.policy))]),
+  );
+}
+
+/** NaN would count as a missing reward. @throws TroupeError `bad_model` */
+function checked(logprobs: Float32Array | undefined, { role, tokens }: Action, model: string): Float32Array {
+  const wrong = logprobs?.find((one) => !Number.isFinite(one));
+  if (logprobs?.length === tokens.length && wrong === undefined) return logprobs;
+  const found =
+    wrong === undefined
+      ? `${logprobs?.length ?? 0} log-probabilities for an action of role ${role} with ${tokens.length} tokens`
+      : `the log-probability ${wrong} for a token of role ${role}; its weights have diverged, or it excludes the token`;
+  throw new TroupeError("bad_model", `${model} gave ${found}.`);
 }
 
 function mayTrain({ frozen, tokens }: Action): boolean {

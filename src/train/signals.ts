@@ -69,7 +69,7 @@ async function fromReferences(
 ): Promise<Omit<Measured, "importance">> {
   if (kl === null) return { signals: {}, divergence: {} };
   const klCoefficient = (policy: string) => klCoefficients[policy] ?? kl.coefficient;
-  const logprobs = await referenceLogprobs(engine, episodes, measuring);
+  const logprobs = await referenceLogprobs(kl.to, engine, episodes, measuring);
   const divergence = [...trained].map((policy) => [
     policy,
     { ...divergenceOf(policy, logprobs), coefficient: klCoefficient(policy) },

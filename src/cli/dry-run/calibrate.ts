@@ -19,6 +19,9 @@ import { examplesOf } from "../../train/examples.ts";
 import type { OpenPolicies } from "../../train/policies.ts";
 import { openPolicies } from "../../train/policies.ts";
 import type { NamedTeam } from "../../train/teams.ts";
+import { showDuration } from "../../format.ts";
+import { sum } from "../../statistics.ts";
+import { measureRate, portionOf, secondsOf, tokensIn, type Rate } from "./rate.ts";
 
 export interface Calibration {
   readonly engine: string;
@@ -36,6 +39,13 @@ export interface Calibration {
     readonly grouped: number;
     readonly sampled: number;
   };
+  readonly measured: {
+    /** Tokens of the largest measurements, of those of a batch; the rest is extrapolated from them. */
+    readonly tokens: number;
+    readonly of: number;
+    /** By how much the last two measurements of a rate differ, as a share; null: there was time for only one. */
+    readonly spread: number | null;
+  };
   /** Peak memory of this process, with weights, gradients and moments, in bytes. */
   readonly memory: number;
 }
@@ -43,12 +53,21 @@ export interface Calibration {
 /** Number of tasks whose prompts are measured. */
 const tasks = 16;
 
-export async function calibrate(resolved: ResolvedRecipe, teams: readonly NamedTeam[]): Promise<Calibration> {
+/** Seconds for each of the three rates. */
+const secondsPerRate = 3;
+
+/** @param note shows what is being done: opening and measuring large models takes a while */
+export async function calibrate(
+  resolved: ResolvedRecipe,
+  teams: readonly NamedTeam[],
+  note: (line: string) => void,
+): Promise<Calibration> {
   const folder = await mkdtemp(join(tmpdir(), "troupe-dry-run-"));
   const engine = openEngine(resolved.recipe.engine);
   try {
+    note("opening the models");
     const opened = await openPolicies(engine, resolved.recipe, resolved.environment, folder);
-    return await measure(engine, resolved, teams, opened);
+    return await measure(engine, resolved, teams, opened, note);
   } finally {
     await engine.close();
     await rm(folder, { recursive: true, force: true });
@@ -60,6 +79,7 @@ async function measure(
   resolved: ResolvedRecipe,
   teams: readonly NamedTeam[],
   opened: OpenPolicies,
+  note: (line: string) => void,
 ): Promise<Calibration> {
   const { recipe, environment, algorithm } = resolved;
   const sizes = Object.fromEntries(
@@ -67,12 +87,19 @@ async function measure(
   );
   const starts = await startsOf(environment, tasks);
   const examples = starts.map((state, index) => typicalActions(environment, teams, opened, { index, state }));
-  const data = examples.flat();
   const groupSize = Math.max(algorithm.sampling.branch.root, algorithm.sampling.branch.inner);
-  const grouped = data.map((datum) => ({ ...datum, continuations: repeated(datum, groupSize) }));
-  const supervised = await rate(tokensIn(data), () => trainOn(engine, data));
-  const groups = await rate(tokensIn(grouped), () => trainOn(engine, grouped));
-  const sampled = await rate(tokensIn(grouped), () => sampleLike(engine, grouped, recipe.train.temperature));
+  const grouped = examples.map((data) =>
+    data.map((datum) => ({ ...datum, continuations: repeated(datum, groupSize) })),
+  );
+  const train = (portion: readonly Datum[]) => forwardBackward(engine, portion);
+  note("allocating gradients and moments");
+  await train(portionOf(examples, 1));
+  const update = await secondsOfUpdate(engine, examples);
+  note(`measuring training and sampling for about ${showDuration(3 * secondsPerRate)}`);
+  const supervised = await measureRate(examples, train, secondsPerRate);
+  const groups = await measureRate(grouped, train, secondsPerRate);
+  const sample = (portion: readonly Datum[]) => sampleLike(engine, portion, recipe.train.temperature);
+  const sampled = await measureRate(grouped, sample, secondsPerRate);
   return {
     engine: engine.description,
     estimate: await estimate(resolved, sizes),
@@ -82,8 +109,27 @@ async function measure(
       trainable: info.trainableParameters,
       maxLength: info.maxLength,
     })),
-    tokensPerSecond: { supervised, grouped: groups, sampled },
+    tokensPerSecond: {
+      supervised: withUpdate(supervised, update),
+      grouped: withUpdate(groups, update),
+      sampled: sampled.rate,
+    },
+    measured: sampleOf([supervised, groups, sampled]),
     memory: process.resourceUsage().maxRSS * 1024,
+  };
+}
+
+/** Of a batch with one update: however little of it was measured, an update takes its whole time. */
+function withUpdate({ whole, rate }: Rate, update: number): number {
+  return whole / (whole / rate + update);
+}
+
+function sampleOf(rates: readonly Rate[]): Calibration["measured"] {
+  const spreads = rates.map(({ spread }) => spread);
+  return {
+    tokens: sum(rates.map(({ tokens }) => tokens)),
+    of: sum(rates.map(({ whole }) => whole)),
+    spread: spreads.includes(null) ? null : Math.max(...spreads.map(Number)),
   };
 }
 
@@ -109,46 +155,39 @@ function typicalActions(
   );
 }
 
-function actionLength({ continuations }: Datum): number {
-  return continuations[0]?.tokens.length ?? 0;
-}
-
 function repeated(datum: Datum, times: number): Datum["continuations"] {
   return Array.from({ length: times }, () => datum.continuations[0] ?? { tokens: new Int32Array(1) });
 }
 
-/** Prompts once, all continuations. */
-function tokensIn(data: readonly Datum[]): number {
-  return data.reduce(
-    (sum, datum) => sum + datum.prompt.length + datum.continuations.length * actionLength(datum),
-    0,
-  );
+const adam = { learningRate: 1e-6, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 };
+
+/** The second of two updates, unless it would take long: the first also allocates moments. */
+async function secondsOfUpdate(engine: Engine, examples: readonly (readonly Datum[])[]): Promise<number> {
+  const update = async () => {
+    for (const policy of new Set(examples.flat().map((datum) => datum.policy)))
+      await engine.optimStep(policy, adam);
+  };
+  const first = await secondsOf(update);
+  if (first > secondsPerRate / 2) return first;
+  await forwardBackward(engine, portionOf(examples, 1));
+  return secondsOf(update);
 }
 
-/** The second of two runs: the first also allocates memory and fills caches. Large models run only once. */
-async function rate(tokens: number, work: () => Promise<void>): Promise<number> {
-  const first = await secondsOf(work);
-  const seconds = first > 3 ? first : await secondsOf(work);
-  return tokens / seconds;
-}
-
-async function secondsOf(work: () => Promise<void>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return (performance.now() - start) / 1000;
-}
-
-async function trainOn(engine: Engine, data: readonly Datum[]): Promise<void> {
-  const adam = { learningRate: 1e-6, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 };
+/** @returns tokens, a prompt's once */
+async function forwardBackward(engine: Engine, data: readonly Datum[]): Promise<number> {
   await engine.forwardBackward(data, { type: "cross_entropy" });
-  for (const policy of new Set(data.map((datum) => datum.policy))) await engine.optimStep(policy, adam);
+  return tokensIn(data);
 }
 
-async function sampleLike(engine: Engine, data: readonly Datum[], temperature: number): Promise<void> {
-  await Promise.all(
-    data.map(({ policy, prompt, continuations }, seed) => {
+/** @returns tokens: what was sampled may end before the length that was asked for */
+async function sampleLike(engine: Engine, data: readonly Datum[], temperature: number): Promise<number> {
+  const counts = await Promise.all(
+    data.map(async ({ policy, prompt, continuations }, seed) => {
       const maxTokens = continuations[0]?.tokens.length ?? 1;
-      return engine.sample({ policy, prompt, count: continuations.length, maxTokens, temperature, seed });
+      const count = continuations.length;
+      const sampled = await engine.sample({ policy, prompt, count, maxTokens, temperature, seed });
+      return prompt.length + sum(sampled.map(({ tokens }) => tokens.length));
     }),
   );
+  return sum(counts);
 }

@@ -6,8 +6,8 @@ import { annotatedYaml } from "../../recipes/write.ts";
 import type { JudgeEstimate } from "../../judges/estimate.ts";
 import type { Work } from "../../train/estimate.ts";
 import { namedTeams } from "../../train/teams.ts";
-import { showBytes, showCount, showDuration, showLarge } from "../../format.ts";
-import { printJson, printLines } from "../print.ts";
+import { showBytes, showCount, showDuration, showLarge, showShare } from "../../format.ts";
+import { printJson, printLines, printNote } from "../print.ts";
 import { checkMachine } from "../services.ts";
 import { withServices } from "../../train/with-services.ts";
 import { toolLines } from "../tool-lines.ts";
@@ -43,18 +43,17 @@ async function dryRunHere(resolved: ResolvedRecipe, json: boolean): Promise<void
   await checkMachine(resolved.environment);
   const teams = namedTeams(resolved.recipe, resolved.environment);
   const tools = await withServices((services) => toolLines(teams[0].team, services));
-  const calibration = await calibrate(resolved, teams);
+  const { recipe, environment } = resolved;
+  const { data = null } = environment;
+  if (!json) printLines([annotatedYaml(recipe, resolved.originOf), ...originLines(data ?? {})]);
+  const calibration = await calibrate(resolved, teams, printNote);
   const timed = parts.map((part) => timedPart(part, calibration)).filter(isShown);
   const seconds = timed.reduce((sum, part) => sum + part.seconds, 0);
   const contexts = Object.fromEntries(calibration.policies.map(({ name, maxLength }) => [name, maxLength]));
   const roles = teams.flatMap(({ team }) => team.roles).map((role) => ({ role, prompt: 1 }));
   const warnings = [...recipeWarnings(resolved), ...contextWarnings(roles, contexts)];
-  const { data = null } = resolved.environment;
-  if (json)
-    return printJson({ recipe: resolved.recipe, data, warnings, seconds, parts: timed, ...calibration });
+  if (json) return printJson({ recipe, data, warnings, seconds, parts: timed, ...calibration });
   printLines([
-    annotatedYaml(resolved.recipe, resolved.originOf),
-    ...originLines(data ?? {}),
     ...calibration.policies.map(policyLine),
     ...tools,
     "",
@@ -104,30 +103,62 @@ function partTable(timed: readonly Part[]): string[] {
   );
 }
 
-function judgingLine({ requests, inputTokens, outputTokens, dollars, priceOf }: JudgeEstimate): string {
+function judgingLines(judging: JudgeEstimate): string[] {
+  const { requests, inputTokens, outputTokens, dollars, priceOf } = judging;
   const tokens = `about ${showLarge(inputTokens)} tokens in and ${showLarge(outputTokens)} out if they are as long as the policies'`;
   const prices = priceOf === null ? "" : ` at prices of ${priceOf}`;
   const cost = dollars === null ? "the price is not known" : `about $${dollars.toFixed(2)}${prices}`;
-  return `judge: about ${showCount(requests)} requests without retries, ${tokens}, ${cost}`;
+  return [
+    `judge: about ${showCount(requests)} requests without retries, ${tokens}, ${cost}`,
+    ...budgetLines(judging),
+  ];
 }
 
-function totals(
-  { engine, tokensPerSecond, memory, estimate }: Calibration,
-  seconds: number,
-  hasTools: boolean,
-): string[] {
+/** Where the judge's budget ends the run. */
+function budgetLines({ requests, inputTokens, outputTokens, dollars, budget = {} }: JudgeEstimate): string[] {
+  const used = { requests, tokens: inputTokens + outputTokens, dollars: dollars ?? 0 };
+  const limits = [
+    { name: "requests", text: `${showCount(budget.requests ?? 0)} requests` },
+    { name: "tokens", text: `${showLarge(budget.tokens ?? 0)} tokens` },
+    { name: "dollars", text: `$${budget.dollars ?? 0}` },
+  ] as const;
+  const set = limits.filter(({ name }) => budget[name] !== undefined);
+  if (set.length === 0) return [];
+  const passed = set.filter(({ name }) => used[name] > (budget[name] ?? Infinity));
+  const shares = passed.map(({ name }) => (budget[name] ?? 0) / used[name]);
+  const end =
+    passed.length === 0
+      ? "enough"
+      : `used up after about ${showShare(Math.min(...shares))}: the run stops there`;
+  return [`budget: ${set.map(({ text }) => text).join(", ")}, ${end}`];
+}
+
+function totals(calibration: Calibration, seconds: number, hasTools: boolean): string[] {
+  const { engine, tokensPerSecond, memory, estimate } = calibration;
   const { supervised, grouped, sampled } = tokensPerSecond;
+  const isWhole = calibration.measured.tokens === calibration.measured.of;
   return [
     `time: about ${showDuration(seconds)}`,
-    `memory: about ${showBytes(memory)}, more for larger batches; ` +
+    `memory: ${isWhole ? "about" : "at least"} ${showBytes(memory)}, more for larger batches; ` +
       `${showBytes(estimate.bytes.weights)} of it for weights, gradients and moments`,
     `disk: ${showBytes(estimate.bytes.checkpoint)} per checkpoint`,
-    ...(estimate.judging === null ? [] : [judgingLine(estimate.judging)]),
+    ...(estimate.judging === null ? [] : judgingLines(estimate.judging)),
     "",
     `Measured with this recipe's models and typical prompts on the ${engine}, in tokens per second:`,
     `${showLarge(supervised)} warm start, ${showLarge(grouped)} training in groups, ${showLarge(sampled)} sampling.`,
+    measuredLine(calibration.measured),
     ...(hasTools ? ["Calls of tools, and the longer prompts after them, are not included."] : []),
     "A group's prompt counts once; episodes count at full length, so a team that succeeds early takes less.",
     "Nothing was written.",
   ];
+}
+
+/** How the rates were found, and how sure they are. */
+function measuredLine({ tokens, of, spread }: Calibration["measured"]): string {
+  const how =
+    tokens === of
+      ? "Each rate was measured more than once"
+      : `Extrapolated from ${showCount(tokens)} of ${showCount(of)} tokens of such batches, with shortened prompts and actions`;
+  if (spread === null) return `${how}; there was time for only one measurement, so the times may be far off.`;
+  return `${how}; two measurements of a rate differ by up to ${showShare(spread)}.`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Algorithm } from "../algorithm.ts";
+import type { Algorithm, PlacedAction } from "../algorithm.ts";
 import { algorithmFrom, algorithms } from "../algorithms.ts";
 import { algorithmChecks } from "./checks.ts";
 
@@ -25,6 +25,11 @@ describe("options that change what is sampled or how credit is spread", () => {
 
 describe("an algorithm that is wrong fails", () => {
   const grpo = algorithmFrom("grpo", { samples: 4 });
+  /** For returns of single actions. */
+  const single = {
+    ...grpo.grouping,
+    unit: ({ episode, action }: PlacedAction) => `${episode.id} ${action.id}`,
+  };
   let calls = 0;
   const broken: Readonly<Record<string, readonly [Partial<Algorithm>, RegExp]>> = {
     "the baseline has one finite number per return": [{ baseline: () => [0] }, /have the baseline \[0\]/],
@@ -36,7 +41,10 @@ describe("an algorithm that is wrong fails", () => {
       { baseline: (returns) => returns.map(() => returns[0] ?? 0) },
       /give different baselines or scales/,
     ],
-    "the same episodes give the same credit": [{ returns: () => calls++ }, /different credit/],
+    "the same episodes give the same credit": [
+      { grouping: single, returns: () => calls++ },
+      /different credit/,
+    ],
     "episodes are never changed": [
       {
         returns: ({ action }) => {
@@ -46,7 +54,10 @@ describe("an algorithm that is wrong fails", () => {
       },
       /was changed by credit/,
     ],
-    "every token gets a finite advantage": [{ returns: () => Number.NaN }, /with the return null got/],
+    "every token gets a finite advantage": [
+      { returns: () => Number.NaN },
+      /is NaN, although no reward is missing/,
+    ],
     "the order of the episodes does not matter": [
       {
         grouping: { key: () => "all", unit: ({ episode, action }) => `${episode.id} ${action.id}` },
@@ -59,7 +70,7 @@ describe("an algorithm that is wrong fails", () => {
       /actions with equal rewards got the advantages \[/,
     ],
     "a return made of a missing reward is missing": [
-      { returns: ({ reward }) => reward?.team ?? 0 },
+      { grouping: single, returns: ({ reward }) => reward?.team ?? 0 },
       /without a reward the return of an action is 0; with rewards of 0 and 1 it is 0 and 1/,
     ],
   };

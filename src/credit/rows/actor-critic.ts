@@ -4,6 +4,7 @@ import { noBaseline } from "../baselines/none.ts";
 import { batchGrouping } from "../groups/batch.ts";
 import { policyGradient } from "../objectives/policy-gradient.ts";
 import { ppoClip } from "../objectives/ppo-clip.ts";
+import { withEntropy } from "../objectives/with-entropy.ts";
 import { withKl } from "../objectives/with-kl.ts";
 import { immediateReturn } from "../returns/immediate.ts";
 import { jointReturn, jointReward } from "../returns/joint.ts";
@@ -57,6 +58,7 @@ export const ppo = row(
     ...option.clip(),
     aggregation: option.aggregation("token-mean"),
     ...option.klOption("none", "k1"),
+    ...option.entropy,
     ...option.truncated,
     ...option.overlong,
     ...option.shaping,
@@ -77,7 +79,7 @@ export const ppo = row(
       }[options.reward],
       tokenCredit: tokenGae(options.discount, options.lambda),
       whitening: options.whiten ? whitenTokens : null,
-      objective: withKl(ppoClip(options, options.aggregation), kl),
+      objective: withKl(withEntropy(ppoClip(options, options.aggregation), options.entropy), kl),
       kl,
       critic: option.criticTerm(options, options.critic, "tokens"),
       selection: option.selection(options),
@@ -101,6 +103,7 @@ function jointActorCritic(
     whiten,
     aggregation: option.aggregation("sequence-sum"),
     ...option.klOption("none", "k1"),
+    ...option.entropy,
     ...option.truncated,
     ...option.overlong,
   });
@@ -116,7 +119,7 @@ function jointActorCritic(
       returns: chosen.reward === "progress" ? progress : jointReturn(jointReward),
       tokenCredit: actionGae(chain, chosen.discount, chosen.lambda),
       whitening: chosen.whiten ? whitenActions : null,
-      objective: withKl(policyGradient(chosen.aggregation), kl),
+      objective: withKl(withEntropy(policyGradient(chosen.aggregation), chosen.entropy), kl),
       kl,
       critic: option.criticTerm(chosen, scope, "prompt"),
       selection: option.selection(chosen),

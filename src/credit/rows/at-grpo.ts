@@ -2,6 +2,7 @@ import { z } from "zod";
 import { meanBaseline } from "../baselines/mean.ts";
 import { nodeGrouping } from "../groups/node.ts";
 import { ppoClip } from "../objectives/ppo-clip.ts";
+import { withEntropy } from "../objectives/with-entropy.ts";
 import { withKl } from "../objectives/with-kl.ts";
 import { immediateReturn } from "../returns/immediate.ts";
 import { noScale } from "../scales/none.ts";
@@ -21,6 +22,7 @@ export const atGrpo = row(
     ...option.clip(),
     aggregation: option.aggregation("token-mean"),
     ...option.klOption("none", "k3"),
+    ...option.entropy,
     ...option.truncated,
     ...option.dynamicSampling,
     ...option.overlong,
@@ -38,7 +40,7 @@ export const atGrpo = row(
       grouping: nodeGrouping,
       baseline: meanBaseline,
       scale: options.standardise ? standardDeviation : noScale,
-      objective: withKl(ppoClip(options, options.aggregation), kl),
+      objective: withKl(withEntropy(ppoClip(options, options.aggregation), options.entropy), kl),
       kl,
       selection: option.selection(options),
     };

@@ -7,6 +7,7 @@ import { meanBaseline } from "../baselines/mean.ts";
 import { noBaseline } from "../baselines/none.ts";
 import { nodeGrouping, treeGrouping } from "../groups/node.ts";
 import { policyGradient } from "../objectives/policy-gradient.ts";
+import { withEntropy } from "../objectives/with-entropy.ts";
 import { withKl } from "../objectives/with-kl.ts";
 import { jointReturn, jointReward, treeReturn } from "../returns/joint.ts";
 import { progressReward } from "../returns/progress.ts";
@@ -55,6 +56,7 @@ const options = (least: number) =>
       ),
     aggregation: option.aggregation("sequence-sum"),
     ...option.klOption("none", "k3"),
+    ...option.entropy,
     ...option.truncated,
     ...option.dynamicSampling,
     ...option.overlong,
@@ -91,7 +93,7 @@ function collaboration(name: string, summary: string, baseline: Baseline, least:
       scale: noScale,
       turnWeights: chosen.turnWeights ?? null,
       earlyEndWeight: chosen.earlyEndWeight ?? 1,
-      objective: withKl(policyGradient(chosen.aggregation), kl),
+      objective: withKl(withEntropy(policyGradient(chosen.aggregation), chosen.entropy), kl),
       kl,
       selection: option.selection(chosen),
     };

@@ -60,7 +60,14 @@ export const klOption = (
       where: z
         .enum(["none", "reward", "loss"])
         .default(where)
-        .describe("Where KL to the initial policy is added."),
+        .describe("Where KL to the reference is added."),
+      to: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          "The reference: a policy of the run, as it is when the step is measured. Absent: each policy as it was at the start of reinforcement.",
+        ),
       estimator: z
         .enum(["k1", "k2", "k3"])
         .default(estimator)
@@ -78,11 +85,20 @@ export const klOption = (
         .describe("With target: tokens over which β changes by at most a fifth."),
     })
     .prefault({})
-    .describe("KL to the policies at the start of reinforcement."),
+    .describe("KL to a reference."),
 });
+
+export const entropy = {
+  entropy: z
+    .number()
+    .gt(0)
+    .optional()
+    .describe("Bonus c·H per token in the loss, H being the distribution's entropy. Absent: none."),
+};
 
 export interface KlOptions {
   readonly where: "none" | "reward" | "loss";
+  readonly to?: string | undefined;
   readonly estimator: "k1" | "k2" | "k3";
   readonly coefficient: number;
   readonly target?: number | undefined;

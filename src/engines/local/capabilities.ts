@@ -9,6 +9,7 @@ export const localCapabilities: EngineCapabilities = {
   stopStrings: true,
   critic: true,
   klInLoss: true,
+  entropyInLoss: true,
   sequenceRatio: true,
   dualClip: true,
   entropy: true,

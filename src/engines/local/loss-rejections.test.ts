@@ -94,6 +94,19 @@ describe("unsupported losses are rejected with a typed error", () => {
     ],
     ["a dual clip of 1", "bad_arguments", train(someDatum("p"), { ...ppo, dualClip: 1 }), "above 1"],
     [
+      "an unknown key",
+      "bad_arguments",
+      train(someDatum("p"), { ...ppo, entorpy: 0.5 }),
+      "loss: unknown key `entorpy` (did you mean `entropy`?)",
+    ],
+    [
+      "a key of another loss",
+      "bad_arguments",
+      train(valued("c"), { type: "value", kl: "k3" }),
+      "unknown key `kl`",
+    ],
+    ["an infinite bonus", "bad_arguments", train(someDatum("p"), { ...ppo, entropy: 1e300 }), "entropy"],
+    [
       "an unknown loss",
       "bad_arguments",
       train(someDatum("p"), { type: "dpo" }),

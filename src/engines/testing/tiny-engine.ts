@@ -46,7 +46,7 @@ export interface TinyEngineOptions {
   readonly without?: readonly Optional[];
 }
 
-type Optional = "entropy" | "gradientNorm" | "stopStrings" | "topK";
+type Optional = "entropy" | "entropyInLoss" | "gradientNorm" | "stopStrings" | "topK";
 
 export class TinyEngine implements Engine {
   readonly capabilities: EngineCapabilities;
@@ -71,6 +71,7 @@ export class TinyEngine implements Engine {
       gradientNorm: has("gradientNorm"),
       critic: true,
       klInLoss: true,
+      entropyInLoss: has("entropyInLoss"),
       sequenceRatio: true,
       dualClip: true,
       copy: true,

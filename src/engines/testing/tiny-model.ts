@@ -93,8 +93,12 @@ export function valueOf(model: TinyModel, hidden: Float64Array): number {
 }
 
 /** Derivatives of the loss by logits, from those by the token's log-probability: slope · (one-hot − softmax). */
-export function logitSlopes(logprobs: Float64Array, token: number, slope: number): Float64Array {
-  return logprobs.map((logprob, id) => slope * ((id === token ? 1 : 0) - Math.exp(logprob)));
+export function logitSlopes(logprobs: Float64Array, token: number, slope: number, bonus = 0): Float64Array {
+  const entropy = logprobs.reduce((sum, logprob) => sum - Math.exp(logprob) * logprob, 0);
+  return logprobs.map(
+    (logprob, id) =>
+      slope * ((id === token ? 1 : 0) - Math.exp(logprob)) + bonus * Math.exp(logprob) * (logprob + entropy),
+  );
 }
 
 /**

@@ -2,7 +2,7 @@
 import { TroupeError } from "../../errors.ts";
 import { fieldsOf, policiesOf } from "../data.ts";
 import type { Continuation, Datum, Loss, LossResult } from "../engine.ts";
-import { tokenLosses } from "../token-losses.ts";
+import { entropyBonus, tokenLosses } from "../token-losses.ts";
 import { backwardPass, forwardPass, isCritic, logitSlopes, logProbabilities, valueOf } from "./tiny-model.ts";
 import type { TinyPolicy } from "./tiny-policy.ts";
 import { checkIds } from "./tiny-sampling.ts";
@@ -77,12 +77,18 @@ function passOne(
   const outputs = critic
     ? pass.hidden.map((hidden) => valueOf(model, hidden))
     : distributions.map((distribution, at) => distribution[tokens[at] ?? 0] ?? 0);
-  const terms = isTraining ? tokenLosses(loss, continuation, outputs) : [];
+  const entropies = distributions.map(entropyOf);
+  const terms = isTraining ? tokenLosses(loss, continuation, outputs, entropies) : [];
   if (isTraining) {
     const slopes = terms.map(({ slope }, at) =>
       critic
         ? Float64Array.of(slope)
-        : logitSlopes(distributions[at] as Float64Array, tokens[at] ?? 0, slope),
+        : logitSlopes(
+            distributions[at] as Float64Array,
+            tokens[at] ?? 0,
+            slope,
+            entropyBonus(loss, continuation, at),
+          ),
     );
     backwardPass(model, gradients, pass, slopes);
   }
@@ -91,7 +97,7 @@ function passOne(
   return {
     loss: sum((term) => term.loss),
     tokens: tokens.length,
-    entropy: distributions.reduce((total, distribution) => total + entropyOf(distribution), 0),
+    entropy: entropies.reduce((total, entropy) => total + entropy, 0),
     kl: sum(({ kl }) => kl),
     referenceKl: sum(({ referenceKl }) => referenceKl),
     clipped: sum(({ clipped }) => (clipped ? 1 : 0)),

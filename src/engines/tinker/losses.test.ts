@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Datum, Loss } from "../engine.ts";
+import type { Continuation, Datum, Loss } from "../engine.ts";
 import { isNative, plainData, surrogateData } from "./losses.ts";
 import { profiles } from "./profiles/profiles.ts";
+import { lossConfig, lossName, lossOf, wireData } from "./protocol/losses.ts";
 
 const floats = (...values: number[]): Float32Array => Float32Array.from(values);
 const ids = (...values: number[]): Int32Array => Int32Array.from(values);
@@ -15,6 +16,10 @@ const datum: Datum = {
     { tokens: ids(5), advantages: floats(2), logprobs: floats(-3) },
   ],
 };
+function withNumbers(continuation: Continuation): Continuation {
+  const all = (value: number) => (continuation.tokens.length === 1 ? floats(value) : floats(value, value));
+  return { ...continuation, weights: all(0.5), reference: all(-1), penalties: all(0.1) };
+}
 const sampling: Loss = { type: "importance_sampling" };
 const ppo: Loss = { type: "ppo", clipLow: 0.2, clipHigh: 0.2 };
 
@@ -52,6 +57,24 @@ describe("surrogateData", () => {
     const [found] = surrogateData([datum], ppo, [floats(0, -2), floats(-3)]);
     const advantages = found?.continuations.map((each) => each.advantages?.map((value) => value + 0)); // no −0
     expect(advantages).toEqual([floats(0, -0.5), floats(2)]);
+  });
+});
+
+describe("a loss with an entropy", () => {
+  const bonus: Loss = { ...ppo, kl: "k3", entropy: 0.01 };
+
+  it("reaches a server of Troupe whole", () => {
+    expect(lossOf(lossName(bonus), lossConfig(bonus))).toEqual({
+      ...bonus,
+      clipLow: expect.closeTo(0.2),
+      clipHigh: expect.closeTo(0.2),
+    });
+    const [whole] = wireData([{ ...datum, continuations: datum.continuations.map(withNumbers) }], bonus);
+    expect(whole?.inputs["weights"]?.values).toEqual(floats(0, 0.5, 0.5));
+  });
+
+  it("has no surrogate", () => {
+    expect(() => surrogateData([datum], bonus, [floats(-1, -3), floats(-1)])).toThrow(/whole distributions/);
   });
 });
 

@@ -1,4 +1,5 @@
 /** Losses on servers that know only the protocol's own: computed there, or replaced by their linear surrogate. */
+import { TroupeError } from "../../errors.ts";
 import type { Continuation, Datum, Loss, LossResult } from "../engine.ts";
 import { tokenLosses } from "../token-losses.ts";
 import type { Profile } from "./profiles/profile.ts";
@@ -9,7 +10,7 @@ import { afterPrompt, numbersOf, sequenceDatum } from "./protocol/losses.ts";
 export function isNative(loss: Loss, { native }: Profile): boolean {
   if (!native.includes(loss.type)) return false;
   if (loss.type === "cross_entropy" || loss.type === "value") return true;
-  if (loss.kl !== undefined) return false;
+  if (loss.kl !== undefined || loss.entropy !== undefined) return false;
   if (loss.type === "importance_sampling") return true;
   return loss.dualClip === undefined && loss.ratio !== "sequence";
 }
@@ -51,12 +52,20 @@ function plainDatum(
   return { tokens, inputs: { ...inputs, ...Object.fromEntries(numbers) } };
 }
 
-/** Data for `importance_sampling` with the gradient of `loss` at these log-probabilities. */
+/**
+ * Data for `importance_sampling` with the gradient of `loss` at these log-probabilities; that of an entropy is a
+ * function of whole distributions. @throws TroupeError `unsupported`
+ */
 export function surrogateData(
   data: readonly Datum[],
   loss: Loss,
   logprobs: readonly Float32Array[],
 ): readonly Datum[] {
+  if ("entropy" in loss && loss.entropy !== undefined)
+    throw new TroupeError(
+      "unsupported",
+      "The server returns log-probabilities of single tokens, and `entropy` of a loss needs whole distributions.",
+    );
   let index = 0;
   return data.map((datum) => ({
     ...datum,

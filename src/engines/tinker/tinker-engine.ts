@@ -157,8 +157,9 @@ export class TinkerEngine implements Engine {
       checkNumbers(adam);
       checkAdam(adam, this.capabilities, this.#profile.title);
       policy.sampler = null;
-      const before = policy.version;
+      let submitted = 0;
       const onSubmitted = (): void => {
+        submitted = 1;
         policy.version += 1;
         policy.gradients = 0;
         if (policy.isSampled && isLast()) this.#publisher.publishNow(policy, letNextStart);
@@ -168,7 +169,8 @@ export class TinkerEngine implements Engine {
         const { grad_norm: gradientNorm } = await policy.model.optimStep(adam, onSubmitted);
         return gradientNorm === undefined || !this.capabilities.gradientNorm ? {} : { gradientNorm };
       } catch (error) {
-        policy.version = before;
+        // Steps after this one may have been submitted, or have failed, in the meantime.
+        policy.version -= submitted;
         policy.sampler = null;
         throw error;
       }

@@ -8,6 +8,8 @@ import type { Said } from "./state.ts";
 
 export interface Assessed extends Said {
   readonly source: AnswerSource | null;
+  /** Why the answer could not be compared. */
+  readonly problem?: string | undefined;
   /** A program is in a block of Python. */
   readonly isFenced: boolean;
 }
@@ -24,14 +26,14 @@ const programShares = { build: 0.1, execution: 0.1, correct: 0.8 } as const;
  */
 export function forAnswer(teamOf?: string): Earns {
   return (said, by) => {
-    const { isCorrect, answer, source } = said;
+    const { isCorrect, answer, source, problem } = said;
     const parts = {
       boxed: source === "boxed" ? answerShares.boxed : 0,
       correct: isCorrect ? answerShares.correct : 0,
     };
     const reward = { team: teamReward(said, by, teamOf), local: parts.boxed + parts.correct, parts };
     if (answer === null) return { ...reward, reason: "no final answer" };
-    if (!isCorrect) return { ...reward, reason: notCorrect(answer) };
+    if (!isCorrect) return { ...reward, reason: notCorrect(answer, problem) };
     return source === "boxed" ? reward : { ...reward, reason: "the answer is not in \\boxed{}" };
   };
 }
@@ -52,12 +54,12 @@ export function forProgram(teamOf?: string): Earns {
   };
 }
 
-function programProblem({ ran, answer, isCorrect, isFenced }: Assessed): string | null {
+function programProblem({ ran, answer, isCorrect, isFenced, problem }: Assessed): string | null {
   const last = ran.at(-1);
   if (last === undefined) return "there is no program";
   if (last.printed.problem !== null) return `the program: ${last.printed.problem}`;
   if (answer === null) return "no final answer";
-  if (!isCorrect) return notCorrect(answer);
+  if (!isCorrect) return notCorrect(answer, problem);
   return isFenced ? null : "the program is not in a block of Python";
 }
 
@@ -66,8 +68,9 @@ function teamReward({ isCorrect }: Said, by: Parameters<Earns>[1], teamOf?: stri
   return counts ? 1 : 0;
 }
 
-function notCorrect(answer: string): string {
-  return `the answer ${answer.slice(0, 100).toWellFormed()} is not correct`;
+function notCorrect(answer: string, problem: string | undefined): string {
+  const shown = answer.slice(0, 100).toWellFormed();
+  return problem === undefined ? `the answer ${shown} is not correct` : `the answer ${shown}: ${problem}`;
 }
 
 /** For a judgement of what another seat said: 1 or 0 in \boxed{} (MARTI's verifier). */

@@ -100,7 +100,8 @@ async function foundAnswer(
   const last = ran.at(-1);
   const answer = last === undefined ? null : printedAnswer(last);
   if (answer === null) return noAnswer;
-  return { answer, isCorrect: await isAmong(answer, accepted, context), source: null };
+  const { isAmong: isCorrect, ...rest } = await isAmong(answer, accepted, context);
+  return { answer, isCorrect, source: null, ...rest };
 }
 
 function kept({ seat, round, text, thinking, ran, answer, isCorrect }: Assessed): Said {

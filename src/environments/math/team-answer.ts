@@ -41,7 +41,7 @@ async function findSame<Counted extends { readonly first: GivenAnswer }>(
 ): Promise<Counted | undefined> {
   for (const each of counted) {
     const { answer: other } = each.first;
-    if (answer !== null && other !== null && (await isAmong(answer, [other], context))) return each;
+    if (answer !== null && other !== null && (await isAmong(answer, [other], context)).isAmong) return each;
   }
   return undefined;
 }
@@ -67,7 +67,8 @@ export async function isTeamDone(
 async function allSame(answers: readonly (string | null)[], context: Recording): Promise<boolean> {
   const [first = null, ...others] = answers;
   if (first === null) return false;
-  for (const other of others) if (other === null || !(await isAmong(other, [first], context))) return false;
+  for (const other of others)
+    if (other === null || !(await isAmong(other, [first], context)).isAmong) return false;
   return true;
 }
 

@@ -60,12 +60,29 @@ function isSolvable(task: Task): boolean {
   );
 }
 
-/** What is calculated: "7 + 5 / 3". Problems that differ in words only count as one. */
+/**
+ * What is calculated, whatever the order: "(* (+ 5 + 7) * 3)" is 5 + 7 * 3 as well as 7 + 5 * 3. The parts of a sum are sorted,
+ * and so are those of a product: divisions leave no remainder. Problems that differ only in their words or in the order of
+ * such steps count as one.
+ */
 export function calculationOf({ start, events }: Task): string {
-  return [start, ...events.map((one) => `${operatorOf(one)} ${one.by}`)].join(" ");
+  let parts = [String(start)];
+  let first: "+" | "*" | null = null;
+  for (const one of events) {
+    const operator = operatorOf(one);
+    const sign = operator === "+" || operator === "-" ? "+" : "*";
+    if (sign !== first) parts = [`${sign} ${inAnyOrder(parts)}`];
+    first = sign;
+    parts.push(`${operator} ${one.by}`);
+  }
+  return inAnyOrder(parts);
 }
 
-/** A quarter of all calculations is kept out of training: a held-out task differs in more than its words. */
+function inAnyOrder(parts: readonly string[]): string {
+  return parts.length === 1 ? parts.join() : `(${parts.toSorted().join(" ")})`;
+}
+
+/** A quarter of all calculations is kept out of training: a held-out task differs in more than its words and their order. */
 export function splitOf(task: Task): GameSplit {
   return splitOfHash(childKey({ high: 0, low: 0 }, calculationOf(task)).low);
 }

@@ -6,6 +6,7 @@ import { sandbox, works } from "../code/testing/sandbox.ts";
 import { conformanceChecks } from "../conformance.ts";
 import type { Environment } from "../environment.ts";
 import { plainReply } from "../progression.ts";
+import type { GameSplit } from "../tasks.ts";
 import { linesIn, linesOf, planOf, programOf, valuesOf } from "./calculation.ts";
 import { wordProblems } from "./definition.ts";
 import type { SeatName, WordState } from "./state.ts";
@@ -15,6 +16,7 @@ import {
   calculationOf,
   described,
   drawTask,
+  operatorOf,
   splitOf,
   taskSchema,
   type Task,
@@ -37,6 +39,36 @@ const task: Task = {
 };
 const plan = "a = 7 + 5 ; b = a / 3 ; c = b * 2";
 const program = "a = 7 + 5 ; b = a // 3 ; c = b * 2 ; print ( a , b , c )";
+
+const phraseOf = { "+": "finds", "-": "loses", "*": "times", "/": "parts" };
+
+/** Of "7 + 5 / 3". */
+function calculated(steps: string): string {
+  const [start, ...rest] = steps.split(" ");
+  const events = [...rest.join(" ").matchAll(/([-+*/]) (\d)/g)].map(([, operator = "", by]) => ({
+    phrase: phraseOf[operator as keyof typeof phraseOf],
+    by: Number(by),
+  }));
+  return calculationOf({ ...task, start: Number(start), events });
+}
+
+function inOrder(list: readonly number[]): string {
+  return list.toSorted((left, right) => left - right).join();
+}
+
+/** An independent account: what is added to each other, or multiplied with each other, in order of size. */
+function sorted({ start, events }: Task): string {
+  const signs = events.map((one) => operatorOf(one));
+  const isSum = signs.map((sign) => sign === "+" || sign === "-");
+  const numbers = events.map(({ by }, index) =>
+    signs[index] === "-" ? -by : signs[index] === "/" ? 1 / by : by,
+  );
+  const same = isSum.findIndex((sum) => sum !== isSum[0]);
+  const count = same < 0 ? events.length : same;
+  const rest = numbers.slice(count);
+  const tail = rest.length === 2 && isSum[1] === isSum[2] ? inOrder(rest) : rest.join();
+  return [isSum.join(), inOrder([start, ...numbers.slice(0, count)]), tail].join(";");
+}
 
 /** Plays texts in order, each in its seat. */
 async function played(texts: Partial<Record<SeatName, string>>) {
@@ -107,6 +139,37 @@ describe("a task", () => {
         expect(calculationOf(other)).toBe(calculationOf(drawn));
       }),
     );
+  });
+
+  it("is in one split with every order of its steps, told apart from everything else that is calculated", () => {
+    for (const same of [
+      ["7 + 5 + 3", "3 + 5 + 7", "5 + 3 + 7"],
+      ["9 - 2 + 4", "4 + 9 - 2", "9 + 4 - 2"],
+      ["6 / 3 * 4", "6 * 4 / 3", "4 * 6 / 3"],
+      ["7 + 5 * 3", "5 + 7 * 3"],
+      ["4 * 3 - 5", "3 * 4 - 5"],
+    ])
+      expect(new Set(same.map(calculated)).size).toBe(1);
+    const others = [
+      "7 + 5 * 3",
+      "7 * 3 + 5",
+      "7 * 5 + 3",
+      "9 - 2 + 4",
+      "9 + 2 - 4",
+      "6 / 3 * 4",
+      "6 * 3 / 4",
+    ];
+    expect(new Set(others.map(calculated)).size).toBe(others.length);
+  });
+
+  it("of a split shares no calculation with other splits, in any order of what is added or multiplied", () => {
+    const seen = new Map<string, GameSplit>();
+    for (const split of ["train", "validation", "heldOut"] as const)
+      for (let seed = 0; seed < 1000; seed++) {
+        const sum = sorted(drawTask(split, rootKey(seed)));
+        expect(seen.get(sum) ?? split).toBe(split);
+        seen.set(sum, split);
+      }
   });
 });
 

@@ -29,5 +29,6 @@ export function estimateCoach(options: CoachOptions, plan: readonly PlannedQuest
     outputTokens,
     dollars: price === null ? null : costOf({ inputTokens, outputTokens }, price),
     priceOf: price?.checked ?? null,
+    budget: options.budget,
   };
 }

@@ -1,8 +1,10 @@
 /** Checks that a module exports a row of the table of algorithms, and that it builds an algorithm. */
 import type { Algorithm } from "../../credit/algorithm.ts";
-import { plain } from "../../credit/rows/row.ts";
+import { plain, type AlgorithmRow } from "../../credit/rows/row.ts";
+import { columnFault } from "./algorithm-columns.ts";
 import { isObject, kindOf, listed } from "./exported.ts";
 import { ModuleError } from "./load-module.ts";
+import { rejectUnknown, type Complete } from "./unknown-keys.ts";
 
 /** A row from a module: its options need not be a zod schema. */
 export interface GivenRow {
@@ -12,11 +14,21 @@ export interface GivenRow {
 }
 
 export function asRow(value: unknown, given: string): GivenRow {
-  if (isRow(value)) return value;
+  if (isRow(value)) {
+    rejectUnknown(value, rowKeys, given);
+    return value;
+  }
   const expected = "expected an algorithm's row, `{ source, summary, options, build }`";
   const fix = "see the example in docs/algorithms.md";
   throw new ModuleError(`${given}: ${expected}, found ${kindOf(value)}`, fix);
 }
+
+const rowKeys = {
+  source: true,
+  summary: true,
+  options: true,
+  build: true,
+} as const satisfies Complete<AlgorithmRow>;
 
 function isRow(value: unknown): value is GivenRow {
   return (
@@ -30,11 +42,13 @@ function isRow(value: unknown): value is GivenRow {
 /** @param name of the algorithm, for messages */
 export function asAlgorithm(columns: unknown, name: string, row: GivenRow, given: string): Algorithm {
   const faults = columnFaults(columns);
-  if (faults.length === 0) {
-    return { ...plain, ...(columns as object), name, source: row.source ?? given } as Algorithm;
-  }
   const fix = "see the columns in docs/algorithms.md";
-  throw new ModuleError(`${given}: \`build\` returned no algorithm: ${faults.join("; ")}`, fix);
+  if (faults.length > 0)
+    throw new ModuleError(`${given}: \`build\` returned no algorithm: ${faults.join("; ")}`, fix);
+  const algorithm = { ...plain, ...(columns as object), name, source: row.source ?? given } as Algorithm;
+  const fault = columnFault(algorithm);
+  if (fault === null) return algorithm;
+  throw new ModuleError(`${given}: what \`build\` returned has a mistake: ${fault}`, fix);
 }
 
 const functions = ["score", "returns", "baseline", "scale"];

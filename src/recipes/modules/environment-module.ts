@@ -1,12 +1,26 @@
 /** Checks that a module exports an environment's definition, and that it creates an environment. */
-import type { Environment, EnvironmentDefinition } from "../../environments/environment.ts";
+import type {
+  EndlessTasks,
+  Environment,
+  EnvironmentDefinition,
+  FiniteTasks,
+  Json,
+  OptionWarning,
+  Oracle,
+  SeatDescription,
+  Tool,
+} from "../../environments/environment.ts";
 import { isObject, kindOf, listed } from "./exported.ts";
 import { ModuleError } from "./load-module.ts";
+import { rejectUnknown, type Complete } from "./unknown-keys.ts";
 import { command } from "../../command-line.ts";
 
 /** @param given the module as named in the recipe */
 export function asDefinition(value: unknown, given: string): EnvironmentDefinition<unknown> {
-  if (isDefinition(value)) return value;
+  if (isDefinition(value)) {
+    rejectUnknown(value, definitionKeys, given);
+    return value;
+  }
   const fix =
     isObject(value) && typeof value["start"] === "function"
       ? "this is an environment: export `{ name, summary, options, create: () => environment }`"
@@ -29,12 +43,63 @@ function arePaths(paths: unknown): boolean {
   return paths === undefined || (isObject(paths) && Object.values(paths).every(Array.isArray));
 }
 
+const definitionKeys = {
+  name: true,
+  summary: true,
+  options: true,
+  create: true,
+  outline: true,
+  paths: true,
+} as const satisfies Complete<EnvironmentDefinition<unknown>>;
+
+const toolKeys = { name: true, description: true, parameters: true } as const satisfies Complete<Tool>;
+
+const environmentKeys = {
+  name: true,
+  seats: {
+    every: {
+      purpose: true,
+      prompt: true,
+      maxTokens: true,
+      remembers: true,
+      required: true,
+      tools: { every: toolKeys },
+      alone: true,
+      repeats: true,
+      judged: true,
+    } satisfies Complete<SeatDescription>,
+  },
+  tasks: {
+    every: { size: true, at: true, draw: true, identity: true } satisfies Complete<
+      FiniteTasks<Json> & EndlessTasks<Json>
+    >,
+  },
+  data: true,
+  runsPrograms: true,
+  packages: true,
+  checkMachine: true,
+  warnings: { every: { key: true, problem: true, fix: true } satisfies Complete<OptionWarning> },
+  taskSchema: true,
+  about: true,
+  start: true,
+  next: true,
+  observe: true,
+  step: true,
+  endTurn: true,
+  outcome: true,
+  render: true,
+  oracle: { words: true, summable: true, solve: true, demonstrations: true } satisfies Complete<Oracle>,
+} as const satisfies Complete<Environment>;
+
 const functions = ["start", "observe", "step", "outcome", "render"];
 
 /** Checks the result of `create` without playing; `troupe check` plays. */
 export function asEnvironment(value: unknown, given: string): Environment {
   const wrong = environmentFaults(value);
-  if (wrong.length === 0) return value as Environment;
+  if (wrong.length === 0) {
+    rejectUnknown(value, environmentKeys, given, "what `create` returned has a mistake: ");
+    return value as Environment;
+  }
   const fix = `see the example in docs/environments.md; \`${command("check", given)}\` reports more`;
   throw new ModuleError(`${given}: \`create\` returned no environment: ${wrong.join("; ")}`, fix);
 }

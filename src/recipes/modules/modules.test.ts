@@ -363,6 +363,75 @@ export default {
   });
 });
 
+/** A row that is GRPO but for some columns. */
+const grpo = (change: string) => `import { algorithmFrom, columns } from "troupe";
+const grpo = algorithmFrom("grpo");
+export default { source: "", summary: "", options: { parse: () => ({}) }, build: () => ({ ...grpo, ${change} }) };`;
+
+describe("what nothing reads is rejected", () => {
+  const text = rightRecipe.replace("  name: at-grpo", "  module: ./own.ts");
+  it.each([
+    [
+      "objective: { ...grpo.objective, loss: { ...grpo.objective.loss, entropi: 0.5 } }",
+      "objective.loss: unknown key `entropi` (did you mean `entropy`?)",
+    ],
+    [
+      "objective: { ...grpo.objective, entropy: 0.5 }",
+      "objective: unknown key `entropy` (known: loss, aggregation)",
+    ],
+    ["objective: { ...grpo.objective, loss: { type: 'ppo', clipLow: 0.2 } }", "objective.loss: clipHigh: "],
+    ["whitenning: null", "unknown key `whitenning` (did you mean `whitening`?)"],
+    ["sampling: { ...grpo.sampling, keep: 'worst' }", "sampling.keep: "],
+    ["grouping: { ...grpo.grouping, span: 'batch' }", "grouping: unknown key `span` (did you mean `spans`?)"],
+    ["selection: { ...grpo.selection, truncated: 'maks' }", "selection.truncated: "],
+    [
+      "kl: { where: 'loss', estimator: 'k3', coefficient: 1, target: null, horizon: 1 }",
+      "objective.loss.kl: is none, but the column `kl` puts k3 into the loss; use `columns.withKl(objective, kl)`",
+    ],
+  ])("of an algorithm: %s", async (change, message) => {
+    write("own.ts", grpo(change));
+    await expect(resolveWithGrid(text)).rejects.toThrow(`what \`build\` returned has a mistake: ${message}`);
+  });
+
+  it("of an algorithm's row", async () => {
+    write("own.ts", grpo("").replace('summary: ""', 'sumary: ""'));
+    await expect(resolveWithGrid(text)).rejects.toThrow("unknown key `sumary` (did you mean `summary`?)");
+  });
+
+  it("but not an entropy of the loss", async () => {
+    write("own.ts", grpo("objective: { ...grpo.objective, loss: { ...grpo.objective.loss, entropy: 0.5 } }"));
+    const { algorithm } = await resolveWithGrid(text);
+    expect(algorithm.objective.loss).toMatchObject({ type: "ppo", entropy: 0.5 });
+  });
+
+  it.each([
+    [
+      "render: String,",
+      "render: String, endturn: String,",
+      "unknown key `endturn` (did you mean `endTurn`?)",
+    ],
+    ["maxTokens: ", "jugded: true, maxTokens: ", "unknown key `jugded` (did you mean `judged`?)"],
+    ["size: 1", "sise: 2, size: 1", "unknown key `sise` (did you mean `size`?)"],
+  ])("of an environment: %s", async (from, to, message) => {
+    expect(coins).toContain(from);
+    write("coins.ts", coins.replace(from, to));
+    expect(await rejection(recipe("module: ./coins.ts"))).toContain(message);
+  });
+
+  it("of a definition", async () => {
+    write("coins.ts", coins.replace("create:", "outlnie: null, create:"));
+    expect(await rejection(recipe("module: ./coins.ts"))).toContain(
+      "unknown key `outlnie` (did you mean `outline`?)",
+    );
+  });
+
+  it("but not what a class has besides", async () => {
+    const made = `Object.assign(new (class { cache = 3; })(), ${environment})`;
+    write("coins.ts", coins.replace(`(${environment})`, `(${made})`));
+    expect((await resolve(recipe("module: ./coins.ts"))).environment.name).toBe("coins");
+  });
+});
+
 /** The recipe of a module with an import, in its own folder. */
 async function inFolder(place: string, side: string): Promise<Recipe> {
   write(`${place}/rules.ts`, `export const side: string = "${side}";`);

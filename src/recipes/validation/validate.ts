@@ -7,7 +7,7 @@ import type { Catalog } from "../catalog.ts";
 import { judgeRow } from "../judge-row.ts";
 import type { Problem } from "./problem.ts";
 import type { Combination, Rule } from "./rule.ts";
-import { algorithmNeeds, criticVocabulary, loneActions } from "./rules/algorithm.ts";
+import { algorithmNeeds, criticVocabulary, klReference, loneActions } from "./rules/algorithm.ts";
 import { engineSupport, lossSupport } from "./rules/engine.ts";
 import { engineLimits } from "./rules/engine-limits.ts";
 import { evaluationSamples, evaluationSplit } from "./rules/evaluation.ts";
@@ -48,6 +48,7 @@ const withReinforcement: readonly Rule[] = [
   idleOptions,
   reservedPolicies,
   criticVocabulary,
+  klReference,
   judgeProblems,
   judgeUseProblems,
   tokenBudget,

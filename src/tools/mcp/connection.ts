@@ -107,14 +107,19 @@ async function callTool(
   } catch (error) {
     if (signal.aborted)
       throw new TroupeError("cancelled", "Cancelled while a tool was called.", { cause: error });
-    if (error instanceof McpError && !isOfServer(error)) return `The tool failed: ${error.message}`;
+    if (error instanceof McpError && isAnswer(client, error)) return `The tool failed: ${error.message}`;
     throw error;
   }
 }
 
-/** Other errors are the server's answers: they say what is wrong with the call. */
-function isOfServer({ code }: McpError): boolean {
-  return [ErrorCode.ConnectionClosed, ErrorCode.RequestTimeout, ErrorCode.InternalError].includes(code);
+const connectionClosed: number = ErrorCode.ConnectionClosed;
+const requestTimeout: number = ErrorCode.RequestTimeout;
+
+/** The SDK's own errors have codes that servers use too: whether the connection is closed, or a limit is named, tells them apart. */
+function isAnswer(client: Client, { code, data }: McpError): boolean {
+  if (code === connectionClosed) return client.transport !== undefined;
+  if (code !== requestTimeout) return true;
+  return typeof data !== "object" || data === null || !("timeout" in data || "maxTotalTimeout" in data);
 }
 
 function failureOf(settings: McpSettings, cause: unknown, trouble: string): TroupeError {

@@ -180,6 +180,22 @@ describe("a server's program", () => {
     expect(await ask("slow")).toEqual({ text: JSON.stringify({ o: `${"a".repeat(50)}!` }) });
   });
 
+  it.each([-32603, -32000, -32001, -32602])("may answer with error %d: that is data", async (code) => {
+    const script = `
+      const results = {
+        initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } },
+        "tools/list": { tools: [{ name: "broken", inputSchema: { type: "object" } }] },
+      };
+      require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+        const { id, method } = JSON.parse(line);
+        const result = results[method];
+        const end = result === undefined ? { error: { code: ${code}, message: "out of paper" } } : { result };
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...end }));
+      });`;
+    const ask = await asking({ command: [process.execPath, "-e", script] });
+    expect((await ask("broken")).text).toMatch(/^The tool failed: .*out of paper/);
+  });
+
   it.each([
     [
       "is missing",

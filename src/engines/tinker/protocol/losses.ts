@@ -4,7 +4,15 @@
  */
 import { TroupeError } from "../../../errors.ts";
 import { fieldsOf, type NumberField } from "../../data.ts";
-import type { Continuation, Datum, KlEstimator, Loss, PolicyName } from "../../engine.ts";
+import type {
+  Continuation,
+  Datum,
+  EntropyInLoss,
+  KlEstimator,
+  KlInLoss,
+  Loss,
+  PolicyName,
+} from "../../engine.ts";
 import type { WireDatum } from "./forward-backward.ts";
 import type { Tensor } from "./tensors.ts";
 
@@ -26,13 +34,14 @@ const promptInput = "prompt_group";
 export function lossConfig(loss: Loss): Readonly<Record<string, number | string>> {
   if (loss.type === "cross_entropy") return {};
   if (loss.type === "value") return defined({ value_clip: loss.clip });
-  if (loss.type === "importance_sampling") return defined({ kl: loss.kl });
+  if (loss.type === "importance_sampling") return defined({ kl: loss.kl, entropy: loss.entropy });
   return defined({
     clip_low_threshold: 1 - loss.clipLow,
     clip_high_threshold: 1 + loss.clipHigh,
     dual_clip: loss.dualClip,
     ratio: loss.ratio,
     kl: loss.kl,
+    entropy: loss.entropy,
   });
 }
 
@@ -61,7 +70,7 @@ function readLoss(name: string, settings: Settings): Loss {
     case "ppo_critic":
       return { type: "value", ...defined({ clip: settings.number("value_clip") }) };
     case "importance_sampling":
-      return { type: "importance_sampling", ...defined({ kl: settings.any("kl") as KlEstimator }) };
+      return { type: "importance_sampling", ...added(settings) };
     case "gspo":
     case "ppo": {
       const ratio = settings.any("ratio") as "token" | "sequence" | undefined;
@@ -72,8 +81,8 @@ function readLoss(name: string, settings: Settings): Loss {
         ...defined({
           dualClip: settings.number("dual_clip"),
           ratio: name === "gspo" ? "sequence" : ratio,
-          kl: settings.any("kl") as KlEstimator,
         }),
+        ...added(settings),
       };
     }
     default:
@@ -82,6 +91,10 @@ function readLoss(name: string, settings: Settings): Loss {
         `The loss ${JSON.stringify(name)} is not one of cross_entropy, importance_sampling, ppo, gspo, ppo_critic.`,
       );
   }
+}
+
+function added(settings: Settings): KlInLoss & EntropyInLoss {
+  return defined({ kl: settings.any("kl") as KlEstimator | undefined, entropy: settings.number("entropy") });
 }
 
 /** A loss's settings, of which each is read once. */

@@ -2,10 +2,13 @@ import { describe, expect, it } from "vitest";
 import { verifyAnswer } from "./answer.ts";
 import { sameFinalAnswer } from "./comparing.ts";
 
+const isSame = async (one: string, other: string): Promise<boolean> =>
+  (await sameFinalAnswer(one, other)).isSame;
+
 describe("sameFinalAnswer", () => {
   it("compares in a thread", async () => {
-    expect(await sameFinalAnswer("\\frac{1}{\\sqrt{3}}", "\\frac{\\sqrt{3}}{3}")).toBe(true);
-    expect(await sameFinalAnswer("x+1", "x+2")).toBe(false);
+    expect(await isSame("\\frac{1}{\\sqrt{3}}", "\\frac{\\sqrt{3}}{3}")).toBe(true);
+    expect(await isSame("x+1", "x+2")).toBe(false);
   });
 
   it("many pairs at once get their own verdicts", async () => {
@@ -13,7 +16,7 @@ describe("sameFinalAnswer", () => {
       `${index}+\\sqrt{2}`,
       `\\sqrt{2}+${index - (index % 2)}`,
     ]);
-    const verdicts = await Promise.all(pairs.map(([one = "", other = ""]) => sameFinalAnswer(one, other)));
+    const verdicts = await Promise.all(pairs.map(([one = "", other = ""]) => isSame(one, other)));
     expect(verdicts).toEqual(pairs.map((_, index) => index % 2 === 0));
   });
 
@@ -29,8 +32,8 @@ describe("sameFinalAnswer", () => {
     ["code", "\\operatorname{process}.exit(1)"],
     ["prototypes", "__proto__"],
   ])("%s is data, and the next pair is compared", async (_, hostile) => {
-    expect(await sameFinalAnswer(hostile, "5+\\sqrt{7}")).toBe(false);
-    expect(await sameFinalAnswer("5+\\sqrt{7}", "\\sqrt{7}+5")).toBe(true);
+    expect(await isSame(hostile, "5+\\sqrt{7}")).toBe(false);
+    expect(await isSame("5+\\sqrt{7}", "\\sqrt{7}+5")).toBe(true);
   });
 });
 

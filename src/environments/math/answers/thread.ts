@@ -1,43 +1,130 @@
-/** A worker thread that answers one question at a time. */
+/** A worker thread that answers one question at a time, within a processor time. */
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import { z } from "zod";
+import { withinTime } from "../../../calls/deadline.ts";
+import { ServiceError } from "../../../errors.ts";
 
-export interface Thread {
-  /** Null: no answer in time, or the thread ended. */
-  ask(question: object, milliseconds: number): Promise<boolean | null>;
-  end(): Promise<void>;
+export interface ThreadLimits {
+  /** Of the thread's processor, for one question. */
+  readonly processorSeconds: number;
+  /** By the clock. A thread that got too little of the processor by then says nothing about the question. */
+  readonly wallSeconds: number;
+  /** Of the thread's heap. */
+  readonly megabytes: number;
 }
 
-/** A question that needs more memory ends the thread. */
-const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
+/** `problem`: why the answers cannot be compared. It is theirs: the same pair always ends like this. */
+const verdictSchema = z.union([
+  z.strictObject({ isSame: z.boolean() }),
+  z.strictObject({ isSame: z.literal(false), problem: z.string() }),
+]);
+
+export type Verdict = z.infer<typeof verdictSchema> & { readonly problem?: string };
+
+/** `used`: processor time of the thread so far, in microseconds. */
+const replySchema = z.strictObject({ verdict: verdictSchema.nullable(), used: z.number() });
+
+type Reply = z.infer<typeof replySchema>;
+
+/** A limit that a question reached by its own work. */
+export type Reached = "processor" | "memory";
+
+export interface Thread {
+  /** After a limit or a failure the thread is to be ended. @throws ServiceError if nothing is known of the question */
+  ask(question: object): Promise<Verdict | Reached>;
+  end(): Promise<void>;
+}
 
 /** The compiled worker is JavaScript. */
 const program = new URL(`./worker${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
+const startMilliseconds = 60_000;
+/** How often the processor time of a slow thread is read. */
+const pollMilliseconds = 100;
+
 /** Resolves once the thread is ready. It keeps the process alive only while it is asked. */
-export async function startThread(): Promise<Thread> {
-  const worker = new Worker(program, { resourceLimits });
-  let settle: ((message: unknown) => void) | null = null;
-  worker.on("message", (message) => settle?.(message));
-  worker.on("error", (error) => settle?.(error));
-  worker.on("exit", () => settle?.(null));
-  const next = () => new Promise<unknown>((resolve) => (settle = resolve));
-  const started = await next();
-  if (started !== "ready")
-    throw new Error("the thread that compares answers does not start", { cause: started });
+export async function startThread(limits: ThreadLimits, url: URL = program): Promise<Thread> {
+  const resourceLimits = { maxOldGenerationSizeMb: limits.megabytes, maxYoungGenerationSizeMb: 64 };
+  const worker = new Worker(url, { resourceLimits });
+  let isOver = false;
+  worker.once("exit", () => (isOver = true));
+  // Whoever waits for a reply gets the error; without a listener it would end the process.
+  worker.on("error", () => {});
+  const end = async (): Promise<void> => void (await worker.terminate());
+  const starting = withinTime(() => replyOf(worker), startMilliseconds, "starting a thread");
+  let { used } = await starting.catch(async (error: unknown) => {
+    await end();
+    throw error instanceof ServiceError ? error : failed(error);
+  });
   worker.unref();
   return {
-    ask: async (question, milliseconds) => {
+    end,
+    ask: async (question) => {
+      if (isOver) throw failed();
       worker.ref();
-      const answer = next();
-      const timer = setTimeout(() => settle?.(null), milliseconds);
+      const stop = new AbortController();
+      const reply = replyOf(worker);
       // The rule is meant for windows of a browser.
       // eslint-disable-next-line unicorn/require-post-message-target-origin
       worker.postMessage(question);
-      const given = await answer;
-      clearTimeout(timer);
-      worker.unref();
-      return typeof given === "boolean" ? given : null;
+      try {
+        const found = await Promise.race([reply, limitOf(worker, used, limits, stop.signal)]);
+        if (found === "processor") return found;
+        ({ used } = found);
+        return found.verdict ?? { isSame: false };
+      } catch (error) {
+        if (hasCode(error, "ERR_WORKER_OUT_OF_MEMORY")) return "memory";
+        throw error instanceof ServiceError ? error : failed(error);
+      } finally {
+        stop.abort();
+        worker.unref();
+      }
     },
-    end: async () => void (await worker.terminate()),
   };
+}
+
+function failed(cause?: unknown): ServiceError {
+  return new ServiceError("the thread that compares answers ended", { cause });
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
+/** @throws the thread's error */
+async function replyOf(worker: Worker): Promise<Reply> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const ended = once(worker, "exit", { signal }).then(() => Promise.reject(failed()));
+  try {
+    const [message] = await Promise.race([once(worker, "message", { signal }) as Promise<[unknown]>, ended]);
+    return replySchema.parse(message);
+  } finally {
+    stop.abort();
+  }
+}
+
+/** @throws ServiceError once the clock's limit is over */
+async function limitOf(
+  worker: Worker,
+  before: number,
+  { processorSeconds, wallSeconds }: ThreadLimits,
+  signal: AbortSignal,
+): Promise<"processor"> {
+  const late = delay(wallSeconds * 1000, null, { signal });
+  late.catch(() => {});
+  // Of a thread that ends there is none; who waits for its reply gets to know.
+  const usage = () => worker.cpuUsage().catch(() => ({ user: 0, system: 0 }));
+  for (;;) {
+    await delay(pollMilliseconds, null, { signal });
+    // Not answered while the thread is in one long operation of its engine.
+    const used = await Promise.race([usage(), late]);
+    if (used === null) break;
+    if (used.user + used.system - before > processorSeconds * 1e6) return "processor";
+  }
+  throw new ServiceError(
+    `the thread that compares answers got less than ${processorSeconds} s of the processor in ${wallSeconds} s`,
+  );
 }

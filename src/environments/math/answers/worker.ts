@@ -1,7 +1,8 @@
-/** Compares answers in a thread of its own, which is ended when a pair takes too long. */
+/** Compares answers in a thread of its own, which is ended when a pair takes too long. Every reply has the thread's use. */
 import { parentPort } from "node:worker_threads";
 import { openAlgebra } from "./algebra.ts";
 import { sameAnswer } from "./compare.ts";
+import type { Verdict } from "./thread.ts";
 
 const algebra = openAlgebra();
 
@@ -19,19 +20,23 @@ for (const [one, other] of [
 parentPort?.on("message", ({ one, other }: { readonly one: string; readonly other: string }) =>
   send(compare(one, other)),
 );
-send("ready");
+send(null);
 
-function send(message: boolean | string): void {
+function send(verdict: Verdict | null): void {
+  const { user, system } = process.threadCpuUsage();
   // The rule is meant for windows of a browser.
   // eslint-disable-next-line unicorn/require-post-message-target-origin
-  parentPort?.postMessage(message);
+  parentPort?.postMessage({ verdict, used: user + system });
 }
 
 /** An exception is caused by the texts, which then count as different. */
-function compare(one: string, other: string): boolean {
+function compare(one: string, other: string): Verdict {
   try {
-    return sameAnswer(one, other, algebra);
-  } catch {
-    return false;
+    return { isSame: sameAnswer(one, other, algebra) };
+  } catch (error) {
+    return {
+      isSame: false,
+      problem: `it cannot be compared (${error instanceof Error ? error.name : "unknown"})`,
+    };
   }
 }

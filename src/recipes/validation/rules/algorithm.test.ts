@@ -124,6 +124,7 @@ describe("what the engine does not support", () => {
     klInLoss: false,
     sequenceRatio: false,
     dualClip: false,
+    entropyInLoss: false,
   };
   const unsupportedIn = (name: string, options: object, engine: EngineCapabilities = poor): string[] =>
     show(unsupported(algorithmFrom(name, { ...options }), engine));
@@ -132,6 +133,11 @@ describe("what the engine does not support", () => {
     ["ppo", {}, /^algorithm.name: ppo needs a critic, .*: rloo and grpo/],
     ["grpo", { kl: { where: "loss" } }, /^algorithm.kl.where: .* KL in the loss; use `where: reward`$/],
     ["gspo", {}, /^algorithm.name: .* ratio per sequence; use `name: grpo`/],
+    [
+      "rloo",
+      { entropy: 0.01 },
+      /^algorithm.entropy: the engine does not support an entropy bonus, .*; remove it/,
+    ],
     ["grpo", { dualClip: 3 }, /^algorithm.dualClip: .*; remove it$/],
   ])("rejects %s %j, and names what works", (name, options, message) => {
     expect(unsupportedIn(name, options)).toEqual([expect.stringMatching(message)]);

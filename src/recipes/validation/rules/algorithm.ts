@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Algorithm } from "../../../credit/algorithm.ts";
+import { didYouMean } from "../../../nearest.ts";
 import { textDirectory } from "../../../models/adapter-base.ts";
 import type { Recipe } from "../../schema.ts";
 import type { Problem } from "../problem.ts";
@@ -114,6 +115,32 @@ export const criticVocabulary: Rule = ({ recipe, algorithm }) => {
   const fix = "use models with the same tokenizer.json, or a critic per role (`ppo`, `iac`)";
   const option = Object.hasOwn(recipe.algorithm, "critic") ? "critic" : "name";
   return [{ path: ["algorithm", option], problem, fix }];
+};
+
+/** The policy that KL is measured against reads the tokens of those that learn. */
+export const klReference: Rule = ({ recipe, algorithm }) => {
+  const { policies, team, train } = recipe;
+  const to = algorithm.kl?.to;
+  if (to === undefined) return [];
+  const path = ["algorithm", "kl", "to"];
+  const reference = Object.hasOwn(policies, to) ? policies[to] : undefined;
+  if (reference === undefined) {
+    const names = Object.keys(policies);
+    const fix = `${didYouMean(to, names) ?? `name one of ${names.join(", ")}`}, or remove it for the initial policies`;
+    return [{ path, problem: `there is no policy \`${to}\``, fix }];
+  }
+  const acting = Object.values(team.roles).filter(({ frozen }) => !frozen);
+  const learning = [...new Set(acting.map(({ policy }) => policy))];
+  const other = learning.find(
+    (name) => vocabularyOf(policies[name]?.model ?? reference.model) !== vocabularyOf(reference.model),
+  );
+  if (other !== undefined) {
+    const problem = `${to} cannot read the tokens of ${other}: their models have different tokenizers`;
+    return [{ path, problem, fix: "name a policy whose model has the same tokenizer.json" }];
+  }
+  if (learning.some((name) => name !== to) || train.minibatches * train.epochs > 1) return [];
+  const problem = `${to} is the only policy that learns, and with one update per step it never differs from itself`;
+  return [{ path, problem, fix: "remove it for the initial policy, or set train.epochs to 2 or more" }];
 };
 
 /** Identifies the meaning of a model's token ids; presets of one run share a vocabulary. */

@@ -1,4 +1,5 @@
 /** Settings that a server has fixed: a recipe must have the same, since the server would not notice others. */
+import { needsInitialPolicies } from "../../../credit/kl/initial.ts";
 import type { EngineCapabilities } from "../../../engines/engine.ts";
 import { policiesByServer } from "../../../engines/open.ts";
 import { adamProblems, adapterProblem } from "../../../engines/limits.ts";
@@ -14,7 +15,7 @@ export const engineLimits: Rule = ({ recipe, engine, algorithm }) => {
     ...adapters(recipe, engine),
     ...taughtBases(recipe, engine),
     ...ranks(recipe, engine),
-    ...policies(recipe, engine, algorithm.kl !== null),
+    ...policies(recipe, engine, needsInitialPolicies(algorithm)),
   ];
 };
 

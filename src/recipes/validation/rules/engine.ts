@@ -40,34 +40,44 @@ function stopStrings(recipe: Recipe, engine: EngineCapabilities, name: string): 
     }));
 }
 
-/** The algorithm's loss, critic and KL. */
-export const lossSupport: Rule = ({ algorithm, engine }) =>
-  engine === undefined ? [] : unsupported(algorithm, engine);
+/** The algorithm's loss, critic, KL and entropy. */
+export const lossSupport: Rule = ({ recipe, algorithm, engine }) =>
+  engine === undefined ? [] : unsupported(algorithm, engine, nameOf(recipe));
+
+function nameOf({ engine }: Recipe): string {
+  const profile = engine.type === "tinker" ? ` with the profile \`${engine.profile}\`` : "";
+  return `the engine \`${engine.type}\`${profile}`;
+}
 
 export function unsupported(
   algorithm: Pick<Subject["algorithm"], "name" | "objective" | "critic" | "kl">,
   engine: EngineCapabilities,
+  named = "the engine",
 ): readonly Problem[] {
   const { loss } = algorithm.objective;
   const problems: Problem[] = [];
   const add = (path: readonly string[], problem: string, fix: string) =>
     problems.push({ path: ["algorithm", ...path], problem, fix });
   if (!engine.losses.includes(loss.type)) {
-    add([], `the engine has no loss \`${loss.type}\``, `it has ${engine.losses.join(", ")}`);
+    add([], `${named} has no loss \`${loss.type}\``, `it has ${engine.losses.join(", ")}`);
   }
   if (algorithm.critic !== null && !engine.critic) {
     const fix = "choose an algorithm without one: rloo and grpo compare samples instead";
-    add(["name"], `${algorithm.name} needs a critic, and the engine supports none`, fix);
+    add(["name"], `${algorithm.name} needs a critic, and ${named} supports none`, fix);
   }
   if (algorithm.kl?.where === "loss" && !engine.klInLoss) {
-    add(["kl", "where"], "the engine does not support KL in the loss", "use `where: reward`");
+    add(["kl", "where"], `${named} does not support KL in the loss`, "use `where: reward`");
   }
   if (loss.type === "ppo" && loss.ratio === "sequence" && !engine.sequenceRatio) {
     const fix = "use `name: grpo`, whose ratio is per token";
-    add(["name"], "the engine does not support a ratio per sequence", fix);
+    add(["name"], `${named} does not support a ratio per sequence`, fix);
   }
   if (loss.type === "ppo" && loss.dualClip !== undefined && !engine.dualClip) {
-    add(["dualClip"], "the engine does not support the dual clip", "remove it");
+    add(["dualClip"], `${named} does not support the dual clip`, "remove it");
+  }
+  if ("entropy" in loss && loss.entropy !== undefined && engine.entropyInLoss !== true) {
+    const problem = `${named} does not support an entropy bonus, which needs the whole distribution of every token`;
+    add(["entropy"], problem, "remove it, or use `engine.type: local` or a server of Troupe");
   }
   return problems;
 }

@@ -245,7 +245,7 @@ const cases: readonly {
 
 /** Options that always have an effect, or are rejected elsewhere: the schema, `algorithmProblems`, `klOptions`. */
 const active =
-  "samples reward baseline standardise whiten aggregation kl truncated dynamicSampling overlong turnWeights criticLearningRate criticEpochs".split(
+  "samples reward baseline standardise whiten aggregation kl entropy truncated dynamicSampling overlong turnWeights criticLearningRate criticEpochs".split(
     " ",
   );
 

@@ -13,11 +13,12 @@ export const klOptions: Rule = ({ recipe, row }) => {
 
 /** @param standard the row's own defaults, which are never rejected */
 function klProblem(given: KlOptions, standard: KlOptions): Problem | undefined {
-  const { where, estimator, coefficient, target, horizon } = given;
+  const { where, to, estimator, coefficient, target, horizon } = given;
   const isOwn = {
     target: target !== undefined,
     horizon: horizon !== standard.horizon,
     estimator: estimator !== standard.estimator,
+    to: to !== undefined,
     coefficient: coefficient !== 0 && coefficient !== standard.coefficient,
   };
   const [idle] = Object.entries(isOwn).filter(([, own]) => own);

@@ -1,4 +1,5 @@
 /** Reserved names. */
+import { needsInitialPolicies } from "../../../credit/kl/initial.ts";
 import type { Rule } from "../rule.ts";
 
 /** The trained team is called `team` in tables and records. */
@@ -12,7 +13,7 @@ export const reservedTeam: Rule = ({ recipe }) => {
 export const reservedPolicies: Rule = ({ recipe, algorithm }) => {
   const reserved = [
     ...(algorithm.critic === null ? [] : [/^critic($|-)/]),
-    ...(algorithm.kl === null ? [] : [/^reference-/]),
+    ...(!needsInitialPolicies(algorithm) ? [] : [/^reference-/]),
   ];
   return Object.keys(recipe.policies)
     .filter((name) => reserved.some((pattern) => pattern.test(name)))

@@ -1,8 +1,9 @@
 import type { Rule } from "../rule.ts";
 
-export const usedPolicies: Rule = ({ recipe }) => {
+export const usedPolicies: Rule = ({ recipe, algorithm }) => {
   const teams = [recipe.team, ...Object.values(recipe.evaluation.compare)];
   const used = new Set(teams.flatMap(({ roles }) => Object.values(roles).map(({ policy }) => policy)));
+  if (algorithm.kl?.to !== undefined) used.add(algorithm.kl.to);
   return Object.keys(recipe.policies)
     .filter((name) => !used.has(name))
     .map((name) => ({

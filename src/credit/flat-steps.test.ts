@@ -1,0 +1,121 @@
+/** Equal returns say nothing, so nothing is made of what rounding, KL or a critic's errors add to them. */
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Action } from "../rollout/episode.ts";
+import type { Algorithm } from "./algorithm.ts";
+import { algorithmFrom, algorithms } from "./algorithms.ts";
+import { credit } from "./credit.ts";
+import { toData } from "./data.ts";
+import { action, decision, trajectories } from "./testing.ts";
+
+/** log π − log π_ref is 0.01 at the first token and differs between actions at the second. */
+const signals = {
+  reference: ({ sample }: Action) => Float32Array.of(-1.01, -2 - 0.001 * sample),
+  values: ({ sample }: Action) => Float32Array.of(0.1, 0.2 + 0.01 * sample),
+};
+const earning = (...teams: readonly number[]) => teams.map((team) => action({ team }));
+const advantagesOf = (algorithm: Algorithm, ...tasks: readonly (readonly number[])[]): number[] =>
+  credit(
+    tasks.map((teams, task) =>
+      trajectories(
+        task,
+        teams.map((team) => ({ actions: earning(team), score: team })),
+      ),
+    ),
+    algorithm,
+    signals,
+  ).flatMap(({ advantages }) => [...advantages]);
+
+describe("reinforce-plus-plus", () => {
+  const row = algorithmFrom("reinforce-plus-plus", { kl: { coefficient: 0.01 } });
+
+  it("makes no update of KL alone: every return is equal", () => {
+    expect(advantagesOf(row, [0.5, 0.5, 0.5])).toEqual([0, 0, 0, 0, 0, 0]);
+    const credited = credit([decision(0, earning(0.5, 0.5))], row, signals);
+    expect(toData(credited, row, signals)).toEqual([]);
+  });
+
+  it("whitens as before if one return differs, by hand", () => {
+    // Returns to go without KL are 1 and 0, twice each: mean 1/2, σ 1/2.
+    const plain = algorithmFrom("reinforce-plus-plus", { kl: { where: "none" } });
+    expect(advantagesOf(plain, [1, 0])).toEqual([1, 1, -1, -1]);
+    const [first = 0, , third = 0] = advantagesOf(row, [1, 0]);
+    expect([first, third]).toEqual([expect.closeTo(1, 3), expect.closeTo(-1, 3)]);
+  });
+});
+
+describe("KL in the reward of rows that divide by a deviation", () => {
+  const kl = { where: "reward", estimator: "k1", coefficient: 0.01 };
+
+  it.each(["at-grpo"])("is no credit of %s where the rewards of a group are equal", (name) => {
+    const row = algorithmFrom(name, { samples: 3, kl });
+    expect(advantagesOf(row, [1, 1, 1], [0, 0, 1]).slice(0, 6)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(advantagesOf(row, [0, 0, 1]).some((one) => one !== 0)).toBe(true);
+  });
+
+  it("has its own size in rows that do not divide", () => {
+    const [first = 0, , second = 0] = advantagesOf(
+      algorithmFrom("at-grpo", { samples: 2, standardise: false, kl }),
+      [1, 1],
+    );
+    // KL of the second action is 0.001 larger: β·0.001 apart.
+    expect(first).toBeCloseTo(0.5e-5, 8);
+    expect(second).toBeCloseTo(-0.5e-5, 8);
+  });
+});
+
+describe("every row", () => {
+  const names = Object.keys(algorithms).filter((name) => algorithmFrom(name).baseline([1, 1])[0] !== 0);
+
+  it.each(names)("%s credits exactly 0 for rewards that differ by rounding only", (name) => {
+    const row = algorithmFrom(name);
+    const sums = [0.1 + 0.2, 0.3, 0.1 + 0.2];
+    expect(new Set(advantagesOf(row, sums).map((one) => one + 0))).toEqual(new Set([0]));
+  });
+
+  it("with whitening makes nothing of equal returns, whatever KL and critic say", () => {
+    const whitening = ["reinforce-plus-plus", "ppo", "iac"].map((name) =>
+      algorithmFrom(name, { reward: "action" }),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...whitening), fc.double({ min: 0, max: 1, noNaN: true }), (row, team) => {
+        expect(new Set(advantagesOf(row, [team, team], [team, team]))).toEqual(new Set([0]));
+      }),
+    );
+  });
+});
+
+describe("a column that is wrong", () => {
+  const row = { ...algorithmFrom("reinforce", { baseline: "batch", reward: "action" }), name: "mine" };
+
+  it("names the unit and the tasks that it mixes", () => {
+    const grouping = {
+      ...row.grouping,
+      unit: ({ node }: { readonly node: { readonly id: string } }) => node.id,
+    };
+    expect(() => advantagesOf({ ...row, grouping }, [1, 0], [0, 0])).toThrow(
+      /mine is wrong: `grouping\.unit` gives "0" to actions of the tasks \S+ and \S+ in the group "solver".*make `episode\.id`/,
+    );
+    expect(() => advantagesOf({ ...row, grouping: { ...grouping, unit: () => "all" } }, [1, 0])).toThrow(
+      /gives "all" to actions of the task \S+ with the returns 1 and 0, but actions of a unit share one return/,
+    );
+  });
+
+  it.each([
+    [
+      "a return that is not a number",
+      { returns: () => Number.NaN },
+      /the return of an action of role solver .* is NaN/,
+    ],
+    ["an infinite return", { returns: () => Infinity }, /is Infinity, although no reward is missing/],
+    ["a baseline", { baseline: () => [Number.NaN] }, /the returns \[1, 0\] have the baselines \[NaN\]/],
+    ["a scale of 0", { scale: () => 0 }, /the scale 0, which must be finite, the scale above 0/],
+    [
+      "a whitening",
+      { whitening: (given: readonly Float64Array[]) => given.map((one) => one.map(() => Infinity)) },
+      /the credit of an action of role solver in \S+ is Infinity/,
+    ],
+  ] as const)("is reported, not counted as a missing reward: %s", (_, change, message) => {
+    expect(() => advantagesOf({ ...row, ...change }, [1, 0])).toThrow(message);
+  });
+});
