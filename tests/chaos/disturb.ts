@@ -1,6 +1,8 @@
 /** Ways to disturb a running command: its processes are killed or frozen, the machine is busy, a privilege is missing. */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault } from "../../src/engines/tinker/testing/faulty-proxy.ts";
 import { drawInt, type Generator } from "../../src/random.ts";
@@ -10,15 +12,15 @@ export interface Disturbance {
   readonly name: string;
   /** What the command runs in, and its arguments before the command. */
   readonly within?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: (random: Generator, folder: string) => Readonly<Record<string, string>>;
   /** What happens to a request to the subject's service; `random` differs for each. */
   readonly fault?: (random: Generator) => Fault | null;
   /** How the subject's own program misbehaves (judge.ts, town-server.ts). */
   readonly habit?: string;
   /** Acts on the command's process until the signal is aborted. Resolves to how often it acted. */
   readonly during?: (pid: number, random: Generator, ended: AbortSignal) => Promise<number>;
-  /** Whether the command is given again after it was killed. */
-  readonly resumes?: true;
+  /** The command is given again after it was killed, or stopped with such a message. */
+  readonly resumes?: RegExp;
   /** Why it cannot be done on this machine; null: it can. */
   readonly missing?: () => string | null;
 }
@@ -91,12 +93,12 @@ const threads = new URL("threads.ts", import.meta.url).href;
 /** In which answers are compared. */
 export const endsThreads: Disturbance = {
   name: "ends threads",
-  env: { NODE_OPTIONS: `--import=${threads}`, CHAOS_THREADS: "end" },
+  env: () => ({ NODE_OPTIONS: `--import=${threads}`, CHAOS_THREADS: "end" }),
 };
 
 export const lateThreads: Disturbance = {
   name: "lets threads wait for two seconds",
-  env: { NODE_OPTIONS: `--import=${threads}`, CHAOS_THREADS: "late" },
+  env: () => ({ NODE_OPTIONS: `--import=${threads}`, CHAOS_THREADS: "late" }),
 };
 
 /** Of five requests one meets the fault. */
@@ -131,14 +133,54 @@ export const dies = (after: number): readonly Disturbance[] => [
 export const habits = (...names: readonly string[]): readonly Disturbance[] =>
   names.map((habit) => ({ name: `the program ${habit}`, habit }));
 
+export const killsServer: Disturbance = {
+  name: "is killed and started again",
+  habit: "is killed and started again",
+  resumes: /server/i,
+};
+
 /** The command itself is killed three times, and resumed. */
 export const killsCommand: Disturbance = {
   name: "kills the command, which is resumed",
-  resumes: true,
+  resumes: /^$/,
   during: async (pid, random, ended) => {
     await delay(300 + drawInt(random, 1200), undefined, { signal: ended }).catch(() => {});
     return !ended.aborted && signalled(pid, "SIGKILL") ? 1 : 0;
   },
+};
+
+const failingDisk = path.join(import.meta.dirname, "..", "support", "failing-disk.c");
+const { ENOSPC, EIO } = os.constants.errno;
+
+/** One of the first 90 writes, flushes, renames and new folders fails; then the command is given again. */
+export const fullDisk: Disturbance = {
+  name: "has a disk that is full, or fails, once",
+  resumes: /ENOSPC|EIO|no space|disk|i\/o error/i,
+  env(random, folder) {
+    const library = path.join(folder, "failing-disk.so");
+    spawnSync("cc", ["-shared", "-fPIC", "-o", library, failingDisk, "-ldl"]);
+    return {
+      LD_PRELOAD: library,
+      FAIL_BELOW: `${path.basename(folder)}/run`,
+      FAIL_AT: String(1 + drawInt(random, 90)),
+      FAIL_ERRNO: String(drawInt(random, 2) === 0 ? ENOSPC : EIO),
+      FAIL_COUNT: path.join(folder, "writes"),
+    };
+  },
+  missing: () => (spawnSync("cc", ["--version"]).status === 0 ? null : "there is no C compiler"),
+};
+
+/** As an ordinary user, who may still create namespaces. */
+export const withoutRoot: Disturbance = {
+  name: "runs without privileges",
+  within: ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"],
+  env: () => ({ HOME: "/tmp" }),
+  missing: () => (process.getuid?.() === 0 ? null : "only root can run programs as somebody else"),
+};
+
+export const wordKey: Disturbance = {
+  name: "gets a key that is a word of its answers",
+  env: () => ({ CHAOS_KEY: "none" }),
 };
 
 async function repeatedly(

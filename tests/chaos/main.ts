@@ -2,14 +2,14 @@
  * `npm run chaos`: whatever is outside the process is killed, slowed, garbled, denied a privilege or answers twice, and
  * the results are compared with those of an undisturbed run (oracle.ts). Ends with 1 if a number changed in silence.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { undisturbed } from "./disturb.ts";
+import { undisturbed, type Disturbance } from "./disturb.ts";
 import { verdictOn, type Observation, type Verdict } from "./oracle.ts";
 import { scenarios, type Scenario } from "./scenarios.ts";
-import { checkout as own, emptied, type Subject } from "./subjects.ts";
+import type { Subject } from "./subjects.ts";
 
 const { values } = parseArgs({
   options: {
@@ -19,7 +19,9 @@ const { values } = parseArgs({
   },
 });
 
+const checkout = path.join(import.meta.dirname, "..", "..");
 const root = await mkdtemp(path.join(tmpdir(), "troupe-chaos-"));
+await chmod(root, 0o755);
 const expected = new Map<Subject, Observation>();
 let silent = 0;
 for (let round = 0; round < Number(values.rounds); round++) {
@@ -47,17 +49,21 @@ function nameOf({ subject, disturbance }: Scenario): string {
 }
 
 async function tried(
-  { subject, disturbance }: Scenario,
+  { subject, disturbance, tolerance }: Scenario,
   folder: string,
   seed: number,
 ): Promise<{ readonly verdict: Verdict | { readonly kind: "skipped" }; readonly acts: number }> {
   if (disturbance.missing?.() != null) return { verdict: { kind: "skipped" }, acts: 0 };
-  const known =
-    expected.get(subject) ?? (await subject.run(await place(`${folder}-expected`), undisturbed, seed));
+  const disturbed = async (by: Disturbance, at: string) => {
+    await mkdir(at, { recursive: true });
+    await chmod(at, 0o777);
+    return subject.run({ place: { folder: at, checkout }, by, seed });
+  };
+  const known = expected.get(subject) ?? (await disturbed(undisturbed, `${folder}-expected`));
   expected.set(subject, known);
   checkTelling(subject, known);
-  const { acts, ...found } = await subject.run(await place(folder), disturbance, seed);
-  return { verdict: verdictOn(known, found, subject.named), acts };
+  const { acts, ...found } = await disturbed(disturbance, folder);
+  return { verdict: verdictOn(known, found, subject.named, tolerance), acts };
 }
 
 /** Results that are all alike, or failures, would hide every change. */
@@ -65,8 +71,4 @@ function checkTelling({ name }: Subject, { results, screen }: Observation): void
   const kinds = new Set(results.map(({ text }) => text)).size;
   if (kinds < 3 || results.some(({ failures }) => failures > 0))
     throw new Error(`${name}: undisturbed, it gives ${kinds} different results, and says: ${screen}`);
-}
-
-async function place(folder: string) {
-  return { folder: await emptied(folder), checkout: own };
 }

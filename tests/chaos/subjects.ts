@@ -1,13 +1,12 @@
 /** Commands whose results are known, so that a change can be seen: each crosses some borders. */
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
 import { coloursModule } from "../../src/cli/testing/colours.ts";
+import { startHub } from "../../src/data/testing/hub-server.ts";
 import { startServing } from "../../src/engines/testing/serving.ts";
 import { startProxy, type ProxyOptions } from "../../src/engines/tinker/testing/faulty-proxy.ts";
 import {
@@ -18,101 +17,17 @@ import {
 } from "../../src/judges/coach/testing/coach-server.ts";
 import { initModel } from "../../src/models/init.ts";
 import { presets } from "../../src/models/presets.ts";
+import { drawInt, generatorOf, keyAt, rootKey } from "../../src/random.ts";
 import { writeByteTokenizer } from "../../src/text/byte-tokenizer.ts";
 import { writeWordTokenizer } from "../../src/text/word-tokenizer.ts";
 import { tinyRecipe, wordsOf } from "../../src/train/testing/tiny-recipe.ts";
-import { keyAt, rootKey, generatorOf } from "../../src/random.ts";
-import { killAll, undisturbed, type Disturbance } from "./disturb.ts";
-import type { Observation, Result } from "./oracle.ts";
-
-/** A checkout whose command is disturbed. Usually this one. */
-export const checkout = path.join(import.meta.dirname, "..", "..");
-
-export interface Place {
-  /** An empty folder. */
-  readonly folder: string;
-  readonly checkout: string;
-}
+import { scored, trained, type Disturbed, type Observed } from "./running.ts";
 
 export interface Subject {
   readonly name: string;
   /** What the screen must say if something fails. */
   readonly named: RegExp;
-  readonly run: (
-    place: Place,
-    disturbance: Disturbance,
-    seed: number,
-  ) => Promise<Observation & { readonly acts: number }>;
-}
-
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** How often the disturbance acted. */
-  readonly acts: number;
-}
-
-const longestRun = 240_000;
-
-/** Runs a file of the checkout, `bin/troupe.js` for example, disturbed. */
-async function run(
-  given: readonly string[],
-  { folder, checkout }: Place,
-  disturbance: Disturbance,
-  seed: number,
-): Promise<Ended> {
-  const { within = [], env = {}, during } = disturbance;
-  const [file = "", ...rest] = given;
-  const [program = "", ...all] = [...within, process.execPath, path.join(checkout, file), ...rest];
-  const child = spawn(program, all, {
-    cwd: folder,
-    env: { ...ownEnvironment(), TROUPE_CACHE: path.join(folder, "cache"), CHAOS_KEY: "sk-chaos-key", ...env },
-    stdio: ["ignore", "pipe", "pipe"] as const,
-  });
-  const ended = new AbortController();
-  const acting = during?.(child.pid ?? -1, generatorOf(keyAt(rootKey(seed), disturbance.name)), ended.signal);
-  const late = setTimeout(() => killAll(child), longestRun);
-  const code = new Promise<number | null>((resolve) => child.on("close", resolve));
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  const result = await code;
-  clearTimeout(late);
-  ended.abort();
-  return { code: result, stdout, stderr, acts: (await acting) ?? 0 };
-}
-
-/** A command that was killed is given again, until it ends by itself. */
-async function untilEnded(
-  given: readonly string[],
-  place: Place,
-  disturbance: Disturbance,
-  seed: number,
-): Promise<Ended> {
-  let acts = 0;
-  for (let attempt = 0; ; attempt++) {
-    const ended = await run(given, place, attempt < 3 ? disturbance : undisturbed, seed + attempt);
-    acts += ended.acts;
-    if (ended.code !== null || !disturbance.resumes) return { ...ended, acts };
-  }
-}
-
-function ownEnvironment(): NodeJS.ProcessEnv {
-  const given = Object.entries(process.env);
-  return Object.fromEntries(
-    given.filter(([name]) => !/^(npm_|VITEST|FORCE_COLOR|NODE_ENV|NODE_OPTIONS)/.test(name)),
-  );
-}
-
-/** Results of `troupe score`: a line for each input, or an error in its place. */
-async function scored(given: readonly string[], place: Place, disturbance: Disturbance, seed: number) {
-  const command = ["bin/troupe.js", "score", ...given];
-  const { code, stdout, stderr, acts } = await run(command, place, disturbance, seed);
-  const lines = stdout.split("\n").filter((line) => line !== "");
-  const results = lines.map((line, index): Result => {
-    return { key: `line ${index}`, text: line, failures: "error" in (JSON.parse(line) as object) ? 1 : 0 };
-  });
-  const errors = lines.filter((line) => line.startsWith('{"error"'));
-  return { code, results, screen: [stderr, ...errors].join("\n"), acts };
+  readonly run: (disturbed: Disturbed) => Promise<Observed>;
 }
 
 const jsonLines = (values: readonly object[]): string =>
@@ -138,22 +53,68 @@ const functions = Array.from({ length: 14 }, (_, index) => ({
   test: `def check(candidate):\n    assert candidate(1, ${index}) == ${1 + index}\n    assert candidate(2, 2) == 4\n`,
 }));
 
+/** Several candidates for each of the first two problems. */
+const graded = (form: string, rows: readonly object[], candidates: readonly string[]) => {
+  return async (disturbed: Disturbed): Promise<Observed> => {
+    const at = (name: string): string => path.join(disturbed.place.folder, name);
+    const lines = Array.from({ length: 24 }, (_, index) => ({
+      task: index % 2,
+      actions: [{ single: candidates[Math.floor(index / 2) % candidates.length] }],
+    }));
+    await writeFile(at("rows.jsonl"), jsonLines(rows));
+    await writeFile(at("lines.jsonl"), jsonLines(lines));
+    const dataset = JSON.stringify({ files: { test: at("rows.jsonl") }, form });
+    const splits = JSON.stringify({ train: "test[2:]", heldOut: "test[:2]" });
+    const given = [`environment.dataset=${dataset}`, `environment.splits=${splits}`, "--jobs", "4"];
+    return scored(["code", at("lines.jsonl"), ...given], disturbed);
+  };
+};
+
 export const functionGrader: Subject = {
   name: "functions graded in the sandbox",
   named: /sandbox|backend|worker/i,
-  async run(place, disturbance, seed) {
-    const at = (name: string): string => path.join(place.folder, name);
-    await writeFile(at("functions.jsonl"), jsonLines(functions));
-    const lines = Array.from({ length: 24 }, (_, index) => ({
-      task: index % 2,
-      actions: [{ single: programs[index % programs.length] }],
-    }));
-    await writeFile(at("lines.jsonl"), jsonLines(lines));
-    const dataset = JSON.stringify({ files: { test: at("functions.jsonl") }, form: "humaneval" });
-    const splits = JSON.stringify({ train: "test[2:]", heldOut: "test[:2]" });
-    const given = [`environment.dataset=${dataset}`, `environment.splits=${splits}`, "--jobs", "4"];
-    return scored(["code", at("lines.jsonl"), ...given], place, disturbance, seed);
-  },
+  run: graded("humaneval", functions, programs),
+};
+
+/** Programs that would keep a worker for minutes: by sleeping, by what they write to whoever grades them. */
+export const hostileFunctions: Subject = {
+  name: "hostile functions graded in the sandbox",
+  named: /sandbox|backend|worker/i,
+  run: graded("humaneval", functions, [
+    "def add(a, b):\n    return a + b\n",
+    "import time\ndef add(a, b):\n    time.sleep(10 ** 6)\n",
+    `class Same:
+    def __init__(self, number): self.number = number
+    def __hash__(self): return 1
+    def __eq__(self, other): return self is other
+def add(a, b):
+    return {Same(number) for number in range(60_000)}
+`,
+  ]),
+};
+
+const sums = Array.from({ length: 4 }, (_, index) => ({
+  problem_id: index,
+  question: `Print the sum of the two numbers plus ${index}.`,
+  solutions: "",
+  input_output: JSON.stringify({
+    inputs: ["1 2\n", "40 2\n"],
+    outputs: [`${3 + index}\n`, `${42 + index}\n`],
+  }),
+}));
+const work = "for _ in range(2_000_000): pass\n";
+
+/** They read standard input, as in competitions. */
+export const programGrader: Subject = {
+  name: "programs graded in the sandbox",
+  named: /sandbox|backend|worker/i,
+  run: graded("apps", sums, [
+    `${work}print(sum(map(int, input().split())))\n`,
+    `${work}print(1 + sum(map(int, input().split())))\n`,
+    `${work}print(3 if input() == "1 2" else 0)\n`,
+    `${work}raise ValueError("no")\n`,
+    "print(\n",
+  ]),
 };
 
 /** Comparing these takes a while: right, wrong, and one that no comparison ends by itself. */
@@ -165,68 +126,81 @@ const answers: readonly ((index: number) => string)[] = [
   () => "9^{9^{9^9}}",
 ];
 
+const problems = Array.from({ length: 60 }, (_, index) => ({
+  text: `Expand problem ${index}.`,
+  result: `(a+b+c)^3+${index}`,
+}));
+
+/** @param given where the problems are, as overrides */
+async function comparedTo(problemCount: number, given: readonly string[], disturbed: Disturbed) {
+  const lines = Array.from({ length: problemCount }, (_, task) =>
+    answers.map((answer) => ({ task, actions: [{ reasoner: `\\boxed{${answer(task)}}` }] })),
+  );
+  const file = path.join(disturbed.place.folder, "lines.jsonl");
+  await writeFile(file, jsonLines(lines.flat()));
+  return scored(["math", file, ...given], disturbed);
+}
+
+const mathFields = { prompt: "text", answer: "result" };
+const mathSplits = `environment.splits=${JSON.stringify({ heldOut: "train[:60]", train: "train[60:]" })}`;
+
 export const comparisons: Subject = {
   name: "answers compared in threads",
   named: /compar/i,
-  async run(place, disturbance, seed) {
-    const at = (name: string): string => path.join(place.folder, name);
-    const tasks = Array.from({ length: 60 }, (_, index) => ({
-      text: `Expand problem ${index}.`,
-      result: `(a+b+c)^3+${index}`,
-    }));
-    await writeFile(at("math.jsonl"), jsonLines([...tasks, { text: "Another.", result: "7" }]));
-    const lines = tasks.flatMap((_, task) =>
-      answers.map((answer) => ({ task, actions: [{ reasoner: `\\boxed{${answer(task)}}` }] })),
-    );
-    await writeFile(at("lines.jsonl"), jsonLines(lines));
-    const dataset = JSON.stringify({
-      files: { train: at("math.jsonl") },
-      fields: { prompt: "text", answer: "result" },
-    });
-    const splits = JSON.stringify({ heldOut: `train[:${tasks.length}]`, train: `train[${tasks.length}:]` });
-    const given = [`environment.dataset=${dataset}`, `environment.splits=${splits}`];
-    return scored(["math", at("lines.jsonl"), ...given], place, disturbance, seed);
+  async run(disturbed) {
+    const file = path.join(disturbed.place.folder, "math.jsonl");
+    await writeFile(file, jsonLines([...problems, { text: "Another.", result: "7" }]));
+    const dataset = JSON.stringify({ files: { train: file }, fields: mathFields });
+    return comparedTo(60, [`environment.dataset=${dataset}`, mathSplits], disturbed);
   },
 };
 
-/** A training in the folder `run` below `runs`. Its numbers: every step, evaluation, stored reward, and the final weights. */
-async function trained(given: readonly string[], place: Place, disturbance: Disturbance, seed: number) {
-  const { code, stdout, stderr, acts } = await untilEnded(given, place, disturbance, seed);
-  const results = await resultsIn(path.join(place.folder, "run"));
-  return { code, results, screen: `${stdout}\n${stderr}`, acts };
+/** Every problem comes over the network, into an empty cache. */
+export const hub: Subject = {
+  name: "a data set of the hub",
+  named: /hub|http/i,
+  async run(disturbed) {
+    const rows = [...problems, { text: "Another.", result: "7" }];
+    const contents = Buffer.from(jsonLines(rows));
+    await using served = await hubWith({ "troupe/chaos": { files: { "train.jsonl": { contents } } } });
+    return await behindProxy(served.url, disturbed, (url) => {
+      const dataset = JSON.stringify({ name: "troupe/chaos", fields: mathFields });
+      const given = [`environment.dataset=${dataset}`, mathSplits];
+      const env = { HF_ENDPOINT: url };
+      return comparedTo(6, given, withEnvironment(disturbed, env));
+    });
+  },
+};
+
+async function hubWith(datasets: Parameters<typeof startHub>[0]) {
+  const started = await startHub(datasets);
+  return { url: started.url, [Symbol.asyncDispose]: () => started.close() };
 }
 
-async function trainedByRecipe(
-  recipe: string,
-  place: Place,
-  disturbance: Disturbance,
-  seed: number,
-  engine = "engine: { threads: 1 }",
-) {
-  await writeFile(path.join(place.folder, "chaos.yaml"), `${recipe}${failures}${engine}\n`);
-  return trained(
-    ["bin/troupe.js", "train", "chaos.yaml", "--run", "run", "--runs", "."],
-    place,
-    disturbance,
-    seed,
-  );
+function withEnvironment(disturbed: Disturbed, added: Readonly<Record<string, string>>): Disturbed {
+  const { env, ...by } = disturbed.by;
+  return { ...disturbed, by: { ...by, env: (...given) => ({ ...added, ...env?.(...given) }) } };
 }
 
-const failures = "failures: { retries: 3, firstDelay: 0.02, longestDelay: 0.1, limit: 0.5 }\n";
+async function trainedBy(recipe: string, disturbed: Disturbed, engine = "engine: { threads: 1 }") {
+  await writeFile(path.join(disturbed.place.folder, "chaos.yaml"), `${recipe}${failureOptions}${engine}\n`);
+  return trained(["bin/troupe.js", "train", "chaos.yaml", "--run", "run", "--runs", "."], disturbed);
+}
+
+const failureOptions = "failures: { retries: 3, firstDelay: 0.02, longestDelay: 0.1, limit: 0.5 }\n";
 
 /** With a proxy in front of a service. */
-async function behindProxy<T extends { readonly acts: number }>(
+async function behindProxy(
   target: string,
-  { fault }: Disturbance,
-  seed: number,
-  work: (url: string) => Promise<T>,
-): Promise<T> {
-  const disturbing: ProxyOptions["fault"] = (at, index) =>
-    fault?.(generatorOf(keyAt(rootKey(seed), at, index))) ?? null;
-  const proxy = await startProxy({ target, fault: disturbing });
+  { by, seed }: Disturbed,
+  running: (url: string) => Promise<Observed>,
+): Promise<Observed> {
+  const fault: ProxyOptions["fault"] = (at, index) =>
+    by.fault?.(generatorOf(keyAt(rootKey(seed), at, index))) ?? null;
+  const proxy = await startProxy({ target, fault });
   try {
-    const result = await work(proxy.url);
-    return { ...result, acts: result.acts + proxy.faults() };
+    const observed = await running(proxy.url);
+    return { ...observed, acts: observed.acts + proxy.faults() };
   } finally {
     proxy.close();
   }
@@ -242,49 +216,53 @@ evaluation: { tasks: 3 }
 checkpoint: { every: 1 }
 `;
 
-const honest: CoachServer["answer"] = (question) => {
-  const isRight = writtenIn(question).startsWith(quotedIn(question.user, "reference")[0] ?? "none");
-  return { reason: "as asked", blame: isRight ? "none" : "speaker", score: isRight ? 9 : 2 };
-};
+/** Scores an action by its first word, and writes as its habit says. */
+const judgement =
+  (habit?: string): CoachServer["answer"] =>
+  (question) => {
+    const isRight = writtenIn(question).startsWith(quotedIn(question.user, "reference")[0] ?? "none");
+    const verdict = { reason: "as asked", blame: isRight ? "none" : "speaker", score: isRight ? 9 : 2 };
+    if (habit === "surrounds its answers with prose")
+      return `Here is my {verdict}:\n\n${JSON.stringify(verdict)}\n\nI hope that helps.`;
+    return verdict;
+  };
 
-const judged = (judge: string) => async (place: Place, disturbance: Disturbance, seed: number) => {
-  await writeFile(path.join(place.folder, "colours.ts"), coloursModule);
-  return trainedByRecipe(`${colours}judge: ${judge}\n`, place, disturbance, seed);
+const judged = async (judge: object, disturbed: Disturbed) => {
+  await writeFile(path.join(disturbed.place.folder, "colours.ts"), coloursModule);
+  return trainedBy(`${colours}judge: ${JSON.stringify(judge)}\n`, disturbed);
 };
 
 export const coach: Subject = {
   name: "a coach",
   named: /coach/i,
-  async run(place, disturbance, seed) {
-    await using server = await coachServer(honest);
-    return await behindProxy(new URL(server.address).origin, disturbance, seed, (url) => {
-      const options = {
-        name: "coach",
-        provider: "compatible",
-        model: "tiny",
-        baseUrl: `${url}/v1`,
-        truth: "visible",
-        breaker: { failures: 4, pauseSeconds: 1, pauses: 1 },
-      };
-      return judged(
-        JSON.stringify({ ...options, keyVariable: "CHAOS_KEY", concurrency: 1, timeoutSeconds: 5 }),
-      )(place, disturbance, seed);
-    });
+  async run(disturbed) {
+    await using server = await coachServer(judgement(disturbed.by.habit));
+    return await behindProxy(new URL(server.address).origin, disturbed, (url) =>
+      judged(
+        {
+          name: "coach",
+          provider: "compatible",
+          model: "tiny",
+          baseUrl: `${url}/v1`,
+          truth: "visible",
+          breaker: { failures: 4, pauseSeconds: 1, pauses: 1 },
+          keyVariable: "CHAOS_KEY",
+          concurrency: 1,
+          timeoutSeconds: 5,
+        },
+        disturbed,
+      ),
+    );
   },
 };
 
 export const judgeProgram: Subject = {
   name: "a judge program",
   named: /judge/i,
-  run(place, disturbance, seed) {
+  run(disturbed) {
     const program = path.join(import.meta.dirname, "judge.ts");
-    const options = {
-      name: "command",
-      run: [process.execPath, program, disturbance.habit ?? "none"],
-      batch: 4,
-      timeoutSeconds: 5,
-    };
-    return judged(JSON.stringify(options))(place, disturbance, seed);
+    const command = [process.execPath, program, disturbed.by.habit ?? "none"];
+    return judged({ name: "command", run: command, batch: 4, timeoutSeconds: 5 }, disturbed);
   },
 };
 
@@ -302,26 +280,37 @@ const towns = path.join(import.meta.dirname, "town-server.ts");
 export const mcpProgram: Subject = {
   name: "an MCP server's program",
   named: /MCP|tool/i,
-  async run(place, disturbance, seed) {
-    const command = [process.execPath, towns, disturbance.habit ?? "none"];
+  async run(disturbed) {
+    const command = [process.execPath, towns, disturbed.by.habit ?? "none"];
     const tool = JSON.stringify({ name: "mcp", command, seconds: 5 });
-    return trained([toolsProgram, "0", await byteModel(place.folder), tool], place, disturbance, seed);
+    return trained([toolsProgram, "0", await byteModel(disturbed.place.folder), tool], disturbed);
+  },
+};
+
+/** A tool that throws instead of returning an error, whatever number the error has. */
+export const mcpErrors: Subject = {
+  name: "an MCP server's errors",
+  named: /MCP|tool/i,
+  async run(disturbed) {
+    const command = [process.execPath, towns, disturbed.by.habit ?? "throws errors about parameters"];
+    const tool = JSON.stringify({ name: "mcp", command, seconds: 5 });
+    return trained([toolsProgram, "0", await byteModel(disturbed.place.folder), tool], disturbed);
   },
 };
 
 export const mcpAddress: Subject = {
   name: "an MCP server's address",
   named: /MCP|tool/i,
-  async run(place, disturbance, seed) {
-    const server = spawn(process.execPath, [towns, disturbance.habit ?? "none", "http"], {
+  async run(disturbed) {
+    const server = spawn(process.execPath, [towns, disturbed.by.habit ?? "none", "http"], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const [port] = (await once(createInterface({ input: server.stdout }), "line")) as [string];
-    const model = await byteModel(place.folder);
+    const model = await byteModel(disturbed.place.folder);
     try {
-      return await behindProxy(`http://127.0.0.1:${port}`, disturbance, seed, (url) => {
+      return await behindProxy(`http://127.0.0.1:${port}`, disturbed, (url) => {
         const tool = JSON.stringify({ name: "mcp", url: `${url}/mcp`, seconds: 5 });
-        return trained([toolsProgram, "0", model, tool], place, disturbance, seed);
+        return trained([toolsProgram, "0", model, tool], disturbed);
       });
     } finally {
       server.kill();
@@ -333,15 +322,15 @@ export const mcpAddress: Subject = {
 export const expert: Subject = {
   name: "an expert",
   named: /expert/i,
-  async run(place, disturbance, seed) {
-    await writeFile(path.join(place.folder, "functions.jsonl"), jsonLines(functions));
-    await byteModel(place.folder);
+  async run(disturbed) {
+    await writeFile(path.join(disturbed.place.folder, "functions.jsonl"), jsonLines(functions));
+    await byteModel(disturbed.place.folder);
     await using server = await coachServer(({ user }) => ({
       main: `def add(a, b):\n    return ${user.length}\n`,
       aux: "",
     }));
-    return await behindProxy(new URL(server.address).origin, disturbance, seed, (url) =>
-      trainedByRecipe(expertRecipe(`${url}/v1`), place, disturbance, seed),
+    return await behindProxy(new URL(server.address).origin, disturbed, (url) =>
+      trainedBy(expertRecipe(`${url}/v1`), disturbed),
     );
   },
 };
@@ -374,86 +363,39 @@ checkpoint: { every: 1 }
 export const localEngine: Subject = {
   name: "a training on the local engine",
   named: /run|write|disk/i,
-  run: (place, disturbance, seed) =>
-    trainedByRecipe(`${tiny}policies: { own: { model: { preset: nano } } }\n`, place, disturbance, seed),
+  run: (disturbed) => trainedBy(`${tiny}policies: { own: { model: { preset: nano } } }\n`, disturbed),
 };
 
 export const tinkerEngine: Subject = {
   name: "a training on a Tinker server",
   named: /server|engine/i,
-  async run(place, disturbance, seed) {
-    const [tokenizer, model] = [path.join(place.folder, "words"), path.join(place.folder, "nano")];
+  async run(disturbed) {
+    const { folder } = disturbed.place;
+    const [tokenizer, model] = [path.join(folder, "words"), path.join(folder, "nano")];
     writeWordTokenizer(tokenizer, wordsOf(tinyRecipe()));
     await initModel({ directory: model, preset: presets.nano, tokenizer, seed: 1 });
-    const serving = await startServing([model]);
-    try {
-      return await behindProxy(serving.url, disturbance, seed, (url) => {
-        const engine = `engine: { type: tinker, url: "${url}", profile: troupe }`;
-        const recipe = `${tiny}policies: { own: { model: { path: nano } } }\n`;
-        return trainedByRecipe(recipe, place, disturbance, seed, engine);
-      });
-    } finally {
-      await serving.stop();
-    }
+    await using server = await tinkerServer(model, disturbed);
+    return await behindProxy(server.url, disturbed, (url) => {
+      const engine = `engine: { type: tinker, url: "${url}", profile: troupe }`;
+      return trainedBy(`${tiny}policies: { own: { model: { path: nano } } }\n`, disturbed, engine);
+    });
   },
 };
 
-async function resultsIn(run: string): Promise<Result[]> {
-  let failures = 0;
-  const results: Result[] = [];
-  for (const kind of ["metrics", "evaluations"]) {
-    for (const [index, line] of (await linesOf(run, `${kind}.jsonl`)).entries()) {
-      const record = JSON.parse(line) as object;
-      failures += failuresIn(record);
-      results.push({ key: `${kind} ${index}`, text: JSON.stringify(record, withoutServices), failures });
-    }
-  }
-  const weights = await weightsIn(run);
-  return [...results, ...weights.map((line, index) => ({ key: `weights ${index}`, text: line, failures }))];
-}
-
-async function linesOf(run: string, file: string): Promise<string[]> {
-  const name = path.join(run, file);
-  return existsSync(name)
-    ? (await readFile(name, "utf8"))
-        .trim()
-        .split("\n")
-        .filter((line) => line !== "")
-    : [];
-}
-
-/** How often services were asked is no result. */
-function withoutServices(key: string, value: unknown): unknown {
-  return key === "services" ? undefined : value;
-}
-
-/** Wherever a record counts them. */
-function failuresIn(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  return Object.entries(value).reduce((sum, [key, one]) => {
-    const isCount = typeof one === "number" && /^(failed|failures|faults|unjudged)$/.test(key);
-    return sum + (isCount ? one : failuresIn(one));
-  }, 0);
-}
-
-/** Only of a run that has ended: the last checkpoint of one that stopped is an earlier step's. */
-async function weightsIn(run: string): Promise<string[]> {
-  const folder = path.join(run, "checkpoints");
-  if (!existsSync(path.join(run, "result.json"))) return [];
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith(".safetensors"));
-  const names = files.map(({ parentPath, name }) => path.join(parentPath, name)).toSorted();
-  return Promise.all(
-    names.map(
-      async (name) =>
-        `${path.relative(folder, name)} ${createHash("sha256")
-          .update(await readFile(name))
-          .digest("hex")}`,
-    ),
-  );
-}
-
-export async function emptied(folder: string): Promise<string> {
-  await mkdir(folder, { recursive: true });
-  return folder;
+/** With the habit that says so, it is killed at some moment, and started again with the same folder. */
+async function tinkerServer(model: string, { place, by, seed }: Disturbed) {
+  const folder = path.join(place.folder, "served");
+  let serving = await startServing([model], { folder });
+  const { url } = serving;
+  const restart = async (): Promise<void> => {
+    await delay(500 + drawInt(generatorOf(rootKey(seed)), 4000));
+    await serving.kill();
+    serving = await startServing([model], { folder, port: Number(new URL(url).port) });
+  };
+  const restarting = by.habit === "is killed and started again" ? restart() : Promise.resolve();
+  const stop = async (): Promise<void> => {
+    await restarting;
+    await serving.stop();
+  };
+  return { url, [Symbol.asyncDispose]: stop };
 }

@@ -21,16 +21,19 @@ function townServer(): McpServer {
     if (number === 1 && habit === "writes nonsense") process.stdout.write("<html>\n");
     return { content: [{ type: "text", text: `The town of ${"very ".repeat(number)}many.` }] };
   });
-  // As servers do whose tools throw: the error is the request's.
-  if (habit === "answers with internal errors")
+  const code = errors[habit];
+  if (code !== undefined)
     server.server.setRequestHandler(callSchema, ({ params }) => {
-      throw new McpError(
-        ErrorCode.InternalError,
-        `no town ${JSON.stringify(params.arguments)}: The town of none`,
-      );
+      throw new McpError(code, `no town ${JSON.stringify(params.arguments)}: The town of none`);
     });
   return server;
 }
+
+const errors: Readonly<Record<string, number>> = {
+  "throws errors about parameters": ErrorCode.InvalidParams,
+  "throws internal errors": ErrorCode.InternalError,
+  "throws errors of its own": -32_000,
+};
 
 const callSchema = z.object({
   method: z.literal("tools/call"),

@@ -56,7 +56,8 @@ export async function startProxy({ target, fault, rewrite }: ProxyOptions): Prom
       const answer = await fetch(new URL(request.url ?? "", target), {
         method,
         headers: { ...(headers as Record<string, string>), host: new URL(target).host },
-        ...(method === "GET" ? {} : { body: Buffer.concat(parts) }),
+        ...(method === "GET" || method === "HEAD" ? {} : { body: Buffer.concat(parts) }),
+        redirect: "manual",
       });
       return { answer, body: Buffer.from(await answer.arrayBuffer()) };
     };
@@ -68,10 +69,12 @@ export async function startProxy({ target, fault, rewrite }: ProxyOptions): Prom
       response.writeHead(answer.status, { "content-length": body.length });
       return void response.write(body.subarray(0, body.length / 2), () => response.destroy());
     }
-    const type = answer.headers.get("content-type") ?? "";
+    const { "content-type": type = "", ...others } = Object.fromEntries(answer.headers);
+    for (const name of ["connection", "content-encoding", "content-length", "transfer-encoding"])
+      delete others[name];
     const isRewritten = rewrite !== undefined && type.includes("json");
     const sent = isRewritten ? JSON.stringify(rewrite(path, JSON.parse(body.toString()) as object)) : body;
-    response.writeHead(answer.status, { "content-type": type }).end(sent);
+    response.writeHead(answer.status, { ...others, "content-type": type }).end(sent);
   };
   const server = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());
