@@ -17,6 +17,8 @@ export interface Disturbance {
   readonly fault?: (random: Generator) => Fault | null;
   /** How the subject's own program misbehaves (judge.ts, town-server.ts). */
   readonly habit?: string;
+  /** Whether the subject's server is killed once, and started again. */
+  readonly restarts?: true;
   /** Acts on the command's process until the signal is aborted. Resolves to how often it acted. */
   readonly during?: (pid: number, random: Generator, ended: AbortSignal) => Promise<number>;
   /** The command is given again after it was killed, or stopped with such a message. */
@@ -135,7 +137,7 @@ export const habits = (...names: readonly string[]): readonly Disturbance[] =>
 
 export const killsServer: Disturbance = {
   name: "is killed and started again",
-  habit: "is killed and started again",
+  restarts: true,
   resumes: /server/i,
 };
 

@@ -20,6 +20,8 @@ export interface Disturbed {
   readonly place: Place;
   readonly by: Disturbance;
   readonly seed: number;
+  /** Environment variables of the subject. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 export interface Observed extends Observation {
@@ -37,8 +39,8 @@ interface Ended {
 const longestRun = 240_000;
 
 /** Runs a file of the checkout, `bin/troupe.js` for example, disturbed. */
-async function runOf(given: readonly string[], { place, by, seed }: Disturbed): Promise<Ended> {
-  const { within = [], env, during } = by;
+async function runOf(given: readonly string[], { place, by, seed, variables }: Disturbed): Promise<Ended> {
+  const { within = [], env, during, habit } = by;
   const random = generatorOf(keyAt(rootKey(seed), by.name));
   const [file = "", ...rest] = given;
   const command = [...within, process.execPath, path.join(place.checkout, file), ...rest];
@@ -48,6 +50,7 @@ async function runOf(given: readonly string[], { place, by, seed }: Disturbed): 
       ...ownEnvironment(),
       TROUPE_CACHE: path.join(place.folder, "cache"),
       CHAOS_KEY: "sk-chaos-key",
+      ...variables,
       ...env?.(random, place.folder),
     },
     stdio: ["ignore", "pipe", "pipe"] as const,
@@ -60,18 +63,18 @@ async function runOf(given: readonly string[], { place, by, seed }: Disturbed): 
   const code = await closed;
   clearTimeout(late);
   ended.abort();
-  return { code, stdout, stderr, acts: (await acting) ?? 0 };
+  const always = within.length > 0 || env !== undefined || habit !== undefined ? 1 : 0;
+  return { code, stdout, stderr, acts: (await acting) ?? always };
 }
 
 /** A command that was killed, or stopped as it should, is given again until it ends. The fourth time it is undisturbed. */
 async function untilEnded(given: readonly string[], disturbed: Disturbed): Promise<Ended> {
-  const { resumes, during } = disturbed.by;
+  const { resumes } = disturbed.by;
   let acts = 0;
   for (let attempt = 0; ; attempt++) {
     const by = attempt < 3 ? disturbed.by : undisturbed;
     const ended = await runOf(given, { ...disturbed, by, seed: disturbed.seed + 7 * attempt });
     acts += ended.acts;
-    if (ended.code !== 0 && during === undefined) acts += 1;
     const mayResume = resumes !== undefined && (ended.code === null || resumes.test(ended.stderr));
     if (ended.code === 0 || attempt === 3 || !mayResume) return { ...ended, acts };
   }

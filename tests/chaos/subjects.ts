@@ -166,8 +166,7 @@ export const hub: Subject = {
     return await behindProxy(served.url, disturbed, (url) => {
       const dataset = JSON.stringify({ name: "troupe/chaos", fields: mathFields });
       const given = [`environment.dataset=${dataset}`, mathSplits];
-      const env = { HF_ENDPOINT: url };
-      return comparedTo(6, given, withEnvironment(disturbed, env));
+      return comparedTo(6, given, { ...disturbed, variables: { HF_ENDPOINT: url } });
     });
   },
 };
@@ -175,11 +174,6 @@ export const hub: Subject = {
 async function hubWith(datasets: Parameters<typeof startHub>[0]) {
   const started = await startHub(datasets);
   return { url: started.url, [Symbol.asyncDispose]: () => started.close() };
-}
-
-function withEnvironment(disturbed: Disturbed, added: Readonly<Record<string, string>>): Disturbed {
-  const { env, ...by } = disturbed.by;
-  return { ...disturbed, by: { ...by, env: (...given) => ({ ...added, ...env?.(...given) }) } };
 }
 
 async function trainedBy(recipe: string, disturbed: Disturbed, engine = "engine: { threads: 1 }") {
@@ -375,27 +369,30 @@ export const tinkerEngine: Subject = {
     writeWordTokenizer(tokenizer, wordsOf(tinyRecipe()));
     await initModel({ directory: model, preset: presets.nano, tokenizer, seed: 1 });
     await using server = await tinkerServer(model, disturbed);
-    return await behindProxy(server.url, disturbed, (url) => {
+    const observed = await behindProxy(server.url, disturbed, (url) => {
       const engine = `engine: { type: tinker, url: "${url}", profile: troupe }`;
       return trainedBy(`${tiny}policies: { own: { model: { path: nano } } }\n`, disturbed, engine);
     });
+    return { ...observed, acts: observed.acts + server.restarts() };
   },
 };
 
-/** With the habit that says so, it is killed at some moment, and started again with the same folder. */
+/** A server that may be killed at some moment, and started again with the same folder. */
 async function tinkerServer(model: string, { place, by, seed }: Disturbed) {
   const folder = path.join(place.folder, "served");
   let serving = await startServing([model], { folder });
+  let restarts = 0;
   const { url } = serving;
   const restart = async (): Promise<void> => {
-    await delay(500 + drawInt(generatorOf(rootKey(seed)), 4000));
+    await delay(500 + drawInt(generatorOf(rootKey(seed)), 2000));
+    restarts += 1;
     await serving.kill();
     serving = await startServing([model], { folder, port: Number(new URL(url).port) });
   };
-  const restarting = by.habit === "is killed and started again" ? restart() : Promise.resolve();
+  const restarting = by.restarts === true ? restart() : Promise.resolve();
   const stop = async (): Promise<void> => {
     await restarting;
     await serving.stop();
   };
-  return { url, [Symbol.asyncDispose]: stop };
+  return { url, restarts: () => restarts, [Symbol.asyncDispose]: stop };
 }
