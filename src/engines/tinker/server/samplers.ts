@@ -1,4 +1,5 @@
 /** Sampling sessions: what each samples from, and snapshots in the engine's memory. */
+import { TroupeError } from "../../../errors.ts";
 import type { Engine, PolicyName, StoredPolicy } from "../../engine.ts";
 import type { Model } from "./models.ts";
 import type { ServedModel, ServerLimits } from "./options.ts";
@@ -27,22 +28,36 @@ export interface Sampler {
   readonly source: Source;
 }
 
+/** Weights in the engine's memory. */
+interface Loaded {
+  readonly policy: Promise<PolicyName>;
+  /** Requests that sample from it, or wait for it. */
+  users: number;
+  /** Once no request uses it. */
+  readonly unused: PromiseWithResolvers<void>;
+  isEvicted: boolean;
+}
+
 export class Samplers {
   readonly #engine: Engine;
   readonly #limits: Pick<ServerLimits, "loadedSamplers">;
   readonly #isLoaded: (model: Model) => boolean;
+  readonly #isKept: (path: string, folder: string) => boolean;
   readonly #samplers = new Map<string, Sampler>();
-  /** Policies by what they were loaded from, least recently used first. */
-  readonly #loaded = new Map<string, Promise<PolicyName>>();
+  /** By content: a path leads to other weights after each save, and those are in another folder. Least recently used first. */
+  readonly #loaded = new Map<string, Loaded>();
+  #loads = 0;
 
   constructor(
     engine: Engine,
     limits: Pick<ServerLimits, "loadedSamplers">,
     isLoaded: (model: Model) => boolean,
+    isKept: (path: string, folder: string) => boolean,
   ) {
     this.#engine = engine;
     this.#limits = limits;
     this.#isLoaded = isLoaded;
+    this.#isKept = isKept;
   }
 
   add(sampler: Sampler): void {
@@ -78,7 +93,7 @@ export class Samplers {
 
   /**
    * Calls `use` with the policy to sample from: at once, before any later verb, if it is in memory as a model.
-   * @throws Rejection 410 if the model is gone
+   * @throws Rejection 410 if the model is gone, TroupeError `bad_model` if the weights are
    */
   async with<T>({ base, source }: Sampler, use: (policy: PolicyName) => Promise<T>): Promise<T> {
     if (source.kind === "live") {
@@ -89,36 +104,65 @@ export class Samplers {
     if (source.kind === "saved") {
       const { model, changes } = source;
       if (model !== undefined && this.#isLoaded(model) && model.changes === changes) return use(model.id);
-      return use(await this.#load(source.path, source.stored));
+      const { path, stored } = source;
+      if (this.#isKept(path, stored.folder)) return this.#using(keyOf(path, stored.folder), stored, use);
+      throw new TroupeError("bad_model", `The weights ${path} of this sampler were replaced or removed.`);
     }
-    return use(await this.#load(`base:${base.name}`, base.directory));
+    return this.#using(base.directory, base.directory, use);
   }
 
-  async #load(key: string, model: string | StoredPolicy): Promise<PolicyName> {
-    const name = `sampler ${key}`;
-    const loading = this.#loaded.get(key) ?? this.#create(key, name, model);
-    this.#loaded.delete(key);
-    this.#loaded.set(key, loading);
-    return loading;
+  /** Weights that were replaced or removed. Resolves once the requests before are answered and their memory is free. */
+  async evict(path: string, folder: string): Promise<void> {
+    const key = keyOf(path, folder);
+    const loaded = this.#loaded.get(key);
+    if (loaded !== undefined) await this.#remove(key, loaded);
   }
 
-  async #create(key: string, name: PolicyName, model: string | StoredPolicy): Promise<PolicyName> {
+  async #using<T>(
+    key: string,
+    model: string | StoredPolicy,
+    use: (policy: PolicyName) => Promise<T>,
+  ): Promise<T> {
+    const loaded = this.#loaded.get(key) ?? this.#load(key, model);
+    this.#loaded.delete(key); // to the end: the one used last
+    this.#loaded.set(key, loaded);
+    loaded.users += 1;
     try {
-      await this.#makeRoom();
+      return await use(await loaded.policy);
+    } finally {
+      loaded.users -= 1;
+      if (loaded.isEvicted && loaded.users === 0) loaded.unused.resolve();
+    }
+  }
+
+  #load(key: string, model: string | StoredPolicy): Loaded {
+    const [oldest] = this.#loaded.size < this.#limits.loadedSamplers ? [] : this.#loaded;
+    const create = async (): Promise<PolicyName> => {
+      if (oldest !== undefined) await this.#remove(...oldest);
+      // The same weights may be on their way out of memory: no two policies have one name.
+      const name = `sampler ${(this.#loads += 1)} ${key}`;
       await this.#engine.createPolicy({ name, model });
       return name;
-    } catch (error) {
-      this.#loaded.delete(key);
-      throw error;
-    }
+    };
+    const policy = create();
+    const loaded = { policy, users: 0, unused: Promise.withResolvers<void>(), isEvicted: false };
+    policy.catch(() => {
+      if (this.#loaded.get(key) === loaded) this.#loaded.delete(key);
+    });
+    return loaded;
   }
 
-  /** Removing waits for samples that were asked for before. */
-  async #makeRoom(): Promise<void> {
-    const [oldest] = this.#loaded;
-    if (oldest === undefined || this.#loaded.size < this.#limits.loadedSamplers) return;
-    this.#loaded.delete(oldest[0]);
-    const name = await oldest[1].catch(() => null);
+  /** Those that wait for it sample first; later requests load it again. */
+  async #remove(key: string, loaded: Loaded): Promise<void> {
+    this.#loaded.delete(key);
+    loaded.isEvicted = true;
+    if (loaded.users === 0) loaded.unused.resolve();
+    await loaded.unused.promise;
+    const name = await loaded.policy.catch(() => null);
     if (name !== null) await this.#engine.removePolicy(name);
   }
+}
+
+function keyOf(path: string, folder: string): string {
+  return `${path} in ${folder}`;
 }

@@ -49,12 +49,13 @@ export function sample(service: Service, call: Call): schema.Answers["asample"] 
   const asked = schema.sample.parse(jsonOf(call));
   rejectUnsupported(asked);
   const sampler = samplerOf(service, call, asked);
-  const id = asked.seq_id === null || asked.seq_id === undefined ? randomUUID() : String(asked.seq_id);
-  const requestId = `${sampler.id}:${id}`;
+  // Without a session, nothing tells clients of one key apart: equal numbers are different requests.
+  const isNumbered = Boolean(asked.sampling_session_id) && typeof asked.seq_id === "number";
+  const requestId = `${sampler.id}:${isNumbered ? asked.seq_id : randomUUID()}`;
   const future = service.start(requestId, call, (signal) =>
     service.samplers.with(sampler, (policy) => run(service, sampler.base, policy, asked, signal)),
   );
-  service.completions.add(sampler.id, asked.seq_id ?? 0, requestId);
+  if (asked.sampling_session_id) service.completions.add(sampler.id, asked.seq_id ?? 0, requestId);
   return {
     ...future,
     sample_sequence_ids: Array.from(

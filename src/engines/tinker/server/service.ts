@@ -62,8 +62,11 @@ export class Service {
     this.completions = new Completions(this.futures);
     this.models = new Models(engine, options.models, limits.models);
     const isLoaded = (model: Model): boolean => this.models.find(model.id) === model;
-    this.samplers = new Samplers(engine, limits, isLoaded);
-    this.storage = new Storage(options.folder, limits.savedBytes);
+    const isKept = (path: string, folder: string): boolean => this.storage.holds(path, folder);
+    this.samplers = new Samplers(engine, limits, isLoaded, isKept);
+    this.storage = new Storage(options.folder, limits.savedBytes, (path, folder) => {
+      this.samplers.evict(path, folder).catch((error: unknown) => this.activity.failure(error));
+    });
   }
 
   /** @throws Rejection 429 beyond the owner's limit */
@@ -103,8 +106,20 @@ export class Service {
     await Promise.all(this.models.ofSession(id).map((model) => this.models.remove(model)));
   }
 
-  /** Those used last are kept: clients make one after each step and never end any. */
+  /**
+   * Those used last are kept: clients make one after each step and never end any.
+   * @throws TroupeError `cancelled` if its session ended meanwhile
+   */
   addSampler(sampler: Sampler): void {
+    if (!this.sessions.has(sampler.session)) {
+      this.#endSampler(sampler);
+      throw new TroupeError(
+        "cancelled",
+        `The session ${sampler.session} ended before its weights were saved.`,
+      );
+    }
+    const [before] = this.samplers.ofSession(sampler.session).filter(({ id }) => id === sampler.id);
+    if (before !== undefined && isEphemeral(before)) this.#endSampler(before);
     this.samplers.add(sampler);
     const { unnamedWeights, samplers } = this.options.limits;
     const ephemeral = this.samplers.ofSession(sampler.session).filter(isEphemeral);
@@ -116,8 +131,8 @@ export class Service {
     this.samplers.remove(sampler.id);
     this.completions.forget(sampler.id);
     if (sampler.source.kind !== "saved" || !isEphemeral(sampler)) return;
-    const path = parsePath(sampler.source.path);
-    if (this.storage.exists(path)) this.storage.remove(path, sampler.owner);
+    const { path, stored } = sampler.source;
+    if (this.storage.holds(path, stored.folder)) this.storage.remove(parsePath(path), sampler.owner);
   }
 
   /** What happens with time. Never fails. */

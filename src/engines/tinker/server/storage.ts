@@ -1,6 +1,6 @@
 /**
- * Saved weights in the server's folder. Weights that clients call `tinker://RUN/KIND/NAME` are in `RUN/KIND/NAME`, or
- * `NAME~…` if they replaced others, and `RUN/KIND/NAME.json` is the record of them. Weights without a record do not
+ * Saved weights in the server's folder. Weights that clients call `tinker://RUN/KIND/NAME` are in `RUN/KIND/NAME~…`,
+ * a new directory for every save, and `RUN/KIND/NAME.json` is the record of them. Weights without a record do not
  * exist: a record is written after them, and replaced in one step.
  */
 import { randomBytes } from "node:crypto";
@@ -45,13 +45,16 @@ export class Storage {
   readonly #kept = new Map<string, Kept>();
   /** Paths of weights that are being written. */
   readonly #saving = new Set<string>();
+  readonly #onGone: (path: string, folder: string) => void;
 
   /**
    * Removes what a server that was killed left: weights without a record, and those of sampling sessions.
    * @param limit bytes of one owner's weights, above which nothing more is saved
+   * @param onGone told of weights that were replaced or removed, before their files are
    */
-  constructor(folder: string, limit: number) {
+  constructor(folder: string, limit: number, onGone: (path: string, folder: string) => void) {
     this.#limit = limit;
+    this.#onGone = onGone;
     mkdirSync(folder, { recursive: true });
     this.#folder = realpathSync(folder);
     for (const run of directoriesIn(this.#folder).filter((name) => runFolder.test(name)))
@@ -78,7 +81,7 @@ export class Storage {
   ): Promise<StoredPolicy> {
     const text = textOf(path);
     const place = this.#place(path.run, path.kind);
-    const directory = this.exists(path) ? `${path.name}~${randomBytes(4).toString("hex")}` : path.name;
+    const directory = `${path.name}~${randomBytes(4).toString("hex")}`;
     const folder = join(place, directory);
     this.#saving.add(text);
     try {
@@ -108,8 +111,13 @@ export class Storage {
     const mayRead = kept?.record.owner === owner || kept?.record.isPublic === true;
     if (kept === undefined || !mayRead || isExpired(kept))
       throw new TroupeError("bad_model", `There are no saved weights ${textOf(path)}.`);
-    const { saved, directory = "" } = kept.record;
-    return { ...kept, stored: { saved, folder: join(this.#place(path.run, path.kind), directory) } };
+    return { ...kept, stored: { saved: kept.record.saved, folder: this.#folderOf(kept) } };
+  }
+
+  /** Whether the path still leads to the weights in this folder. */
+  holds(text: string, folder: string): boolean {
+    const kept = this.#kept.get(text);
+    return kept !== undefined && !isExpired(kept) && this.#folderOf(kept) === folder;
   }
 
   /** The owner's, the oldest first, without those of sampling sessions. */
@@ -167,7 +175,13 @@ export class Storage {
     this.#removeEmpty(this.#place(kept.path.run, kept.path.kind));
   }
 
-  #removeFiles({ path, record }: Kept): void {
+  #folderOf({ path: { run, kind }, record: { directory = "" } }: Kept): string {
+    return join(this.#place(run, kind), directory);
+  }
+
+  #removeFiles(kept: Kept): void {
+    const { path, record } = kept;
+    this.#onGone(textOf(path), this.#folderOf(kept));
     for (const file of this.#filesOf(path, record)) rmSync(file, { recursive: true, force: true });
   }
 

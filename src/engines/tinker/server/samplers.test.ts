@@ -1,0 +1,119 @@
+/** What sampling sessions sample: the weights of their path, whatever is saved, removed or evicted meanwhile. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, vi } from "vitest";
+import { setTimeout } from "node:timers/promises";
+import type { Engine } from "../../engine.ts";
+import { createModel, engine, folder, gradients, resultOf, start, type Send } from "../testing/own-server.ts";
+import { Samplers, type Sampler } from "./samplers.ts";
+
+const tokens = { prompt: { chunks: [{ type: "encoded_text", tokens: [1, 6, 7, 8] }] } };
+const scored = { ...tokens, prompt_logprobs: true, sampling_params: { max_tokens: 1 } };
+const always = (): boolean => true;
+let sessions = 0;
+
+async function samplerOf(ask: Send, session: string, model_path: string): Promise<string> {
+  const body = { session_id: session, sampling_session_seq_id: (sessions += 1), model_path };
+  const { json } = await ask("create_sampling_session", body);
+  return String(json["sampling_session_id"]);
+}
+
+let samples = 0;
+
+async function scoresOf(ask: Send, sampler: string): Promise<unknown> {
+  const body = { ...scored, sampling_session_id: sampler, seq_id: (samples += 1) };
+  const { json } = await resultOf(ask, "asample", body);
+  return json["prompt_logprobs"] ?? json["error"];
+}
+
+async function learn(ask: Send, model_id: string, seq_id: number): Promise<void> {
+  await resultOf(ask, "forward_backward", gradients(model_id, seq_id));
+  const adam_params = { learning_rate: 0.1 };
+  await resultOf(ask, "optim_step", { model_id, seq_id: seq_id + 1, adam_params });
+}
+
+it("new clients sample the weights that a path has, after they were replaced, and removed and saved again", async () => {
+  const ask = await start();
+  const { id, session } = await createModel(ask);
+  const save = async (seq_id: number): Promise<string> =>
+    String(
+      (await resultOf(ask, "save_weights", { model_id: id, seq_id, path: "a", overwrite: true })).json[
+        "path"
+      ],
+    );
+  const path = await save(1);
+  const before = await samplerOf(ask, session, path);
+  const first = await scoresOf(ask, before);
+  await learn(ask, id, 2);
+  await save(4);
+  const second = await scoresOf(ask, await samplerOf(ask, session, path));
+  expect(second).not.toEqual(first);
+  expect(await scoresOf(ask, before)).toContain("were replaced or removed");
+  await learn(ask, id, 5);
+  await ask(`DELETE training_runs/${id}/checkpoints/weights/a`);
+  await save(7);
+  const third = await scoresOf(ask, await samplerOf(ask, session, path));
+  expect([first, second]).not.toContainEqual(third);
+  // What the model itself has.
+  const { json } = await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 8 });
+  expect(await scoresOf(ask, String(json["sampling_session_id"]))).toEqual(third);
+});
+
+it("two clients of one key with equal numbers have a sample each", async () => {
+  const ask = await start();
+  const direct = { ...scored, base_model: "tiny", seq_id: 1 };
+  const ids = [];
+  for (const max_tokens of [1, 2]) {
+    const { status, json } = await ask("asample", { ...direct, sampling_params: { max_tokens } });
+    expect(status).toBe(200);
+    ids.push(json["request_id"]);
+  }
+  expect(new Set(ids).size).toBe(2);
+});
+
+it("a save that ends after its session leaves neither a sampler nor weights", async () => {
+  const served = join(folder, "late");
+  const ask = await start({ folder: served });
+  const { id, session } = await createModel(ask);
+  const gate = Promise.withResolvers<void>();
+  const saveNow = engine.snapshot.bind(engine);
+  vi.spyOn(engine, "snapshot").mockImplementationOnce(async (...asked) => {
+    const saved = await saveNow(...asked);
+    await gate.promise;
+    return saved;
+  });
+  const { json } = await ask("save_weights_for_sampler", { model_id: id, seq_id: 1 });
+  await ask(`sessions/${session}/finish`, {});
+  gate.resolve();
+  const { json: result } = await ask("retrieve_future", { request_id: json["request_id"] });
+  expect(result).toMatchObject({ code: "cancelled", category: "user" });
+  expect((await ask(`samplers/${session}:sample:1`)).status).toBe(404);
+  expect(readdirSync(served)).toEqual([expect.stringMatching(/^lock-/)]);
+});
+
+it("weights that requests use, or wait for, stay in memory until those are answered", async () => {
+  const events: string[] = [];
+  const note = (what: string): void => void events.push(what);
+  const recording = {
+    createPolicy: async ({ name }: { name: string }) => note(`load ${name.at(-1)}`),
+    removePolicy: async (name: string) => note(`remove ${name.at(-1)}`),
+  } as unknown as Engine;
+  const kept = new Samplers(recording, { loadedSamplers: 1 }, always, always);
+  const gate = Promise.withResolvers<void>();
+  const use = async (name: string, until?: Promise<void>): Promise<void> => {
+    const source = { kind: "saved", path: "p", stored: { folder: name } };
+    await kept.with({ source } as Sampler, async () => {
+      note(`use ${name}`);
+      await until;
+    });
+  };
+  const all = [use("a", gate.promise), use("b"), use("a"), use("b")];
+  await setTimeout(20);
+  expect(events).toEqual(["load a", "use a"]);
+  gate.resolve();
+  await Promise.all(all);
+  const turns = ["load a", "use a", "remove a", "load b", "use b", "remove b", "load a", "use a"];
+  expect(events).toEqual([...turns, "remove a", "load b", "use b"]);
+  await kept.evict("p", "b");
+  expect(events.at(-1)).toBe("remove b");
+});
