@@ -9,6 +9,7 @@ import {
   forwardBackwardRequest,
   type forwardBackwardResult,
   type modelInput,
+  turn,
 } from "./schema.ts";
 import { asInt32, bytesOfArray, int32sOf, int64Bytes, int64sOf, valuesOf, type Tensor } from "./tensors.ts";
 import type { z } from "zod";
@@ -67,6 +68,20 @@ export function decodeCall(body: Buffer): LossCall {
   ]);
   const config = { ...lossConfig, ...(Object.fromEntries(values) as Record<string, number | string>) };
   return { modelId, seqId, loss, config, forwardOnly, data: data.map(decodeDatum) };
+}
+
+/** A request's model and number, whatever else is in it. @throws RangeError */
+export function turnOf(body: Buffer): MessageValue<typeof turn> {
+  return turn.decode(body);
+}
+
+/** Of a body's beginning, where encoders write them; null: there is nothing of the kind. */
+export function turnOfBeginning(body: Buffer): MessageValue<typeof turn> | null {
+  const [tag, length = 128] = body;
+  const end = body.findIndex((byte, at) => at > length + 2 && byte < 128) + 1;
+  return tag === 10 && length < 128 && end > 0 && body[length + 2] === 16
+    ? turnOf(body.subarray(0, end))
+    : null;
 }
 
 type EncodedDatum = MessageValue<typeof forwardBackwardRequest>["data"][number];

@@ -22,6 +22,9 @@ import {
 
 export const dataType = { float32: 1, int64: 2, int32: 3, bfloat16: 4 } as const;
 
+/** The beginning of a request of a model. */
+export const turn = message({ model_id: [1, text], seq_id: [2, integer] });
+
 const encodedText = message({ tokens: [1, data] });
 const chunk = message({ encodedText: [1, optional(nested(encodedText))] });
 const tensor = message({
@@ -111,6 +114,10 @@ export const createSession = z.object({
 });
 export const ofSession = z.object({ session_id: name, type });
 export const ofModel = z.object({ model_id: name, type });
+
+/** What gives a request of a model its place, whatever else is in it. */
+export const ofTurn = z.object({ model_id: name, seq_id: z.int().min(1).max(lastSequenceNumber) });
+export const mayBeOfModel = z.object({ model_id: name.nullish() });
 
 export const loraConfig = z.object({
   rank: z.int().min(1).max(1024),

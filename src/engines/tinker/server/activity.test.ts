@@ -107,7 +107,7 @@ it("at its end a server finishes what was asked for, and rejects the rest", asyn
   await vi.waitFor(() => expect(servers[0]?.state()).toEqual({ models: 1, unfinished: 2 }));
   const drained = servers[0]?.drain();
   const failed = await ask("retrieve_future", early.json);
-  expect(failed.json["error"]).toContain("before this request's turn");
+  expect(failed.json["error"]).toContain("was not executed: the server is being stopped");
   const late = await ask("optim_step", { model_id: id, seq_id: 2 });
   expect([late.status, late.json["detail"]]).toEqual([503, "The server is being stopped."]);
   gate.resolve();

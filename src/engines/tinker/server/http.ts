@@ -2,11 +2,13 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
+import { finished } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import type { ServerOptions } from "./options.ts";
 import { asRejection, Rejection } from "./problems.ts";
 import { answer } from "./routes.ts";
-import type { Call, Service } from "./service.ts";
+import type { Call } from "./call.ts";
+import type { Service } from "./service.ts";
 
 const prefix = "/api/v1/";
 const proto = "application/x-protobuf";
@@ -56,12 +58,17 @@ async function read(
     futures.take(owner, bytes);
     held.bytes += bytes;
   };
+  const path = url.pathname.slice(prefix.length);
+  const wantsProto = request.headers.accept?.includes(proto) === true;
+  const call = { owner, path, query: url.searchParams, isProto, wantsProto };
   try {
-    const body = await decompressed(request, await bodyOf(request, limit, hold), limit, hold);
-    const path = url.pathname.slice(prefix.length);
-    const wantsProto = request.headers.accept?.includes(proto) === true;
-    return [{ owner, path, query: url.searchParams, body, isProto, wantsProto }, held.bytes];
+    const received = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    const body = await decompressed(request, await bodyOf(received, limit, hold), limit, hold);
+    return [{ ...call, body }, held.bytes];
   } catch (error) {
+    // A client that still writes when the connection is closed does not see the answer.
+    await finished(request.resume()).catch(() => undefined);
+    if (error instanceof TooLarge) return [{ ...call, body: error.beginning, problem: error }, held.bytes];
     futures.giveBack(owner, held.bytes);
     throw error;
   }
@@ -92,7 +99,8 @@ async function bodyOf(stream: AsyncIterable<Buffer>, limit: number, hold: Hold):
   let length = 0;
   for await (const part of stream) {
     length += part.length;
-    if (length > limit) throw tooLarge(limit);
+    if (length > limit)
+      throw new TooLarge(limit, Buffer.concat([...parts, part]).subarray(0, beginningBytes));
     hold(part.length);
     parts.push(part);
   }
@@ -122,8 +130,17 @@ async function decompressed(
   }
 }
 
-function tooLarge(limit: number): Rejection {
-  return new Rejection(413, `The request is larger than ${limit} bytes; send smaller chunks.`);
+/** More than the number of a request and its model take. */
+const beginningBytes = 2048;
+
+class TooLarge extends Rejection {
+  /** Of the body, decompressed. */
+  readonly beginning: Buffer;
+
+  constructor(limit: number, beginning: Buffer) {
+    super(413, `The request is larger than ${limit} bytes; send smaller chunks.`);
+    this.beginning = Buffer.from(beginning);
+  }
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {

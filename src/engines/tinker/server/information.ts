@@ -4,8 +4,8 @@ import { readTokenizer } from "../tokenizers.ts";
 import { isLocal, type ServedModel } from "./options.ts";
 import { pageOf } from "./pages.ts";
 import { Rejection } from "./problems.ts";
-import type { Call, Service } from "./service.ts";
-import { jsonOf } from "./training.ts";
+import { jsonOf, type Call } from "./call.ts";
+import type { Service } from "./service.ts";
 
 export function clientConfig({ options: { limits, host } }: Service): schema.Answers["client/config"] {
   return {

@@ -5,9 +5,10 @@ import { tarOf } from "../archives/tar.ts";
 import * as schema from "../protocol/schema.ts";
 import { pageOf } from "./pages.ts";
 import { Rejection } from "./problems.ts";
-import type { Call, Service } from "./service.ts";
+import { jsonOf, type Call } from "./call.ts";
+import type { Service } from "./service.ts";
 import type { Kept } from "./storage.ts";
-import { jsonOf, timeAfter } from "./training.ts";
+import { timeAfter } from "./training.ts";
 import { parsePath, textOf, type WeightsPath } from "./weights-path.ts";
 
 export function weightsInfo(service: Service, call: Call): schema.Answers["weights_info"] {

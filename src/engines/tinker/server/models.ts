@@ -109,7 +109,7 @@ export class Models {
 
   async remove(model: Model): Promise<void> {
     this.#models.delete(model.id);
-    model.turns.abandon();
+    model.turns.abandon("its model was unloaded");
     await this.#engine.removePolicy(model.id);
   }
 }

@@ -29,6 +29,8 @@ export interface ServerLimits extends FutureLimits {
   readonly unnamedWeights: number;
   /** After the last heartbeat, a session ends. */
   readonly sessionMilliseconds: number;
+  /** How long a model's requests wait for one with an earlier number that does not arrive. */
+  readonly turnMilliseconds: number;
   /** How long an unfinished future is waited for in one request. */
   readonly pollMilliseconds: number;
 }
@@ -48,6 +50,7 @@ export const standardLimits: ServerLimits = {
   loadedSamplers: 4,
   unnamedWeights: 32,
   sessionMilliseconds: 300_000,
+  turnMilliseconds: 300_000,
   pollMilliseconds: 20_000,
 };
 

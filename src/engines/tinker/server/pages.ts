@@ -1,6 +1,6 @@
 /** Parts of long lists. */
 import { z } from "zod";
-import type { Call } from "./service.ts";
+import type { Call } from "./call.ts";
 
 const most = 1000;
 const whole = z.coerce.number().pipe(z.int().min(0));

@@ -27,6 +27,11 @@ const ofUser: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 /** The result of a failed future. */
 export function failureOf(error: unknown): z.input<typeof failed> {
+  if (error instanceof Rejection) {
+    const { code = error.status < 500 ? "bad_arguments" : "internal" } = error.body;
+    const category = error.status < 500 ? "user" : "server";
+    return { error: error.message, category, code: String(code) };
+  }
   const code = error instanceof TroupeError ? error.code : "internal";
   const message = error instanceof Error ? error.message : String(error);
   return { error: message, category: ofUser.has(code) ? "user" : "server", code };

@@ -5,7 +5,8 @@ import * as information from "./information.ts";
 import * as listings from "./listings.ts";
 import { Rejection } from "./problems.ts";
 import * as sampling from "./sampling.ts";
-import type { Call, Service } from "./service.ts";
+import { jsonOf, type Call } from "./call.ts";
+import type { Service } from "./service.ts";
 import * as training from "./training.ts";
 import type { z } from "zod";
 
@@ -105,7 +106,7 @@ export function answer(service: Service, method: string, call: Call): unknown {
 }
 
 async function retrieveFuture(service: Service, call: Call): Promise<unknown> {
-  const { request_id: id } = schema.retrieveFuture.parse(training.jsonOf(call));
+  const { request_id: id } = schema.retrieveFuture.parse(jsonOf(call));
   const result = await service.futures.retrieve(id, call.owner, service.options.limits.pollMilliseconds);
   if (result === null)
     throw new Rejection(408, "Not finished.", {

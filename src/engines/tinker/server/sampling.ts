@@ -10,9 +10,10 @@ import type { ServedModel } from "./options.ts";
 import { Rejection } from "./problems.ts";
 import { sampleResult } from "./results.ts";
 import type { Sampler, Source } from "./samplers.ts";
-import type { Call, Service } from "./service.ts";
+import { jsonOf, type Call } from "./call.ts";
+import type { Service } from "./service.ts";
 import { parsePath } from "./weights-path.ts";
-import { jsonOf, samplerId } from "./training.ts";
+import { samplerId } from "./training.ts";
 import type { z } from "zod";
 
 export function createSamplingSession(

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { bytes, encode, message } from "../../../protobuf.ts";
+import { bytes, encode, message, varint } from "../../../protobuf.ts";
 import { failure } from "../../../models/test-model.ts";
 import { someDatum } from "../../local/test-engine.ts";
 import { encodeCall } from "../protocol/forward-backward.ts";
@@ -51,6 +51,10 @@ describe("keys", () => {
     });
   });
 });
+
+function input(data: object[]): object {
+  return { forward_backward_input: { loss_fn: "cross_entropy", data } };
+}
 
 describe("requests", () => {
   it("that wait for an earlier one fail when their model is gone, and no longer count", async () => {
@@ -108,6 +112,51 @@ describe("requests", () => {
     expect(
       (await ask("retrieve_future", { request_id: step.json["request_id"] })).json["metrics"],
     ).toBeDefined();
+  });
+
+  it("of a model that are rejected hold up none after them", async () => {
+    const ask = await start({ limits: { requestBytes: 100_000 } });
+    const { id } = await createModel(ask);
+    const [save, sampler] = ["save_weights", "save_weights_for_sampler"];
+    const text = { chunks: [{ type: "encoded_text", tokens: [1, 2] }] };
+    const picture = { chunks: [{ type: "image", data: "" }] };
+    const sparse = { data: [1], dtype: "float32", sparse_crow_indices: [0, 1] };
+    const triggers: [string, object][] = [
+      ["optim_step", { adam_params: { learning_rate: null } }],
+      ["optim_step", { optimizer_params: { type: "muon" } }],
+      [save, { ttl_seconds: 60 }],
+      [save, { path: "" }],
+      [save, { path: "a".repeat(600) }],
+      [save, { user_metadata: { note: "a".repeat(70_000) } }],
+      [sampler, { path: "" }],
+      [sampler, { kind: "other" }],
+      ["load_weights", { path: "", optimizer: true }],
+      ["load_weights", { path: "tinker://a/weights/b" }],
+      ["forward_backward", input([{ model_input: picture, loss_fn_inputs: {} }])],
+      ["forward_backward", input([{ model_input: text, loss_fn_inputs: { weights: sparse } }])],
+      ["forward_backward", {}],
+      ["forward", input([])],
+    ];
+    let number = 0;
+    for (const [path, body] of triggers) {
+      const { status, json } = await resultOf(ask, path, { model_id: id, seq_id: (number += 1), ...body });
+      expect([path, status, json["category"], json["code"]]).toEqual([path, 200, "user", "bad_arguments"]);
+    }
+    const large = Buffer.concat([gradients(id, (number += 1)), Buffer.alloc(200_000)]);
+    const { json } = await resultOf(ask, "forward_backward", large);
+    expect(json).toMatchObject({ error: expect.stringContaining("larger than 100000 bytes") as string });
+    const { json: last } = await resultOf(ask, "forward_backward", gradients(id, number + 1));
+    expect(last).toHaveProperty("metrics");
+  });
+
+  it("of a model that never arrive are waited for a while only", async () => {
+    const ask = await start({ limits: { turnMilliseconds: 50 } });
+    const { id } = await createModel(ask);
+    const { json } = await resultOf(ask, "forward_backward", gradients(id, 2));
+    expect(json["error"]).toContain("was not executed: the request 1 before it never arrived");
+    expect((await ask("forward_backward", gradients(id, 1))).status).toBe(410);
+    const { json: next } = await resultOf(ask, "forward_backward", gradients(id, 3));
+    expect(next).toHaveProperty("metrics");
   });
 
   it("that are damaged or too large are rejected", async () => {
@@ -243,9 +292,10 @@ describe("hostile requests", () => {
     expect((await ask("forward_backward", empty)).status).toBe(400);
     const shape = bytes(4, Buffer.alloc(100_000, 0x80));
     const tensor = message(2, bytes(1, "weights"), message(2, shape));
-    const endless = encode([message(3, tensor)]);
-    const { status, json } = await ask("forward_backward", endless);
-    expect([status, json["detail"]]).toEqual([400, "A number has more than 64 bits."]);
+    const { id } = await createModel(ask);
+    const endless = encode([bytes(1, id), varint(2, 1), message(3, tensor)]);
+    const { json } = await resultOf(ask, "forward_backward", endless);
+    expect(json).toMatchObject({ error: "A number has more than 64 bits.", category: "user" });
   });
 
   it("in JSON have a limit of their own", async () => {

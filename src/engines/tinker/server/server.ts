@@ -77,7 +77,7 @@ async function listen(service: Service, server: Server, release: () => Promise<v
       { cause },
     );
   }
-  const pause = Math.min(10_000, options.limits.sessionMilliseconds);
+  const pause = Math.min(10_000, options.limits.sessionMilliseconds, options.limits.turnMilliseconds);
   const timer = setInterval(() => void service.tidy(), pause).unref();
   const reports = setInterval(() => service.activity.report(), 60_000).unref();
   const { port } = server.address() as AddressInfo;

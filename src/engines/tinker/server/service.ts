@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { TroupeError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
 import { Activity } from "./activity.ts";
+import type { Call } from "./call.ts";
 import { Completions } from "./completions.ts";
 import { Futures, type Result } from "./futures.ts";
 import { Models, type Model } from "./models.ts";
@@ -22,17 +23,6 @@ export interface Session {
   readonly metadata: Metadata;
   lastSeen: number;
   joined: number;
-}
-
-/** A request after its headers and body were read. */
-export interface Call {
-  readonly owner: string;
-  readonly path: string;
-  readonly query: URLSearchParams;
-  /** Decompressed. */
-  readonly body: Buffer;
-  readonly isProto: boolean;
-  readonly wantsProto: boolean;
 }
 
 export class Service {
@@ -139,6 +129,8 @@ export class Service {
   async tidy(): Promise<void> {
     try {
       this.storage.removeExpired();
+      const oldest = Date.now() - this.options.limits.turnMilliseconds;
+      for (const { turns } of this.models.all()) turns.giveUp(oldest);
       this.#forgetResults(Date.now() - 60_000);
       await this.endStaleSessions();
     } catch (error) {
@@ -170,7 +162,7 @@ export class Service {
 
   /**
    * A future of a model's request, which starts in its turn.
-   * @throws Rejection 410 if it was executed and its result is no longer kept
+   * @throws Rejection 410 if it was executed and its result is no longer kept, or if it arrives too late
    */
   startInTurn(
     model: Model,
@@ -183,8 +175,8 @@ export class Service {
     if (session !== undefined) session.lastSeen = Date.now();
     const isKnown = this.futures.has(id, call.owner, fingerprintOf(call));
     if (!isKnown && model.turns.isPast(seqId))
-      throw new Rejection(410, `The request ${id} was executed, and its result is no longer kept.`);
-    const abandon = (): void => this.futures.finish(id, failedResult(unloaded(model)));
+      throw new Rejection(410, `The turn of the request ${id} is over, and no result of it is kept.`);
+    const abandon = (why: string): void => this.futures.finish(id, failedResult(abandoned(id, why)));
     const future = this.#future(id, call, () => model.turns.take(seqId, () => this.#run(id, work), abandon));
     return { ...future, model_id: model.id };
   }
@@ -195,7 +187,7 @@ export class Service {
    */
   async drain(): Promise<void> {
     this.#isStopping = true;
-    for (const { turns } of this.models.all()) turns.abandon();
+    for (const { turns } of this.models.all()) turns.abandon("the server is being stopped");
     while (this.futures.unfinished > 0) await setTimeout(20);
   }
 
@@ -230,8 +222,8 @@ function isEphemeral({ source }: Sampler): boolean {
   return source.kind === "saved" && source.isEphemeral === true;
 }
 
-function unloaded({ id }: Model): TroupeError {
-  return new TroupeError("cancelled", `The model ${id} was unloaded before this request's turn.`);
+function abandoned(id: string, why: string): TroupeError {
+  return new TroupeError("cancelled", `The request ${id} was not executed: ${why}.`);
 }
 
 function fingerprintOf({ path, body }: Call): string {

@@ -9,12 +9,11 @@ import type { Result } from "./futures.ts";
 import { adapterOf, type Model } from "./models.ts";
 import { Rejection } from "./problems.ts";
 import { jsonResult, lossOutput, lossResultOf } from "./results.ts";
-import type { Call, Service } from "./service.ts";
+import { bytesOf, jsonOf, type Call } from "./call.ts";
+import { inTurn, posted, type Submitted } from "./in-turn.ts";
+import type { Service } from "./service.ts";
 import { checkName, parsePath, textOf, type WeightsKind, type WeightsPath } from "./weights-path.ts";
 import type { z } from "zod";
-
-/** The future of a request. */
-type Submitted = schema.Answers["create_model"];
 
 export function createModel(service: Service, call: Call): Submitted {
   const asked = schema.createModel.parse(jsonOf(call));
@@ -55,45 +54,45 @@ function storedAt(service: Service, { owner }: Call, path: string): StoredPolicy
 }
 
 export function forwardBackward(service: Service, call: Call, forwardOnly: boolean): Submitted {
-  const asked = call.isProto ? decodeCall(call.body) : callOfJson(jsonOf(call), forwardOnly);
-  const model = service.models.get(asked.modelId, call.owner);
-  // In protobuf; the schema of JSON says so itself.
-  if (asked.seqId < 1 || asked.seqId > schema.lastSequenceNumber)
-    throw new Rejection(422, `seq_id is ${asked.seqId}; expected 1 to ${schema.lastSequenceNumber}.`);
-  if (!asked.forwardOnly)
-    return service.startInTurn(model, asked.seqId, call, backward(service, model, asked));
-  return service.startInTurn(model, asked.seqId, call, async (signal) => {
+  const read = (): LossCall =>
+    call.isProto ? decodeCall(bytesOf(call)) : callOfJson(jsonOf(call), forwardOnly);
+  return inTurn(service, call, read, async (model, asked, signal) => {
+    if (!asked.forwardOnly) return backward(service, model, asked, signal);
     const data = engineData(model.id, asked.data);
     return lossResultOf(lossOutput(await service.engine.forward(data, { signal }), asked.data));
   });
 }
 
-function backward(service: Service, model: Model, asked: LossCall): (signal: AbortSignal) => Promise<Result> {
-  return async (signal) => {
-    const loss = lossOf(asked.loss, asked.config);
-    const data = engineData(model.id, asked.data);
-    checkData(data, loss);
-    const used = new Set<string>(["tokens", ...fieldsOf(loss, data).map(({ name }) => name)]);
-    const unused = data
-      .flatMap(({ continuations }) => continuations.flatMap((each) => Object.keys(each)))
-      .find((name) => !used.has(name));
-    if (unused !== undefined)
-      throw new TroupeError(
-        "bad_arguments",
-        `The loss ${asked.loss} does not use the input ${unused}; leave it out.`,
-      );
-    const result = await service.engine.forwardBackward(data, loss, { signal });
-    return lossResultOf(lossOutput(result, asked.data));
-  };
+async function backward(
+  service: Service,
+  model: Model,
+  asked: LossCall,
+  signal: AbortSignal,
+): Promise<Result> {
+  const loss = lossOf(asked.loss, asked.config);
+  const data = engineData(model.id, asked.data);
+  checkData(data, loss);
+  const used = new Set<string>(["tokens", ...fieldsOf(loss, data).map(({ name }) => name)]);
+  const unused = data
+    .flatMap(({ continuations }) => continuations.flatMap((each) => Object.keys(each)))
+    .find((name) => !used.has(name));
+  if (unused !== undefined)
+    throw new TroupeError(
+      "bad_arguments",
+      `The loss ${asked.loss} does not use the input ${unused}; leave it out.`,
+    );
+  const result = await service.engine.forwardBackward(data, loss, { signal });
+  return lossResultOf(lossOutput(result, asked.data));
 }
 
 export function optimStep(service: Service, call: Call): Submitted {
-  const asked = schema.optimStep.parse(jsonOf(call));
-  const model = service.models.get(asked.model_id, call.owner);
-  if (asked.optimizer_params !== undefined)
-    throw new Rejection(422, `The optimizer ${asked.optimizer_params.type} is not supported; there is Adam.`);
-  const adam = asked.adam_params ?? schema.adamParams.parse({});
-  return service.startInTurn(model, asked.seq_id, call, async () => {
+  const read = (): z.output<typeof schema.adamParams> => {
+    const asked = schema.optimStep.parse(jsonOf(call));
+    if (asked.optimizer_params === undefined) return asked.adam_params ?? schema.adamParams.parse({});
+    const { type } = asked.optimizer_params;
+    throw new Rejection(422, `The optimizer ${type} is not supported; there is Adam.`);
+  };
+  return inTurn(service, call, read, async (model, adam) => {
     model.changes += 1;
     const { gradientNorm } = await service.engine.optimStep(model.id, {
       learningRate: adam.learning_rate,
@@ -109,22 +108,17 @@ export function optimStep(service: Service, call: Call): Submitted {
 
 /** With the optimizer's state. */
 export function saveWeights(service: Service, call: Call): Submitted {
-  const asked = schema.saveWeights.parse(jsonOf(call));
-  const model = service.models.get(asked.model_id, call.owner);
-  const name = asked.path ?? `step-${asked.seq_id}`;
-  return service.startInTurn(model, asked.seq_id, call, async () => {
+  return inTurn(service, call, posted(schema.saveWeights), async (model, asked) => {
+    const name = asked.path ?? `step-${asked.seq_id}`;
     const { path } = await save(service, model, "weights", name, asked);
     return jsonResult({ path: textOf(path), type: "save_weights" });
   });
 }
 
 export function saveWeightsForSampler(service: Service, call: Call): Submitted {
-  const asked = schema.saveWeightsForSampler.parse(jsonOf(call));
-  const model = service.models.get(asked.model_id, call.owner);
-  const { base, owner, session } = model;
-  const number = asked.sampling_session_seq_id;
-  return service.startInTurn(model, asked.seq_id, call, async () => {
-    const { changes } = model;
+  return inTurn(service, call, posted(schema.saveWeightsForSampler), async (model, asked) => {
+    const { base, owner, session, changes } = model;
+    const number = asked.sampling_session_seq_id;
     const type = "save_weights_for_sampler";
     if (asked.kind === "inflight") {
       const id = samplerId(session, number ?? asked.seq_id);
@@ -186,17 +180,15 @@ export function timeAfter(seconds: number): string {
 
 /** Into a model that exists, or one that this creates. */
 export function loadWeights(service: Service, call: Call): Submitted {
-  const asked = schema.loadWeights.parse(jsonOf(call));
-  if (asked.model_id) {
-    if (!asked.seq_id) throw new Rejection(422, "model_id needs a seq_id of at least 1.");
-    const model = service.models.get(asked.model_id, call.owner);
-    return service.startInTurn(model, asked.seq_id, call, async () => {
-      model.changes += 1;
+  const read = posted(schema.loadWeights);
+  if (schema.mayBeOfModel.parse(jsonOf(call)).model_id)
+    return inTurn(service, call, read, async (model, asked) => {
       const stored = loadable(service, call, asked.path, asked.optimizer);
+      model.changes += 1;
       await service.engine.restore(model.id, stored);
       return jsonResult({ path: asked.path, model_id: model.id, type: "load_weights" });
     });
-  }
+  const asked = read(call);
   if (!asked.session_id || asked.model_seq_id === null || asked.model_seq_id === undefined)
     throw new Rejection(422, "Give model_id and seq_id, or session_id and model_seq_id.");
   return createFromWeights(service, call, asked.session_id, asked.model_seq_id, asked);
@@ -253,9 +245,4 @@ export function unloadModel(service: Service, call: Call): Submitted {
     await service.models.remove(model);
     return jsonResult({ model_id: id, type: "unload_model" });
   });
-}
-
-/** @throws SyntaxError */
-export function jsonOf({ body }: Call): unknown {
-  return JSON.parse(body.toString("utf8"));
 }
