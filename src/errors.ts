@@ -14,7 +14,7 @@ export class TroupeError extends Error {
 
 /**
  * An external service failed: a sandbox, a judge, a model or an engine behind a network. The call is retried; if that
- * does not help, the episode is dropped and counted, and the run continues (src/retry.ts).
+ * does not help, the episode is dropped and counted, and the run continues (src/calls).
  */
 export class ServiceError extends TroupeError {
   /** Milliseconds in which it asks not to be asked again. Absent: it does not say. */
@@ -48,9 +48,13 @@ export class BudgetError extends TroupeError {
  * `ServiceError`: nobody retries it or drops an episode for it.
  */
 export class OutageError extends TroupeError {
-  constructor(message: string, options?: { cause?: unknown }) {
+  /** When the run may be resumed. */
+  readonly until: string;
+
+  constructor(message: string, options?: { cause?: unknown; until?: string }) {
     super("service", message, options);
     this.name = "OutageError";
+    this.until = options?.until ?? "once the service works";
   }
 }
 

@@ -74,6 +74,12 @@ export function showText(text: string, length: number): string {
   return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
 }
 
+/** Whole characters, at most so many; a longer text ends in `…`. */
+export function cutTo(text: string, longest: number): string {
+  const whole = text.toWellFormed();
+  return whole.length <= longest ? whole : `${whole.slice(0, longest - 1).toWellFormed()}…`;
+}
+
 /** Arbitrary text with whole characters only; those that a reader would not see are written out, `\u{200b}`. */
 export function toVisible(text: string): string {
   return text.toWellFormed().replace(invisible, (character) => `\\u{${codePoint(character)}}`);

@@ -29,7 +29,11 @@ export interface CallOptions {
   readonly retries?: RetryOptions | undefined;
   /** Of each attempt; null: none. Default: none. */
   readonly milliseconds?: number | null;
+  /** What each attempt passes before it begins, such as a free slot or the end of a pause. Its time does not count. */
+  readonly gate?: Gate;
 }
+
+export type Gate = <T>(attempt: () => Promise<T>) => Promise<T>;
 
 const once: RetryOptions = { retries: 0, firstDelay: 0, longestDelay: 0 };
 
@@ -41,11 +45,13 @@ const once: RetryOptions = { retries: 0, firstDelay: 0, longestDelay: 0 };
 export async function call<T>(
   service: Service,
   attempt: (signal: AbortSignal, attempt: number) => Promise<T>,
-  { signal, retries = once, milliseconds = null }: CallOptions = {},
+  { signal, retries = once, milliseconds = null, gate = (work) => work() }: CallOptions = {},
 ): Promise<Outcome<T>> {
   const tried = (number: number): Promise<T> =>
-    service.attempt(number, () =>
-      withinTime((own) => attempt(own, number), milliseconds, service.name, signal),
+    gate(() =>
+      service.attempt(number, () =>
+        withinTime((own) => attempt(own, number), milliseconds, service.name, signal),
+      ),
     );
   try {
     const answer = await retrying(tried, retries, signal);
@@ -58,9 +64,14 @@ export async function call<T>(
   }
 }
 
+/** Why there is no answer; null: there is one. */
+export function problemOf({ fault, failure }: Outcome<unknown>): string | null {
+  return fault ?? failure?.message ?? null;
+}
+
 /** The answer. @throws ServiceError for a fault or a failure: for callers who can do nothing without an answer */
 export function answerOf<T>(outcome: Outcome<T>): T {
   if (outcome.failure !== undefined) throw outcome.failure;
-  if (outcome.fault !== undefined) throw new ServiceError(outcome.fault);
+  if (outcome.fault !== undefined) throw new Fault(outcome.fault);
   return outcome.answer;
 }

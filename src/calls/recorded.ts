@@ -5,6 +5,8 @@
  * resumed run must meet the same failure again, it is recorded as such (`RecordedFailure`), never as an answer.
  */
 import { ServiceError, TroupeError } from "../errors.ts";
+import { Fault } from "./call.ts";
+import type { Service } from "./services.ts";
 
 /** What a record may hold. */
 export type Recordable = object & { readonly failure?: never };
@@ -42,6 +44,12 @@ export interface RecordedQuestion<Answer> {
   readonly write?: (answer: Answer) => Recordable | null;
   /** Names the place of the run that asks: there a failure is recorded, and found again. Default: none is recorded. */
   readonly place?: string;
+  /** Recorded with the answer, for people. */
+  readonly about?: object;
+  /** Counts the question where it is not asked, because the answer is known or under way: `ask` counts the others. */
+  readonly service?: Service;
+  /** Whoever waits for an answer under way shares its failure, too. Default: false, it asks itself. */
+  readonly sharesFailures?: boolean;
 }
 
 /** Recorded calls in memory only. */
@@ -79,11 +87,14 @@ export function valueOf({
   return failure === undefined ? answer : { failure };
 }
 
-const underWay = new WeakMap<RecordedCalls, Map<string, Promise<void>>>();
+/** Resolves to the failure, if there is one. */
+type Asking = Promise<ServiceError | null>;
+
+const underWay = new WeakMap<RecordedCalls, Map<string, Asking>>();
 
 /**
- * The recorded answer, or that of the first caller. Whoever waits for another caller asks itself if that one fails or
- * is cancelled.
+ * The recorded answer, or that of the first caller. Whoever waits for another caller asks itself if that one is
+ * cancelled, or fails and keeps its failure.
  * @param calls undefined: nothing is recorded or shared
  * @throws TroupeError `cancelled` if the signal is aborted while another caller asks; what `ask` throws
  */
@@ -93,37 +104,47 @@ export async function recordedCall<Answer extends Recordable>(
   signal?: AbortSignal,
 ): Promise<Answer> {
   if (calls === undefined) return question.ask();
-  const { key, read, place } = question;
+  const { key, read, place, service, sharesFailures = false } = question;
   checkNotFailed(calls, place);
   const asking = askingIn(calls);
   for (;;) {
     const known = read(calls.get(key));
-    if (known !== null) return known;
+    if (known !== null) {
+      service?.ended("answered");
+      return known;
+    }
     const other = asking.get(key);
     if (other === undefined) break;
-    await endOf(other, signal);
+    const failure = await endOf(other, signal);
+    if (failure === null || !sharesFailures) continue;
+    service?.ended(failure instanceof Fault ? "faulty" : "failed", failure.message);
+    throw failure;
   }
   const first = askFirst(calls, question).finally(() => asking.delete(key));
-  asking.set(key, first.then(nothing, nothing));
+  asking.set(key, first.then(nothing, failureIn));
   return first;
 }
 
-const nothing = (): void => {};
+const nothing = (): null => null;
+
+function failureIn(error: unknown): ServiceError | null {
+  return error instanceof ServiceError ? error : null;
+}
 
 function checkNotFailed(calls: RecordedCalls, place: string | undefined): void {
   const known = place === undefined ? undefined : (calls.get(place) as Partial<RecordedFailure> | undefined);
   if (known?.failure !== undefined) throw new ServiceError(known.failure);
 }
 
-function askingIn(calls: RecordedCalls): Map<string, Promise<void>> {
-  const asking = underWay.get(calls) ?? new Map<string, Promise<void>>();
+function askingIn(calls: RecordedCalls): Map<string, Asking> {
+  const asking = underWay.get(calls) ?? new Map<string, Asking>();
   underWay.set(calls, asking);
   return asking;
 }
 
 async function askFirst<Answer extends Recordable>(
   calls: RecordedCalls,
-  { key, ask, write = (answer) => answer, place }: RecordedQuestion<Answer>,
+  { key, ask, write = (answer) => answer, place, about }: RecordedQuestion<Answer>,
 ): Promise<Answer> {
   const answer = await ask().catch(async (error: unknown) => {
     if (place !== undefined && error instanceof ServiceError)
@@ -131,17 +152,19 @@ async function askFirst<Answer extends Recordable>(
     throw error;
   });
   const recorded = write(answer);
-  if (recorded !== null) await calls.put([{ key, answer: recorded }]);
+  if (recorded !== null)
+    await calls.put([{ key, answer: recorded, ...(about === undefined ? {} : { about }) }]);
   return answer;
 }
 
-async function endOf(other: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  const { promise: aborted, resolve } = Promise.withResolvers<void>();
-  const abort = (): void => resolve();
+async function endOf(other: Asking, signal: AbortSignal | undefined): Asking {
+  const { promise: aborted, resolve } = Promise.withResolvers<null>();
+  const abort = (): void => resolve(null);
   if (signal?.aborted === true) abort();
   signal?.addEventListener("abort", abort, { once: true });
-  await Promise.race([other, aborted]);
+  const failure = await Promise.race([other, aborted]);
   signal?.removeEventListener("abort", abort);
   if (signal?.aborted === true)
     throw new TroupeError("cancelled", "Cancelled while another call was being answered.");
+  return failure;
 }

@@ -25,8 +25,13 @@ export function redacting(names: readonly string[], all: Variables = process.env
     .flatMap(({ name, value }) => formsOf(value).map((form) => ({ name, form })))
     .toSorted((left, right) => right.form.length - left.form.length);
   if (secrets.length === 0) return (value) => value;
-  const clean = (text: string): string =>
+  const replaced = (text: string): string =>
     secrets.reduce((cleaned, { name, form }) => cleaned.replaceAll(form, `[${name}]`), text);
+  const clean = (text: string): string => {
+    const cleaned = replaced(text);
+    const plain = withoutEscapes(cleaned);
+    return replaced(plain) === plain ? cleaned : replaced(plain);
+  };
   return <T>(value: T) => redacted(value, clean) as T;
 }
 
@@ -34,6 +39,15 @@ export function redacting(names: readonly string[], all: Variables = process.env
 function formsOf(value: string): readonly string[] {
   const base64 = Buffer.from(value).toString("base64").replace(/=+$/, "");
   return [...new Set([value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1), base64])];
+}
+
+/** JSON in a text, whole or broken, can spell any character as `\u0061`, or one of an address with percent signs. */
+function withoutEscapes(text: string): string {
+  return text.replaceAll(/\\u([0-9a-f]{4})|%([0-7][0-9a-f])/gi, fromCode).replaceAll("\\/", "/");
+}
+
+function fromCode(_: string, inJson = "", inAddress = ""): string {
+  return String.fromCharCode(Number.parseInt(inJson + inAddress, 16));
 }
 
 function redacted(value: unknown, clean: (text: string) => string): unknown {

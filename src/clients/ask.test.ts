@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServiceError } from "../errors.ts";
-import { type AnswerFormat, askModel, askService } from "./ask.ts";
+import { type AnswerFormat, askService } from "./ask.ts";
 import { checkInstalled } from "./models.ts";
 import { type ClientOptions, clientOptions } from "./options.ts";
 
@@ -133,10 +133,19 @@ const messages = [
   { role: "user", content: "def f(): pass" },
 ] as const;
 
-function question(provider: ClientOptions["provider"], more: object = {}): Promise<string> {
+async function question(provider: ClientOptions["provider"], more: object = {}): Promise<string> {
   asked.length = 0;
-  return askModel(optionsFor(provider, more), expert, messages, new AbortController().signal);
+  const { value } = await askService(
+    optionsFor(provider, more),
+    expert,
+    { messages, read: asWritten },
+    never,
+  );
+  return value;
 }
+
+const asWritten = (answer: string): string => answer;
+const never = new AbortController().signal;
 
 function optionsFor(provider: ClientOptions["provider"], more: object = {}): ClientOptions {
   return clientOptions.parse({
@@ -248,7 +257,7 @@ describe.each(formats)("$provider", ({ provider, path, key: [header, value], que
 
 const askFor = (provider: ClientOptions["provider"], format: AnswerFormat) => {
   asked.length = 0;
-  return askService(optionsFor(provider), expert, { messages, format }, new AbortController().signal);
+  return askService(optionsFor(provider), expert, { messages, format, read: asWritten }, never);
 };
 
 describe("a question for JSON", () => {
@@ -276,7 +285,7 @@ describe("a question for JSON", () => {
     async (name) => {
       respond = json(200, chat.answer);
       // Whatever the answer is, it is returned as it was written.
-      const { text: answered, isCutOff, inputTokens, outputTokens } = await askFor(name, { schema: null });
+      const { value: answered, isCutOff, inputTokens, outputTokens } = await askFor(name, { schema: null });
       expect([answered, isCutOff, inputTokens, outputTokens]).toEqual([text, false, 1, 1]);
       expect(asked[0]?.body).toMatchObject({ response_format: { type: "json_object" } });
     },
@@ -290,7 +299,8 @@ describe("a question for JSON", () => {
       choices: [{ ...choice, finish_reason: "length" }],
     });
     expect(await askFor("compatible", { schema })).toEqual({
-      text,
+      value: text,
+      characters: text.length,
       isCutOff: true,
       inputTokens: null,
       outputTokens: null,
@@ -304,9 +314,56 @@ it.each([-1_000_000, 1e300, 0.5])("a count of %d tokens is none", async (tokens)
   expect([inputTokens, outputTokens]).toEqual([null, null]);
 });
 
-it("a key in the answer is replaced", async () => {
-  respond = json(200, JSON.stringify(chat.answer).replace("An edit", `The key is ${secret}`));
-  expect(await question("compatible")).toContain("The key is [key]");
+function answering(content: string): void {
+  const [choice] = chat.answer.choices;
+  respond = json(200, {
+    ...chat.answer,
+    choices: [{ ...choice, message: { ...choice.message, content } }],
+  });
+}
+
+const escape = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+const blameIn = (written: string) => {
+  return { isRole: (JSON.parse(written) as { blame: string }).blame === "solver", written };
+};
+
+describe("a key in the answer", () => {
+  const escaped = Array.from(secret, escape).join("");
+
+  it.each([
+    ["as it is", secret],
+    ["escaped", escaped],
+    ["escaped in part", `${secret.slice(0, 3)}${escaped.slice(18)}`],
+    ["in an address", `https://example.org/?key=${encodeURIComponent(secret)}`],
+    ["in Base64", Buffer.from(secret).toString("base64")],
+  ])("is redacted, %s", async (_, written) => {
+    answering(`The key is ${written}.`);
+    expect(await question("compatible")).toContain("[TEST_ASK_KEY].");
+  });
+
+  it("is redacted in what was read, not before: it may be a word of the format", async () => {
+    process.env["TEST_ASK_KEY"] = "solver";
+    try {
+      answering('{"blame": "solver", "\\u0073olver": 1}');
+      const asking = askService(optionsFor("compatible"), expert, { messages, read: blameIn }, never);
+      const { isRole, written } = (await asking).value;
+      expect(isRole).toBe(true);
+      expect(written).toBe('{"blame": "[TEST_ASK_KEY]", "[TEST_ASK_KEY]": 1}');
+    } finally {
+      process.env["TEST_ASK_KEY"] = secret;
+    }
+  });
+
+  it("a short word is no secret", async () => {
+    process.env["TEST_ASK_KEY"] = "none";
+    try {
+      answering('{"blame": "none"}');
+      expect(await question("compatible")).toBe('{"blame": "none"}');
+    } finally {
+      process.env["TEST_ASK_KEY"] = secret;
+    }
+  });
 });
 
 const until = () => new Date(Date.now() + 50_000).toUTCString();
@@ -361,9 +418,9 @@ it("a cancelled question ends", async () => {
   respond = () => {};
   const options = clientOptions.parse({ provider: "compatible", model: "wise", baseUrl: address });
   const cancelled = new AbortController();
-  const asking = askModel(options, expert, [{ role: "user", content: "?" }], cancelled.signal);
+  const asking = askService(options, expert, { messages, read: asWritten }, cancelled.signal);
   cancelled.abort();
-  expect(await failure(asking)).toBeInstanceOf(ServiceError);
+  expect(await failure(asking.then(({ value }) => value))).toBeInstanceOf(ServiceError);
 });
 
 it("an address with a password is rejected without repeating it", () => {

@@ -1,5 +1,6 @@
 /** A question to a model of a service, through the AI SDK, which knows the services' formats. Loaded with the first question. */
 import type { Output } from "ai";
+import { redacting } from "../calls/secrets.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { checkInstalled, modelOf } from "./models.ts";
 import type { ClientOptions } from "./options.ts";
@@ -19,10 +20,12 @@ export interface Respondent {
   readonly alternative: string;
 }
 
-export interface Question {
+export interface Question<T> {
   readonly messages: readonly ChatMessage[];
   /** What the answer must be. Default: text. */
   readonly format?: AnswerFormat;
+  /** Parses the answer as the service wrote it; in JSON format it may still be anything. */
+  readonly read: (text: string) => T;
 }
 
 /** JSON; with a schema if the service is sent one. */
@@ -30,9 +33,11 @@ export interface AnswerFormat {
   readonly schema: object | null;
 }
 
-export interface ServiceAnswer {
-  /** As the service wrote it; in JSON format it may still be anything. */
-  readonly text: string;
+export interface ServiceAnswer<T> {
+  /** What was read. The key is redacted in every text in it, after it was parsed: a key may be a word of the format. */
+  readonly value: T;
+  /** Length of the answer. */
+  readonly characters: number;
   /** It ended at `maxTokens`. */
   readonly isCutOff: boolean;
   /** As the service counts; null: it does not say. */
@@ -43,26 +48,16 @@ export interface ServiceAnswer {
 /** The service got the question, and may charge for it, but there is no whole answer that can be read. */
 export class LostAnswer extends ServiceError {}
 
-/** The text of the answer, see `askService`. */
-export async function askModel(
-  options: ClientOptions,
-  respondent: Respondent,
-  messages: readonly ChatMessage[],
-  signal: AbortSignal,
-): Promise<string> {
-  return (await askService(options, respondent, { messages }, signal)).text;
-}
-
 /**
- * Error messages never quote the service, which may repeat the key; in the answer the key is replaced.
+ * Error messages never quote the service, which may repeat the key.
  * @throws ServiceError if the service fails, LostAnswer if it may charge all the same; TroupeError `bad_arguments` if the key is missing or not accepted
  */
-export async function askService(
+export async function askService<T>(
   options: ClientOptions,
   respondent: Respondent,
-  { messages, format }: Question,
+  { messages, format, read }: Question<T>,
   signal: AbortSignal,
-): Promise<ServiceAnswer> {
+): Promise<ServiceAnswer<T>> {
   const { temperature, maxTokens, timeoutSeconds } = options;
   const name = nameOf(options, respondent);
   const key = keyOf(options, name, respondent);
@@ -73,29 +68,34 @@ export async function askService(
   // Loading the SDK takes a while, too.
   const timeout = AbortSignal.timeout(1000 * timeoutSeconds);
   const abortSignal = AbortSignal.any([signal, timeout]);
-  try {
-    const { text, usage, finishReason } = await generateText({
-      model,
-      instructions: textOf(messages, "system"),
-      prompt: textOf(messages, "user"),
-      temperature,
-      maxOutputTokens: maxTokens,
-      // The caller retries.
-      maxRetries: 0,
-      abortSignal,
-      ...(format === undefined ? {} : { output: inFormat(format) }),
-    });
-    return {
-      text: key === undefined ? text : text.replaceAll(key, "[key]"),
-      isCutOff: finishReason === "length",
-      inputTokens: countOf(usage.inputTokens),
-      outputTokens: countOf(usage.outputTokens),
-    };
-  } catch {
+  const asking = generateText({
+    model,
+    instructions: textOf(messages, "system"),
+    prompt: textOf(messages, "user"),
+    temperature,
+    maxOutputTokens: maxTokens,
+    // The caller retries.
+    maxRetries: 0,
+    abortSignal,
+    ...(format === undefined ? {} : { output: inFormat(format) }),
+  });
+  const { text, usage, finishReason } = await asking.catch(() => {
     const failure = failureOf(exchange, options, name);
     const isLost = isAccepted(exchange) || (timeout.aborted && exchange.status === null);
     throw isLost && failure instanceof ServiceError ? new LostAnswer(failure.message) : failure;
-  }
+  });
+  return {
+    value: redacting(secretsOf(options))(read(text)),
+    characters: text.length,
+    isCutOff: finishReason === "length",
+    inputTokens: countOf(usage.inputTokens),
+    outputTokens: countOf(usage.outputTokens),
+  };
+}
+
+function secretsOf(options: ClientOptions): readonly string[] {
+  const variable = keyVariableOf(options);
+  return variable === undefined ? [] : [variable];
 }
 
 /** Null: the service does not say, or nothing that a budget could count. */

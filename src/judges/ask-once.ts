@@ -1,7 +1,15 @@
 /** Asks a judge each question once: earlier answers are found by the hash of the question. */
 import { createHash } from "node:crypto";
+import { answerOf, type Outcome } from "../calls/call.ts";
 import type { JudgedScore, Verdict } from "../rollout/episode.ts";
-import type { Recordable, RecordedCalls, RecordedFailure } from "../calls/recorded.ts";
+import {
+  recordedCall,
+  type Recordable,
+  type RecordedCalls,
+  type RecordedFailure,
+} from "../calls/recorded.ts";
+import type { Service } from "../calls/services.ts";
+import { ServiceError } from "../errors.ts";
 import type { Subject } from "./subject.ts";
 
 /** The question; its id is the hash of the judge and of the question. */
@@ -12,52 +20,48 @@ export interface Asked<Question> {
   readonly about: Subject;
 }
 
-export interface AskOnce<Question, Answer = Verdict> {
+export interface AskOnce<Question, Answer> {
   /** @param about the actions in question, where it is asked first */
-  ask(question: Question, about: Subject): Promise<Answer>;
+  ask(question: Question, about: Subject): Promise<Answer | Failed>;
   /** Records the failures so far. Each applies to the episode in which it occurred; a later episode asks again. */
   settle(): Promise<void>;
 }
 
 type Failed = { readonly failure: string };
 
-/**
- * @param judge identifies it, with everything besides the question that its answers depend on
- * @param answer of the judge itself; with the key `failure` if it failed
- * @param read a recorded answer; null: it is none
- */
+export interface Respondent<Question, Answer> {
+  /** Identifies the judge, with everything besides the question that its answers depend on. */
+  readonly identity: object;
+  /** Asks it. */
+  readonly answer: (asked: Asked<Question>) => Promise<Outcome<Answer>>;
+  /** A recorded answer; null: it is none. */
+  readonly read: (recorded: unknown) => Answer | null;
+  /** Counts answers that need not be asked for; `answer` counts the others. */
+  readonly service: Service;
+}
+
 export function askOnce<Question extends object, Answer extends Recordable>(
   calls: RecordedCalls,
-  judge: object,
-  answer: (asked: Asked<Question>) => Promise<Answer | Failed>,
-  read: (recorded: unknown) => Answer | Failed | null,
-): AskOnce<Question, Answer | Failed> {
-  const underWay = new Map<string, Promise<Answer | Failed>>();
+  { identity, answer, read, service }: Respondent<Question, Answer>,
+): AskOnce<Question, Answer> {
   const failed = new Map<string, RecordedFailure>();
-
-  const failedIn = (key: string): Failed | undefined => {
-    const found = failed.get(key);
-    return found && { failure: found.failure };
-  };
-  const askFirst = async (asked: Asked<Question>): Promise<Answer | Failed> => {
-    const verdict = await answer(asked);
-    if (verdict.failure === undefined)
-      await calls.put([{ key: asked.id, answer: verdict, about: asked.about }]);
-    return verdict;
-  };
   return {
     async ask(question, about) {
-      const id = digestOf([judge, question]);
+      const id = digestOf([identity, question]);
       const inEpisode = digestOf([id, about.episode]);
-      const known = failedIn(inEpisode) ?? calls.get(inEpisode) ?? calls.get(id);
-      const recorded = read(known);
-      if (recorded !== null) return recorded;
-      const asking = underWay.get(id) ?? askFirst({ id, question, about }).finally(() => underWay.delete(id));
-      underWay.set(id, asking);
-      const verdict = await asking;
-      if (verdict.failure !== undefined)
-        failed.set(inEpisode, { key: inEpisode, failure: verdict.failure, about });
-      return verdict;
+      const known = failed.get(inEpisode)?.failure ?? failureIn(calls.get(inEpisode));
+      if (known !== null) {
+        service.ended("failed", known);
+        return { failure: known };
+      }
+      const ask = async (): Promise<Answer> => answerOf(await answer({ id, question, about }));
+      try {
+        return await recordedCall(calls, { key: id, read, ask, about, service, sharesFailures: true });
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        failed.set(inEpisode, { key: inEpisode, failure: error.message, about });
+        return { failure: error.message };
+      }
     },
     async settle() {
       const failures = [...failed.values()];
@@ -67,13 +71,22 @@ export function askOnce<Question extends object, Answer extends Recordable>(
   };
 }
 
-/** Null: no answer, or not one that Troupe recorded. */
+/** Null: none. */
+function failureIn(recorded: unknown): string | null {
+  const { failure } = (recorded ?? {}) as Partial<Failed>;
+  return typeof failure === "string" ? failure : null;
+}
+
+/** A recorded verdict or failure; null: neither. */
 export function asVerdict(value: unknown): Verdict | null {
+  const failure = failureIn(value);
+  return failure === null ? asScore(value) : { failure };
+}
+
+/** Null: no score, or not one that Troupe recorded. */
+export function asScore(value: unknown): JudgedScore | null {
   if (typeof value !== "object" || value === null) return null;
-  const { failure, score, explanation, blame } = value as Partial<JudgedScore> & {
-    readonly failure?: unknown;
-  };
-  if (typeof failure === "string") return { failure };
+  const { score, explanation, blame } = value as Partial<JudgedScore>;
   if (typeof score !== "number" || !(score >= 0 && score <= 1)) return null;
   return {
     score,

@@ -46,6 +46,8 @@ export interface JudgeContext {
   readonly log?: ServiceLog | undefined;
   /** Tells the user why judging takes longer, and that it goes on: "paused for 20 seconds: …". */
   readonly report?: ((notice: string) => void) | undefined;
+  /** The command that prints what the judge said, for messages. */
+  readonly show?: string | undefined;
   /** Aborted: judging ends with the error `cancelled`. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -79,7 +81,7 @@ export interface ConfiguredJudge extends JudgeUse {
   estimate?(plan: readonly PlannedQuestions[]): JudgeEstimate;
   /** Measures how much attacks raise its scores. Absent: it cannot be measured. */
   measureAttacks?(
-    context: Pick<JudgeContext, "calls" | "retries" | "report" | "signal">,
+    context: Pick<JudgeContext, "calls" | "retries" | "log" | "report" | "show" | "signal">,
   ): Promise<AttackReport>;
 }
 

@@ -119,7 +119,7 @@ async function trainIn(
 ): Promise<TrainOutcome> {
   const { judge } = options;
   const verdicts = judge === undefined ? unrecordedCalls() : await openRecordedCalls(run.layout.verdicts);
-  const judging = openJudging(options, verdicts, opened.interrupts);
+  const judging = openJudging(options, run, verdicts, opened);
   try {
     return await trainWith(options, run, { ...opened, verdicts, judging });
   } finally {
@@ -143,13 +143,19 @@ async function trainWith(options: TrainOptions, run: Run, opened: Opened): Promi
   }
 }
 
-function openJudging(options: TrainOptions, calls: RecordedCalls, interrupts: Interrupts): Judging | null {
+function openJudging(
+  options: TrainOptions,
+  { layout }: Run,
+  calls: RecordedCalls,
+  { interrupts, services: { log } }: Pick<Opened, "services" | "interrupts">,
+): Judging | null {
   const { recipe, environment, judge, onEvent } = options;
   const signal = samplingSignal(recipe, interrupts);
   if (judge === undefined) return null;
   const report = (notice: string) => onEvent?.({ type: "judge-paused", notice });
   const team = buildTeam(recipe.team, environment);
-  const context = { environment, team, calls, retries: retriesOf(recipe), signal, report };
+  const show = command("coach", "show", showPath(layout.directory), "--failures");
+  const context = { environment, team, calls, retries: retriesOf(recipe), log, signal, report, show };
   return startJudging(judge, context, recipe.failures.limit);
 }
 
@@ -197,8 +203,9 @@ async function stopped(state: TrainingState, error: ServiceError | OutageError):
   const last = (await checkpointsOf(state)).at(-1);
   const { recipe } = state.shared;
   const resumes = last === undefined ? "starts over" : `resumes after ${showStep(recipe, last)}`;
+  const until = error instanceof OutageError ? error.until : "once the service works";
   return new ServiceError(
-    `${error.message} The run stopped in ${showStep(recipe, state.step + 1)}; once the service works, the same command ${resumes}.`,
+    `${error.message} The run stopped in ${showStep(recipe, state.step + 1)}; ${until}, the same command ${resumes}.`,
     { cause: error },
   );
 }

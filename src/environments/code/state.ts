@@ -27,12 +27,12 @@ export type CodeState = {
   readonly before?: Attempt;
 };
 
-/** The expert's versions, by seat; null: none. */
+/** The expert's versions, by seat; null: it changes nothing. */
 export type Edits = {
   readonly helper: string | null;
   readonly main: string | null;
-  /** Why there is no edit; null: there is one. */
-  readonly failure: string | null;
+  /** Why what it wrote is no answer; null: it is one. */
+  readonly fault: string | null;
 };
 
 /** The last program and its results. */

@@ -7,14 +7,17 @@ import {
   type ChatMessage,
   type ServiceAnswer,
 } from "../../clients/ask.ts";
-import { ServiceError, TroupeError } from "../../errors.ts";
-import { retrying } from "../../calls/retry.ts";
+import { call, Fault, type Gate, type Outcome } from "../../calls/call.ts";
+import { Service } from "../../calls/services.ts";
+import { ServiceError } from "../../errors.ts";
+import { showText } from "../../format.ts";
 import { limiter } from "../../settle.ts";
 import type { JudgeContext } from "../judge.ts";
 import { keepRejected } from "./rejected.ts";
 import type { Subject } from "../subject.ts";
 import { CircuitBreaker } from "./breaker.ts";
 import type { CoachOptions } from "./options.ts";
+import { Rejections } from "./rejections.ts";
 import { checkBudget, spend, spentIn } from "./spending.ts";
 import type { Malformed } from "./verdict.ts";
 
@@ -26,35 +29,81 @@ export interface ToAsk<T> {
   readonly about?: Subject | undefined;
 }
 
-export type Ask = <T extends object>(asked: ToAsk<T>) => Promise<T | { readonly failure: string }>;
+/** What was read, in which the key is redacted; a fault: answers that are no verdict. */
+export type Ask = <T extends object>(asked: ToAsk<T>) => Promise<Outcome<T>>;
 
 const respondent = {
   role: "coach",
   alternative: "name a run with the verdicts in judge.recorded",
 };
 
-export type AskContext = Pick<JudgeContext, "calls" | "retries" | "report" | "signal">;
+export type AskContext = Pick<JudgeContext, "calls" | "retries" | "log" | "report" | "show" | "signal">;
 
 /** Before a run begins: it may train for hours until it asks. One with recorded verdicts may need no key. */
 export function checkKeyToAsk(options: CoachOptions, { calls }: Pick<AskContext, "calls">): void {
   if (options.recorded === undefined && spentIn(calls).requests === 0) checkKey(options, respondent);
 }
 
+/** The service as it is counted. */
+export function coachService({ log }: Pick<AskContext, "log">): Service {
+  return log?.named("coach") ?? new Service("coach");
+}
+
 /**
- * @throws BudgetError; TroupeError `cancelled`, or `bad_arguments` if the key is missing or not accepted
+ * @throws BudgetError; OutageError; TroupeError `cancelled`, or `bad_arguments` if the key is missing or not accepted
  */
 export function coachAsk(options: CoachOptions, context: AskContext): Ask {
   const { calls, retries, signal } = context;
+  const service = coachService(context);
   const limited = limiter(options.concurrency);
   const breaker = new CircuitBreaker(options.breaker, { ...context, sleep: retries.sleep });
-  let underWay = 0;
+  const rejections = new Rejections(context.show);
+  const pay = payer(options, context);
+  const gate: Gate = (attempt) => {
+    const checked = (): ReturnType<typeof attempt> => {
+      rejections.check();
+      return attempt();
+    };
+    return limited(() => breaker.pass(checked), signal);
+  };
+  return async <T extends object>(asked: ToAsk<T>): Promise<Outcome<T>> => {
+    const { messages, format, read, about } = asked;
+    const readBoth = (text: string) => ({ verdict: read(text), text });
+    const question = { messages, read: readBoth, ...(format === undefined ? {} : { format }) };
+    const attempt = async (own: AbortSignal): Promise<T> => {
+      const { value, isCutOff } = await pay(messages, () => askService(options, respondent, question, own));
+      const { verdict, text } = value;
+      if (!("problem" in verdict)) {
+        rejections.accepted();
+        return verdict;
+      }
+      rejections.rejected(verdict.problem, asked);
+      const problem = `${verdict.problem}${quoted(text)}`;
+      if (about !== undefined) await keepRejected(calls, about, { problem, text });
+      const why = isCutOff ? `it reached judge.maxTokens (${options.maxTokens}); ` : "";
+      throw new Fault(`${why}${problem}`);
+    };
+    return call(service, attempt, { signal, retries, gate });
+  };
+}
 
-  const askPaid = async (messages: readonly ChatMessage[], format?: AnswerFormat): Promise<ServiceAnswer> => {
+function quoted(text: string): string {
+  return text.trim() === "" ? ": it is empty" : `: "${showText(text.slice(0, 300), 120)}"`;
+}
+
+type Pay = <T>(
+  messages: readonly ChatMessage[],
+  ask: () => Promise<ServiceAnswer<T>>,
+) => Promise<ServiceAnswer<T>>;
+
+/** Asks if the budget allows it, and records what was used. */
+function payer(options: CoachOptions, { calls }: AskContext): Pay {
+  let underWay = 0;
+  return async (messages, ask) => {
     checkBudget(calls, options, underWay);
     underWay += 1;
     try {
-      const question = { messages, ...(format === undefined ? {} : { format }) };
-      const answer = await askService(options, respondent, question, signal ?? never);
+      const answer = await ask();
       await spend(calls, options, usedBy(messages, answer));
       return answer;
     } catch (error) {
@@ -65,38 +114,19 @@ export function coachAsk(options: CoachOptions, context: AskContext): Ask {
       underWay -= 1;
     }
   };
-  return async ({ messages, format, read, about }) => {
-    const attempt = async () => {
-      const answer = await limited(() => breaker.pass(() => askPaid(messages, format)), signal);
-      const verdict = read(answer.text);
-      if (!("problem" in verdict)) return verdict;
-      if (about !== undefined) await keepRejected(calls, about, { ...verdict, text: answer.text });
-      const why = answer.isCutOff ? `it reached judge.maxTokens (${options.maxTokens}); ` : "";
-      throw new ServiceError(`${why}${verdict.problem}`);
-    };
-    try {
-      return await retrying(attempt, retries, signal);
-    } catch (error) {
-      if (signal?.aborted === true) throw new TroupeError("cancelled", "The coach's work was cancelled.");
-      if (!(error instanceof ServiceError)) throw error;
-      return { failure: error.message };
-    }
-  };
 }
 
-const never = new AbortController().signal;
-
 const unanswered = { inputTokens: 0, outputTokens: 0 };
-const lost = { text: "", inputTokens: null, outputTokens: null };
+const lost = { characters: 0, inputTokens: null, outputTokens: null };
 
 function usedBy(
   messages: readonly ChatMessage[],
-  answer: Omit<ServiceAnswer, "isCutOff">,
+  answer: Pick<ServiceAnswer<unknown>, "characters" | "inputTokens" | "outputTokens">,
 ): typeof unanswered {
   const asked = messages.reduce((sum, { content }) => sum + content.length, 0);
   return {
     inputTokens: tokensOf(asked, answer.inputTokens),
-    outputTokens: tokensOf(answer.text.length, answer.outputTokens),
+    outputTokens: tokensOf(answer.characters, answer.outputTokens),
   };
 }
 

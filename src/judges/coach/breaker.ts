@@ -3,6 +3,7 @@
  * asked; the others follow once it is answered. A service that still fails after the last pause is not asked again.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { Fault } from "../../calls/call.ts";
 import { OutageError, ServiceError, TroupeError } from "../../errors.ts";
 import { showDuration } from "../../format.ts";
 import type { RetryOptions } from "../../calls/retry.ts";
@@ -52,7 +53,9 @@ export class CircuitBreaker {
       return answer;
     } catch (error) {
       reopen();
-      if (error instanceof ServiceError) this.#failed(error);
+      // A service that answers works, whatever it answers.
+      if (error instanceof Fault) this.#succeeded();
+      else if (error instanceof ServiceError) this.#failed(error);
       throw this.#outage ?? error;
     } finally {
       probe?.resolve();

@@ -5,6 +5,7 @@ import { BudgetError, OutageError } from "../../errors.ts";
 import type { Episode, Verdict } from "../../rollout/episode.ts";
 import type { RecordedCall, RecordedCalls } from "../../calls/recorded.ts";
 import { unrecordedCalls } from "../../calls/recorded.ts";
+import { ServiceLog } from "../../calls/services.ts";
 import { judgeEpisode } from "../judge-episode.ts";
 import type { Judge, JudgeContext } from "../judge.ts";
 import { judgeContext, talk } from "../testing/talk.ts";
@@ -113,13 +114,13 @@ describe("an answer that is no verdict leaves the action without a reward:", () 
     ["a score as text", { ...verdict, score: "5" }, "score: "],
     ["no score", { reason: "r", blame: "none" }, "score: "],
     ["a role that is not in the team", { ...verdict, blame: "third" }, "blame: "],
-    ["blame of nobody without a word", { ...verdict, blame: null }, "blame: "],
     ["another key", { ...verdict, note: 1 }, "Unrecognized key"],
-    ["a list", [verdict], "is not a verdict"],
-    ["a sentence before it", `Here it is: ${JSON.stringify(verdict)}`, "is not JSON"],
-    ["two of them", `${JSON.stringify(verdict)}\n${JSON.stringify(verdict)}`, "is not JSON"],
-    ["truncated JSON", JSON.stringify(verdict).slice(0, -4), "is not JSON"],
-    ["HTML", "<html><body>502</body></html>", "is not JSON"],
+    ["a list", [[]], "has no JSON object"],
+    ["a word", JSON.stringify("fine"), "has no JSON object"],
+    ["another object", { verdict }, "is not a verdict"],
+    ["two that differ", `${JSON.stringify(verdict)}\n${JSON.stringify({ ...verdict, score: 6 })}`, "several"],
+    ["truncated JSON", JSON.stringify(verdict).slice(0, -4), "has no JSON object"],
+    ["HTML", "<html><body>502</body></html>", "has no JSON object"],
     ["nothing", "", "it is empty"],
   ])("%s", async (_, answer, failure) => {
     const server = await serving(() => answer);
@@ -131,9 +132,24 @@ describe("an answer that is no verdict leaves the action without a reward:", () 
     expect(server.asked).toHaveLength(8);
   });
 
-  it("but a fenced one is", async () => {
-    const server = await serving(() => `\`\`\`json\n${JSON.stringify(verdict)}\n\`\`\``);
-    expect(new Set(failuresOf(await judged(coach(server))))).toEqual(new Set(["none"]));
+  const written = JSON.stringify(verdict);
+  it.each([
+    ["a fenced one", `\`\`\`json\n${written}\n\`\`\``],
+    ["one in prose", `Here is my {verdict}:\n\n${written}\n\nI hope that helps :} "`],
+    ["one in a list", `[${written}]`],
+    ["one after thoughts", `<think>{"score": ?} or {"score": 11}</think>${written}`],
+    ["one with braces in its reason", JSON.stringify({ ...verdict, reason: '"} {' })],
+    ["one that is said twice", `${written}\n${written}`],
+    ["blame of nobody without a word", JSON.stringify({ ...verdict, blame: null })],
+  ])("but %s is", async (_, answer) => {
+    const server = await serving(() => answer);
+    const verdicts = verdictsOf(await judged(coach(server), await short()));
+    for (const one of verdicts) expect(one).toMatchObject({ score: 0.5, blame: null });
+  });
+
+  it("and a hostile one costs little time", async () => {
+    const server = await serving(() => "{".repeat(900_000) + '"'.repeat(10_000));
+    expect(failuresOf(await judged(coach(server), await short()))[0]).toContain("has no JSON object");
   });
 
   it("and the reason says if it was cut off", async () => {
@@ -159,7 +175,7 @@ describe("answers that are no verdict", () => {
     const { text, problem } = (rejected as RecordedCall).answer as { text: string; problem: string };
     expect(text.startsWith("\\u{1b}[2J\\u{202e}I refuse. no no")).toBe(true);
     expect(text.length).toBeLessThan(2100);
-    expect(problem).toContain("is not JSON");
+    expect(problem).toContain("has no JSON object");
     const [action] = episode.actions;
     expect(rejected?.about).toEqual({
       episode: episode.id,
@@ -169,11 +185,11 @@ describe("answers that are no verdict", () => {
   });
 
   it("are kept up to a number in a run", async () => {
-    const server = await serving(() => "no");
+    const server = await serving((_, number) => (number % 2 === 0 ? "no" : { ...verdict, score: 11 }));
     const put: RecordedCall[] = [];
     const calls = recordingCalls(put);
     const retries = { ...twice, retries: 299 };
-    await judged(coach(server, {}, { calls, retries }), await short());
+    await judged(coach(server, { concurrency: 1 }, { calls, retries }), await short());
     expect(server.asked).toHaveLength(1200);
     expect(kept(put)).toHaveLength(1000);
     const reopened = recordingCalls(put);
@@ -181,6 +197,34 @@ describe("answers that are no verdict", () => {
     const before = put.length;
     await judged(coach(server, { attempt: 2 }, { calls: reopened, retries: twice }), await short());
     expect(kept(put.slice(before))).toHaveLength(0);
+  });
+
+  it("for the same reason, again and again, stop the run with the reason and the command that shows them", async () => {
+    const server = await serving(() => "I would give it a 7.");
+    const show = "troupe coach show my-run";
+    const retries = { retries: 4, firstDelay: 0, longestDelay: 0 };
+    const judge = coach(server, { concurrency: 2 }, { retries, show });
+    const stopped = await judged(judge).catch((error: unknown) => error);
+    expect(stopped).toBeInstanceOf(OutageError);
+    expect((stopped as Error).message).toMatch(
+      /answers of the coach were no verdicts, for the same reason: the coach's answer has no JSON object\. `troupe coach show my-run` prints them\./,
+    );
+    expect(server.asked.length).toBeLessThan(20);
+  });
+
+  it("do not stop it if others are verdicts", async () => {
+    const server = await serving((_, number) => (number % 5 === 4 ? verdict : "no"));
+    const judge = coach(server, { concurrency: 1 }, { retries: { ...twice, retries: 4 } });
+    expect(failuresOf(await judged(judge))).toContain("none");
+  });
+
+  it("are counted as faults, not as failures, and the questions once in each place", async () => {
+    const log = new ServiceLog();
+    const calls = unrecordedCalls();
+    const server = await serving((_, number) => (number === 0 ? verdict : "no"));
+    const judge = () => coach(server, { concurrency: 1 }, { calls, log, retries: { ...twice, retries: 1 } });
+    await judged(judge(), await short());
+    expect(log.named("coach").use).toMatchObject({ calls: 4, faults: 3, failures: 0, retries: 3 });
   });
 });
 
@@ -385,12 +429,19 @@ describe("keys", () => {
       ...unrecordedCalls(),
       put: async (answers: readonly object[]) => void calls.push(...answers),
     };
-    const server = await serving(() => ({ ...verdict, reason: "your key is a-secret-key" }));
+    const server = await serving((_, number) => {
+      const said = { ...verdict, reason: `${"x".repeat(990)} your key is a-secret-key` };
+      const text = JSON.stringify(said).replaceAll("secret", "\\u0073ecret");
+      return number % 2 === 0 ? text : text.slice(0, -1);
+    });
     const episode = await judged(coach(server, { keyVariable: "TEST_COACH_KEY" }, { calls: keeping }));
     delete process.env["TEST_COACH_KEY"];
     expect(server.asked[0]?.authorization).toBe("Bearer a-secret-key");
-    expect(verdictsOf(episode)).toContainEqual({ score: 0.5, explanation: "your key is [key]", blame: null });
-    expect(JSON.stringify([calls, verdictsOf(episode)])).not.toContain("a-secret-key");
+    expect(failuresOf(episode)).toContain("none");
+    expect(calls.some((call) => "answer" in call && JSON.stringify(call).includes("coach rejected"))).toBe(
+      true,
+    );
+    expect(JSON.stringify([calls, verdictsOf(episode)])).not.toMatch(/a-(s|\\+u0073)/);
   });
 
   it("and runs with verdicts that are missing end the run before it begins", async () => {

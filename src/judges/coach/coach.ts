@@ -5,14 +5,16 @@ import type { AnswerFormat } from "../../clients/ask.ts";
 import { TroupeError } from "../../errors.ts";
 import type { JudgedScore, Verdict } from "../../rollout/episode.ts";
 import type { Occurrence } from "../../rollout/navigate.ts";
+import type { Outcome } from "../../calls/call.ts";
 import type { RecordedCalls } from "../../calls/recorded.ts";
+import { cutTo } from "../../format.ts";
 import { readRecordedCalls } from "../../runs/recorded-calls.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { settleAll } from "../../settle.ts";
 import { askOnce, type Asked } from "../ask-once.ts";
 import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
 import { subjectOf, type Subject } from "../subject.ts";
-import { checkKeyToAsk, coachAsk, type Ask } from "./asking.ts";
+import { checkKeyToAsk, coachAsk, coachService, type Ask } from "./asking.ts";
 import { caseOf, type Case } from "./case.ts";
 import { formatFor, type CoachOptions } from "./options.ts";
 import { blamable, promptFor, type Prompt } from "./prompt.ts";
@@ -27,15 +29,19 @@ interface CoachQuestion extends Prompt {
 }
 
 /** In the order of the labels. */
-type Answers = { readonly verdicts: readonly JudgedScore[] } | { readonly failure: string };
+type Answers = { readonly verdicts: readonly JudgedScore[] };
 
 /** @throws TroupeError `bad_arguments` if there is no key to ask with, or no run `recorded` */
 export function coachJudge(options: CoachOptions, context: JudgeContext): Judge {
   checkKeyToAsk(options, context);
   const recorded = withRecorded(context.calls, options.recorded);
   const ask = coachAsk(options, context);
-  const put = ({ question, about }: Asked<CoachQuestion>) => answerTo(question, options, ask, about);
-  const questions = askOnce(recorded.calls, identityOf(options), put, readAnswers);
+  const questions = askOnce(recorded.calls, {
+    identity: identityOf(options),
+    answer: ({ question, about }: Asked<CoachQuestion>) => answerTo(question, options, ask, about),
+    read: readAnswers,
+    service: coachService(context),
+  });
   const verdictsOn = async (acts: Acts): Promise<GivenVerdict[]> => {
     const whole = await caseOf({ ...context, options }, acts);
     const { distinct, places } = distinctActs(whole);
@@ -60,8 +66,8 @@ export function coachJudge(options: CoachOptions, context: JudgeContext): Judge 
 /** The score from 0 to 1 of a case with one act, asked at once and not recorded; null: there is no verdict. */
 export async function scoreOf(asked: Case, options: CoachOptions, ask: Ask): Promise<number | null> {
   const question = { ...promptFor(asked, options), roles: blamable(asked) };
-  const answer = await answerTo(question, options, ask);
-  return "failure" in answer ? null : (answer.verdicts[0]?.score ?? null);
+  const { answer } = await answerTo(question, options, ask);
+  return answer?.verdicts[0]?.score ?? null;
 }
 
 /**
@@ -73,12 +79,12 @@ function identityOf(options: CoachOptions): object {
   return { judge: "coach", provider, model, temperature, maxTokens, format: formatFor(options), attempt };
 }
 
-function answerTo(
+async function answerTo(
   { messages, labels, roles }: CoachQuestion,
   options: CoachOptions,
   ask: Ask,
   about?: Subject,
-): Promise<Answers> {
+): Promise<Outcome<Answers>> {
   const isRanking = labels.length > 1;
   const schema = isRanking ? rankingSchema(roles, labels) : scoreSchema(roles);
   const read = (text: string) => {
@@ -86,7 +92,17 @@ function answerTo(
     const verdict = readScore(text, roles);
     return "problem" in verdict ? verdict : { verdicts: [verdict] };
   };
-  return ask({ messages, format: formatOf(schema, options), read, about });
+  const outcome = await ask({ messages, format: formatOf(schema, options), read, about });
+  if (outcome.answer === undefined) return outcome;
+  return { answer: { verdicts: outcome.answer.verdicts.map(withBoundedReason) } };
+}
+
+/** Longest reason kept, in characters. */
+const longestReason = 1000;
+
+/** Cut only after secrets were redacted: half a key would not be found. */
+function withBoundedReason({ explanation, ...rest }: JudgedScore): JudgedScore {
+  return explanation === undefined ? rest : { ...rest, explanation: cutTo(explanation, longestReason) };
 }
 
 function formatOf(schema: z.ZodType, options: CoachOptions): AnswerFormat | undefined {
@@ -108,23 +124,20 @@ function distinctActs(asked: Case): { readonly distinct: Case; readonly places: 
   return { distinct: { ...asked, acts }, places: texts.map((text) => found.indexOf(text)) };
 }
 
-function verdictAt(answer: Answers, place: number): Verdict {
+function verdictAt(answer: Answers | { readonly failure: string }, place: number): Verdict {
   if ("failure" in answer) return answer;
   return answer.verdicts[place] ?? { failure: "the coach gave no verdict" };
 }
 
-const answersSchema = z.union([
-  z.strictObject({
-    verdicts: z.array(
-      z.strictObject({
-        score: z.number().min(0).max(1),
-        explanation: z.string().optional(),
-        blame: z.string().nullable().optional(),
-      }),
-    ),
-  }),
-  z.strictObject({ failure: z.string() }),
-]);
+const answersSchema = z.strictObject({
+  verdicts: z.array(
+    z.strictObject({
+      score: z.number().min(0).max(1),
+      explanation: z.string().optional(),
+      blame: z.string().nullable().optional(),
+    }),
+  ),
+});
 
 function readAnswers(value: unknown): Answers | null {
   return (answersSchema.safeParse(value).data as Answers | undefined) ?? null;

@@ -1,19 +1,16 @@
 /**
- * Reads a coach's answer: one JSON object, alone or in one fenced block, with exactly the demanded keys. Nothing is guessed: an
- * answer in any other form is no verdict.
+ * Reads a coach's answer: one JSON object with exactly the demanded keys, wherever it stands in the answer. Nothing is
+ * guessed: without one, or with two that differ, there is no verdict.
  */
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { showText } from "../../format.ts";
-import { jsonOrNull } from "../../json.ts";
+import { objectsIn } from "../../json.ts";
 import type { JudgedScore } from "../../rollout/episode.ts";
 
-/** What is wrong with an answer. */
+/** What is wrong with an answer: the same words for the same fault. */
 export interface Malformed {
   readonly problem: string;
 }
-
-/** Longest reason kept, in characters. */
-const longestReason = 1000;
 
 const nobody = "none";
 
@@ -42,8 +39,9 @@ interface RankAnswer {
   readonly ranking: readonly (Omit<ScoreAnswer, "score"> & { readonly id: string; readonly rank: number })[];
 }
 
+/** Services are asked for `none`; some say null all the same. */
 function blameSchema(roles: readonly string[]): z.ZodType<string> {
-  return z.enum([...roles, nobody]);
+  return z.preprocess((given) => (given === null ? nobody : given), z.enum([...roles, nobody]));
 }
 
 /** A score from 0 to 1. */
@@ -51,7 +49,7 @@ export function readScore(text: string, roles: readonly string[]): JudgedScore |
   const read = readJson(text, scoreSchema(roles));
   if ("problem" in read) return read;
   const { score, reason, blame } = read.value;
-  return { score: score / 10, explanation: bounded(reason), blame: blamed(blame) };
+  return { score: score / 10, explanation: reason, blame: blamed(blame) };
 }
 
 /** In the order of the labels: 1 for the best, 0 for the worst; equal ranks share the mean of their places. */
@@ -69,7 +67,7 @@ export function readRanking(
   const verdicts = labels.flatMap((label): JudgedScore[] => {
     const own = byId.get(label);
     if (own === undefined) return [];
-    const explanation = bounded(`rank ${own.rank} of ${labels.length}: ${own.reason}`);
+    const explanation = `rank ${own.rank} of ${labels.length}: ${own.reason}`;
     return [{ score: shareBelow(own.rank, ranks), explanation, blame: blamed(own.blame) }];
   });
   return { verdicts };
@@ -83,32 +81,22 @@ function shareBelow(rank: number, ranks: readonly number[]): number {
 }
 
 function readJson<T>(text: string, schema: z.ZodType<T>): { readonly value: T } | Malformed {
-  const value = jsonOrNull(withoutFence(text));
-  if (value === null || value === undefined)
-    return { problem: `the coach's answer is not JSON: ${quoted(text)}` };
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return { value: parsed.data };
-  const [issue] = parsed.error.issues;
-  const where = issue?.path.join(".") ?? "";
-  return {
-    problem: `the coach's answer is not a verdict: ${where}${where === "" ? "" : ": "}${issue?.message ?? ""}`,
-  };
+  const parsed = objectsIn(text).map((object) => schema.safeParse(object));
+  if (parsed.length === 0) return { problem: "the coach's answer has no JSON object" };
+  const fitting = parsed.flatMap(({ data }) => (data === undefined ? [] : [data]));
+  const [value] = fitting;
+  if (value === undefined) return { problem: `the coach's answer is not a verdict: ${faultOf(parsed)}` };
+  const isOne = fitting.every((one) => isDeepStrictEqual(one, value));
+  return isOne ? { value } : { problem: "the coach's answer has several verdicts that differ" };
 }
 
-/** What a fenced block contains, if the text is one. */
-function withoutFence(text: string): string {
-  return /^```(?:json)?[ \t]*\n([^]*)\n```$/i.exec(text.trim())?.[1] ?? text;
+/** Of the last object: what comes before may be thoughts. */
+function faultOf(parsed: readonly z.ZodSafeParseResult<unknown>[]): string {
+  const [issue] = parsed.at(-1)?.error?.issues ?? [];
+  const where = issue?.path.join(".") ?? "";
+  return `${where}${where === "" ? "" : ": "}${issue?.message ?? ""}`;
 }
 
 function blamed(blame: string): string | null {
   return blame === nobody ? null : blame;
-}
-
-function bounded(text: string): string {
-  const whole = text.toWellFormed();
-  return whole.length <= longestReason ? whole : `${whole.slice(0, longestReason - 1).toWellFormed()}…`;
-}
-
-function quoted(text: string): string {
-  return text.trim() === "" ? "it is empty" : `"${showText(text.slice(0, 300), 120)}"`;
 }

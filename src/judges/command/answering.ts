@@ -1,62 +1,83 @@
-/** Asks a judge program, retries after invalid answers, and turns the rest into failures. */
+/** Asks a judge program, and again what it did not answer. */
+import type { Outcome } from "../../calls/call.ts";
+import { retrying, type RetryOptions } from "../../calls/retry.ts";
+import type { Redact } from "../../calls/secrets.ts";
+import type { Service } from "../../calls/services.ts";
 import { ServiceError } from "../../errors.ts";
 import { showText } from "../../format.ts";
-import type { RetryOptions } from "../../calls/retry.ts";
-import { retrying } from "../../calls/retry.ts";
-import type { Verdict } from "../../rollout/episode.ts";
+import type { JudgedScore } from "../../rollout/episode.ts";
 import type { Asked } from "../ask-once.ts";
 import { readAnswer, type JudgeAnswer } from "./answers.ts";
 import type { Heard, JudgeProgram, ProgramEnd } from "./program.ts";
 import { cancelled, runProgram } from "./program.ts";
+import type { ActionQuestion } from "./question.ts";
 
-export type Posed = Asked<object>;
+export type Posed = Asked<ActionQuestion>;
 
 export interface Answering {
   readonly program: JudgeProgram;
+  /** Of the team: any of them may be blamed. */
+  readonly roles: readonly string[];
+  /** Each start of the program is an attempt. */
+  readonly service: Service;
   readonly retries: RetryOptions;
   readonly signal?: AbortSignal | undefined;
-  /** Redacts what must not be repeated from the program's output. */
-  readonly clean: (text: string) => string;
+  /** What must not be repeated from the program's output. */
+  readonly redact: Redact;
 }
 
 /**
- * A verdict for each, in order.
+ * A verdict for each, in order; a fault: an answer that is none; a failure: no answer.
  * @throws TroupeError `cancelled`
  */
-export async function answersTo(posed: readonly Posed[], answering: Answering): Promise<Verdict[]> {
-  const { retries, signal } = answering;
-  const verdicts = new Map<string, Verdict>();
-  const failures = new Map<string, string>();
-  const put = async (): Promise<void> => {
-    const open = posed.filter(({ id }) => !verdicts.has(id));
-    for (const [id, answer] of await putOnce(open, answering)) {
-      if ("problem" in answer) failures.set(id, answer.problem);
-      else verdicts.set(id, answer);
-    }
-    if (verdicts.size < posed.length) throw new ServiceError("the judge gave no valid answer");
-  };
+export async function answersTo(
+  posed: readonly Posed[],
+  answering: Answering,
+): Promise<Outcome<JudgedScore>[]> {
+  const { retries, service, signal } = answering;
+  const outcomes = new Map<string, Outcome<JudgedScore>>();
+  let open = posed;
+  const put = (attempt: number): Promise<void> =>
+    service.attempt(attempt, async () => {
+      const answers = await putOnce(open, answering);
+      for (const [id, answer] of answers) outcomes.set(id, outcomeOf(answer));
+      open = open.filter((_, index) => isAskedAgain(answers[index]?.[1]));
+      if (open.length > 0) throw new ServiceError("the judge gave no valid answer");
+    });
   try {
     await retrying(put, retries, signal);
   } catch (error) {
     if (signal?.aborted === true) throw cancelled();
     if (!(error instanceof ServiceError)) throw error;
   }
-  return posed.map(
-    ({ id }) => verdicts.get(id) ?? { failure: failures.get(id) ?? "the judge was not asked" },
-  );
+  return posed.map(({ id }) => outcomes.get(id) ?? { fault: "the judge was not asked" });
 }
 
-/** Starts the program once and reads an answer to each question. */
+type Heeded = JudgeAnswer | { readonly failure: ServiceError };
+
+function outcomeOf(answer: Heeded): Outcome<JudgedScore> {
+  if ("failure" in answer) return answer;
+  if ("score" in answer) return { answer };
+  return { fault: "problem" in answer ? answer.problem : answer.declined };
+}
+
+/** A program that declines has answered. */
+function isAskedAgain(answer: Heeded | undefined): boolean {
+  return answer === undefined || "problem" in answer || "failure" in answer;
+}
+
+/** Starts the program once and reads an answer to each question, in order. */
 async function putOnce(
   open: readonly Posed[],
-  { program, signal, clean }: Answering,
-): Promise<[id: string, answer: JudgeAnswer][]> {
+  { program, roles, signal, redact }: Answering,
+): Promise<[id: string, answer: Heeded][]> {
   const input = open.map(({ id, question }) => `${JSON.stringify({ id, ...question })}\n`).join("");
-  const heard = listener(open.map(({ id }) => id));
+  const heard = listener(open, roles, redact);
   const end = await runProgram(program, input, heard.hear, signal);
   return open.map(({ id }) => {
-    const answer = heard.answers.get(id) ?? { problem: whyNone(end, heard.strange()) };
-    return [id, cleaned(answer, clean)];
+    const answer = heard.answers.get(id);
+    if (answer !== undefined) return [id, answer];
+    return [id, { failure: new ServiceError(whyNone(redact(end), redact(heard.strange()))) }];
   });
 }
 
@@ -67,12 +88,13 @@ interface Listener {
   readonly strange: () => string;
 }
 
-function listener(ids: readonly string[]): Listener {
-  const asked = new Set(ids);
+function listener(posed: readonly Posed[], team: readonly string[], redact: Redact): Listener {
+  const asked = new Set(posed.map(({ id }) => id));
+  const roles = new Set([...team, ...posed.flatMap(({ question }) => rolesIn(question))]);
   const answers = new Map<string, JudgeAnswer>();
   let strange = "";
   const hear = (line: string): Heard => {
-    const read = readAnswer(line);
+    const read = readAnswer(line, { roles, redact });
     if (read === null || !asked.has(read.id)) {
       strange ||= line;
       return "nothing";
@@ -83,6 +105,11 @@ function listener(ids: readonly string[]): Listener {
     return answers.size === asked.size ? "last" : "more";
   };
   return { hear, answers, strange: () => strange };
+}
+
+/** They may be another team's. */
+function rolesIn({ role, together, earlier, later }: ActionQuestion): readonly string[] {
+  return [role, ...[...together, ...earlier, ...later.flat()].map((one) => one.role)];
 }
 
 /** Longest quote of the program's output, in characters. */
@@ -97,10 +124,4 @@ function whyNone({ problem, stderr }: ProgramEnd, strange: string): string {
 
 function quoted(text: string): string {
   return `"${showText(text, longestQuote)}"`;
-}
-
-function cleaned(answer: JudgeAnswer, clean: (text: string) => string): JudgeAnswer {
-  if ("problem" in answer) return { problem: clean(answer.problem) };
-  if ("failure" in answer) return { failure: clean(answer.failure) };
-  return answer.explanation === undefined ? answer : { ...answer, explanation: clean(answer.explanation) };
 }

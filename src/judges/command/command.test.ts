@@ -103,10 +103,23 @@ describe("a judge program", () => {
     const episode = await judged(judgeWith(place.program(source)));
     const verdicts = new Set(verdictsOf(episode).map((verdict) => JSON.stringify(verdict)));
     expect([...verdicts].toSorted()).toEqual([
-      '{"failure":"the judge answered with a blame that is neither a role nor null"}',
+      '{"failure":"the judge answered with the blame 7, which is neither a role (first, second) nor null"}',
       '{"score":0,"blame":"first"}',
       '{"score":0,"blame":null}',
     ]);
+  });
+
+  it("can hide no secret in its blame, nor in half of a long text", async () => {
+    process.env["TROUPE_TEST_KEY"] = "sesame-open";
+    const source = `
+      const key = process.env.TROUPE_TEST_KEY;
+      lines.forEach(({ id }, index) =>
+        say({ id, score: 0, ...(index % 2 === 0 ? { blame: key } : { explanation: "x".repeat(3990) + key }) }));`;
+    const episode = await judged(judgeWith(place.program(source, { env: ["TROUPE_TEST_KEY"] })));
+    delete process.env["TROUPE_TEST_KEY"];
+    const found = verdictsOf(episode);
+    expect(JSON.stringify(found)).not.toContain("sesame");
+    expect(failuresOf(episode)[0]).toContain('the blame "[TROUPE_TEST_KEY]", which is neither');
   });
 
   it("gets the actions after it, for each trajectory through it", async () => {

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { clientOptions } from "../../../clients/options.ts";
 import { unrecordedCalls } from "../../../calls/recorded.ts";
+import { ServiceLog } from "../../../calls/services.ts";
 import { plainReply } from "../../progression.ts";
 import { checkedOptions } from "../options.ts";
 import { contextWith, goodHelper, poorMain, smallEnvironment } from "../testing/problems.ts";
@@ -79,7 +80,7 @@ const edits = JSON.stringify({ aux: "def aux(n):\n    return n ** 2\n", main: ""
 
 it("an expert is asked once by episodes that have the same question at the same time", async () => {
   let questions = 0;
-  const expert = { edit: async () => JSON.stringify({ main: `version ${++questions}` }) };
+  const expert = { edit: async () => ({ helper: null, main: `version ${++questions}` }) };
   const options = clientOptions.parse({ provider: "compatible", model: "wise", baseUrl: "http://nowhere" });
   const request = { prompt: "Add.", entryPoint: "add", program: "def add(): pass", hasHelper: false };
   const context = contextWith({ recorded: unrecordedCalls() });
@@ -117,19 +118,37 @@ describe.runIf(works)("an expert", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("fails: the turn continues without it, also in a resumed run", async () => {
-    const services = { sandbox, recorded: unrecordedCalls() };
-    answers = [
-      [503, ""],
-      [503, ""],
-      [503, ""],
-    ];
+  it("that fails is no edit: the step fails, and may be tried again", async () => {
+    const log = new ServiceLog();
+    const services = { sandbox, recorded: unrecordedCalls(), log };
+    answers = Array.from({ length: 3 }, () => [429, ""] as const);
+    await expect(seen({ services })).rejects.toThrow(/expert wise .*answered with status 429/);
+    expect(asked).toHaveLength(3);
+    answers = [[200, edits]];
+    expect((await seen({ services })).helper).toContain("return n ** 2");
+    expect(log.named("expert").use).toMatchObject({ calls: 2, failures: 1, faults: 0, retries: 2 });
+  });
+
+  it("that writes nonsense is a counted fault: the turn continues without an edit", async () => {
+    const log = new ServiceLog();
+    const services = { sandbox, recorded: unrecordedCalls(), log };
+    answers = Array.from({ length: 6 }, () => [200, "I would rather not."] as const);
     const first = await seen({ services });
     expect(first.helper).toBe("Revise aux accordingly.");
-    expect(first.state).toContain("answered with status 503");
-    expect(asked).toHaveLength(3);
-    expect(await seen({ services })).toEqual(first);
-    expect(asked).toHaveLength(3);
+    expect(first.state).toContain("the expert's answer is no JSON object with edits");
+    expect(log.named("expert").use).toMatchObject({ calls: 1, failures: 0, faults: 1, retries: 2 });
+    // It is not recorded as an answer.
+    await seen({ services });
+    expect(asked).toHaveLength(6);
+  });
+
+  it("may change nothing", async () => {
+    const log = new ServiceLog();
+    answers = [[200, JSON.stringify({ aux: "", main: "" })]];
+    const { helper, state } = await seen({ services: { sandbox, recorded: unrecordedCalls(), log } });
+    expect(helper).toBe("Revise aux accordingly.");
+    expect(state).toContain('"fault":null');
+    expect(log.named("expert").use).toMatchObject({ calls: 1, faults: 0 });
   });
 
   it("is not asked after the last turn", async () => {
@@ -151,17 +170,22 @@ describe.runIf(works)("an expert", () => {
 
 describe("readEdits", () => {
   it.each([
-    [edits, "def aux(n):\n    return n ** 2\n", null],
+    [edits, "def aux(n):\n    return n ** 2\n", ""],
     ['{"main": "def f(): return {}"}', null, "def f(): return {}"],
     ['{"main": "a"} then {"aux": null, "main": "b"}', null, "b"],
+    ['{"main": "a"} then {"aux": "", "main": " "}', null, "a"],
     ['```json\n{"aux": "x"}\n```', "x", null],
-    ["no edits", null, null],
-    ['{"main": 3}', null, null],
-    ['{"aux": "", "main": " "}', null, null],
-    ["{".repeat(5000) + "}".repeat(5000), null, null],
+    ['{"aux": "", "main": " "}', "", " "],
   ])("%j", (text, helper, main) => {
-    expect(readEdits(text)).toMatchObject({ helper, main });
+    expect(readEdits(text)).toEqual({ helper, main });
   });
+
+  it.each(["no edits", '{"main": 3}', "{}", '{"edits": "x"}', "{".repeat(5000) + "}".repeat(5000)])(
+    "%j is no answer",
+    (text) => {
+      expect(readEdits(text)).toBeNull();
+    },
+  );
 });
 
 /** The invalid keys. */

@@ -1,16 +1,17 @@
 /** An expert edits the program of a turn, and in the next turn each seat sees the edit of its part. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { ServiceError } from "../../../errors.ts";
+import { answerOf, call, Fault } from "../../../calls/call.ts";
 import { recordedCall } from "../../../calls/recorded.ts";
-import { retrying, standardRetries } from "../../../calls/retry.ts";
+import { standardRetries } from "../../../calls/retry.ts";
+import { Service } from "../../../calls/services.ts";
 import type { Context } from "../../environment.ts";
 import type { CodeOptions } from "../options.ts";
 import { helperName } from "../seats.ts";
 import type { Edits } from "../state.ts";
-import { askModel, checkKey, type ChatMessage } from "../../../clients/ask.ts";
+import { askService, checkKey, type ChatMessage } from "../../../clients/ask.ts";
 import type { ClientOptions } from "../../../clients/options.ts";
-import { jsonOrNull } from "../../../json.ts";
+import { objectsIn } from "../../../json.ts";
 
 export interface EditRequest {
   readonly prompt: string;
@@ -20,15 +21,24 @@ export interface EditRequest {
   readonly hasHelper: boolean;
 }
 
-/** The text of an answer. @throws ServiceError if there is none */
+/** The parts of a program in an answer. @throws Fault if it has none, ServiceError if there is no answer */
 export interface Expert {
-  edit(messages: readonly ChatMessage[], signal: AbortSignal): Promise<string>;
+  edit(messages: readonly ChatMessage[], signal: AbortSignal): Promise<Answer>;
 }
+
+const answerSchema = z.object({ helper: z.string().nullable(), main: z.string().nullable() });
+type Answer = z.output<typeof answerSchema>;
 
 const respondent = { role: "expert", alternative: "choose another feedback than expert_edits" };
 
 function expertFrom(options: ClientOptions): Expert {
-  return { edit: (messages, signal) => askModel(options, respondent, messages, signal) };
+  return {
+    async edit(messages, signal) {
+      const { value } = await askService(options, respondent, { messages, read: readEdits }, signal);
+      if (value === null) throw new Fault("the expert's answer is no JSON object with edits");
+      return { helper: editOf(value.helper), main: editOf(value.main) };
+    },
+  };
 }
 
 /** @throws TroupeError `bad_arguments` if the expert's key is missing */
@@ -36,36 +46,37 @@ export function checkExpert({ feedback, expert }: Pick<CodeOptions, "feedback" |
   if (feedback === "expert_edits" && expert !== undefined) checkKey(expert, respondent);
 }
 
-const recordedSchema = z.object({ text: z.string() });
-type Recorded = z.output<typeof recordedSchema>;
-
 const retries = { ...standardRetries, retries: 2 };
 
-/** After a failure the turn continues without an edit, and says why. */
+/**
+ * An expert whose answers are none is data: the turn continues without an edit. Only answers are recorded: a resumed run
+ * asks again for others.
+ * @throws ServiceError if there is no answer: it is no edit
+ */
 export async function editsOf(
   options: ClientOptions,
   request: EditRequest,
-  { key: path, signal, services }: Pick<Context, "key" | "signal" | "services">,
+  { signal, services }: Pick<Context, "signal" | "services">,
   expert: Expert = expertFrom(options),
 ): Promise<Edits> {
+  const service = services.log?.named("expert") ?? new Service("expert");
   const messages = messagesFor(request);
   const { provider, model, baseUrl = null, temperature, maxTokens } = options;
   const asked = JSON.stringify(["expert", provider, model, baseUrl, temperature, maxTokens, messages]);
   const key = createHash("sha256").update(asked).digest("hex").slice(0, 32);
-  const place = createHash("sha256").update(`${key} ${path.high} ${path.low}`).digest("hex").slice(0, 32);
-  const ask = async () => ({ text: await retrying(() => expert.edit(messages, signal), retries, signal) });
+  const ask = async (): Promise<Answer> =>
+    answerOf(await call(service, (own) => expert.edit(messages, own), { signal, retries }));
+  const question = { key, read: readRecorded, ask, service, sharesFailures: true };
   try {
-    const { text } = await recordedCall(services.recorded, { key, place, read: readRecorded, ask }, signal);
-    return readEdits(text);
+    return { ...(await recordedCall(services.recorded, question, signal)), fault: null };
   } catch (error) {
-    // Cancelled questions are asked again when the run is resumed.
-    if (!(error instanceof ServiceError) || signal.aborted) throw error;
-    return { helper: null, main: null, failure: error.message };
+    if (error instanceof Fault && !signal.aborted) return { helper: null, main: null, fault: error.message };
+    throw error;
   }
 }
 
-function readRecorded(recorded: unknown): Recorded | null {
-  return recordedSchema.safeParse(recorded).data ?? null;
+function readRecorded(recorded: unknown): Answer | null {
+  return answerSchema.safeParse(recorded).data ?? null;
 }
 
 function messagesFor({ prompt, entryPoint, program, hasHelper }: EditRequest): readonly ChatMessage[] {
@@ -79,40 +90,26 @@ function messagesFor({ prompt, entryPoint, program, hasHelper }: EditRequest): r
   ];
 }
 
-const editsSchema = z.object({
-  [helperName]: z.string().nullish(),
-  main: z.string().nullish(),
-});
+const editsSchema = z
+  .object({ [helperName]: z.string().nullish(), main: z.string().nullish() })
+  .refine((edits) => helperName in edits || "main" in edits);
 
 const longestEdit = 8000;
 
-const longestAnswer = 65_536;
-const mostTries = 500;
-
-/** The last JSON object in the answer that has an edit; an answer without one changes nothing. */
-export function readEdits(answer: string): Edits {
-  const text = answer.slice(-longestAnswer);
-  const [starts, ends] = [placesOf(text, "{"), placesOf(text, "}")];
-  const pairs = starts.flatMap((start) =>
-    ends.filter((end) => end > start).map((end) => [start, end] as const),
-  );
-  for (const [start, end] of pairs.slice(0, mostTries)) {
-    const parsed = editsSchema.safeParse(jsonOrNull(text.slice(start, end + 1)));
-    if (!parsed.success) continue;
-    const [helper, main] = [editOf(parsed.data[helperName]), editOf(parsed.data.main)];
-    if (helper !== null || main !== null) return { helper, main, failure: null };
-  }
-  return { helper: null, main: null, failure: "the expert's answer has no edits" };
+/** The last JSON object in the answer that has an edit, or else that could have one; null: there is none. */
+export function readEdits(text: string): Answer | null {
+  const found = objectsIn(text).flatMap((object) => editsSchema.safeParse(object).data ?? []);
+  const answers = found.map(({ [helperName]: helper, main }) => {
+    return { helper: helper ?? null, main: main ?? null };
+  });
+  return answers.findLast(hasEdit) ?? answers.at(-1) ?? null;
 }
 
-/** From the last to the first, at most a few. */
-function placesOf(text: string, brace: string): readonly number[] {
-  const places = [...text.matchAll(brace === "{" ? /\{/g : /\}/g)].map(({ index }) => index);
-  return places.toReversed().slice(0, 50);
+function hasEdit({ helper, main }: Answer): boolean {
+  return editOf(helper) !== null || editOf(main) !== null;
 }
 
-function editOf(text: string | null | undefined): string | null {
-  return text === undefined || text === null || text.trim() === ""
-    ? null
-    : text.slice(0, longestEdit).toWellFormed();
+/** Null: nothing is to be changed. Cut after it was redacted: half a secret would not be found. */
+function editOf(text: string | null): string | null {
+  return text === null || text.trim() === "" ? null : text.slice(0, longestEdit).toWellFormed();
 }
