@@ -85,7 +85,7 @@ describe("a training with a coach", () => {
     const all = Buffer.concat(await Promise.all(texts));
     expect(all.length).toBeGreaterThan(10_000);
     expect(all.includes(secret)).toBe(false);
-    expect(await verdictsOf("colours")).toContainEqual(expect.stringContaining("as [key] says"));
+    expect(await verdictsOf("colours")).toContainEqual(expect.stringContaining("as [TEST_COACH_KEY] says"));
   });
 
   it("that is killed while it waits resumes to the same result, and asks nothing again that was answered", async () => {
@@ -185,7 +185,7 @@ describe("what the coach said", () => {
     const { code, stdout, stderr } = await show("colours");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(
-      /^speaker in train\/1\/\d, action \/speaker\/\d\n {2}wrote: .*\n {2}score 0\.10, blames speaker\n {2}reason: as \[key\] says$/m,
+      /^speaker in train\/1\/\d, action \/speaker\/\d\n {2}wrote: .*\n {2}score 0\.10, blames speaker\n {2}reason: as \[TEST_COACH_KEY\] says$/m,
     );
     expect(stdout).toMatch(/^speaker +\d+ +0\.\d\d +\d+ +0 +0$/m);
     expect(stdout).toMatch(/^used in the whole run: \d+ requests, [\d,]+ tokens in, [\d,]+ out$/m);
@@ -204,10 +204,16 @@ describe("what the coach said", () => {
       "--run",
       "lying",
     ];
-    expect(await troupe(train, { cwd, env })).toMatchObject({ code: 1 });
+    const { code, stderr } = await troupe(train, { cwd, env });
+    expect(code).toBe(1);
+    const shows = "`troupe coach show runs/lying --failures` prints them.";
+    expect(stderr).toContain(
+      `were no verdicts, for the same reason: the coach's answer has no JSON object. ${shows}`,
+    );
+    expect(stderr).toContain("once the coach answers as it should, the same command starts over");
     server.answer = honest;
     const { stdout } = await show("lying", "--failures");
-    expect(stdout).toContain("  no verdict\n  rejected: the coach's answer is not JSON:");
+    expect(stdout).toContain("  no verdict\n  rejected: the coach's answer has no JSON object\n");
     expect(stdout).toContain("  | <html>\\u{1b}[31mxxx");
     expect(stdout).toContain("\n  | sorry</html>\n");
     expect(widest(stdout)).toBeLessThanOrEqual(80);
@@ -217,7 +223,7 @@ describe("what the coach said", () => {
     expect(shown.questions.length).toBeGreaterThan(0);
     for (const question of shown.questions)
       expect(question).toMatchObject({ about: { role: "speaker" }, verdicts: [] });
-    expect(shown.questions.every(({ rejected }) => rejected.length === 2)).toBe(true);
+    expect(shown.questions.flatMap(({ rejected }) => rejected).length).toBeGreaterThanOrEqual(10);
     expect((await show("lying", "--role", "listener")).stdout).toBe("no verdicts\n");
   }, 120_000);
 });

@@ -77,11 +77,12 @@ export function coachAsk(options: CoachOptions, context: AskContext): Ask {
         rejections.accepted();
         return verdict;
       }
-      rejections.rejected(verdict.problem, asked);
-      const problem = `${verdict.problem}${quoted(text)}`;
-      if (about !== undefined) await keepRejected(calls, about, { problem, text });
       const why = isCutOff ? `it reached judge.maxTokens (${options.maxTokens}); ` : "";
-      throw new Fault(`${why}${problem}`);
+      const problem = `${why}${verdict.problem}`;
+      if (about !== undefined) await keepRejected(calls, about, { problem, text });
+      rejections.rejected(problem, asked);
+      rejections.check();
+      throw new Fault(`${problem}${quoted(text)}`);
     };
     return call(service, attempt, { signal, retries, gate });
   };

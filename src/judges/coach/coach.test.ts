@@ -154,7 +154,9 @@ describe("an answer that is no verdict leaves the action without a reward:", () 
 
   it("and the reason says if it was cut off", async () => {
     const server = await serving(() => (response) => completion(response, '{"reason": "long', "length"));
-    expect(failuresOf(await judged(coach(server)))[0]).toContain("it reached judge.maxTokens (4096)");
+    expect(failuresOf(await judged(coach(server), await short()))[0]).toContain(
+      "it reached judge.maxTokens (4096)",
+    );
   });
 });
 
