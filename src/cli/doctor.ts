@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { openEngine } from "../engines/open.ts";
 import { TroupeError } from "../errors.ts";
 import { sandboxOptionsFrom } from "../sandbox/from-environment.ts";
+import { proofs } from "../environments/proved-sandbox.ts";
 import { reportBackends, type BackendReport } from "../sandbox/report.ts";
 import { exitCodes } from "./exit.ts";
 import { printJson, printLines } from "./print.ts";
@@ -51,7 +52,7 @@ async function engine(): Promise<{ readonly description: string } | { readonly p
 }
 
 function sandboxes(): Promise<readonly BackendReport[]> {
-  return reportBackends(sandboxOptionsFrom(process.env));
+  return reportBackends({ ...sandboxOptionsFrom(process.env), proofs });
 }
 
 /** Reports a missing sandbox as a failure, though recipes of games do not need one. */

@@ -1,4 +1,5 @@
 /** The interface of a way to isolate programs. */
+import type { Service } from "../calls/services.ts";
 import type { Limits } from "./limits.ts";
 import type { PackageSet } from "./packages/sets.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -14,6 +15,8 @@ export interface BackendOptions {
   readonly workers: number;
   /** Limits of programs that set none. */
   readonly limits: Limits;
+  /** Counts programs and failures. */
+  readonly service?: Service | undefined;
   /** The packages of `python`, which its programs use. Default: none in particular. */
   readonly packages?: PackageSet | undefined;
 }

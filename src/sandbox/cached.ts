@@ -30,6 +30,9 @@ export function cachedSandbox(
     get sessions() {
       return sandbox.sessions;
     },
+    get service() {
+      return sandbox.service;
+    },
     run: (program, signal) => runOnce({ sandbox, calls, files }, program, signal),
     start: (program, signal) => sandbox.start(program, signal),
     close: () => sandbox.close(),

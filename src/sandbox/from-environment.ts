@@ -44,10 +44,14 @@ export async function checkSandbox(packages?: PackageSet): Promise<void> {
 
 /**
  * @param packages what programs may import; a container's image, or a SandboxFusion server, has to have it
+ * @param more what has to work in it, and who counts its failures
  * @throws TroupeError `no_sandbox` if no sandbox works, or the packages are not installed
  */
-export async function openSandboxOfMachine(packages?: PackageSet): Promise<Sandbox> {
-  const options = sandboxOptionsFrom(process.env);
+export async function openSandboxOfMachine(
+  packages?: PackageSet,
+  more: Pick<SandboxOptions, "proofs" | "service"> = {},
+): Promise<Sandbox> {
+  const options = { ...sandboxOptionsFrom(process.env), ...more };
   if (packages === undefined || isElsewhere(options)) return openSandbox(options);
   const installed = installedPackages(packages);
   if (installed !== null) return openSandbox({ ...options, python: installed.python, packages });

@@ -29,6 +29,9 @@ export function lazySandbox(
     get sessions() {
       return opened?.sessions;
     },
+    get service() {
+      return opened?.service;
+    },
     open: async () => void (await sandbox()),
     run: async (program, signal) => (await sandbox()).run(program, signal),
     start: async (program, signal) => (await sandbox()).start(program, signal),

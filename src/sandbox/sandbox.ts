@@ -2,6 +2,7 @@
  * Runs untrusted programs, written by models. What a program does is data; a failing backend is a `ServiceError`.
  * docs/sandbox.md says what is contained, by what, and what is not.
  */
+import type { Service } from "../calls/services.ts";
 import type { Limits } from "./limits.ts";
 import type { PackageSet } from "./packages/sets.ts";
 
@@ -56,14 +57,21 @@ export interface ProgramResult {
   readonly files: Readonly<Record<string, Uint8Array>>;
   /** Wall-clock time. */
   readonly seconds: number;
+  /** Processor time of all its processes. Absent: the backend does not say. */
+  readonly cpuSeconds?: number;
   /** The most memory observed in use by its processes at once. */
   readonly peakBytes: number;
 }
 
 /** A running program that exchanges lines with the caller. */
 export interface RunningProgram {
-  /** A line of its standard input, without line feed. Ignored once it has ended. */
+  /** A line of its standard input, without line feed. Ignored once it has ended. Ends the wait for an answer. */
   send(line: string): void;
+  /**
+   * Ends it with `wall-time` once so many seconds have passed since the last line was sent, not counting those in which
+   * the machine was busy with other work; null: it has answered.
+   */
+  answerWithin(seconds: number | null): void;
   /**
    * Lines of its standard output, without line feeds; can be iterated once. A program that floods it ends with
    * `output`.
@@ -90,6 +98,8 @@ export interface Sandbox {
   readonly sessions?: number | undefined;
   /** @throws TroupeError `unsupported` if this backend can only run programs from start to end */
   start(program: Program, signal?: AbortSignal): Promise<RunningProgram>;
+  /** Counts what it was asked, and failures. */
+  readonly service?: Service | undefined;
   /** Ends all programs and workers. */
   close(): Promise<void>;
 }

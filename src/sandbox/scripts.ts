@@ -3,11 +3,13 @@
  * longer than most requests, so sessions are kept. Scripts keep no state between requests: they only parse, or fork for
  * each.
  */
+import { answerOf, call } from "../calls/call.ts";
 import type { ProgramResult, Sandbox, RunningProgram } from "./sandbox.ts";
-import { type KeptSession, sessionsOf, withSessions } from "./sessions.ts";
+import { type KeptSession, serviceOf, sessionsOf, withSessions } from "./sessions.ts";
 
 export interface Script {
   send(line: string): void;
+  readonly answerWithin: RunningProgram["answerWithin"];
   /** The next line; null: the session has ended. */
   next(): Promise<string | null>;
   /** How it ended, once `next` has returned null. */
@@ -48,6 +50,8 @@ class RunningScript implements Script, KeptSession {
   send(line: string): void {
     this.#session.send(line);
   }
+
+  readonly answerWithin = (seconds: number | null): void => this.#session.answerWithin(seconds);
 
   async next(): Promise<string | null> {
     const { done, value } = await this.#lines.next();
@@ -119,31 +123,34 @@ function takeFrom(kept: RunningScript[]): RunningScript | undefined {
   return undefined;
 }
 
-/** Wall-clock time; the machine may be busy. */
+/** Of a request that waits; one that computes has `cpuSeconds`. */
 const mostSeconds = 60;
+
+/** A request that a failure has interrupted is repeated once, in a fresh worker. */
+const onceMore = { retries: 1, firstDelay: 0, longestDelay: 0 };
 
 /**
  * One request to a script that answers each line of standard input with one line.
  * @returns null: the request makes the script fail, or takes too long
  * @throws ServiceError if the sandbox fails
  */
-export function askScript(
+export async function askScript(
   sandbox: Sandbox,
   source: string,
   request: string,
   signal?: AbortSignal,
 ): Promise<string | null> {
-  return withSessions(sandbox, 1, () =>
-    withScript(sandbox, source, signal, (script) => answerOf(script, request)),
-  );
+  const asked = (): Promise<string | null> =>
+    withSessions(sandbox, 1, () =>
+      withScript(sandbox, source, signal, (script) => lineFrom(script, request)),
+    );
+  return answerOf(await call(serviceOf(sandbox), asked, { signal, retries: onceMore }));
 }
 
-async function answerOf(script: Script, request: string): Promise<string | null> {
+async function lineFrom(script: Script, request: string): Promise<string | null> {
   script.send(request);
-  const deadline = setTimeout(script.kill, mostSeconds * 1000);
-  try {
-    return await script.next();
-  } finally {
-    clearTimeout(deadline);
-  }
+  script.answerWithin(mostSeconds);
+  const line = await script.next();
+  script.answerWithin(null);
+  return line;
 }

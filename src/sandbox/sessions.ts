@@ -2,6 +2,7 @@
  * Divides a sandbox's sessions among pieces of work: two that each wait for the other's sessions would wait forever.
  * Each reserves what it needs and starts no more; sessions that are only kept for later give way.
  */
+import { Service } from "../calls/services.ts";
 import type { Program, Sandbox, RunningProgram } from "./sandbox.ts";
 
 /** For a sandbox that does not report its number. */
@@ -90,6 +91,11 @@ class Sessions {
 }
 
 const known = new WeakMap<Sandbox, Sessions>();
+
+/** Counts what a sandbox was asked. */
+export function serviceOf({ service }: Sandbox): Service {
+  return service ?? new Service("sandbox");
+}
 
 export function sessionsOf(sandbox: Sandbox): Pick<Sessions, "start" | "keep" | "take"> {
   return allOf(sandbox);

@@ -16,7 +16,7 @@ export async function openForTests(
     image,
     unisolated: url !== undefined,
     ...options,
-  });
+  }).catch((error: Error) => error.message);
   return typeof opened === "string" ? opened : opened.sandbox;
 }
 

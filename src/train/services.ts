@@ -4,11 +4,10 @@ import { ServiceLog } from "../calls/services.ts";
 import { openRecordedCalls } from "../runs/recorded-calls.ts";
 import type { Run } from "../runs/run.ts";
 import { cachedSandbox } from "../sandbox/cached.ts";
-import { openSandboxOfMachine } from "../sandbox/from-environment.ts";
+import { openProvedSandbox } from "../environments/proved-sandbox.ts";
 import { folderFiles } from "../files/folder.ts";
 import type { PackageSet } from "../sandbox/packages/sets.ts";
 import { routedSandbox } from "../sandbox/packages/routed.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
 import { settleAll } from "../settle.ts";
 import { toolService } from "../tools/open.ts";
 
@@ -21,15 +20,16 @@ export interface RunServices extends Required<Services> {
 /** A sandbox that the first program opens. The run's folder says which one it is, and keeps what programs did. */
 export async function servicesOf(
   run: Pick<Run, "layout" | "recordSandbox">,
-  open: (packages?: PackageSet) => Promise<Sandbox> = openSandboxOfMachine,
+  open: typeof openProvedSandbox = openProvedSandbox,
 ): Promise<RunServices> {
-  const routed = routedSandbox(open, ({ backend, description = "" }) =>
+  const log = new ServiceLog();
+  const openCounted = (packages?: PackageSet) => open(packages, log.named("sandbox"));
+  const routed = routedSandbox(openCounted, ({ backend, description = "" }) =>
     run.recordSandbox({ backend, description }),
   );
   const recorded = await openRecordedCalls(run.layout.programs);
   const files = folderFiles(run.layout.files);
   const sandbox = cachedSandbox(routed, recorded, files);
-  const log = new ServiceLog();
   const tools = toolService({ sandbox, recorded });
   return {
     sandbox,

@@ -6,7 +6,7 @@ import { layoutOf } from "../runs/layout.ts";
 import { unrecordedCalls } from "../calls/recorded.ts";
 import { readRecordedCalls } from "../runs/recorded-calls.ts";
 import { cachedSandbox } from "../sandbox/cached.ts";
-import { openSandboxOfMachine } from "../sandbox/from-environment.ts";
+import { openProvedSandbox } from "../environments/proved-sandbox.ts";
 import { routedSandbox } from "../sandbox/packages/routed.ts";
 import { settleAll } from "../settle.ts";
 import { toolService } from "../tools/open.ts";
@@ -18,7 +18,11 @@ export async function withServices<Value>(
 ): Promise<Value> {
   const recorded = run === undefined ? unrecordedCalls() : await readRecordedCalls(layoutOf(run).programs);
   const files = memoryFiles(run === undefined ? undefined : folderFiles(layoutOf(run).files));
-  const sandbox = cachedSandbox(routedSandbox(openSandboxOfMachine), recorded, files);
+  const sandbox = cachedSandbox(
+    routedSandbox((packages) => openProvedSandbox(packages)),
+    recorded,
+    files,
+  );
   const tools = toolService({ sandbox, recorded });
   try {
     return await use({ sandbox, recorded, files, tools });

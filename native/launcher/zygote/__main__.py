@@ -84,8 +84,12 @@ def serve(setting):
         pid = os.fork()
         if pid == 0:
             supervise(setting, run, size, zygote)
-        while os.waitpid(-1, 0)[0] != pid:
-            pass
+        ended, status = os.waitpid(-1, 0)
+        while ended != pid:
+            ended, status = os.waitpid(-1, 0)
+        if status != 0:
+            # It may have been killed in the middle of a frame: nothing that followed could be read.
+            sys.exit("a supervisor was killed")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def confine(setting, place, limits):
     restrict_files(setting, place.writable)
     drop_capabilities()
     set_limits(limits, setting.namespaces, setting.base)
-    install_filter(setting.filter if setting.namespaces else signal_only_itself(setting.filter))
+    install_filter(with_own_number(setting.filter))
 
 
 def landlock_version():
@@ -106,6 +106,9 @@ def install_filter(program):
     call(libc.prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(loaded), 0, 0)
 
 
-def signal_only_itself(program):
-    """Writes this process's number into the filter, which compares it with the target of a signal."""
-    return program.replace(struct.pack("<I", 0x7E57_0001), struct.pack("<I", os.getpid()))
+def with_own_number(program):
+    """Writes this process's number, and its negative, into the filter, which compares them with the target of a signal."""
+    own = os.getpid()
+    for place, number in ((0x7E57_0001, own), (0x7E57_0002, 2**32 - own)):
+        program = program.replace(struct.pack("<I", place), struct.pack("<I", number))
+    return program

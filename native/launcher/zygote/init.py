@@ -10,7 +10,7 @@ from frames import write_all
 from kernel import PR_SET_PDEATHSIG, call, libc
 from program import run_program
 
-# Wait status, processor seconds, unused, peak bytes.
+# Wait status, processor seconds, the program's own hard limit on them (0: none), peak bytes.
 STATUS = struct.Struct(">iddq")
 
 
@@ -29,13 +29,24 @@ def run_init(setting, request, place, pipes):
     for fd in (pipes.stdin[0], pipes.stdout[1], pipes.stderr[1]):
         os.close(fd)
     while True:
-        ended, status, usage = os.wait4(-1, 0)
+        ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT).si_pid
+        hard = hard_limit(ended) if ended == pid else 0
+        _, status, usage = os.wait4(ended, 0)
         if ended == pid:
             break
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = children.ru_utime + children.ru_stime
-    write_all(pipes.status[1], STATUS.pack(status, seconds, 0.0, usage.ru_maxrss * 1024))
+    write_all(pipes.status[1], STATUS.pack(status, seconds, hard, usage.ru_maxrss * 1024))
     os._exit(0)
+
+
+def hard_limit(pid):
+    """Of a process that has ended but still has an entry: it may have lowered its own. 0: none."""
+    try:
+        _, hard = resource.prlimit(pid, resource.RLIMIT_CPU)
+    except OSError:
+        return 0
+    return 0 if hard == resource.RLIM_INFINITY else hard
 
 
 def become_program(setting, request, place, pipes, init):

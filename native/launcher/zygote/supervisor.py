@@ -5,7 +5,7 @@ import select
 import signal
 import time
 
-from ending import how_it_ended, signal_name
+from ending import how_it_ended, killed_from_outside, signal_name
 from frames import parse_request, read_exactly, read_header, send, send_with
 from init import STATUS, run_init
 from kernel import PR_SET_PDEATHSIG, call, libc
@@ -66,11 +66,13 @@ class Supervisor:
         self.stdout, self.stderr = pipes.stdout[0], pipes.stderr[0]
         self.input = bytearray(request["stdin"])
         self.interactive = request["interactive"]
-        self.reason, self.report = None, b""
+        self.reason, self.failed, self.report = None, None, b""
         self.usage = Usage(setting, request, place, init)
-        self.started = time.monotonic()
+        self.started = self.asked = self.usage.mark()
+        # Seconds for an answer to what a session was sent last.
+        self.patience = None
         self.interval = SHORTEST_POLL
-        self.next_poll = self.started + FIRST_POLL
+        self.next_poll = self.started.time + FIRST_POLL
         self.sent = 0
         os.set_blocking(self.stdin, False)
 
@@ -88,9 +90,15 @@ class Supervisor:
         os.waitpid(self.init, 0)
 
     def pause(self):
-        deadline = self.started + self.limits["wallSeconds"]
-        until = deadline if self.setting.proc is None else min(deadline, self.next_poll)
+        until = min(since.time + seconds for since, seconds in self.deadlines())
+        if self.setting.proc is not None:
+            until = self.next_poll
         return max(0, (until - time.monotonic()) * 1000)
+
+    def deadlines(self):
+        yield self.started, self.limits["wallSeconds"]
+        if self.patience is not None:
+            yield self.asked, self.patience
 
     def handle(self, fd):
         if fd == self.setting.control:
@@ -134,8 +142,13 @@ class Supervisor:
             return
         if kind == b"C":
             self.kill("cancelled")
+        elif kind == b"P":
+            send(self.setting.answers, b"P", self.run)
+        elif kind == b"T":
+            self.patience = float(payload) if payload else None
         elif kind == b"S" and self.stdin is not None:
             self.next_poll = min(self.next_poll, time.monotonic() + FIRST_POLL)
+            self.asked, self.patience = self.usage.mark(), None
             self.input += payload
             self.feed()
 
@@ -160,10 +173,9 @@ class Supervisor:
             self.stdin = None
 
     def check(self):
-        now = time.monotonic()
-        if now >= self.started + self.limits["wallSeconds"]:
-            self.kill("wall-time")
-        elif self.setting.proc is not None and now >= self.next_poll and self.reason is None:
+        if self.reason is not None:
+            return
+        if self.setting.proc is not None and time.monotonic() >= self.next_poll:
             before = self.usage.cpu
             exceeded = self.usage.measure()
             if exceeded is not None:
@@ -171,6 +183,11 @@ class Supervisor:
             works = self.usage.cpu > before
             self.interval = SHORTEST_POLL if works else min(LONGEST_POLL, 2 * self.interval)
             self.next_poll = time.monotonic() + self.interval
+        for since, seconds in self.deadlines():
+            if self.usage.late(since, seconds):
+                self.kill("wall-time")
+                if self.usage.stopped:
+                    self.failed = "somebody stopped it"
 
     def kill(self, reason):
         """Kills process 1 of the namespace, and thereby all others; the first reason counts."""
@@ -180,13 +197,15 @@ class Supervisor:
 
     def answer(self):
         stdout, stderr = bytes(self.streams[self.stdout]), bytes(self.streams[self.stderr])
-        status, peak = self.ending()
+        status, hard, peak = self.ending()
         code = os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None
-        failure = os.read(self.failure, 4096)
-        if failure:
-            send_with(self.setting.answers, b"F", self.run, {"message": failure.decode("utf-8", "replace")})
-            return
         number = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
+        failure = self.failed or os.read(self.failure, 4096).decode("utf-8", "replace")
+        if not failure and self.reason is None and killed_from_outside(code, number, self.usage.cpu, hard):
+            failure = "somebody killed it, or the machine ran out of memory"
+        if failure:
+            send_with(self.setting.answers, b"F", self.run, {"message": failure})
+            return
         files = collect(self.place.workspace, self.request["outputs"], self.limits["diskBytes"])
         ended = self.reason or how_it_ended(code, number, stderr, self.usage.cpu, self.limits)
         meta = {
@@ -196,15 +215,16 @@ class Supervisor:
             "stdout": len(stdout),
             "stderr": len(stderr),
             "files": [[name, len(data)] for name, data in files],
-            "seconds": time.monotonic() - self.started,
+            "seconds": time.monotonic() - self.started.time,
+            "cpuSeconds": self.usage.cpu,
             "peakBytes": max(peak, self.usage.peak),
         }
         send_with(self.setting.answers, b"E", self.run, meta, stdout, stderr, *(data for _, data in files))
 
     def ending(self):
-        """Wait status and peak as reported by process 1; None: it was killed."""
+        """Wait status, own limit on processor seconds and peak as reported by process 1; None: it was killed."""
         if len(self.report) < STATUS.size:
-            return None, 0
-        status, seconds, _, peak = STATUS.unpack(self.report)
+            return None, 0, 0
+        status, seconds, hard, peak = STATUS.unpack(self.report)
         self.usage.cpu = max(self.usage.cpu, seconds)
-        return status, peak
+        return status, hard, peak

@@ -2,7 +2,7 @@
 import { comparisons } from "../../environments/code/grading/compare.ts";
 import { gradeWithPython, type TestReport } from "../../environments/code/grading/grade.ts";
 import { gradeWithInput } from "../../environments/code/grading/stdin.ts";
-import { openSandboxOfMachine } from "../../sandbox/from-environment.ts";
+import { openProvedSandbox } from "../../environments/proved-sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { type CodeProblem, withPreamble } from "../../data/problem.ts";
 import type { RunSolution } from "../../data/verify.ts";
@@ -20,7 +20,7 @@ const leastMemory = 2 ** 29;
 
 /** @throws TroupeError `no_sandbox` if nothing on this machine can isolate programs */
 export async function openSolutionRunner(): Promise<SolutionRunner> {
-  const sandbox = await openSandboxOfMachine();
+  const sandbox = await openProvedSandbox();
   return {
     run: async (problem, solution, signal) => reasonOf(await grade(sandbox, problem, solution, signal)),
     [Symbol.asyncDispose]: () => sandbox.close(),

@@ -39,13 +39,13 @@ function whyNone(): string {
 
 async function openContainer(
   engine: string,
-  { workers, limits, image = defaultImage }: BackendOptions,
+  { workers, limits, service, image = defaultImage }: BackendOptions,
 ): Promise<OpenedBackend | string> {
   if (spawnSync(engine, ["image", "inspect", image], { timeout: 10_000 }).status !== 0)
     return `the image ${image} is missing: run ${engine} pull ${image}`;
   const launch = containerLaunch(engine, image, limits.memoryBytes);
   const description = `${engine}, ${image}; threads only`;
-  const sandbox = new WorkerSandbox({ backend: "container", description, launch, workers, limits });
+  const sandbox = new WorkerSandbox({ backend: "container", description, launch, workers, limits, service });
   try {
     const { python, landlock, proc } = await sandbox.found();
     return { sandbox, python, landlock, wholeLimits: proc };

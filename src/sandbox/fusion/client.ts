@@ -5,7 +5,9 @@
 import { constants } from "node:os";
 import { z } from "zod";
 import { ServiceError, TroupeError } from "../../errors.ts";
-import { retrying, type RetryOptions } from "../../calls/retry.ts";
+import { answerOf, call } from "../../calls/call.ts";
+import type { RetryOptions } from "../../calls/retry.ts";
+import { Service } from "../../calls/services.ts";
 import { limiter } from "../../settle.ts";
 import { withDefaults, type Limits } from "../limits.ts";
 import { cancelledResult, type Ending, type Program, type ProgramResult, type Sandbox } from "../sandbox.ts";
@@ -18,6 +20,7 @@ export interface FusionOptions {
   readonly workers: number;
   readonly limits: Limits;
   readonly retries?: RetryOptions;
+  readonly service?: Service | undefined;
 }
 
 const commandResult = z.object({
@@ -40,7 +43,7 @@ const fewRetries: RetryOptions = { retries: 2, firstDelay: 200, longestDelay: 20
 const grace = 30;
 
 export function fusionSandbox(options: FusionOptions): Sandbox {
-  const { url, retries = fewRetries } = options;
+  const { url, retries = fewRetries, service = new Service("sandbox") } = options;
   const limited = limiter(options.workers);
   const closing = new AbortController();
   return {
@@ -50,7 +53,8 @@ export function fusionSandbox(options: FusionOptions): Sandbox {
       const limits = withDefaults(program.limits, options.limits);
       const body = requestOf(program, limits);
       const ended = AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]);
-      const asking = () => retrying(() => ask(url, body, limits, ended), retries, ended);
+      const asking = async () =>
+        answerOf(await call(service, (own) => ask(url, body, limits, own), { signal: ended, retries }));
       try {
         return resultOf(await limited(asking, ended), limits, program);
       } catch (error) {
@@ -58,6 +62,8 @@ export function fusionSandbox(options: FusionOptions): Sandbox {
         throw error;
       }
     },
+    sessions: 0,
+    service,
     start: () => Promise.reject(unsupported("programs that are spoken with while they run")),
     async close() {
       closing.abort();
@@ -138,8 +144,7 @@ function resultOf(
   const [stdout, stderr] = [run?.stdout ?? "", run?.stderr ?? ""];
   const code = run?.return_code ?? null;
   const tooMuch = Math.max(stdout.length, stderr.length) > limits.outputBytes;
-  // A shell reports signals as 128 + the number, Python as negative numbers.
-  const number = code === null ? 0 : code < 0 ? -code : code > 128 ? code - 128 : 0;
+  const number = code === null ? 0 : signalIn(code);
   const ended =
     run?.status === "TimeLimitExceeded" ? "wall-time" : tooMuch ? "output" : endingOf(number, stderr);
   const wanted = Object.entries(files).filter(([name]) => outputs.includes(name));
@@ -155,6 +160,19 @@ function resultOf(
     seconds: run?.execution_time ?? 0,
     peakBytes: 0,
   };
+}
+
+/** Signals that end programs. A shell reports one as 128 + its number, as programs may themselves: `sys.exit(200)`. */
+const fatal = new Set<number>(
+  (
+    ["SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGKILL", "SIGSEGV", "SIGSYS", "SIGTERM", "SIGXCPU"] as const
+  ).map((name) => constants.signals[name]),
+);
+
+/** Python reports a signal as a negative number. 0: the program exited by itself. */
+function signalIn(code: number): number {
+  if (code < 0) return -code;
+  return fatal.has(code - 128) ? code - 128 : 0;
 }
 
 function signalName(number: number): string {

@@ -40,8 +40,29 @@ print("done")
   {
     name: "stopping itself",
     source: "os.kill(os.getpid(), signal.SIGSTOP)\nprint('continued')",
-    ended: ["wall-time"],
-    wallSeconds: 1,
+    ended: ["exited"],
+  },
+  {
+    name: "an end that looks like one from outside",
+    source: `
+import resource
+targets = [os.getpid(), 0, -1, -os.getpid()]
+for target in targets:
+    attempt("SIGKILL for %d" % target, lambda: os.kill(target, signal.SIGKILL))
+if hasattr(os, "fork"):
+    try:
+        if os.fork() == 0:
+            attempt("its parent", lambda: os.kill(os.getppid(), signal.SIGKILL))
+            os._exit(0)
+        os.wait()
+    except OSError:
+        pass
+# The kernel sends it for this limit, and says how much was used.
+resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
+signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+while True: pass
+`,
+    ended: ["cpu-time", "signalled"],
   },
   {
     name: "processes that survive",

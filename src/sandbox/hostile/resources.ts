@@ -28,6 +28,50 @@ spread()
     ended: ["wall-time", "cpu-time", "memory"],
   },
   {
+    name: "memory of a process whose main thread has ended",
+    source: `
+import threading
+def hold():
+    time.sleep(0.3)
+    held = []
+    for _ in range(400):
+        held.append(bytearray(b"x" * 2**20))
+    print("REACHED 400 MB", flush=True)
+    time.sleep(60)
+threading.Thread(target=hold).start()
+libc.syscall(60 if os.uname().machine == "x86_64" else 93, 0)
+`,
+    ended: ["memory", "exited"],
+  },
+  {
+    name: "memory in the buffers of sockets",
+    source: `
+import socket
+pairs, total = [], 0
+try:
+    while True:
+        pair = socket.socketpair()
+        pairs.append(pair)
+        for end in pair:
+            end.setblocking(False)
+            try:
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**23)
+            except OSError:
+                pass
+            try:
+                while True:
+                    total += end.send(b"x" * 65536)
+            except BlockingIOError:
+                pass
+except OSError:
+    pass
+if total > 256 * 2**20:
+    print("REACHED %d bytes" % total, flush=True)
+print("held", flush=True)
+time.sleep(0.5)
+`,
+  },
+  {
     name: "a thread bomb",
     source: `
 import threading

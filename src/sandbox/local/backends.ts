@@ -5,7 +5,7 @@ import type { Backend, BackendOptions, OpenedBackend } from "../backend.ts";
 import { packageSets } from "../packages/sets.ts";
 import { withPackages } from "../packages/warm.ts";
 import { WorkerSandbox } from "../workers/sandbox.ts";
-import type { Launch } from "../workers/worker.ts";
+import { LostWorker, type Launch } from "../workers/worker.ts";
 import {
   bubblewrapLaunch,
   isRoot,
@@ -91,7 +91,7 @@ async function openWorkers(
   { name, isolation }: Pick<Backend, "name" | "isolation">,
   python: Python,
   launch: Launch,
-  { workers, limits, packages }: BackendOptions,
+  { workers, limits, packages, service }: BackendOptions,
   clean?: () => Promise<void>,
 ): Promise<OpenedBackend | string> {
   const cleaning = clean === undefined ? {} : { clean };
@@ -104,6 +104,7 @@ async function openWorkers(
     launch: warm,
     workers,
     limits,
+    service,
     ...cleaning,
   });
   try {
@@ -111,6 +112,7 @@ async function openWorkers(
     return { sandbox, python: python.version, landlock: version, wholeLimits: proc };
   } catch (error) {
     await sandbox.close();
+    if (error instanceof LostWorker) throw error;
     return (error as Error).message;
   }
 }

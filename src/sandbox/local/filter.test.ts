@@ -1,7 +1,7 @@
 /** The filter's decisions, evaluated by a small BPF interpreter; backends.test.ts and hostile/ use the real kernel. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { encodeFilter, filterFor, ownProcess, type Instruction } from "./filter.ts";
+import { encodeFilter, filterFor, ownGroup, ownProcess, type Instruction } from "./filter.ts";
 import { auditArchitecture, numberOf, type Machine, type SystemCall } from "./system-calls.ts";
 
 interface Call {
@@ -65,6 +65,20 @@ describe.each(machines)("the filter of %s", (machine) => {
     }
   });
 
+  it("keeps a program from killing or stopping its main process, whose end would look like one from outside", () => {
+    for (const program of [plain, threads])
+      for (const signal of [9, 19]) {
+        for (const target of [ownProcess, ownGroup, 0, -1])
+          expect(of(program, "kill", target, signal)).toBe(forbidden);
+        expect(of(program, "tkill", ownProcess, signal)).toBe(forbidden);
+        expect(of(program, "tgkill", ownProcess, ownProcess, signal)).toBe(forbidden);
+        expect(of(program, "pidfd_send_signal", 5, signal)).toBe(forbidden);
+      }
+    // Its own children, and every other signal.
+    expect([of(plain, "kill", 77, 9), of(plain, "kill", ownProcess, 15)]).toEqual([allowed, allowed]);
+    expect(of(plain, "timer_create", 0, 0, 0)).toBe(forbidden);
+  });
+
   it("allows processes, but no namespaces; without namespaces only threads", () => {
     const [fork, thread, newUser, newNet] = [17, 0x3d0f00, 0x10000011, 0x40000011];
     expect([fork, thread, newUser, newNet].map((flags) => of(plain, "clone", flags))).toEqual([
@@ -83,7 +97,7 @@ describe.each(machines)("the filter of %s", (machine) => {
 
   it("lets a program without namespaces signal only itself", () => {
     for (const pid of [0, 1, -1, ownProcess + 1]) expect(of(threads, "kill", pid, 9)).toBe(forbidden);
-    expect(of(threads, "kill", ownProcess, 9)).toBe(allowed);
+    expect(of(threads, "kill", ownProcess, 15)).toBe(allowed);
     expect(of(threads, "tgkill", ownProcess, 5, 6)).toBe(allowed);
     expect(of(plain, "kill", 1, 9)).toBe(allowed);
     expect(of(threads, "fcntl", 0, 8, 1)).toBe(forbidden);

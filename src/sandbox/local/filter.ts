@@ -11,8 +11,8 @@ import { auditArchitecture, lastKnownCall, numberOf, type Machine, type SystemCa
  */
 export type FilterKind = "namespaces" | "threads";
 
-/** The only process that a program without namespaces may signal is itself; the zygote inserts its number. */
-export const ownProcess = 0x7e570001;
+/** The program's main process, and its group as `kill` has it; the zygote inserts the numbers. */
+export const [ownProcess, ownGroup] = [0x7e570001, 0x7e570002];
 
 const never: readonly SystemCall[] = [
   // other processes' memory and kernel internals
@@ -45,6 +45,8 @@ const never: readonly SystemCall[] = [
   ...(["mq_timedreceive", "mq_notify", "mq_getsetattr", "mknod", "mknodat"] as const),
   // the network
   ...(["socket", "connect", "bind", "listen", "accept", "accept4"] as const),
+  // a timer can send any signal: see `endings`
+  "timer_create",
 ];
 
 const neverWithoutNamespaces: readonly SystemCall[] = [
@@ -70,6 +72,8 @@ const neverWithoutNamespaces: readonly SystemCall[] = [
 /** A condition on the low 32 bits of an argument: the kernel looks at no more of those below. */
 interface Condition {
   readonly call: SystemCall;
+  /** Only where another argument equals one of these. */
+  readonly where?: { readonly argument: number; readonly values: readonly number[] };
   readonly argument: number;
   /** Denied if it equals one of these, or none of these, or has one of these bits, or lacks one of them. */
   readonly denied: "equal" | "unequal" | "any-bit" | "no-bit";
@@ -88,21 +92,44 @@ const [setOwner, setGroup] = [0x8901, 0x8902];
 const fileFlagCommands = [0x40086602, 0x40046602, 0x401c5820];
 /** F_SETOWN, F_SETSIG, F_SETOWN_EX: a file that becomes readable would signal another process. */
 const ownerCommands = [8, 10, 15];
+/** F_SETSIG: which signal it is. */
+const setSignalCommand = 10;
 /** F_NOTIFY: a signal for each use of a folder's files by others. */
 const notifyCommand = 1026;
 /** F_SETLEASE: whoever opens the file waits. */
 const leaseCommand = 1024;
+/** SO_SNDBUF, SO_RCVBUF, and both with force: what sockets hold counts as memory. */
+const bufferSizes = [7, 8, 32, 33];
 /** PR_SET_PDEATHSIG; PR_SET_DUMPABLE, which would hide its open files from the supervisor. */
 const processOptions = [1, 4];
 
+/**
+ * SIGKILL and SIGSTOP: no program may end or stop its main process by them, so that one that was ended or stopped in this
+ * way was so from outside, which is no result. It may kill processes that it started.
+ */
+const endings = [9, 19];
+
 const conditions: readonly Condition[] = [
+  {
+    call: "kill",
+    where: { argument: 1, values: endings },
+    argument: 0,
+    denied: "equal",
+    values: [ownProcess, ownGroup, 0, 2 ** 32 - 1],
+  },
+  { call: "tkill", argument: 1, denied: "equal", values: endings },
+  { call: "tgkill", argument: 2, denied: "equal", values: endings },
+  { call: "rt_sigqueueinfo", argument: 1, denied: "equal", values: endings },
+  { call: "rt_tgsigqueueinfo", argument: 2, denied: "equal", values: endings },
+  { call: "pidfd_send_signal", argument: 1, denied: "equal", values: endings },
+  { call: "setsockopt", argument: 2, denied: "equal", values: bufferSizes },
   { call: "clone", argument: 0, denied: "any-bit", values: [newNamespaces] },
   { call: "socketpair", argument: 0, denied: "unequal", values: [unixFamily] },
   // Either end could send to any other local socket: `sendto` takes a path, which Landlock does not check.
   { call: "socketpair", argument: 1, denied: "any-bit", values: [datagrams] },
   { call: "prlimit64", argument: 0, denied: "unequal", values: [0] },
   { call: "ioctl", argument: 1, denied: "equal", values: [pushInput, consoleCommands] },
-  { call: "fcntl", argument: 1, denied: "equal", values: [notifyCommand, leaseCommand] },
+  { call: "fcntl", argument: 1, denied: "equal", values: [notifyCommand, leaseCommand, setSignalCommand] },
 ];
 
 const conditionsWithoutNamespaces: readonly Condition[] = [
@@ -161,14 +188,26 @@ function whereCalled(
   return number === null ? [] : [[equal, 0, instructions.length, number], ...instructions];
 }
 
-function checking({ argument, denied, values }: Condition): readonly Instruction[] {
+function checking({ argument, denied, values, where }: Condition): readonly Instruction[] {
   const deny = ret(withError(errorPermission));
   const jump = denied === "equal" || denied === "unequal" ? equal : hasBit;
   const denies = denied === "equal" || denied === "any-bit";
   const each = denies
     ? values.flatMap((value): Instruction[] => [[jump, 0, 1, value], deny])
     : [...values.map((value, at): Instruction => [jump, values.length - at, 0, value]), deny];
-  return [[load, 0, 0, argumentOffset(argument)], ...each, [load, 0, 0, numberOffset]];
+  const check: readonly Instruction[] = [[load, 0, 0, argumentOffset(argument)], ...each];
+  return [...onlyWhere(where, check.length), ...check, [load, 0, 0, numberOffset]];
+}
+
+/** Skips the check unless the other argument has one of its values. */
+function onlyWhere(where: Condition["where"], length: number): readonly Instruction[] {
+  if (where === undefined) return [];
+  const { argument, values } = where;
+  const last = values.length - 1;
+  return [
+    [load, 0, 0, argumentOffset(argument)],
+    ...values.map((value, at): Instruction => [equal, last - at, at === last ? length : 0, value]),
+  ];
 }
 
 /** In the kernel's layout. */

@@ -1,11 +1,16 @@
 /** Workers that take programs from a queue. A worker that dies is replaced, and its program is run again. */
-import { ServiceError, TroupeError } from "../../errors.ts";
+import { answerOf, call } from "../../calls/call.ts";
+import type { RetryOptions } from "../../calls/retry.ts";
+import type { Service } from "../../calls/services.ts";
+import { TroupeError } from "../../errors.ts";
 import type { Worker } from "./worker.ts";
 
 export interface PoolOptions {
   /** Most workers; started on demand. */
   readonly size: number;
   readonly start: () => Promise<Worker>;
+  /** Counts programs, and what happened to their workers. */
+  readonly service: Service;
 }
 
 interface Waiting {
@@ -13,8 +18,8 @@ interface Waiting {
   readonly fail: (error: Error) => void;
 }
 
-/** Tries of a program before its failure reaches the caller. */
-const tries = 3;
+/** Each retry has a fresh worker. */
+const atOnce: RetryOptions = { retries: 2, firstDelay: 0, longestDelay: 0 };
 
 export class Pool {
   readonly #options: PoolOptions;
@@ -40,18 +45,17 @@ export class Pool {
 
   /** @throws ServiceError after the last try; any other error of `work` at once */
   async use<T>(work: (worker: Worker) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
+    const once = async (attempt: number): Promise<T> => {
+      const worker = await this.take(signal, attempt > 0);
       try {
-        const worker = await this.take(signal, attempt > 1);
-        try {
-          return await work(worker);
-        } finally {
-          this.giveBack(worker);
-        }
-      } catch (error) {
-        if (!(error instanceof ServiceError) || attempt >= tries || this.#closed) throw error;
+        return await work(worker);
+      } finally {
+        this.giveBack(worker);
       }
-    }
+    };
+    return answerOf(
+      await call(this.#options.service, (_, attempt) => once(attempt), { signal, retries: atOnce }),
+    );
   }
 
   /**

@@ -1,4 +1,5 @@
 /** A sandbox of warm workers, shared by all backends with their own interpreters. */
+import { Service } from "../../calls/services.ts";
 import { TroupeError } from "../../errors.ts";
 import type { Limits } from "../limits.ts";
 import {
@@ -21,6 +22,8 @@ export interface WorkerSandboxOptions {
   readonly workers: number;
   /** Limits of programs that set none. */
   readonly limits: Limits;
+  /** Counts programs and failures. Default: its own. */
+  readonly service?: Service | undefined;
   /** Called after the workers have ended. */
   readonly clean?: () => Promise<void>;
 }
@@ -32,6 +35,7 @@ export class WorkerSandbox implements Sandbox {
   readonly backend: string;
   readonly description: string;
   readonly sessions: number;
+  readonly service: Service;
   readonly #options: WorkerSandboxOptions;
   readonly #pool: Pool;
   /** Separate from the others: sessions that wait for a run never hold the worker it needs. */
@@ -41,10 +45,12 @@ export class WorkerSandbox implements Sandbox {
     this.backend = options.backend;
     this.description = options.description;
     this.sessions = 4 * options.workers;
+    this.service = options.service ?? new Service("sandbox");
     this.#options = options;
+    const { service } = this;
     const start = (): Promise<Worker> => Worker.start(options.launch);
-    this.#pool = new Pool({ size: options.workers, start });
-    this.#sessions = new Pool({ size: this.sessions, start });
+    this.#pool = new Pool({ size: options.workers, start, service });
+    this.#sessions = new Pool({ size: this.sessions, start, service });
   }
 
   /** A worker, started now: what it found, or why it did not start. */
@@ -105,6 +111,7 @@ function sessionOn(
   );
   return {
     send: (line) => running.send(`${line.toWellFormed()}\n`),
+    answerWithin: running.answerWithin,
     lines: queue.lines,
     ended: result,
     kill: running.cancel,

@@ -5,6 +5,9 @@ import type { ProgramResult } from "../sandbox.ts";
 import { decodeResult, decodeWith, encodeFrame, FrameReader, type Frame } from "./frames.ts";
 import type { Request } from "./request.ts";
 
+/** A worker that somebody killed: another one may work. */
+export class LostWorker extends ServiceError {}
+
 /** How a worker is started. */
 export interface Launch {
   readonly command: string;
@@ -45,16 +48,23 @@ export interface WorkerMachine {
 export interface Running {
   readonly result: Promise<ProgramResult>;
   readonly send: (text: string) => void;
+  readonly answerWithin: (seconds: number | null) => void;
   readonly cancel: () => void;
 }
 
-/** Milliseconds for a worker to start, and to answer after it ended a program. */
-const [startTimeout, grace] = [120_000, 10_000];
+/** Milliseconds for a worker to start, and to answer a ping or a cancellation; between pings. */
+const [startTimeout, grace, betweenPings] = [120_000, 20_000, 10_000];
 const longestFrame = 2 ** 31;
 const longestErrors = 2000;
 
+interface Watch {
+  readonly heard: () => void;
+  readonly end: () => void;
+}
+
 interface Current {
   readonly run: number;
+  readonly watch: Watch;
   readonly hear: (chunk: Buffer) => void;
   readonly resolve: (result: ProgramResult) => void;
   readonly reject: (error: Error) => void;
@@ -105,30 +115,30 @@ export class Worker {
   }
 
   /** One program at a time. @param hear gets whole lines of standard output, if the request is a session */
-  run({ limits, payload }: Request, hear: (chunk: Buffer) => void = () => {}): Running {
+  run({ payload }: Request, hear: (chunk: Buffer) => void = () => {}): Running {
     const run = (this.#runs = (this.#runs + 1) % 2 ** 32);
     this.#keepAlive(true);
-    const watch = this.#killAfter(1000 * limits.wallSeconds + grace);
+    const watch = this.#watch(run);
     const result = new Promise<ProgramResult>((resolve, reject) => {
       if (this.#dead !== null) return reject(this.#dead);
-      this.#current = { run, hear, resolve, reject };
+      this.#current = { run, hear, resolve, reject, watch };
       this.#write("R", run, payload);
     }).finally(() => {
-      watch.cancel();
+      watch.end();
       this.#keepAlive(false);
     });
     return {
       result,
       send: (text) => this.#write("S", run, Buffer.from(text)),
+      answerWithin: (seconds) => this.#write("T", run, Buffer.from(seconds === null ? "" : String(seconds))),
       cancel: () => {
-        if (this.#current?.run !== run) return;
-        this.#write("C", run, Buffer.alloc(0));
-        watch.within(grace);
+        if (this.#current?.run === run) this.#write("C", run, Buffer.alloc(0));
       },
     };
   }
 
   kill(): void {
+    this.#dead ??= new ServiceError("A sandbox was killed.");
     this.#child.kill("SIGKILL");
   }
 
@@ -148,29 +158,34 @@ export class Worker {
     const current = this.#current;
     if (current === null || current.run !== run) return;
     if (kind === "L") return current.hear(payload);
+    if (kind === "P") return current.watch.heard();
     this.#current = null;
     if (kind === "E") return current.resolve(decodeResult(payload));
     const { message } = metaOf({ kind, run, payload }) as { message: string };
     current.reject(new ServiceError(`The sandbox could not run a program: ${message}.`));
+    // The next try has a fresh worker.
+    this.kill();
   }
 
   #fail(error: ServiceError): void {
-    this.#dead = error;
+    this.#dead ??= error;
     this.#current?.reject(error);
     this.#current = null;
   }
 
-  /** A worker that does not answer long after the deadline is dead. */
-  #killAfter(milliseconds: number): { cancel(): void; within(milliseconds: number): void } {
-    // Longer than a timer can be: then there is no such limit.
-    let timer = setTimeout(() => this.kill(), Math.min(milliseconds, 2 ** 31 - 1));
-    return {
-      cancel: () => clearTimeout(timer),
-      within: (shorter) => {
-        clearTimeout(timer);
-        timer = setTimeout(() => this.kill(), shorter);
-      },
+  /** The worker itself ends programs at their limits. One that does not answer is killed: somebody has stopped it. */
+  #watch(run: number): Watch {
+    let timer: NodeJS.Timeout;
+    const ping = (): void => {
+      this.#write("P", run, Buffer.alloc(0));
+      timer = setTimeout(() => this.kill(), grace);
     };
+    const wait = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(ping, betweenPings);
+    };
+    wait();
+    return { heard: wait, end: () => clearTimeout(timer) };
   }
 
   /** An idle worker does not keep Node running; one that is being closed does, until it has ended. */
@@ -203,7 +218,10 @@ function failureOf(child: Child): Promise<never> {
     child.on("close", (code, signal) => {
       const how = signal ?? `exit code ${code}`;
       const said = errors.trim() === "" ? "" : `: ${errors.trim()}`;
-      reject(new ServiceError(`A sandbox ended unexpectedly (${how})${said}`));
+      // What starts a worker ends with 128 + 9 if that is killed.
+      const isKilled = signal === "SIGKILL" || code === 137;
+      const Kind = isKilled ? LostWorker : ServiceError;
+      reject(new Kind(`A sandbox ended unexpectedly (${how})${said}`));
     });
   });
   failed.catch(() => {});

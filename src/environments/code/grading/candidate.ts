@@ -1,11 +1,10 @@
 /**
  * The process of a model's program, as the tests use it: a call goes in, and the program's result comes out. A process
- * that does not answer in time is killed, and the next call gets a new one.
+ * that does not answer in time ends, and the next call gets a new one.
  */
-import { setImmediate as turn } from "node:timers/promises";
 import { z } from "zod";
 import { pythonProgram } from "../python.ts";
-import type { Sandbox, RunningProgram } from "../../../sandbox/sandbox.ts";
+import type { ProgramResult, RunningProgram, Sandbox } from "../../../sandbox/sandbox.ts";
 import { sessionsOf } from "../../../sandbox/sessions.ts";
 
 export interface CandidateOptions {
@@ -21,12 +20,12 @@ export type ProgramAnswer = { readonly reply: string } | { readonly lost: string
 
 export const candidateServer = pythonProgram("grading/values.py", "grading/candidate.py");
 
-/** Calls lost to timeouts and ended processes after which no more are made. */
+/** Calls lost to limits and ended processes after which no more are made. */
 const mostLosses = 3;
-/** The machine may be busy; a program that only waits is stopped by this. */
+/** For a call that waits for something; one that computes ends by its processor time. */
 const wallSeconds = (seconds: number): number => 3 * seconds + 5;
-/** For all calls together, in addition to the limit of each. */
-const limits = { wallSeconds: 1800, cpuSeconds: 300, outputBytes: 2 ** 26 };
+/** Processor time of all calls together. */
+const allSeconds = (seconds: number): number => 4 * seconds + 30;
 /** Lines that do not answer the call; a program may write to any of its file descriptors. */
 const mostStrayLines = 1000;
 
@@ -34,20 +33,25 @@ export class Candidate {
   readonly #options: CandidateOptions;
   #running: Running | null = null;
   #losses = 0;
+  /** Processor time of processes that have ended. */
+  #spent = 0;
   #lost: string | null = null;
 
   constructor(options: CandidateOptions) {
     this.#options = options;
   }
 
-  /** @param line a call as written by the grader, with this number */
+  /**
+   * @param line a call as written by the grader, with this number
+   * @throws ServiceError if the sandbox fails
+   */
   async call(line: string, number: number): Promise<ProgramAnswer> {
     if (this.#lost !== null) return { lost: this.#lost };
     const running = this.#running ?? (await this.#start());
     if (running === null) return { lost: this.#lost ?? "the program does not run" };
     running.session.send(line);
     const answer = await nextAnswer(running, number, wallSeconds(this.#options.seconds));
-    if ("lost" in answer) this.#lose();
+    if ("lost" in answer) await this.#lose(running);
     return answer;
   }
 
@@ -56,16 +60,23 @@ export class Candidate {
     this.#running = null;
   }
 
-  #lose(): void {
+  async #lose({ session }: Running): Promise<void> {
     this.close();
-    if (++this.#losses >= mostLosses) {
-      this.#lost = `not called: the program took too long or ended ${mostLosses} times before`;
-    }
+    const { ended, cpuSeconds = 0, seconds } = await session.ended;
+    this.#spent += cpuSeconds;
+    // One that waits would hold its worker as long again each time.
+    this.#losses += ended === "wall-time" ? mostLosses : 1;
+    const all = allSeconds(this.#options.seconds);
+    if (this.#losses >= mostLosses || seconds > 2 * all)
+      this.#lost = "not called: the program took too long, or ended, before";
+    else if (this.#spent >= all) this.#lost = `not called: the program has used ${all} seconds in all`;
   }
 
   /** Null: the program cannot be loaded, and has no process. */
   async #start(): Promise<Running | null> {
     const { sandbox, program, seconds, signal } = this.#options;
+    const all = allSeconds(seconds);
+    const limits = { cpuSeconds: all - this.#spent, wallSeconds: 2 * all, outputBytes: 2 ** 26 };
     const session = await sessionsOf(sandbox).start(
       { language: "python", source: candidateServer, limits },
       signal,
@@ -95,19 +106,22 @@ async function nextAnswer(
   seconds: number,
 ): Promise<ProgramAnswer> {
   const prefix = `{"call": ${number}`;
-  const deadline = new Deadline(seconds);
-  try {
-    for (let stray = 0; stray <= mostStrayLines; stray++) {
-      const next = await deadline.race(lines.next());
-      if (next === null) return { lost: `no answer within ${seconds} seconds` };
-      if (next.done === true) return { lost: `the program's process ended (${(await session.ended).ended})` };
-      const { value } = next;
-      if (value.startsWith(prefix) && /[,}]/.test(value.charAt(prefix.length))) return { reply: value };
+  session.answerWithin(seconds);
+  for (let stray = 0; stray <= mostStrayLines; stray++) {
+    const { done, value } = await lines.next();
+    if (done === true) return { lost: whyEnded(await session.ended, seconds) };
+    if (value.startsWith(prefix) && /[,}]/.test(value.charAt(prefix.length))) {
+      session.answerWithin(null);
+      return { reply: value };
     }
-    return { lost: "the program writes lines of its own in place of an answer" };
-  } finally {
-    deadline.clear();
   }
+  return { lost: "the program writes lines of its own in place of an answer" };
+}
+
+function whyEnded({ ended }: ProgramResult, seconds: number): string {
+  return ended === "wall-time"
+    ? `no answer within ${seconds} seconds`
+    : `the program's process ended (${ended})`;
 }
 
 function loadError(reply: string): string | null {
@@ -116,31 +130,5 @@ function loadError(reply: string): string | null {
     return raises === undefined ? null : `${raises}: ${message}`.slice(0, 300);
   } catch {
     return "its process wrote something else than an answer";
-  }
-}
-
-class Deadline {
-  readonly #timer: NodeJS.Timeout;
-  readonly #reached: Promise<null>;
-
-  constructor(seconds: number) {
-    const { promise, resolve } = Promise.withResolvers<null>();
-    // If this process was busy, an answer that arrived in time may be waiting: it is read first.
-    this.#timer = setTimeout(
-      () =>
-        void turn()
-          .then(() => turn())
-          .then(() => resolve(null)),
-      seconds * 1000,
-    );
-    this.#reached = promise;
-  }
-
-  race<T>(promise: Promise<T>): Promise<T | null> {
-    return Promise.race([promise, this.#reached]);
-  }
-
-  clear(): void {
-    clearTimeout(this.#timer);
   }
 }

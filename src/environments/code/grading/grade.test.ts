@@ -50,7 +50,7 @@ describe.runIf(works)("gradeWithPython", () => {
     expect([marks(left), left.problem]).toEqual(["+-", "SystemExit: 0"]);
     expect(await leaving("import os\nos._exit(0)")).toEqual({
       tests: [],
-      problem: "the tests' process ended (status 0)",
+      problem: "the tests' process ended with exit code 0",
     });
     expect(marks(await grade(program, check("assert candidate(1) == 1")))).toBe("+");
   });

@@ -7,9 +7,9 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { CodeTests } from "../../../data/problem.ts";
 import { pythonProgram } from "../python.ts";
-import type { Sandbox } from "../../../sandbox/sandbox.ts";
-import { type Script, withScript } from "../../../sandbox/scripts.ts";
-import { withSessions } from "../../../sandbox/sessions.ts";
+import { answerOf, call } from "../../../calls/call.ts";
+import type { RunningProgram, Sandbox } from "../../../sandbox/sandbox.ts";
+import { serviceOf, sessionsOf, withSessions } from "../../../sandbox/sessions.ts";
 import { Candidate, candidateServer } from "./candidate.ts";
 import { jsonOrNull } from "../../../json.ts";
 
@@ -46,11 +46,19 @@ export const graderDigest = createHash("sha256").update(grader).update(candidate
 const testResult = z.object({ text: z.string(), passed: z.boolean(), error: z.string().nullable() });
 export const reportSchema = z.object({ tests: z.array(testResult), problem: z.string().nullable() });
 const reportLine = z.object({ verdict: reportSchema });
-const lastLine = z.object({ ended: z.int() });
 const callSchema = z.object({ call: z.int() });
 
 /** The tests, and the program. */
 const sessionsNeeded = 2;
+
+/**
+ * What the tests themselves may use. What a program returns can be slow to read and to compare: numbers with equal
+ * hashes in a set, or a range that no loop ends. They wait while the program runs, which has limits of its own.
+ */
+const limits = { cpuSeconds: 30, wallSeconds: 3600, outputBytes: 2 ** 28 };
+
+/** A grading that a failure has interrupted is repeated once, from its beginning and in fresh workers. */
+const onceMore = { retries: 1, firstDelay: 0, longestDelay: 0 };
 
 /** @throws ServiceError if the sandbox fails; anything tests or program do is in the report */
 export async function gradeWithPython(
@@ -58,38 +66,44 @@ export async function gradeWithPython(
   request: GradeRequest,
   signal?: AbortSignal,
 ): Promise<TestReport> {
+  const graded = (): Promise<TestReport> =>
+    withSessions(sandbox, sessionsNeeded, () => gradeOnce(sandbox, request, signal));
+  return answerOf(await call(serviceOf(sandbox), graded, { signal, retries: onceMore }));
+}
+
+async function gradeOnce(
+  sandbox: Sandbox,
+  request: GradeRequest,
+  signal: AbortSignal | undefined,
+): Promise<TestReport> {
   const { program, seconds } = request;
   const candidate = new Candidate({ sandbox, program, seconds, signal });
   try {
-    return await withSessions(sandbox, sessionsNeeded, () =>
-      withScript(sandbox, grader, signal, (tests) => reportFrom(tests, request, candidate)),
-    );
+    const tests = await sessionsOf(sandbox).start({ language: "python", source: grader, limits }, signal);
+    try {
+      return await reportFrom(tests, request, candidate);
+    } finally {
+      tests.kill();
+    }
   } finally {
     candidate.close();
   }
 }
 
 async function reportFrom(
-  script: Script,
+  session: RunningProgram,
   { tests, entryPoint, preamble }: GradeRequest,
   candidate: Candidate,
 ): Promise<TestReport> {
-  script.send(JSON.stringify({ tests, entryPoint, preamble }));
-  let report: TestReport | null = null;
-  for (let line = await script.next(); line !== null; line = await script.next()) {
+  session.send(JSON.stringify({ tests, entryPoint, preamble }));
+  for await (const line of session.lines) {
     const message = jsonOrNull(line);
-    report = reportLine.safeParse(message).data?.verdict ?? report;
-    const last = lastLine.safeParse(message);
-    if (last.success) return report ?? withoutReport(script, last.data.ended);
-    const call = callSchema.safeParse(message);
-    if (!call.success) continue;
-    script.send(JSON.stringify(await candidate.call(line, call.data.call)));
+    const report = reportLine.safeParse(message).data?.verdict;
+    if (report !== undefined) return report;
+    const asked = callSchema.safeParse(message);
+    if (asked.success) session.send(JSON.stringify(await candidate.call(line, asked.data.call)));
   }
-  return { tests: [], problem: `the tests' process ended (${(await script.ended).ended})` };
-}
-
-/** The script is not reused: it might mistake the answer to a last call for a request. */
-function withoutReport(script: Script, status: number): TestReport {
-  script.kill();
-  return { tests: [], problem: `the tests' process ended (status ${status})` };
+  const { ended, exitCode } = await session.ended;
+  const how = ended === "exited" ? `with exit code ${exitCode}` : `by its limit: ${ended}`;
+  return { tests: [], problem: `the tests' process ended ${how}` };
 }
