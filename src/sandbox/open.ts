@@ -128,6 +128,6 @@ function wantedBackends({ backend, url }: SandboxOptions): readonly Backend[] {
   return ownBackends;
 }
 
-function withDefaultOptions({ workers, limits, proofs: _, ...rest }: SandboxOptions): BackendOptions {
+function withDefaultOptions({ workers, limits, ...rest }: SandboxOptions): BackendOptions {
   return { ...rest, workers: workers ?? availableParallelism(), limits: withDefaults(limits) };
 }

@@ -84,7 +84,11 @@ class Supervisor:
         self.open = {*self.streams, self.status}
         self.feed()
         while self.open:
-            for fd, _ in self.poller.poll(self.pause()):
+            pause = self.pause()
+            before = time.monotonic()
+            ready = self.poller.poll(pause)
+            self.usage.overslept(time.monotonic() - before - pause / 1000)
+            for fd, _ in ready:
                 self.handle(fd)
             self.check()
         os.waitpid(self.init, 0)

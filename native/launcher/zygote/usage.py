@@ -18,6 +18,9 @@ Mark = collections.namedtuple("Mark", "time cpu delay")
 # One process: seconds include those of its ended children.
 Process = collections.namedtuple("Process", "pid state seconds bytes threads")
 
+# Seconds by which a timer is not late on a machine that runs.
+LATE = 0.5
+
 # What the buffers of one socket may hold: twice the default of Linux, which the filter does not let programs change.
 SOCKET = 2 * 212_992
 
@@ -26,17 +29,22 @@ class Usage:
     def __init__(self, setting, request, place, init):
         self.setting, self.place, self.init = setting, place, init
         self.limits, self.others = request["limits"], request["others"]
-        self.cpu, self.delay, self.peak, self.stopped = 0.0, 0.0, 0, False
+        self.cpu, self.delay, self.asleep, self.peak, self.stopped = 0.0, 0.0, 0.0, 0, False
 
     def mark(self):
-        return Mark(time.monotonic(), self.cpu, self.delay)
+        return Mark(time.monotonic(), self.cpu, self.delay + self.asleep)
+
+    def overslept(self, seconds):
+        """Whoever measures was itself late by so much: with it, the program was stopped, or the machine was."""
+        if seconds > LATE:
+            self.asleep += seconds
 
     def late(self, since, seconds):
         """
         Whether so many seconds have passed since a mark, not counting those in which other work kept the processors
         busy. A program's own threads make it wait no longer than they ran.
         """
-        busy = (self.delay - since.delay) - (self.cpu - since.cpu)
+        busy = (self.delay + self.asleep - since.delay) - (self.cpu - since.cpu)
         return time.monotonic() - since.time >= seconds + max(0, busy)
 
     def measure(self):
