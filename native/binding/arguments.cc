@@ -137,6 +137,7 @@ LossKind loss_kind(const Argument& from) {
   if (type == "cross_entropy") return LossKind::cross_entropy;
   if (type == "importance_sampling") return LossKind::importance_sampling;
   if (type == "ppo") return LossKind::ppo;
+  if (type == "cispo") return LossKind::cispo;
   if (type == "value") return LossKind::value;
   from.refuse("cross_entropy, importance_sampling, ppo or value");
 }
@@ -170,9 +171,11 @@ float optional_clip(const Argument& from) {
 Loss loss(const Argument& from) {
   Loss loss;
   loss.kind = loss_kind(from["type"]);
-  if (loss.kind == LossKind::ppo) {
+  if (loss.kind == LossKind::ppo || loss.kind == LossKind::cispo) {
     loss.clip_low = from["clipLow"].real();
     loss.clip_high = from["clipHigh"].real();
+  }
+  if (loss.kind == LossKind::ppo) {
     loss.dual_clip = optional_clip(from["dualClip"]);
     loss.sequence_ratio = is_sequence(from["ratio"]);
   }
@@ -249,7 +252,7 @@ class Numbers {  // of the continuations' tokens; absent gives empty vectors
 struct FlatBatch {
   std::vector<std::string> policies;
   Integers policy_of, prompt_lengths, counts, lengths, tokens;
-  Numbers weights, advantages, logprobs, reference, penalties, targets, values;
+  Numbers weights, advantages, logprobs, reference, penalties, targets, values, mask;
 
   explicit FlatBatch(const Argument& from)
       : policies(from["policies"].texts()),
@@ -264,7 +267,8 @@ struct FlatBatch {
         reference(from["reference"]),
         penalties(from["penalties"]),
         targets(from["targets"]),
-        values(from["values"]) {}
+        values(from["values"]),
+        mask(from["mask"]) {}
 
   static Integers pieces(const Argument& from) { return Integers(from.int32s(), from.name); }
 
@@ -290,12 +294,13 @@ struct FlatBatch {
     continuation.penalties = penalties.take(length);
     continuation.targets = targets.take(length);
     continuation.values = values.take(length);
+    continuation.mask = mask.take(length);
     return continuation;
   }
 
   void finished() const {
     for (const Integers* array : {&policy_of, &prompt_lengths, &counts, &lengths, &tokens}) array->finished();
-    for (const Numbers* array : {&weights, &advantages, &logprobs, &reference, &penalties, &targets, &values}) {
+    for (const Numbers* array : {&weights, &advantages, &logprobs, &reference, &penalties, &targets, &values, &mask}) {
       array->finished();
     }
   }

@@ -44,7 +44,7 @@ Precision precision(const Argument&);
 // Many sequences in one flat call. With d data and c continuations in total:
 //   policies: string[]; policyOf, promptLengths, continuationCounts: Int32Array(d); continuationLengths: Int32Array(c);
 //   tokens: Int32Array, datum by datum: its prompt, then its continuations;
-//   weights, advantages, logprobs, reference, penalties, targets, values: Float32Array with a number for each
+//   weights, advantages, logprobs, reference, penalties, targets, values, mask: Float32Array with a number for each
 //   continuation token, or absent.
 std::vector<Datum> training_data(const Argument&);
 // The bytes of each vocabulary entry: bytes: Uint8Array, lengths: Int32Array.

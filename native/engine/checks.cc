@@ -25,6 +25,7 @@ void check_loss_inputs(const Continuation& continuation, const Loss& loss, const
   const size_t n = continuation.tokens.size();
   auto check = [&](const std::vector<float>& values, const char* field) { check_values(values, field, n, where); };
   if (!continuation.weights.empty()) check(continuation.weights, "weights");
+  if (!continuation.mask.empty()) check(continuation.mask, "mask");
   if (loss.kind == LossKind::cross_entropy) return;
   if (loss.kind == LossKind::value) {
     check(continuation.targets, "targets");

@@ -53,12 +53,13 @@ struct AdapterConfig {
 struct Continuation {
   std::vector<int32_t> tokens;
   std::vector<float> weights;    // of each token: cross_entropy, value; with Loss::entropy of its entropy (empty: ones)
-  std::vector<float> advantages; // importance_sampling, ppo
-  std::vector<float> logprobs;   // importance_sampling, ppo: log-probabilities when sampled
-  std::vector<float> reference;  // importance_sampling, ppo: under a reference policy (empty: none)
+  std::vector<float> advantages; // importance_sampling, ppo, cispo
+  std::vector<float> logprobs;   // importance_sampling, ppo, cispo: log-probabilities when sampled
+  std::vector<float> reference;  // importance_sampling, ppo, cispo: under a reference policy (empty: none)
   std::vector<float> penalties;  // with Loss::kl: coefficient of each token's divergence from the reference
   std::vector<float> targets;    // value
   std::vector<float> values;     // value with a clip: the critic's values when the tokens were sampled
+  std::vector<float> mask;       // 0: the token is read, and is in no sum, mean or gradient (empty: ones)
 };
 struct Datum {
   std::string policy;
@@ -67,15 +68,15 @@ struct Datum {
 };
 
 // All losses are SUMS over tokens (the Tinker protocol's convention).
-enum class LossKind : uint8_t { cross_entropy, importance_sampling, ppo, value };
+enum class LossKind : uint8_t { cross_entropy, importance_sampling, ppo, cispo, value };
 enum class KlEstimator : uint8_t { none, k1, k2, k3 };
 struct Loss {
   LossKind kind = LossKind::cross_entropy;
-  float clip_low = 0.2f, clip_high = 0.2f;  // ppo: ratio kept within [1 − clip_low, 1 + clip_high]
+  float clip_low = 0.2f, clip_high = 0.2f;  // ppo, cispo: ratio kept within [1 − clip_low, 1 + clip_high]
   float dual_clip = 0;                      // ppo: the bound for negative advantages, above 1; 0 = off
   bool sequence_ratio = false;              // ppo: one ratio for all tokens of a continuation
-  KlEstimator kl = KlEstimator::none;       // importance_sampling, ppo: of the penalty added
-  float entropy = 0;                        // importance_sampling, ppo: bonus for each token's entropy
+  KlEstimator kl = KlEstimator::none;       // importance_sampling, ppo, cispo: of the penalty added
+  float entropy = 0;                        // importance_sampling, ppo, cispo: bonus for each token's entropy
   float value_clip = 0;                     // value: distance to which the old value is clipped; 0 = off
 };
 
@@ -85,7 +86,7 @@ struct LossResult {
   double entropy = 0;          // sum over tokens of the full distribution's entropy, nats
   double kl = 0;               // sum of (ratio − 1 − log ratio), the k3 estimate of KL(old ‖ new); 0 for cross_entropy
   double reference_kl = 0;     // sum of k3 to the references, if there are any
-  int64_t clipped = 0;         // ppo, value: tokens whose gradient the clip removed
+  int64_t clipped = 0;         // ppo, value: tokens whose gradient the clip removed; cispo: whose ratio it changed
   // [all continuations, in order of data][token]: the new log-probabilities; of a critic, the values before the tokens.
   std::vector<std::vector<float>> outputs;
 };

@@ -1,5 +1,6 @@
 #include "head.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -42,7 +43,7 @@ void add_up(const std::vector<RowSums>& sums, const TrainingBatch& batch, const 
     result.reference_kl += sums[i].reference_kl;
     result.clipped += sums[i].clipped;
   }
-  result.tokens += static_cast<int64_t>(batch.targets.size());
+  result.tokens += std::count_if(batch.targets.begin(), batch.targets.end(), counts);
 }
 
 void backward_final_norm(const Machine& machine, Model& model, const TrainingBatch& batch, const FinalNorm& norm,
@@ -69,11 +70,13 @@ void LossHead::summarize_row(const Kernels& kernels, const TrainingBatch& batch,
   const LogitSummary summary = kernels.summarize_logits(logits, vocab);
   log_sum_exps_[row] = summary.log_sum_exp;
   entropies_[row] = summary.entropy;
-  sums_[row].entropy = summary.entropy * (targets.last - targets.first);
   sums_[row].finite = std::isfinite(summary.log_sum_exp);
+  int counted = 0;
   for (int i = targets.first; i < targets.last; i++) {
     *batch.targets[i].output = logits[batch.targets[i].token()] - summary.log_sum_exp;
+    counted += counts(batch.targets[i]);
   }
+  sums_[row].entropy = summary.entropy * counted;
 }
 
 // Losses of the row's targets; the logits become their gradient:

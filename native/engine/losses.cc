@@ -15,8 +15,12 @@ struct RatioTerm {
   bool clipped;
 };
 
-RatioTerm ratio_term(const Loss& loss, double log_ratio, double advantage) {
+RatioTerm ratio_term(const Loss& loss, double log_ratio, double advantage, double logprob) {
   const double ratio = std::exp(log_ratio);
+  if (loss.kind == LossKind::cispo) {
+    const double held = std::clamp(ratio, 1.0 - loss.clip_low, 1.0 + loss.clip_high);
+    return {held * advantage * logprob, held * advantage, held != ratio};
+  }
   const double free = ratio * advantage;
   if (loss.kind != LossKind::ppo) return {free, free, false};
   const double bounded = std::clamp(ratio, 1.0 - loss.clip_low, 1.0 + loss.clip_high) * advantage;
@@ -64,17 +68,26 @@ double log_ratio_at(const Continuation& continuation, size_t index, float logpro
 }  // namespace
 
 SequenceRatio sequence_ratio(const Loss& loss, const Continuation& continuation, const float* logprobs) {
-  const size_t tokens = continuation.tokens.size();
   SequenceRatio result;
-  for (size_t i = 0; i < tokens; i++) result.log_ratio += log_ratio_at(continuation, i, logprobs[i]);
+  size_t tokens = 0;
+  auto each_counted = [&](auto body) {
+    for (size_t i = 0; i < continuation.tokens.size(); i++) {
+      if (continuation.mask.empty() || continuation.mask[i] != 0) body(i);
+    }
+  };
+  each_counted([&](size_t i) { result.log_ratio += log_ratio_at(continuation, i, logprobs[i]), tokens++; });
+  if (tokens == 0) return result;
   result.log_ratio /= static_cast<double>(tokens);
-  for (float advantage : continuation.advantages) result.slope += ratio_term(loss, result.log_ratio, advantage).slope;
+  each_counted([&](size_t i) {
+    result.slope += ratio_term(loss, result.log_ratio, continuation.advantages[i], logprobs[i]).slope;
+  });
   result.slope /= static_cast<double>(tokens);
   return result;
 }
 
 TokenLoss policy_loss(const Loss& loss, const Target& target, float logprob, const SequenceRatio* sequence) {
   TokenLoss result;
+  if (!counts(target)) return result;
   if (loss.kind == LossKind::cross_entropy) {
     const float weight = weight_of(target);
     result.loss = -static_cast<double>(weight) * logprob;
@@ -83,7 +96,7 @@ TokenLoss policy_loss(const Loss& loss, const Target& target, float logprob, con
   }
   const double log_ratio = log_ratio_at(*target.continuation, target.index, logprob);
   const float advantage = target.continuation->advantages[target.index];
-  const RatioTerm term = ratio_term(loss, sequence ? sequence->log_ratio : log_ratio, advantage);
+  const RatioTerm term = ratio_term(loss, sequence ? sequence->log_ratio : log_ratio, advantage, logprob);
   result.kl = std::expm1(log_ratio) - log_ratio;
   result.loss = -term.objective;
   result.slope = static_cast<float>(sequence ? sequence->slope : term.slope);
@@ -94,6 +107,7 @@ TokenLoss policy_loss(const Loss& loss, const Target& target, float logprob, con
 }
 
 TokenLoss value_loss(const Loss& loss, const Target& target, float value) {
+  if (!counts(target)) return {};
   const Continuation& continuation = *target.continuation;
   const double weight = weight_of(target), goal = continuation.targets[target.index];
   const double error = value - goal;

@@ -3,10 +3,11 @@
 //   importance_sampling  −ρ·A
 //   ppo                  −min(ρ·A, clip(ρ, 1−low, 1+high)·A)   (Schulman et al., 2017, eq. 7; two bounds as in DAPO)
 //     with a dual clip c −max(min(ρ·A, clip(ρ)·A), c·A) where A < 0   (Ye et al., arXiv:1912.09729, eq. 5)
+//   cispo                −clip(ρ, 1−low, 1+high)·A·log p, the clipped ratio being a constant (arXiv:2506.13585, eq. 4)
 //   value                ½·w·max((v − target)², (clip(v, old ± ε) − target)²)   (OpenAI baselines' ppo2)
 // The ratio ρ is exp(log p − log p_old), or that of the whole continuation, exp(mean(log p − log p_old)) (GSPO, Zheng et
-// al., arXiv:2507.18071, eq. 7). The mean is over all tokens of the continuation, whatever their advantages.
-// importance_sampling and ppo may add a penalty β·k for the divergence from a reference (joschu.net/blog/kl-approx.html),
+// al., arXiv:2507.18071, eq. 7). The mean is over all tokens of the continuation that its mask counts, whatever their
+// advantages. importance_sampling, ppo and cispo may add a penalty β·k for the divergence from a reference (joschu.net/blog/kl-approx.html),
 // with d = log p − log p_reference: k1 = d, k2 = d²/2, k3 = exp(−d) − 1 + d. In k3, d is clamped to ±10.
 // They may also subtract a bonus c·w·H, H being the entropy of the distribution that predicts the token; its gradient
 // is exact: ∂H/∂logit = −p·(log p + H).
@@ -23,6 +24,12 @@ struct TokenLoss {
   double reference_kl = 0;  // k3
   bool clipped = false;
 };
+
+// Whether the token is in sums.
+inline bool counts(const Target& target) {
+  const std::vector<float>& mask = target.continuation->mask;
+  return mask.empty() || mask[target.index] != 0;
+}
 
 // Shared by the tokens of a continuation with one ratio.
 struct SequenceRatio {

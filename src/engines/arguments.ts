@@ -64,9 +64,10 @@ const losses = z.discriminatedUnion(
       ratio: z.enum(["token", "sequence"], "expected token or sequence").optional(),
       ...besides,
     }),
+    strict({ type: z.literal("cispo"), clipLow: z.number(), clipHigh: z.number(), ...besides }),
     strict({ type: z.literal("value"), clip: z.number().optional() }),
   ],
-  "expected one of cross_entropy, importance_sampling, ppo, value",
+  "expected one of cross_entropy, importance_sampling, ppo, cispo, value",
 );
 
 const adamOptions = z.object({

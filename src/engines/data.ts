@@ -10,7 +10,8 @@ export type NumberField =
   | "reference"
   | "penalties"
   | "targets"
-  | "values";
+  | "values"
+  | "mask";
 
 export interface Field {
   readonly name: NumberField;
@@ -35,17 +36,21 @@ function fieldsOfLoss(loss: Loss): readonly Field[] {
     reason: `${who} needs it`,
   });
   const weights: Field = { name: "weights", presence: "ones", reason: "it is given" };
+  const mask: Field = { name: "mask", presence: "all or none", reason: "another continuation has one" };
   switch (loss.type) {
     case "cross_entropy":
-      return [weights];
+      return [weights, mask];
     case "importance_sampling":
     case "ppo":
-      return [needed("advantages"), needed("logprobs"), ...addedFields(loss, needed, weights)];
-    case "value":
-      return [weights, needed("targets"), ...(loss.clip === undefined ? [] : [needed("values", "`clip`")])];
+    case "cispo":
+      return [needed("advantages"), needed("logprobs"), ...addedFields(loss, needed, weights), mask];
+    case "value": {
+      const clip = loss.clip === undefined ? [] : [needed("values", "`clip`")];
+      return [weights, needed("targets"), ...clip, mask];
+    }
     default: {
       const type = JSON.stringify((loss as { type: unknown }).type);
-      const known = "cross_entropy, importance_sampling, ppo, value";
+      const known = "cross_entropy, importance_sampling, ppo, cispo, value";
       throw new TroupeError("bad_arguments", `The loss ${type} is not one of ${known}.`);
     }
   }

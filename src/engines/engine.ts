@@ -108,18 +108,23 @@ export interface Continuation {
   readonly tokens: Int32Array;
   /** cross_entropy, value: weight of each token (absent: 1). A loss with `entropy`: that of its entropy. */
   readonly weights?: Float32Array;
-  /** importance_sampling, ppo. */
+  /** importance_sampling, ppo, cispo. */
   readonly advantages?: Float32Array;
-  /** importance_sampling, ppo: log-probabilities under the policy that sampled. */
+  /** importance_sampling, ppo, cispo: log-probabilities under the policy that sampled. */
   readonly logprobs?: Float32Array;
-  /** importance_sampling, ppo: log-probabilities under a reference policy, for a loss with `kl`. */
+  /** importance_sampling, ppo, cispo: log-probabilities under a reference policy, for a loss with `kl`. */
   readonly reference?: Float32Array;
-  /** importance_sampling, ppo: coefficient of the divergence from the reference, for a loss with `kl`. */
+  /** importance_sampling, ppo, cispo: coefficient of the divergence from the reference, for a loss with `kl`. */
   readonly penalties?: Float32Array;
   /** value: the target for each token's value. */
   readonly targets?: Float32Array;
   /** value with `clip`: the critic's values when the tokens were sampled. */
   readonly values?: Float32Array;
+  /**
+   * 0: a token that others wrote between this policy's. It is read, and its log-probability returned, but it is in no
+   * sum, mean or gradient. In all continuations or in none.
+   */
+  readonly mask?: Float32Array;
 }
 
 /** Continuations that share a prompt, which is computed once, forward and backward. */
@@ -177,6 +182,13 @@ export interface PpoLoss extends KlInLoss, EntropyInLoss {
   readonly ratio?: "token" | "sequence";
 }
 
+/** −Σ clip(ρ, 1−low, 1+high)·A·logp; the clipped ratio is a constant (CISPO, arXiv:2506.13585, eq. 4). */
+export interface CispoLoss extends KlInLoss, EntropyInLoss {
+  readonly type: "cispo";
+  readonly clipLow: number;
+  readonly clipHigh: number;
+}
+
 /** ½·Σ w·max((v − target)², (clip(v, old ± clip) − target)²); for critics. */
 export interface ValueLoss {
   readonly type: "value";
@@ -185,7 +197,7 @@ export interface ValueLoss {
 }
 
 /** Sums over tokens. ρ = exp(logp − logprobs), A = advantages. */
-export type Loss = CrossEntropyLoss | ImportanceSamplingLoss | PpoLoss | ValueLoss;
+export type Loss = CrossEntropyLoss | ImportanceSamplingLoss | PpoLoss | CispoLoss | ValueLoss;
 
 export interface LossResult {
   /** The sum over tokens. */
@@ -197,7 +209,7 @@ export interface LossResult {
   readonly kl: number;
   /** Sum over tokens of k3 (see KlEstimator): KL(now ‖ reference); absent without references. */
   readonly referenceKl?: number;
-  /** ppo, value: tokens whose gradient the clip removed. */
+  /** ppo, value: tokens whose gradient the clip removed; cispo: whose ratio it changed. */
   readonly clipped: number;
   /** New log-probabilities, one array per continuation, in the order of the data; empty arrays for critics. */
   readonly logprobs: readonly Float32Array[];

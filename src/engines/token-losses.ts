@@ -1,7 +1,9 @@
 /** The losses of engine.ts per token, with their derivatives, independent of the native implementation. */
-import type { Continuation, KlEstimator, Loss, PpoLoss, ValueLoss } from "./engine.ts";
+import type { CispoLoss, Continuation, KlEstimator, Loss, PpoLoss, ValueLoss } from "./engine.ts";
 
 export interface TokenLoss {
+  /** By the continuation's mask: whether it is in sums. If not, everything else is 0. */
+  readonly counts: boolean;
   readonly loss: number;
   /** Derivative of the total loss by this token's log-probability, or value. */
   readonly slope: number;
@@ -20,16 +22,34 @@ export function tokenLosses(
   outputs: readonly number[],
   entropies: readonly number[] = [],
 ): readonly TokenLoss[] {
+  const counts = (at: number): boolean => continuation.mask?.[at] !== 0;
+  const terms = termsOf(loss, continuation, outputs, entropies, counts);
+  return terms.map((term, at) => (counts(at) ? { ...term, counts: true } : uncounted));
+}
+
+const nothing = { kl: 0, referenceKl: 0, clipped: false };
+const uncounted: TokenLoss = { ...nothing, counts: false, loss: 0, slope: 0 };
+
+type Term = Omit<TokenLoss, "counts">;
+
+function termsOf(
+  loss: Loss,
+  continuation: Continuation,
+  outputs: readonly number[],
+  entropies: readonly number[],
+  counts: (at: number) => boolean,
+): readonly Term[] {
   if (loss.type === "value") return outputs.map((value, at) => valueLoss(loss, continuation, at, value));
   if (loss.type === "cross_entropy")
     return outputs.map((logprob, at) => crossEntropy(continuation, at, logprob));
   const logRatios = outputs.map((logprob, at) => logprob - number(continuation.logprobs, at));
-  const mean = logRatios.reduce((sum, ratio) => sum + ratio, 0) / outputs.length;
+  const mean = meanOf(logRatios, counts);
   const isSequence = loss.type === "ppo" && loss.ratio === "sequence";
   const terms = logRatios.map((logRatio, at) =>
-    ratioTerm(loss, isSequence ? mean : logRatio, number(continuation.advantages, at)),
+    ratioTerm(loss, isSequence ? mean : logRatio, number(continuation.advantages, at), outputs[at] ?? 0),
   );
-  const shared = terms.reduce((sum, { slope }) => sum + slope, 0) / outputs.length;
+  const slopes = terms.map(({ slope }) => slope);
+  const shared = meanOf(slopes, counts);
   return terms.map((term, at) => {
     const logRatio = logRatios[at] ?? 0;
     const reference = referenceTerm(loss.kl, continuation, at, outputs[at] ?? 0);
@@ -44,14 +64,17 @@ export function tokenLosses(
 }
 
 /** The coefficient of a token's entropy. */
-export function entropyBonus(loss: Loss, { weights }: Continuation, at: number): number {
-  const { entropy = 0 } = loss.type === "ppo" || loss.type === "importance_sampling" ? loss : {};
-  return entropy * (weights?.[at] ?? 1);
+export function entropyBonus(loss: Loss, { weights, mask }: Continuation, at: number): number {
+  const { entropy = 0 } = "entropy" in loss ? loss : {};
+  return mask?.[at] === 0 ? 0 : entropy * (weights?.[at] ?? 1);
 }
 
-const nothing = { kl: 0, referenceKl: 0, clipped: false };
+function meanOf(values: readonly number[], counts: (at: number) => boolean): number {
+  const counted = values.filter((_, at) => counts(at));
+  return counted.reduce((sum, value) => sum + value, 0) / Math.max(1, counted.length);
+}
 
-function crossEntropy({ weights }: Continuation, at: number, logprob: number): TokenLoss {
+function crossEntropy({ weights }: Continuation, at: number, logprob: number): Term {
   const weight = weights?.[at] ?? 1;
   return { ...nothing, loss: -weight * logprob, slope: -weight };
 }
@@ -60,11 +83,23 @@ function ratioTerm(
   loss: Exclude<Loss, ValueLoss>,
   logRatio: number,
   advantage: number,
+  logprob: number,
 ): Pick<TokenLoss, "loss" | "slope" | "clipped"> {
+  if (loss.type === "cispo") return heldRatioTerm(loss, Math.exp(logRatio), advantage, logprob);
   const free = Math.exp(logRatio) * advantage;
   const [objective, clipped] =
     loss.type === "ppo" ? clippedObjective(loss, free, logRatio, advantage) : [free, false];
   return { loss: -objective, slope: clipped ? 0 : -free, clipped };
+}
+
+function heldRatioTerm(
+  { clipLow, clipHigh }: CispoLoss,
+  ratio: number,
+  advantage: number,
+  logprob: number,
+): Pick<TokenLoss, "loss" | "slope" | "clipped"> {
+  const held = clamp(ratio, 1 - clipLow, 1 + clipHigh);
+  return { loss: -held * advantage * logprob, slope: -held * advantage, clipped: held !== ratio };
 }
 
 function clippedObjective(
@@ -101,7 +136,7 @@ function estimate(estimator: KlEstimator, difference: number): { value: number; 
   return { value: Math.expm1(-held) + held, slope: held === difference ? -Math.expm1(-held) : 0 };
 }
 
-function valueLoss({ clip }: ValueLoss, continuation: Continuation, at: number, value: number): TokenLoss {
+function valueLoss({ clip }: ValueLoss, continuation: Continuation, at: number, value: number): Term {
   const [weight, target] = [continuation.weights?.[at] ?? 1, number(continuation.targets, at)];
   const error = value - target;
   const old = number(continuation.values, at);

@@ -27,7 +27,8 @@ export function expectedSums(
 
 function ofContinuation(loss: Loss, continuation: Continuation, outputs: readonly number[]): ExpectedSums {
   const sum = (of: (output: number, index: number) => number): number =>
-    outputs.reduce((total, output, index) => total + of(output, index), 0);
+    outputs.reduce((total, output, index) => total + (counts(index) ? of(output, index) : 0), 0);
+  const counts = (index: number): boolean => at(continuation.mask, index) === 1;
   const { weights, advantages, logprobs, reference, penalties, targets, values } = continuation;
   if (loss.type === "cross_entropy")
     return { ...none, loss: sum((logp, index) => -at(weights, index) * logp) };
@@ -43,14 +44,15 @@ function ofContinuation(loss: Loss, continuation: Continuation, outputs: readonl
     };
   }
   const logRatio = (logp: number, index: number): number => logp - at(logprobs, index);
-  const mean = sum(logRatio) / outputs.length;
+  const mean = sum(logRatio) / sum(() => 1);
   const isSequence = loss.type === "ppo" && loss.ratio === "sequence";
   const ratio = (logp: number, index: number): number => Math.exp(isSequence ? mean : logRatio(logp, index));
   const free = (logp: number, index: number): number => ratio(logp, index) * at(advantages, index);
   const objective = (logp: number, index: number): number => {
-    if (loss.type !== "ppo") return free(logp, index);
+    if (loss.type === "importance_sampling") return free(logp, index);
     const advantage = at(advantages, index);
     const clip = Math.min(1 + loss.clipHigh, Math.max(1 - loss.clipLow, ratio(logp, index))) * advantage;
+    if (loss.type === "cispo") return clip * logp;
     const lower = Math.min(free(logp, index), clip);
     return loss.dualClip !== undefined && advantage < 0 ? Math.max(lower, loss.dualClip * advantage) : lower;
   };
@@ -64,7 +66,10 @@ function ofContinuation(loss: Loss, continuation: Continuation, outputs: readonl
     ),
     kl: sum((logp, index) => Math.exp(logRatio(logp, index)) - 1 - logRatio(logp, index)),
     referenceKl: sum((logp, index) => k("k3", logp, index)),
-    clipped: sum((logp, index) => (objective(logp, index) === free(logp, index) ? 0 : 1)),
+    clipped: sum((logp, index) => {
+      const unclipped = free(logp, index) * (loss.type === "cispo" ? logp : 1);
+      return objective(logp, index) === unclipped ? 0 : 1;
+    }),
   };
 }
 

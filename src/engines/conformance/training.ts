@@ -1,5 +1,6 @@
 /** Training: values of losses, gradients as their derivatives, and the effect of a step. */
 import type {
+  Continuation,
   Datum,
   Engine,
   EngineCapabilities,
@@ -29,6 +30,7 @@ import {
 } from "./setting.ts";
 
 const ppo = { type: "ppo", clipLow: 0.2, clipHigh: 0.3 } as const;
+const cispo = { type: "cispo", clipLow: 0.2, clipHigh: 0.3 } as const;
 
 /** Every loss of a policy, with every option, that the engine supports. */
 function policyLosses({
@@ -42,6 +44,7 @@ function policyLosses({
     crossEntropy,
     { type: "importance_sampling" },
     ppo,
+    cispo,
     ...(sequenceRatio ? [{ ...ppo, ratio: "sequence" } as const] : []),
     ...(dualClip ? [{ ...ppo, dualClip: 1.5 }] : []),
     ...(klInLoss
@@ -71,27 +74,48 @@ async function eachLoss(
 
 export const sums: Check = (setting) =>
   eachLoss(setting, async (engine, info, loss) => {
-    const what = JSON.stringify(loss);
     const data = [datum(info, 0), datum(info, 1)];
-    const result = await engine.forwardBackward(data, loss);
-    const continuations = data.flatMap((each) => each.continuations);
-    const found = loss.type === "value" ? (result.values ?? []) : result.logprobs;
-    const expected = expectedSums(loss, continuations, found);
-    if (!("entropy" in loss)) near(result.loss, expected.loss, setting.tolerance, `${what}: the loss`);
-    near(result.kl, expected.kl, setting.tolerance, `${what}: kl`);
-    equal(result.clipped, expected.clipped, `${what}: clipped tokens`);
-    equal(result.tokens, 10, `${what}: tokens`);
-    if (result.referenceKl !== undefined)
-      near(result.referenceKl, expected.referenceKl, setting.tolerance, `${what}: referenceKl`);
-    equal(
-      result.entropy === undefined,
-      !engine.capabilities.entropy,
-      `${what}: entropy, as the capabilities say`,
-    );
-    const plain = await engine.forward(data);
-    for (const field of ["logprobs", "values"] as const)
-      allNear(flat(plain[field]), flat(result[field]), setting.tolerance, `${what}: ${field} of forward`);
+    await checkSums(setting, engine, { data, loss, tokens: 10, what: JSON.stringify(loss) });
+    const masked = data.map((each) => withNumbers(each, withMask));
+    await checkSums(setting, engine, { data: masked, loss, tokens: 6, what: `${loss.type} with a mask` });
   });
+
+/** The last token of every continuation is not counted. */
+function withMask({ tokens }: Continuation): Pick<Continuation, "mask"> {
+  return { mask: Float32Array.from(tokens, (_, at) => (at === tokens.length - 1 ? 0 : 1)) };
+}
+
+interface Sums {
+  readonly data: readonly Datum[];
+  readonly loss: Loss;
+  readonly tokens: number;
+  readonly what: string;
+}
+
+async function checkSums(
+  setting: Setting,
+  engine: Engine,
+  { data, loss, tokens, what }: Sums,
+): Promise<void> {
+  const result = await engine.forwardBackward(data, loss);
+  const continuations = data.flatMap((each) => each.continuations);
+  const found = loss.type === "value" ? (result.values ?? []) : result.logprobs;
+  const expected = expectedSums(loss, continuations, found);
+  if (!("entropy" in loss)) near(result.loss, expected.loss, setting.tolerance, `${what}: the loss`);
+  near(result.kl, expected.kl, setting.tolerance, `${what}: kl`);
+  equal(result.clipped, expected.clipped, `${what}: clipped tokens`);
+  equal(result.tokens, tokens, `${what}: tokens`);
+  if (result.referenceKl !== undefined)
+    near(result.referenceKl, expected.referenceKl, setting.tolerance, `${what}: referenceKl`);
+  equal(
+    result.entropy === undefined,
+    !engine.capabilities.entropy,
+    `${what}: entropy, as the capabilities say`,
+  );
+  const plain = await engine.forward(data);
+  for (const field of ["logprobs", "values"] as const)
+    allNear(flat(plain[field]), flat(result[field]), setting.tolerance, `${what}: ${field} of forward`);
+}
 
 export const additive: Check = (setting) =>
   eachLoss(setting, async (engine, info, loss) => {
@@ -110,14 +134,16 @@ export const additive: Check = (setting) =>
  * −η·|g|² if g is its derivative; with two steps, η and 2η, the second-order term cancels.
  */
 export const derivatives: Check = async (setting) => {
-  await eachLoss(setting, (engine, info, loss) => {
-    const critic = loss.type === "value" ? { valueHead: true } : {};
-    return checkDerivative(setting, engine, info, loss, critic);
-  });
+  for (const change of [() => ({}), withMask])
+    await eachLoss(setting, async (engine, info, loss) => {
+      if (loss.type === "cispo") return; // its ratio is a constant, so the gradient is not the loss's derivative
+      const critic = loss.type === "value" ? { valueHead: true } : {};
+      await checkDerivative(setting, engine, info, loss, critic, change);
+    });
   const { adapter } = setting;
   await withPolicy(setting, async (engine, info) => {
     if (!engine.capabilities.adapters) return;
-    await checkDerivative(setting, engine, info, crossEntropy, { adapter });
+    await checkDerivative(setting, engine, info, crossEntropy, { adapter }, () => ({}));
   });
 };
 
@@ -128,11 +154,12 @@ async function checkDerivative(
   info: PolicyInfo,
   loss: Loss,
   options: Pick<PolicyOptions, "adapter" | "valueHead">,
+  change: (continuation: Continuation) => object,
 ): Promise<void> {
-  const what = JSON.stringify({ ...loss, ...options });
+  const what = JSON.stringify({ ...loss, ...options, masked: change === withMask });
   const lossAfter = async (policy: string, step: typeof adam): Promise<[number, number, number]> => {
     await engine.createPolicy({ name: policy, model, ...options });
-    const data = [datum(info, 3, policy)];
+    const data = [withNumbers(datum(info, 3, policy), change)];
     const { loss: before } = await engine.forwardBackward(data, loss);
     const { gradientNorm: norm = Number.NaN } = await engine.optimStep(policy, step);
     return [before, norm, (await engine.forwardBackward(data, loss)).loss];
@@ -165,8 +192,9 @@ export const relations: Check = (setting) =>
       return (await gradientNorm(engine)) ?? Number.NaN;
     };
     const expected = await norm(fresh, crossEntropy);
-    for (const loss of [{ type: "importance_sampling" }, ppo] as const)
-      near(await norm(fresh, loss), expected, 10 * setting.tolerance, `${loss.type} where the ratio is 1`);
+    for (const loss of [{ type: "importance_sampling" }, ppo, cispo] as const)
+      if (engine.capabilities.losses.includes(loss.type))
+        near(await norm(fresh, loss), expected, 10 * setting.tolerance, `${loss.type} where the ratio is 1`);
     const far = withNumbers(base, ({ tokens }) => ({
       logprobs: new Float32Array(tokens.length).fill(-40),
       advantages: new Float32Array(tokens.length).fill(1),

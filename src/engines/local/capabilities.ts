@@ -4,7 +4,7 @@ import type { EngineCapabilities } from "../engine.ts";
 export const localCapabilities: EngineCapabilities = {
   wholeModel: true,
   adapters: true,
-  losses: ["cross_entropy", "importance_sampling", "ppo", "value"],
+  losses: ["cross_entropy", "importance_sampling", "ppo", "cispo", "value"],
   topK: true,
   stopStrings: true,
   critic: true,

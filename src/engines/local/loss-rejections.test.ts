@@ -110,7 +110,7 @@ describe("unsupported losses are rejected with a typed error", () => {
       "an unknown loss",
       "bad_arguments",
       train(someDatum("p"), { type: "dpo" }),
-      "cross_entropy, importance_sampling, ppo, value",
+      "cross_entropy, importance_sampling, ppo, cispo, value",
     ],
   ] as const)("%s", async (_, code, work, fragment) => {
     expect(await failure(code, work)).toContain(fragment);

@@ -64,7 +64,7 @@ export class TinyEngine implements Engine {
     this.capabilities = {
       wholeModel: true,
       adapters: true,
-      losses: ["cross_entropy", "importance_sampling", "ppo", "value"],
+      losses: ["cross_entropy", "importance_sampling", "ppo", "cispo", "value"],
       topK: has("topK"),
       stopStrings: has("stopStrings"),
       entropy: has("entropy"),

@@ -92,12 +92,13 @@ function passOne(
     );
     backwardPass(model, gradients, pass, slopes);
   }
+  const counted = [...tokens.keys()].filter((at) => terms[at]?.counts ?? true);
   const sum = (of: (term: (typeof terms)[number]) => number): number =>
     terms.reduce((total, term) => total + of(term), 0);
   return {
     loss: sum((term) => term.loss),
-    tokens: tokens.length,
-    entropy: entropies.reduce((total, entropy) => total + entropy, 0),
+    tokens: counted.length,
+    entropy: critic ? 0 : counted.reduce((total, at) => total + (entropies[at] ?? 0), 0),
     kl: sum(({ kl }) => kl),
     referenceKl: sum(({ referenceKl }) => referenceKl),
     clipped: sum(({ clipped }) => (clipped ? 1 : 0)),

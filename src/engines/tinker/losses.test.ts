@@ -64,7 +64,7 @@ describe("a loss with an entropy", () => {
   const bonus: Loss = { ...ppo, kl: "k3", entropy: 0.01 };
 
   it("reaches a server of Troupe whole", () => {
-    expect(lossOf(lossName(bonus), lossConfig(bonus))).toEqual({
+    expect(lossOf(lossName(bonus), lossConfig(bonus)).loss).toEqual({
       ...bonus,
       clipLow: expect.closeTo(0.2),
       clipHigh: expect.closeTo(0.2),

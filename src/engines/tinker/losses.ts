@@ -11,7 +11,7 @@ export function isNative(loss: Loss, { native }: Profile): boolean {
   if (!native.includes(loss.type)) return false;
   if (loss.type === "cross_entropy" || loss.type === "value") return true;
   if (loss.kl !== undefined || loss.entropy !== undefined) return false;
-  if (loss.type === "importance_sampling") return true;
+  if (loss.type === "importance_sampling" || loss.type === "cispo") return true;
   return loss.dualClip === undefined && loss.ratio !== "sequence";
 }
 
@@ -43,13 +43,18 @@ function plainDatum(
 ): WireDatum {
   const { tokens, inputs } = sequenceDatum(prompt, continuation.tokens);
   const numbers = names.map((name) => {
-    const own = numbersOf(continuation, name);
+    const own = counted(numbersOf(continuation, name), continuation.mask);
     return [
       name,
       afterPrompt(prompt, name === "advantages" ? own.map((each) => each * scale) : own),
     ] as const;
   });
   return { tokens, inputs: { ...inputs, ...Object.fromEntries(numbers) } };
+}
+
+/** These servers know no masks. In losses that are sums over tokens, what is zero is as if it were not counted. */
+function counted(numbers: Float32Array, mask: Float32Array | undefined): Float32Array {
+  return mask === undefined ? numbers : numbers.map((number, at) => (mask[at] === 0 ? 0 : number));
 }
 
 /**
@@ -92,7 +97,7 @@ export function measured(
   const hasReference = continuations.some(({ reference }) => reference !== undefined);
   return {
     loss: sum("loss"),
-    tokens: terms.length,
+    tokens: terms.filter(({ counts }) => counts).length,
     kl: sum("kl"),
     ...(hasReference ? { referenceKl: sum("referenceKl") } : {}),
     clipped: terms.filter(({ clipped }) => clipped).length,

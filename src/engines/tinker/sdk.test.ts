@@ -21,7 +21,9 @@ const foundBySdk = z.looseObject({
   tokens: z.array(z.array(z.int())),
   sampled: z.array(z.number()),
   scored: z.array(z.number()),
-  restored: z.boolean(),
+  forward: z.array(z.number()),
+  restored: z.array(z.boolean()),
+  failed: z.array(z.string()),
   again: z.array(z.int()),
   rejected: z.string(),
   missing: z.array(z.string()),
@@ -46,11 +48,20 @@ it.skipIf(!hasSdk)(
       expect(found.tokens.map(({ length }) => length)).toEqual([6, 6]);
       // Sampling and scoring sum in different orders.
       found.scored.forEach((score, index) => expect(score).toBeCloseTo(found.sampled[index] ?? 0, 4));
-      expect(found.restored).toBe(true);
+      const [trained = 0, restored, fresh] = found.forward;
+      expect(restored).toBe(trained);
+      expect(Math.abs(trained - (fresh ?? trained))).toBeGreaterThan(0.01);
+      expect(found.restored).toEqual([true, true, false]);
+      expect(found).toMatchObject({ after: [true, false] });
+      expect(found.failed).toEqual(["RequestFailedError", "RequestFailedError", "RequestFailedError"]);
       expect(found.again).toHaveLength(6);
       expect(found).toMatchObject({
-        runs: [[true, "tiny", 4], expect.anything() as unknown],
-        total: 2,
+        runs: [
+          [true, "tiny", 4],
+          [false, "tiny", 4],
+          [false, "tiny", 4],
+        ],
+        total: 3,
         run: true,
         of_path: true,
         checkpoints: [
@@ -70,7 +81,7 @@ it.skipIf(!hasSdk)(
         expect.stringContaining("422 `troupe serve` has no projects"),
         expect.stringContaining("422 `troupe serve` has no traces"),
       ]);
-      expect(found.rejected).toContain('The loss "dro" is not one of cross_entropy');
+      expect(found.rejected).toContain("The loss dro needs the setting beta");
     } finally {
       await serving.stop();
     }

@@ -25,19 +25,24 @@ const inputNames: Readonly<Record<NumberField, string>> = {
   penalties: "kl_penalties",
   targets: "returns",
   values: "values",
+  mask: "mask",
 };
 
 /** Troupe: length of the prompt, and number of the group of data that share it. Absent: one token, no group. */
 const promptInput = "prompt_group";
+
+/** Of gspo: which tokens the ratio is of. */
+const ratioMaskInput = "sequence_ratio_mask";
 
 /** Thresholds are ratios: 1 − low and 1 + high. */
 export function lossConfig(loss: Loss): Readonly<Record<string, number | string>> {
   if (loss.type === "cross_entropy") return {};
   if (loss.type === "value") return defined({ value_clip: loss.clip });
   if (loss.type === "importance_sampling") return defined({ kl: loss.kl, entropy: loss.entropy });
+  const bounds = { clip_low_threshold: 1 - loss.clipLow, clip_high_threshold: 1 + loss.clipHigh };
+  if (loss.type === "cispo") return defined({ ...bounds, kl: loss.kl, entropy: loss.entropy });
   return defined({
-    clip_low_threshold: 1 - loss.clipLow,
-    clip_high_threshold: 1 + loss.clipHigh,
+    ...bounds,
     dual_clip: loss.dualClip,
     ratio: loss.ratio,
     kl: loss.kl,
@@ -55,18 +60,41 @@ export function lossName(loss: Loss): string {
   return loss.type === "value" ? "ppo_critic" : loss.type;
 }
 
+/** A loss of the protocol as one of the engine. */
+export interface ProtocolLoss {
+  readonly loss: Loss;
+  /** Coefficient of the penalty for the divergence from the policy that sampled. */
+  readonly penalty?: number | undefined;
+}
+
 /** @throws TroupeError `bad_arguments` for an unknown loss or setting */
-export function lossOf(name: string, config: Readonly<Record<string, number | string>>): Loss {
+export function lossOf(name: string, config: Readonly<Record<string, number | string>>): ProtocolLoss {
   const settings = new Settings(name, config);
-  const loss = readLoss(name, settings);
+  const loss = readPenalised(name, settings) ?? { loss: readLoss(name, settings) };
   settings.end();
   return loss;
+}
+
+/**
+ * `dro`: −Σ (A·logp − ½·β·(logp − logprobs)²). `stable_reinforce`: −Σ min(ρ, 2)·A·logp + kl_coeff·½·(logp − logprobs)²
+ * with a constant ratio; what the hosted service computes by this name is not published, and is the same where ρ = 1.
+ */
+function readPenalised(name: string, settings: Settings): ProtocolLoss | null {
+  if (name !== "dro" && name !== "stable_reinforce") return null;
+  const isDro = name === "dro";
+  const penalty = settings.number(isDro ? "beta" : "kl_coeff") ?? (isDro ? undefined : 0);
+  if (penalty === undefined) throw new TroupeError("bad_arguments", "The loss dro needs the setting beta.");
+  const bound = isDro ? 0 : 1;
+  const loss = { type: "cispo", clipLow: bound, clipHigh: bound } as const;
+  return penalty === 0 ? { loss } : { loss: { ...loss, kl: "k2" }, penalty };
 }
 
 function readLoss(name: string, settings: Settings): Loss {
   switch (name) {
     case "cross_entropy":
       return { type: "cross_entropy" };
+    case "cispo":
+      return { type: "cispo", ...clips(settings), ...added(settings) };
     case "ppo_critic":
       return { type: "value", ...defined({ clip: settings.number("value_clip") }) };
     case "importance_sampling":
@@ -76,8 +104,7 @@ function readLoss(name: string, settings: Settings): Loss {
       const ratio = settings.any("ratio") as "token" | "sequence" | undefined;
       return {
         type: "ppo",
-        clipLow: 1 - (settings.number("clip_low_threshold") ?? 0.8),
-        clipHigh: (settings.number("clip_high_threshold") ?? 1.2) - 1,
+        ...clips(settings),
         ...defined({
           dualClip: settings.number("dual_clip"),
           ratio: name === "gspo" ? "sequence" : ratio,
@@ -88,9 +115,16 @@ function readLoss(name: string, settings: Settings): Loss {
     default:
       throw new TroupeError(
         "bad_arguments",
-        `The loss ${JSON.stringify(name)} is not one of cross_entropy, importance_sampling, ppo, gspo, ppo_critic.`,
+        `The loss ${JSON.stringify(name)} is not one of cross_entropy, importance_sampling, ppo, gspo, cispo, dro, stable_reinforce, ppo_critic.`,
       );
   }
+}
+
+function clips(settings: Settings): { clipLow: number; clipHigh: number } {
+  return {
+    clipLow: 1 - (settings.number("clip_low_threshold") ?? 0.8),
+    clipHigh: (settings.number("clip_high_threshold") ?? 1.2) - 1,
+  };
 }
 
 function added(settings: Settings): KlInLoss & EntropyInLoss {
@@ -180,15 +214,23 @@ export function hasPrompt({ inputs }: WireDatum): boolean {
 }
 
 /**
- * The engine's data. Without a prompt's length, every token but the first is trained, and the prompt is what comes
- * before the first target that follows from the input: of what is not trained, clients may send any.
+ * The engine's data. Without a prompt's length, the prompt is what comes before the first target that follows from the
+ * input (of what is not trained, clients may send any), and a mask says what else is not trained.
+ * @param penalty see ProtocolLoss
  * @throws TroupeError `bad_arguments`, `bad_shape` for data that the engine cannot express
  */
-export function engineData(policy: PolicyName, data: readonly WireDatum[]): readonly Datum[] {
+export function engineData(
+  policy: PolicyName,
+  data: readonly WireDatum[],
+  penalty?: number,
+): readonly Datum[] {
   const found: { group: number; datum: Datum & { continuations: Continuation[] } }[] = [];
+  const masks = masksOf(data);
   data.forEach(({ tokens, inputs }, index) => {
     const where = `data[${index}]`;
-    const { [promptInput]: shared, target_tokens: targets, ...numbers } = inputs;
+    const { [promptInput]: shared, target_tokens: targets, [ratioMaskInput]: _, ...given } = inputs;
+    const mask = masks?.[index];
+    const numbers = withPenalty(mask === undefined ? given : { ...given, mask }, penalty);
     const untrained = 1 + leadingUntrained(tokens, targets, numbers);
     const [promptLength = untrained, group = -1 - index] = shared?.values ?? [];
     const continuation = continuationOf(where, tokens, targets, numbers, promptLength);
@@ -200,6 +242,47 @@ export function engineData(policy: PolicyName, data: readonly WireDatum[]): read
     } else found.push({ group, datum: { policy, prompt, continuations: [continuation] } });
   });
   return found.map(({ datum }) => datum);
+}
+
+type Inputs = Readonly<Record<string, Tensor>>;
+
+/** One for each datum, or none if everything counts. */
+function masksOf(data: readonly WireDatum[]): readonly Tensor[] | null {
+  const masks = data.map(({ tokens, inputs }, index) => maskOf(inputs, tokens.length, `data[${index}]`));
+  return masks.every(({ values }) => values.every((value) => value !== 0)) ? null : masks;
+}
+
+/** A token does not count if all that the client sent of it is zero, as on prompts and between turns. */
+function maskOf(inputs: Inputs, length: number, where: string): Tensor {
+  const { advantages, weights, logprobs, mask, [ratioMaskInput]: ratioMask } = inputs;
+  const penalties = inputs[inputNames.penalties];
+  const scales = [advantages, weights, penalties].filter((each) => each !== undefined);
+  if (ratioMask !== undefined) {
+    const wrong = ratioMask.values.findIndex(
+      (value, at) => value === 0 && scales.some(({ values }) => values[at] !== 0),
+    );
+    if (wrong === -1) return ratioMask;
+    throw new TroupeError(
+      "bad_arguments",
+      `${where} has an advantage at ${wrong}, where ${ratioMaskInput} is 0; only tokens of the ratio are trained.`,
+    );
+  }
+  if (mask !== undefined) return mask;
+  const values = new Float32Array(length).fill(1);
+  if (inputs[promptInput] !== undefined || scales.length === 0) return { values, shape: [length] };
+  const sent = logprobs === undefined ? scales : [...scales, logprobs];
+  return {
+    values: values.map((_, at) => (sent.some((each) => each.values[at] !== 0) ? 1 : 0)),
+    shape: [length],
+  };
+}
+
+function withPenalty(inputs: Inputs, penalty: number | undefined): Inputs {
+  const { logprobs } = inputs;
+  if (penalty === undefined || logprobs === undefined) return inputs;
+  const values = new Float32Array(logprobs.values.length).fill(penalty);
+  const penalties = { values, shape: logprobs.shape };
+  return { ...inputs, [inputNames.reference]: logprobs, [inputNames.penalties]: penalties };
 }
 
 /** The engine computes the prompt of a group once. @throws TroupeError `bad_arguments` */
@@ -215,11 +298,13 @@ function checkSame(first: Int32Array, prompt: Int32Array, what: string): void {
 function leadingUntrained(
   tokens: Int32Array,
   targets: Tensor | undefined,
-  { advantages, weights, [inputNames.penalties]: penalties }: Readonly<Record<string, Tensor>>,
+  { advantages, weights, mask, [inputNames.penalties]: penalties }: Inputs,
 ): number {
   const last = tokens.findLastIndex((token, at) => at > 0 && targets?.values[at - 1] !== token);
   const scales = [advantages, weights, penalties].flatMap((each) => each?.values ?? []);
-  const isUntrained = scales.every((values) => values.subarray(0, last).every((value) => value === 0));
+  const isZero = (values: Tensor["values"]): boolean =>
+    values.subarray(0, last).every((value) => value === 0);
+  const isUntrained = scales.every(isZero) || (mask !== undefined && isZero(mask.values));
   return last > 0 && (advantages ?? weights) !== undefined && isUntrained ? last : 0;
 }
 

@@ -1,11 +1,11 @@
 /** Requests that change or save a model. */
 import { TroupeError } from "../../../errors.ts";
 import { checkData, fieldsOf } from "../../data.ts";
-import type { PolicyOptions, StoredPolicy } from "../../engine.ts";
+import type { Datum, Loss, LossResult, PolicyOptions, StoredPolicy } from "../../engine.ts";
+import { measured } from "../losses.ts";
 import { callOfJson, decodeCall, type LossCall } from "../protocol/forward-backward.ts";
 import { engineData, lossOf } from "../protocol/losses.ts";
 import * as schema from "../protocol/schema.ts";
-import type { Result } from "./futures.ts";
 import { adapterOf, type Model } from "./models.ts";
 import { Rejection } from "./problems.ts";
 import { jsonResult, lossOutput, lossResultOf } from "./results.ts";
@@ -57,32 +57,37 @@ export function forwardBackward(service: Service, call: Call, forwardOnly: boole
   const read = (): LossCall =>
     call.isProto ? decodeCall(bytesOf(call)) : callOfJson(jsonOf(call), forwardOnly);
   return inTurn(service, call, read, async (model, asked, signal) => {
-    if (!asked.forwardOnly) return backward(service, model, asked, signal);
-    const data = engineData(model.id, asked.data);
-    return lossResultOf(lossOutput(await service.engine.forward(data, { signal }), asked.data));
+    const { loss, penalty } = lossOf(asked.loss, asked.config);
+    const data = engineData(model.id, asked.data, penalty);
+    checkData(data, loss);
+    if (!asked.forwardOnly) checkInputs(asked.loss, loss, data);
+    const result = asked.forwardOnly
+      ? measuredForward(data, loss, await service.engine.forward(data, { signal }))
+      : await service.engine.forwardBackward(data, loss, { signal });
+    return lossResultOf(lossOutput(result, asked.data));
   });
 }
 
-async function backward(
-  service: Service,
-  model: Model,
-  asked: LossCall,
-  signal: AbortSignal,
-): Promise<Result> {
-  const loss = lossOf(asked.loss, asked.config);
-  const data = engineData(model.id, asked.data);
-  checkData(data, loss);
-  const used = new Set<string>(["tokens", ...fieldsOf(loss, data).map(({ name }) => name)]);
+/** @throws TroupeError `bad_arguments` */
+function checkInputs(name: string, loss: Loss, data: readonly Datum[]): void {
+  const used = new Set<string>(["tokens", ...fieldsOf(loss, data).map((field) => field.name)]);
   const unused = data
     .flatMap(({ continuations }) => continuations.flatMap((each) => Object.keys(each)))
-    .find((name) => !used.has(name));
-  if (unused !== undefined)
-    throw new TroupeError(
-      "bad_arguments",
-      `The loss ${asked.loss} does not use the input ${unused}; leave it out.`,
-    );
-  const result = await service.engine.forwardBackward(data, loss, { signal });
-  return lossResultOf(lossOutput(result, asked.data));
+    .find((field) => !used.has(field));
+  if (unused === undefined) return;
+  throw new TroupeError("bad_arguments", `The loss ${name} does not use the input ${unused}; leave it out.`);
+}
+
+/** Engines measure no loss without a gradient. @throws TroupeError `unsupported` for one that they alone can measure */
+function measuredForward(data: readonly Datum[], loss: Loss, result: LossResult): LossResult {
+  const { logprobs, values, entropy } = result;
+  const isOfCritic = values?.some(({ length }) => length > 0) === true;
+  if (isOfCritic !== (loss.type === "value")) return result;
+  if ("entropy" in loss)
+    throw new TroupeError("unsupported", "`forward` does not measure a loss with `entropy`; leave it out.");
+  const sums = measured(data, loss, isOfCritic ? (values ?? []) : logprobs);
+  const { entropy: _, ...rest } = result;
+  return { ...rest, ...sums, logprobs, ...(sums.tokens === result.tokens ? { entropy } : {}) };
 }
 
 export function optimStep(service: Service, call: Call): Submitted {

@@ -56,8 +56,27 @@ model.optim_step(types.AdamParams(learning_rate=0.01)).result()
 
 path = model.save_state("state").result().path
 again = service.create_training_client_from_state_with_optimizer(path).result()
-forward = [each.forward(rows, "cross_entropy").result().metrics["loss:sum"] for each in (model, again)]
-found["restored"] = forward[0] == forward[1]
+fresh = service.create_lora_training_client(base_model=base_model, rank=4, seed=1).result()
+forward = [each.forward(rows, "importance_sampling").result() for each in (model, again, fresh)]
+found["forward"] = [each.metrics["loss:sum"] for each in forward]
+found["restored"] = [forward[0].loss_fn_outputs[0]["logprobs"].data == each.loss_fn_outputs[0]["logprobs"].data for each in forward]
+# Also the optimizer's state: after the same step, they still are the same.
+for each in (model, again):
+    each.forward_backward(rows, "ppo").result()
+    each.optim_step(types.AdamParams(learning_rate=0.01)).result()
+after = [each.forward(rows, "importance_sampling").result().metrics["loss:sum"] for each in (model, again)]
+found["after"] = [after[0] == after[1], after[0] == found["forward"][0]]
+# A rejected request holds up none after it.
+found["failed"] = []
+for ask in [
+    lambda: model.optim_step(types.AdamParams(learning_rate=float("nan"))),
+    lambda: model.save_state("a", ttl_seconds=60),
+    lambda: model.save_state("b" * 600),
+]:
+    try:
+        ask().result()
+    except (tinker.RequestFailedError, tinker.TinkerError, ValueError) as error:
+        found["failed"].append(type(error).__name__)
 saved = model.save_weights_for_sampler("final").result().path
 other = service.create_sampling_client(model_path=saved).result()
 found["again"] = list(map(int, other.sample(types.ModelInput.from_ints(prompt), 1, params).result().sequences[0].tokens))
