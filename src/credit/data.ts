@@ -39,7 +39,7 @@ function addsToLoss(algorithm: Algorithm): boolean {
 }
 
 function entropyOf({ objective: { loss } }: Algorithm): number | undefined {
-  return loss.type === "ppo" || loss.type === "importance_sampling" ? loss.entropy : undefined;
+  return "entropy" in loss ? loss.entropy : undefined;
 }
 
 type Divisor = (credited: CreditedAction) => number;

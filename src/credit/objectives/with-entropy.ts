@@ -6,7 +6,6 @@ import type { Objective } from "../algorithm.ts";
  */
 export function withEntropy(objective: Objective, coefficient: number | undefined): Objective {
   const { loss } = objective;
-  if (coefficient === undefined || (loss.type !== "ppo" && loss.type !== "importance_sampling"))
-    return objective;
+  if (coefficient === undefined || loss.type === "cross_entropy" || loss.type === "value") return objective;
   return { ...objective, loss: { ...loss, entropy: coefficient } };
 }

@@ -7,7 +7,7 @@ import type { Profile } from "./profile.ts";
 export const capabilities: EngineCapabilities = {
   wholeModel: false,
   adapters: true,
-  losses: ["cross_entropy", "importance_sampling", "ppo"],
+  losses: ["cross_entropy", "importance_sampling", "ppo", "cispo"],
   topK: true,
   stopStrings: false,
   entropy: false,
