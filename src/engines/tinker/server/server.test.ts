@@ -298,6 +298,19 @@ describe("hostile requests", () => {
     expect(json).toMatchObject({ error: "A number has more than 64 bits.", category: "user" });
   });
 
+  it("in JSON of many empty objects, lists or texts are rejected before they fill the memory", async () => {
+    const ask = await start();
+    for (const empty of ["{}", "[]", '""']) {
+      const body = `{"model_id":"m","seq_id":1,"x":[${Array(2 ** 21)
+        .fill(empty)
+        .join(",")}]}`;
+      const { status, json } = await ask("optim_step", Buffer.from(body), {
+        "content-type": "application/json",
+      });
+      expect([status, json["detail"]]).toEqual([413, expect.stringContaining("Send smaller chunks")]);
+    }
+  });
+
   it("in JSON have a limit of their own", async () => {
     const ask = await start({ limits: { jsonBytes: 1000 } });
     expect((await ask("create_session", { user_metadata: { a: "a".repeat(2000) } })).status).toBe(413);
