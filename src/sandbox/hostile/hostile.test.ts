@@ -8,9 +8,8 @@ import { tmpdir } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { ownBackends } from "../open.ts";
 import type { Ending, Limits, ProgramResult, Sandbox } from "../sandbox.ts";
-import { openForTests, python } from "../testing.ts";
+import { ownSandboxes, python } from "../testing.ts";
 import { preludeFor, type HostileProgram } from "./program.ts";
 import { hostilePrograms } from "./table.ts";
 
@@ -46,13 +45,7 @@ afterAll(() => {
 const machine = process.arch === "arm64" ? "aarch64" : "x86_64";
 const prelude = preludeFor(machine);
 
-const tried = await Promise.all(
-  ownBackends.map(async (backend) => ({ backend, opened: await openForTests(backend, { workers: 1 }) })),
-);
-const titled = tried.map(({ backend, opened }) => {
-  const why = typeof opened === "string" ? `: ${opened}` : "";
-  return [`${backend.name} (${backend.isolation})${why}`, opened] as const;
-});
+const titled = await ownSandboxes({ workers: 1 });
 
 it("there are at least sixty, each with its own name", () => {
   expect(new Set(hostilePrograms.map(({ name }) => name)).size).toBe(hostilePrograms.length);

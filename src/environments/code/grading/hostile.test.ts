@@ -2,8 +2,9 @@
  * Programs that try to pass tests without solving anything. The tests below only accept a function that returns the
  * secret number, which programs cannot know.
  */
-import { describe, expect, it } from "vitest";
-import { sandbox, works } from "../testing/sandbox.ts";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Sandbox } from "../../../sandbox/sandbox.ts";
+import { ownSandboxes } from "../../../sandbox/testing.ts";
 import { gradeWithPython } from "./grade.ts";
 
 const secret = 918_273_645;
@@ -102,13 +103,19 @@ const cheats: readonly Cheat[] = [
   ],
 ];
 
-describe.runIf(works)("a program that cheats", () => {
-  it.each(cheats)("%s", { timeout: 120_000 }, async (_, program) => {
-    const request = { program, tests, entryPoint: "f", preamble: "", seconds: 0.5 };
-    const verdict = await gradeWithPython(sandbox, request);
-    expect(verdict.tests.map(({ passed }) => passed)).toEqual([false, false, false]);
-    // Later programs are not affected.
-    const honest = await gradeWithPython(sandbox, { ...request, program: `def f(n): return ${secret}` });
-    expect(honest.tests.map(({ passed }) => passed)).toEqual([true, true, true]);
+describe.each(await ownSandboxes())("%s", (_, opened) => {
+  const works = typeof opened !== "string";
+  const sandbox = opened as Sandbox;
+  afterAll(() => (works ? sandbox.close() : undefined));
+
+  describe.runIf(works)("a program that cheats", () => {
+    it.each(cheats)("%s", { timeout: 120_000 }, async (_title, program) => {
+      const request = { program, tests, entryPoint: "f", preamble: "", seconds: 0.5 };
+      const verdict = await gradeWithPython(sandbox, request);
+      expect(verdict.tests.map(({ passed }) => passed)).toEqual([false, false, false]);
+      // Later programs are not affected.
+      const honest = await gradeWithPython(sandbox, { ...request, program: `def f(n): return ${secret}` });
+      expect(honest.tests.map(({ passed }) => passed)).toEqual([true, true, true]);
+    });
   });
 });

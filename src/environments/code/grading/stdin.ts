@@ -15,6 +15,8 @@ export interface StdinRequest {
 
 /** Runs that reached a limit after which no more are started. */
 const mostLosses = 3;
+/** Processor time of all runs together; a backend that does not measure it has only the limit of each run. */
+const allSeconds = (seconds: number): number => 10 * seconds + 60;
 /** Concurrent runs; few, so that little is wasted on a program that never ends. */
 const atOnce = 4;
 const longestShown = 200;
@@ -27,21 +29,29 @@ export async function gradeWithInput(
 ): Promise<TestReport> {
   const tests: TestResult[] = [];
   let losses = 0;
+  let spent = 0;
   for (let from = 0; from < request.cases.length; from += atOnce) {
     const cases = request.cases.slice(from, from + atOnce);
-    if (losses >= mostLosses) {
-      tests.push(
-        ...cases.map((one) => failed(one, `not run: ${mostLosses} runs before took too much time or memory`)),
-      );
+    const enough = whyEnough(losses, spent, request.seconds);
+    if (enough !== null) {
+      tests.push(...cases.map((one) => failed(one, enough)));
       continue;
     }
     const results = await Promise.all(cases.map((one) => runWith(sandbox, request, one, signal)));
     losses += results.filter(({ ended }) => ended !== "exited").length;
+    spent += results.reduce((sum, { cpuSeconds = 0 }) => sum + cpuSeconds, 0);
     tests.push(
       ...results.map((result, index) => reportOn(result, cases[index] as StdinCase, request.comparison)),
     );
   }
   return { tests, problem: null };
+}
+
+/** Why no more are started; null: they are. */
+function whyEnough(losses: number, spent: number, seconds: number): string | null {
+  if (losses >= mostLosses) return `not run: ${mostLosses} runs before took too much time or memory`;
+  const all = allSeconds(seconds);
+  return spent >= all ? `not run: the runs before took ${all} seconds in all` : null;
 }
 
 /** Runs the program on one input. */
