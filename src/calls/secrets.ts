@@ -37,8 +37,15 @@ export function redacting(names: readonly string[], all: Variables = process.env
 
 /** As it is, and as it appears in addresses, in JSON inside a text, and in Base64 (headers repeat it so). */
 function formsOf(value: string): readonly string[] {
-  const base64 = Buffer.from(value).toString("base64").replace(/=+$/, "");
-  return [...new Set([value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1), base64])];
+  const plain = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
+  return [...new Set([...plain, ...[0, 1, 2].flatMap((before) => base64Forms(value, before))])];
+}
+
+/** Of a secret inside a longer text: only the characters that it alone determines. @param before bytes in front of it */
+function base64Forms(value: string, before: number): readonly string[] {
+  const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(value)]);
+  const [start, end] = [Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6)];
+  return (["base64", "base64url"] as const).map((form) => bytes.toString(form).slice(start, end));
 }
 
 /** JSON in a text, whole or broken, can spell any character as `\u0061`, or one of an address with percent signs. */

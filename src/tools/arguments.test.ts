@@ -19,6 +19,47 @@ it("a server's regular expressions are not run", () => {
   expect(checkerOf({ type: "object", patternProperties: { "^(a+)+$": {} } })({ [slow]: 1 })).toBeNull();
 });
 
-it("a schema that refers to itself without end is left to its server", () => {
-  expect(checkerOf({ type: "object", properties: { a: { $ref: "#/properties/a" } } })({ a: 1 })).toBeNull();
+it.each([
+  ["itself", { $ref: "#" }],
+  ["a part that is itself", { properties: { a: { $ref: "#/properties/a" } } }],
+  [
+    "a definition of itself",
+    { properties: { a: { $ref: "#/$defs/a" } }, $defs: { a: { $ref: "#/$defs/a" } } },
+  ],
+  [
+    "two that refer to each other",
+    {
+      properties: { a: { $ref: "#/$defs/a" } },
+      $defs: {
+        a: { anyOf: [{ type: "string" }, { $ref: "#/$defs/b" }] },
+        b: { allOf: [{ $ref: "#/$defs/a" }] },
+      },
+    },
+  ],
+  ["itself at every level of a value", { properties: { a: { anyOf: [{ $ref: "#" }, { $ref: "#" }] } } }],
+])("a schema that refers to %s is left to its server", (_, schema) => {
+  expect(checkerOf({ type: "object", ...schema })({ a: 1 })).toBeNull();
+});
+
+/** A definition that refers to the next one twice. */
+function twice(next: number): object {
+  const reference = { $ref: `#/$defs/${next}` };
+  return { allOf: [reference, reference] };
+}
+
+it("a schema whose references multiply is left to its server", () => {
+  const parts = Array.from({ length: 30 }, (_, index) => [index, twice(index + 1)] as const);
+  const $defs = { ...Object.fromEntries(parts), 30: { type: "string" } };
+  const properties = { a: { $ref: "#/$defs/0" } };
+  expect(checkerOf({ type: "object", properties, $defs })({ a: 1 })).toBeNull();
+});
+
+it("a reference to another part is followed", () => {
+  const problemOf = checkerOf({
+    type: "object",
+    properties: { a: { $ref: "#/$defs/word" }, b: { $ref: "#/$defs/word" } },
+    $defs: { word: { type: "string" } },
+  });
+  expect(problemOf({ a: "x", b: "y" })).toBeNull();
+  expect(problemOf({ a: "x", b: 1 })).toMatch(/^b: /);
 });

@@ -3,24 +3,30 @@ import { z } from "zod";
 import { showText } from "../format.ts";
 import type { JsonObject } from "../text/files.ts";
 import type { Tool } from "../text/messages.ts";
+import { hasBoundedWork } from "./schema-work.ts";
 
 const longestProblem = 400;
 
-/** @returns what is wrong with the arguments; null: nothing, or the schema has parts that only its server can check */
+/**
+ * The schema is read at the first call: a server may list many tools that nobody calls.
+ * @returns what is wrong with the arguments; null: nothing, or the schema has parts that only its server can check
+ */
 export function argumentChecker({ parameters }: Tool): (given: JsonObject) => string | null {
-  const schema = schemaOf(parameters ?? { type: "object" });
+  let schema: z.ZodType | null | undefined;
   return (given) => {
+    if (schema === undefined) schema = schemaOf(parameters ?? { type: "object" });
     const parsed = schema?.safeParse(given);
     if (parsed === undefined || parsed.success) return null;
     return showText(parsed.error.issues.map(describe).join("; "), longestProblem);
   };
 }
 
-function schemaOf(schema: JsonObject): z.ZodType | undefined {
+function schemaOf(schema: JsonObject): z.ZodType | null {
+  if (!hasBoundedWork(schema)) return null;
   try {
     return z.fromJSONSchema(withoutPatterns(schema));
   } catch {
-    return undefined;
+    return null;
   }
 }
 

@@ -3,6 +3,8 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { jsonSchemaValidator, JsonSchemaValidator } from "@modelcontextprotocol/sdk/validation";
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { ServiceError, TroupeError } from "../../errors.ts";
+import { showText } from "../../format.ts";
+import { isTooDeep } from "../../text/depth.ts";
 import type { JsonObject } from "../../text/files.ts";
 import type { Tool } from "../../text/messages.ts";
 import { textOfResult } from "./result.ts";
@@ -26,6 +28,9 @@ interface Connected {
 const version = "0.1";
 /** A list may be split into pages, without end if the server is faulty. */
 const mostPages = 100;
+const mostTools = 1000;
+/** Of the definitions of all tools. */
+const mostCharacters = 2 ** 20;
 
 export function connectionTo(settings: McpSettings): McpConnection {
   const timeout = settings.seconds * 1000;
@@ -85,10 +90,23 @@ async function listAll(client: Client, timeout: number): Promise<Tool[]> {
     const listed = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout });
     for (const { name, description, inputSchema } of listed.tools)
       tools.push({ name, ...(description === undefined ? {} : { description }), parameters: inputSchema });
+    checkListing(tools);
     cursor = listed.nextCursor;
     if (cursor === undefined) return tools;
   }
   throw new Error(`it lists its tools on more than ${mostPages} pages`);
+}
+
+/** Definitions go into prompts, and are kept with the run. @throws Error */
+function checkListing(tools: readonly Tool[]): void {
+  const named = "; choose a server with fewer and smaller ones";
+  if (tools.length > mostTools) throw new Error(`it lists more than ${mostTools} tools${named}`);
+  const deep = tools.find(isTooDeep);
+  if (deep !== undefined)
+    throw new Error(`the schema of its tool ${showText(deep.name, 64)} is nested too deeply`);
+  const characters = JSON.stringify(tools).length;
+  if (characters > mostCharacters)
+    throw new Error(`its list of tools has more than ${mostCharacters} characters${named}`);
 }
 
 async function callTool(

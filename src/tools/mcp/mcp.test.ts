@@ -180,6 +180,33 @@ describe("a server's program", () => {
     expect(await ask("slow")).toEqual({ text: JSON.stringify({ o: `${"a".repeat(50)}!` }) });
   });
 
+  it.each([
+    [
+      "more than 1000 tools",
+      "Array.from({ length: 20000 }, (_, i) => tool('t' + i, {}))",
+      /more than 1000 tools/,
+    ],
+    ["long ones", "[tool('long', { a: { title: 'x'.repeat(2 ** 20) } })]", /more than 1048576 characters/],
+    [
+      "deeply nested ones",
+      "[tool('deep', JSON.parse('{\"a\":'.repeat(5000) + '{}' + '}'.repeat(5000)))]",
+      /nested too deeply/,
+    ],
+  ])("that lists %s is rejected with the reason", async (_, tools, reason) => {
+    const script = `
+      const tool = (name, properties) => ({ name, inputSchema: { type: "object", properties } });
+      const results = {
+        initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } },
+        "tools/list": { tools: ${tools} },
+      };
+      require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+        const { id, method } = JSON.parse(line);
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] }));
+      });`;
+    const opening = serviceWith().open([settingsOf({ command: [process.execPath, "-e", script] })]);
+    await expect(opening).rejects.toThrow(reason);
+  });
+
   it.each([-32603, -32000, -32001, -32602])("may answer with error %d: that is data", async (code) => {
     const script = `
       const results = {

@@ -6,6 +6,7 @@ import { passedOn, redacting } from "../../calls/secrets.ts";
 import { TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import type { McpSettings } from "../settings.ts";
+import { RedactedTransport } from "./redacted.ts";
 
 /** A transport, and what is known about its failures: a program's last words, or an answer that had begun. */
 export interface OpenTransport {
@@ -36,7 +37,10 @@ export function programTransport({ command, folder, variables }: ProgramSettings
   });
   const clean = redacting(variables);
   const words = (): string => showText(clean(said).slice(-lastWords), lastWords);
-  return { transport, trouble: () => (words() === "" ? "" : `its last words: ${words()}`) };
+  return {
+    transport: new RedactedTransport(transport, clean),
+    trouble: () => (words() === "" ? "" : `its last words: ${words()}`),
+  };
 }
 
 /** @throws TroupeError `bad_arguments` if the token's variable is not set */
@@ -47,7 +51,8 @@ export function httpTransport({ url, token }: HttpSettings): OpenTransport {
     requestInit: { headers },
     fetch: limitedFetch((answer) => begun.push(answer)),
   });
-  return { transport, trouble: () => endless(begun) };
+  const clean = redacting(token === undefined ? [] : [token]);
+  return { transport: new RedactedTransport(transport, clean), trouble: () => endless(begun) };
 }
 
 function secretOf(name: string): string {
