@@ -4,106 +4,127 @@
  */
 import { ComputeEngine, type Expression } from "@cortex-js/compute-engine";
 import type { Algebra, Equation } from "./compare.ts";
-import { openConfirmation, type Confirm, type LatexPoint } from "./precise.ts";
-import { tolerance } from "./rational.ts";
-import { type ExactPoint, exactValue, type Fraction, sameFraction } from "./exact.ts";
+import { type ExactPoint, exactValue, product, sameFraction } from "./exact.ts";
+import { pointsFor, realPoints } from "./points.ts";
+import { expressionsAt, isConfirmed, magnitudeOf, setUsualPrecision } from "./precise.ts";
+import { isRounded, isRoundedFraction, roundingOf } from "./rounded.ts";
 import { isTooLarge, type MathJson } from "./size.ts";
 
-/** Values of variables: different magnitudes, one negative. */
-const reals = [fraction(13, 10), fraction(29, 17), fraction(-31, 7), fraction(5, 11), fraction(23, 3)];
-/** For floors, factorials and signs, whose variables are whole numbers and which are constant over a range. */
-const integers = [9, 4, 15, 6, 22, 11, 5, 26, 7, 16, 10, 13, 17, 8, 12, 25].map((value) =>
-  fraction(value, 1),
-);
-const wholeNumbers = /!|\\binom|\\gcd|\(-1\)\s*\^/;
-const rounding = /\\lfloor|\\lceil/;
-/** Of two values computed in floating point. */
-const relativeError = 1e-12;
+/** Orders of magnitude between values and a difference that is to be confirmed. */
+const relativeError = -12;
+/** Below this order of magnitude a value may be the rounding error of zero. */
+const nearZero = -20;
+/** Points at which an equality is confirmed. */
+const mostConfirmed = 2;
+/** Of ratios of the sides of equations. */
+const relativeErrorOfRatios = { plain: -45, rounded: -9 };
 
 export function openAlgebra(): Algebra {
   const engine = new ComputeEngine();
-  const confirm = openConfirmation();
   return {
-    same: (one, other) => sameLatex(engine, confirm, one, other),
+    same: (one, other) => sameLatex(engine, readable(one), readable(other)),
     sameEquation: (one, other) => sameEquation(engine, one, other),
   };
 }
 
-function fraction(numerator: number, denominator: number): Fraction {
-  return { numerator: BigInt(numerator), denominator: BigInt(denominator) };
-}
-
-function sameLatex(engine: ComputeEngine, confirm: Confirm, one: string, other: string): boolean {
-  const isRounded = isDecimal(one) || isDecimal(other);
-  const trees: Pair | null = isRounded ? null : [rawOf(engine, one).json, rawOf(engine, other).json];
-  const constants = trees && compareExactly(trees, {});
+function sameLatex(engine: ComputeEngine, one: string, other: string): boolean {
+  setUsualPrecision(engine);
+  const rounding = roundingOf(one, other);
+  const trees: Trees = [treeOf(engine, one), treeOf(engine, other)];
+  const constants = compareExactly(trees, {}, rounding);
   if (constants !== null) return constants !== "different";
   const [a, b] = [parsed(engine, one), parsed(engine, other)];
   if (a === null || b === null) return false;
   if (a.isSame(b)) return true;
-  const variables = variablesOf(a, b);
-  const points = valuesFor(variables, one + other).flatMap((values) => substitutions(variables, values));
-  let toConfirm: ExactPoint | null = null;
-  const compared = points.map((point) => {
-    const exact = trees && compareExactly(trees, point);
-    if (exact !== null) return exact;
+  const toConfirm: ExactPoint[] = [];
+  const compared: Comparison[] = [];
+  for (const point of pointsFor(variablesOf(a, b), one, other)) {
     const at = expressionsAt(engine, point);
-    const result = compareConstants(a.subs(at), b.subs(at), isRounded);
-    if (result === "same") toConfirm ??= point;
-    return result;
-  });
-  if (compared.includes("different")) return false;
-  if (toConfirm !== null && !isRounded) {
-    const magnitude = Math.hypot(...valueOf(a.subs(expressionsAt(engine, toConfirm))));
-    return confirm(readable(one), readable(other), magnitude, latexOf(toConfirm));
+    const result =
+      compareExactly(trees, point, rounding) ?? compareValues(a.subs(at).N(), b.subs(at).N(), rounding);
+    if (result === "different") return false;
+    if (result === "about") toConfirm.push(point);
+    compared.push(result);
   }
+  const confirm = (point: ExactPoint) => isConfirmed(engine, [one, other], point);
+  if (!toConfirm.slice(0, mostConfirmed).every(confirm)) return false;
   // Points where both are undefined, as in (d - k)!, or zero prove little.
-  return compared.includes("same") || compared.every((result) => result === "zero");
+  const isProved = compared.includes("same") || compared.includes("about");
+  return isProved || compared.every((result) => result === "zero");
 }
 
-type Pair = readonly [MathJson, MathJson];
+type Trees = readonly [MathJson, MathJson];
+
+/** `about`: equal at the usual precision. */
+type Comparison = "same" | "about" | "different" | "zero" | "undefined";
 
 /** Null: a value is not exact. */
-function compareExactly([one, other]: Pair, point: ExactPoint): Comparison | null {
-  const [a, b] = [exactValue(one, point), exactValue(other, point)];
+function compareExactly(trees: Trees, point: ExactPoint, rounding: number | null): Comparison | null {
+  const [a, b] = [exactValue(trees[0], point), exactValue(trees[1], point)];
   if (a === null || b === null) return null;
-  if (!sameFraction(a, b)) return "different";
+  const isSame = rounding === null ? sameFraction(a, b) : isRoundedFraction(a, b, rounding);
+  if (!isSame) return "different";
   return a.numerator === 0n ? "zero" : "same";
 }
 
-/** Floors of x are those of a real number, floors of n those of a whole one. */
-function valuesFor(variables: readonly string[], latex: string): readonly (readonly Fraction[])[] {
-  if (wholeNumbers.test(latex)) return [integers];
-  if (!rounding.test(latex)) return [reals];
-  return variables.some((name) => /^[t-z]$/.test(name)) ? [integers, reals] : [integers];
+function compareValues(a: Expression, b: Expression, rounding: number | null): Comparison {
+  const [left, right] = [magnitudeOf(a), magnitudeOf(b)];
+  const finite = [left, right].filter((each) => each < Infinity).length;
+  if (finite < 2) return finite === 0 ? "undefined" : "different";
+  const larger = Math.max(left, right);
+  if (larger === -Infinity) return "zero";
+  const distance = magnitudeOf(a.sub(b).N());
+  if (rounding !== null) return isRounded(distance, larger, rounding) ? "same" : "different";
+  return distance <= Math.max(larger + relativeError, nearZero) ? "about" : "different";
 }
 
 /** Whether the differences of their sides have a constant ratio. */
-function sameEquation(engine: ComputeEngine, one: Equation, other: Equation): boolean {
-  const [a, b] = [one, other].map(({ left, right }) => parsed(engine, `(${left})-(${right})`));
-  if (!a || !b) return false;
+function sameEquation(engine: ComputeEngine, ...equations: readonly [Equation, Equation]): boolean {
+  setUsualPrecision(engine);
+  const [one, other] = equations.map(({ left, right }) => readable(`(${left})-(${right})`)) as [
+    string,
+    string,
+  ];
+  const [a, b] = [parsed(engine, one), parsed(engine, other)];
+  if (a === null || b === null) return false;
   const variables = variablesOf(a, b);
   if (variables.length === 0) return false;
-  const ratios = substitutions(variables, reals).map((exact) => {
-    const point = expressionsAt(engine, exact);
-    const [[over, i], [under, j]] = [valueOf(a.subs(point)), valueOf(b.subs(point))];
-    return i === 0 && j === 0 ? over / under : Number.NaN;
+  const isPlain = roundingOf(one, other) === null;
+  const points = realPoints(variables, one, other);
+  const exact = isPlain ? haveExactRatio([treeOf(engine, one), treeOf(engine, other)], points) : null;
+  if (exact !== null) return exact;
+  const ratios = points.map((point) => {
+    const at = expressionsAt(engine, point);
+    return a.subs(at).N().div(b.subs(at).N()).N();
   });
-  const [first = Number.NaN] = ratios;
-  const isClose = (ratio: number) => Math.abs(ratio - first) <= relativeError * 1e3 * Math.abs(first);
-  return Number.isFinite(first) && first !== 0 && ratios.every(isClose);
+  const [first] = ratios;
+  const size = first === undefined ? Number.NaN : magnitudeOf(first);
+  const error = size + relativeErrorOfRatios[isPlain ? "plain" : "rounded"];
+  const isClose = (ratio: Expression) =>
+    ratio === first || magnitudeOf(ratio.sub(first as Expression).N()) <= error;
+  return Number.isFinite(size) && ratios.every(isClose);
+}
+
+/** Null: a value is not exact. */
+function haveExactRatio([one, other]: Trees, points: readonly ExactPoint[]): boolean | null {
+  const values = points.map((point) => [exactValue(one, point), exactValue(other, point)] as const);
+  const known = values.flatMap(([a, b]) => (a === null || b === null ? [] : [[a, b] as const]));
+  const [[over, under] = []] = known;
+  if (known.length < values.length || over === undefined || under === undefined) return null;
+  if (over.numerator === 0n || under.numerator === 0n) return false;
+  return known.every(([a, b]) => sameFraction(product(a, under), product(b, over)));
 }
 
 /** Null: not an expression, or its value is too large. */
 function parsed(engine: ComputeEngine, latex: string): Expression | null {
-  const raw = rawOf(engine, latex);
+  const raw = engine.parse(latex, { form: "raw" });
   if (isTooLarge(raw.json)) return null;
   const { canonical } = raw;
   return canonical.isValid ? canonical : null;
 }
 
-function rawOf(engine: ComputeEngine, latex: string): Expression {
-  return engine.parse(readable(latex), { form: "raw" });
+function treeOf(engine: ComputeEngine, latex: string): MathJson {
+  return engine.parse(latex, { form: "raw" }).json;
 }
 
 /** A letter before a bracket is a factor, as answers define no functions. */
@@ -111,65 +132,6 @@ function readable(latex: string): string {
   return latex.replace(/(?<![\\a-zA-Z])([a-zA-Z])\s*(?=\()/g, "$1\\cdot ");
 }
 
-function isDecimal(latex: string): boolean {
-  return /\.\d/.test(latex);
-}
-
-/** Without variables, one point. */
-function substitutions(variables: readonly string[], values: readonly Fraction[]): readonly ExactPoint[] {
-  if (variables.length === 0) return [{}];
-  return values.map((_, point) => {
-    const valueAt = (index: number) => values[(point + 3 * index) % values.length] ?? fraction(1, 1);
-    return Object.fromEntries(variables.map((variable, index) => [variable, valueAt(index)]));
-  });
-}
-
-function expressionsAt(engine: ComputeEngine, point: ExactPoint): Readonly<Record<string, Expression>> {
-  const entries = Object.entries(latexOf(point));
-  return Object.fromEntries(entries.map(([name, value]) => [name, engine.parse(value)]));
-}
-
-function latexOf(point: ExactPoint): LatexPoint {
-  return Object.fromEntries(Object.entries(point).map(([name, value]) => [name, latexFraction(value)]));
-}
-
-function latexFraction({ numerator, denominator }: Fraction): string {
-  return denominator === 1n ? String(numerator) : `\\frac{${numerator}}{${denominator}}`;
-}
-
 function variablesOf(...all: readonly Expression[]): readonly string[] {
   return [...new Set(all.flatMap(({ unknowns }) => unknowns))].toSorted();
-}
-
-type Comparison = "same" | "different" | "zero" | "undefined";
-
-function compareConstants(a: Expression, b: Expression, isRounded: boolean): Comparison {
-  const [left, right] = [a.evaluate(), b.evaluate()];
-  if (isExact(left) && isExact(right) && !isRounded && !left.isSame(right)) return "different";
-  return compareValues(valueOf(left), valueOf(right), isRounded);
-}
-
-/** An integer or a fraction, not computed in floating point. */
-function isExact({ json }: Expression): boolean {
-  return Number.isInteger(json) || (Array.isArray(json) && json[0] === "Rational");
-}
-
-type Complex = readonly [re: number, im: number];
-
-function valueOf(expression: Expression): Complex {
-  const { re, im } = expression.N();
-  return [re, im];
-}
-
-/** The tolerance counts only if one of them is written with a decimal point. */
-function compareValues(a: Complex, b: Complex, isRounded: boolean): Comparison {
-  const [left, right] = [Math.hypot(...a), Math.hypot(...b)];
-  const finite = [left, right].filter(Number.isFinite).length;
-  if (finite < 2) return finite === 0 ? "undefined" : "different";
-  const distance = Math.hypot(a[0] - b[0], a[1] - b[1]);
-  const larger = Math.max(left, right);
-  if (larger < Number.EPSILON) return "zero";
-  if (distance <= relativeError * larger) return "same";
-  const isNear = isRounded && distance <= tolerance.absolute && distance <= tolerance.relative * larger;
-  return isNear ? "same" : "different";
 }

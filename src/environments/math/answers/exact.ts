@@ -15,7 +15,7 @@ const largestFactorial = 5000;
 
 /** @param tree as parsed, not simplified. Null: something in it is not exact, or too large */
 export function exactValue(tree: MathJson, point: ExactPoint): Fraction | null {
-  if (typeof tree === "number") return Number.isSafeInteger(tree) ? whole(BigInt(tree)) : null;
+  if (typeof tree === "number") return decimal(String(tree));
   if (typeof tree === "string") return Object.hasOwn(point, tree) ? (point[tree] ?? null) : null;
   if (!Array.isArray(tree)) return literal(tree);
   const [head, ...parts] = tree as readonly MathJson[];
@@ -65,7 +65,19 @@ function whole(numerator: bigint): Fraction {
 /** `{ num: "123" }`: a number with more digits. */
 function literal(tree: MathJson): Fraction | null {
   const text = typeof tree === "object" && tree !== null && "num" in tree ? String(tree.num) : "";
-  return /^-?\d{1,1000}$/.test(text) ? whole(BigInt(text)) : null;
+  return decimal(text);
+}
+
+/** Of an integer or a decimal, as it is written. */
+function decimal(text: string): Fraction | null {
+  const [, integer = "", decimals = "", exponent = "0"] =
+    /^(-?\d{1,1000})(?:\.(\d{1,1000}))?(?:e([+-]?\d{1,3}))?$/i.exec(text) ?? [];
+  if (integer === "") return null;
+  const shift = Number(exponent) - decimals.length;
+  const value = BigInt(`${integer}${decimals}`);
+  return shift < 0
+    ? { numerator: value, denominator: 10n ** BigInt(-shift) }
+    : whole(value * 10n ** BigInt(shift));
 }
 
 /** `2\frac{1}{2}` is a sum. */
@@ -80,7 +92,7 @@ function sum(a: Fraction, b: Fraction): Fraction {
   return { numerator, denominator: a.denominator * b.denominator };
 }
 
-function product(a: Fraction, b: Fraction): Fraction {
+export function product(a: Fraction, b: Fraction): Fraction {
   return { numerator: a.numerator * b.numerator, denominator: a.denominator * b.denominator };
 }
 

@@ -101,10 +101,10 @@ function mixed(integer: Exact | null, part: Exact | null): Exact | null {
   return { numerator: integer.numerator * part.denominator + part.numerator, denominator: part.denominator };
 }
 
-/** Of a decimal: at most a millionth, and at most a hundred-thousandth of the larger number. */
-export const tolerance = { absolute: 1e-6, relative: 1e-5 } as const;
-
-/** Exact, except if one of them is a decimal. A percentage equals its value with and without the sign: 50 %, 50, 0.5. */
+/**
+ * Exact, except if one of them is a decimal: then at most a millionth, and at most a hundred-thousandth of the larger number.
+ * A percentage equals its value with and without the sign: 50 %, 50, 0.5.
+ */
 export function sameRational(one: Rational, other: Rational): boolean {
   const scales = one.isPercent === other.isPercent ? [1n] : [1n, 100n];
   const [percent, plain] = other.isPercent ? [other, one] : [one, other];

@@ -4,6 +4,17 @@ export type AnswerPair = readonly [one: string, other: string];
 
 export const equalPairs: readonly AnswerPair[] = [
   // Beyond floating point.
+  ["\\sqrt{10^{20}+1}-10^{10}", "\\frac{1}{\\sqrt{10^{20}+1}+10^{10}}"],
+  ["\\ln(e^{50}+1)", "50+\\ln(1+e^{-50})"],
+  ["\\tanh 30", "\\frac{e^{60}-1}{e^{60}+1}"],
+  ["\\sqrt2\\sqrt3-\\sqrt6", "0"],
+  ["e^{-100}\\pi", "\\frac{\\pi}{e^{100}}"],
+  ["e^{-1000}", "\\frac{1}{e^{1000}}"],
+  ["\\sin(1+i)", "\\frac{e^{i-1}-e^{1-i}}{2i}"],
+  ["\\cos\\frac{\\pi}{7}\\cos\\frac{2\\pi}{7}\\cos\\frac{3\\pi}{7}", "\\frac{1}{8}"],
+  ["\\sqrt[3]{2+\\sqrt5}+\\sqrt[3]{2-\\sqrt5}", "1"],
+  ["\\pi x+\\pi y=2\\pi", "x+y=2"],
+  ["\\frac{10^{13}}{3}", "3333333333333.33"],
   ["2^{2024}", "4^{1012}"],
   ["2^{2024}-1", "4^{1012}-1"],
   ["3\\cdot 2^{2024}", "6\\cdot 2^{2023}"],
