@@ -238,9 +238,11 @@ Napi::Value EngineObject::sample(const Info& info) {
 
 Napi::Value EngineObject::forward(const Info& info) {
   std::vector<Datum> data = training_data(argument(info, 1, "data"));
+  const Argument given = argument(info, 2, "top");
+  const int top = given.absent() ? 0 : given.count();
   std::string what = counted("forward", data);
-  return run(info, what, [data = std::move(data)](Engine& engine, const std::atomic<bool>& cancel) {
-    return engine.forward(data, cancel);
+  return run(info, what, [data = std::move(data), top](Engine& engine, const std::atomic<bool>& cancel) {
+    return engine.forward(data, cancel, top);
   });
 }
 

@@ -55,6 +55,16 @@ Napi::Value to_javascript(Napi::Env env, const LossResult& from) {
   result.Set("referenceKl", from.reference_kl);
   result.Set("clipped", static_cast<double>(from.clipped));
   result.Set("outputs", to_javascript(env, outputs));
+  if (from.top > 0) {
+    std::vector<int32_t> tokens;
+    std::vector<float> logprobs;
+    for (const auto& part : from.top_tokens) tokens.insert(tokens.end(), part.begin(), part.end());
+    for (const auto& part : from.top_logprobs) logprobs.insert(logprobs.end(), part.begin(), part.end());
+    Napi::Int32Array array = Napi::Int32Array::New(env, tokens.size());
+    std::copy(tokens.begin(), tokens.end(), array.Data());
+    result.Set("topTokens", array);
+    result.Set("topLogprobs", to_javascript(env, logprobs));
+  }
   return result;
 }
 

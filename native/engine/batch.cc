@@ -21,9 +21,11 @@ void append(TrainingBatch& batch, const Piece& piece) {
   group.prompt = append(batch, datum.prompt, datum.prompt.size(), 0);
   group.first = static_cast<int>(batch.continuations.size());
   auto add_target = [&](size_t j, size_t i) {
-    const size_t place = j - piece.first;
+    const size_t place = j - piece.first, output = piece.output + place, top = piece.result->top;
     batch.targets.push_back({&datum.continuations[j], static_cast<int>(i), group.first + static_cast<int>(place),
-                             piece.outputs[place].data() + i});
+                             piece.result->outputs[output].data() + i,
+                             top ? piece.result->top_tokens[output].data() + i * top : nullptr,
+                             top ? piece.result->top_logprobs[output].data() + i * top : nullptr});
   };
   const int first_target = static_cast<int>(batch.targets.size());
   for (size_t j = piece.first; j < piece.last; j++) add_target(j, 0);
@@ -55,7 +57,7 @@ std::vector<Piece> cut(const Piece& whole, size_t rows) {
     if (j > piece.first && used + more > rows) {
       piece.last = j;
       pieces.push_back(piece);
-      piece.outputs += j - piece.first;
+      piece.output += j - piece.first;
       piece.first = j;
       used = whole.datum->prompt.size();
     }
@@ -102,6 +104,7 @@ std::vector<std::vector<Piece>> plan_chunks(const std::vector<Piece>& data, size
 
 void fill(TrainingBatch& batch, const std::vector<Piece>& chunk) {
   batch.clear();
+  batch.top = chunk.front().result->top;
   for (size_t i = 0; i < chunk.size(); i++) {
     const int row = batch.rows();
     append(batch, chunk[i]);

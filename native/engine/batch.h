@@ -24,6 +24,8 @@ struct Target {
   int index;     // of the token in it
   int sequence;  // of the continuation in the batch
   float* output; // position of its new log-probability, or of the value before it, in the output
+  int32_t* top_tokens;  // positions of the most probable tokens; null: not asked for
+  float* top_logprobs;
 
   int32_t token() const { return continuation->tokens[index]; }
 };
@@ -39,6 +41,7 @@ struct TrainingBatch : RowBatch {
   std::vector<Span> continuations;
   std::vector<LossRow> loss_rows;  // of the kept rows
   std::vector<Target> targets;
+  int top = 0;  // most probable tokens of each target that are asked for
   void clear();
 };
 
@@ -48,7 +51,8 @@ struct Piece {
   Policy policy;
   size_t datum_index;
   size_t first, last;
-  std::vector<float>* outputs;  // of the continuation `first`
+  LossResult* result;
+  size_t output;  // index in the result of the continuation `first`
 };
 
 // Rows of a piece.

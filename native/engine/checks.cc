@@ -80,6 +80,14 @@ void validate(const Datum& datum, size_t index, const Policy& policy, const Loss
   }
 }
 
+void check_top(int top, const Policy& policy) {
+  const int vocab = policy.model->config.vocab;
+  if (top < 0 || top > vocab) {
+    throw EngineError("bad_arguments", "top is " + std::to_string(top) + ", expected 0 to " + std::to_string(vocab));
+  }
+  if (top > 0 && policy.critic()) throw EngineError("bad_arguments", "a critic has no most probable tokens");
+}
+
 void check_loss(const Loss& loss) {
   auto require = [](bool holds, const char* field, float value, const char* expected) {
     if (holds) return;

@@ -160,11 +160,12 @@ void Engine::set_token_bytes(const std::string& model, TokenBytes bytes) {
   policy.model->token_bytes = state_->shared(std::move(bytes));
 }
 
-LossResult Engine::forward(const std::vector<Datum>& data, const std::atomic<bool>& cancel) {
+LossResult Engine::forward(const std::vector<Datum>& data, const std::atomic<bool>& cancel, int top) {
   std::vector<Policy> policies;
   for (const Datum& datum : data) policies.push_back(state_->find(datum.policy));
   for (size_t i = 0; i < data.size(); i++) validate(data[i], i, policies[i], nullptr);
-  return state_->trainer.forward(data, policies, cancel);
+  for (const Policy& policy : policies) check_top(top, policy);
+  return state_->trainer.forward(data, policies, top, cancel);
 }
 
 LossResult Engine::forward_backward(const std::vector<Datum>& data, const Loss& loss, const std::atomic<bool>& cancel) {

@@ -89,6 +89,11 @@ struct LossResult {
   int64_t clipped = 0;         // ppo, value: tokens whose gradient the clip removed; cispo: whose ratio it changed
   // [all continuations, in order of data][token]: the new log-probabilities; of a critic, the values before the tokens.
   std::vector<std::vector<float>> outputs;
+  // Of forward, if asked for: for each of these tokens the `top` most probable ones in its place, and their
+  // log-probabilities, the most probable first; of equal ones the lower id.
+  int top = 0;
+  std::vector<std::vector<int32_t>> top_tokens;
+  std::vector<std::vector<float>> top_logprobs;
 };
 
 struct AdamParameters {
@@ -143,7 +148,7 @@ class Engine {
 
   // Log-probabilities of the continuations' tokens, or a critic's values before them; no gradient. `cancel` is checked
   // between chunks.
-  LossResult forward(const std::vector<Datum>&, const std::atomic<bool>& cancel);
+  LossResult forward(const std::vector<Datum>&, const std::atomic<bool>& cancel, int top = 0);
   // Adds to the gradients of the policies named. A cancelled or failed call leaves the gradients as they were before it
   // or zero, and the error says which. Data may mix adapters of one base, and several bases. A loss that is not finite
   // is bad_model, naming the policy.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "rows.h"
 
@@ -63,6 +64,25 @@ void LossHead::multiply(const Machine& machine, Model& model, Chunk chunk) {
                    model.forward_head(), logits_.data(), vocab, false);
 }
 
+namespace {
+
+// Writes the most probable tokens of a row to all its targets.
+void write_top(const TrainingBatch& batch, const LossRow& targets, const float* logits, float log_sum_exp, int vocab) {
+  std::vector<int32_t> ids(vocab);
+  std::iota(ids.begin(), ids.end(), 0);
+  std::partial_sort(ids.begin(), ids.begin() + batch.top, ids.end(), [&](int32_t a, int32_t b) {
+    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
+  });
+  for (int i = targets.first; i < targets.last; i++) {
+    for (int j = 0; j < batch.top; j++) {
+      batch.targets[i].top_tokens[j] = ids[j];
+      batch.targets[i].top_logprobs[j] = logits[ids[j]] - log_sum_exp;
+    }
+  }
+}
+
+}  // namespace
+
 // Log-probabilities of the row's targets.
 void LossHead::summarize_row(const Kernels& kernels, const TrainingBatch& batch, int row, const float* logits,
                              int vocab) {
@@ -77,6 +97,7 @@ void LossHead::summarize_row(const Kernels& kernels, const TrainingBatch& batch,
     counted += counts(batch.targets[i]);
   }
   sums_[row].entropy = summary.entropy * counted;
+  if (batch.top > 0 && sums_[row].finite) write_top(batch, targets, logits, summary.log_sum_exp, vocab);
 }
 
 // Losses of the row's targets; the logits become their gradient:

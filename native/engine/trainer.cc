@@ -25,7 +25,10 @@ std::vector<Piece> sort_by_policy(const std::vector<Datum>& data, const std::vec
   for (size_t i = 0; i < data.size(); i++) {
     first_output[i] = result.outputs.size();
     for (const Continuation& continuation : data[i].continuations) {
-      result.outputs.emplace_back(continuation.tokens.size());
+      const size_t tokens = continuation.tokens.size();
+      result.outputs.emplace_back(tokens);
+      result.top_tokens.emplace_back(tokens * result.top);
+      result.top_logprobs.emplace_back(tokens * result.top);
     }
   }
   auto rank = [&](auto same) {
@@ -40,8 +43,7 @@ std::vector<Piece> sort_by_policy(const std::vector<Datum>& data, const std::vec
   const auto policy_rank = rank([](const Policy& a, const Policy& b) { return a == b; });
   std::vector<Piece> pieces;
   for (size_t i = 0; i < data.size(); i++) {
-    std::vector<float>* outputs = result.outputs.data() + first_output[i];
-    pieces.push_back({&data[i], policies[i], i, 0, data[i].continuations.size(), outputs});
+    pieces.push_back({&data[i], policies[i], i, 0, data[i].continuations.size(), &result, first_output[i]});
   }
   std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) {
     return std::pair(model_rank[a.datum_index], policy_rank[a.datum_index]) <
@@ -83,9 +85,10 @@ void Trainer::run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossR
                   });
 }
 
-LossResult Trainer::run(const std::vector<Datum>& data, const std::vector<Policy>& policies, const Loss* loss,
+LossResult Trainer::run(const std::vector<Datum>& data, const std::vector<Policy>& policies, const Loss* loss, int top,
                         const std::atomic<bool>& cancel) {
   LossResult result;
+  result.top = top;
   const std::vector<Piece> pieces = sort_by_policy(data, policies, result);
   for (size_t begin = 0; begin < pieces.size();) {
     const Policy& first = pieces[begin].policy;
@@ -101,16 +104,16 @@ LossResult Trainer::run(const std::vector<Datum>& data, const std::vector<Policy
   return result;
 }
 
-LossResult Trainer::forward(const std::vector<Datum>& data, const std::vector<Policy>& policies,
+LossResult Trainer::forward(const std::vector<Datum>& data, const std::vector<Policy>& policies, int top,
                             const std::atomic<bool>& cancel) {
-  return run(data, policies, nullptr, cancel);
+  return run(data, policies, nullptr, top, cancel);
 }
 
 LossResult Trainer::forward_backward(const std::vector<Datum>& data, const std::vector<Policy>& policies,
                                      const Loss& loss, const std::atomic<bool>& cancel) {
   try {
     for (const Policy& policy : policies) policy.parameters().gradient();
-    return run(data, policies, &loss, cancel);
+    return run(data, policies, &loss, 0, cancel);
   } catch (const EngineError& error) {
     zero_gradients(policies);
     throw EngineError(error.code, std::string(error.what()) + " (the gradients of its policies are zero now)");

@@ -11,7 +11,8 @@ class Trainer {
  public:
   explicit Trainer(const Machine& machine) : machine_(machine) {}
   // `policies`: one for each datum. Data must be validated.
-  LossResult forward(const std::vector<Datum>& data, const std::vector<Policy>& policies,
+  // `top`: of how many of the most probable tokens to give the log-probabilities, besides those of the data.
+  LossResult forward(const std::vector<Datum>& data, const std::vector<Policy>& policies, int top,
                      const std::atomic<bool>& cancel);
   // If it fails, the gradients of the policies named are zero afterwards, and the error says so.
   LossResult forward_backward(const std::vector<Datum>& data, const std::vector<Policy>& policies, const Loss& loss,
@@ -19,7 +20,7 @@ class Trainer {
   size_t bytes() const;
 
  private:
-  LossResult run(const std::vector<Datum>& data, const std::vector<Policy>& policies, const Loss* loss,
+  LossResult run(const std::vector<Datum>& data, const std::vector<Policy>& policies, const Loss* loss, int top,
                  const std::atomic<bool>& cancel);
   void run_chunk(const std::vector<Piece>& chunk, const Loss* loss, LossResult& result);
 

@@ -89,7 +89,9 @@ const fileName = z
   .refine((text) => !text.includes("\0"), "expected a file name");
 const place = z.object({ folder: pathSchema, name: fileName });
 const exporting = z.object({ format: z.string().optional() });
-const cancellable = z.object({ signal: signalSchema.optional() }).optional();
+const cancellable = z
+  .object({ signal: signalSchema.optional(), top: z.int().min(1).optional() }, "expected an object")
+  .optional();
 
 /** @throws TroupeError `bad_arguments`, as everything below */
 export function checkPolicyOptions(options: unknown): void {

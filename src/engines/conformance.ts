@@ -103,6 +103,7 @@ const always: Readonly<Record<string, Check>> = {
   "sequences end with a stop token": sampling.stopTokens,
   "sequences end with a stop text, or it is unsupported": sampling.stopText,
   "losses are the sums that they are defined as": training.sums,
+  "the most probable tokens are those of the whole distribution": training.tops,
   "sums are additive over data": training.additive,
   "gradients add up until a step, which clears them": training.accumulation,
   "training lowers the loss": training.learning,

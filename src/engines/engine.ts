@@ -218,6 +218,15 @@ export interface LossResult {
    * before token t: at the position before it, the prompt's last one for t = 0.
    */
   readonly values?: readonly Float32Array[];
+  /** Of `forward` with `top`: one per continuation, in the order of the data. */
+  readonly top?: readonly TopTokens[];
+}
+
+/** The most probable tokens in the place of each token, in nats and in descending order; of equal ones the lower id. */
+export interface TopTokens {
+  /** `top` for each token. */
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
 }
 
 export interface AdamOptions {
@@ -237,6 +246,11 @@ export interface UpdateResult {
 
 export interface Cancellable {
   readonly signal?: AbortSignal;
+}
+
+export interface ForwardOptions extends Cancellable {
+  /** How many of the most probable tokens to name in each place; only policies have them. Absent: none. */
+  readonly top?: number;
 }
 
 /** What an engine supports; a recipe that needs more is rejected before training starts. */
@@ -263,6 +277,8 @@ export interface EngineCapabilities {
   readonly dualClip: boolean;
   /** `copy`. Absent: false. */
   readonly copy?: boolean;
+  /** `top` of `forward`. Absent: false. */
+  readonly top?: boolean;
   /** What a server has fixed or bounded. Absent: nothing. */
   readonly limits?: EngineLimits;
 }
@@ -328,7 +344,7 @@ export interface Engine {
    * Log-probabilities, or a critic's values, of the continuations, without gradients; losses and weights are not
    * needed.
    */
-  forward(data: readonly Datum[], options?: Cancellable): Promise<LossResult>;
+  forward(data: readonly Datum[], options?: ForwardOptions): Promise<LossResult>;
   /**
    * Adds to the gradients of every policy named in the data. If rejected, or failed by a service, it leaves them
    * unchanged; if cancelled while running, it leaves them zero.

@@ -117,6 +117,36 @@ async function checkSums(
     allNear(flat(plain[field]), flat(result[field]), setting.tolerance, `${what}: ${field} of forward`);
 }
 
+export const tops: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    if (engine.capabilities.top !== true) return;
+    const data = [datum(info, 0), datum(info, 1)];
+    const { vocabularySize: all } = info;
+    const { top: whole = [], logprobs } = await engine.forward(data, { top: all });
+    const { top: few = [] } = await engine.forward(data, { top: 2 });
+    const tokens = data.flatMap((each) => each.continuations.flatMap((one) => [...one.tokens]));
+    const rows = whole.flatMap((each) =>
+      [...each.tokens.keys()].filter((at) => at % all === 0).map((at) => [each, at] as const),
+    );
+    equal(rows.length, tokens.length, "rows of the most probable tokens");
+    const own = rows.map(([row, at], index) => {
+      const ids = row.tokens.subarray(at, at + all);
+      const numbers = [...row.logprobs.subarray(at, at + all)];
+      near(
+        numbers.reduce((sum, each) => sum + Math.exp(each), 0),
+        1,
+        setting.tolerance,
+        "the sum of all probabilities",
+      );
+      equal(String(numbers), String(numbers.toSorted((a, b) => b - a)), "log-probabilities in order");
+      equal(new Set(ids).size, all, "different tokens");
+      return numbers[ids.indexOf(tokens[index] ?? -1)] ?? Number.NaN;
+    });
+    allNear(own, flat(logprobs), setting.tolerance, "log-probabilities of the data's own tokens");
+    const first = rows.flatMap(([row, at]) => [...row.tokens.subarray(at, at + 2)]);
+    equal(String(few.flatMap((each) => [...each.tokens])), String(first), "the two most probable tokens");
+  });
+
 export const additive: Check = (setting) =>
   eachLoss(setting, async (engine, info, loss) => {
     const parts = [datum(info, 0), datum(info, 1), datum(info, 2)];

@@ -15,4 +15,5 @@ export const localCapabilities: EngineCapabilities = {
   entropy: true,
   gradientNorm: true,
   copy: true,
+  top: true,
 };

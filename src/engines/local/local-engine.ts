@@ -5,6 +5,7 @@ import type {
   Cancellable,
   Datum,
   Engine,
+  ForwardOptions,
   PolicyCopy,
   Loss,
   LossResult,
@@ -119,12 +120,12 @@ export class LocalEngine implements Engine {
     return this.#order.read([given.policyOf(request)], () => this.#jobs.inTurn(sample), signal);
   }
 
-  forward(data: readonly Datum[], options: Cancellable = {}): Promise<LossResult> {
+  forward(data: readonly Datum[], options: ForwardOptions = {}): Promise<LossResult> {
     const run = this.#overData(
       data,
       undefined,
       options,
-      (batch) => (native, job) => native.forward(job, batch),
+      (batch) => (native, job) => native.forward(job, batch, options.top),
     );
     return this.#order.read(policiesOf(data), () => this.#jobs.inTurn(run), given.signalOf(options));
   }

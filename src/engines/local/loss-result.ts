@@ -1,12 +1,12 @@
 /** The result of a pass over data, from the native engine's flat arrays. */
-import type { Datum, LossResult, PolicyName } from "../engine.ts";
+import type { Datum, LossResult, PolicyName, TopTokens } from "../engine.ts";
 import type { FlatBatch, NativeLossResult } from "./native.ts";
 
 /** `critics`: those among the data's policies. */
 export function lossResult(
   data: readonly Datum[],
   batch: FlatBatch,
-  { outputs, referenceKl, ...sums }: NativeLossResult,
+  { outputs, referenceKl, topTokens, topLogprobs, ...sums }: NativeLossResult,
   critics: ReadonlySet<PolicyName>,
 ): LossResult {
   const { logprobs, values } = perContinuation(data, outputs, critics);
@@ -15,7 +15,21 @@ export function lossResult(
     ...(batch.reference === undefined ? {} : { referenceKl }),
     logprobs,
     ...(critics.size === 0 ? {} : { values }),
+    ...(topTokens === undefined || topLogprobs === undefined
+      ? {}
+      : { top: topOf(data, { tokens: topTokens, logprobs: topLogprobs }) }),
   };
+}
+
+function topOf(data: readonly Datum[], { tokens, logprobs }: TopTokens): readonly TopTokens[] {
+  const lengths = data.flatMap(({ continuations }) => continuations.map((each) => each.tokens.length));
+  const top = tokens.length / lengths.reduce((sum, length) => sum + length, 0);
+  let end = 0;
+  return lengths.map((length) => {
+    const start = end;
+    end += top * length;
+    return { tokens: tokens.slice(start, end), logprobs: logprobs.slice(start, end) };
+  });
 }
 
 /** Every continuation has log-probabilities or values, and an empty array for the other. */

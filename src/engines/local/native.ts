@@ -57,6 +57,9 @@ export interface NativeLossResult {
   readonly clipped: number;
   /** Of all continuations: log-probabilities, or a critic's values. */
   readonly outputs: Float32Array;
+  /** If they were asked for: `top` for each number of `outputs`. */
+  readonly topTokens?: Int32Array;
+  readonly topLogprobs?: Float32Array;
 }
 
 /** Jobs take effect in the order of the calls. `job` is the number for `cancel`, used once, from 1. */
@@ -92,7 +95,7 @@ export interface NativeEngine {
   setTokenBytes(job: number, model: string, table: { bytes: Uint8Array; lengths: Int32Array }): Promise<void>;
 
   sample(job: number, request: NativeSampleRequest): Promise<NativeSamples>;
-  forward(job: number, data: FlatBatch): Promise<NativeLossResult>;
+  forward(job: number, data: FlatBatch, top?: number): Promise<NativeLossResult>;
   forwardBackward(job: number, data: FlatBatch, loss: Loss): Promise<NativeLossResult>;
   /** The gradient's norm before clipping. */
   optimizerStep(job: number, policy: string, adam: AdamOptions): Promise<number>;

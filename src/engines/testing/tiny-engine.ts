@@ -16,6 +16,7 @@ import type {
   Datum,
   Engine,
   EngineCapabilities,
+  ForwardOptions,
   PolicyCopy,
   Loss,
   LossResult,
@@ -30,7 +31,7 @@ import type {
 } from "../engine.ts";
 import { VerbOrder } from "../verb-order.ts";
 import { asCritic, freshModel, isCritic, withAdapter } from "./tiny-model.ts";
-import { passOver } from "./tiny-pass.ts";
+import { passOver, topTokens } from "./tiny-pass.ts";
 import { newPolicy, step, zeroGradients } from "./tiny-policy.ts";
 import type { TinyPolicy } from "./tiny-policy.ts";
 import { checkRequest, sampleSequence } from "./tiny-sampling.ts";
@@ -75,6 +76,7 @@ export class TinyEngine implements Engine {
       sequenceRatio: true,
       dualClip: true,
       copy: true,
+      top: true,
     };
   }
 
@@ -116,10 +118,12 @@ export class TinyEngine implements Engine {
     });
   }
 
-  forward(data: readonly Datum[], options: Cancellable = {}): Promise<LossResult> {
+  forward(data: readonly Datum[], options: ForwardOptions = {}): Promise<LossResult> {
     return this.#read(policiesOf(data), options, async () => {
       checkData(data);
-      return this.#pass(data, { type: "cross_entropy" }, false);
+      const result = this.#pass(data, { type: "cross_entropy" }, false);
+      const { top = 0 } = options;
+      return top === 0 ? result : { ...result, top: topTokens((name) => this.#policy(name), data, top) };
     });
   }
 

@@ -1,7 +1,7 @@
 /** Losses of data, and their gradients. */
 import { TroupeError } from "../../errors.ts";
 import { fieldsOf, policiesOf } from "../data.ts";
-import type { Continuation, Datum, Loss, LossResult } from "../engine.ts";
+import type { Continuation, Datum, Loss, LossResult, TopTokens } from "../engine.ts";
 import { entropyBonus, tokenLosses } from "../token-losses.ts";
 import { backwardPass, forwardPass, isCritic, logitSlopes, logProbabilities, valueOf } from "./tiny-model.ts";
 import type { TinyPolicy } from "./tiny-policy.ts";
@@ -40,6 +40,27 @@ export function passOver(
     logprobs: results.map(({ logprobs }) => logprobs),
     ...(hasCritic ? { values: results.map(({ values }) => values) } : {}),
   };
+}
+
+export function topTokens(
+  policyOf: Passing["policyOf"],
+  data: readonly Datum[],
+  top: number,
+): readonly TopTokens[] {
+  return data.flatMap(({ policy, prompt, continuations }) => {
+    const { model, info } = policyOf(policy);
+    if (isCritic(model) || top > info.vocabularySize)
+      throw new TroupeError("bad_arguments", `${policy} has no ${top} most probable tokens.`);
+    return continuations.map(({ tokens }) => {
+      const best = forwardPass(model, prompt, tokens).hidden.flatMap((hidden) =>
+        [...logProbabilities(model, hidden).entries()].toSorted(([, a], [, b]) => b - a).slice(0, top),
+      );
+      return {
+        tokens: Int32Array.from(best, ([token]) => token),
+        logprobs: Float32Array.from(best, ([, logprob]) => logprob),
+      };
+    });
+  });
 }
 
 function check(

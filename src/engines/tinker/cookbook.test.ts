@@ -89,8 +89,8 @@ it.skipIf(python === undefined)(
     expect(losses).toHaveLength(40);
     expect(losses.at(-1)).toBeLessThan((losses[0] ?? 0) - 1);
     const settings = { batch_size: 4, group_size: 4, max_steps: 2, max_tokens: 16 };
-    const loss = { loss_fn: "importance_sampling", learning_rate: 0.001 };
-    const steps = await train(warmed, "rl_loop", { ...settings, ...loss });
+    // With the loss that it has by default, stable_reinforce.
+    const steps = await train(warmed, "rl_loop", { ...settings, learning_rate: 0.001 });
     expect(steps.map((row) => row["progress/batch"])).toEqual([0, 1]);
     const highest = (rows: typeof steps, metric: string): number =>
       Math.max(...rows.map((row) => row[metric] ?? Number.NaN));
@@ -112,7 +112,8 @@ it.skipIf(python === undefined)(
       "dataset_builder.batch_size": 4,
       "dataset_builder.group_size": 4,
     });
-    expect(reinforced.map((row) => row["progress/batch"])).toEqual([0, 1]);
+    const batches = reinforced.map((row) => row["progress/batch"]);
+    expect(batches.filter((batch) => batch !== undefined)).toEqual([0, 1]); // the last row is of its end
     expect(highest(reinforced, "env/all/reward/total")).toBeGreaterThan(0);
     expect(highest(reinforced, "grad_norm")).toBeGreaterThan(0);
     // Sampling and training know the same probabilities.

@@ -56,6 +56,7 @@ it.skipIf(!hasSdk)(
       expect(found.failed).toEqual(["RequestFailedError", "RequestFailedError", "RequestFailedError"]);
       expect(found.again).toHaveLength(6);
       expect(found).toMatchObject({
+        top: [true, true, true],
         runs: [
           [true, "tiny", 4],
           [false, "tiny", 4],

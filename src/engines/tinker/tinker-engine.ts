@@ -11,6 +11,7 @@ import { policiesOf } from "../data.ts";
 import type {
   AdamOptions,
   Cancellable,
+  ForwardOptions,
   Datum,
   Engine,
   EngineCapabilities,
@@ -132,10 +133,12 @@ export class TinkerEngine implements Engine {
     });
   }
 
-  forward(data: readonly Datum[], options: Cancellable = {}): Promise<LossResult> {
+  forward(data: readonly Datum[], options: ForwardOptions = {}): Promise<LossResult> {
     const signal = given.signalOf(options);
     return this.#read(policiesOf(data), signal, async () => {
       given.checkCancellable(options);
+      if (options.top !== undefined)
+        throw new TroupeError("unsupported", "`top` of forward is not supported by Tinker servers.");
       return this.#pass(data, undefined, signal);
     });
   }

@@ -5,7 +5,7 @@ import type { Profile } from "./profile.ts";
 export const troupe: Profile = {
   title: "Troupe",
   encoding: "protobuf",
-  capabilities: localCapabilities,
+  capabilities: { ...localCapabilities, top: false }, // of prompts that are sampled, not of data
   data: "engine",
   adapters: "shape",
   createsFromWeights: true,

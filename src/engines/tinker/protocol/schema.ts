@@ -74,10 +74,19 @@ const sampledSequence = message({
   tokens: [2, data],
   logprobs: [3, optional(data)],
 });
+/** Matrices of int32 and float32, a row per token; where there are none, 0 and `noLogprob`. */
+const topLogprobs = message({
+  tokens: [1, data],
+  logprobs: [2, data],
+  top: [3, integer],
+  length: [4, integer],
+});
+export const noLogprob = -99_999;
 export const sampleResponse = message({
   sequences: [1, repeated(nested(sampledSequence))],
   /** float32; NaN where there is none. */
   promptLogprobs: [2, optional(data)],
+  topPromptLogprobs: [3, optional(nested(topLogprobs))],
 });
 
 export const stopReasons = ["stop", "length"] as const;
@@ -247,7 +256,7 @@ export const sample = z.object({
   prompt: modelInput,
   sampling_params: samplingParams,
   prompt_logprobs: z.boolean().nullish(),
-  topk_prompt_logprobs: z.int().default(0),
+  topk_prompt_logprobs: z.int().min(0).max(1024).default(0),
   topk_sample_logprobs: z.int().default(0),
   target_prompt_logprobs: z.unknown().optional(),
   prompt_alt_tokens_k: z.int().default(0),
@@ -349,6 +358,7 @@ export const sampled = z.object({
     }),
   ),
   prompt_logprobs: z.array(z.number().nullable()).nullish(),
+  topk_prompt_logprobs: z.array(z.array(z.tuple([z.int32(), z.number()])).nullable()).nullish(),
 });
 /** Of a sample. */
 const sampleSubmitted = submitted.extend({ sample_sequence_ids: z.array(z.string()).optional() });

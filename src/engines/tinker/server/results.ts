@@ -1,8 +1,14 @@
 /** Results of the engine as those of the protocol. */
-import type { LossResult, SampledSequence } from "../../engine.ts";
+import type { LossResult, SampledSequence, TopTokens } from "../../engine.ts";
 import { encodeOutput, jsonOfOutput, type LossOutput, type WireDatum } from "../protocol/forward-backward.ts";
 import { hasPrompt } from "../protocol/losses.ts";
-import { sampleResponse, stopReasons, type FutureResult, type sampled } from "../protocol/schema.ts";
+import {
+  noLogprob,
+  sampleResponse,
+  stopReasons,
+  type FutureResult,
+  type sampled,
+} from "../protocol/schema.ts";
 import { bytesOfArray } from "../protocol/tensors.ts";
 import type { Result } from "./futures.ts";
 import { failureOf } from "./problems.ts";
@@ -54,10 +60,17 @@ export function lossResultOf(output: LossOutput): Result {
   return { json: () => jsonOfOutput(output), proto: () => encodeOutput(output), bytes };
 }
 
-/** `promptLogprobs`: one per token of the prompt, NaN for the first; null: not asked for. */
+/** What was asked for of a prompt's tokens. */
+export interface PromptScores {
+  /** NaN for the first token, and where none was asked for; null: for none. */
+  readonly logprobs: Float32Array | null;
+  /** Rows of the last tokens; `length` of all. Null: not asked for. */
+  readonly top: (TopTokens & { readonly count: number; readonly length: number }) | null;
+}
+
 export function sampleResult(
   sequences: readonly SampledSequence[],
-  promptLogprobs: Float32Array | null,
+  { logprobs: promptLogprobs, top }: PromptScores,
 ): Result {
   return {
     json: (): z.input<typeof sampled> => ({
@@ -69,6 +82,7 @@ export function sampleResult(
       })),
       prompt_logprobs:
         promptLogprobs && Array.from(promptLogprobs, (each) => (Number.isNaN(each) ? null : each)),
+      topk_prompt_logprobs: top && topRows(top),
     }),
     proto: () =>
       sampleResponse.encode({
@@ -78,10 +92,32 @@ export function sampleResult(
           logprobs: bytesOfArray(logprobs),
         })),
         promptLogprobs: promptLogprobs === null ? undefined : bytesOfArray(promptLogprobs),
+        topPromptLogprobs: top === null ? undefined : topMatrix(top),
       }),
     bytes: sequences.reduce(
       (sum, { tokens }) => sum + 8 * tokens.length + 100,
-      4 * (promptLogprobs?.length ?? 0),
+      4 * (promptLogprobs?.length ?? 0) + 8 * (top?.tokens.length ?? 0),
     ),
   };
+}
+
+type Top = NonNullable<PromptScores["top"]>;
+
+function topRows({ tokens, logprobs, count, length }: Top): ([number, number][] | null)[] {
+  const missing = length - tokens.length / count;
+  return Array.from({ length }, (_, row) => {
+    const start = (row - missing) * count;
+    if (start < 0) return null;
+    return Array.from(tokens.subarray(start, start + count), (token, at) => [
+      token,
+      logprobs[start + at] ?? 0,
+    ]);
+  });
+}
+
+function topMatrix({ tokens, logprobs, count, length }: Top) {
+  const [ids, numbers] = [new Int32Array(length * count), new Float32Array(length * count).fill(noLogprob)];
+  ids.set(tokens, ids.length - tokens.length);
+  numbers.set(logprobs, numbers.length - logprobs.length);
+  return { tokens: bytesOfArray(ids), logprobs: bytesOfArray(numbers), top: count, length };
 }

@@ -59,6 +59,21 @@ it("new clients sample the weights that a path has, after they were replaced, an
   expect(await scoresOf(ask, String(json["sampling_session_id"]))).toEqual(third);
 });
 
+it("the most probable tokens of a prompt's places are named", async () => {
+  const ask = await start();
+  const body = { ...scored, base_model: "tiny", topk_prompt_logprobs: 3, prompt_logprobs_last_n: 2 };
+  const { json } = await resultOf(ask, "asample", body);
+  const rows = json["topk_prompt_logprobs"] as (null | [number, number][])[];
+  const logprobs = json["prompt_logprobs"] as (number | null)[];
+  expect(rows.map((row) => row?.length ?? null)).toEqual([null, null, 3, 3]);
+  for (const [at, row] of rows.entries()) {
+    const own = row?.find(([token]) => token === tokens.prompt.chunks[0]?.tokens[at]);
+    expect(own?.[1] ?? logprobs[at]).toEqual(logprobs[at]);
+    const numbers = (row ?? []).map(([, logprob]) => logprob);
+    expect(numbers).toEqual(numbers.toSorted((one, other) => other - one));
+  }
+});
+
 it("two clients of one key with equal numbers have a sample each", async () => {
   const ask = await start();
   const direct = { ...scored, base_model: "tiny", seq_id: 1 };

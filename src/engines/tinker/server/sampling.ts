@@ -2,13 +2,13 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { TroupeError } from "../../../errors.ts";
 import { loadTokenizer } from "../../../text/tokenizer.ts";
-import type { PolicyName, SampleRequest } from "../../engine.ts";
+import type { PolicyName, SampleRequest, TopTokens } from "../../engine.ts";
 import { tokensOfJson } from "../protocol/forward-backward.ts";
 import * as schema from "../protocol/schema.ts";
 import type { Result } from "./futures.ts";
 import type { ServedModel } from "./options.ts";
 import { Rejection } from "./problems.ts";
-import { sampleResult } from "./results.ts";
+import { sampleResult, type PromptScores } from "./results.ts";
 import type { Sampler, Source } from "./samplers.ts";
 import { jsonOf, type Call } from "./call.ts";
 import type { Service } from "./service.ts";
@@ -48,7 +48,7 @@ type Asked = z.output<typeof schema.sample>;
 
 export function sample(service: Service, call: Call): schema.Answers["asample"] {
   const asked = schema.sample.parse(jsonOf(call));
-  rejectUnsupported(asked);
+  rejectUnsupported(service, asked);
   const sampler = samplerOf(service, call, asked);
   // Without a session, nothing tells clients of one key apart: equal numbers are different requests.
   const isNumbered = Boolean(asked.sampling_session_id) && typeof asked.seq_id === "number";
@@ -71,9 +71,9 @@ function samplerOf(service: Service, call: Call, asked: Asked): Sampler {
   return { id: `direct:${call.owner}`, owner: call.owner, session: "", ...sourceOf(service, call, asked) };
 }
 
-function rejectUnsupported(asked: Asked): void {
+function rejectUnsupported(service: Service, asked: Asked): void {
   const unsupported = {
-    topk_prompt_logprobs: asked.topk_prompt_logprobs > 0,
+    topk_prompt_logprobs: asked.topk_prompt_logprobs > 0 && service.engine.capabilities.top !== true,
     topk_sample_logprobs: asked.topk_sample_logprobs > 0,
     target_prompt_logprobs:
       asked.target_prompt_logprobs !== undefined && asked.target_prompt_logprobs !== null,
@@ -92,11 +92,8 @@ async function run(
 ): Promise<Result> {
   const prompt = tokensOfJson(asked.prompt);
   const sampled = service.engine.sample(engineRequest(base, policy, prompt, asked), { signal });
-  const [sequences, logprobs] = await Promise.all([
-    sampled,
-    asked.prompt_logprobs ? promptLogprobs(service, policy, prompt, asked.prompt_logprobs_last_n) : null,
-  ]);
-  return sampleResult(sequences, logprobs);
+  const [sequences, scores] = await Promise.all([sampled, promptScores(service, policy, prompt, asked)]);
+  return sampleResult(sequences, scores);
 }
 
 function engineRequest(
@@ -132,20 +129,25 @@ function endTokensOf(base: ServedModel): readonly number[] {
   return known;
 }
 
-/** NaN where none was asked for, and for the first token. */
-async function promptLogprobs(
+async function promptScores(
   { engine }: Service,
   policy: PolicyName,
   prompt: Int32Array,
-  last: number | null | undefined,
-): Promise<Float32Array> {
-  const found = new Float32Array(prompt.length).fill(Number.NaN);
-  const from = Math.max(1, last ? prompt.length - last : 1);
-  if (prompt.length < 2) return found;
-  const continuations = [{ tokens: prompt.slice(from) }];
-  const { logprobs } = await engine.forward([{ policy, prompt: prompt.slice(0, from), continuations }]);
+  { prompt_logprobs: isScored, prompt_logprobs_last_n: last, topk_prompt_logprobs: count }: Asked,
+): Promise<PromptScores> {
+  const { length } = prompt;
+  const none = { tokens: new Int32Array(), logprobs: new Float32Array() };
+  const found = new Float32Array(length).fill(Number.NaN);
+  const from = Math.max(1, last ? length - last : 1);
+  const answer = (top: TopTokens): PromptScores => ({
+    logprobs: isScored ? found : null,
+    top: count > 0 ? { ...top, count, length } : null,
+  });
+  if ((!isScored && count === 0) || length < 2) return answer(none);
+  const data = [{ policy, prompt: prompt.slice(0, from), continuations: [{ tokens: prompt.slice(from) }] }];
+  const { logprobs, top } = await engine.forward(data, count > 0 ? { top: count } : {});
   found.set(logprobs[0] ?? [], from);
-  return found;
+  return answer(top?.[0] ?? none);
 }
 
 export function cancelFuture(service: Service, call: Call): schema.Answers["cancel_future"] {

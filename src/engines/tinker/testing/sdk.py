@@ -39,6 +39,13 @@ sampler = model.save_weights_and_get_sampling_client().result()
 sampled = sampler.sample(types.ModelInput.from_ints(prompt), 2, params).result().sequences
 found["tokens"] = [list(map(int, each.tokens)) for each in sampled]
 scores = sampler.compute_logprobs(types.ModelInput.from_ints(prompt + found["tokens"][0])).result()
+scored = sampler.sample(types.ModelInput.from_ints(prompt), 1, params, include_prompt_logprobs=True, topk_prompt_logprobs=2)
+scored = scored.result()
+found["top"] = [
+    row is None if at == 0 else len(row) == 2 and row[0][1] >= row[1][1] and all(
+        abs(logprob - scored.prompt_logprobs[at]) < 1e-4 for token, logprob in row if token == prompt[at])
+    for at, row in enumerate(scored.topk_prompt_logprobs)
+]
 found["sampled"] = [float(each) for each in sampled[0].logprobs]
 found["scored"] = [float(each) for each in scores[len(prompt) :]]
 
