@@ -29,7 +29,7 @@ export interface ChildOptions {
   readonly arguments: readonly string[];
   /** Called with each event of a training. */
   readonly onEvent: (event: TrainEvent) => void;
-  /** Aborted: the child is asked to stop, as by Ctrl-C. */
+  /** Aborted: the child is asked to stop, as by Ctrl-C; none is started. */
   readonly stop: AbortSignal;
 }
 
@@ -37,7 +37,12 @@ export interface ChildOptions {
  * Runs one command to its end. The child is in its own process group: Ctrl-C reaches this process, which passes it on
  * once. If this process is killed, the child fails to write its next line, and ends too.
  */
-export function runChild({ launch, arguments: given, onEvent, stop }: ChildOptions): Promise<ChildOutcome> {
+export function runChild(options: ChildOptions): Promise<ChildOutcome> {
+  // A listener that is added afterwards hears nothing of it.
+  return options.stop.aborted ? Promise.resolve({ status: "interrupted" }) : startChild(options);
+}
+
+function startChild({ launch, arguments: given, onEvent, stop }: ChildOptions): Promise<ChildOutcome> {
   const child = spawn(launch.command, [...launch.arguments, ...given], {
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,

@@ -53,11 +53,16 @@ export class Ledger {
     if (!this.isOnDisk(cell)) return null;
     try {
       const numbers = await numbersOf(cell, this.folders);
-      const session = this.known.get(cell.hash)?.session ?? made;
-      this.known.set(cell.hash, { numbers, session });
+      const before = this.known.get(cell.hash);
+      // Other numbers than an earlier report's are of another session than it says.
+      const session =
+        before !== undefined && isDeepStrictEqual(before.numbers, numbers) ? before.session : null;
+      this.known.set(cell.hash, { numbers, session: made ?? session });
       this.problems.delete(cell.hash);
       return numbers;
     } catch (error) {
+      // An earlier report's numbers would hide it.
+      this.known.delete(cell.hash);
       this.fail(cell, (error as Error).message);
       return null;
     }
