@@ -4,6 +4,7 @@
  * each.
  */
 import { answerOf, call } from "../calls/call.ts";
+import { ServiceError } from "../errors.ts";
 import type { ProgramResult, Sandbox, RunningProgram } from "./sandbox.ts";
 import { type KeptSession, serviceOf, sessionsOf, withSessions } from "./sessions.ts";
 
@@ -131,26 +132,27 @@ const onceMore = { retries: 1, firstDelay: 0, longestDelay: 0 };
 
 /**
  * One request to a script that answers each line of standard input with one line.
- * @returns null: the request makes the script fail, or takes too long
- * @throws ServiceError if the sandbox fails
+ * @throws ServiceError if the sandbox fails, or the script ends without an answer, twice: it has one for every request
  */
 export async function askScript(
   sandbox: Sandbox,
   source: string,
   request: string,
   signal?: AbortSignal,
-): Promise<string | null> {
-  const asked = (): Promise<string | null> =>
+): Promise<string> {
+  const asked = (): Promise<string> =>
     withSessions(sandbox, 1, () =>
       withScript(sandbox, source, signal, (script) => lineFrom(script, request)),
     );
   return answerOf(await call(serviceOf(sandbox), asked, { signal, retries: onceMore }));
 }
 
-async function lineFrom(script: Script, request: string): Promise<string | null> {
+async function lineFrom(script: Script, request: string): Promise<string> {
   script.send(request);
   script.answerWithin(mostSeconds);
   const line = await script.next();
   script.answerWithin(null);
-  return line;
+  if (line !== null) return line;
+  const { ended, stderr } = await script.ended;
+  throw new ServiceError(`a script of the sandbox gave no answer (${ended}) ${stderr.slice(-300)}`.trim());
 }

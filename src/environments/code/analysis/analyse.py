@@ -157,11 +157,11 @@ def analyse(request):
 
 
 def main():
-    """Answers each request with a line of JSON; null if Python's parser cannot handle the text."""
+    """Answers each request with a line of JSON; null if Python's parser cannot handle the text. Other errors end it."""
     for line in sys.stdin:
         try:
             answer = analyse(json.loads(line))
-        except Exception:
+        except (RecursionError, SyntaxError, ValueError):
             answer = None
         print(json.dumps(answer), flush=True)
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { unrecordedCalls } from "../../../calls/recorded.ts";
+import { ServiceError } from "../../../errors.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
 import { analyse, type Analysis } from "./analyse.ts";
@@ -161,6 +162,21 @@ describe.runIf(works)("an analysis", () => {
     const services = { recorded: unrecordedCalls() };
     const cancelled = analyse(sandbox, written, { services, signal: AbortSignal.abort() });
     await expect(cancelled).rejects.toMatchObject({ code: "cancelled" });
+    expect((await analyse(sandbox, written, { services })).main.defined).toBe(true);
+  });
+
+  it.each([
+    ["ends", "import sys\nsys.exit(1)\n"],
+    ["answers something else", "for line in open(0):\n    print('[]', flush=True)\n"],
+  ])("by a script that %s is a failure, and is not recorded", async (_, source) => {
+    const services = { recorded: unrecordedCalls() };
+    const broken: Sandbox = {
+      backend: "broken",
+      run: (program) => sandbox.run(program),
+      start: (program, signal) => sandbox.start({ ...program, source }, signal),
+      close: async () => {},
+    };
+    await expect(analyse(broken, written, { services })).rejects.toBeInstanceOf(ServiceError);
     expect((await analyse(sandbox, written, { services })).main.defined).toBe(true);
   });
 });

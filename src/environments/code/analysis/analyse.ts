@@ -1,7 +1,7 @@
 /** Analyses what a team wrote with Python's own parser, inside the sandbox and without executing it. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { TroupeError } from "../../../errors.ts";
+import { ServiceError } from "../../../errors.ts";
 import { recordedCall } from "../../../calls/recorded.ts";
 import type { Context } from "../../environment.ts";
 import { pythonProgram } from "../python.ts";
@@ -85,8 +85,8 @@ export const longestText = 20_000;
 export type AnalysisContext = Partial<Pick<Context, "signal" | "services">>;
 
 /**
- * A text that cannot be analysed defines nothing. Each text is analysed once in a run: answers are recorded.
- * @throws ServiceError if the sandbox fails, TroupeError `cancelled`
+ * A text that Python's parser cannot handle defines nothing. Each text is analysed once in a run: answers are recorded.
+ * @throws ServiceError if the sandbox or the analysis itself fails, TroupeError `cancelled`
  */
 export async function analyse(
   sandbox: Sandbox,
@@ -100,17 +100,21 @@ export async function analyse(
   if (!Object.values(texts).some((text) => isCode.test(text))) return nothingFound;
   const request = JSON.stringify({ prompt, entryPoint, helper: helper?.name ?? null, texts });
   const key = createHash("sha256").update(program).update(request).digest("hex").slice(0, 32);
-  const askParser = async (): Promise<Analysis> => {
-    const answer = await askScript(sandbox, program, request, signal);
-    if (signal?.aborted === true)
-      throw new TroupeError("cancelled", "Cancelled while a program was analysed.");
-    return (answer === null ? null : readAnalysis(jsonOrNull(answer))) ?? nothingFound;
-  };
+  const askParser = async (): Promise<Analysis> =>
+    analysisIn(await askScript(sandbox, program, request, signal)) ?? nothingFound;
   return recordedCall(services?.recorded, { key, read: readAnalysis, ask: askParser }, signal);
 }
 
 function cut(text: string): string {
   return text.slice(0, longestText).toWellFormed();
+}
+
+/** Null: the text cannot be analysed. @throws ServiceError if it is none */
+function analysisIn(line: string): Analysis | null {
+  if (line === "null") return null;
+  const found = readAnalysis(jsonOrNull(line));
+  if (found === null) throw new ServiceError("The analysis of a program has an unknown form.");
+  return found;
 }
 
 function readAnalysis(value: unknown): Analysis | null {
