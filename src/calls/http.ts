@@ -22,20 +22,40 @@ export async function exchange(
     throw new ServiceError(`${place} ${what}: ${reasonOf(cause)}`, { cause });
   };
   const response = await fetch(url, { ...init, redirect: "error" }).catch(failing("cannot be reached"));
-  const body = await boundedBody(response, longest).catch(failing("broke off its answer"));
+  const body = await wholeBody(response.body, longest).catch(failing("broke off its answer"));
   return { status: response.status, headers: response.headers, body };
 }
 
-/** @throws Error if it breaks off or is longer */
-export async function boundedBody(response: Response, longest: number): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
+/** The other side sent more than was allowed. */
+export class TooLongError extends Error {}
+
+/** The whole of what comes, null: nothing. @throws TooLongError; Error if it breaks off */
+export async function wholeBody(
+  parts: AsyncIterable<Uint8Array> | null,
+  longest: number,
+  heard?: () => void,
+): Promise<Buffer> {
+  const whole: Uint8Array[] = [];
+  for await (const part of bounded(parts ?? [], longest, heard)) whole.push(part);
+  return Buffer.concat(whole);
+}
+
+/**
+ * Passes on what comes, up to a limit of bytes.
+ * @param heard called for each part, with all bytes so far
+ */
+export async function* bounded(
+  parts: AsyncIterable<Uint8Array> | readonly never[],
+  longest: number,
+  heard: (bytes: number) => void = () => {},
+): AsyncGenerator<Uint8Array> {
   let length = 0;
-  for await (const part of response.body ?? []) {
+  for await (const part of parts) {
     length += part.length;
-    if (length > longest) throw new Error(`more than ${longest} bytes`);
-    parts.push(part);
+    heard(length);
+    if (length > longest) throw new TooLongError(`more than ${longest} bytes`);
+    yield part;
   }
-  return Buffer.concat(parts);
 }
 
 /** A service that asks for longer is asked again all the same. Milliseconds. */
@@ -45,10 +65,10 @@ const longestWait = 600_000;
  * Milliseconds in which a service asks not to be asked again; null: it does not say. The header has seconds, or a date;
  * OpenAI also has one with milliseconds.
  */
-export function retryAfterOf(headers: Headers): number | null {
+export function retryAfterOf(headers: Headers, longest = longestWait): number | null {
   const exact = Number(headers.get("retry-after-ms") ?? Number.NaN);
   const wait = exact >= 0 ? exact : waitIn(headers.get("retry-after") ?? "");
-  return Number.isNaN(wait) ? null : Math.min(Math.max(0, wait), longestWait);
+  return Number.isNaN(wait) ? null : Math.min(Math.max(0, wait), longest);
 }
 
 function waitIn(text: string): number {

@@ -10,6 +10,8 @@ export interface RetryOptions {
   readonly longestDelay: number;
   /** Resolves, or rejects, at once if the signal is aborted. Default: by the clock. */
   readonly sleep?: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
+  /** Whether to try again after a failure. Default: `retries` times. @param attempt from 0 */
+  readonly isRetried?: (failure: ServiceError, attempt: number) => boolean;
 }
 
 export const standardRetries: RetryOptions = { retries: 4, firstDelay: 500, longestDelay: 30_000 };
@@ -21,9 +23,11 @@ export const standardRetries: RetryOptions = { retries: 4, firstDelay: 500, long
  */
 export async function retrying<T>(
   work: (attempt: number) => T | Promise<T>,
-  { retries, firstDelay, longestDelay, sleep = sleepByClock }: RetryOptions,
+  options: RetryOptions,
   signal?: AbortSignal,
 ): Promise<T> {
+  const { retries, firstDelay, longestDelay, sleep = sleepByClock } = options;
+  const { isRetried = (_, attempt) => attempt < retries } = options;
   for (let attempt = 0; ; attempt++) {
     try {
       return await work(attempt);
@@ -31,7 +35,7 @@ export async function retrying<T>(
       const isService = error instanceof ServiceError;
       if (signal?.aborted === true && (isService || !(error instanceof TroupeError)))
         throw new TroupeError("cancelled", "The call was cancelled.", { cause: error });
-      if (!isService || attempt >= retries) throw error;
+      if (!isService || !isRetried(error, attempt)) throw error;
       // An aborted wait ends at once; the next try then finds the signal aborted.
       const usual = Math.min(longestDelay, firstDelay * 2 ** attempt);
       const milliseconds = Math.min(Math.max(usual, error.retryAfter ?? 0), longestTimer);

@@ -1,4 +1,5 @@
 /** The requests of the AI SDK: no redirects, bounded answers, and a record of what happened. */
+import { reasonOf, retryAfterOf, wholeBody } from "../calls/http.ts";
 
 /** What happened to the last request. */
 export interface Exchange {
@@ -25,7 +26,7 @@ export function guardedFetch(exchange: Exchange): typeof fetch {
     });
     exchange.status = response.status;
     exchange.retryAfter = retryAfterOf(response.headers);
-    const body = await wholeBody(response, exchange);
+    const body = await textOf(response, exchange);
     exchange.rejectsKey = isAboutKey(response.status, body);
     return new Response(withoutBody.includes(response.status) ? null : body, {
       status: response.status,
@@ -34,45 +35,15 @@ export function guardedFetch(exchange: Exchange): typeof fetch {
   };
 }
 
-async function wholeBody(response: Response, exchange: Exchange): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  try {
-    for await (const part of response.body ?? []) {
-      length += part.length;
-      if (length > longestAnswer) throw new Error(`more than ${longestAnswer} bytes`);
-      parts.push(part);
-    }
-  } catch (error) {
+async function textOf(response: Response, exchange: Exchange): Promise<string> {
+  const body = await wholeBody(response.body, longestAnswer).catch((error: unknown) => {
     exchange.failure = `broke off its answer: ${reasonOf(error)}`;
     throw error;
-  }
-  return Buffer.concat(parts).toString("utf8");
-}
-
-/** A service that asks for longer is asked again all the same. */
-const longestWait = 600_000;
-
-/** The header has seconds, or a date; OpenAI also has one with milliseconds. */
-function retryAfterOf(headers: Headers): number | null {
-  const exact = Number(headers.get("retry-after-ms") ?? Number.NaN);
-  const wait = exact >= 0 ? exact : waitIn(headers.get("retry-after") ?? "");
-  return Number.isNaN(wait) ? null : Math.min(Math.max(0, wait), longestWait);
-}
-
-function waitIn(text: string): number {
-  if (/^\d+(\.\d+)?$/.test(text)) return 1000 * Number(text);
-  // `Date.parse` alone would read a negative number as a year.
-  return /^[A-Z][a-z]+, /.test(text) ? Date.parse(text) - Date.now() : Number.NaN;
+  });
+  return body.toString("utf8");
 }
 
 /** Google answers 400 to a wrong key. */
 function isAboutKey(status: number, body: string): boolean {
   return status === 401 || status === 403 || (status === 400 && body.includes("API_KEY_INVALID"));
-}
-
-/** `fetch failed` has the reason in its cause. */
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  return cause instanceof Error && cause.message !== "" ? cause.message : message;
 }

@@ -1,6 +1,7 @@
 /** Keeps sinks up to date with a run that is being trained, each on its own: one that hangs delays no other. */
 import { setTimeout as delay } from "node:timers/promises";
-import { TroupeError } from "../errors.ts";
+import { retrying } from "../calls/retry.ts";
+import { TroupeError, type ServiceError } from "../errors.ts";
 import { type Sink, SinkError } from "./sink.ts";
 
 export interface Pace {
@@ -26,36 +27,47 @@ export async function followRun(
   ended: AbortSignal,
   pace: Pace = usualPace,
 ): Promise<void> {
-  let failures = 0;
+  let isLast = false;
   let deadline = Infinity;
-  for (;;) {
+  let hasSaid = false;
+  const attempt = async (): Promise<void> => {
     // Before the update: the last one reads everything.
-    const isLast = ended.aborted;
+    isLast = ended.aborted;
     if (isLast) deadline = Math.min(deadline, Date.now() + pace.patience);
-    const error = await updateOf(sink);
-    if (error !== null && failures === 0) say(error.message);
-    failures = error === null ? 0 : failures + 1;
-    if (error === null ? isLast : error.isPermanent || Date.now() > deadline) return;
-    await pause(error === null ? pace.poll : waitAfter(error, failures, pace), ended);
+    await updateOf(sink).catch((error: SinkError) => {
+      if (!hasSaid) say(error.message);
+      hasSaid = true;
+      throw error;
+    });
+    hasSaid = false;
+  };
+  const retries = {
+    ...pace,
+    retries: Infinity,
+    isRetried: (error: ServiceError) => !(error as SinkError).isPermanent && Date.now() <= deadline,
+    sleep: (milliseconds: number) => pause(Math.min(milliseconds, pace.longestDelay), ended),
+  };
+  for (;;) {
+    const isOver = await retrying(attempt, retries).then(
+      () => isLast,
+      () => true,
+    );
+    if (isOver) return;
+    await pause(pace.poll, ended);
   }
 }
 
-async function updateOf(sink: Sink): Promise<SinkError | null> {
+/** @throws SinkError */
+async function updateOf(sink: Sink): Promise<void> {
   try {
     await sink.update();
-    return null;
   } catch (error) {
-    return error instanceof SinkError ? error : new SinkError(messageOf(error), { cause: error });
+    throw error instanceof SinkError ? error : new SinkError(messageOf(error), { cause: error });
   }
 }
 
 export function messageOf(error: unknown): string {
   return error instanceof TroupeError || error instanceof Error ? error.message : String(error);
-}
-
-function waitAfter({ retryAfterSeconds }: SinkError, failures: number, pace: Pace): number {
-  const wanted = Math.max(retryAfterSeconds * 1000, pace.firstDelay * 2 ** Math.min(failures - 1, 20));
-  return Math.min(pace.longestDelay, wanted);
 }
 
 /** The end of the run shortens a wait; after it, waits are complete. */

@@ -29,7 +29,7 @@ export class SinkError extends ServiceError {
   readonly retryAfterSeconds: number;
 
   constructor(message: string, { cause, isPermanent = false, retryAfterSeconds = 0 }: SinkErrorOptions = {}) {
-    super(message, { cause });
+    super(message, { cause, retryAfter: 1000 * retryAfterSeconds });
     this.name = "SinkError";
     this.isPermanent = isPermanent;
     this.retryAfterSeconds = retryAfterSeconds;

@@ -1,5 +1,6 @@
 /** The hub and the token to use, both from the environment, as with the hub's own tools. */
 import { TroupeError } from "../../errors.ts";
+import { ServiceLog, type Service } from "../../calls/services.ts";
 import { standardRetries, type RetryOptions } from "../../calls/retry.ts";
 
 export interface HubAccess {
@@ -9,6 +10,8 @@ export interface HubAccess {
   /** No network access. */
   readonly isOffline: boolean;
   readonly retries: RetryOptions;
+  /** Counts its requests. */
+  readonly service: Service;
   /** Milliseconds without a byte after which a transfer counts as broken. */
   readonly longestSilence: number;
 }
@@ -16,12 +19,16 @@ export interface HubAccess {
 const publicHub = "https://huggingface.co";
 
 /** @throws TroupeError `bad_arguments` if HF_ENDPOINT or HF_TOKEN is invalid */
-export function hubAccess(environment: NodeJS.ProcessEnv = process.env): HubAccess {
+export function hubAccess(
+  environment: NodeJS.ProcessEnv = process.env,
+  log: ServiceLog = new ServiceLog(),
+): HubAccess {
   return {
     endpoint: endpointOf(environment["HF_ENDPOINT"] || publicHub),
     token: tokenOf(environment["HF_TOKEN"]),
     isOffline: /^(1|true|yes|on)$/i.test(environment["HF_HUB_OFFLINE"] ?? ""),
     retries: standardRetries,
+    service: log.named("hub"),
     longestSilence: 60_000,
   };
 }

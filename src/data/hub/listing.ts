@@ -1,6 +1,7 @@
 /** The files of a data set's revision: requested from the hub once, then read from the cache. */
 import { z } from "zod";
 import { ServiceError, TroupeError } from "../../errors.ts";
+import { TooLongError, wholeBody } from "../../calls/http.ts";
 import { showText } from "../../format.ts";
 import { hubUrl, showUrl, type HubAccess } from "./access.ts";
 import { checkCancelled } from "../cancel.ts";
@@ -145,21 +146,15 @@ function getPage<T>(
 }
 
 async function readText(response: Response, url: URL, silence: SilenceTimer): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
   try {
-    for await (const piece of response.body ?? []) {
-      silence.heard();
-      size += piece.length;
-      if (size > largestAnswer) break;
-      pieces.push(piece);
-    }
+    const body = await wholeBody(response.body, largestAnswer, () => silence.heard());
+    return body.toString("utf8");
   } catch (error) {
     checkCancelled(silence.signal);
+    if (error instanceof TooLongError)
+      throw new TroupeError("bad_data", `${showUrl(url)} answers with too much`, { cause: error });
     throw new ServiceError(`${showUrl(url)} broke off: ${reasonOf(error)}`, { cause: error });
   }
-  if (size > largestAnswer) throw new TroupeError("bad_data", `${showUrl(url)} answers with too much`);
-  return Buffer.concat(pieces).toString("utf8");
 }
 
 function parse(text: string, url: URL): unknown {

@@ -4,43 +4,23 @@
  */
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
-import { retrying } from "../../calls/retry.ts";
+import { answerOf, call } from "../../calls/call.ts";
+import { reasonOf as reasonIn, retryAfterOf } from "../../calls/http.ts";
 import { maySendToken, showUrl, type HubAccess } from "./access.ts";
 import { redirectTarget } from "./redirects.ts";
-import { checkCancelled, cancellableSleep } from "../cancel.ts";
+import { checkCancelled } from "../cancel.ts";
 
 const mostRedirects = 8;
-/** Longest wait that a hub may request, in seconds; more ends the command. */
-const longestRest = 300;
-
-/** The hub requested a pause. */
-class RateLimited extends ServiceError {
-  readonly seconds: number;
-  constructor(message: string, seconds: number) {
-    super(message);
-    this.seconds = seconds;
-  }
-}
+/** Longest wait that a hub may request, in milliseconds; more ends the command. */
+const longestRest = 300_000;
 
 /** The result of `work`, retried while the hub fails, after the time it requests. */
-export function retryingHub<T>(
-  access: HubAccess,
+export async function retryingHub<T>(
+  { service, retries }: HubAccess,
   work: (attempt: number) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  let rest = 0;
-  const noting = async (attempt: number): Promise<T> => {
-    try {
-      return await work(attempt);
-    } catch (error) {
-      rest = error instanceof RateLimited ? error.seconds : 0;
-      throw error;
-    }
-  };
-  const { sleep = cancellableSleep } = access.retries;
-  const restOrSleep = (milliseconds: number): Promise<void> =>
-    sleep(Math.max(milliseconds, rest * 1000), signal);
-  return retrying(noting, { ...access.retries, sleep: restOrSleep }, signal);
+  return answerOf(await call(service, (_, attempt) => work(attempt), { retries, signal }));
 }
 
 /**
@@ -86,11 +66,9 @@ async function send(
   }
 }
 
-/** For `fetch failed`, the cause is more specific. */
+/** Fit to be shown. */
 export function reasonOf(error: unknown): string {
-  const { cause, message } = error as Error;
-  const { code, message: inner } = (cause ?? {}) as NodeJS.ErrnoException;
-  return showText(inner || code || message, 200);
+  return showText(reasonIn(error), 200);
 }
 
 /** The hub's own message, if it is fit to be shown. */
@@ -105,9 +83,10 @@ async function fail(access: HubAccess, asked: URL, url: URL, response: Response)
   const said = await saidBy(response);
   const place = showUrl(asked);
   if (status === 429 || status >= 500) {
-    const seconds = restOf(response);
+    const retryAfter = retryAfterOf(response.headers, Infinity) ?? 0;
     const failure = `${url.origin} answers with status ${status}${said}`;
-    if (seconds <= longestRest) throw new RateLimited(failure, seconds);
+    if (retryAfter <= longestRest) throw new ServiceError(failure, { retryAfter });
+    const seconds = Math.ceil(retryAfter / 1000);
     throw new TroupeError("service", `${failure} and asks to wait for ${seconds} seconds; try again then`);
   }
   if (status === 401 || status === 403) throw forbidden(access, place, status, said);
@@ -119,14 +98,6 @@ async function fail(access: HubAccess, asked: URL, url: URL, response: Response)
 
 /** The file is shorter than the position to resume from. */
 export class RangeRefused extends Error {}
-
-/** Seconds of the Retry-After header: a number, or a date. */
-function restOf(response: Response): number {
-  const text = response.headers.get("retry-after");
-  if (text === null) return 0;
-  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
-  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : 0;
-}
 
 /** The hub also answers this for data sets that do not exist. */
 function forbidden(access: HubAccess, place: string, status: number, said: string): TroupeError {

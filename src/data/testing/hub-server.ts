@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Service } from "../../calls/services.ts";
 import type { HubAccess } from "../hub/access.ts";
 
 export interface HostedFile {
@@ -82,6 +83,7 @@ export function testAccess(url: string, token: string | null = null): HubAccess 
     token,
     isOffline: false,
     retries: { retries: 3, firstDelay: 1, longestDelay: 2, sleep: noSleep },
+    service: new Service("hub"),
     longestSilence: 2000,
   };
 }

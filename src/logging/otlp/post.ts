@@ -1,5 +1,6 @@
 /** One request to an OTLP receiver. Source: opentelemetry.io/docs/specs/otlp, "OTLP/HTTP". */
 import { gzipSync } from "node:zlib";
+import { exchange, retryAfterOf, type HttpReply } from "../../calls/http.ts";
 import { showText } from "../../format.ts";
 import { SinkError } from "../sink.ts";
 
@@ -22,52 +23,21 @@ export async function post(
 ): Promise<Buffer> {
   const compressed = new Uint8Array(gzipSync(body));
   const own = { "content-type": "application/x-protobuf", "content-encoding": "gzip" };
-  try {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { ...headers, ...own },
-      body: compressed,
-      // A key must not follow to another host.
-      redirect: "error",
-      signal: AbortSignal.timeout(patience),
-    });
-    const answer = await shortBody(response);
-    if (!response.ok) throw rejection(url, response, answer);
-    return answer;
-  } catch (error) {
-    if (error instanceof SinkError) throw error;
-    throw new SinkError(`${url} cannot be reached: ${reasonOf(error)}`, {
-      cause: error,
-    });
-  }
-}
-
-/** A receiver's address and its answer are short; what is beyond a limit is left. */
-async function shortBody(response: Response): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > longestResponse) break;
-  }
-  return Buffer.concat(chunks);
+  const signal = AbortSignal.timeout(patience);
+  const given = { method: "POST", headers: { ...headers, ...own }, body: compressed, signal };
+  const reply = await exchange(url, given, longestResponse).catch((cause: unknown) => {
+    throw new SinkError((cause as Error).message, { cause });
+  });
+  if (reply.status < 200 || reply.status >= 300) throw rejection(url, reply);
+  return reply.body;
 }
 
 /** Requests that the specification calls not retryable, other than a server's own failures. */
-function rejection(url: string, { status, headers }: Response, answer: Buffer): SinkError {
+function rejection(url: string, { status, headers, body }: HttpReply): SinkError {
   const isPermanent = status >= 400 && status < 500 && status !== 408 && status !== 429;
-  const wait = Number(headers.get("retry-after"));
-  const retryAfterSeconds = Number.isFinite(wait) ? Math.max(0, wait) : 0;
-  const said = showText(answer.toString("utf8"), 200);
+  const said = showText(body.toString("utf8"), 200);
   return new SinkError(`${url} answered ${status}${said === "" ? "" : `: ${said}`}`, {
     isPermanent,
-    retryAfterSeconds,
+    retryAfterSeconds: (retryAfterOf(headers) ?? 0) / 1000,
   });
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.name === "TimeoutError") return "it did not answer in time";
-  return error.cause instanceof Error ? error.cause.message : error.message;
 }
