@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verdictOn, type Observation } from "./oracle.ts";
-import { checkRepair, repairs } from "./repairs.ts";
+import { checkChange, repairs } from "./repairs.ts";
 import { nameOf, scenarios, Trials } from "./scenarios.ts";
 
 const checkout = path.join(import.meta.dirname, "..", "..");
@@ -46,7 +46,8 @@ describe("no number changes in silence", () => {
 
 describe("what --defects takes back", () => {
   it.each(repairs)("$defect", async (repair) => {
-    checkRepair(await readFile(path.join(checkout, repair.file), "utf8"), repair);
+    for (const change of repair.changes)
+      checkChange(await readFile(path.join(checkout, change.file), "utf8"), change);
     expect(scenarios.map(nameOf)).toContain(repair.foundBy);
   });
 });

@@ -8,62 +8,166 @@ import path from "node:path";
 export interface Repair {
   /** What happens without it. */
   readonly defect: string;
-  readonly file: string;
-  /** Occurs once in the file. */
-  readonly repaired: string;
-  readonly broken: string;
+  /** Several where one alone keeps the defect away. */
+  readonly changes: readonly Change[];
   /** `subject: disturbance` that finds it. */
   readonly foundBy: string;
 }
 
+export interface Change {
+  readonly file: string;
+  /** Occurs once in the file. */
+  readonly repaired: string;
+  readonly broken: string;
+}
+
 export const repairs: readonly Repair[] = [
   {
+    defect: "a grader needs processes, which not every sandbox has",
+    changes: [
+      {
+        file: "src/environments/code/grading/grader.py",
+        repaired: "grade(CHANNEL, CHANNEL.read())",
+        broken:
+          "REQUEST = CHANNEL.read()\nif os.fork() == 0:\n    grade(CHANNEL, REQUEST)\nelse:\n    os.wait()",
+      },
+      {
+        file: "src/environments/proved-sandbox.ts",
+        repaired: "readonly Proof[] = [proveGrading]",
+        broken: "readonly Proof[] = [proveGrading].slice(1)",
+      },
+    ],
+    foundBy: "functions graded in the sandbox: has no user namespaces",
+  },
+  {
+    defect: "a program that is killed from outside is wrong",
+    changes: [
+      {
+        file: "native/launcher/zygote/ending.py",
+        repaired: "    return number == signal.SIGKILL and not 0 < hard <= cpu + TICKS",
+        broken: "    return False",
+      },
+    ],
+    foundBy: "functions graded in the sandbox: kills a child process",
+  },
+  {
     defect: "an answer is wrong if the thread that compares it is lost",
-    file: "src/environments/math/answers/thread.ts",
-    repaired: `if (hasCode(error, "ERR_WORKER_OUT_OF_MEMORY")) return "memory";`,
-    broken: `return "processor";`,
+    changes: [
+      {
+        file: "src/environments/math/answers/thread.ts",
+        repaired: `if (hasCode(error, "ERR_WORKER_OUT_OF_MEMORY")) return "memory";`,
+        broken: `return "processor";`,
+      },
+    ],
     foundBy: "answers compared in threads: ends threads",
   },
   {
     defect: "an answer is wrong if comparing it takes a second by the clock",
-    file: "src/environments/math/answers/thread.ts",
-    repaired: "  for (;;) {\n    await delay(pollMilliseconds, null, { signal });",
-    broken:
-      "  for (let polls = 0; ; polls++) {\n    if (polls > 10) return 'processor';\n    await delay(pollMilliseconds, null, { signal });",
+    changes: [
+      {
+        file: "src/environments/math/answers/thread.ts",
+        repaired: "  for (;;) {\n    await delay(pollMilliseconds, null, { signal });",
+        broken:
+          "  for (let polls = 0; ; polls++) {\n    if (polls > 10) return 'processor';\n    await delay(pollMilliseconds, null, { signal });",
+      },
+    ],
     foundBy: "answers compared in threads: lets threads wait for two seconds",
   },
   {
+    defect: "an expert that fails has edited nothing, and nobody counts it",
+    changes: [
+      {
+        file: "src/environments/code/experts/expert.ts",
+        repaired: "if (error instanceof Fault && !signal.aborted)",
+        broken: "if (error instanceof Error && !signal.aborted)",
+      },
+      {
+        file: "src/environments/code/experts/expert.ts",
+        repaired: `services.log?.named("expert") ?? new Service("expert")`,
+        broken: `new Service("expert")`,
+      },
+    ],
+    foundBy: "an expert: always answers with 429",
+  },
+  {
+    defect: "a key that is a word of the answers destroys them",
+    changes: [
+      {
+        file: "src/clients/ask.ts",
+        repaired: "value: redacting(secretsOf(options))(read(text)),",
+        broken:
+          'value: read(secretsOf(options).reduce((all, name) => all.replaceAll(process.env[name] ?? "\0", "[key]"), text)),',
+      },
+    ],
+    foundBy: "a coach: gets a key that is a word of its answers",
+  },
+  {
     defect: "an error that an MCP server returns counts as a failure of the server",
-    file: "src/tools/mcp/connection.ts",
-    repaired: "if (code !== requestTimeout) return true;",
-    broken: "if (code !== requestTimeout) return code !== -32603 && code !== -32000;",
+    changes: [
+      {
+        file: "src/tools/mcp/connection.ts",
+        repaired: "if (code !== requestTimeout) return true;",
+        broken: "if (code !== requestTimeout) return code !== -32603 && code !== -32000;",
+      },
+    ],
     foundBy: "an MCP server's errors: the program throws internal errors",
+  },
+  {
+    defect: "a verdict with words around it is none",
+    changes: [
+      {
+        file: "src/judges/coach/verdict.ts",
+        repaired: "objectsIn(text).map((object) => schema.safeParse(object))",
+        broken:
+          'objectsIn(text.trim().startsWith("{") ? text : "").map((object) => schema.safeParse(object))',
+      },
+    ],
+    foundBy: "a coach: the program surrounds its answers with prose",
+  },
+  {
+    defect: "a program that only waits holds its worker for as long as it likes",
+    changes: [
+      {
+        file: "src/environments/code/grading/candidate.ts",
+        repaired: "  session.answerWithin(seconds);",
+        broken: "",
+      },
+      {
+        file: "src/environments/code/grading/candidate.ts",
+        repaired: "wallSeconds: all + 30",
+        broken: "wallSeconds: 86_000",
+      },
+      {
+        file: "src/environments/proved-sandbox.ts",
+        repaired: "readonly Proof[] = [proveGrading]",
+        broken: "readonly Proof[] = [proveGrading].slice(1)",
+      },
+    ],
+    foundBy: "hostile functions graded in the sandbox: keeps the machine busy",
   },
 ];
 
 const copied = ["bin", "native", "package.json", "src", "tests", "tsconfig.json"];
 
 /** A copy of the checkout, with this repair taken back, in an empty folder. */
-export async function withoutRepair(
-  { file, repaired, broken }: Repair,
-  checkout: string,
-  folder: string,
-): Promise<string> {
+export async function withoutRepair({ changes }: Repair, checkout: string, folder: string): Promise<string> {
   await mkdir(folder);
   for (const name of copied)
     await cp(path.join(checkout, name), path.join(folder, name), { recursive: true });
   await symlink(path.join(checkout, "node_modules"), path.join(folder, "node_modules"));
-  const place = path.join(folder, file);
-  const source = await readFile(place, "utf8");
-  checkRepair(source, { file, repaired });
-  await writeFile(
-    place,
-    source.replace(repaired, () => broken),
-  );
+  for (const change of changes) {
+    const place = path.join(folder, change.file);
+    const source = await readFile(place, "utf8");
+    checkChange(source, change);
+    await writeFile(
+      place,
+      source.replace(change.repaired, () => change.broken),
+    );
+  }
   return folder;
 }
 
-export function checkRepair(source: string, { file, repaired }: Pick<Repair, "file" | "repaired">): void {
+export function checkChange(source: string, { file, repaired }: Change): void {
   const found = source.split(repaired).length - 1;
   if (found !== 1) throw new Error(`${file} has ${found} times, instead of once: ${repaired}`);
 }
