@@ -52,10 +52,13 @@ export function checkLogprob(value: number, what: string): void {
   );
 }
 
+/** @throws ServiceError if one is missing, which would read as 0 */
 function sums(parts: readonly LossOutput[]): Omit<LossResult, "logprobs" | "values"> {
-  const sum = (name: string): number =>
-    parts.reduce((total, { metrics }) => total + (metrics[`${name}:sum`] ?? 0), 0);
   const has = (name: string): boolean => parts.every(({ metrics }) => metrics[`${name}:sum`] !== undefined);
+  const sum = (name: string): number => {
+    if (!has(name)) throw new ServiceError(`The server's answer lacks ${name}:sum.`);
+    return parts.reduce((total, { metrics }) => total + (metrics[`${name}:sum`] ?? 0), 0);
+  };
   return {
     loss: sum("loss"),
     tokens: sum("tokens"),

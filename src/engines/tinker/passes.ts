@@ -59,7 +59,7 @@ async function backward(of: Pass, data: readonly Datum[], loss: Loss): Promise<L
   if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before the gradient.");
   const surrogate: Loss = { type: "importance_sampling" };
   const request = plainRequest(surrogateData(data, loss, now.logprobs), surrogate, profile);
-  await model.forwardBackward(request, {}, onSubmitted);
+  arraysOf(data, await model.forwardBackward(request, {}, onSubmitted), "logprobs");
   return measured(data, loss, now.logprobs);
 }
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { profiles } from "./profiles/profiles.ts";
 import { sampleResponse } from "./protocol/schema.ts";
 import { bytesOfArray } from "./protocol/tensors.ts";
-import { arraysOf } from "./loss-result.ts";
+import { arraysOf, lossResult } from "./loss-result.ts";
 import { sampleBody, sequencesOf } from "./sampling.ts";
 
 const info = { name: "p", parameters: 1, trainableParameters: 1, maxLength: 8, vocabularySize: 9 };
@@ -17,9 +17,13 @@ it.each([
   expect(sent.seed).toBe(expected);
 });
 
-function answer(tokens: readonly number[], logprobs: readonly number[], bytes = Infinity) {
+function answer(
+  tokens: readonly number[],
+  logprobs: readonly number[],
+  { bytes = Infinity, stopReason = 0 } = {},
+) {
   const sequence = {
-    stopReason: 0,
+    stopReason,
     tokens: bytesOfArray(Int32Array.from(tokens)),
     logprobs: bytesOfArray(Float32Array.from(logprobs)),
   };
@@ -40,6 +44,20 @@ it.each([
 
 it("a probability that rounding brings above 1 is believed", () => {
   expect(answer([1, 2], [-1, 1e-6])).toHaveLength(1);
+});
+
+it("a sample that ended for an unknown reason is not believed", () => {
+  expect(answer([1], [-1], { stopReason: 1 })[0]?.stopReason).toBe("length");
+  expect(() => answer([1], [-1], { stopReason: 2 })).toThrow("the unknown reason 2");
+});
+
+it.each(["loss", "tokens", "kl", "clipped"])("an answer without %s does not read as 0", (name) => {
+  const all = { "loss:sum": 1, "tokens:sum": 2, "kl:sum": 3, "clipped:sum": 4 };
+  const outputs = [{ logprobs: Float32Array.of(-1, -1) }];
+  expect(lossResult(data, [{ outputs, metrics: all }], false)).toMatchObject({ loss: 1, clipped: 4 });
+  const { [`${name}:sum` as keyof typeof all]: _, ...metrics } = all;
+  const read = () => lossResult(data, [{ outputs, metrics }], false);
+  expect(read).toThrow(`The server's answer lacks ${name}:sum.`);
 });
 
 it("fewer or more sequences than were asked for are not believed", () => {
@@ -74,7 +92,7 @@ it("measured, a log-probability that is no number is left to whoever trains", ()
 it("a truncated answer is the server's fault", () => {
   expect(answer([1, 2], [-1, -2])).toHaveLength(1);
   for (let bytes = 1; bytes < 20; bytes++)
-    expect(() => answer([1, 2], [-1, -2], bytes)).toThrow(expect.objectContaining({ code: "service" }));
+    expect(() => answer([1, 2], [-1, -2], { bytes })).toThrow(expect.objectContaining({ code: "service" }));
 });
 
 it("tokens beyond 32 bits do not become others", () => {

@@ -150,8 +150,15 @@ function protoSequences(body: Buffer): readonly Sequence[] {
   return sampleResponse.decode(body).sequences.map(({ stopReason, tokens, logprobs }) => ({
     tokens: int32sOf(tokens),
     logprobs: floatsOf(logprobs ?? Buffer.alloc(0)),
-    stopReason: stopReasons[stopReason] ?? "length",
+    stopReason: reasonOf(stopReason),
   }));
+}
+
+/** Another one says neither that a sequence is whole nor that it is cut. @throws RangeError */
+function reasonOf(code: number): SampledSequence["stopReason"] {
+  const reason = stopReasons[code];
+  if (reason !== undefined) return reason;
+  throw new RangeError(`a sequence stopped for the unknown reason ${code}`);
 }
 
 function jsonSequences(incoming: Incoming): readonly Sequence[] {

@@ -83,10 +83,12 @@ export class RemoteModel {
       wantsProto: !isJson,
     };
     const found = await this.#run(outgoing, call.seqId, waiting, onSubmitted);
-    const read = (): LossOutput =>
-      found.isProto
+    const read = (): LossOutput => {
+      const output = found.isProto
         ? understood(outgoing.path, () => decodeOutput(found.body))
         : outputOfJson(parsed(schema.forwardBackwardResult, found, outgoing.path));
+      return checkedLength(output, call.data.length);
+    };
     return call.forwardOnly ? read() : this.#executed(read);
   }
 
@@ -206,6 +208,12 @@ export class RemoteModel {
       throw error;
     }
   }
+}
+
+/** Of fewer sequences, the gradient would be of a part of the data. @throws ServiceError */
+function checkedLength(output: LossOutput, length: number): LossOutput {
+  if (output.outputs.length === length) return output;
+  throw new ServiceError(`The server returned ${output.outputs.length} outputs for ${length} sequences.`);
 }
 
 function isService(error: unknown): boolean {

@@ -211,6 +211,19 @@ it("a step whose answer is not understood was made, so the model accepts nothing
   await expect(model.optimStep(adam)).rejects.toThrow("restore a checkpoint");
 });
 
+it("a gradient of fewer sequences than were sent is no gradient, and not made again", async () => {
+  const none = { loss_fn_outputs: [], metrics: { "loss:sum": 1 } };
+  const answer = ({ path }: Asked): Answer => ({
+    json: path === "retrieve_future" ? none : { request_id: "1" },
+  });
+  const session = await open({}, answer);
+  const model = new RemoteModel(session, "m", "json");
+  const data = [{ tokens: Int32Array.of(1), inputs: {} }];
+  const request = { loss: "cross_entropy", config: {}, data, forwardOnly: false };
+  await expect(model.forwardBackward(request, {})).rejects.toThrow("0 outputs for 1 sequences");
+  await expect(model.forwardBackward(request, {})).rejects.toThrow("restore a checkpoint");
+});
+
 it("a server that never answered is given up soon, one that did is not", async () => {
   const requests = { reachMilliseconds: 50, firstPause: 1, longestPause: 5 };
   const nobody = new Session({ url: "http://127.0.0.1:9", chunkData: 1, chunkBytes: 1, requests });
