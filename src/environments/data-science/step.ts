@@ -1,7 +1,7 @@
 /** The effect of an action: its program runs in the workspace, and what it leaves is checked and graded. */
 import { type FileStore, storeFile } from "../../files/store.ts";
 import { showText } from "../../format.ts";
-import { wholeProgram } from "../../text/fences.ts";
+import { hasBlock, wholeProgram } from "../../text/fences.ts";
 import type { ActionReward, Context, Evidence, Outcome, Reply, StepResult } from "../environment.ts";
 import { artefactsOf, submissionReport } from "./artefacts/check.ts";
 import { gradeSubmission, ungraded } from "./grade.ts";
@@ -107,7 +107,7 @@ const longestReply = 200_000;
 /** The last block of Python. Null: there is no block. */
 function programIn(reply: string): string | null {
   const text = reply.slice(0, longestReply).toWellFormed();
-  if (!/^[ \t]*```/m.test(text)) return null;
+  if (!hasBlock(text)) return null;
   const source = wholeProgram(text);
   return source.trim() === "" ? null : source;
 }

@@ -2,7 +2,7 @@
 import { showLines } from "../../format.ts";
 import { runModelProgram } from "../../sandbox/model-program.ts";
 import { problemOf } from "../../sandbox/problem.ts";
-import { wholeProgram } from "../../text/fences.ts";
+import { hasBlock, wholeProgram } from "../../text/fences.ts";
 import type { Context } from "../environment.ts";
 import { sandboxOf } from "../sandbox-of.ts";
 import type { ProgramLimits } from "./options.ts";
@@ -26,12 +26,11 @@ export interface WrittenProgram {
 /** Only the beginning of a longer reply is read. */
 const longestReply = 65_536;
 const outputBytes = 65_536;
-const pythonFence = /^[ \t]*```[ \t]*py(?:thon3?)?(?![\w+-])/im;
 
 export function programIn(reply: string): WrittenProgram {
   const text = reply.slice(0, longestReply).toWellFormed();
   const source = wholeProgram(text);
-  return { source: source.trim() === "" ? "" : source, isFenced: pythonFence.test(text) };
+  return { source: source.trim() === "" ? "" : source, isFenced: hasBlock(text, "python") };
 }
 
 /** @throws ServiceError if the sandbox fails; TroupeError `no_sandbox`, `cancelled` */

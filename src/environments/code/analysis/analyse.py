@@ -128,6 +128,8 @@ def copied(statement):
 
 
 def is_call_of(value, helper):
+    if isinstance(value, ast.Await):
+        return is_call_of(value.value, helper)
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == helper
 
 

@@ -88,6 +88,30 @@ if __name__ == "__main__":
   });
 
   it.each([
+    ["an asynchronous function", "async def aux(n):\n    return n\n"],
+    ["a block of tildes", "Sure:\n~~~python\ndef aux(n):\n    return n\n~~~\nDone."],
+    ["tildes that are not closed", "~~~\ndef aux(n):\n    return n\n"],
+    ["a fence after prose", "Here: ```python\ndef aux(n):\n    return n\n```"],
+    ["a fence after code", "```python\ndef aux(n):\n    return n```\nDone."],
+    ["one line", "```python def aux(n): return n```"],
+    ["an indented block below prose", "Helper:\n\n    def aux(n):\n        return n\n\nDone.\n"],
+    ["a line of prose", "Helper: def aux(n):\n    return n\n"],
+    ["a list", "- def aux(n):\n      return n\n"],
+    ["sentences below", "def aux(n):\n    return n\n    This returns the number.\n"],
+    ["sentences between", "def aux(n):\n    m = n\n    Here we return it.\n    return m\n"],
+    ["sentences around", "We halve it.\ndef aux(n):\n    return n\nfrom the above, it's right.\n"],
+  ])("finds the helper in %s", async (_, text) => {
+    const { helper, program } = await read("def f(n):\n    return aux(n) + 1\n", text);
+    expect(helper).toMatchObject({ defined: true, returns: true, error: null });
+    expect(program).toContain("def aux(n):");
+  });
+
+  it("that awaits the helper and returns the result is a wrapper", async () => {
+    const { use } = await read("async def f(n):\n    x = await aux(n)\n    return x\n");
+    expect(use).toMatchObject({ called: true, used: true, wrapper: true });
+  });
+
+  it.each([
     ["prose", "I would define a function that returns n."],
     ["another name", "def g(n):\n    return n\n"],
     ["a string", "text = '''\ndef f(n):\n    return n\n'''\n"],

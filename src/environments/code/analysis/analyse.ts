@@ -1,7 +1,7 @@
 /** Analyses what a team wrote with Python's own parser, inside the sandbox and without executing it. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { ServiceError } from "../../../errors.ts";
+import { ServiceError, TroupeError } from "../../../errors.ts";
 import { recordedCall } from "../../../calls/recorded.ts";
 import type { Context } from "../../environment.ts";
 import { pythonProgram } from "../python.ts";
@@ -100,8 +100,12 @@ export async function analyse(
   if (!Object.values(texts).some((text) => isCode.test(text))) return nothingFound;
   const request = JSON.stringify({ prompt, entryPoint, helper: helper?.name ?? null, texts });
   const key = createHash("sha256").update(program).update(request).digest("hex").slice(0, 32);
-  const askParser = async (): Promise<Analysis> =>
-    analysisIn(await askScript(sandbox, program, request, signal)) ?? nothingFound;
+  const askParser = async (): Promise<Analysis> => {
+    const answer = await askScript(sandbox, program, request, signal);
+    if (signal?.aborted === true)
+      throw new TroupeError("cancelled", "Cancelled while a program was analysed.");
+    return analysisIn(answer) ?? nothingFound;
+  };
   return recordedCall(services?.recorded, { key, read: readAnalysis, ask: askParser }, signal);
 }
 

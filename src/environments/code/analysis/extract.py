@@ -11,7 +11,16 @@ MOST_JOINED = 60
 # Characters that are parsed again after a block that does not parse alone.
 MOST_REPEATED = 2_000_000
 
-FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*$", re.MULTILINE)
+# As in text/fences.ts.
+FENCE_LINE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^`]*)$")
+AFTER_PROSE = re.compile(r"^()[^`]*[^`\s][ \t]*(`{3,})(py(?:thon)?[\d.]*)[ \t]*$", re.IGNORECASE)
+ONE_LINE = re.compile(r"^[ \t]*```(py(?:thon)?[\d.]*)[ \t]+([^`]+)```[ \t]*$", re.IGNORECASE)
+PYTHON = re.compile(r"^(?:py(?:thon)?[\d.]*)?$", re.IGNORECASE)
+# A sentence, and what none contains.
+PROSE = re.compile(r"^[ \t]*[A-Z][a-z]+[ ,'].*[.!?:]$")
+CODE_IN_PROSE = re.compile(r"[=()\[\]{}#]|\"|^\s*(?:True|False|None)\b")
+# What may precede a function in its line: a bullet, or words and a colon.
+LEAD = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)]|[A-Z][\w' ]*:)[ \t]+(?=(?:async[ \t]+)?def[ \t]+\w+[ \t]*\()", re.MULTILINE)
 HEADER = re.compile(r"^(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*[(\[]", re.MULTILINE)
 LIKE_CODE = re.compile(r"(?:async\s+def|def|class|import|from|try|if)\b|@|[\w, ]+(?::[^=]+)?=[^=]")
 
@@ -82,7 +91,7 @@ def shares_line(line):
 def read(text):
     """The code of a completion."""
     written = Written()
-    code = textwrap.dedent(unfenced(clean(text)))
+    code = textwrap.dedent(LEAD.sub("", unfenced(clean(text))))
     tree = parsed(code)
     if tree is not None:
         written.add_tree(tree, code.split("\n"))
@@ -98,13 +107,54 @@ def clean(text):
 
 def unfenced(text):
     """The fenced blocks, only those in Python if there are any; the whole text if there are none."""
-    pieces = FENCE.split(text)
-    if len(pieces) == 1:
+    blocks = fenced_blocks(text)
+    if not blocks:
         return text
-    # Pieces alternate: text, language, block, closing language, text, …
-    blocks = [(pieces[at], pieces[at + 1]) for at in range(1, len(pieces) - 1, 4)]
-    python = [block for language, block in blocks if language.lower() in ("", "python", "python3", "py")]
+    python = [block for language, block in blocks if PYTHON.match(language)]
     return "\n".join(textwrap.dedent(block) for block in (python or [block for _, block in blocks]))
+
+
+def fenced_blocks(text):
+    """Language and text of each block; the last may be unclosed."""
+    blocks, opened = [], None
+    for line in text.split("\n"):
+        whole = ONE_LINE.match(line) if opened is None else None
+        if whole is not None:
+            blocks.append(whole.groups())
+            continue
+        fence = FENCE_LINE.match(line) or AFTER_PROSE.match(line)
+        if opened is None:
+            if fence is not None:
+                opened = (*fence.groups(), [])
+        elif fence is not None and is_end(fence, opened):
+            blocks.append(block_of(opened))
+            info = fence.group(3).strip()
+            opened = (*fence.groups(), []) if info and PYTHON.match(info.split()[0]) else None
+        else:
+            last = ended_by(line)
+            opened[3].append(line if last is None else last)
+            if last is not None:
+                blocks.append(block_of(opened))
+                opened = None
+    return blocks if opened is None else [*blocks, block_of(opened)]
+
+
+def ended_by(line):
+    """The code before a fence at the end of its line; None: there is none."""
+    code = line.rstrip().removesuffix("```")
+    return code if "```" in line and code.strip() and "`" not in code else None
+
+
+def is_end(fence, opened):
+    """One that is indented deeper is part of the code."""
+    indent, marks = opened[:2]
+    return fence.group(2).startswith(marks) and len(fence.group(1)) <= len(indent) + 3
+
+
+def block_of(opened):
+    indent, _, info, lines = opened
+    language = re.match(r"[\w+.-]*", info).group()
+    return language, "\n".join(line.removeprefix(indent) for line in lines)
 
 
 def parsed(code):
@@ -141,6 +191,7 @@ def read_block(lines, blocks, at, left, written):
     start, end = blocks[at]
     text = "\n".join(lines[start:end])
     if not LIKE_CODE.match(text):
+        add_indented(lines[start + 1 : end], written)
         return at + 1, left
     for last in range(at, min(at + MOST_JOINED, len(blocks))):
         joined = "\n".join(lines[start : blocks[last][1]])
@@ -153,9 +204,27 @@ def read_block(lines, blocks, at, left, written):
             written.add_tree(tree, joined.split("\n"))
             return last + 1, left
     header = HEADER.search(text)
-    if header is not None:
+    rest = without_prose(lines[start:end]) if header is not None else None
+    if rest is not None:
+        written.add_tree(parsed(rest), rest.split("\n"))
+    elif header is not None:
         written.broken[header.group(1)] = text
     return at + 1, left
+
+
+def add_indented(lines, written):
+    """Functions below a line of prose, indented as a block."""
+    code = textwrap.dedent("\n".join(lines))
+    tree = parsed(code) if HEADER.search(code) else None
+    if tree is not None:
+        written.add_tree(tree, code.split("\n"))
+
+
+def without_prose(lines):
+    """A function without the sentences among its lines; None: it does not parse without them either."""
+    kept = [line for line in lines if not PROSE.match(line) or CODE_IN_PROSE.search(line)]
+    code = "\n".join(kept)
+    return code if len(kept) < len(lines) and parsed(code) is not None else None
 
 
 def split_blocks(lines):

@@ -28,13 +28,13 @@ export async function generatedTest(
   if (!written.includes("assert")) return null;
   const answer = await askScript(sandbox, reader, JSON.stringify({ text: written, entryPoint }), signal);
   if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled while a test was read.");
-  const found = assertion.safeParse(jsonOrNull(answer ?? "null"));
+  const found = assertion.safeParse(jsonOrNull(answer));
   return found.success ? { kind: "assertion", ...found.data } : null;
 }
 
 /** A line with only the label, `**Test Input:**`. */
 const labelLine = /^[ \t*#]*(?:test[ \t]+)?(input|output)[ \t*:]*$/i;
-const fenceLine = /^[ \t]*```/;
+const fenceLine = /^[ \t]*(?:```|~~~)/;
 
 /** The last pair of fenced blocks below the words input and output. */
 function inputAndOutput(text: string): GeneratedTest | null {
