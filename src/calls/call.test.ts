@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { answerOf, call, Fault } from "./call.ts";
 import { redacting } from "./secrets.ts";
-import { Service, ServiceLog } from "./services.ts";
+import { addedUse, Service, ServiceLog, withServicesUsed } from "./services.ts";
 
 const quick = { retries: 2, firstDelay: 0, longestDelay: 0 };
 
@@ -52,16 +52,23 @@ it("cancelled questions and bugs are thrown, and are not counted", async () => {
   expect(service.use.calls).toBe(0);
 });
 
-it("a log tells what was used since it was last asked", async () => {
+it("work tells what it asked of services, whatever others ask meanwhile", async () => {
   const log = new ServiceLog();
-  await call(log.named("mcp"), ending("failure"));
-  await call(log.named("coach"), ending("answer"));
-  const first = log.take();
-  expect(Object.keys(first)).toEqual(["coach", "mcp"]);
-  expect(first["mcp"]).toMatchObject({ calls: 1, failures: 1, lastProblem: "503" });
-  expect(log.take()).toEqual({});
-  await call(log.named("mcp"), ending("answer"));
-  expect(log.take()).toEqual({ mcp: expect.objectContaining({ calls: 1, failures: 0 }) });
+  const both = Promise.all([
+    withServicesUsed(async () => {
+      await call(log.named("mcp"), ending("failure"));
+      await call(log.named("coach"), ending("answer"));
+    }),
+    withServicesUsed(() => call(log.named("mcp"), ending("answer"))),
+    withServicesUsed(async () => "nothing"),
+  ]);
+  const [first, second, third] = (await both).map(({ services }) => services);
+  expect(Object.keys(first ?? {})).toEqual(["coach", "mcp"]);
+  expect(first?.["mcp"]).toMatchObject({ calls: 1, failures: 1, lastProblem: "503" });
+  expect(second).toEqual({ mcp: expect.objectContaining({ calls: 1, failures: 0 }) });
+  expect(third).toEqual({});
+  expect(log.named("mcp").use).toMatchObject({ calls: 2, failures: 1 });
+  expect(addedUse(first ?? {}, second ?? {})["mcp"]).toMatchObject({ calls: 2, failures: 1 });
 });
 
 it("no form of a secret is left in a redacted value, and nothing else changes", () => {

@@ -1,8 +1,9 @@
 /** What a run's services did: how often each was asked, how its answers ended, how long they took. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { ServiceError } from "../errors.ts";
 
 export interface ServiceUse {
-  /** Questions that were asked. Those whose answer was recorded before are not among them. */
+  /** Questions, with those whose answer was recorded before: the same in a run that was resumed. */
   readonly calls: number;
   /** Questions that ended with a reply that is none. */
   readonly faults: number;
@@ -20,6 +21,40 @@ export interface ServiceUse {
 
 const unused: ServiceUse = { calls: 0, faults: 0, failures: 0, retries: 0, seconds: 0, slowest: 0 };
 
+export type ServicesUsed = Readonly<Record<string, ServiceUse>>;
+
+/** What the work in progress has used, by service. */
+const ledger = new AsyncLocalStorage<Map<string, ServiceUse>>();
+
+/** The result of `work`, and what it asked of services, whatever else asks them meanwhile. Inner calls count apart. */
+export async function withServicesUsed<T>(
+  work: () => Promise<T>,
+): Promise<{ readonly value: T; readonly services: ServicesUsed }> {
+  const used = new Map<string, ServiceUse>();
+  const value = await ledger.run(used, work);
+  const sorted = [...used].toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return { value, services: Object.fromEntries(sorted) };
+}
+
+/** Of both together. */
+export function addedUse(one: ServicesUsed, other: ServicesUsed): ServicesUsed {
+  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].toSorted();
+  return Object.fromEntries(names.map((name) => [name, sumOf(one[name] ?? unused, other[name] ?? unused)]));
+}
+
+function sumOf(one: ServiceUse, other: ServiceUse): ServiceUse {
+  const lastProblem = other.lastProblem ?? one.lastProblem;
+  return {
+    calls: one.calls + other.calls,
+    faults: one.faults + other.faults,
+    failures: one.failures + other.failures,
+    retries: one.retries + other.retries,
+    seconds: one.seconds + other.seconds,
+    slowest: Math.max(one.slowest, other.slowest),
+    ...(lastProblem === undefined ? {} : { lastProblem }),
+  };
+}
+
 export class Service {
   /** For messages and records: `coach`, `expert`, `mcp search`. */
   readonly name: string;
@@ -33,6 +68,13 @@ export class Service {
     return this.#use;
   }
 
+  #add(more: Partial<ServiceUse>): void {
+    const change = { ...unused, ...more };
+    this.#use = sumOf(this.#use, change);
+    const own = ledger.getStore();
+    own?.set(this.name, sumOf(own.get(this.name) ?? unused, change));
+  }
+
   /** Times one attempt. @param number from 0 */
   async attempt<T>(number: number, work: () => Promise<T>): Promise<T> {
     const began = performance.now();
@@ -40,26 +82,18 @@ export class Service {
       return await work();
     } finally {
       const seconds = (performance.now() - began) / 1000;
-      const { retries, seconds: before, slowest } = this.#use;
-      this.#use = {
-        ...this.#use,
-        retries: retries + (number > 0 ? 1 : 0),
-        seconds: before + seconds,
-        slowest: Math.max(slowest, seconds),
-      };
+      this.#add({ retries: number > 0 ? 1 : 0, seconds, slowest: seconds });
     }
   }
 
   /** A question has ended. Cancelled ones are not counted. */
   ended(how: "answered" | "faulty" | "failed", problem?: string): void {
-    const { calls, faults, failures } = this.#use;
-    this.#use = {
-      ...this.#use,
-      calls: calls + 1,
-      faults: faults + (how === "faulty" ? 1 : 0),
-      failures: failures + (how === "failed" ? 1 : 0),
+    this.#add({
+      calls: 1,
+      faults: how === "faulty" ? 1 : 0,
+      failures: how === "failed" ? 1 : 0,
       ...(how === "answered" || problem === undefined ? {} : { lastProblem: problem }),
-    };
+    });
   }
 
   /** Counts work that retries by itself. @throws whatever the work throws */
@@ -78,7 +112,6 @@ export class Service {
 /** The services of a run, by name. One log per run. */
 export class ServiceLog {
   readonly #services = new Map<string, Service>();
-  #taken = new Map<string, ServiceUse>();
 
   /** The same one for the same name. */
   named(name: string): Service {
@@ -86,30 +119,4 @@ export class ServiceLog {
     this.#services.set(name, service);
     return service;
   }
-
-  /** What was used since the last time this was called, in the order of the names. Unused services are omitted. */
-  take(): Readonly<Record<string, ServiceUse>> {
-    const news = [...this.#services].map(([name, { use }]) => {
-      const since = difference(use, this.#taken.get(name) ?? unused);
-      this.#taken.set(name, use);
-      return [name, since] as const;
-    });
-    const used = news.filter(([, { calls, seconds }]) => calls > 0 || seconds > 0);
-    return Object.fromEntries(used.toSorted(([left], [right]) => (left < right ? -1 : 1)));
-  }
-}
-
-/** `slowest` stays that of the whole run. */
-function difference(now: ServiceUse, before: ServiceUse): ServiceUse {
-  const { lastProblem, ...rest } = now;
-  const isNew = now.failures + now.faults > before.failures + before.faults;
-  return {
-    ...rest,
-    calls: now.calls - before.calls,
-    faults: now.faults - before.faults,
-    failures: now.failures - before.failures,
-    retries: now.retries - before.retries,
-    seconds: now.seconds - before.seconds,
-    ...(isNew && lastProblem !== undefined ? { lastProblem } : {}),
-  };
 }

@@ -4,7 +4,7 @@ import { schemaVersion } from "../runs/records.ts";
 import type { Calibration, Evaluation } from "../runs/records.ts";
 import type { Scores } from "../train/scores.ts";
 import { resultTable } from "./progress/final.ts";
-import { failedNote } from "./progress/lines.ts";
+import { failedNote, serviceNotes } from "./progress/lines.ts";
 
 export function scoreLines(name: string, scores: Scores): string[] {
   const row: Evaluation = { schema_version: schemaVersion, step: 0, moment: "after", team: name, ...scores };
@@ -18,11 +18,12 @@ export function scoreLines(name: string, scores: Scores): string[] {
   ];
 }
 
-export function failureLines({ failed, judged, unjudged, calibration }: Scores): string[] {
+export function failureLines({ failed, judged, unjudged, calibration, services }: Scores): string[] {
   return [
     ...(failed === undefined ? [] : [failedNote(failed)]),
     ...(judged === undefined ? [] : [`mean score of the judge ${judged.toFixed(3)}`]),
     ...(unjudged === undefined ? [] : [`verdicts that failed: ${unjudged}`]),
+    ...serviceNotes(services),
     ...(calibration === undefined ? [] : calibrationLines(calibration)),
   ];
 }

@@ -17,6 +17,22 @@ const place = {
   stageStep: z.int().min(1),
 };
 
+/** What was asked of services outside the process, by name: counts only. */
+const servicesSchema = z.record(
+  z.string(),
+  z.object({
+    /** Questions, with those whose answer was recorded before. */
+    calls: z.int(),
+    /** Those that ended with a reply that is none. Absent: 0, as for the others. */
+    faults: z.int().optional(),
+    /** Those that ended without a reply, in spite of retries. */
+    failures: z.int().optional(),
+    /** Attempts after the first. */
+    retries: z.int().optional(),
+  }),
+);
+export type ServiceCounts = z.output<typeof servicesSchema>;
+
 const policyMetrics = z.object({
   /** Mean over the step's optimizer steps, each a mean over its tokens. */
   loss: z.number(),
@@ -110,6 +126,8 @@ export const stepMetricsSchema = z.object({
   critics: z.record(z.string(), criticMetrics).optional(),
   /** Absent in the warm start. */
   rollout: rolloutMetrics.optional(),
+  /** Absent: none was asked. */
+  services: servicesSchema.optional(),
 });
 export type StepMetrics = z.output<typeof stepMetricsSchema>;
 
@@ -125,6 +143,13 @@ export const timingSchema = z.object({
   /** Seconds of sampling and of training. */
   sampling: z.number().min(0).optional(),
   training: z.number().min(0).optional(),
+  /** Of services, by name: seconds of all attempts and of the slowest, and why the last question has no answer. */
+  services: z
+    .record(
+      z.string(),
+      z.object({ seconds: z.number(), slowest: z.number(), lastProblem: z.string().optional() }),
+    )
+    .optional(),
 });
 export type Timing = z.output<typeof timingSchema>;
 
@@ -181,6 +206,8 @@ export const evaluationSchema = z.object({
   successByTurn: z.array(z.number()),
   promptTokens: z.int(),
   sampledTokens: z.int(),
+  /** Asked in the evaluation. Absent: none. */
+  services: servicesSchema.optional(),
 });
 export type Evaluation = z.output<typeof evaluationSchema>;
 
@@ -209,6 +236,8 @@ export const resultSchema = z.object({
   unrewardedActions: z.int().optional(),
   /** Actions of training and evaluation whose verdict failed. Absent: none. */
   unjudgedActions: z.int().optional(),
+  /** In training and evaluation. Absent: none was asked. */
+  services: servicesSchema.optional(),
   tokens: z.object({
     /** In reinforcement and in evaluations. */
     sampled: z.int(),

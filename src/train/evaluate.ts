@@ -5,6 +5,7 @@ import { evaluationSeed, evaluationTasks, pathName, type NumberedTask } from "..
 import { TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import type { RetryOptions } from "../calls/retry.ts";
+import { withServicesUsed, type ServicesUsed } from "../calls/services.ts";
 import type { Episode } from "../rollout/episode.ts";
 import type { FailedEpisode } from "../rollout/grow.ts";
 import { growEpisode, orFailed } from "../rollout/grow.ts";
@@ -15,6 +16,7 @@ import { limiter, settleAll } from "../settle.ts";
 import type { Team } from "../teams/team.ts";
 import { checkFailures } from "./failures.ts";
 import { startJudging, type Judging, type RecordedJudge } from "./judging.ts";
+import { checkFaults, countsOf } from "./service-use.ts";
 import { scoresOf, type Scores } from "./scores.ts";
 
 export interface EvaluationSetting {
@@ -55,6 +57,8 @@ export interface EvaluatedEpisodes {
   readonly scores: Scores;
   readonly episodes: readonly Episode[];
   readonly failed: readonly FailedEpisode[];
+  /** What services did. */
+  readonly services: ServicesUsed;
 }
 
 /**
@@ -64,7 +68,9 @@ export interface EvaluatedEpisodes {
 export async function evaluatePolicies(setting: EvaluationSetting): Promise<EvaluatedEpisodes> {
   const judging = openJudging(setting);
   try {
-    return await playTasks(setting, judging);
+    const { value, services } = await withServicesUsed(() => playTasks(setting, judging));
+    checkFaults(services, setting.failureLimit ?? 0);
+    return { ...value, scores: { ...value.scores, ...countsOf(services) }, services };
   } finally {
     await judging?.close();
   }
@@ -79,7 +85,10 @@ function openJudging(setting: EvaluationSetting): Judging | null {
   return startJudging(judging.judge, context, failureLimit);
 }
 
-async function playTasks(setting: EvaluationSetting, judging: Judging | null): Promise<EvaluatedEpisodes> {
+async function playTasks(
+  setting: EvaluationSetting,
+  judging: Judging | null,
+): Promise<Omit<EvaluatedEpisodes, "services">> {
   // Not the recipe's seed: runs with other seeds are measured in the same way.
   const drawn = rootKey(setting.seed ?? evaluationSeed);
   const judgeMoment = setting.judging?.moment;

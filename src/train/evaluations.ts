@@ -13,6 +13,7 @@ import type { Interrupts } from "./interrupts.ts";
 import { limitsOf } from "./limits.ts";
 import type { Recorder } from "./recorder.ts";
 import type { NamedTeam, NamedTeams } from "./teams.ts";
+import { timesOf } from "./service-use.ts";
 import { timed } from "./timed.ts";
 
 interface Plan {
@@ -98,6 +99,7 @@ async function evaluateTeam(
     team: name,
     episodes: value.episodes.length,
     seconds,
+    ...timesOf(value.services),
   };
   await recorder.evaluation(evaluation, timing, value.episodes);
 }

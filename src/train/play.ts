@@ -13,11 +13,13 @@ import type { EpisodeStart } from "../rollout/record.ts";
 import type { RolloutSetting } from "../rollout/setting.ts";
 import { settleAll } from "../settle.ts";
 import { retrying } from "../calls/retry.ts";
+import { withServicesUsed, type ServicesUsed } from "../calls/services.ts";
 import { sum } from "../statistics.ts";
 import { TroupeError } from "../errors.ts";
 import { settledWithin } from "../calls/deadline.ts";
 import { checkFailures } from "./failures.ts";
 import type { Judging } from "./judging.ts";
+import { checkFaults } from "./service-use.ts";
 import { nextWave } from "./waves.ts";
 import type { WaveProgress, WavePlan } from "./waves.ts";
 
@@ -35,6 +37,8 @@ export interface StepEpisodes {
   readonly sampledTokens: number;
   /** Of the judge, for the next step. Absent: scores are not normalised. */
   readonly scores?: ScoreStatistics;
+  /** What services did. */
+  readonly services: ServicesUsed;
 }
 
 /** What earlier steps of the stage used. */
@@ -65,12 +69,26 @@ export interface PlaySetting {
  */
 export function playStep(setting: PlaySetting, stageStep: number, before: UsedBefore): Promise<StepEpisodes> {
   const { signal } = setting.rollout;
-  const played = playWaves(setting, stageStep, before);
+  const played = playCounted(setting, stageStep, before);
   // An environment or a judge need not notice the signal.
   return signal === undefined ? played : settledWithin(played, signal);
 }
 
-async function playWaves(setting: PlaySetting, stageStep: number, before: UsedBefore): Promise<StepEpisodes> {
+async function playCounted(
+  setting: PlaySetting,
+  stageStep: number,
+  before: UsedBefore,
+): Promise<StepEpisodes> {
+  const { value, services } = await withServicesUsed(() => playWaves(setting, stageStep, before));
+  checkFaults(services, setting.failureLimit);
+  return { ...value, services };
+}
+
+async function playWaves(
+  setting: PlaySetting,
+  stageStep: number,
+  before: UsedBefore,
+): Promise<Omit<StepEpisodes, "services">> {
   const { algorithm } = setting;
   const plan = planOf(setting, stageStep, before.sampledTokens);
   const episodes: Episode[] = [];

@@ -3,6 +3,7 @@ import type { CreditedAction } from "../credit/algorithm.ts";
 import { credit } from "../credit/credit.ts";
 import { toData } from "../credit/data.ts";
 import { adaptKl } from "../credit/kl/adapt.ts";
+import { addedUse, withServicesUsed } from "../calls/services.ts";
 import { settleAll } from "../settle.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { CriticMetrics, PolicyMetrics } from "../runs/records.ts";
@@ -17,6 +18,7 @@ import { minibatchesOf } from "./minibatches.ts";
 import type { StepEpisodes, UsedBefore } from "./play.ts";
 import type { ReinforcementRecord } from "./step-record.ts";
 import { rolloutMetrics } from "./rollout-metrics.ts";
+import { countsOf, timesOf } from "./service-use.ts";
 import { measure } from "./signals.ts";
 import type { Measured } from "./signals.ts";
 import { timed } from "./timed.ts";
@@ -41,8 +43,11 @@ export async function reinforcementStep(
   const { played } = sampling.value;
   batches.prepare(stageStep + 1, usedAfter(carried, played));
   onPhase("training");
-  const training = await timed(() => learn(learner, critics, carried, stageStep, sampling.value));
-  const { value: learned } = training;
+  const training = await timed(() =>
+    withServicesUsed(() => learn(learner, critics, carried, stageStep, sampling.value)),
+  );
+  const { value: learned, services: trainedWith } = training.value;
+  const used = addedUse(played.services, trainedWith);
   const place = { schema_version: schemaVersion, step } as const;
   return {
     played,
@@ -58,6 +63,7 @@ export async function reinforcementStep(
         ...rolloutMetrics(played, learned.credited),
         sampledSoFar: learned.carried.sampledTokens,
       },
+      ...countsOf(used),
     },
     timing: {
       ...place,
@@ -65,6 +71,7 @@ export async function reinforcementStep(
       seconds: sampling.seconds + training.seconds,
       sampling: sampling.seconds,
       training: training.seconds,
+      ...timesOf(used),
     },
   };
 }

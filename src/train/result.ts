@@ -9,6 +9,7 @@ import { readMetrics } from "../runs/read.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation, RunResult, StepMetrics, Timing } from "../runs/records.ts";
 import { sum } from "../statistics.ts";
+import { summedCounts } from "./service-use.ts";
 import type { OpenPolicies } from "./policies.ts";
 
 /**
@@ -39,6 +40,7 @@ export async function buildResult(
       ({ moment, step }) => moment === "before" || (moment === "after" && step === final),
     ),
     ...lossesOf(metrics, evaluations),
+    ...summedCounts([...metrics, ...evaluations].map(({ services }) => services)),
     tokens: {
       sampled: sampledInTraining + evaluated,
       sampledInTraining,

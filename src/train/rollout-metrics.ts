@@ -8,7 +8,7 @@ import type { StepEpisodes } from "./play.ts";
 
 /** Rewards and lengths cover all episodes, including dropped ones; groups and advantages those that were credited. */
 export function rolloutMetrics(
-  { episodes, kept, failed, waves, sampledTokens }: StepEpisodes,
+  { episodes, kept, failed, waves, sampledTokens }: Omit<StepEpisodes, "services">,
   credited: readonly CreditedAction[],
 ): RolloutMetrics {
   const ends = episodes.flatMap((episode) => episode.ends);

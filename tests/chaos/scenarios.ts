@@ -32,7 +32,7 @@ export const scenarios: readonly Scenario[] = [
   ...each(on.hub, [...by.faults, ...by.dies(2)]),
   ...each(on.coach, [...by.faults, ...by.dies(3), by.killsCommand]),
   ...each(on.coach, [by.wordKey, ...by.habits("surrounds its answers with prose")], "same"),
-  ...each(on.expert, [...by.faults, ...by.dies(1), by.killsCommand]),
+  ...each(on.expert, [...by.faults, ...by.dies(1), by.killsCommand, ...by.habits("writes no edits")]),
   ...each(on.judgeProgram, [
     ...by.habits("answers twice", "breaks off", "writes nonsense", "answers others", "is late", "crashes"),
     by.kills,

@@ -319,10 +319,14 @@ export const expert: Subject = {
   async run(disturbed) {
     await writeFile(path.join(disturbed.place.folder, "functions.jsonl"), jsonLines(functions));
     await byteModel(disturbed.place.folder);
-    await using server = await coachServer(({ user }) => ({
+    const edited = ({ user }: { readonly user: string }) => ({
       main: `def add(a, b):\n    return ${user.length}\n`,
       aux: "",
-    }));
+    });
+    const isStrange = disturbed.by.habit === "writes no edits";
+    await using server = await coachServer((question) =>
+      isStrange ? "I would rather not." : edited(question),
+    );
     return await behindProxy(new URL(server.address).origin, disturbed, (url) =>
       trainedBy(expertRecipe(`${url}/v1`), disturbed),
     );

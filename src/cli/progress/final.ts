@@ -5,7 +5,7 @@ import type { Evaluation, RunResult } from "../../runs/records.ts";
 import { showCount, showDuration, showShare } from "../../format.ts";
 import { tableLines, terminalWidth, wrapped } from "../table.ts";
 import type { Recipe } from "../../recipes/schema.ts";
-import { lossNotes, showInterval } from "./lines.ts";
+import { lossNotes, serviceNotes, showInterval } from "./lines.ts";
 import { measureTable } from "./measures.ts";
 import { command, runsOption } from "../../command-line.ts";
 
@@ -100,6 +100,7 @@ function costLines({ seconds, tokens, steps, ...lost }: RunResult, run: string):
     failedEpisodes: failed = 0,
     unrewardedActions: unrewarded = 0,
     unjudgedActions: unjudged = 0,
+    services,
   } = lost;
   return [
     ...(steps.warmStart > 0 && steps.reinforcement > 0
@@ -109,6 +110,7 @@ function costLines({ seconds, tokens, steps, ...lost }: RunResult, run: string):
       `reinforcement ${showDuration(seconds.reinforcement)} (${steps.reinforcement} steps), ` +
       `evaluation ${showDuration(seconds.evaluation)}`,
     ...lossNotes({ failed, unrewarded, unjudged }),
+    ...serviceNotes(services, true),
     `${showCount(tokens.sampled)} tokens sampled, ${showCount(tokens.trained)} trained on`,
     `files: ${run}`,
   ];

@@ -1,5 +1,5 @@
 /** What a run prints as plain lines: one per step and evaluation, and a few sample episodes. */
-import type { Evaluation, StepMetrics, Timing } from "../../runs/records.ts";
+import type { Evaluation, ServiceCounts, StepMetrics, Timing } from "../../runs/records.ts";
 import type { SampleAction, SampleEpisode, Stage, TrainEvent } from "../../train/events.ts";
 import {
   showCount,
@@ -43,6 +43,7 @@ function rolloutParts(metrics: StepMetrics): string[] {
     ...rewardParts(metrics),
     ...trustParts(metrics),
     ...lossNotes({ failed, unrewarded, unjudged }),
+    ...serviceNotes(metrics.services),
   ];
 }
 
@@ -62,6 +63,23 @@ export function lossNotes({ failed, unrewarded, unjudged }: Losses): string[] {
     ...(unrewarded === 0 ? [] : [unrewardedNote(unrewarded)]),
     ...(unjudged === 0 ? [] : [unjudgedNote(unjudged)]),
   ];
+}
+
+/**
+ * `coach: 2 of 64 calls failed, 5 retries`
+ * @param all also of services that did everything they were asked for
+ */
+export function serviceNotes(services: ServiceCounts = {}, all = false): string[] {
+  return Object.entries(services).flatMap(([name, { calls, faults = 0, failures = 0, retries = 0 }]) => {
+    const asked = `of ${showCount(calls)} ${calls === 1 ? "call" : "calls"}`;
+    const troubles = [
+      ...(failures === 0 ? [] : [`${showCount(failures)} ${asked} failed`]),
+      ...(faults === 0 ? [] : [`${showCount(faults)} ${asked} answered with nonsense`]),
+      ...(retries === 0 ? [] : [`${showCount(retries)} ${retries === 1 ? "retry" : "retries"}`]),
+    ];
+    if (troubles.length > 0) return [`${name}: ${troubles.join(", ")}`];
+    return all ? [`${name}: ${showCount(calls)} ${calls === 1 ? "call" : "calls"}`] : [];
+  });
 }
 
 /** `3 verdicts failed` */
@@ -113,6 +131,7 @@ export function evaluationLine(evaluation: Evaluation, steps: Steps | undefined)
   const more = [
     ...(judged === undefined ? [] : [`judged ${judged.toFixed(2)} on average${agreement}`]),
     ...lossNotes({ failed, unrewarded: 0, unjudged }),
+    ...serviceNotes(evaluation.services),
   ];
   const when = whenOf(evaluation, steps);
   return [`${team} ${when}: ${showInterval(evaluation)} of ${showTasks(tasks)}`, ...more].join(", ");

@@ -2,7 +2,7 @@
 import { styleText } from "node:util";
 import type { ServerLoad } from "../../engines/engine.ts";
 import { showBytes, showCount, showDuration, showLarge, showShare, showText } from "../../format.ts";
-import { evaluationLine, lossNotes, rewardParts, stageNames, trustParts } from "./lines.ts";
+import { evaluationLine, lossNotes, rewardParts, serviceNotes, stageNames, trustParts } from "./lines.ts";
 import type { ProgressState } from "./state.ts";
 import { secondsLeft, tokensPerSecond } from "./state.ts";
 
@@ -54,6 +54,8 @@ function measureLines(state: ProgressState): string[] {
     lines.push(`loss    ${losses.join("   ")}`);
   }
   lines.push(...lossNotes(state).map((note) => styleText("yellow", note)));
+  const services = serviceNotes(state.services, true);
+  if (services.length > 0) lines.push(`services  ${services.join("   ")}`);
   if (evaluation !== null) lines.push(evaluationLine(evaluation, state.steps));
   return lines;
 }

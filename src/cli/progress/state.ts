@@ -1,6 +1,7 @@
 /** The state that a screen shows of a run, reduced from its events. */
-import type { Evaluation, RunResult, StepMetrics, Timing } from "../../runs/records.ts";
+import type { Evaluation, RunResult, ServiceCounts, StepMetrics, Timing } from "../../runs/records.ts";
 import type { PolicySummary, Stage, TrainEvent } from "../../train/events.ts";
+import { summedCounts } from "../../train/service-use.ts";
 import { showTasks } from "../../format.ts";
 
 /** Counted since this process started. */
@@ -11,6 +12,8 @@ interface Losses {
   readonly unrewarded: number;
   /** Actions whose verdict failed. */
   readonly unjudged: number;
+  /** What services did. */
+  readonly services: ServiceCounts;
 }
 
 export interface ProgressState extends Losses {
@@ -48,6 +51,7 @@ export const noProgress: ProgressState = {
   failed: 0,
   unrewarded: 0,
   unjudged: 0,
+  services: {},
   result: null,
 };
 
@@ -100,7 +104,7 @@ function afterStep(state: ProgressState, metrics: StepMetrics, timing: Timing): 
     done: metrics.stageStep,
     metrics,
     timing,
-    ...withLosses(state, metrics.rollout),
+    ...withLosses(state, { ...metrics.rollout, services: metrics.services }),
     seconds: [...state.seconds, timing.seconds].slice(-window),
     successes: success === undefined ? state.successes : [...state.successes, success],
   };
@@ -108,13 +112,14 @@ function afterStep(state: ProgressState, metrics: StepMetrics, timing: Timing): 
 
 function withLosses(
   state: Losses,
-  found: { readonly [Key in keyof Losses]?: number | undefined } = {},
+  found: { readonly [Key in keyof Losses]?: Losses[Key] | undefined } = {},
 ): Losses {
   const { failed = 0, unrewarded = 0, unjudged = 0 } = found;
   return {
     failed: state.failed + failed,
     unrewarded: state.unrewarded + unrewarded,
     unjudged: state.unjudged + unjudged,
+    services: summedCounts([state.services, found.services]).services ?? {},
   };
 }
 

@@ -4,12 +4,14 @@
  * a server that is gone, too slow or unintelligible is a `ServiceError`, after which the next call connects anew.
  */
 import { createHash } from "node:crypto";
+import { basename } from "node:path";
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
 import { showLines } from "../../format.ts";
 import { didYouMean } from "../../nearest.ts";
 import { recordedCall } from "../../calls/recorded.ts";
 import type { RecordedCalls } from "../../calls/recorded.ts";
+import { Service } from "../../calls/services.ts";
 import type { JsonObject } from "../../text/files.ts";
 import type { Tool } from "../../text/messages.ts";
 import { capped } from "../capped.ts";
@@ -28,9 +30,10 @@ export async function mcpTools(
     read: (value) => listSchema.safeParse(value).data ?? null,
     ask: async () => ({ tools: await connection.list() }),
   });
+  const asking = { settings, connection, recorded, service: new Service(serviceName(settings)) };
   return allowed(tools, settings).map((definition) => ({
     definition,
-    call: (given, signal) => call(definition.name, given, { settings, connection, recorded, signal }),
+    call: (given, signal) => call(definition.name, given, { ...asking, signal }),
   }));
 }
 
@@ -56,6 +59,7 @@ interface Asking {
   readonly settings: McpSettings;
   readonly connection: McpConnection;
   readonly recorded: RecordedCalls;
+  readonly service: Service;
   readonly signal: AbortSignal;
 }
 
@@ -64,12 +68,13 @@ const answerSchema = z.object({ text: z.string() });
 async function call(
   name: string,
   given: JsonObject,
-  { settings, connection, recorded, signal }: Asking,
+  { settings, connection, recorded, service, signal }: Asking,
 ): Promise<string> {
   const question = {
     key: keyOf("mcp call", settings, name, given),
     read: (value: unknown) => answerSchema.safeParse(value).data ?? null,
-    ask: async () => ({ text: await connection.call(name, given, signal) }),
+    ask: async () => ({ text: await service.counting(() => connection.call(name, given, signal)) }),
+    service,
     // Without what would be cut in any case.
     write: ({ text }: { text: string }) => ({ text: capped(showLines(text), mostCharacters) }),
   };
@@ -79,6 +84,11 @@ async function call(
 
 /** The upper limit of the setting. */
 const mostCharacters = 100_000;
+
+/** `mcp localhost:8000`, or the program's name; nothing that could hold a secret. */
+function serviceName(settings: McpSettings): string {
+  return `mcp ${"url" in settings ? new URL(settings.url).host : basename(settings.command[0] ?? "")}`;
+}
 
 /** Time limits and `allow` change no answer. */
 function keyOf(what: string, settings: McpSettings, ...rest: readonly unknown[]): string {

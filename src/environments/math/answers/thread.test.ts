@@ -86,13 +86,13 @@ describe("comparing", () => {
     const { log, compare, started } = failing(1);
     expect(await compare("same")).toEqual({ isSame: true });
     expect(started()).toBe(2);
-    expect(log.take()["comparison"]).toMatchObject({ calls: 1, retries: 1, failures: 0 });
+    expect(log.named("comparison").use).toMatchObject({ calls: 1, retries: 1, failures: 0 });
   });
 
   it("gives no verdict if it is lost twice", async () => {
     const { log, compare } = failing(2);
     await expect(compare("same")).rejects.toThrow(ServiceError);
-    expect(log.take()["comparison"]).toMatchObject({ calls: 1, retries: 1, failures: 1 });
+    expect(log.named("comparison").use).toMatchObject({ calls: 1, retries: 1, failures: 1 });
     expect(await compare("same")).toEqual({ isSame: true });
   });
 
