@@ -40,6 +40,7 @@ const sameKind: { readonly [K in Kind]: (a: Of<K>, b: Of<K>, algebra: Algebra) =
   tuple: (a, b, algebra) => sameBrackets(a, b) && sameInOrder(a.items, b.items, algebra),
   union: (a, b, algebra) => sameItems(a.parts, b.parts, algebra),
   matrix: (a, b, algebra) =>
+    a.bars === b.bars &&
     a.rows.length === b.rows.length &&
     a.rows.every((row, index) => sameInOrder(row, b.rows[index] ?? [], algebra)),
   named: (a, b, algebra) => a.name === b.name && same(a.value, withArgument(b, a.argument), algebra),
@@ -73,7 +74,8 @@ function mixed(a: ParsedAnswer, b: ParsedAnswer, algebra: Algebra): boolean {
   if (a.kind === "assignment") return sameUnnamed(a, b, algebra);
   if (a.kind === "set") return sameSingle(a, b, algebra);
   if (a.kind === "ratio") return sameQuotient(a.parts, b, algebra);
-  if (a.kind === "matrix") return b.kind === "tuple" && sameInOrder(vectorOf(a), b.items, algebra);
+  if (a.kind === "matrix")
+    return a.bars === "" && b.kind === "tuple" && sameInOrder(vectorOf(a), b.items, algebra);
   if (a.kind === "number") return b.kind === "expression" && algebra.same(a.latex, b.latex);
   return false;
 }

@@ -1,4 +1,5 @@
 /** Finds the final answer in what a model wrote. */
+import { plainCharacters } from "./characters.ts";
 import { endOfBraces } from "./groups.ts";
 
 /** How it was written. */
@@ -18,7 +19,7 @@ const tailLength = 4000;
 export function extractAnswer(text: string): ExtractedAnswer | null {
   const boxed = lastBoxed(text);
   if (boxed !== null) return { text: boxed, source: "boxed" };
-  const tail = text.slice(-tailLength);
+  const tail = plainCharacters(text.slice(-tailLength));
   const phrase = afterPhrase(tail);
   if (phrase !== null) return { text: phrase, source: "phrase" };
   const number = lastNumber(tail);
@@ -53,12 +54,26 @@ function contentAt(text: string, start: number): string | null {
 const phrase =
   /(?:final\s+answer|answer|result|solution)\b(?:\s+(?:to\s+the\s+problem|here))?\s*(?:\*\*)?\s*(?:is|are|=|:)\s*(?:\*\*)?\s*:?|####/gi;
 
+/** What says nothing about the answer: "is therefore 12", "is, thus, equal to 12". */
+const filler =
+  /^[\s,:]*(?:(?:therefore|thus|then|hence|so|simply|just|exactly|precisely|indeed|clearly|obviously|now|actually|equal to|given by|approximately|about)(?![\w-])[\s,:]*)+/i;
+const reason = /,\s+(?:as|since|because|which|where)\s/;
+
 function afterPhrase(tail: string): string | null {
   const last = [...tail.matchAll(phrase)].at(-1);
   if (last === undefined) return null;
-  const rest = tail.slice(last.index + last[0].length).trim();
+  const rest = tail
+    .slice(last.index + last[0].length)
+    .trim()
+    .replace(filler, "");
   const [line = ""] = rest.split("\n");
-  const found = inMath(line) ?? line.split(/\.(?=\s|$)|\*\*/)[0]?.trim() ?? "";
+  const found =
+    inMath(line) ??
+    line
+      .split(/\.(?=\s|$)|\*\*/)[0]
+      ?.split(reason)[0]
+      ?.trim() ??
+    "";
   return found === "" ? null : found.slice(0, longestAnswer);
 }
 

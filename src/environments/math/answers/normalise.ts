@@ -1,4 +1,5 @@
 /** Ways to write the same text become one: a table of rewrites, in order. */
+import { plainCharacters } from "./characters.ts";
 import { measured, type MeasuredText } from "./units.ts";
 
 type Rewrite = readonly [pattern: RegExp, replacement: string | ((...groups: string[]) => string)];
@@ -48,6 +49,7 @@ const typesetting: readonly Rewrite[] = [
   [/^\s*(?:\\\(|\\\[)|(?:\\\)|\\\])\s*$/g, ""],
   // A currency sign, or the end of a formula.
   [/\\?\$|[£€]|\\(?:pounds|euro)\b/g, ""],
+  [/(?<![\d.])\d{1,3}(?:\{,\}\d{3})+(?!\d)/g, (found = "") => found.replaceAll("{,}", "")],
   [/\{,\}/g, ","],
   [/\\(?:left|right|bigl?|bigr?|Bigl?|Bigr?|biggl?|biggr?|Biggl?|Biggr?)(?![a-zA-Z])\s*\.?/g, ""],
   [/\\(?:lbrace|rbrace)\b/g, (found) => (found === "\\lbrace" ? "\\{" : "\\}")],
@@ -81,7 +83,11 @@ const typesetting: readonly Rewrite[] = [
   [/\\approx(?![a-zA-Z])/g, "="],
   [/\\vee(?![a-zA-Z])/g, "\\lor "],
   [/\\(?:emptyset|varnothing)(?![a-zA-Z])/g, "\\emptyset "],
-  [/\\mathrm\s*\{([a-z])\}/g, "$1"],
+  // After a number, an upright letter may be a unit.
+  [
+    /\\mathrm\s*\{([a-fi-kn-rt-z])\}|(?<![\d}\])]\s*)\\mathrm\s*\{([ghlms])\}/g,
+    (_, one, other) => one ?? other ?? "",
+  ],
 ];
 
 /** After texts are unwrapped. */
@@ -111,7 +117,7 @@ const wrapped =
 
 /** One way to write the text. Spaces are kept, one at a time, as they separate words and mixed numbers. */
 export function normalised(given: string): MeasuredText {
-  const start = given.normalize("NFC").replace(/\s+/g, " ").replace(/\\%/g, "%");
+  const start = plainCharacters(given.normalize("NFC")).replace(/\s+/g, " ").replace(/\\%/g, "%");
   const plain = measured([...characters, ...typesetting].reduce(rewrite, start));
   const words = measured(
     plain.text

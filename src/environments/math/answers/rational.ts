@@ -67,7 +67,12 @@ export function readRational(text: string): Rational | null {
 function unwrapped(text: string): string {
   const inside = /^\{(.*)\}$|^\(([^()]*)\)$/.exec(text);
   const found = inside?.[1] ?? inside?.[2];
-  return found === undefined || /[{}]/.test(found.replace(/\{[^{}]*\}/g, "")) ? text : found;
+  // (1,200) is a pair.
+  return found === undefined ||
+    (text.startsWith("(") && found.includes(",")) ||
+    /[{}]/.test(found.replace(/\{[^{}]*\}/g, ""))
+    ? text
+    : found;
 }
 
 function read(text: string | undefined): Exact | null {

@@ -29,7 +29,12 @@ export type ParsedAnswer =
       readonly right: string;
     }
   | { readonly kind: "union"; readonly parts: readonly ParsedAnswer[] }
-  | { readonly kind: "matrix"; readonly rows: readonly (readonly ParsedAnswer[])[] }
+  | {
+      readonly kind: "matrix";
+      /** `|`: a determinant; `\\|`: a norm. */
+      readonly bars: string;
+      readonly rows: readonly (readonly ParsedAnswer[])[];
+    }
   /** `x = 5`, `f(x) = 2x`: a name for what follows. */
   | {
       readonly kind: "named";
@@ -50,9 +55,18 @@ export interface Assigned {
 /** What it may be: `1,234` is a number or two. The first is the likeliest. */
 export function readings(text: string): readonly ParsedAnswer[] {
   const likeliest = read(text, 0);
-  const isGrouped = likeliest.kind === "number" && /^-?\d{1,3}(?:, ?\d{3})+$/.test(text);
-  return isGrouped ? [likeliest, listOf(text, 0)] : [likeliest];
+  if (/[([]|\\\{/.test(text) || text.search(grouped) < 0) return [likeliest];
+  const number = read(
+    text.replace(grouped, (found) => found.replace(/, ?/g, "")),
+    0,
+  );
+  // No list has the item 050.
+  if (/,0\d\d/.test(text)) return [number];
+  return [number, likeliest.kind === "number" ? listOf(text, 0) : likeliest];
 }
+
+/** In a number alone, a space may follow the comma. */
+const grouped = /^-?\d{1,3}(?:, ?\d{3})+$|(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d)/g;
 
 const deepest = 6;
 
@@ -110,13 +124,20 @@ function readBased(text: string): ParsedAnswer | null {
   return digits === undefined || base === undefined ? null : { kind: "based", digits, base };
 }
 
-const matrix = /^\\begin\{([pbvB]?matrix|array)\}(?:\{[lcr|]*\})?([^]*)\\end\{\1\}$/;
+const matrix = /^\\begin\{([pbvBV]?matrix|array)\}(?:\{[lcr|]*\})?([^]*)\\end\{\1\}$/;
+const aroundMatrix = /^(\(|\[|\\?\|)\s*(?=\\begin)|(?<=\\end\{\w+\})\s*(?:\)|\]|\\?\|)$/g;
+const barsOf: Readonly<Record<string, string>> = { vmatrix: "|", Vmatrix: "\\|" };
 
 function readMatrix(text: string, depth: number): ParsedAnswer | null {
-  const body = matrix.exec(text.replace(/^[([]\s*(?=\\begin)|(?<=\\end\{\w+\})\s*[)\]]$/g, ""))?.[2];
+  const [, style = "", body] = matrix.exec(text.replace(aroundMatrix, "")) ?? [];
   if (body === undefined) return null;
+  const bars = barsOf[style] ?? /^\\?\|/.exec(text)?.[0] ?? "";
   const rows = body.split(endOfRow).filter((row) => row.trim() !== "");
-  return { kind: "matrix", rows: rows.map((row) => row.split("&").map((cell) => read(cell, depth + 1))) };
+  return {
+    kind: "matrix",
+    bars,
+    rows: rows.map((row) => row.split("&").map((cell) => read(cell, depth + 1))),
+  };
 }
 
 function readEmpty(text: string): ParsedAnswer | null {

@@ -2,6 +2,19 @@
 import type { AnswerPair } from "./pairs.ts";
 
 export const nearMisses: readonly AnswerPair[] = [
+  ["\\begin{vmatrix}1&2\\\\3&4\\end{vmatrix}", "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}"],
+  ["\\begin{Vmatrix}1&2\\\\3&4\\end{Vmatrix}", "\\begin{vmatrix}1&2\\\\3&4\\end{vmatrix}"],
+  ["\\begin{vmatrix}1\\\\2\\end{vmatrix}", "(1,2)"],
+  ["20,000\\pi", "20, 0\\pi"],
+  ["20,000\\pi", "20,001\\pi"],
+  ["20{,}000\\pi", "20\\pi"],
+  ["(1,200)", "1200"],
+  ["10\\,\\mathrm{m}", "10m"],
+  ["10\\,\\mathrm{m}", "10\\,\\mathrm{s}"],
+  ["10\\,\\mathrm{m}", "10\\,\\mathrm{cm}"],
+  ["3\\mathrm{e}", "3"],
+  ["１２", "21"],
+  ["٣٤", "43"],
   ["\\log_2(2^{100}+1)", "100"],
   ["\\ln(e^{50}+1)", "50"],
   ["\\tanh 30", "1"],
