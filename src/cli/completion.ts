@@ -1,6 +1,7 @@
 /** `troupe completion SHELL`: completion of commands, options, recipes and runs. The shells ask `troupe complete`. */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { Argument, Command, type Option } from "commander";
 import { environments } from "../environments/registry.ts";
 import { shippedRecipes } from "../recipes/shipped.ts";
@@ -122,7 +123,7 @@ function folderOfRuns(words: readonly string[]): string {
 
 function runsIn(folder: string): readonly string[] {
   try {
-    return readdirSync(folder).filter((name) => existsSync(join(folder, name, "recipe.yaml")));
+    return readdirSync(folder).filter((name) => isPresentSync(join(folder, name, "recipe.yaml")));
   } catch {
     return [];
   }

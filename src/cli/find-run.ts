@@ -1,6 +1,6 @@
 /** Runs by the names that people give them. */
-import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { listRuns } from "../runs/read.ts";
@@ -11,9 +11,9 @@ export async function findRun(given: string, folder: string): Promise<string> {
   // Below the folder of runs, `../one` would be another run than the one it names from here.
   const isPath = isAbsolute(given) || given.split(/[/\\]/).some((part) => part === "." || part === "..");
   for (const directory of isPath ? [given] : [join(folder, given), given]) {
-    if (existsSync(join(directory, "recipe.yaml"))) return directory;
+    if (isPresentSync(join(directory, "recipe.yaml"))) return directory;
   }
-  if (existsSync(given)) {
+  if (isPresentSync(given)) {
     const problem = `${given} is neither a run (no recipe.yaml) nor a model directory (no config.json)`;
     throw new TroupeError("bad_arguments", problem);
   }

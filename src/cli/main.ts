@@ -1,5 +1,5 @@
 /** The command `troupe`: runs a subcommand and sets the exit code. */
-import { existsSync } from "node:fs";
+import { isPresentSync } from "../present.ts";
 import { CommanderError } from "commander";
 import { withAttendant } from "../data/attended.ts";
 import { startFolder } from "../command-line.ts";
@@ -53,7 +53,7 @@ let isRunning = false;
 /** Paths are relative to where the user is, also under npm, which goes to the root of the checkout. */
 function enterStartFolder(): void {
   const folder = startFolder();
-  if (existsSync(folder)) process.chdir(folder);
+  if (isPresentSync(folder)) process.chdir(folder);
 }
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

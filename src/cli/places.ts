@@ -1,6 +1,6 @@
 /** Where weights are, as users write it: `RUN`, `RUN:NAME`, a checkpoint's folder, a model directory. */
-import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { adapterMarker } from "../models/adapter-base.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
@@ -15,7 +15,7 @@ export type Place =
 
 /** A model directory, a checkpoint of a run, or a run by name or folder. */
 export async function findPlace(given: string, runs: string): Promise<Place> {
-  const holds = (file: string) => existsSync(join(given, file));
+  const holds = (file: string) => isPresentSync(join(given, file));
   if (holds("config.json") || holds(adapterMarker)) return { kind: "model", directory: given };
   const directory = holds("state.json") ? resolve(given, "..", "..") : await findRun(given, runs);
   return { kind: "run", run: await openSavedRun(directory, holds("state.json") ? given : undefined) };
@@ -76,7 +76,7 @@ export async function weightsFor(
 /** A folder's name may contain colons. */
 async function split(source: string): Promise<readonly [string, string | null]> {
   const colon = source.lastIndexOf(":");
-  if (colon === -1 || existsSync(source)) return [source, null];
+  if (colon === -1 || isPresentSync(source)) return [source, null];
   if (colon > 0 && colon < source.length - 1) return [source.slice(0, colon), source.slice(colon + 1)];
   throw new TroupeError("bad_arguments", `--policies: \`${source}\` is incomplete; expected RUN:NAME`);
 }

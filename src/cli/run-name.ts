@@ -1,6 +1,6 @@
 /** The folder of a training: a new one, one to resume, or an error if the name is taken. */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { parse } from "yaml";
 import { TroupeError } from "../errors.ts";
 import type { RecipeDifference } from "../recipes/differences.ts";
@@ -46,7 +46,7 @@ export async function chooseRun(resolved: ResolvedRecipe, choice: RunChoice): Pr
   }
   if (choice.fresh) return { directory: join(choice.runs, freeName(name, choice.runs)), recipe };
   const directory = join(choice.runs, name);
-  const isBegun = existsSync(join(directory, "recipe.yaml")) && !(await isUnbegun(directory));
+  const isBegun = isPresentSync(join(directory, "recipe.yaml")) && !(await isUnbegun(directory));
   if (!isBegun && choice.extend) throw nothingToExtend(directory);
   if (!isBegun) return { directory, recipe };
   const changed = await changesSince(directory, recipe);
@@ -74,9 +74,9 @@ function nothingToExtend(directory: string): TroupeError {
 
 /** `name`, or `name-2`, `name-3`, … */
 function freeName(name: string, folder: string): string {
-  if (!existsSync(join(folder, name))) return name;
+  if (!isPresentSync(join(folder, name))) return name;
   let number = 2;
-  while (existsSync(join(folder, `${name}-${number}`))) number++;
+  while (isPresentSync(join(folder, `${name}-${number}`))) number++;
   return `${name}-${number}`;
 }
 

@@ -1,6 +1,7 @@
 /** `troupe serve`: the local engine for clients of the Tinker protocol. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { Command } from "commander";
 import { openEngine } from "../engines/open.ts";
 import { serveEngine, standardLimits, type ServedModel } from "../engines/serve.ts";
@@ -96,7 +97,7 @@ async function serve(models: readonly string[], options: ServeOptions): Promise<
 
 /** @throws TroupeError `bad_model` if the directory holds no model that the engine supports */
 async function servedModel(given: string): Promise<ServedModel> {
-  const named = existsSync(given) ? null : /^([^=]+)=(.+)$/.exec(given);
+  const named = isPresentSync(given) ? null : /^([^=]+)=(.+)$/.exec(given);
   const [, name, directory = given] = named ?? [];
   await describeModel(directory);
   return { name: name ?? basename(resolve(directory)), directory: resolve(directory) };

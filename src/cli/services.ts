@@ -1,6 +1,6 @@
 /** What an environment needs of this machine. */
-import { stat } from "node:fs/promises";
 import type { Environment } from "../environments/environment.ts";
+import { statOf } from "../present.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { checkSandbox } from "../sandbox/from-environment.ts";
 
@@ -12,6 +12,6 @@ export async function checkMachine(environment: Environment): Promise<void> {
 
 /** Whether programs of the run were recorded: commands that repeat it may need nothing of this machine. */
 export async function hasPrograms(run: string): Promise<boolean> {
-  const recorded = await stat(layoutOf(run).programs).catch(() => null);
+  const recorded = await statOf(layoutOf(run).programs);
   return recorded !== null && recorded.size > 0;
 }

@@ -1,7 +1,7 @@
 /** `troupe sft RECIPE`: the warm start alone; writes a model directory for each trained policy. */
 import { cp, readdir, readFile } from "node:fs/promises";
-import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { ifPresent, isPresentSync } from "../present.ts";
 import { Command } from "commander";
 import { TroupeError } from "../errors.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
@@ -56,7 +56,7 @@ async function teach(resolved: ResolvedRecipe, options: SftArguments): Promise<v
 
 /** Only a finished run can have written the models itself; otherwise an existing target is an error before training. */
 function checkTarget(target: string, run: string): void {
-  if (existsSync(target) && !existsSync(layoutOf(run).result)) throw targetTaken(target);
+  if (isPresentSync(target) && !isPresentSync(layoutOf(run).result)) throw targetTaken(target);
 }
 
 function targetTaken(target: string): TroupeError {
@@ -86,12 +86,12 @@ async function copyModels(
 
 /** Never overwrites: an existing directory must hold the same files. */
 async function copyModel(from: string, to: string): Promise<void> {
-  if (!existsSync(to)) {
+  if (!isPresentSync(to)) {
     await makeDirectory(dirname(to));
     return cp(from, to, { recursive: true });
   }
   for (const name of await readdir(from)) {
-    const there = await readFile(join(to, name)).catch(() => null);
+    const there = await ifPresent(join(to, name), (file) => readFile(file));
     if (there === null || !there.equals(await readFile(join(from, name)))) throw targetTaken(to);
   }
 }

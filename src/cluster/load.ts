@@ -3,12 +3,14 @@
  * be, and episodes last as long as they can, so these are upper bounds, except for prompts: they are those at the start
  * of an episode, which has no messages of others and no earlier turns.
  */
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isPresentSync } from "../present.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { Algorithm } from "../credit/algorithm.ts";
+import { TroupeError } from "../errors.ts";
+import { showText } from "../format.ts";
 import { needsSurrogate } from "../engines/open.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Warning } from "../recipes/validation/warnings.ts";
@@ -96,7 +98,7 @@ async function promptsOf(
   try {
     writeByteTokenizer(folder);
     const read = Object.entries(recipe.policies).map(([name, { model, templateVariables }]) => {
-      const isHere = "path" in model && existsSync(join(model.path, "tokenizer.json"));
+      const isHere = "path" in model && isPresentSync(join(model.path, "tokenizer.json"));
       const tokenizer = loadTokenizer(isHere ? model.path : folder, templateVariables);
       return [
         name,
@@ -110,8 +112,11 @@ async function promptsOf(
     return lengths.map(({ role, prompt }) =>
       policies[role.policy]?.isHere === true ? prompt : prompt / bytesPerToken,
     );
-  } catch {
-    assumptions.add(`prompts: ${assumedPrompt} tokens, since no task could be read`);
+  } catch (error) {
+    if (!(error instanceof TroupeError)) throw error;
+    assumptions.add(
+      `prompts: ${assumedPrompt} tokens, since no task could be read (${showText(error.message, 200)})`,
+    );
     return team.roles.map(() => assumedPrompt);
   } finally {
     await rm(folder, { recursive: true, force: true });

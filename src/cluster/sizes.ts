@@ -1,6 +1,7 @@
 /** How large a recipe's policies are: from model directories, or published shapes if those are not here. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { readModelShape, type ModelShape } from "../models/model-config.ts";
 import { adapterParameters, modelTensors, parametersOf } from "../models/model-directory.ts";
 import type { Recipe } from "../recipes/schema.ts";
@@ -28,7 +29,7 @@ export function plannedPolicy(name: string, policy: Recipe["policies"][string]):
   if (!("path" in policy.model)) return null;
   const directory = policy.model.path;
   const file = join(directory, "config.json");
-  const isHere = existsSync(file);
+  const isHere = isPresentSync(file);
   const model = basename(directory);
   const config = isHere ? (JSON.parse(readFileSync(file, "utf8")) as JsonObject) : publishedModels[model];
   if (config === undefined) return null;

@@ -1,8 +1,8 @@
 /** Opens the problems of a split of a recipe's data set. */
-import fs from "node:fs/promises";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
+import { statOf } from "../present.ts";
 import { cacheLayout, type CacheLayout } from "./cache/place.ts";
 import { resolveDataset, type DatasetOption, type ResolvedDataset } from "./dataset.ts";
 import { hubAccess, type HubAccess } from "./hub/access.ts";
@@ -206,7 +206,7 @@ function namedSplits(
 }
 
 async function isFolder(name: string): Promise<boolean> {
-  return (await fs.stat(name).catch(() => null))?.isDirectory() === true;
+  return (await statOf(name, "bad_data"))?.isDirectory() === true;
 }
 
 async function localFile(name: string): Promise<SnapshotFile> {

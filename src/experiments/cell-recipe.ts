@@ -1,6 +1,6 @@
 /** The recipe of one training in the grid: the column's, with the changes of column and row, the team and policies. */
-import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import { builtInCatalog } from "../recipes/built-in.ts";
 import { mergeLayers } from "../recipes/layers.ts";
@@ -83,7 +83,7 @@ function recipeTree({ file, definition, tree }: Experiment, column: string): Map
   const given = definition.columns[column]?.recipe ?? "";
   const beside = resolve(dirname(file), given);
   try {
-    return loadTree(existsSync(beside) ? beside : findRecipe(given));
+    return loadTree(isPresentSync(beside) ? beside : findRecipe(given));
   } catch (error) {
     if (!(error instanceof TroupeError) || error.code !== "bad_arguments") throw error;
     const path = ["columns", column, "recipe"];

@@ -2,9 +2,9 @@
  * Runs an experiment: finds finished cells, runs the others, and updates the report after every cell. It can be killed
  * at any moment; the same call resumes.
  */
-import { existsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isPresentSync } from "../present.ts";
 import { makeDirectory, writeFileDurably } from "../runs/durable.ts";
 import { isLocked } from "../runs/lock.ts";
 import type { TrainEvent } from "../train/events.ts";
@@ -104,7 +104,7 @@ function askedFor(
 
 function previousReport({ experiment, report, from }: ExperimentOptions): ReportRecord | null {
   const file = from ?? reportFiles(report, experiment.definition.name).json;
-  return from === undefined && !existsSync(file) ? null : readReport(file);
+  return from === undefined && !isPresentSync(file) ? null : readReport(file);
 }
 
 /** The cells and everything they need; the search stops at cells that `isOpen` rejects. */

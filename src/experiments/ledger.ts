@@ -1,6 +1,6 @@
 /** Everything known about every cell: from run folders, from an earlier report, from this session. */
-import { existsSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
+import { isPresentSync } from "../present.ts";
 import { isInTable } from "./counts.ts";
 import type { Folders } from "./folders.ts";
 import type { Cell, Grid } from "./grid.ts";
@@ -81,7 +81,7 @@ export class Ledger {
   }
 
   isOnDisk(cell: Cell): boolean {
-    return existsSync(lastFile(cell, this.folders));
+    return isPresentSync(lastFile(cell, this.folders));
   }
 
   /** The report of everything known so far. */

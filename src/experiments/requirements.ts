@@ -1,5 +1,5 @@
 /** What an experiment needs that Troupe does not include: models, data sets. Checked before anything starts. */
-import { existsSync } from "node:fs";
+import { isPresentSync } from "../present.ts";
 import { openDataset } from "../data/open.ts";
 import { TroupeError } from "../errors.ts";
 import type { Definition, Requirement } from "./definition.ts";
@@ -18,7 +18,7 @@ export async function checkRequirements({ name, requires }: Definition): Promise
 
 /** Whether its file or folder exists; a data set is only known after opening it. */
 export function isThere({ path }: Requirement): boolean {
-  return path === undefined || existsSync(path);
+  return path === undefined || isPresentSync(path);
 }
 
 async function isOpened({ dataset }: Requirement): Promise<boolean> {

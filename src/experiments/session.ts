@@ -1,8 +1,9 @@
 /** What made a report's numbers: the program, the machine, the command. No names of hosts, users or folders. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
+import { isPresentSync } from "../present.ts";
 import type { Share } from "./jobs.ts";
 import type { ReportSession } from "./records.ts";
 
@@ -27,7 +28,7 @@ export function sessionOf(command: string, { jobs, threads }: Share): ReportSess
 
 /** Null: not a checkout, or no git. */
 function commitOf(folder: string): string | null {
-  if (!existsSync(join(folder, ".git"))) return null;
+  if (!isPresentSync(join(folder, ".git"))) return null;
   try {
     return execFileSync("git", ["rev-parse", "--short", "HEAD"], {
       cwd: folder,

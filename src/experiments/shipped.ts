@@ -1,6 +1,7 @@
 /** The included experiments, and finding one by file or name. */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 
@@ -9,7 +10,7 @@ const shippedFolder = join(import.meta.dirname, "..", "..", "experiments");
 
 /** Files of the included experiments, by name. */
 export function shippedExperiments(): Readonly<Record<string, string>> {
-  const names = existsSync(shippedFolder) ? readdirSync(shippedFolder) : [];
+  const names = isPresentSync(shippedFolder) ? readdirSync(shippedFolder) : [];
   const files = names.filter((name) => name.endsWith(".yaml")).toSorted();
   return Object.fromEntries(files.map((name) => [basename(name, ".yaml"), join(shippedFolder, name)]));
 }
@@ -22,7 +23,7 @@ export function findExperiment(given: string): string {
   const shipped = shippedExperiments();
   const found = Object.hasOwn(shipped, given) ? shipped[given] : undefined;
   if (found !== undefined) return found;
-  if (existsSync(given)) return given;
+  if (isPresentSync(given)) return given;
   const names = Object.keys(shipped);
   const hint =
     didYouMean(basename(given).replace(/\.ya?ml$/, ""), names) ?? `included experiments: ${names.join(", ")}`;

@@ -1,7 +1,7 @@
 /** Prepares a cell: its recipe in its folder, and the arguments of `troupe`. */
-import fs from "node:fs/promises";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
+import { isPresent } from "../present.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { recipeToYaml } from "../recipes/write.ts";
 import { makeDirectory, writeFileDurably } from "../runs/durable.ts";
@@ -27,8 +27,7 @@ async function trainArguments(cell: TrainingCell, folders: Folders, threads: num
 }
 
 async function isBegun(directory: string): Promise<boolean> {
-  const there = await fs.stat(layoutOf(directory).recipe).catch(() => null);
-  return there !== null && !(await isUnbegun(directory));
+  return (await isPresent(layoutOf(directory).recipe)) && !(await isUnbegun(directory));
 }
 
 /** Policies start from those of the earlier training; the engine gets its share of the cores. */

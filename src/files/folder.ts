@@ -3,6 +3,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { makeDirectory, writeFileDurably } from "../runs/durable.ts";
 import { TroupeError } from "../errors.ts";
+import { ifPresent } from "../present.ts";
 import { hashOfBytes, missingBytes, type FileStore } from "./store.ts";
 
 export function folderFiles(folder: string): FileStore {
@@ -17,7 +18,7 @@ export function folderFiles(folder: string): FileStore {
       return hash;
     },
     async get(hash) {
-      const bytes = await fs.readFile(place(hash)).catch(() => null);
+      const bytes = await ifPresent(place(hash), (file) => fs.readFile(file));
       if (bytes === null || hashOfBytes(bytes) !== hash) throw missingBytes(hash, folder);
       return bytes;
     },
@@ -27,10 +28,11 @@ export function folderFiles(folder: string): FileStore {
 /** On disk before the caller records the hash: a record never names bytes that a crash could lose. */
 async function writeOnce(file: string, bytes: Uint8Array): Promise<void> {
   // Damaged contents are replaced: the program that wrote them has run again.
-  const found = await fs.readFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "EISDIR") throw folderInstead(file);
-    return null;
-  });
+  const found = await ifPresent(file, () =>
+    fs.readFile(file).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === "EISDIR" ? folderInstead(file) : error;
+    }),
+  );
   if (found !== null && Buffer.compare(found, bytes) === 0) return;
   await makeDirectory(path.dirname(file));
   await writeFileDurably(file, bytes);

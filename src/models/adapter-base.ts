@@ -2,8 +2,8 @@
  * The model below an adapter, named in adapter_config.json. PEFT looks that name up in the working directory and on the
  * hub; here a path may also be relative to the adapter's own folder, so that a run can be moved with its contents.
  */
-import { existsSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import { runAround } from "../runs/layout.ts";
 import { readObject } from "../text/files.ts";
@@ -12,7 +12,10 @@ export const adapterMarker = "adapter_config.json";
 
 /** Only of an adapter: a folder with a whole model in it is that model. */
 export function holdsAdapter(directory: string): boolean {
-  return existsSync(join(directory, adapterMarker)) && !existsSync(join(directory, "config.json"));
+  return (
+    isPresentSync(join(directory, adapterMarker), "bad_model") &&
+    !isPresentSync(join(directory, "config.json"), "bad_model")
+  );
 }
 
 /**
@@ -23,7 +26,7 @@ export function baseOf(directory: string): string {
   if (!holdsAdapter(directory)) return directory;
   const name = readObject(directory, adapterMarker)["base_model_name_or_path"];
   const places = typeof name === "string" && name !== "" ? [resolve(directory, name), resolve(name)] : [];
-  const found = places.find((place) => existsSync(join(place, "config.json")));
+  const found = places.find((place) => isPresentSync(join(place, "config.json"), "bad_model"));
   if (found !== undefined) return found;
   const seen = "no model directory has this name, relative to the adapter's folder or the working directory";
   throw new TroupeError(
@@ -35,7 +38,7 @@ export function baseOf(directory: string): string {
 
 /** Whether the directory has a tokenizer. */
 export function holdsText(directory: string): boolean {
-  return existsSync(join(directory, "tokenizer.json"));
+  return isPresentSync(join(directory, "tokenizer.json"), "bad_model");
 }
 
 /** The directory with a model's tokenizer and chat template; an adapter may use its base's. */

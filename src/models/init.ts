@@ -1,7 +1,8 @@
 /** A fresh, untrained model directory in the Hugging Face layout. */
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import { generatorOf, keyAt, rootKey } from "../random.ts";
 import { writeDirectoryDurably } from "../runs/durable.ts";
@@ -54,7 +55,7 @@ export async function initModel(options: InitOptions): Promise<{ parameters: num
 }
 
 function checkOptions({ directory, seed, standardDeviation: deviation = usualDeviation }: InitOptions): void {
-  if (existsSync(directory)) {
+  if (isPresentSync(directory, "bad_model")) {
     throw new TroupeError("bad_arguments", `${directory} already exists. Choose a new directory.`);
   }
   if (!Number.isSafeInteger(seed) || seed < 0) {
@@ -84,7 +85,7 @@ interface TokenizerSource {
 }
 
 async function readTokenizer(place: string): Promise<TokenizerSource> {
-  const isFile = existsSync(place) && statSync(place).isFile();
+  const isFile = isPresentSync(place, "bad_model") && statSync(place).isFile();
   const loaded = loadTokenizer(isFile ? dirname(place) : place);
   const { vocabularySize, endTokens } = loaded;
   const words = Array.from({ length: vocabularySize }, (_, id) =>

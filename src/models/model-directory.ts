@@ -1,7 +1,7 @@
 /** A whole model in the Hugging Face layout: config.json, weights, tokenizer files, chat template. */
-import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import { checkRegular, readObject, type JsonObject } from "../text/files.ts";
 import type { AdapterOptions } from "./adapter-options.ts";
@@ -35,7 +35,7 @@ export interface ModelDescription {
 
 /** Reads everything except the weights. */
 export async function describeModel(directory: string): Promise<ModelDescription> {
-  if (!existsSync(directory)) {
+  if (!isPresentSync(directory, "bad_model")) {
     throw new TroupeError(
       "bad_model",
       `${directory} does not exist. Use a model directory, or create one with \`${command("init")}\`.`,
@@ -63,7 +63,7 @@ export async function readTextFiles(directory: string): Promise<Map<string, Uint
   const files = new Map<string, Uint8Array>();
   for (const name of textFileNames) {
     const file = join(directory, name);
-    if (existsSync(file)) files.set(name, await readTextFile(file));
+    if (isPresentSync(file, "bad_model")) files.set(name, await readTextFile(file));
   }
   return files;
 }

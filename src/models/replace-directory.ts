@@ -1,8 +1,9 @@
 /** Replaces an earlier save: the new directory is complete on disk before the old one is removed. */
 import { randomBytes } from "node:crypto";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import {
   removeDirectory,
@@ -23,7 +24,7 @@ export async function replaceDirectory(
   fill: (temporary: string) => Promise<void>,
 ): Promise<void> {
   const target = resolve(directory);
-  if (!existsSync(target)) return writeDirectoryDurably(target, fill);
+  if (!isPresentSync(target, "bad_model")) return writeDirectoryDurably(target, fill);
   if (!isReplaceable(target, marker)) {
     const what = `${directory} exists and is not an earlier save (it has no ${marker})`;
     throw new TroupeError("bad_arguments", `${what}. Choose a new directory.`);
@@ -40,5 +41,5 @@ export async function replaceDirectory(
 
 function isReplaceable(target: string, marker: string): boolean {
   if (!statSync(target).isDirectory()) return false;
-  return existsSync(join(target, marker)) || readdirSync(target).length === 0;
+  return isPresentSync(join(target, marker), "bad_model") || readdirSync(target).length === 0;
 }

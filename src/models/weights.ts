@@ -1,6 +1,6 @@
 /** The weights of a directory: one safetensors file, or shards with an index. */
-import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import { isObject, readObject } from "../text/files.ts";
 import type { TensorInfo } from "./tensor.ts";
@@ -12,7 +12,10 @@ export type Weights = ReadonlyMap<string, SafetensorsFile>;
 /** Opens `<stem>.safetensors`, or the shards of `<stem>.safetensors.index.json`. */
 export async function openWeights(directory: string, stem: string): Promise<Weights> {
   const index = `${stem}.safetensors.index.json`;
-  if (!existsSync(join(directory, `${stem}.safetensors`)) && existsSync(join(directory, index))) {
+  if (
+    !isPresentSync(join(directory, `${stem}.safetensors`), "bad_model") &&
+    isPresentSync(join(directory, index), "bad_model")
+  ) {
     return openShards(directory, index);
   }
   const file = await openSafetensors(join(directory, `${stem}.safetensors`));

@@ -1,6 +1,6 @@
 /** Merges a recipe's file and the files it extends into one tree. */
-import { existsSync } from "node:fs";
 import { dirname, extname, resolve } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import { mergeLayers } from "./layers.ts";
 import { findIncluded } from "./shipped.ts";
@@ -62,7 +62,7 @@ export function withoutMeasurements(base: MappingTree): MappingTree {
 
 function extendedFile(given: string, folder: string, origin: Origin): string {
   const file = resolve(folder, given);
-  if (existsSync(file) || extname(given) !== "" || given.startsWith(".")) return file;
+  if (isPresentSync(file) || extname(given) !== "" || given.startsWith(".")) return file;
   try {
     return findIncluded(given);
   } catch (error) {

@@ -1,5 +1,5 @@
 /** Resolves the paths of policies' model directories. */
-import { existsSync } from "node:fs";
+import { isPresentSync } from "../present.ts";
 import { seenFromHere } from "./places.ts";
 import type { MappingTree, Path } from "./tree.ts";
 
@@ -23,7 +23,7 @@ export function withModelPlaces(plain: Plain, tree: MappingTree): Plain {
 function placed(tree: MappingTree, at: Path, path: string): string {
   if (isAddress(path)) return path;
   const place = seenFromHere(tree, at, path);
-  return isHubName(path) && !existsSync(place) ? path : place;
+  return isHubName(path) && !isPresentSync(place) ? path : place;
 }
 
 /** `Qwen/Qwen2.5-0.5B-Instruct`, which may also be a folder. */

@@ -1,6 +1,6 @@
 /** The folders that the paths in a recipe are relative to. */
-import { existsSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { layoutOf } from "../runs/layout.ts";
 import type { Origin } from "./origin.ts";
 import { showPath } from "./origin.ts";
@@ -39,7 +39,7 @@ export function projectOf(run: string, given: string): string {
   const above = foldersAbove(resolve(run));
   const here = process.cwd();
   const nearest = [...(above.includes(here) ? [here] : []), ...above];
-  return nearest.find((folder) => existsSync(resolve(folder, given))) ?? here;
+  return nearest.find((folder) => isPresentSync(resolve(folder, given))) ?? here;
 }
 
 function foldersAbove(folder: string): readonly string[] {
@@ -55,5 +55,5 @@ function isIncluded(file: string): boolean {
 
 function isOfRun(folder: string): boolean {
   const { metrics, evaluations, result, checkpoints } = layoutOf(folder);
-  return [metrics, evaluations, result, checkpoints].some((record) => existsSync(record));
+  return [metrics, evaluations, result, checkpoints].some((record) => isPresentSync(record));
 }

@@ -1,8 +1,8 @@
 /** The recipe of a run, as its folder keeps it. */
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { layoutOf } from "../runs/layout.ts";
+import { isPresent } from "../present.ts";
 import { readRecipe } from "../runs/read.ts";
 import { projectOf } from "./places.ts";
 import type { Recipe } from "./schema.ts";
@@ -10,10 +10,8 @@ import { recipeToYaml } from "./write.ts";
 
 /** Model directories that an existing run has keep their names there, which are as seen from where it was begun. */
 export async function yamlOfRun(recipe: Recipe, directory: string): Promise<string> {
-  const isBegun = existsSync(layoutOf(directory).recipe);
-  const before = isBegun
-    ? namedModels.safeParse(await readRecipe(directory).catch(() => null)).data
-    : undefined;
+  const isBegun = await isPresent(layoutOf(directory).recipe);
+  const before = isBegun ? namedModels.safeParse(await readRecipe(directory)).data : undefined;
   const policies = Object.entries(recipe.policies).map(([name, policy]) => {
     const was = before?.policies[name]?.model?.path;
     const isSame =

@@ -1,6 +1,7 @@
 /** The included recipes, and finding one by file or name. */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { basename, join, sep } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { command } from "../command-line.ts";
@@ -15,7 +16,9 @@ export const shippedFolder = join(packageRoot, "recipes");
  * folder.
  */
 export function shippedRecipes(): Readonly<Record<string, string>> {
-  const paths = existsSync(shippedFolder) ? readdirSync(shippedFolder, { recursive: true }).map(String) : [];
+  const paths = isPresentSync(shippedFolder)
+    ? readdirSync(shippedFolder, { recursive: true }).map(String)
+    : [];
   const files = paths.filter((path) => path.endsWith(".yaml"));
   const named = files.map((path): [string, string] => [nameOf(path), join(shippedFolder, path)]);
   return Object.fromEntries(named.toSorted(([left], [right]) => byNumbers(left, right)));
@@ -60,12 +63,12 @@ function missing(given: string, help: string): string {
   if (/^[a-z][a-z+.-]*:\/\//i.test(given))
     return `${given} is an address, not a recipe; download the file, and give its path`;
   const name = given.replace(/\.ya?ml$/i, "");
-  const file = [`${name}.yaml`, `${name}.yml`].find((each) => existsSync(each));
+  const file = [`${name}.yaml`, `${name}.yml`].find((each) => isPresentSync(each));
   if (file !== undefined) return `there is no recipe ${given}; did you mean the file \`${file}\`?`;
   if (/\.ya?ml$/i.test(given) || /^[.~]|^\/|\\/.test(given))
     return `there is no file ${given}, relative to ${process.cwd()}; ${help}`;
   const [owner = "", model] = given.split("/");
-  const isModel = model !== undefined && /[A-Z0-9]/.test(given) && !existsSync(join(shippedFolder, owner));
+  const isModel = model !== undefined && /[A-Z0-9]/.test(given) && !isPresentSync(join(shippedFolder, owner));
   if (isModel && /^\w[\w.-]*\/\w[\w.-]*$/.test(given))
     return `there is no recipe ${given}; a model is named in a recipe, \`model: { path: DIRECTORY }\`, once it is fetched: \`hf download ${given} --local-dir models/${model}\``;
   return `there is no recipe ${given}; ${help}`;

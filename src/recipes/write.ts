@@ -1,6 +1,7 @@
 /** Writes a resolved recipe as YAML, for a run folder or `--dry-run`. */
-import { existsSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { Document, isMap, isScalar, visit } from "yaml";
 import type { Node } from "yaml";
 import { judgeRow } from "./judge-row.ts";
@@ -38,7 +39,7 @@ function seenFrom<Settings extends Readonly<Record<string, unknown>>>(
 /** The real path of the nearest existing folder, with the rest appended. */
 function realPath(place: string): string {
   const whole = resolve(place);
-  if (existsSync(whole)) return realpathSync(whole);
+  if (isPresentSync(whole)) return realpathSync(whole);
   return join(realPath(dirname(whole)), basename(whole));
 }
 

@@ -2,13 +2,13 @@
  * Checkpoints: folders `step-N` that hold a state.json and what the engine saved of each policy (for an engine on this
  * machine one model directory and one optimizer file). A checkpoint gets its name only once it is complete.
  */
-import fs from "node:fs/promises";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
+import { cannotRead, isPresent, isUnreadable, namesIn } from "../present.ts";
 import { digestOfText, digestsOf, firstDifference } from "./digests.ts";
 import { removeDirectory, removeTemporaries, writeDirectoryDurably, writeFileDurably } from "./durable.ts";
 import { checkpointStateSchema } from "./checkpoint-state.ts";
-import { isUnreadable, readRegular, cannotRead } from "./regular.ts";
+import { readRegular } from "./regular.ts";
 import type { CheckpointState } from "./checkpoint-state.ts";
 
 export interface Checkpoint {
@@ -23,7 +23,7 @@ export async function writeCheckpoint(
   fill: (directory: string) => Promise<CheckpointState>,
 ): Promise<Checkpoint> {
   const directory = checkpointDirectory(checkpoints, step);
-  if (!(await exists(directory))) {
+  if (!(await isPresent(directory))) {
     await writeDirectoryDurably(directory, async (temporary) => {
       const state = { ...(await fill(temporary)), files: await digestsOf(temporary) };
       const written = signed(JSON.parse(JSON.stringify(state)) as JsonObject);
@@ -35,7 +35,7 @@ export async function writeCheckpoint(
 
 /** The steps that have a checkpoint, in ascending order. */
 export async function checkpointSteps(checkpoints: string): Promise<number[]> {
-  const names = await fs.readdir(checkpoints).catch(() => []);
+  const names = await namesIn(checkpoints);
   const matches = names.map((name) => /^step-(\d+)$/.exec(name)).filter((match) => match !== null);
   return matches.map((match) => Number(match[1])).toSorted((left, right) => left - right);
 }
@@ -56,7 +56,7 @@ export async function readCheckpoint(directory: string): Promise<Checkpoint> {
   if (difference !== null) throw await damagedCheckpoint(directory, difference);
   const saved = [...Object.values(state.policies), ...Object.values(state.reinforcement?.critics ?? {})];
   for (const model of saved.flatMap((policy) => policy.directory ?? [])) {
-    if (!(await exists(path.join(directory, model))))
+    if (!(await isPresent(path.join(directory, model))))
       throw await damagedCheckpoint(directory, `${model} is missing`);
   }
   return { directory, state };
@@ -112,8 +112,4 @@ export async function damagedCheckpoint(
       ? "There is no earlier one; remove the run's folder to start over"
       : `Remove that folder to resume from step-${before}`;
   return new TroupeError("bad_run", `The checkpoint ${directory} is damaged: ${what}. ${fix}.`, { cause });
-}
-
-async function exists(target: string): Promise<boolean> {
-  return (await fs.stat(target).catch(() => null)) !== null;
 }

@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
-import { cannotRead } from "./regular.ts";
+import { cannotRead, ifPresent } from "../present.ts";
 
 /**
  * SHA-256 of each file below the folder, by its path with slashes. Symbolic links are not followed.
@@ -30,7 +30,7 @@ export async function firstDifference(
 ): Promise<string | null> {
   for (const [name, digest] of Object.entries(expected)) {
     const file = path.join(directory, name);
-    const isFile = (await fs.lstat(file).catch(() => null))?.isFile() === true;
+    const isFile = (await ifPresent(file, () => fs.lstat(file)))?.isFile() === true;
     if (!isFile) return `${name} is missing`;
     if ((await digestOf(file)) !== digest) return `${name} was changed`;
   }

@@ -7,6 +7,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
+import { namesIn } from "../present.ts";
 
 /** What happens where a command is repeated after a failed write, unless the caller says another thing. */
 const runResumes = "a run resumes from its last checkpoint";
@@ -101,7 +102,7 @@ export async function removeDirectory(directory: string): Promise<void> {
 
 /** Deletes what an interrupted process left in the folder, if that exists. */
 export async function removeTemporaries(directory: string): Promise<void> {
-  const names = await fs.readdir(directory).catch(() => []);
+  const names = await namesIn(directory);
   for (const name of names.filter((entry) => entry.startsWith(temporaryPrefix))) {
     await fs.rm(path.join(directory, name), { recursive: true, force: true });
   }

@@ -12,6 +12,7 @@ import fs from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { TroupeError } from "../errors.ts";
+import { isPresent, statOf } from "../present.ts";
 import { makeDirectory, syncPath, writing } from "./durable.ts";
 import { appendLine, cutLines } from "./json-lines.ts";
 import type { RunLayout } from "./layout.ts";
@@ -78,7 +79,7 @@ export class EpisodeLog {
   async sync(): Promise<void> {
     const { episodes, promptData, episodeData, episodeIndex } = this.#layout;
     for (const place of [promptData, episodeData, episodeIndex, episodes])
-      if (await fs.stat(place).catch(() => null)) await syncPath(place);
+      if (await isPresent(place)) await syncPath(place);
   }
 
   async #write({ entry, record, prompts }: NewEpisode): Promise<void> {
@@ -129,7 +130,7 @@ function asJson(line: object): string {
 }
 
 async function cutFile(file: string, end: number): Promise<void> {
-  const size = (await fs.stat(file).catch(() => null))?.size ?? 0;
+  const size = (await statOf(file))?.size ?? 0;
   if (size < end) {
     const problem = `has ${size} bytes, but the index of episodes needs ${end}`;
     throw new TroupeError("bad_run", `${file} ${problem}. Restore the file or remove the run's folder.`);

@@ -4,6 +4,7 @@
  */
 import fs from "node:fs/promises";
 import { TroupeError } from "../errors.ts";
+import { cannotRead, isPresent, statOf } from "../present.ts";
 import { writing } from "./durable.ts";
 import { piecesOf } from "./regular.ts";
 
@@ -59,18 +60,17 @@ export async function cutLines(
   const rejected = lines.findIndex((line) => !keep(line.value));
   const kept = rejected === -1 ? lines : lines.slice(0, rejected);
   const end = kept.at(-1)?.end ?? 0;
-  const size = (await fs.stat(file).catch(() => null))?.size ?? 0;
+  const size = (await statOf(file))?.size ?? 0;
   if (size > end) await writing(file, () => fs.truncate(file, end));
   return kept.map((line) => line.value);
 }
 
 async function* bytesOf(file: string): AsyncGenerator<Buffer, void> {
+  if (!(await isPresent(file))) return;
   try {
     yield* piecesOf(file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
-    if (error instanceof TroupeError) throw error;
-    throw new TroupeError("bad_run", `Cannot read ${file}: ${(error as Error).message}.`, { cause: error });
+    throw error instanceof TroupeError ? error : cannotRead(file, error as Error);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Names inside a run folder. */
-import { existsSync } from "node:fs";
 import path from "node:path";
+import { isPresentSync } from "../present.ts";
 
 export interface RunLayout {
   readonly directory: string;
@@ -63,7 +63,7 @@ export function layoutOf(directory: string): RunLayout {
 
 /** The run's folder that contains a path: the nearest one with a recipe. Null: none. */
 export function runAround(place: string): string | null {
-  if (existsSync(layoutOf(place).recipe)) return place;
+  if (isPresentSync(layoutOf(place).recipe)) return place;
   const above = path.dirname(place);
   return above === place ? null : runAround(above);
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { acquireLock, isLocked, startTime } from "./lock.ts";
 
 let directory = "";
@@ -130,4 +130,13 @@ test("only a living process has a start time", () => {
   expect(startTime(process.pid)).toBe(startTime(process.pid));
   expect(startTime(process.pid)).not.toBeNull();
   expect(startTime(2 ** 30)).toBeNull();
+});
+
+test("a lock that cannot be read is not taken over", async () => {
+  const file = path.join(directory, "lock-1-abcd");
+  await fs.writeFile(file, "{}");
+  const read = vi.spyOn(fs, "readFile").mockRejectedValue(Object.assign(new Error("EIO"), { code: "EIO" }));
+  await expect(acquireLock(directory)).rejects.toMatchObject({ code: "bad_run" });
+  read.mockRestore();
+  expect(await fs.readdir(directory)).toEqual(["lock-1-abcd"]);
 });

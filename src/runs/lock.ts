@@ -13,6 +13,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
+import { ifPresent } from "../present.ts";
 import { showText } from "../format.ts";
 import { writing } from "./durable.ts";
 import { readRegular } from "./regular.ts";
@@ -101,17 +102,19 @@ function namespaceOfProcess(): string {
 }
 
 async function readHolders(directory: string): Promise<{ name: string; holder: Holder | null }[]> {
-  const entries = await fs.readdir(directory, { withFileTypes: true }).catch(() => []);
+  const entries = (await ifPresent(directory, () => fs.readdir(directory, { withFileTypes: true }))) ?? [];
   const locks = entries.filter((entry) => entry.isFile() && entry.name.startsWith(lockPrefix));
   return Promise.all(
     locks.map(async ({ name }) => ({ name, holder: await readHolder(path.join(directory, name)) })),
   );
 }
 
-/** Null: not written by a lock's holder. */
+/** Null: released since, or not written by a lock's holder. @throws TroupeError: the holder may live and write */
 async function readHolder(file: string): Promise<Holder | null> {
+  const bytes = await ifPresent(file, readRegular);
+  if (bytes === null) return null;
   try {
-    const value = JSON.parse((await readRegular(file)).toString("utf8")) as Partial<Holder> | null;
+    const value = JSON.parse(bytes.toString("utf8")) as Partial<Holder> | null;
     const valid = Number.isSafeInteger(value?.pid) && typeof value?.started === "string";
     const placed = typeof value?.host === "string" && typeof (value.namespace ?? "") === "string";
     return valid && placed ? (value as Holder) : null;

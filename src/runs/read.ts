@@ -5,11 +5,12 @@ import { parse } from "yaml";
 import type { z } from "zod";
 import { TroupeError } from "../errors.ts";
 import { showText } from "../format.ts";
+import { cannotRead, ifPresent, isPresent, isUnreadable, namesIn } from "../present.ts";
 import { checkpointSteps } from "./checkpoints.ts";
 import { readLines } from "./json-lines.ts";
 import { layoutOf } from "./layout.ts";
 import { isLocked } from "./lock.ts";
-import { isUnreadable, readRegular, cannotRead } from "./regular.ts";
+import { readRegular } from "./regular.ts";
 import {
   dataRecordSchema,
   engineRecordSchema,
@@ -37,31 +38,38 @@ export interface RunSummary {
  * runs, such as those of experiments, are not listed.
  */
 export async function listRuns(root: string): Promise<RunSummary[]> {
-  const entries = await fs.readdir(root, { withFileTypes: true }).catch(() => []);
+  const entries = (await ifPresent(root, () => fs.readdir(root, { withFileTypes: true }))) ?? [];
   const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
   const own = await Promise.all(
-    folders.map(async ({ name }) => ((await holdsRuns(path.join(root, name))) ? [] : [name])),
+    folders.map(async ({ name }) => ((await holdsRuns(path.join(root, name)).catch(isOne)) ? [] : [name])),
   );
   const names = own.flat().toSorted();
   return Promise.all(names.map((name) => summarizeRun(path.join(root, name))));
 }
 
+/** What cannot be read is listed, with the reason. */
+function isOne(error: unknown): false {
+  if (error instanceof TroupeError) return false;
+  throw error;
+}
+
 /** @throws TroupeError `bad_run` if there is no run in the folder */
 export async function checkIsRun(directory: string): Promise<void> {
   if (await isRun(directory)) return;
-  const exists = (await fs.stat(directory).catch(() => null)) !== null;
-  const problem = exists ? "is not a run's folder: it has no recipe.yaml" : "does not exist";
+  const problem = (await isPresent(directory))
+    ? "is not a run's folder: it has no recipe.yaml"
+    : "does not exist";
   throw new TroupeError("bad_run", `${path.resolve(directory)} ${problem}.`);
 }
 
 async function isRun(folder: string): Promise<boolean> {
-  return (await fs.stat(layoutOf(folder).recipe).catch(() => null)) !== null;
+  return isPresent(layoutOf(folder).recipe);
 }
 
 /** Not a run, but a folder of runs. */
 async function holdsRuns(directory: string): Promise<boolean> {
   if (await isRun(directory)) return false;
-  const inner = await fs.readdir(directory).catch(() => []);
+  const inner = await namesIn(directory);
   const found = await Promise.all(inner.map((name) => isRun(path.join(directory, name))));
   return found.includes(true);
 }
@@ -73,8 +81,8 @@ export async function summarizeRun(directory: string): Promise<RunSummary> {
     const metrics = await readMetrics(directory);
     const checkpoints = await checkpointSteps(layoutOf(directory).checkpoints);
     const progress = { ...base, step: metrics.at(-1)?.step ?? 0, checkpoints };
-    const hasResult = await fs.stat(layoutOf(directory).result).catch(() => null);
-    if (hasResult) return { ...progress, status: "finished", result: await readResult(directory) };
+    if (await isPresent(layoutOf(directory).result))
+      return { ...progress, status: "finished", result: await readResult(directory) };
     return { ...progress, status: (await isLocked(directory)) ? "running" : "interrupted" };
   } catch (error) {
     if (!(error instanceof TroupeError)) throw error;
@@ -152,6 +160,7 @@ export async function readResult(directory: string): Promise<RunResult> {
   try {
     value = JSON.parse((await readRegular(file)).toString("utf8"));
   } catch (error) {
+    if (isUnreadable(error)) throw cannotRead(file, error);
     const missing = (error as NodeJS.ErrnoException).code === "ENOENT";
     const what = missing
       ? "does not exist: the run is not finished"

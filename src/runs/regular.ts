@@ -30,15 +30,3 @@ function checkKind(file: string, found: Stats): void {
     `${file} is a pipe or a device; expected a file. Put the run's own file back, or remove it.`,
   );
 }
-
-/** It is there and may be whole: nothing is advised that would lose it. */
-export function cannotRead(file: string, cause: Error): TroupeError {
-  const advice = "Check the disk and the rights of the file, then repeat the command.";
-  return new TroupeError("bad_run", `Cannot read ${file}: ${cause.message}. ${advice}`, { cause });
-}
-
-/** Whether the disk failed, or the file's rights forbid reading: its contents may be as they were. */
-export function isUnreadable(error: unknown): error is Error {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === "EIO" || code === "EACCES" || code === "EPERM";
-}

@@ -488,3 +488,34 @@ test.each(["", "just text", "- a list"])("a run whose recipe.yaml says %j is dam
     "recipe.yaml is damaged: it holds no recipe. Restore the file.",
   );
 });
+
+test.each(["checkpoints", "result.json", "metrics.jsonl", "recipe.yaml"])(
+  "a run whose %s cannot be read is left as it is",
+  async (name) => {
+    const run = await openRun(directory, recipe);
+    await recordStep(run, 1);
+    await checkpoint(run, 1);
+    await recordStep(run, 2);
+    await run.close();
+    const texts = () =>
+      Promise.all(
+        ["timings.jsonl", "episodes/index.jsonl"].map((one) =>
+          fs.readFile(path.join(directory, one), "utf8"),
+        ),
+      );
+    const before = await texts();
+    const place = path.join(directory, name);
+    await fs.rm(place, { recursive: true, force: true });
+    // As on a disk that is not mounted, or one whose rights are missing.
+    for (const target of [name, "gone"]) {
+      await fs.symlink(target, place);
+      await expect(openRun(directory, recipe)).rejects.toMatchObject({
+        code: "bad_run",
+        message: expect.stringContaining(`Cannot read ${place}`) as string,
+      });
+      expect(await texts()).toEqual(before);
+      expect((await listRuns(root))[0]).toMatchObject({ status: "damaged" });
+      await fs.rm(place);
+    }
+  },
+);

@@ -4,6 +4,7 @@
  */
 import fs from "node:fs/promises";
 import { TroupeError } from "../errors.ts";
+import { ifPresent, isPresent, statOf } from "../present.ts";
 import { showText } from "../format.ts";
 import { checkpointSteps, latestCheckpoint, pruneCheckpoints, writeCheckpoint } from "./checkpoints.ts";
 import type { Checkpoint } from "./checkpoints.ts";
@@ -137,7 +138,7 @@ async function settleRecipe(
   recipe: string,
   incidental: Incidental | undefined,
 ): Promise<void> {
-  const existing = await readRegular(layout.recipe).then(String, () => null);
+  const existing = (await ifPresent(layout.recipe, readRegular))?.toString("utf8") ?? null;
   if (existing !== null && isSameTraining(existing, recipe, incidental)) return;
   if (existing !== null) {
     if (!(await isUnbegun(layout.directory))) throw otherRecipe(layout, existing, recipe, incidental);
@@ -167,13 +168,16 @@ export async function removeUnbegun(directory: string): Promise<void> {
   const lock = await acquireLock(directory).catch(() => null);
   if (lock === null) return;
   const { verdicts, programs } = layoutOf(directory);
-  const isEmpty = (await isUnbegun(directory)) && (await areEmpty([verdicts, programs]));
-  if (isEmpty) await fs.rm(directory, { recursive: true, force: true });
-  else await lock.release();
+  try {
+    const isEmpty = (await isUnbegun(directory)) && (await areEmpty([verdicts, programs]));
+    if (isEmpty) await fs.rm(directory, { recursive: true, force: true });
+  } finally {
+    await lock.release();
+  }
 }
 
 async function areEmpty(files: readonly string[]): Promise<boolean> {
-  const found = await Promise.all(files.map((file) => fs.stat(file).catch(() => null)));
+  const found = await Promise.all(files.map((file) => statOf(file)));
   return found.every((each) => each === null || (each.isFile() && each.size === 0));
 }
 
@@ -201,8 +205,7 @@ async function clearTemporaries(layout: RunLayout): Promise<void> {
 }
 
 async function finishedResult(layout: RunLayout): Promise<RunResult | null> {
-  const there = await fs.stat(layout.result).catch(() => null);
-  return there === null ? null : readResult(layout.directory);
+  return (await isPresent(layout.result)) ? readResult(layout.directory) : null;
 }
 
 /** Rewinds the records to a checkpoint; without one, to the start. */
@@ -277,7 +280,7 @@ async function syncRecords(layout: RunLayout, episodes: EpisodeLog | null): Prom
   await episodes?.sync();
   const { metrics, timings, evaluations, verdicts, programs } = layout;
   for (const file of [metrics, timings, evaluations, ...inputsOf(layout), verdicts, programs]) {
-    if (await fs.stat(file).catch(() => null)) await syncPath(file);
+    if (await isPresent(file)) await syncPath(file);
   }
   await syncPath(layout.directory);
 }

@@ -1,6 +1,7 @@
 /** Reads the small JSON files of a model directory, with errors that name the file and the fix. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import { command } from "../command-line.ts";
 import { isTooDeep } from "./depth.ts";
@@ -13,7 +14,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
  */
 export function readObject(directory: string, name: string): JsonObject {
   const file = join(directory, name);
-  if (!existsSync(file)) {
+  if (!isPresentSync(file, "bad_model")) {
     const fix = `use a model directory in the Hugging Face layout, or create one with \`${command("init")}\``;
     throw new TroupeError("bad_model", `${file} does not exist; ${fix}`);
   }
@@ -22,13 +23,13 @@ export function readObject(directory: string, name: string): JsonObject {
 
 /** The same for an optional file. */
 export function readOptionalObject(directory: string, name: string): JsonObject {
-  return existsSync(join(directory, name)) ? readObject(directory, name) : {};
+  return isPresentSync(join(directory, name), "bad_model") ? readObject(directory, name) : {};
 }
 
 /** The text of an optional file. */
 export function readOptionalText(directory: string, name: string): string | undefined {
   const file = join(directory, name);
-  return existsSync(file) ? readText(file) : undefined;
+  return isPresentSync(file, "bad_model") ? readText(file) : undefined;
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -4,6 +4,7 @@ import fs from "node:fs/promises";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { Engine, PolicyOptions, SavedPolicy } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
+import { isPresent } from "../present.ts";
 import type { ScoreStatistics } from "../judges/normalise.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Checkpoint } from "../runs/checkpoints.ts";
@@ -102,7 +103,7 @@ async function beginningOf(
 }
 
 async function requireBeginning(beginning: string, checkpoints: string): Promise<void> {
-  if ((await fs.stat(beginning).catch(() => null)) !== null) return;
+  if (await isPresent(beginning)) return;
   throw new TroupeError(
     "bad_run",
     `${beginning} is missing: it has the policies at the start of reinforcement. Restore it, or remove the ` +

@@ -1,10 +1,10 @@
 /** Finds weights: of a run's policy, trained or not, or of a directory. Loads nothing. */
-import fs from "node:fs/promises";
 import path from "node:path";
 import type { PolicyOptions, StoredPolicy } from "../engines/engine.ts";
 import { savedDirectory } from "../engines/saved.ts";
 import { baseOf, holdsText, textDirectory } from "../models/adapter-base.ts";
 import { TroupeError } from "../errors.ts";
+import { isPresent } from "../present.ts";
 import { didYouMean } from "../nearest.ts";
 import { projectOf } from "../recipes/places.ts";
 import { environmentOf } from "../recipes/resolve.ts";
@@ -181,5 +181,5 @@ function textOf(models: readonly PolicyOptions["model"][]): string | undefined {
 }
 
 async function exists(place: string): Promise<boolean> {
-  return (await fs.stat(place).catch(() => null)) !== null;
+  return await isPresent(place);
 }

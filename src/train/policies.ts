@@ -8,6 +8,7 @@ import { checkWords } from "./check-words.ts";
 import { holdsText, textDirectory } from "../models/adapter-base.ts";
 import { initModel } from "../models/init.ts";
 import { TroupeError } from "../errors.ts";
+import { isPresent } from "../present.ts";
 import type { Environment } from "../environments/environment.ts";
 import { keyAt, rootKey, seedOf } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
@@ -104,7 +105,7 @@ export async function modelDirectory(
 ): Promise<string> {
   if ("path" in model) return path.resolve(model.path);
   const directory = path.join(models, model.preset);
-  if ((await fs.stat(directory).catch(() => null)) !== null) return directory;
+  if (await isPresent(directory)) return directory;
   const tokenizer = path.join(models, `${temporaryPrefix}tokenizer`);
   const words = presetWords(model.preset, environment);
   await writing(tokenizer, async () => writeWordTokenizer(tokenizer, words));

@@ -4,12 +4,12 @@
  *
  * `train` opens what a run needs and ends it; `begin.ts` makes or restores its state, `advance.ts` does its steps.
  */
-import { existsSync } from "node:fs";
 import { BudgetError, OutageError, ServiceError, TroupeError } from "../errors.ts";
 import { startLogging } from "../logging/start.ts";
 import { incidentalOptions } from "../recipes/judge-row.ts";
 import { showPath } from "../recipes/origin.ts";
 import { yamlOfRun } from "../recipes/run-yaml.ts";
+import { isPresentSync } from "../present.ts";
 import { latestCheckpoint } from "../runs/checkpoints.ts";
 import type { RunResult } from "../runs/records.ts";
 import type { RecordedCalls } from "../calls/recorded.ts";
@@ -51,7 +51,7 @@ export type TrainOutcome =
  * errors
  */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
-  const isNew = !existsSync(options.directory);
+  const isNew = !isPresentSync(options.directory);
   try {
     const outcome = await trainInFolder(options);
     if (isNew && outcome.status === "interrupted" && outcome.step === 0)

@@ -1,5 +1,5 @@
 /** The data set named in a command: a registered name, a name of the hub, or files. */
-import { existsSync } from "node:fs";
+import { isPresentSync } from "../../present.ts";
 import { Command, InvalidArgumentError } from "commander";
 import type { z } from "zod";
 import { TroupeError } from "../../errors.ts";
@@ -47,7 +47,7 @@ export function datasetGiven(name: string, options: GivenOptions): DatasetOption
   };
   const isFile =
     findProblemSet(name) === undefined &&
-    (existsSync(name) || /^[./~]|\.(jsonl?|ndjson|parquet)(\.gz)?$/.test(name));
+    (isPresentSync(name) || /^[./~]|\.(jsonl?|ndjson|parquet)(\.gz)?$/.test(name));
   if (!isFile) {
     const { config, revision } = options;
     if (revision !== undefined && !revisionName.test(revision))

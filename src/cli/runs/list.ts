@@ -1,6 +1,7 @@
 /** One line per run: what it trains, how far it is, and its success. */
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { isPresentSync } from "../../present.ts";
 import { TroupeError } from "../../errors.ts";
 import { showDuration, showShare } from "../../format.ts";
 import { showPath } from "../../recipes/origin.ts";
@@ -68,7 +69,7 @@ function named(part: unknown, directory: string): string {
 
 function changed(directory: string): string {
   const files = ["result.json", "metrics.jsonl", "recipe.yaml"].map((name) => join(directory, name));
-  const file = files.find((each) => existsSync(each));
+  const file = files.find((each) => isPresentSync(each));
   return (file === undefined ? new Date(0) : statSync(file).mtime).toISOString();
 }
 

@@ -1,7 +1,7 @@
 /** `troupe runs rm`: deletes runs after asking, or with --yes. */
-import { existsSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { isPresentSync } from "../../present.ts";
 import { Command } from "commander";
 import { TroupeError } from "../../errors.ts";
 import { removeDirectory } from "../../runs/durable.ts";
@@ -63,7 +63,7 @@ async function remove(directory: string): Promise<string> {
 /** What a run that has just begun cannot have. Null: nothing, or the run has records. */
 async function foreignIn(directory: string): Promise<string | null> {
   const { directory: _, metrics, engines, checkpoints, ...others } = layoutOf(directory);
-  if ([metrics, engines, checkpoints].some((file) => existsSync(file))) return null;
+  if ([metrics, engines, checkpoints].some((file) => isPresentSync(file))) return null;
   const own = new Set(Object.values(others).map((file) => path.basename(file)));
   const names = await fs.readdir(directory);
   return names.find((name) => !own.has(name) && !/^(lock-|\.)/.test(name)) ?? null;

@@ -14,6 +14,7 @@ import {
 import { engineSettings, type EngineSettings } from "../../engines/settings.ts";
 import { TroupeError } from "../../errors.ts";
 import { showCount } from "../../format.ts";
+import { ifPresent } from "../../present.ts";
 import { runsFolder } from "../../command-line.ts";
 import { checkpointSteps, readCheckpoint } from "../../runs/checkpoints.ts";
 import type { SavedPolicy } from "../../engines/engine.ts";
@@ -156,7 +157,7 @@ async function mostBytes(run: string, settings: EngineSettings, policy: string):
 /** The server's path of an adapter's base means nothing here. */
 async function setBase(directory: string, base: string): Promise<void> {
   const file = path.join(directory, "adapter_config.json");
-  const text = await fs.readFile(file, "utf8").catch(() => null);
+  const text = await ifPresent(file, () => fs.readFile(file, "utf8"));
   if (text === null) throw new TroupeError("bad_arguments", `${directory} is not an adapter; omit --base`);
   const config = { ...(JSON.parse(text) as object), base_model_name_or_path: base };
   await fs.writeFile(file, `${JSON.stringify(config, null, 2)}\n`);

@@ -4,8 +4,8 @@
  */
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import fs from "node:fs/promises";
 import path from "node:path";
+import { statOf } from "../../present.ts";
 import type { Digest, ListedFile } from "../hub/listing.ts";
 import type { CacheLayout } from "./place.ts";
 
@@ -16,7 +16,7 @@ export function blobFile(cache: CacheLayout, { algorithm, hex }: Digest): string
 /** Path of the contents; null: missing, or of the wrong size. */
 export async function findBlob(cache: CacheLayout, { digest, size }: ListedFile): Promise<string | null> {
   const file = blobFile(cache, digest);
-  const found = await fs.stat(file).catch(() => null);
+  const found = await statOf(file, "bad_data");
   return found?.isFile() === true && found.size === size ? file : null;
 }
 

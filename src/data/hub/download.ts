@@ -6,6 +6,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import type { FileHandle } from "node:fs/promises";
 import { ServiceError, TroupeError } from "../../errors.ts";
+import { statOf } from "../../present.ts";
 import { showCount } from "../../format.ts";
 import { syncPath } from "../../runs/durable.ts";
 import { addFile, blobFile, findBlob, hashOf } from "../cache/blobs.ts";
@@ -91,7 +92,7 @@ async function transferWhole(partial: string, download: Download, transfer: Tran
 }
 
 async function sizeOf(file: string): Promise<number> {
-  return (await fs.stat(file).catch(() => null))?.size ?? 0;
+  return (await statOf(file))?.size ?? 0;
 }
 
 /** Requests the missing bytes. @throws ServiceError if some are still missing */

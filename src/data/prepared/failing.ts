@@ -6,6 +6,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
+import { ifPresent } from "../../present.ts";
 import { writeFileDurably } from "../../runs/durable.ts";
 import type { CacheLayout } from "../cache/place.ts";
 import { makeCacheDirectory } from "../cache/writing.ts";
@@ -23,7 +24,7 @@ export async function readFailing(
   store: ProblemStore,
 ): Promise<readonly FailingProblem[]> {
   const file = fileOf(cache, store);
-  const text = await fs.readFile(file, "utf8").catch(() => null);
+  const text = await ifPresent(file, () => fs.readFile(file, "utf8"), "bad_data");
   if (text === null) return [];
   try {
     return fileSchema.parse(JSON.parse(text)).failing;

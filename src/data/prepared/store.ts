@@ -10,6 +10,8 @@ import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
+import { jsonOrNull } from "../../json.ts";
+import { ifPresent, statOf } from "../../present.ts";
 import { shinglesOf } from "../contamination/shingles.ts";
 import { checkedProblem, type AnyProblem } from "../problem-kinds.ts";
 
@@ -139,13 +141,10 @@ export async function openStore(folder: string): Promise<ProblemStore | null> {
 }
 
 async function readIndex(folder: string): Promise<Index | null> {
-  try {
-    const index = indexSchema.parse(JSON.parse(await fs.readFile(path.join(folder, indexName), "utf8")));
-    const { size } = await fs.stat(path.join(folder, dataName));
-    return size === index.bytes ? index : null;
-  } catch {
-    return null;
-  }
+  const text = await ifPresent(path.join(folder, indexName), (file) => fs.readFile(file, "utf8"), "bad_data");
+  const index = indexSchema.safeParse(jsonOrNull(text ?? "")).data;
+  const data = await statOf(path.join(folder, dataName), "bad_data");
+  return index !== undefined && data?.size === index.bytes ? index : null;
 }
 
 async function readShingles(folder: string, { problems }: Index): Promise<ReadonlyMap<number, Uint32Array>> {

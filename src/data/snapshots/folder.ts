@@ -2,6 +2,8 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { parse } from "yaml";
+import { TroupeError } from "../../errors.ts";
+import { ifPresent, statOf } from "../../present.ts";
 import { dataFile } from "../formats/read-rows.ts";
 import type { Snapshot, SnapshotFile } from "./snapshot.ts";
 
@@ -29,7 +31,7 @@ async function filesIn(folder: string, prefix: string, depth: number): Promise<S
 
 /** Symbolic links are followed: other tools' caches contain them. */
 async function filesAt(folder: string, name: string, depth: number): Promise<SnapshotFile[]> {
-  const found = await fs.stat(path.join(folder, name)).catch(() => null);
+  const found = await statOf(path.join(folder, name), "bad_data");
   if (found?.isDirectory() === true) return depth > 0 ? filesIn(folder, name, depth - 1) : [];
   if (found?.isFile() !== true || !dataFile.test(name)) return [];
   return [await fileSnapshot(path.join(folder, name), name)];
@@ -43,11 +45,13 @@ export async function fileSnapshot(file: string, name: string): Promise<Snapshot
 
 /** The `configs` in the YAML at the start of a card. */
 async function configsOfCard(file: string): Promise<unknown> {
-  const card = await fs.readFile(file, "utf8").catch(() => "");
+  const card = (await ifPresent(file, () => fs.readFile(file, "utf8"), "bad_data")) ?? "";
   const front = /^---\r?\n(.*?)\r?\n---/s.exec(card)?.[1];
   try {
     return front === undefined ? null : ((parse(front) as { configs?: unknown } | null)?.configs ?? null);
-  } catch {
-    return null;
+  } catch (cause) {
+    // Without what it says, other files could make up a split.
+    const fix = "repair it, or remove the file, so that the names of the data files say what they are";
+    throw new TroupeError("bad_data", `${file} does not begin with valid YAML: ${fix}`, { cause });
   }
 }

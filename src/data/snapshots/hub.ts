@@ -3,6 +3,8 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { TroupeError } from "../../errors.ts";
+import { ifPresent } from "../../present.ts";
+import { jsonOrNull } from "../../json.ts";
 import { writeFileDurably } from "../../runs/durable.ts";
 import { findBlob } from "../cache/blobs.ts";
 import type { CacheLayout } from "../cache/place.ts";
@@ -83,9 +85,6 @@ function revisionFile(folder: string, revision: string): string {
 
 /** Null: missing or damaged; both are repaired by asking the hub. */
 async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T | null> {
-  try {
-    return schema.parse(JSON.parse(await fs.readFile(file, "utf8")));
-  } catch {
-    return null;
-  }
+  const text = await ifPresent(file, () => fs.readFile(file, "utf8"), "bad_data");
+  return schema.safeParse(jsonOrNull(text ?? "")).data ?? null;
 }

@@ -3,9 +3,9 @@
  * hub.
  * Without a network, the error says what to fetch and where to put it.
  */
-import fs from "node:fs/promises";
 import path from "node:path";
 import { DataElsewhereError, ServiceError } from "../../errors.ts";
+import { statOf } from "../../present.ts";
 import type { CacheLayout } from "../cache/place.ts";
 import { hubUrl } from "../hub/access.ts";
 import type { Transfer } from "../hub/download.ts";
@@ -95,7 +95,7 @@ function placedFolder({ placed }: CacheLayout, { dataset, revision }: HubDataset
 }
 
 async function exists(folder: string): Promise<boolean> {
-  return (await fs.stat(folder).catch(() => null))?.isDirectory() === true;
+  return (await statOf(folder, "bad_data"))?.isDirectory() === true;
 }
 
 function unreachable(

@@ -1,6 +1,7 @@
 /** AdamW's moments and step count in one safetensors file, so that training resumes bit for bit. */
 import { lstat } from "node:fs/promises";
 import { TroupeError } from "../../errors.ts";
+import { ifPresent, isUnreadable } from "../../present.ts";
 import type { TensorInfo } from "../../models/tensor.ts";
 import type { TensorKind } from "./native.ts";
 import { openSafetensors, type SafetensorsFile } from "../../models/safetensors.ts";
@@ -42,14 +43,17 @@ export async function writeOptimizerFile(
  * @throws TroupeError `bad_arguments` if something else is at `path`
  */
 export async function checkReplaceable(path: string): Promise<void> {
-  const found = await lstat(path).catch(() => null);
+  const found = await ifPresent(path, () => lstat(path));
   if (found === null || (found.isFile() && (await isOptimizerFile(path)))) return;
   const what = `${path} exists and is not an optimizer's state, so it is not overwritten`;
   throw new TroupeError("bad_arguments", `${what}. Choose another name, or remove it.`);
 }
 
 async function isOptimizerFile(path: string): Promise<boolean> {
-  const file = await openSafetensors(path).catch(() => null);
+  const file = await openSafetensors(path).catch((error: TroupeError) => {
+    if (isUnreadable(error.cause)) throw error;
+    return null;
+  });
   return file?.metadata["kind"] === kind;
 }
 

@@ -1,7 +1,8 @@
 /** Models in the hub's cache of this machine, where the hub's own tools put what they download. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { isPresentSync } from "../../present.ts";
 
 /** Whether it has the form of a model's name on the hub. */
 export function mayBeOnHub(name: string): boolean {
@@ -19,6 +20,6 @@ export function cachedModel(
   const cache = hub || join(home || join(homedir(), ".cache", "huggingface"), "hub");
   const folder = join(cache, `models--${name.replace("/", "--")}`);
   const main = join(folder, "refs", "main");
-  const commit = existsSync(main) ? readFileSync(main, "utf8").trim() : "";
+  const commit = isPresentSync(main) ? readFileSync(main, "utf8").trim() : "";
   return /^[0-9a-f]{40}$/.test(commit) ? join(folder, "snapshots", commit) : null;
 }

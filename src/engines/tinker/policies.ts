@@ -1,6 +1,6 @@
 /** Makes policies at the server. */
-import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { isPresentSync } from "../../present.ts";
 import { TroupeError } from "../../errors.ts";
 import { checkAdapterOptions, projections, type AdapterOptions } from "../../models/adapter-options.ts";
 import {
@@ -253,7 +253,7 @@ async function localInfo(
   model: string,
   adapter: AdapterOptions | null,
 ): Promise<PolicyInfo> {
-  if (!existsSync(join(model, "config.json")))
+  if (!isPresentSync(join(model, "config.json")))
     throw new TroupeError(
       "unsupported",
       `The server does not say how large ${JSON.stringify(model)} is: name a directory with its config.json and tokenizer.`,

@@ -4,8 +4,8 @@
  * others, a short conversation is scored: the model rejects it, or finds it no likelier than chance, if its tokenizer is
  * another.
  */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { isPresentSync } from "../../present.ts";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { holdsText, textDirectory } from "../../models/adapter-base.ts";
 import { vocabularyDigest } from "../../text/digest.ts";
@@ -34,7 +34,7 @@ export interface Checked {
  */
 export async function checkTokenizer(checked: Checked): Promise<string | null> {
   const { directory, told, isLocal } = checked;
-  if (!existsSync(directory)) return null;
+  if (!isPresentSync(directory)) return null;
   const text = textDirectory(directory);
   if (!holdsText(text)) return null;
   const own = loadTokenizer(text);
@@ -59,7 +59,7 @@ function identityOf(tokenizer: Tokenizer): Identity {
 
 /** Null: no directory of this machine. */
 export function readTokenizer(directory: string | null | undefined): Identity | null {
-  if (!directory || !existsSync(join(directory, "tokenizer.json"))) return null;
+  if (!directory || !isPresentSync(join(directory, "tokenizer.json"))) return null;
   return identityOf(loadTokenizer(directory));
 }
 

@@ -1,5 +1,5 @@
 /** The judge `coach`: a language model scores actions, or ranks those taken in the same state. */
-import { existsSync } from "node:fs";
+import { isPresentSync } from "../../present.ts";
 import { z } from "zod";
 import type { AnswerFormat } from "../../clients/ask.ts";
 import { TroupeError } from "../../errors.ts";
@@ -151,7 +151,7 @@ function withRecorded(
   if (folder === undefined) return { calls: own, ready: Promise.resolve() };
   const file = layoutOf(folder).verdicts;
   // Otherwise a wrong folder would be noticed by the bill.
-  if (!existsSync(file)) {
+  if (!isPresentSync(file)) {
     const fix = "name the folder of a run with verdicts, or remove it with judge.recorded=null";
     throw new TroupeError("bad_arguments", `judge.recorded: there is no ${file}; ${fix}.`);
   }

@@ -4,6 +4,7 @@
  */
 import fs from "node:fs/promises";
 import path from "node:path";
+import { ifPresent } from "../../present.ts";
 import { readClock } from "../clock.ts";
 import { readPoints } from "../points.ts";
 import type { Sink } from "../sink.ts";
@@ -26,7 +27,7 @@ async function write(directory: string, folder: string): Promise<void> {
   const last = Math.max(0, ...numbers);
   const file = (number: number) =>
     path.join(folder, `${prefix}${Math.floor(started / 1000)}.troupe.${number}`);
-  const present = names.length === 1 ? await fs.readFile(file(last)).catch(() => null) : null;
+  const present = names.length === 1 ? await ifPresent(file(last), (name) => fs.readFile(name)) : null;
   if (present !== null && isPrefix(present, wanted)) {
     return fs.appendFile(file(last), wanted.subarray(present.length));
   }

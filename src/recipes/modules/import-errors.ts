@@ -1,6 +1,7 @@
 /** Explains why Node could not import a module. */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { isPresentSync } from "../../present.ts";
 import { didYouMean } from "../../nearest.ts";
 import { showPath } from "../origin.ts";
 import { pathOf, thrown } from "./thrown.ts";
@@ -48,7 +49,7 @@ function notFound(message: string, given: string, folder: string): Described {
   const [, kind = "module", what = given, from = ""] =
     /^Cannot find (package|module) '(.*)' imported from (.*)$/.exec(message) ?? [];
   const isEntry = from === join(folder, "recipe.yaml");
-  if (isEntry && existsSync(join(folder, given))) {
+  if (isEntry && isPresentSync(join(folder, given))) {
     return { problem: `there is no package ${given}`, fix: `write ./${given} for the file` };
   }
   if (isEntry) {

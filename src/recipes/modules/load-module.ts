@@ -1,7 +1,8 @@
 /** Loads a user's module, with one clear sentence per failure. */
-import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { isPresentSync } from "../../present.ts";
 import { nearestName } from "../../nearest.ts";
 import { showPath } from "../origin.ts";
 import { contentHash } from "./content-hash.ts";
@@ -76,7 +77,7 @@ function foundFile(given: string, folder: string): string {
 }
 
 function realPath(folder: string): string {
-  return existsSync(folder) ? realpathSync(folder) : folder;
+  return isPresentSync(folder) ? realpathSync(folder) : folder;
 }
 
 function isA(place: string, kind: "isFile" | "isDirectory"): boolean {

@@ -1,6 +1,6 @@
 /** Conversions of published values that differ from ours in more than their key. */
-import { existsSync } from "node:fs";
 import { posix } from "node:path";
+import { isPresentSync } from "../../present.ts";
 import { findProblemSet } from "../../data/sets/registered.ts";
 import { expertNamed } from "../../environments/code/experts/names.ts";
 import type { PythonValue } from "./python-literal.ts";
@@ -9,7 +9,7 @@ import { type Conversion, type Setting, type Settings, to, UnfitValue, valueAt }
 /** `Qwen/Qwen2.5-Coder-7B` on the hub is `models/Qwen2.5-Coder-7B`; an existing directory stays as it is. */
 export const modelDirectory: Conversion = (value) => {
   const name = textOf(value, "a model's name or directory");
-  const isDirectory = existsSync(posix.join(name, "config.json")) || /^(\.{0,2}\/|models\/)/.test(name);
+  const isDirectory = isPresentSync(posix.join(name, "config.json")) || /^(\.{0,2}\/|models\/)/.test(name);
   return isDirectory ? name : posix.join("models", posix.basename(name));
 };
 

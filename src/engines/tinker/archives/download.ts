@@ -1,9 +1,10 @@
 /** Saved weights of a server as a directory of this machine. */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { get as plainGet, type IncomingMessage } from "node:http";
 import { get as secureGet } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
+import { isPresentSync } from "../../../present.ts";
 import { z } from "zod";
 import { checkArgument, pathSchema } from "../../../arguments.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
@@ -48,7 +49,7 @@ export async function downloadCheckpoint(
   checkArgument("directory", pathSchema, directory);
   checkArgument("options", optionsSchema, options);
   const { mostBytes = mostOfAny } = options;
-  if (existsSync(directory))
+  if (isPresentSync(directory))
     throw new TroupeError("bad_arguments", `${directory} exists; choose a new directory.`);
   const url = new URL(`${place.url.replace(/\/+$/, "")}/api/v1/${checkpointPath(path)}/archive`);
   const response = await archiveAt(url, place);

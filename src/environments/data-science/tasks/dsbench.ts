@@ -11,11 +11,12 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
+import { namesIn } from "../../../present.ts";
 import { jsonOrNull } from "../../../json.ts";
 import { metricNamed } from "../metrics/metric.ts";
 import { readCsv, writeCsv } from "../submission/csv.ts";
 import { dsbenchMetric } from "./dsbench-metrics.ts";
-import { writeTask } from "./folder.ts";
+import { readTextOf, writeTask } from "./folder.ts";
 import { openTask, type TaskFile, type TaskText } from "./task.ts";
 
 export interface DsbenchOptions {
@@ -63,7 +64,7 @@ const lineSchema = z.object({
 export async function describedIn(files: Readonly<Record<string, string>>): Promise<Described[]> {
   const found: Described[] = [];
   for (const [split, file] of Object.entries(files)) {
-    const text = await fs.readFile(file, "utf8").catch(() => fail(`${file} is missing`));
+    const text = (await readTextOf(file)) ?? fail(`${file} is missing`);
     const lines = text.split("\n").filter((line) => line.trim() !== "");
     for (const [index, line] of lines.entries()) {
       const parsed = lineSchema.safeParse(jsonOrNull(line));
@@ -79,9 +80,8 @@ export async function describedIn(files: Readonly<Record<string, string>>): Prom
 /** Without descriptions: each ninth task by name is held out, as many as MAPPA holds out. */
 async function ownTexts(source: string): Promise<Described[]> {
   const folder = path.join(source, "data", "task");
-  const files = await fs
-    .readdir(folder)
-    .catch(() => fail(`${folder} is missing; unpack DSBench's data.zip in ${source}`));
+  const files = await namesIn(folder, "bad_data");
+  if (files.length === 0) fail(`${folder} is missing; unpack DSBench's data.zip in ${source}`);
   const names = files.filter((file) => file.endsWith(".txt")).toSorted();
   return Promise.all(
     names.map(async (file, index) => ({
@@ -96,8 +96,7 @@ async function ownTexts(source: string): Promise<Described[]> {
 async function convertOne(source: string, { id, description, split }: Described): Promise<TaskText | string> {
   const metric = dsbenchMetric(id);
   if (metric === undefined) return "it has several targets, or a metric that Troupe does not have";
-  const at = (...parts: readonly string[]): Promise<string | null> =>
-    fs.readFile(path.join(source, ...parts), "utf8").catch(() => null);
+  const at = (...parts: readonly string[]): Promise<string | null> => readTextOf(path.join(source, ...parts));
   const table = (name: string) => at("data", "data_resplit", id, name);
   const [train, test, sample] = await Promise.all([
     table("train.csv"),

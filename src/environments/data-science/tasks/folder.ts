@@ -5,6 +5,7 @@ import path from "node:path";
 import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
 import { jsonOrNull } from "../../../json.ts";
+import { ifPresent, isPresent } from "../../../present.ts";
 import { readCsv } from "../submission/csv.ts";
 import type { ListedTask } from "./library.ts";
 import { taskFileSchema, type TaskFile, type TaskText } from "./task.ts";
@@ -12,7 +13,7 @@ import { command } from "../../../command-line.ts";
 
 /** By name. @throws TroupeError `bad_data` if a `task.json` is missing or invalid */
 export async function tasksIn(folder: string): Promise<ListedTask[]> {
-  const entries = await fs.readdir(folder, { withFileTypes: true }).catch(() => null);
+  const entries = await ifPresent(folder, () => fs.readdir(folder, { withFileTypes: true }), "bad_data");
   if (entries === null)
     throw new TroupeError(
       "bad_data",
@@ -56,7 +57,9 @@ async function headerOf(file: string): Promise<readonly string[]> {
     return readCsv(text, 0).header;
   } catch (error) {
     if (error instanceof TroupeError) throw error;
-    throw new TroupeError("bad_data", `${file} is missing`, { cause: error });
+    throw new TroupeError("bad_data", `${file} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -69,21 +72,25 @@ async function readAbout(file: string): Promise<TaskFile> {
 async function readTask(folder: string, id: string, about: TaskFile): Promise<TaskText> {
   const at = (name: string): Promise<string> => textOf(path.join(folder, name));
   const [train, test, labels] = await Promise.all([at("train.csv"), at("test.csv"), at("labels.csv")]);
-  const sample = await fs.readFile(path.join(folder, "sample_submission.csv"), "utf8").catch(() => null);
+  const sample = await readTextOf(path.join(folder, "sample_submission.csv"));
   return { id, about, train, test, labels, ...(sample === null ? {} : { sample }) };
 }
 
 async function textOf(file: string): Promise<string> {
-  return fs.readFile(file, "utf8").catch(() => {
-    throw new TroupeError("bad_data", `${file} is missing`);
-  });
+  const text = await readTextOf(file);
+  if (text === null) throw new TroupeError("bad_data", `${file} is missing`);
+  return text;
+}
+
+/** Null: there is none. */
+export function readTextOf(file: string): Promise<string | null> {
+  return ifPresent(file, () => fs.readFile(file, "utf8"), "bad_data");
 }
 
 /** @throws TroupeError `bad_arguments` if the task's folder exists */
 export async function writeTask(folder: string, { id, about, ...texts }: TaskText): Promise<void> {
   const place = path.join(folder, id);
-  const exists = await fs.stat(place).catch(() => null);
-  if (exists !== null)
+  if (await isPresent(place))
     throw new TroupeError("bad_arguments", `${place} exists; name another folder, or remove it`);
   await fs.mkdir(place, { recursive: true });
   const files = {

@@ -1,6 +1,7 @@
 /** Whether the models and adapters of a recipe's policies exist and fit. */
-import { existsSync, globSync } from "node:fs";
+import { globSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { isPresentSync } from "../../../present.ts";
 import type { Environment } from "../../../environments/environment.ts";
 import { TroupeError } from "../../../errors.ts";
 import { baseOf, holdsAdapter, textDirectory } from "../../../models/adapter-base.ts";
@@ -63,16 +64,16 @@ function adapterProblems(path: Path, directory: string, wanted: Policy["adapter"
 
 /** @param texts the directory of the tokenizer */
 function directoryProblems(path: Path, directory: string, texts: string = directory): readonly Problem[] {
-  if (!existsSync(directory) && (isAddress(directory) || isHubName(directory)))
+  if (!isPresentSync(directory) && (isAddress(directory) || isHubName(directory)))
     return [elsewhere(path, directory)];
   const files = [join(directory, "config.json"), join(texts, "tokenizer.json")];
-  const missing = files.filter((file) => !existsSync(file)).map((file) => basename(file))[0];
+  const missing = files.filter((file) => !isPresentSync(file)).map((file) => basename(file))[0];
   if (missing === undefined) return [];
   const inside = modelBelow(directory);
   if (inside !== undefined) {
     return [{ path, problem: `no ${missing} in ${directory}`, fix: `it contains the model ${inside}` }];
   }
-  const problem = existsSync(directory)
+  const problem = isPresentSync(directory)
     ? `no ${missing} in ${directory}`
     : `${directory} does not exist, seen from ${process.cwd()}`;
   return [{ path, problem, fix: placing(directory) }];

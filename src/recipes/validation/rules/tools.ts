@@ -1,5 +1,5 @@
 /** Whether the tools of roles exist and can be used. */
-import { existsSync } from "node:fs";
+import { isPresentSync } from "../../../present.ts";
 import type { Environment } from "../../../environments/environment.ts";
 import type { ToolSettings } from "../../../tools/settings.ts";
 import type { Recipe } from "../../schema.ts";
@@ -54,7 +54,7 @@ function sameNames(given: readonly ToolSettings[], taken: readonly string[]): re
 }
 
 function missingIndex(tool: ToolSettings, index: number): readonly Problem[] {
-  if (tool.name !== "search" || existsSync(tool.index)) return [];
+  if (tool.name !== "search" || isPresentSync(tool.index)) return [];
   return [
     {
       path: ["tools", index, "index"],
