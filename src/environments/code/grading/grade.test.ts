@@ -16,7 +16,7 @@ const check = (...lines: readonly string[]): string =>
 /** Which tests passed: `+-` */
 const marks = ({ tests }: TestReport): string => tests.map(({ passed }) => (passed ? "+" : "-")).join("");
 
-describe.each(await ownSandboxes())("%s", (_, opened) => {
+describe.each(await ownSandboxes())("%s", (_title, opened) => {
   const works = typeof opened !== "string";
   const sandbox = opened as Sandbox;
   afterAll(() => (works ? sandbox.close() : undefined));

@@ -15,16 +15,24 @@ describe.each(sandboxes)("%s", (_, opened) => {
 });
 
 const working = sandboxes.map(([, opened]) => opened).find((opened) => typeof opened !== "string") as Sandbox;
-afterAll(() =>
-  Promise.all(sandboxes.map(([, opened]) => (typeof opened === "string" ? undefined : opened.close()))),
-);
+afterAll(async () => {
+  for (const [, opened] of sandboxes) if (typeof opened !== "string") await opened.close();
+});
 
 /** A sandbox in which something is not as it should be. */
 function broken(change: Partial<Sandbox>): Sandbox {
-  const { backend, run, start, close } = working;
-  const own = { backend, run: run.bind(working), start: start.bind(working), close: close.bind(working) };
+  const own: Sandbox = {
+    backend: working.backend,
+    run: (program, signal) => working.run(program, signal),
+    start: (program, signal) => working.start(program, signal),
+    close: () => working.close(),
+  };
   return { ...own, ...change };
 }
+
+const ending: Sandbox["start"] = (program, signal) =>
+  working.start({ ...program, source: `import os\nos._exit(3)\n${program.source}` }, signal);
+const dyingRun: Sandbox["run"] = () => Promise.reject(new ServiceError("its worker was killed."));
 
 const results = (change: (result: ProgramResult, program: Program) => ProgramResult): Partial<Sandbox> => ({
   run: async (program, signal) => change(await working.run(program, signal), program),
@@ -42,9 +50,9 @@ describe.runIf(working !== undefined)("a sandbox that grades wrongly is rejected
   });
 
   it("processes that cannot be forked, or whatever ends the tests", async () => {
-    const start: Sandbox["start"] = (program, signal) =>
-      working.start({ ...program, source: `import os\nos._exit(3)\n${program.source}` }, signal);
-    expect(await proveGrading(broken({ start }))).toMatch(/the tests' process ended with exit code 3/);
+    expect(await proveGrading(broken({ start: ending }))).toMatch(
+      /the tests' process ended with exit code 3/,
+    );
   });
 
   it("one whose workers end is tried again, and then named; a weaker one does not take its place", async () => {
@@ -55,9 +63,8 @@ describe.runIf(working !== undefined)("a sandbox that grades wrongly is rejected
       fix: "none",
       open: async () => {
         opened++;
-        const run = (): Promise<never> => Promise.reject(new ServiceError("its worker was killed."));
         return {
-          sandbox: broken({ run, close: async () => {} }),
+          sandbox: broken({ run: dyingRun, close: async () => {} }),
           python: "3",
           landlock: 0,
           wholeLimits: true,
