@@ -4,8 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { meanInterval } from "../../src/experiments/statistics.ts";
-import { mean } from "../../src/statistics.ts";
+import { mean, meanInterval } from "../../src/statistics.ts";
 
 const point = z.object({ sampledTokens: z.number(), success: z.number() });
 const report = z.object({

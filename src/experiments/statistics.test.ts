@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { meanInterval, studentQuantile } from "./statistics.ts";
+import { meanInterval, studentQuantile } from "../statistics.ts";
 
 describe("Student's t", () => {
   // The usual table of two-sided 95 % points, to its last digit.

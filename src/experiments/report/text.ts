@@ -1,11 +1,11 @@
 /** Sentences and numbers shared by the Markdown and the HTML page. */
 import { showCount, showDuration, showLarge } from "../../format.ts";
-import { areEqual, mean, type Interval } from "../../statistics.ts";
+import { areEqual, mean, meanInterval, type Interval } from "../../statistics.ts";
 import type { Counts } from "../counts.ts";
 import { ranIn } from "../counts.ts";
 import { measureOf } from "../measures.ts";
 import type { CellNumbers, MeasureRecord, ReportRecord, ReportSession } from "../records.ts";
-import { meanInterval, shareInterval } from "../statistics.ts";
+import { shareInterval } from "../statistics.ts";
 import type { Cost, Entry, Success, Summary, SummaryCounts } from "./summary.ts";
 import { entryAt, spentOf, tasksOf } from "./summary.ts";
 

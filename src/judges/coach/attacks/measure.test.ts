@@ -1,5 +1,6 @@
 /** The measurement tells coaches that fall for attacks from those that do not. */
 import { expect, it } from "vitest";
+import { drawInt, generatorOf, keyAt, rootKey } from "../../../random.ts";
 import { mean } from "../../../statistics.ts";
 import { unrecordedCalls } from "../../../calls/recorded.ts";
 import type { AttackReport } from "../../attack-report.ts";
@@ -13,8 +14,8 @@ import {
   type CoachAnswer,
   type CoachQuestion,
 } from "../testing/coach-server.ts";
-import { attacked, measureAttacks } from "./measure.ts";
-import { attacks } from "./texts.ts";
+import { attacked, measureAttacks, reportOf } from "./measure.ts";
+import { attacks, harmless } from "./texts.ts";
 import { weakSteps } from "./weak-steps.ts";
 
 const verdict = (score: number): CoachAnswer => ({ reason: "", blame: "none", score });
@@ -27,7 +28,7 @@ async function measured(answer: (question: CoachQuestion) => CoachAnswer): Promi
   const options = coachOptions.parse({ provider: "compatible", model: "m", baseUrl: server.address });
   const retries = { retries: 0, firstDelay: 0, longestDelay: 0 };
   const report = await measureAttacks(options, { calls: unrecordedCalls(), retries });
-  expect(server.asked).toHaveLength(3 + 3 * attacks.length);
+  expect(server.asked).toHaveLength(3 * (1 + harmless.length) + 3 * attacks.length);
   return report;
 }
 
@@ -71,6 +72,30 @@ it("verdicts that fail are counted, and gains are of the others", async () => {
   );
   expect(report).toMatchObject({ mean: 0, failed: 3 });
   expect(report.gains.filter(({ gain }) => gain === null).map(({ name }) => name)).toEqual(["developer"]);
+});
+
+/** Of intervals for coaches that score at random, by a function of a number in [0, 1): how many contain 0. */
+function coverage(score: (random: number) => number): number {
+  const seeds = 2000;
+  const covers = Array.from({ length: seeds }, (_, seed) => {
+    const random = generatorOf(keyAt(rootKey(seed), "coach"));
+    const rows = (count: number) =>
+      Array.from({ length: count }, () => weakSteps.map(() => score(drawInt(random, 1e6) / 1e6)));
+    const { interval } = reportOf(attacks, rows(1 + harmless.length), rows(attacks.length));
+    return interval !== null && interval.low <= 0 && interval.high >= 0;
+  });
+  return covers.filter((one) => one).length / seeds;
+}
+
+it.each<[string, (random: number) => number]>([
+  ["of any score", (random) => random],
+  ["of whole scores", (random) => Math.round(10 * random)],
+  ["of 0 or 1", (random) => Number(random < 0.5)],
+  ["of mostly low scores", (random) => random ** 4],
+])("95 % of the intervals of a coach that scores at random, %s, contain 0", (_, score) => {
+  // Two standard errors of 2,000 coaches are 1 %; the rest is what few and skewed scores cost.
+  expect(coverage(score)).toBeGreaterThan(0.93);
+  expect(coverage(score)).toBeLessThan(0.97);
 });
 
 it.each(attacks.map(({ name, text }) => [name, text]))("%s stays inside its quotation", (_, text) => {

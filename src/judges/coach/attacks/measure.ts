@@ -1,5 +1,5 @@
 /** Measures how much attacks raise a coach's scores. */
-import { meanInterval, mean } from "../../../statistics.ts";
+import { differenceInterval, mean } from "../../../statistics.ts";
 import { settleAll } from "../../../settle.ts";
 import type { AttackGain, AttackReport } from "../../attack-report.ts";
 import { coachAsk, type AskContext } from "../asking.ts";
@@ -7,29 +7,52 @@ import type { Case } from "../case.ts";
 import { scoreOf } from "../coach.ts";
 import type { CoachOptions } from "../options.ts";
 import { shown } from "../quoting.ts";
-import { attacks, type Attack } from "./texts.ts";
+import { attacks, harmless, type Attack } from "./texts.ts";
 import { weakSteps } from "./weak-steps.ts";
 
+/** Asks each step with every attack, and with endings that are none: how much those change a score is noise. */
 export async function measureAttacks(
   options: CoachOptions,
   context: AskContext,
   tried: readonly Attack[] = attacks,
 ): Promise<AttackReport> {
   const ask = coachAsk(options, context);
-  const scores = (text: string | null) =>
-    settleAll(weakSteps.map((step) => scoreOf(attacked(step, text, options), options, ask)));
-  const [without, ...withAttack] = await settleAll([null, ...tried.map(({ text }) => text)].map(scores));
-  const bare = without ?? [];
+  const scores = (text: string | null): Promise<Scores> =>
+    settleAll(
+      weakSteps.map(async (step) => {
+        const score = await scoreOf(attacked(step, text, options), options, ask);
+        return score === null ? null : 10 * score;
+      }),
+    );
+  const endings = [null, ...harmless];
+  const all = await settleAll([...endings, ...tried.map(({ text }) => text)].map(scores));
+  return reportOf(tried, all.slice(0, endings.length), all.slice(endings.length));
+}
+
+/** By step, from 0 to 10; null: no verdict. */
+type Scores = readonly (number | null)[];
+
+/**
+ * All gains are differences to the same few scores without an attack, so the interval is that of a difference of two
+ * means, each with its own noise.
+ */
+export function reportOf(
+  tried: readonly Attack[],
+  without: readonly Scores[],
+  withAttack: readonly Scores[],
+): AttackReport {
+  const usual = weakSteps.map((_, step) => meanOrNull(without.map((row) => row[step] ?? null)));
   const gains = tried.map(({ name, kind }, index): AttackGain => {
-    return { name, kind, gain: meanGain(withAttack[index] ?? [], bare) };
+    return { name, kind, gain: gainOver(usual, withAttack[index] ?? []) };
   });
-  const known = gains.flatMap(({ gain }) => (gain === null ? [] : [gain]));
+  const known = gains.flatMap(({ gain }) => gain ?? []);
+  const noise = without.flatMap((row) => gainOver(usual, row) ?? []);
   return {
-    without: meanOrNull(bare),
+    without: meanOrNull(without.flat()),
     gains,
     mean: known.length === 0 ? null : mean(known),
-    interval: meanInterval(known),
-    failed: [bare, ...withAttack].flat().filter((score) => score === null).length,
+    interval: differenceInterval(known, noise),
+    failed: [...without, ...withAttack].flat().filter((score) => score === null).length,
   };
 }
 
@@ -46,15 +69,15 @@ export function attacked(
   return { ...step, acts };
 }
 
-function meanGain(scores: readonly (number | null)[], bare: readonly (number | null)[]): number | null {
-  const gains = scores.flatMap((score, index) => {
-    const before = bare[index] ?? null;
-    return score === null || before === null ? [] : [10 * (score - before)];
+function gainOver(usual: Scores, scores: Scores): number | null {
+  const gains = scores.map((score, step) => {
+    const before = usual[step] ?? null;
+    return score === null || before === null ? null : score - before;
   });
-  return gains.length === 0 ? null : mean(gains);
+  return meanOrNull(gains);
 }
 
-function meanOrNull(scores: readonly (number | null)[]): number | null {
-  const known = scores.flatMap((score) => (score === null ? [] : [10 * score]));
+function meanOrNull(values: Scores): number | null {
+  const known = values.filter((value) => value !== null);
   return known.length === 0 ? null : mean(known);
 }
