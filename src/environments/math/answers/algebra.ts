@@ -22,7 +22,11 @@ const relativeErrorOfRatios = { plain: -45, rounded: -9 };
 export function openAlgebra(): Algebra {
   const engine = new ComputeEngine();
   return {
-    same: (one, other) => sameLatex(engine, readable(one), readable(other)),
+    same: (one, other) => {
+      const [a, b] = [readable(one), readable(other)];
+      const hasTerms = isTermPercent.test(a) || isTermPercent.test(b);
+      return hasTerms ? sameLatex(engine, asFractions(a), asFractions(b)) : sameLatex(engine, a, b);
+    },
     sameEquation: (one, other) => sameEquation(engine, one, other),
   };
 }
@@ -130,6 +134,15 @@ function treeOf(engine: ComputeEngine, latex: string): MathJson {
 /** A letter before a bracket is a factor, as answers define no functions. */
 function readable(latex: string): string {
   return latex.replace(/(?<![\\a-zA-Z])([a-zA-Z])\s*(?=\()/g, "$1\\cdot ");
+}
+
+/** A percentage that is not all of the answer. LaTeX ignores what follows the sign. */
+const isTermPercent = /%\s*\S/;
+
+function asFractions(latex: string): string {
+  return latex
+    .replace(/(\d+(?:\.\d+)?|\.\d+)\s*%/g, "(\\frac{$1}{100})")
+    .replace(/%(?=\s*\S)/g, "\\cdot\\frac{1}{100} ");
 }
 
 function variablesOf(...all: readonly Expression[]): readonly string[] {

@@ -2,6 +2,9 @@
 import type { AnswerPair } from "./pairs.ts";
 
 export const nearMisses: readonly AnswerPair[] = [
+  ["62.5\\%\\cdot 2", "62.5\\%"],
+  ["62.5%+10", "62.5%"],
+  ["17.5\\%^2", "17.5\\%"],
   ["\\begin{vmatrix}1&2\\\\3&4\\end{vmatrix}", "\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}"],
   ["\\begin{Vmatrix}1&2\\\\3&4\\end{Vmatrix}", "\\begin{vmatrix}1&2\\\\3&4\\end{vmatrix}"],
   ["\\begin{vmatrix}1\\\\2\\end{vmatrix}", "(1,2)"],

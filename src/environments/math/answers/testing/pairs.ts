@@ -103,6 +103,8 @@ export const equalPairs: readonly AnswerPair[] = [
   ["12\\text{ square feet}", "12 \\text{ ft}^2"],
   ["62.5\\%", "62.5"],
   ["62.5%", "\\frac{5}{8}"],
+  ["50\\%+25\\%", "75\\%"],
+  ["50\\%+25\\%", "0.75"],
   ["8 \\%", "8 \\text{ percent}"],
   // Names.
   ["x=5", "5"],
