@@ -12,6 +12,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { initModel } from "../../models/init.ts";
 import { presets } from "../../models/presets.ts";
 import { temporaryFolder } from "../../models/test-model.ts";
+import { mean } from "../../statistics.ts";
 import { writeByteTokenizer } from "../../text/byte-tokenizer.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
 import { LocalEngine } from "../local/local-engine.ts";
@@ -88,16 +89,15 @@ it.skipIf(python === undefined)(
     const losses = supervised.map((row) => row["train_mean_nll"] ?? Number.NaN);
     expect(losses).toHaveLength(40);
     expect(losses.at(-1)).toBeLessThan((losses[0] ?? 0) - 1);
-    const settings = { batch_size: 4, group_size: 4, max_steps: 2, max_tokens: 16 };
+    const settings = { batch_size: 8, group_size: 8, max_steps: 14, max_tokens: 16 };
     // With the loss that it has by default, stable_reinforce.
-    const steps = await train(warmed, "rl_loop", { ...settings, learning_rate: 0.001 });
-    expect(steps.map((row) => row["progress/batch"])).toEqual([0, 1]);
+    const steps = await train(warmed, "rl_loop", { ...settings, learning_rate: 0.003 });
+    expect(steps.map((row) => row["progress/batch"])).toEqual([...Array(14).keys()]);
+    const rewards = steps.map((row) => row["reward/total"] ?? Number.NaN);
+    // Nobody fixes the seeds; in the run of docs/tinker.md, from 0.20 to 0.62.
+    expect(mean(rewards.slice(-5))).toBeGreaterThan(mean(rewards.slice(0, 3)) + 0.1);
     const highest = (rows: typeof steps, metric: string): number =>
-      Math.max(...rows.map((row) => row[metric] ?? Number.NaN));
-    // Groups in which some answers are right give gradients. A single step may have none: nobody fixes the seeds.
-    expect(highest(steps, "reward/total")).toBeGreaterThan(0);
-    expect(highest(steps, "reward/total")).toBeLessThan(1);
-    expect(highest(steps, "grad_norm")).toBeGreaterThan(0);
+      Math.max(...rows.map((row) => row[metric] ?? -Infinity));
     const basic = await train(cold, "sl_basic", {
       learning_rate: 0.003,
       "dataset_builder.common_config.batch_size": 16,
@@ -116,6 +116,10 @@ it.skipIf(python === undefined)(
     expect(batches.filter((batch) => batch !== undefined)).toEqual([0, 1]); // the last row is of its end
     expect(highest(reinforced, "env/all/reward/total")).toBeGreaterThan(0);
     expect(highest(reinforced, "grad_norm")).toBeGreaterThan(0);
+    // Its own data, sums of two numbers, and its own loss.
+    const sums = await train(warmed, "math_rl.train", { groups_per_batch: 8, max_steps: 2 });
+    expect(sums.filter((row) => row["progress/batch"] !== undefined)).toHaveLength(2);
+    expect(highest(sums, "tokens/sampled")).toBeGreaterThan(0);
     // Sampling and training know the same probabilities.
     expect(reinforced[0]?.["optim/kl_sample_train_v2"]).toBeCloseTo(0, 4);
   },

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Continuation, Datum, Loss } from "../engine.ts";
 import { isNative, plainData, surrogateData } from "./losses.ts";
 import { profiles } from "./profiles/profiles.ts";
-import { lossConfig, lossName, lossOf, wireData } from "./protocol/losses.ts";
+import { lossConfig, lossName, lossOf } from "./protocol/loss-settings.ts";
+import { wireData } from "./protocol/losses.ts";
 
 const floats = (...values: number[]): Float32Array => Float32Array.from(values);
 const ids = (...values: number[]): Int32Array => Int32Array.from(values);

@@ -5,7 +5,8 @@ import type { RemoteModel } from "./client/model.ts";
 import { arraysOf, lossResult } from "./loss-result.ts";
 import { isNative, measured, plainData, surrogateData } from "./losses.ts";
 import type { Profile } from "./profiles/profile.ts";
-import { lossConfig, lossName, wireData } from "./protocol/losses.ts";
+import { lossConfig, lossName } from "./protocol/loss-settings.ts";
+import { wireData } from "./protocol/losses.ts";
 
 export interface Work {
   readonly profile: Profile;

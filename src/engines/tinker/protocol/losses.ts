@@ -1,18 +1,10 @@
 /**
- * The losses of the engine interface as those of the protocol, for servers of Troupe: every option, and the prompt that
- * continuations share, are sent, so that the result is the engine's bit for bit.
+ * Data of losses in the protocol. For servers of Troupe, the prompt that continuations share is sent, so that the result
+ * is the engine's bit for bit.
  */
 import { TroupeError } from "../../../errors.ts";
 import { fieldsOf, type NumberField } from "../../data.ts";
-import type {
-  Continuation,
-  Datum,
-  EntropyInLoss,
-  KlEstimator,
-  KlInLoss,
-  Loss,
-  PolicyName,
-} from "../../engine.ts";
+import type { Continuation, Datum, Loss, PolicyName } from "../../engine.ts";
 import type { WireDatum } from "./forward-backward.ts";
 import type { Tensor } from "./tensors.ts";
 
@@ -33,135 +25,6 @@ const promptInput = "prompt_group";
 
 /** Of gspo: which tokens the ratio is of. */
 const ratioMaskInput = "sequence_ratio_mask";
-
-/** Thresholds are ratios: 1 − low and 1 + high. */
-export function lossConfig(loss: Loss): Readonly<Record<string, number | string>> {
-  if (loss.type === "cross_entropy") return {};
-  if (loss.type === "value") return defined({ value_clip: loss.clip });
-  if (loss.type === "importance_sampling") return defined({ kl: loss.kl, entropy: loss.entropy });
-  const bounds = { clip_low_threshold: 1 - loss.clipLow, clip_high_threshold: 1 + loss.clipHigh };
-  if (loss.type === "cispo") return defined({ ...bounds, kl: loss.kl, entropy: loss.entropy });
-  return defined({
-    ...bounds,
-    dual_clip: loss.dualClip,
-    ratio: loss.ratio,
-    kl: loss.kl,
-    entropy: loss.entropy,
-  });
-}
-
-/** Without what is undefined. */
-function defined<T extends object>(settings: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
-  const present = Object.entries(settings).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
-}
-
-export function lossName(loss: Loss): string {
-  return loss.type === "value" ? "ppo_critic" : loss.type;
-}
-
-/** A loss of the protocol as one of the engine. */
-export interface ProtocolLoss {
-  readonly loss: Loss;
-  /** Coefficient of the penalty for the divergence from the policy that sampled. */
-  readonly penalty?: number | undefined;
-}
-
-/** @throws TroupeError `bad_arguments` for an unknown loss or setting */
-export function lossOf(name: string, config: Readonly<Record<string, number | string>>): ProtocolLoss {
-  const settings = new Settings(name, config);
-  const loss = readPenalised(name, settings) ?? { loss: readLoss(name, settings) };
-  settings.end();
-  return loss;
-}
-
-/**
- * `dro`: −Σ (A·logp − ½·β·(logp − logprobs)²). `stable_reinforce`: −Σ min(ρ, 2)·A·logp + kl_coeff·½·(logp − logprobs)²
- * with a constant ratio; what the hosted service computes by this name is not published, and is the same where ρ = 1.
- */
-function readPenalised(name: string, settings: Settings): ProtocolLoss | null {
-  if (name !== "dro" && name !== "stable_reinforce") return null;
-  const isDro = name === "dro";
-  const penalty = settings.number(isDro ? "beta" : "kl_coeff") ?? (isDro ? undefined : 0);
-  if (penalty === undefined) throw new TroupeError("bad_arguments", "The loss dro needs the setting beta.");
-  const bound = isDro ? 0 : 1;
-  const loss = { type: "cispo", clipLow: bound, clipHigh: bound } as const;
-  return penalty === 0 ? { loss } : { loss: { ...loss, kl: "k2" }, penalty };
-}
-
-function readLoss(name: string, settings: Settings): Loss {
-  switch (name) {
-    case "cross_entropy":
-      return { type: "cross_entropy" };
-    case "cispo":
-      return { type: "cispo", ...clips(settings), ...added(settings) };
-    case "ppo_critic":
-      return { type: "value", ...defined({ clip: settings.number("value_clip") }) };
-    case "importance_sampling":
-      return { type: "importance_sampling", ...added(settings) };
-    case "gspo":
-    case "ppo": {
-      const ratio = settings.any("ratio") as "token" | "sequence" | undefined;
-      return {
-        type: "ppo",
-        ...clips(settings),
-        ...defined({
-          dualClip: settings.number("dual_clip"),
-          ratio: name === "gspo" ? "sequence" : ratio,
-        }),
-        ...added(settings),
-      };
-    }
-    default:
-      throw new TroupeError(
-        "bad_arguments",
-        `The loss ${JSON.stringify(name)} is not one of cross_entropy, importance_sampling, ppo, gspo, cispo, dro, stable_reinforce, ppo_critic.`,
-      );
-  }
-}
-
-function clips(settings: Settings): { clipLow: number; clipHigh: number } {
-  return {
-    clipLow: 1 - (settings.number("clip_low_threshold") ?? 0.8),
-    clipHigh: (settings.number("clip_high_threshold") ?? 1.2) - 1,
-  };
-}
-
-function added(settings: Settings): KlInLoss & EntropyInLoss {
-  return defined({ kl: settings.any("kl") as KlEstimator | undefined, entropy: settings.number("entropy") });
-}
-
-/** A loss's settings, of which each is read once. */
-class Settings {
-  readonly #loss: string;
-  readonly #left: Map<string, number | string>;
-
-  constructor(loss: string, config: Readonly<Record<string, number | string>>) {
-    this.#loss = loss;
-    this.#left = new Map(Object.entries(config));
-  }
-
-  any(key: string): number | string | undefined {
-    const value = this.#left.get(key);
-    this.#left.delete(key);
-    return value;
-  }
-
-  number(key: string): number | undefined {
-    const value = this.any(key);
-    if (value === undefined || typeof value === "number") return value;
-    throw new TroupeError("bad_arguments", `${key} of the loss ${this.#loss} must be a number.`);
-  }
-
-  end(): void {
-    const [unknown] = this.#left.keys();
-    if (unknown === undefined) return;
-    throw new TroupeError(
-      "bad_arguments",
-      `The loss ${this.#loss} has no setting ${JSON.stringify(unknown)}.`,
-    );
-  }
-}
 
 /** One datum of the protocol per continuation. `loss` absent: for log-probabilities alone. */
 export function wireData(data: readonly Datum[], loss?: Loss): readonly WireDatum[] {
@@ -216,7 +79,7 @@ export function hasPrompt({ inputs }: WireDatum): boolean {
 /**
  * The engine's data. Without a prompt's length, the prompt is what comes before the first target that follows from the
  * input (of what is not trained, clients may send any), and a mask says what else is not trained.
- * @param penalty see ProtocolLoss
+ * @param penalty see `ProtocolLoss`
  * @throws TroupeError `bad_arguments`, `bad_shape` for data that the engine cannot express
  */
 export function engineData(

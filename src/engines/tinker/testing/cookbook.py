@@ -1,5 +1,6 @@
 """Runs a recipe of tinker-cookbook, unmodified, on sums given here instead of the hub's data sets."""
 
+import asyncio
 import importlib
 import json
 import sys
@@ -11,7 +12,9 @@ suffix = " Provide a numerical answer without units, written inside \\boxed{}."
 
 
 def lesson(number):
-    question, answer = f"What is {number % 4} + 1?", number % 4 + 1
+    """Mostly of one sum, so that a tiny model can learn to be right more often in a few steps."""
+    first = number // 8 % 4 if number % 8 == 0 else 0
+    question, answer = f"What is {first} + 1?", first + 1
     return {
         "messages": [
             {"role": "user", "content": question + suffix},
@@ -40,7 +43,9 @@ def replaced(config, settings):
 datasets.load_dataset = load_dataset
 recipe, settings = sys.argv[1], json.loads(sys.argv[2])
 module = importlib.import_module(f"tinker_cookbook.recipes.{recipe}")
-if hasattr(module, "Config"):
+if hasattr(module, "cli_main"):
+    asyncio.run(module.cli_main(module.CLIConfig(**settings)))
+elif hasattr(module, "Config"):
     module.main(module.Config(**settings))
 else:
     module.main(replaced(module.build_config_blueprint(settings["model_name"]).make(), settings))
