@@ -2,6 +2,7 @@
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { FetchLike, Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { bounded } from "../../calls/http.ts";
 import { passedOn, redacting } from "../../calls/secrets.ts";
 import { TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
@@ -76,21 +77,14 @@ function limitedFetch(onAnswer: (answer: Answer) => void): FetchLike {
     const { body, status, statusText, headers } = await fetch(url, init);
     const answer = { bytes: 0, hasEnded: body === null };
     if (init?.method === "POST") onAnswer(answer);
-    return new Response(body?.pipeThrough(limiter(answer)) ?? null, { status, statusText, headers });
+    const limited = body === null ? null : ReadableStream.from(limitedParts(body, answer));
+    return new Response(limited, { status, statusText, headers });
   };
 }
 
-function limiter(answer: Answer): TransformStream<Uint8Array, Uint8Array> {
-  return new TransformStream({
-    transform(chunk, controller) {
-      answer.bytes += chunk.length;
-      if (answer.bytes > mostBytes) controller.error(new Error(`an answer of more than ${mostBytes} bytes`));
-      else controller.enqueue(chunk);
-    },
-    flush: () => {
-      answer.hasEnded = true;
-    },
-  });
+async function* limitedParts(body: AsyncIterable<Uint8Array>, answer: Answer): AsyncGenerator<Uint8Array> {
+  yield* bounded(body, mostBytes, (bytes) => (answer.bytes = bytes));
+  answer.hasEnded = true;
 }
 
 function endless(begun: readonly Answer[]): string {
