@@ -96,6 +96,11 @@ export class Service {
     });
   }
 
+  /** Another attempt begins, of work that retries by itself. */
+  retried(): void {
+    this.#add({ retries: 1 });
+  }
+
   /** Counts work that retries by itself. @throws whatever the work throws */
   async counting<T>(work: () => Promise<T>): Promise<T> {
     try {

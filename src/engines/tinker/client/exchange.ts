@@ -6,6 +6,7 @@ import {
   type RequestOptions,
 } from "node:http";
 import { request as secureRequest } from "node:https";
+import { TooLongError, wholeBody } from "../../../calls/http.ts";
 import { ServiceError } from "../../../errors.ts";
 import type { Incoming } from "./incoming.ts";
 
@@ -45,30 +46,20 @@ export function exchange(
     );
   });
   request.once("error", (cause) => fail(cause));
-  request.once("response", (response) => read(response, request, done.resolve, fail));
+  request.once("response", (response) => void read(response, request).then(done.resolve, fail));
   request.end(body);
   return done.promise;
 }
 
-function read(
-  response: IncomingMessage,
-  request: ClientRequest,
-  done: (answer: Incoming) => void,
-  fail: (cause: Error) => void,
-): void {
-  const parts: Buffer[] = [];
-  let length = 0;
-  response.on("data", (part: Buffer) => {
-    length += part.length;
-    parts.push(part);
-    if (length > longestAnswer) request.destroy(new Error(`an answer of more than ${longestAnswer} bytes`));
-  });
-  response.once("error", fail);
-  response.once("aborted", () => fail(new Error("the connection broke off")));
-  response.once("end", () => {
-    if (!response.complete) return fail(new Error("the connection broke off"));
+async function read(response: IncomingMessage, request: ClientRequest): Promise<Incoming> {
+  try {
+    const body = await wholeBody(response, longestAnswer);
+    if (!response.complete) throw new Error("the connection broke off");
     const { statusCode: status = 0, headers } = response;
     const isProto = headers["content-type"]?.includes(proto) === true;
-    return done({ status, isProto, body: Buffer.concat(parts), location: headers.location });
-  });
+    return { status, isProto, body, location: headers.location };
+  } catch (error) {
+    request.destroy();
+    throw error instanceof TooLongError ? new Error(`an answer of ${error.message}`) : error;
+  }
 }

@@ -50,8 +50,8 @@ export class Pauses {
     return performance.now() - Math.max(this.#began, since) >= this.#options.patienceMilliseconds;
   }
 
-  /** Ends early when somebody begins to wait for the end. @throws TroupeError `cancelled`, because of `failure` if given */
-  async pause(signal: AbortSignal, failure?: TroupeError): Promise<void> {
+  /** Ends early when somebody begins to wait for the end. @throws TroupeError `cancelled` */
+  async pause(signal: AbortSignal): Promise<void> {
     const hurry = this.#hurry();
     const milliseconds = hurry.aborted ? Math.min(longestHurriedPause, this.#next) : this.#next;
     this.#next = Math.min(this.#options.longestPause, 2 * this.#next);
@@ -59,9 +59,8 @@ export class Pauses {
       await delay(milliseconds, undefined, {
         signal: hurry.aborted ? signal : AbortSignal.any([hurry, signal]),
       });
-    } catch (error) {
+    } catch (cause) {
       if (!signal.aborted) return;
-      const cause = failure ?? error;
       throw new TroupeError("cancelled", "Cancelled while the server was not reachable.", { cause });
     }
   }

@@ -4,6 +4,8 @@
  */
 import { z } from "zod";
 import { checkArgument } from "../../../arguments.ts";
+import { retrying } from "../../../calls/retry.ts";
+import { Service } from "../../../calls/services.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { failureOf, isConflict, isTransient, jsonOf, parsed, rejectionOf } from "./answers.ts";
@@ -42,6 +44,18 @@ export interface Waiting {
   readonly completions?: Completions | undefined;
 }
 
+/** Something that is sent until it is settled. */
+interface Persisting {
+  readonly path: string;
+  readonly pauses: Pauses;
+  readonly ending: AbortSignal;
+  readonly send: () => Promise<Incoming>;
+  /** Whether an answer says that another one may come later. */
+  readonly isPassing: (found: Incoming) => boolean;
+  /** Since when a busy server is waited for, if that is later than the first try. */
+  readonly busySince: () => number;
+}
+
 /** Times a future is lost before its request fails. */
 const mostResubmissions = 5;
 /** Bare rejections of a poll, which something between may have made up. */
@@ -65,6 +79,8 @@ const optionsSchema = z.looseObject({
 export class Requests {
   readonly #transport: Transport;
   readonly #options: RequestOptions;
+  /** Verbs are counted where they are called (../../retrying.ts): how many requests they take depends on time. */
+  readonly #service = new Service("engine");
   readonly #closing = new AbortController();
   readonly load: Load;
   /** When the server last accepted a request. */
@@ -103,29 +119,54 @@ export class Requests {
   /** An answer of 2xx. @throws TroupeError if it is rejected, ServiceError if the patience ends */
   async send(outgoing: Outgoing, signal?: AbortSignal): Promise<Incoming> {
     const pauses = this.#pauses();
-    let mayHaveArrived: TroupeError | undefined;
-    for (;;) {
-      const found = await this.#transport.send(outgoing).catch(asFailure);
-      if (!(found instanceof ServiceError)) {
-        this.#hasAnswered = true;
-        if (found.status === 429) this.load.hear(found);
-        if (found.status >= 200 && found.status < 300) {
-          this.#accepted = performance.now();
-          this.load.accepted();
-          return found;
-        }
-        const isPassing = isConflict(found) && pauses.milliseconds < this.#options.conflictMilliseconds;
-        if (!isTransient(found.status) && !isPassing) throw rejectionOf(found, outgoing.path);
-      }
+    const isPassing = (found: Incoming): boolean =>
+      isTransient(found.status) ||
+      (isConflict(found) && pauses.milliseconds < this.#options.conflictMilliseconds);
+    const found = await this.#persisting({
+      path: outgoing.path,
+      pauses,
+      ending: this.#ending(signal),
+      send: () => this.#transport.send(outgoing),
+      isPassing,
+      busySince: () => this.#accepted,
+    });
+    if (found.status < 200 || found.status >= 300) throw rejectionOf(found, outgoing.path);
+    this.#accepted = performance.now();
+    this.load.accepted();
+    return found;
+  }
+
+  /** The first answer that settles something. @throws ServiceError if the patience ends; TroupeError `cancelled` */
+  async #persisting({ path, pauses, ending, send, isPassing, busySince }: Persisting): Promise<Incoming> {
+    let isBusy = false;
+    let mayHaveArrived: ServiceError | undefined;
+    let end: ServiceError | undefined;
+    const attempt = async (number: number): Promise<Incoming> => {
+      if (number > 0) checkNotEnded(ending, mayHaveArrived);
+      if (number > 0) this.#service.retried();
+      const found = await send().catch(asFailure);
       // A server that is busy with other requests has not failed.
-      const isBusy = !(found instanceof ServiceError) && found.status === 429;
+      isBusy = !(found instanceof ServiceError) && found.status === 429;
+      this.#hasAnswered ||= !(found instanceof ServiceError);
+      if (isBusy) this.load.hear(found as Incoming);
+      if (!(found instanceof ServiceError) && !isPassing(found)) return found;
+      const failure = found instanceof ServiceError ? found : serviceErrorOf(rejectionOf(found, path));
+      if (!isBusy) mayHaveArrived = failure;
+      throw failure;
+    };
+    const isRetried = (failure: ServiceError): boolean => {
       if (!this.#hasAnswered && pauses.milliseconds >= this.#options.reachMilliseconds)
-        throw neverReached(found as ServiceError);
-      if (isBusy ? pauses.areOverSince(this.#accepted) : pauses.areOver)
-        throw exhausted(found, outgoing.path, pauses.milliseconds);
-      if (!isBusy) mayHaveArrived = found instanceof ServiceError ? found : rejectionOf(found, outgoing.path);
-      await pauses.pause(this.#ending(signal), mayHaveArrived);
-    }
+        end = neverReached(failure);
+      else if (isBusy ? pauses.areOverSince(busySince()) : pauses.areOver)
+        end = exhausted(failure, path, pauses.milliseconds);
+      return end === undefined;
+    };
+    // How long it pauses depends on whether somebody waits for the end.
+    const sleep = (): Promise<void> => pauses.pause(ending);
+    const retries = { retries: Infinity, firstDelay: 0, longestDelay: 0, isRetried, sleep };
+    return retrying(attempt, retries).catch((error: unknown) => {
+      throw end ?? error;
+    });
   }
 
   /** Submits the request and returns its future's result. `onSubmitted` is called once the server has it. */
@@ -160,27 +201,18 @@ export class Requests {
 
   /** `lost`: the server no longer knows the future. */
   async #result(id: string, outgoing: Outgoing): Promise<Incoming | "lost"> {
-    const began = performance.now();
-    let pauses = this.#pauses();
     const waits = this.#pauses({ ...this.#options, longestPause: longestWait });
     let badPolls = 0;
     for (;;) {
       const asked = performance.now();
-      const found = await this.#poll(id, outgoing).catch(asFailure);
-      if (!(found instanceof ServiceError)) this.load.hear(found);
-      // Some servers hold a poll for longer than this client waits; the heartbeat says whether they are there.
-      if (found instanceof LateAnswer && this.#transport.contact.silence === null) {
-        pauses = this.#pauses();
-        continue;
-      }
-      if (found instanceof ServiceError || found.status === 429 || found.status >= 500) {
-        const isBusy = !(found instanceof ServiceError) && found.status === 429;
-        if (isBusy ? pauses.areOverSince(-Infinity) : pauses.areOver)
-          throw exhausted(found, outgoing.path, performance.now() - began);
-        await pauses.pause(this.#closing.signal);
-        continue;
-      }
-      pauses = this.#pauses();
+      const found = await this.#persisting({
+        path: outgoing.path,
+        pauses: this.#pauses(),
+        ending: this.#closing.signal,
+        send: () => this.#poll(id, outgoing),
+        isPassing: ({ status }) => status === 429 || status >= 500,
+        busySince: () => -Infinity,
+      });
       const body = found.isProto ? undefined : jsonOf(found);
       if (found.status === 408 || isTryAgain(body)) {
         // A server that answers at once does not wait for the result, so the client does.
@@ -197,13 +229,23 @@ export class Requests {
     return signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal]);
   }
 
-  #poll(id: string, { wantsProto = false }: Outgoing): Promise<Incoming> {
-    return this.#transport.send({
+  async #poll(id: string, { wantsProto = false }: Outgoing): Promise<Incoming> {
+    const poll = {
       ...schema.request("retrieve_future", { request_id: id }),
       wantsProto,
       pool: "poll",
       milliseconds: this.#options.pollMilliseconds,
-    });
+    } as const;
+    try {
+      const found = await this.#transport.send(poll);
+      this.load.hear(found);
+      return found;
+    } catch (error) {
+      // Some servers hold a poll for longer than this client waits; the heartbeat says whether they are there.
+      const isThere = error instanceof LateAnswer && this.#transport.contact.silence === null;
+      if (isThere) return { status: 408, isProto: false, body: Buffer.alloc(0) };
+      throw error;
+    }
   }
 
   async #cancel(id: string): Promise<void> {
@@ -216,9 +258,20 @@ function asFailure(error: unknown): ServiceError {
   throw error;
 }
 
+/** A rejection that may pass. */
+function serviceErrorOf(rejection: TroupeError): ServiceError {
+  if (rejection instanceof ServiceError) return rejection;
+  return new ServiceError(rejection.message, { cause: rejection });
+}
+
+/** @throws TroupeError `cancelled` */
+function checkNotEnded(ending: AbortSignal, cause: ServiceError | undefined): void {
+  if (!ending.aborted) return;
+  throw new TroupeError("cancelled", "Cancelled while the server was not reachable.", { cause });
+}
+
 /** @param milliseconds since the request was first sent */
-function exhausted(found: Incoming | ServiceError, path: string, milliseconds: number): TroupeError {
-  const cause = found instanceof ServiceError ? found : rejectionOf(found, path);
+function exhausted(cause: ServiceError, path: string, milliseconds: number): ServiceError {
   const message = `${cause.message.replace(/\.$/, "")}. ${path} waited for ${Math.round(milliseconds / 1000)} s.`;
   return new ServiceError(message, { cause });
 }
