@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { failure, makeModel, temporaryFolder } from "../models/test-model.ts";
 import type { RetryOptions } from "../calls/retry.ts";
+import { withServicesUsed } from "../calls/services.ts";
 import type { Verb } from "./around.ts";
 import type { AdamOptions, Datum, Engine, SampledSequence } from "./engine.ts";
 import { openEngine } from "./open.ts";
@@ -166,4 +167,31 @@ test("an engine that retries itself is not wrapped", async () => {
   const wrapped = retryingEngine(new TinyEngine());
   expect(retryingEngine(wrapped)).toBe(wrapped);
   await local.close();
+});
+
+test("verbs of an engine that retries by itself are counted, and not held back", async () => {
+  const started: string[] = [];
+  const done = Promise.withResolvers<void>();
+  const verb = (name: string) => async () => {
+    started.push(name);
+    await done.promise;
+    if (name === "optimStep") throw new ServiceError("gone");
+    return {};
+  };
+  const remote = {
+    retries: true,
+    load: [],
+    forwardBackward: verb("forwardBackward"),
+    optimStep: verb("optimStep"),
+  };
+  const engine = retryingEngine(remote as unknown as Engine);
+  const { services } = await withServicesUsed(async () => {
+    const results = [engine.forwardBackward([], { type: "cross_entropy" }), engine.optimStep("p", adam)];
+    expect(started).toEqual(["forwardBackward", "optimStep"]);
+    done.resolve();
+    await Promise.allSettled(results);
+  });
+  expect(services).toEqual({
+    engine: expect.objectContaining({ calls: 2, failures: 1, lastProblem: "gone" }),
+  });
 });
