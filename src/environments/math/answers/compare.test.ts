@@ -102,6 +102,25 @@ describe("comparison", () => {
     );
   });
 
+  it("tells apart values that are closer than floating point can tell", () => {
+    const value = fc.oneof(
+      positive.map((n) => `\\sqrt{${n}}`),
+      positive.map((n) => `\\ln ${n + 1}`),
+      fc.tuple(positive, positive).map(([a, b]) => `\\frac{${a}\\pi}{${b}}`),
+      fc.tuple(integer, positive).map(([a, b]) => `${a}+e^{1/${b}}`),
+      positive.map((n) => `${n}x+\\sin x`),
+    );
+    const exponent = fc.integer({ min: 14, max: 300 });
+    fc.assert(
+      fc.property(value, exponent, positive, (text, digits, n) => {
+        expect(same(text, `${text}+10^{-${digits}}`)).toBe(false);
+        expect(same(text, `(${text})(1+e^{-${digits + 20}})`)).toBe(false);
+        expect(same(text, `${text}+10^{-${digits}}-\\frac{${n}}{${n}\\cdot 10^{${digits}}}`)).toBe(true);
+      }),
+      runs,
+    );
+  });
+
   it("takes any text", () => {
     const piece = fc.constantFrom(
       "\\frac",

@@ -24,6 +24,10 @@ function magnitude(tree: MathJson): number {
   if (sums.has(String(head))) return Infinity;
   const sizes = parts.map(magnitude);
   if (sizes.some((size) => !Number.isFinite(size))) return Infinity;
+  const [over = 0, under = 0] = sizes;
+  // Of other divisors, which may be small, nothing is known.
+  if ((head === "Divide" || head === "Rational") && typeof parts[1] === "number" && under >= 1)
+    return Math.max(1, over / under);
   return combined(String(head), sizes);
 }
 
