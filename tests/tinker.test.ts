@@ -68,7 +68,8 @@ test("the same metrics and episodes, bit for bit", { timeout: 240_000 }, async (
     (file) => file === "metrics.jsonl" || file.startsWith("episodes"),
   );
   expect(compared).toContain("metrics.jsonl");
-  expect(compared.filter((file) => found[file] !== expected[file])).toEqual([]);
+  const differs = (file: string): boolean => uncounted(found[file]) !== uncounted(expected[file]);
+  expect(compared.filter(differs)).toEqual([]);
   expect(
     (await fs.readFile(path.join(folder, "remote", "metrics.jsonl"), "utf8")).split("\n").length,
   ).toBeGreaterThan(4);
@@ -85,7 +86,8 @@ test("adapters on a base that the warm start trained are the same", { timeout: 2
   };
   await trained("taught-local", local, changes);
   await trained("taught-remote", remote, changes);
-  expect(await read("taught-remote/metrics.jsonl")).toEqual(await read("taught-local/metrics.jsonl"));
+  const metricsOf = async (run: string) => uncounted((await read(`${run}/metrics.jsonl`)).toString());
+  expect(await metricsOf("taught-remote")).toEqual(await metricsOf("taught-local"));
   expect((await downloaded("taught-remote", "adapted")).stderr).toContain("its base is nano-taught");
   expect((await downloaded("taught-remote", "nano-taught")).code).toBe(0);
   const taught = await read("taught-local/models/nano-taught/model.safetensors");
@@ -93,7 +95,8 @@ test("adapters on a base that the warm start trained are the same", { timeout: 2
 });
 
 test("those adapters are evaluated with their base", { timeout: 120_000 }, async () => {
-  expect(await evaluated("taught-remote")).toEqual(await evaluated("taught-local"));
+  const { services: _, ...remote } = (await evaluated("taught-remote")) as { services?: unknown };
+  expect(remote).toEqual(await evaluated("taught-local"));
 });
 
 async function evaluated(run: string): Promise<object> {
@@ -166,3 +169,8 @@ test(
 );
 
 const runOf = (name: string): string => path.join(folder, "runs", name);
+
+/** Without the counts of the engine's verbs, which only one behind a server has. */
+function uncounted(text: string | undefined): string | undefined {
+  return text?.replaceAll(/,"services":\{"engine":\{[^{}]*\}\}/g, "");
+}
