@@ -48,6 +48,11 @@ export function readVocabulary(tokenizerJson: JsonObject): Vocabulary {
       const found = `the id of ${JSON.stringify(entry)} is ${JSON.stringify(id)}`;
       throw new Error(`${found}; expected a whole number from 0 to ${most - 1}`);
     }
+    const other = entries[id as number];
+    if (other !== undefined && other !== entry)
+      throw new Error(
+        `${JSON.stringify(other)} and ${JSON.stringify(entry)} have the same id, ${String(id)}`,
+      );
     entries[id as number] = entry;
   };
   forEachEntry(tokenizerJson["model"], enter);

@@ -26,11 +26,37 @@ export async function* readRows(
   const [, kind, archive] = dataFile.exec(name) ?? [];
   const isCompressed = archive !== undefined;
   if (kind === undefined || (kind === "parquet" && isCompressed)) throw unknownKind(name);
+  try {
+    yield* rowsOf({ location, name }, kind, isCompressed, columns);
+  } catch (error) {
+    throw error instanceof TroupeError ? error : unreadable(location, name, error as Error);
+  }
+}
+
+async function* rowsOf(
+  { location, name }: FileToRead,
+  kind: string,
+  isCompressed: boolean,
+  columns: readonly string[] | undefined,
+): AsyncGenerator<ReadRow> {
   await rejectPointer(location, name);
   if (kind === "parquet") yield* readParquet(location, columns);
   else if (kind === "json" && (await beginsWithBracket(location, isCompressed)))
     yield* readJsonArray(location, isCompressed);
   else yield* readJsonLines(location, isCompressed);
+}
+
+/** The disk, or a damaged archive. */
+function unreadable(location: string, name: string, cause: Error): TroupeError {
+  const where = name === location ? name : `${name} (${location})`;
+  const isArchive = (cause as NodeJS.ErrnoException).code?.startsWith("Z_") === true;
+  const problem = isArchive
+    ? `is a damaged or incomplete archive (${cause.message})`
+    : `cannot be read: ${cause.message}`;
+  const fix = isArchive
+    ? "delete it and download or copy it again"
+    : "check the disk and the rights of the file";
+  return new TroupeError("bad_data", `${where} ${problem}; ${fix}`, { cause });
 }
 
 function unknownKind(name: string): TroupeError {

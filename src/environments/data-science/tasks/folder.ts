@@ -47,6 +47,7 @@ async function checkColumns(folder: string, { idColumn, target }: TaskFile): Pro
 
 /** From the beginning of the file: tables can be large. */
 async function headerOf(file: string): Promise<readonly string[]> {
+  if (!(await isPresent(file, "bad_data"))) throw new TroupeError("bad_data", `${file} is missing`);
   const parts = createReadStream(file, { encoding: "utf8", end: 2 ** 20 });
   try {
     let text = "";
