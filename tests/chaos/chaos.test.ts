@@ -1,4 +1,5 @@
 /** A short form of `npm run chaos`: one disturbance of each border, and what the oracle says by hand. */
+import { existsSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -48,7 +49,8 @@ describe("what --defects takes back", () => {
   it.each(repairs)("$defect", async (repair) => {
     for (const change of repair.changes)
       checkChange(await readFile(path.join(checkout, change.file), "utf8"), change);
-    expect(scenarios.map(nameOf)).toContain(repair.foundBy);
+    const isTest = existsSync(path.join(checkout, repair.foundBy));
+    expect(isTest || scenarios.map(nameOf).includes(repair.foundBy)).toBe(true);
   });
 });
 

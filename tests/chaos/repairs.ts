@@ -10,7 +10,7 @@ export interface Repair {
   readonly defect: string;
   /** Several where one alone keeps the defect away. */
   readonly changes: readonly Change[];
-  /** `subject: disturbance` that finds it. */
+  /** `subject: disturbance` that finds it, or the file of a test, for what is wrong without a disturbance. */
   readonly foundBy: string;
 }
 
@@ -125,6 +125,33 @@ export const repairs: readonly Repair[] = [
     foundBy: "a coach: the program surrounds its answers with prose",
   },
   {
+    defect: "attacks on a coach that scores at random seem to work",
+    changes: [
+      {
+        file: "src/judges/coach/attacks/measure.ts",
+        repaired: "interval: differenceInterval(known, noise),",
+        broken: "interval: differenceInterval(known, noise.map(() => 0)),",
+      },
+    ],
+    foundBy: "src/judges/coach/attacks/measure.test.ts",
+  },
+  {
+    defect: "whitening makes an update of full size of a step in which every return is equal",
+    changes: [
+      {
+        file: "src/credit/compare.ts",
+        repaired: "isFlat(units.map(([, one]) => one.earned)) && dividesBySpread(algorithm)",
+        broken: "units.length < 0 && dividesBySpread(algorithm)",
+      },
+      {
+        file: "src/credit/credit.ts",
+        repaired: "isFlat(own.map(({ action }) => action.earned))",
+        broken: "own.length < 0",
+      },
+    ],
+    foundBy: "src/credit/flat-steps.test.ts",
+  },
+  {
     defect: "a program that only waits holds its worker for as long as it likes",
     changes: [
       {
@@ -147,7 +174,7 @@ export const repairs: readonly Repair[] = [
   },
 ];
 
-const copied = ["bin", "native", "package.json", "src", "tests", "tsconfig.json"];
+const copied = ["bin", "native", "package.json", "src", "tests", "tsconfig.json", "vitest.config.ts"];
 
 /** A copy of the checkout, with this repair taken back, in an empty folder. */
 export async function withoutRepair({ changes }: Repair, checkout: string, folder: string): Promise<string> {
