@@ -53,7 +53,7 @@ export function meanInterval(values: readonly number[], confidence = 0.95): Inte
   const count = values.length;
   if (count < 2) return null;
   const centre = mean(values);
-  const variance = values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (count - 1);
+  const variance = sum(values.map((value) => (value - centre) ** 2)) / (count - 1);
   const half = studentQuantile(count - 1, confidence) * Math.sqrt(variance / count);
   return { low: centre - half, high: centre + half };
 }
@@ -90,12 +90,12 @@ function studentWithin(t: number, degrees: number): number {
   const angle = Math.atan(t / Math.sqrt(degrees));
   const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
   const isOdd = degrees % 2 === 1;
-  let [term, sum] = [isOdd ? cosine : 1, 0];
+  let [term, total] = [isOdd ? cosine : 1, 0];
   for (let power = isOdd ? 1 : 0; power <= degrees - 2; power += 2) {
-    sum += term;
+    total += term;
     term *= (cosine ** 2 * (power + 1)) / (power + 2);
   }
-  return isOdd ? (2 / Math.PI) * (angle + sine * sum) : sine * sum;
+  return isOdd ? (2 / Math.PI) * (angle + sine * total) : sine * total;
 }
 
 export function sum(values: Iterable<number>): number {

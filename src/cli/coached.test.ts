@@ -139,7 +139,7 @@ describe("a training with a coach", () => {
     server.answer = honest;
     expect(code).toBe(1);
     expect(stderr.replaceAll(/\s+/g, " ")).toMatch(
-      /The judge gave up after 3 failures in a row and 1 pause \(judge\.breaker\): .*timeout.* The run stopped in step \d; once the service works, the same command resumes after step \d\./,
+      /The judge gave up after 3 failures in a row and 1 pause \(judge\.breaker\): .*did not answer in time\. The run stopped in step \d; once the service works, the same command resumes after step \d\./,
     );
     // Nine answers, and three questions in vain: no other question waited for its timeout.
     expect(server.asked).toHaveLength(first + 12);
@@ -266,7 +266,7 @@ it("attacks on the coach are measured with the recipe's options", async () => {
   expect(report.stdout).toContain("score without an attack: 1.00 of 10");
   expect(report.stdout).toContain("mean gain over 40 attacks: +0.00, 95 % interval +0.00 to +0.00");
   expect(report.stdout).toContain("attacks that raised a score: 0\n");
-  expect(server.asked.length - before).toBe(123);
+  expect(server.asked.length - before).toBe(156);
   await writeFile(join(cwd, "program.yaml"), "extends: colours.yaml\njudge: null\n");
   const none = await troupe(["coach", "attacks", "program.yaml"], { cwd, env });
   expect(none).toMatchObject({
