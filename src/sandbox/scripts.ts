@@ -3,7 +3,7 @@
  * longer than most requests, so sessions are kept. Scripts keep no state between requests: they only parse, or fork for
  * each.
  */
-import { answerOf, call } from "../calls/call.ts";
+import { answerOf, call, Fault } from "../calls/call.ts";
 import { ServiceError } from "../errors.ts";
 import type { ProgramResult, Sandbox, RunningProgram } from "./sandbox.ts";
 import { type KeptSession, serviceOf, sessionsOf, withSessions } from "./sessions.ts";
@@ -132,19 +132,21 @@ const onceMore = { retries: 1, firstDelay: 0, longestDelay: 0 };
 
 /**
  * One request to a script that answers each line of standard input with one line.
- * @throws ServiceError if the sandbox fails, or the script ends without an answer, twice: it has one for every request
+ * @returns null: what was asked ends the script twice, by a limit or a crash: it is the request's doing
+ * @throws ServiceError if the sandbox fails, or the script ends by itself
  */
 export async function askScript(
   sandbox: Sandbox,
   source: string,
   request: string,
   signal?: AbortSignal,
-): Promise<string> {
+): Promise<string | null> {
   const asked = (): Promise<string> =>
     withSessions(sandbox, 1, () =>
       withScript(sandbox, source, signal, (script) => lineFrom(script, request)),
     );
-  return answerOf(await call(serviceOf(sandbox), asked, { signal, retries: onceMore }));
+  const outcome = await call(serviceOf(sandbox), asked, { signal, retries: onceMore });
+  return outcome.fault === undefined ? answerOf(outcome) : null;
 }
 
 async function lineFrom(script: Script, request: string): Promise<string> {
@@ -154,5 +156,6 @@ async function lineFrom(script: Script, request: string): Promise<string> {
   script.answerWithin(null);
   if (line !== null) return line;
   const { ended, stderr } = await script.ended;
-  throw new ServiceError(`a script of the sandbox gave no answer (${ended}) ${stderr.slice(-300)}`.trim());
+  const problem = `a script of the sandbox gave no answer (${ended}) ${stderr.slice(-300)}`.trim();
+  throw ended === "exited" ? new ServiceError(problem) : new Fault(problem);
 }

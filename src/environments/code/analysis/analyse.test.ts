@@ -203,4 +203,15 @@ describe.runIf(works)("an analysis", () => {
     await expect(analyse(broken, written, { services })).rejects.toBeInstanceOf(ServiceError);
     expect((await analyse(sandbox, written, { services })).main.defined).toBe(true);
   });
+
+  it("of a text that crashes the parser defines nothing: a model may write it", async () => {
+    const crashing: Sandbox = {
+      backend: "crashing",
+      run: (program) => sandbox.run(program),
+      start: (program, signal) =>
+        sandbox.start({ ...program, source: "import os\ninput()\nos.kill(os.getpid(), 11)\n" }, signal),
+      close: async () => {},
+    };
+    expect((await analyse(crashing, written)).main).toMatchObject({ defined: false, error: null });
+  });
 });

@@ -104,7 +104,7 @@ export async function analyse(
     const answer = await askScript(sandbox, program, request, signal);
     if (signal?.aborted === true)
       throw new TroupeError("cancelled", "Cancelled while a program was analysed.");
-    return analysisIn(answer) ?? nothingFound;
+    return (answer === null ? null : analysisIn(answer)) ?? nothingFound;
   };
   return recordedCall(services?.recorded, { key, read: readAnalysis, ask: askParser }, signal);
 }

@@ -28,7 +28,7 @@ export async function generatedTest(
   if (!written.includes("assert")) return null;
   const answer = await askScript(sandbox, reader, JSON.stringify({ text: written, entryPoint }), signal);
   if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled while a test was read.");
-  const found = assertion.safeParse(jsonOrNull(answer));
+  const found = assertion.safeParse(jsonOrNull(answer ?? "null"));
   return found.success ? { kind: "assertion", ...found.data } : null;
 }
 
