@@ -59,6 +59,7 @@ function scoresOf(scores: Scores, seconds: number | null): EvaluatedNumbers {
     samples,
     successes,
     success,
+    solved,
     low = 0,
     high = 1,
     score,
@@ -73,6 +74,7 @@ function scoresOf(scores: Scores, seconds: number | null): EvaluatedNumbers {
     tasks,
     successes,
     success,
+    ...(solved === undefined ? {} : { solved }),
     score,
     turns,
     ...(samples === undefined ? {} : { sampled: { samples, low, high } }),
@@ -96,6 +98,7 @@ type EvaluatedNumbers = Pick<
   | "tasks"
   | "successes"
   | "success"
+  | "solved"
   | "score"
   | "turns"
   | "sampled"

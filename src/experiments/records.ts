@@ -14,6 +14,8 @@ const numbers = z.object({
   tasks: z.int(),
   successes: z.int(),
   success: z.number(),
+  /** 1 for each task that was solved, else 0, in their order. Absent: unknown. */
+  solved: z.string().optional(),
   score: z.number(),
   /** Mean number of turns started. */
   turns: z.number(),

@@ -1,6 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { meanInterval, studentQuantile } from "../statistics.ts";
+import { drawInt, generatorOf, rootKey } from "../random.ts";
+import { pairedDifference } from "./statistics.ts";
 
 describe("Student's t", () => {
   // The usual table of two-sided 95 % points, to its last digit.
@@ -53,5 +55,63 @@ describe("the interval of a mean over seeds", () => {
         );
       }),
     );
+  });
+});
+
+describe("a difference in the same seeds", () => {
+  const of = (successes: number, solved?: string) => ({
+    success: successes / 100,
+    tasks: 100,
+    ...(solved === undefined ? {} : { solved }),
+  });
+  /** The first ones are solved. */
+  const first = (count: number): string => "1".repeat(count) + "0".repeat(100 - count);
+
+  it("by hand: 70, 65 and 60 points", () => {
+    const pairs = [
+      [90, 20],
+      [95, 30],
+      [100, 40],
+    ].map(([one = 0, other = 0]) => ({ one: of(one), other: of(other) }));
+    const { mean, interval, isClear } = pairedDifference(pairs);
+    expect([mean, isClear]).toEqual([expect.closeTo(0.65, 12), true]);
+    // Seeds: 0.124207. Tasks: √(0.06175² + 0.0958²) = 0.114 below, √(0.02846² + 0.0811²) = 0.0859 above.
+    expect(interval?.low).toBeCloseTo(0.65 - 0.1686, 3);
+    expect(interval?.high).toBeCloseTo(0.65 + 0.151, 3);
+  });
+
+  it("one seed has no interval, and nothing is clear", () => {
+    expect(pairedDifference([{ one: of(100), other: of(0) }])).toEqual({
+      mean: 1,
+      interval: null,
+      isClear: false,
+    });
+  });
+
+  it("is narrower where the same tasks are solved", () => {
+    const pairs = (known: boolean) =>
+      [60, 61, 62].map((count) => ({
+        one: of(count, known ? first(count) : undefined),
+        other: of(count - 5, known ? first(count - 5) : undefined),
+      }));
+    const [paired, unpaired] = [pairedDifference(pairs(true)), pairedDifference(pairs(false))];
+    expect(paired.isClear).toBe(true);
+    expect(unpaired.isClear).toBe(false);
+    expect(unpaired.mean).toBeCloseTo(paired.mean, 12);
+  });
+
+  it("is rarely clear where rows are equal", () => {
+    let clear = 0;
+    const random = generatorOf(rootKey(5));
+    const draw = (): string =>
+      Array.from({ length: 100 }, () => String(Number(drawInt(random, 10) < 4))).join("");
+    const measured = () => {
+      const solved = draw();
+      return of(solved.split("").filter((one) => one === "1").length, solved);
+    };
+    for (let trial = 0; trial < 400; trial++)
+      if (pairedDifference([0, 1, 2].map(() => ({ one: measured(), other: measured() }))).isClear) clear++;
+    // At most 5 %, with room for two standard errors of 400 trials.
+    expect(clear / 400).toBeLessThan(0.075);
   });
 });

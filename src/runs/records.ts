@@ -184,6 +184,8 @@ export const evaluationSchema = z.object({
   successes: z.int().min(0),
   /** Episodes lost to failing services, in no other figure. Absent: none. */
   failed: z.int().optional(),
+  /** 1 for each task that was solved, else 0, in their order. Absent: several episodes of a task, or some were lost. */
+  solved: z.string().optional(),
   /** The split of the tasks. Absent: heldOut. */
   split: z.string().optional(),
   success: z.number(),

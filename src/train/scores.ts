@@ -37,6 +37,7 @@ export function scoresOf(episodes: readonly Episode[], scored: Scored): Scores {
     ...(samples === 1 ? {} : { samples }),
     successes: successes.length,
     ...(failed === 0 ? {} : { failed }),
+    ...(samples > 1 || failed > 0 ? {} : { solved: tasks.map(succeeded).join("") }),
     success: successes.length / ends.length,
     ...(samples === 1 ? wilsonInterval(successes.length, ends.length) : successInterval(tasks)),
     ...passAtOf(tasks, scored),

@@ -82,7 +82,8 @@ export const hostileFunctions: Subject = {
   named: /sandbox|backend|worker/i,
   run: graded("humaneval", functions, [
     "def add(a, b):\n    return a + b\n",
-    "import time\ndef add(a, b):\n    time.sleep(10 ** 6)\n",
+    "def add(a, b):\n    return a - b\n",
+    "import time\ndef add(a, b):\n    time.sleep(10 ** 6)\n    return a + b\n",
     `class Same:
     def __init__(self, number): self.number = number
     def __hash__(self): return 1

@@ -9,7 +9,7 @@ export function markdownOf(summary: Summary, page: string): string {
     `# ${literal(record.title)}`,
     ...text.paragraphs(record.description),
     `The same with learning curves: [${page}](${page}).`,
-    text.legend(summary),
+    text.legend(summary, literal),
     table(["", ...titlesOf(record.columns)], mainRows(summary)),
     ...problemParts(summary),
     ...text.paragraphs(record.notes),
@@ -48,7 +48,7 @@ function mainCell(summary: Summary, row: string, column: string): string {
   return [
     entry.isBest ? `**${mean}**` : mean,
     `(${text.showRange(success.interval)})`,
-    difference,
+    difference === null ? "" : text.differenceText(difference),
     note === "" ? "" : `_${note}_`,
   ]
     .filter((part) => part !== "")

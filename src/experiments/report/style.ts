@@ -50,7 +50,7 @@ td.right, th.right { text-align: right; padding-right: 0; padding-left: 0.9rem; 
 .is-best .mean { font-weight: 750; }
 .range, .pooled { color: var(--soft); font-size: 0.82rem; margin-left: 0.4em; white-space: nowrap; }
 .up { color: var(--good); } .down { color: var(--bad); }
-.up, .down { font-size: 0.82rem; margin-left: 0.45em; white-space: nowrap; }
+.change { font-size: 0.82rem; margin-left: 0.45em; white-space: nowrap; }
 .flag { color: var(--bad); font-size: 0.82rem; margin-left: 0.4em; white-space: nowrap; }
 .chip { display: inline-block; width: 0.72em; height: 0.72em; border-radius: 3px; background: var(--own); margin-right: 0.55em; }
 .legend { display: flex; flex-wrap: wrap; gap: 0.25rem 1.3rem; margin: 0.8rem 0 0; font-size: 0.85rem; color: var(--soft); }
@@ -87,7 +87,7 @@ svg .end { fill: var(--own, var(--ink)); font-size: 10.5px; font-weight: 600; fo
   .card { padding: 0.8rem 0.8rem; }
   th[scope="row"] { white-space: normal; min-width: 7.5em; }
   .range { display: block; margin-left: 0; }
-  .up, .down { margin-left: 0; }
+  .change { margin-left: 0; }
 }
 @media print {
   :root { --page: #ffffff; }

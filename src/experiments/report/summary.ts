@@ -4,7 +4,7 @@ import { mean } from "../../statistics.ts";
 import type { Counts } from "../counts.ts";
 import { countsOfRecord, ranIn } from "../counts.ts";
 import type { CellNumbers, CellRecord, ReportRecord } from "../records.ts";
-import { shareInterval, taskInterval } from "../statistics.ts";
+import { pairedDifference, shareInterval, taskInterval, type PairedDifference } from "../statistics.ts";
 
 /** One place of the table: a row in a column, over its seeds. */
 export interface Entry {
@@ -17,7 +17,7 @@ export interface Entry {
   readonly missing: number;
   /** Null: no seed is done. */
   readonly success: Success | null;
-  /** Highest mean of its column, if rows differ. */
+  /** Highest mean of its column, and clearly above every other row in the same seeds. */
   readonly isBest: boolean;
 }
 
@@ -104,10 +104,23 @@ export function tasksOf(numbers: readonly CellNumbers[]): number {
   return Math.min(...numbers.map(({ tasks }) => tasks));
 }
 
-function isBest(entry: Omit<Entry, "isBest">, all: readonly Omit<Entry, "isBest">[]): boolean {
-  const means = all.flatMap(({ column, success }) => (column === entry.column ? (success?.mean ?? []) : []));
-  if (entry.success === null || Math.max(...means) === Math.min(...means)) return false;
-  return entry.success.mean === Math.max(...means);
+type Measured = Omit<Entry, "isBest">;
+
+function isBest(entry: Measured, all: readonly Measured[]): boolean {
+  const others = all.filter(
+    ({ row, column, success }) => column === entry.column && row !== entry.row && success !== null,
+  );
+  const differences = others.map((other) => differenceBetween(entry, other));
+  return differences.length > 0 && differences.every((one) => one !== null && one.isClear && one.mean > 0);
+}
+
+/** In the seeds that both have. Null: there is none. */
+export function differenceBetween(entry: Measured, other: Measured): PairedDifference | null {
+  const pairs = entry.seeds.flatMap((seed, index) => {
+    const [one, two] = [entry.numbers[index], other.numbers[other.seeds.indexOf(seed)]];
+    return one === undefined || two === undefined ? [] : [{ one, other: two }];
+  });
+  return pairs.length === 0 ? null : pairedDifference(pairs);
 }
 
 /** A learning curve: the mean over seeds at each step that all have, with the lowest and the highest seed. */

@@ -31,10 +31,15 @@ function mainCell(summary: Summary, entry: Entry | undefined): Markup {
   const flag = note === "" ? null : element("span", { class: "flag" }, note);
   if (success === null) return element("td", {}, flag);
   const difference = text.differenceOf(summary, entry);
+  const direction = difference === null || difference.mean > 0 ? "up" : "down";
   const change =
-    difference === ""
+    difference === null
       ? null
-      : element("span", { class: difference.startsWith("+") ? "up" : "down" }, difference);
+      : element(
+          "span",
+          { class: difference.isClear ? `change ${direction}` : "change" },
+          text.differenceText(difference),
+        );
   return element(
     "td",
     { class: isBest ? "is-best" : undefined },

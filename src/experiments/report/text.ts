@@ -5,9 +5,9 @@ import type { Counts } from "../counts.ts";
 import { ranIn } from "../counts.ts";
 import { measureOf } from "../measures.ts";
 import type { CellNumbers, MeasureRecord, ReportRecord, ReportSession } from "../records.ts";
-import { shareInterval } from "../statistics.ts";
+import { shareInterval, type PairedDifference } from "../statistics.ts";
 import type { Cost, Entry, Success, Summary, SummaryCounts } from "./summary.ts";
-import { entryAt, spentOf, tasksOf } from "./summary.ts";
+import { differenceBetween, entryAt, spentOf, tasksOf } from "./summary.ts";
 
 export function perCent(share: number): string {
   return (100 * share).toFixed(1);
@@ -17,14 +17,22 @@ export function showRange({ low, high }: Interval): string {
   return `${perCent(low)} to ${perCent(high)}`;
 }
 
-/** `+12.3`, `−4.0`: percentage points above the baseline's mean. Empty for the baseline itself. */
-export function differenceOf(summary: Summary, entry: Entry): string {
+/** Null for the baseline itself, and where it has no seed in common. */
+export function differenceOf(summary: Summary, entry: Entry): PairedDifference | null {
   const { baseline } = summary.record;
-  if (baseline === undefined || baseline === entry.row || entry.success === null) return "";
-  const base = entryAt(summary, baseline, entry.column)?.success;
-  if (base === null || base === undefined) return "";
-  const points = 100 * (entry.success.mean - base.mean);
-  return `${points < 0 ? "−" : "+"}${Math.abs(points).toFixed(1)}`;
+  if (baseline === undefined || baseline === entry.row) return null;
+  const base = entryAt(summary, baseline, entry.column);
+  return base === undefined ? null : differenceBetween(entry, base);
+}
+
+/** `+12.3 [+2.0 to +22.5]`: percentage points above the baseline in the same seeds. */
+export function differenceText({ mean: points, interval }: PairedDifference): string {
+  const range = interval === null ? "" : ` [${signed(interval.low)} to ${signed(interval.high)}]`;
+  return `${signed(points)}${range}`;
+}
+
+function signed(share: number): string {
+  return `${share < 0 ? "−" : "+"}${perCent(Math.abs(share))}`;
 }
 
 /** What is wrong with a place of the table: `failed`, `1 of 3 seeds`; empty if all seeds are done. */
@@ -83,8 +91,11 @@ export function seedsOf({ seeds }: ReportRecord): string {
   return `${seeds.length === 1 ? "seed" : "seeds"} ${seeds.join(", ")}`;
 }
 
-/** How to read the numbers of the table. */
-export function legend(summary: Summary): string {
+/**
+ * How to read the numbers of the table.
+ * @param titled shows the title of a row
+ */
+export function legend(summary: Summary, titled: (title: string) => string = (title) => title): string {
   const successes = summary.entries.flatMap(({ success }) => success ?? []);
   const overSeeds = successes.some(({ over }) => over === "seeds");
   const interval = overSeeds
@@ -94,8 +105,20 @@ export function legend(summary: Summary): string {
   return (
     `Success in per cent on ${taskCount(summary.record)} ${splitsOf(summary.record)} tasks, the same for every row and seed: ${interval}.` +
     (single ? " With only one seed the interval is Wilson's over its tasks." : "") +
-    " The best of each column is bold."
+    differenceLegend(summary, titled) +
+    (overSeeds ? " Bold: clearly better than every other row of the column." : "")
   );
+}
+
+function differenceLegend({ record }: Summary, titled: (title: string) => string): string {
+  const { baseline, rows, seeds } = record;
+  if (baseline === undefined) return "";
+  const title = rows.find(({ name }) => name === baseline)?.title ?? baseline;
+  const range =
+    seeds.length > 1
+      ? ", in brackets its 95 % interval: chance of seeds (Student's t over their differences) and of tasks (paired where it is known which were solved) added. It is clear, and coloured, if that excludes 0"
+      : "; seeds were not varied, so no difference is shown as clear";
+  return ` After it the difference from “${titled(title)}” in the same seeds${range}.`;
 }
 
 /** How to read the table of measures. */
