@@ -201,6 +201,8 @@ export interface CreditedAction extends PlacedAction {
   readonly share: number;
   /** null: depends on a missing reward. Such an action trains nothing and is in no statistic; its advantages are 0. */
   readonly return: number | null;
+  /** The return before KL was charged; NaN if a reward is missing. */
+  readonly earned: number;
   /** One per token. A frozen role's are 0. */
   readonly advantages: Float64Array;
   /** Their mean, for people. */

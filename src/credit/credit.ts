@@ -1,6 +1,6 @@
 /** Turns rewards into credit: advantages, one per token, for each action of the episodes. */
 import type { Episode } from "../rollout/episode.ts";
-import type { Algorithm, ComparedAction, CreditedAction, Signals, TokenAdvantages } from "./algorithm.ts";
+import type { Algorithm, CreditedAction, Signals, TokenAdvantages } from "./algorithm.ts";
 import { compare, wrongColumn, type ReturnedAction } from "./compare.ts";
 import { isFlat } from "./flat.ts";
 import { placedActions } from "./placed-actions.ts";
@@ -75,7 +75,7 @@ function whitened(spread: readonly SpreadAction[], algorithm: Algorithm): readon
 }
 
 function creditedAction(
-  compared: Omit<ComparedAction, "return"> & Pick<CreditedAction, "return">,
+  compared: Omit<ReturnedAction, "return"> & Pick<CreditedAction, "return">,
   tokens: TokenAdvantages | undefined,
   algorithm: Algorithm,
 ): CreditedAction {

@@ -14,7 +14,7 @@ function credited(advantage: number, sketch: ActionSketch = {}): CreditedAction 
   const [placed] = placedActions(episode);
   if (placed === undefined) throw new Error("the episode has one action");
   const advantages = new Float64Array(placed.action.tokens.length).fill(advantage);
-  const rest = { group: "", together: "", share: 1, return: 0, advantage, advantages };
+  const rest = { group: "", together: "", share: 1, return: 0, earned: 0, advantage, advantages };
   return { ...placed, ...rest };
 }
 

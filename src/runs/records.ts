@@ -86,6 +86,8 @@ const roleMetrics = z.object({
   advantageSpread: z.number(),
   /** Share of actions that reached the token limit. */
   truncated: z.number(),
+  /** All that it did earned as much as what it is compared with. Absent: not so, or the role is not trained. */
+  flat: z.literal(true).optional(),
 });
 export type RoleMetrics = z.output<typeof roleMetrics>;
 
@@ -238,6 +240,8 @@ export const resultSchema = z.object({
   unrewardedActions: z.int().optional(),
   /** Actions of training and evaluation whose verdict failed. Absent: none. */
   unjudgedActions: z.int().optional(),
+  /** Roles that learned nothing in the last steps, and in how many; twenty at least. Absent: none. */
+  flatRoles: z.record(z.string(), z.int()).optional(),
   /** In training and evaluation. Absent: none was asked. */
   services: servicesSchema.optional(),
   tokens: z.object({

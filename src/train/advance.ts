@@ -1,5 +1,7 @@
 /** The steps of a run: evaluation, a step of its stage, a checkpoint. */
 import { TroupeError } from "../errors.ts";
+import { readMetrics } from "../runs/read.ts";
+import type { StepMetrics } from "../runs/records.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { openAuxiliaryModels } from "./auxiliary.ts";
 import { BatchesAhead, batchesOnDemand, type Batches } from "./batches.ts";
@@ -7,6 +9,7 @@ import { momentOf } from "../rollout/judging.ts";
 import { checkpoint, isCheckpointDue } from "./checkpoint.ts";
 import { evaluateAfter } from "./evaluations.ts";
 import type { Stage } from "./events.ts";
+import { flatWarnings, patience } from "./flat-roles.ts";
 import { isPreviewStep, preview } from "./preview.ts";
 import { reinforcementStep } from "./reinforcement.ts";
 import { outsideRange } from "./reward-range.ts";
@@ -83,6 +86,7 @@ async function reinforce(state: TrainingState, stageStep: number): Promise<void>
   const record = await reinforcementStep(reinforcement, carried, state.step + 1, stageStep);
   reportRange(state, record.played.episodes);
   await state.recorder.reinforcementStep(record, stage.policies);
+  await reportFlatRoles(state, record.metrics);
   state.step = record.metrics.step;
   state.auxiliary = { ...state.auxiliary, carried: record.carried };
 }
@@ -97,6 +101,14 @@ async function openBatches({ shared, stage, run }: TrainingState): Promise<Batch
   const nextBatch = state?.reinforcement?.nextBatch;
   if (nextBatch !== undefined) await batches.resume(directory, nextBatch);
   return batches;
+}
+
+async function reportFlatRoles(state: TrainingState, metrics: StepMetrics): Promise<void> {
+  // A resumed run counts the steps before, which its records have.
+  const before = state.recent ?? (await readMetrics(state.run.layout.directory)).slice(0, -1);
+  state.recent = [...before, metrics].slice(-patience - 1);
+  for (const warning of flatWarnings(state.recent, state.shared.algorithm))
+    state.emit({ type: "warning", ...warning });
 }
 
 function reportRange(state: TrainingState, episodes: readonly Episode[]): void {

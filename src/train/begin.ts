@@ -39,6 +39,7 @@ export async function begin(options: TrainOptions, run: Run, opened: Opened): Pr
     warmStartStep: null,
     previews: options.preview === true,
     isRangeReported: false,
+    recent: null,
     auxiliary: null,
     batches: null,
   };

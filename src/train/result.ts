@@ -9,6 +9,7 @@ import { readMetrics } from "../runs/read.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation, RunResult, StepMetrics, Timing } from "../runs/records.ts";
 import { sum } from "../statistics.ts";
+import { flatStreaks, patience } from "./flat-roles.ts";
 import { summedCounts } from "./service-use.ts";
 import type { OpenPolicies } from "./policies.ts";
 
@@ -40,6 +41,7 @@ export async function buildResult(
       ({ moment, step }) => moment === "before" || (moment === "after" && step === final),
     ),
     ...lossesOf(metrics, evaluations),
+    ...flatRolesOf(metrics),
     ...summedCounts([...metrics, ...evaluations].map(({ services }) => services)),
     tokens: {
       sampled: sampledInTraining + evaluated,
@@ -82,6 +84,11 @@ function lossesOf(metrics: readonly StepMetrics[], evaluations: readonly Evaluat
     unjudgedActions: inTraining("unjudged") + inEvaluations("unjudged"),
   };
   return Object.fromEntries(Object.entries(losses).filter(([, count]) => count !== 0));
+}
+
+function flatRolesOf(metrics: readonly StepMetrics[]): Pick<RunResult, "flatRoles"> {
+  const long = Object.entries(flatStreaks(metrics)).filter(([, steps]) => steps >= patience);
+  return long.length === 0 ? {} : { flatRoles: Object.fromEntries(long) };
 }
 
 function trainedTokens(metrics: StepMetrics): number[] {

@@ -3,6 +3,7 @@ import type { CreditedAction, PlacedAction } from "../credit/algorithm.ts";
 import { placedActions } from "../credit/placed-actions.ts";
 import type { RoleMetrics, RolloutMetrics } from "../runs/records.ts";
 import { areEqual, mean, standardDeviation, sum } from "../statistics.ts";
+import { isFlatRole } from "./flat-roles.ts";
 import { failuresOf } from "./judging.ts";
 import type { StepEpisodes } from "./play.ts";
 
@@ -57,6 +58,7 @@ function roleMetrics(members: readonly PlacedAction[], credited: readonly Credit
     parts: Object.fromEntries([...names].map((name) => [name, part(name)])),
     advantageSpread: standardDeviation(credited.map(({ advantage }) => advantage)),
     truncated: mean(members.map(({ action }) => (action.stopReason === "length" ? 1 : 0))),
+    ...(isFlatRole(credited.filter(({ action }) => !action.frozen)) ? { flat: true } : {}),
   };
 }
 

@@ -1,5 +1,6 @@
 /** The state of a run between steps. */
 import type { Recipe } from "../recipes/schema.ts";
+import type { StepMetrics } from "../runs/records.ts";
 import type { Run } from "../runs/run.ts";
 import type { AuxiliaryModels } from "./auxiliary.ts";
 import type { Batches } from "./batches.ts";
@@ -24,6 +25,8 @@ export interface TrainingState {
   readonly previews: boolean;
   /** Rewards outside their range have been reported. */
   isRangeReported: boolean;
+  /** Metrics of the last steps. Null before the first one of this process. */
+  recent: readonly StepMetrics[] | null;
   /** Null until reinforcement starts or is resumed. */
   auxiliary: AuxiliaryModels | null;
   /** Likewise. */

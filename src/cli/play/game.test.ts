@@ -1,12 +1,15 @@
 import { expect, it } from "vitest";
+import { gameEnvironment } from "../../environments/game.ts";
+import { createGame } from "../../environments/registry.ts";
 import { numbers, pair, roleFor } from "../../rollout/testing/numbers.ts";
 import { scriptedEngine } from "../../rollout/testing/scripted-engine.ts";
+import { buildTeam } from "../../teams/build.ts";
 import type { Team } from "../../teams/team.ts";
 import { fixtureTokenizer } from "../../text/testing/fixtures.ts";
 import { tinyRecipe } from "../../train/testing/tiny-recipe.ts";
 import type { TrainedTeam } from "../trained-team.ts";
 import { playGames } from "./game.ts";
-import { trainedActor } from "./others.ts";
+import { solverActor, trainedActor } from "./others.ts";
 
 const tokenizer = fixtureTokenizer("qwen3");
 const [first, second] = [
@@ -53,4 +56,32 @@ it("shows it to the other roles as in training", async () => {
   const team = { ...pair, roles: [first, second, third], phases: [["first"], ["third"], ["second"]] };
   const { prompts } = await played(team, "second");
   expect(prompts.map((prompt) => prompt.includes("I am sure"))).toEqual([false, true, false, true]);
+});
+
+it("shows what the role sees; the whole board, and what others wrote, at the end or when asked", async () => {
+  const environment = gameEnvironment(createGame("thin-ice", {}));
+  const seats = Object.keys(environment.seats).slice(0, 2);
+  const roles = Object.fromEntries(seats.map((seat) => [seat, { policy: "solver" }]));
+  const team = buildTeam({ roles, phases: [seats], turns: 4 }, environment);
+  const play = async (...lines: readonly string[]): Promise<string> => {
+    const read: string[] = [];
+    const answers = [...lines];
+    const person = {
+      ask: async () => answers.shift() ?? null,
+      tell: (text: string) => void read.push(text),
+      [Symbol.dispose]: () => {},
+    };
+    const [role] = team.roles;
+    if (role === undefined) throw new Error("the team has roles");
+    await playGames({ environment, team, role, others: solverActor({ environment, team }), person, seed: 1 });
+    return read.join("\n");
+  };
+  // Only the picture of the board has the ice of both halves.
+  const whole = "░░ thin ice";
+  expect(await play("nonsense")).toContain("heard ");
+  expect(await play("nonsense")).not.toContain(whole);
+  expect(await play("b")).toContain(whole);
+  const ended = await play(...Array.from({ length: 4 }, () => "nonsense"));
+  expect(ended.indexOf(whole)).toBeGreaterThan(ended.indexOf("turn 4 of 4"));
+  expect(ended).toContain("turn 1, blue: ");
 });

@@ -27,7 +27,7 @@ export async function playGames(table: Table): Promise<void> {
   const { person, role, environment } = table;
   person.tell(`You are the ${role.name}: ${environment.seats[role.seat]?.purpose ?? ""}`);
   person.tell(
-    "Type your action in one line, or a block that begins and ends with ```. h shows the rules, ? the solver's action, q quits.\n",
+    "Type your action in one line, or a block that begins and ends with ```. h shows the rules, ? the solver's action, b the whole board, also what is hidden from you, q quits.\n",
   );
   const lines = await toolLines({ ...table.team, roles: [role] }, table.services ?? {});
   if (lines.length > 0)
@@ -44,15 +44,20 @@ export async function playGames(table: Table): Promise<void> {
 async function playGame(table: Table, game: number): Promise<boolean> {
   const { environment, person } = table;
   let position = await begin(table, await heldOutTask(table, game));
-  person.tell(environment.render(position.state));
+  // What is drawn holds everything; while the game lasts, a person knows what the role knows.
+  const unseen: string[] = [];
   while (!position.done) {
     const acts = await actionsOf(table, position, game);
     if (acts === null) return false;
     const played = await playPhase(table, position, acts);
-    for (const { written, reward } of played.rewards) person.tell(describe(table, written, reward));
-    if (played.position.pending === undefined) person.tell(environment.render(played.position.state));
+    for (const { written, reward } of played.rewards) {
+      const isOwn = written.role.name === table.role.name;
+      if (isOwn) person.tell(describe(table, written, reward));
+      else unseen.push(`turn ${position.turn + 1}, ${describe(table, written, reward)}`);
+    }
     position = played.position;
   }
+  person.tell(["", environment.render(position.state), ...unseen].join("\n"));
   const { success, score } = environment.outcome(position.state);
   person.tell(success ? `solved in turn ${turnsBegun(position)}` : `not solved, score ${score.toFixed(2)}`);
   return true;
@@ -125,6 +130,7 @@ async function wholeText(person: Person, first: string): Promise<string> {
 
 /** The answer to a request instead of an action; undefined: the line is an action. */
 function answerTo({ environment, role }: Table, { state }: Position, line: string): string | undefined {
+  if (line === "b") return environment.render(state);
   if (line === "?") return environment.oracle?.solve?.(state, role.seat) ?? "this environment has no solver";
   if (line !== "h" && line !== "help") return undefined;
   return environment.seats[role.seat]?.prompt || "this seat has no rules to show";

@@ -100,6 +100,7 @@ function costLines({ seconds, tokens, steps, ...lost }: RunResult, run: string):
     failedEpisodes: failed = 0,
     unrewardedActions: unrewarded = 0,
     unjudgedActions: unjudged = 0,
+    flatRoles = {},
     services,
   } = lost;
   return [
@@ -110,6 +111,9 @@ function costLines({ seconds, tokens, steps, ...lost }: RunResult, run: string):
       `reinforcement ${showDuration(seconds.reinforcement)} (${steps.reinforcement} steps), ` +
       `evaluation ${showDuration(seconds.evaluation)}`,
     ...lossNotes({ failed, unrewarded, unjudged }),
+    ...Object.entries(flatRoles).map(
+      ([role, count]) => `the ${role} learned nothing in the last ${count} steps: its rewards did not differ`,
+    ),
     ...serviceNotes(services, true),
     `${showCount(tokens.sampled)} tokens sampled, ${showCount(tokens.trained)} trained on`,
     `files: ${run}`,

@@ -1,0 +1,136 @@
+import fs from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { algorithmFrom } from "../credit/algorithms.ts";
+import { credit } from "../credit/credit.ts";
+import { action, decision, trajectories } from "../credit/testing.ts";
+import { readMetrics, readResult } from "../runs/read.ts";
+import type { StepMetrics } from "../runs/records.ts";
+import { HashEngine } from "./testing/hash-engine.ts";
+import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
+import { flatStreaks, flatWarnings, isFlatRole, patience } from "./flat-roles.ts";
+import { train } from "./train.ts";
+
+const earning = (...teams: readonly number[]) => teams.map((team) => action({ team }));
+
+describe("a role is flat", () => {
+  it("if nothing differs within its groups, although groups differ", () => {
+    const atGrpo = algorithmFrom("at-grpo");
+    const step = (...teams: readonly (readonly number[])[]) =>
+      isFlatRole(
+        credit(
+          teams.map((one, task) => decision(task, earning(...one))),
+          atGrpo,
+        ),
+      );
+    expect(step([1, 1], [0, 0])).toBe(true);
+    expect(step([1, 1], [0, 1])).toBe(false);
+  });
+
+  it("in the whole batch, where that is compared", () => {
+    const row = algorithmFrom("reinforce-plus-plus", { kl: { where: "none" } });
+    const step = (...scores: readonly number[]) =>
+      isFlatRole(
+        credit(
+          scores.map((score, task) => trajectories(task, [{ actions: earning(score), score }])),
+          row,
+        ),
+      );
+    expect(step(0.5, 0.5)).toBe(true);
+    expect(step(0.5, 0.75)).toBe(false);
+  });
+
+  it("whatever KL it was charged", () => {
+    const kl = { where: "reward", estimator: "k1", coefficient: 0.1 };
+    const reference = ({ sample }: { readonly sample: number }) => Float32Array.of(-1, -2 - sample);
+    const credited = credit([decision(0, earning(1, 1))], algorithmFrom("at-grpo", { kl }), { reference });
+    expect(isFlatRole(credited)).toBe(true);
+  });
+});
+
+describe("steps without a difference", () => {
+  const step = (flat: Readonly<Record<string, boolean>>): StepMetrics => {
+    const roles = Object.entries(flat).map(([name, is]) => [name, is ? { flat: true } : {}]);
+    return { rollout: { roles: Object.fromEntries(roles) as object } } as unknown as StepMetrics;
+  };
+  const steps = (count: number, flat: Readonly<Record<string, boolean>>) =>
+    Array.from({ length: count }, () => step(flat));
+
+  it("are counted up to the last one, and reported once", () => {
+    const long = [step({ a: false, b: false }), ...steps(patience, { a: true, b: false })];
+    expect(flatStreaks(long)).toEqual({ a: patience });
+    const atGrpo = algorithmFrom("at-grpo");
+    expect(flatWarnings(long, atGrpo).map(({ key }) => key)).toEqual(["team.roles.a"]);
+    expect(flatWarnings(long.slice(0, -1), atGrpo)).toEqual([]);
+    expect(flatWarnings([...long, step({ a: true, b: false })], atGrpo)).toEqual([]);
+    expect(flatStreaks([...long, step({ a: false, b: false })])).toEqual({});
+  });
+
+  it("are explained by what others earn, and by the algorithm", () => {
+    const alone = steps(patience, { a: true });
+    const [first] = flatWarnings(steps(patience, { a: true, b: false }), algorithmFrom("at-grpo"));
+    expect(first?.fix).toContain("rewards of the b do differ");
+    expect(flatWarnings(alone, algorithmFrom("at-grpo"))[0]?.fix).toContain("reinforce-plus-plus");
+    expect(flatWarnings(alone, algorithmFrom("ppo"))[0]?.fix).toBe(
+      "easier tasks, a longer warm start, or a judge of single actions make rewards differ",
+    );
+  });
+});
+
+describe("a training in which nothing is ever rewarded", () => {
+  let root: string;
+  beforeEach(async () => {
+    root = await fs.mkdtemp(path.join(tmpdir(), "troupe-flat-"));
+  });
+  afterEach(() => fs.rm(root, { recursive: true }));
+
+  it("says so at step 20, also when it was resumed in between, and in its result", async () => {
+    const tiny = tinyRecipe({
+      warmStart: undefined,
+      train: { steps: 22, tasksPerStep: 1, learningRate: 0.001 },
+      evaluation: { tasks: 1 },
+      checkpoint: { every: 1, keep: 1 },
+    });
+    // Every action earns nothing.
+    const environment = { ...tiny.environment, step: flatStep(tiny.environment) };
+    const warned: string[] = [];
+    const run = async (until: number): Promise<void> => {
+      const stop = new AbortController();
+      await train({
+        ...tiny,
+        environment,
+        directory: path.join(root, "run"),
+        engine: new HashEngine({ vocabularySize: wordsOf(tiny).length + 6, endToken: 2 }),
+        stop: stop.signal,
+        onEvent(event) {
+          if (event.type === "warning" && event.key.startsWith("team.roles")) warned.push(event.problem);
+          if (event.type === "step" && event.metrics.step >= until) stop.abort();
+        },
+      });
+    };
+    await run(7);
+    await run(19);
+    expect(warned).toEqual([]);
+    await run(Infinity);
+    expect(warned).toEqual([
+      expect.stringContaining("for 20 steps, nothing that the scout wrote"),
+      expect.stringContaining("for 20 steps, nothing that the planner wrote"),
+    ]);
+    expect((await readMetrics(path.join(root, "run"))).at(-1)?.rollout?.roles["scout"]?.flat).toBe(true);
+    expect((await readResult(path.join(root, "run"))).flatRoles).toEqual({ scout: 22, planner: 22 });
+  });
+});
+
+type TinyEnvironment = ReturnType<typeof tinyRecipe>["environment"];
+
+function flatStep({ step }: TinyEnvironment): TinyEnvironment["step"] {
+  return async (...given) => {
+    const result = await step(...given);
+    const rewards = Object.entries(result.rewards).map(([seat, reward]) => [
+      seat,
+      { ...reward, team: 0, local: 0 },
+    ]);
+    return { ...result, rewards: Object.fromEntries(rewards) as typeof result.rewards };
+  };
+}
