@@ -36,7 +36,7 @@ export default {
     },
     outcome: () => ({ success: false, score: 0 }),
     render: () => "x",
-    oracle: { words: ["x", "y"], solve: () => "y", demonstrate: () => "y" },
+    oracle: { words: ["x", "y"], solve: () => "y" },
   }),
 };`;
 
