@@ -95,8 +95,8 @@ test("adapters on a base that the warm start trained are the same", { timeout: 2
 });
 
 test("those adapters are evaluated with their base", { timeout: 120_000 }, async () => {
-  const { services: _, ...remote } = (await evaluated("taught-remote")) as { services?: unknown };
-  expect(remote).toEqual(await evaluated("taught-local"));
+  const { services: _, ...found } = (await evaluated("taught-remote")) as { services?: unknown };
+  expect(found).toEqual(await evaluated("taught-local"));
 });
 
 async function evaluated(run: string): Promise<object> {

@@ -58,21 +58,27 @@ describe("the interval of a mean over seeds", () => {
   });
 });
 
-describe("a difference in the same seeds", () => {
-  const of = (successes: number, solved?: string) => ({
-    success: successes / 100,
-    tasks: 100,
-    ...(solved === undefined ? {} : { solved }),
-  });
-  /** The first ones are solved. */
-  const first = (count: number): string => "1".repeat(count) + "0".repeat(100 - count);
+const measuredBy = (successes: number, solved?: string) => ({
+  success: successes / 100,
+  tasks: 100,
+  ...(solved === undefined ? {} : { solved }),
+});
+/** The first ones are solved. */
+const first = (count: number): string => "1".repeat(count) + "0".repeat(100 - count);
 
+const pairsOf = (known: boolean) =>
+  [60, 61, 62].map((count) => ({
+    one: measuredBy(count, known ? first(count) : undefined),
+    other: measuredBy(count - 5, known ? first(count - 5) : undefined),
+  }));
+
+describe("a difference in the same seeds", () => {
   it("by hand: 70, 65 and 60 points", () => {
     const pairs = [
       [90, 20],
       [95, 30],
       [100, 40],
-    ].map(([one = 0, other = 0]) => ({ one: of(one), other: of(other) }));
+    ].map(([one = 0, other = 0]) => ({ one: measuredBy(one), other: measuredBy(other) }));
     const { mean, interval, isClear } = pairedDifference(pairs);
     expect([mean, isClear]).toEqual([expect.closeTo(0.65, 12), true]);
     // Seeds: 0.124207. Tasks: √(0.06175² + 0.0958²) = 0.114 below, √(0.02846² + 0.0811²) = 0.0859 above.
@@ -81,7 +87,7 @@ describe("a difference in the same seeds", () => {
   });
 
   it("one seed has no interval, and nothing is clear", () => {
-    expect(pairedDifference([{ one: of(100), other: of(0) }])).toEqual({
+    expect(pairedDifference([{ one: measuredBy(100), other: measuredBy(0) }])).toEqual({
       mean: 1,
       interval: null,
       isClear: false,
@@ -89,12 +95,7 @@ describe("a difference in the same seeds", () => {
   });
 
   it("is narrower where the same tasks are solved", () => {
-    const pairs = (known: boolean) =>
-      [60, 61, 62].map((count) => ({
-        one: of(count, known ? first(count) : undefined),
-        other: of(count - 5, known ? first(count - 5) : undefined),
-      }));
-    const [paired, unpaired] = [pairedDifference(pairs(true)), pairedDifference(pairs(false))];
+    const [paired, unpaired] = [pairedDifference(pairsOf(true)), pairedDifference(pairsOf(false))];
     expect(paired.isClear).toBe(true);
     expect(unpaired.isClear).toBe(false);
     expect(unpaired.mean).toBeCloseTo(paired.mean, 12);
@@ -107,7 +108,7 @@ describe("a difference in the same seeds", () => {
       Array.from({ length: 100 }, () => String(Number(drawInt(random, 10) < 4))).join("");
     const measured = () => {
       const solved = draw();
-      return of(solved.split("").filter((one) => one === "1").length, solved);
+      return measuredBy(solved.split("").filter((one) => one === "1").length, solved);
     };
     for (let trial = 0; trial < 400; trial++)
       if (pairedDifference([0, 1, 2].map(() => ({ one: measured(), other: measured() }))).isClear) clear++;

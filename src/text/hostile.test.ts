@@ -58,6 +58,19 @@ it.each([1e9, 1e8, 4e6])("an added token with id %d of a small vocabulary is rej
   expect(widen).toThrowError(/the id of "<\|far\|>" is \d+; expected a whole number from 0 to/);
 });
 
+const rules = (count: number, content: string) =>
+  changed((json) => {
+    const rule = { type: "Replace", pattern: { String: "a" }, content };
+    Object.assign(json, {
+      normalizer: { type: "Sequence", normalizers: Array.from({ length: count }, () => rule) },
+    });
+  });
+
+it("rules that make a text ever longer are rejected, and those that do not are many", () => {
+  expect(() => rules(40, "aa")).toThrowError(/its normalizer can make a text 1\.1e\+12 times as long/);
+  expect(rules(40, "a").encode("banana").length).toBeGreaterThan(0);
+});
+
 it("a regular expression that never ends is ended", () => {
   const pattern = { Regex: "(\\p{L}+)+$" };
   const split = { type: "Split", pattern, behavior: "Isolated", invert: false };

@@ -14,6 +14,8 @@ import { train } from "./train.ts";
 
 const earning = (...teams: readonly number[]) => teams.map((team) => action({ team }));
 
+const reference = ({ sample }: { readonly sample: number }) => Float32Array.of(-1, -2 - sample);
+
 describe("a role is flat", () => {
   it("if nothing differs within its groups, although groups differ", () => {
     const atGrpo = algorithmFrom("at-grpo");
@@ -43,20 +45,19 @@ describe("a role is flat", () => {
 
   it("whatever KL it was charged", () => {
     const kl = { where: "reward", estimator: "k1", coefficient: 0.1 };
-    const reference = ({ sample }: { readonly sample: number }) => Float32Array.of(-1, -2 - sample);
     const credited = credit([decision(0, earning(1, 1))], algorithmFrom("at-grpo", { kl }), { reference });
     expect(isFlatRole(credited)).toBe(true);
   });
 });
 
-describe("steps without a difference", () => {
-  const step = (flat: Readonly<Record<string, boolean>>): StepMetrics => {
-    const roles = Object.entries(flat).map(([name, is]) => [name, is ? { flat: true } : {}]);
-    return { rollout: { roles: Object.fromEntries(roles) as object } } as unknown as StepMetrics;
-  };
-  const steps = (count: number, flat: Readonly<Record<string, boolean>>) =>
-    Array.from({ length: count }, () => step(flat));
+const step = (flat: Readonly<Record<string, boolean>>): StepMetrics => {
+  const roles = Object.entries(flat).map(([name, is]) => [name, is ? { flat: true } : {}]);
+  return { rollout: { roles: Object.fromEntries(roles) as object } } as unknown as StepMetrics;
+};
+const steps = (count: number, flat: Readonly<Record<string, boolean>>) =>
+  Array.from({ length: count }, () => step(flat));
 
+describe("steps without a difference", () => {
   it("are counted up to the last one, and reported once", () => {
     const long = [step({ a: false, b: false }), ...steps(patience, { a: true, b: false })];
     expect(flatStreaks(long)).toEqual({ a: patience });
@@ -124,9 +125,9 @@ describe("a training in which nothing is ever rewarded", () => {
 
 type TinyEnvironment = ReturnType<typeof tinyRecipe>["environment"];
 
-function flatStep({ step }: TinyEnvironment): TinyEnvironment["step"] {
+function flatStep(environment: TinyEnvironment): TinyEnvironment["step"] {
   return async (...given) => {
-    const result = await step(...given);
+    const result = await environment.step(...given);
     const rewards = Object.entries(result.rewards).map(([seat, reward]) => [
       seat,
       { ...reward, team: 0, local: 0 },

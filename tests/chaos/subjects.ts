@@ -314,16 +314,17 @@ export const mcpAddress: Subject = {
 };
 
 /** The expert's edits are in the next turn's prompts, so that without one everything after it is different. */
+const edited = ({ user }: { readonly user: string }) => ({
+  main: `def add(a, b):\n    return ${user.length}\n`,
+  aux: "",
+});
+
 export const expert: Subject = {
   name: "an expert",
   named: /expert/i,
   async run(disturbed) {
     await writeFile(path.join(disturbed.place.folder, "functions.jsonl"), jsonLines(functions));
     await byteModel(disturbed.place.folder);
-    const edited = ({ user }: { readonly user: string }) => ({
-      main: `def add(a, b):\n    return ${user.length}\n`,
-      aux: "",
-    });
     const isStrange = disturbed.by.habit === "writes no edits";
     await using server = await coachServer((question) =>
       isStrange ? "I would rather not." : edited(question),

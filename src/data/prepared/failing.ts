@@ -14,11 +14,13 @@ import type { ProblemStore } from "./store.ts";
 import { command } from "../../command-line.ts";
 
 const failingSchema = z.strictObject({ row: z.int(), id: z.string(), reason: z.string() });
-const fileSchema = z.strictObject({ version: z.literal(1), failing: z.array(failingSchema) });
+const fileSchema = z.strictObject({ version: z.literal(2), failing: z.array(failingSchema) });
+/** May come from a sandbox in which no program could pass. */
+const unproved = z.looseObject({ version: z.literal(1) });
 
 export type FailingProblem = z.output<typeof failingSchema>;
 
-/** Empty if no solutions were run. @throws TroupeError `bad_data` if the file is damaged */
+/** Empty if no solutions were run, or only before sandboxes were proved. @throws TroupeError `bad_data` if the file is damaged */
 export async function readFailing(
   cache: CacheLayout,
   store: ProblemStore,
@@ -27,7 +29,8 @@ export async function readFailing(
   const text = await ifPresent(file, () => fs.readFile(file, "utf8"), "bad_data");
   if (text === null) return [];
   try {
-    return fileSchema.parse(JSON.parse(text)).failing;
+    const value: unknown = JSON.parse(text);
+    return unproved.safeParse(value).success ? [] : fileSchema.parse(value).failing;
   } catch (error) {
     const fix = `delete it, and \`${command("data", "verify")} DATASET\` makes it again`;
     throw new TroupeError("bad_data", `${file} is damaged: ${fix}`, { cause: error });
@@ -41,7 +44,7 @@ export async function writeFailing(
   failing: readonly FailingProblem[],
 ): Promise<void> {
   await makeCacheDirectory(cache.solutions);
-  const value: z.input<typeof fileSchema> = { version: 1, failing: [...failing] };
+  const value: z.input<typeof fileSchema> = { version: 2, failing: [...failing] };
   await writeFileDurably(fileOf(cache, store), `${JSON.stringify(value)}\n`);
 }
 
