@@ -1,7 +1,7 @@
 /** `troupe score`: rewards of existing actions, without a model. */
 import type { Services } from "../environments/environment.ts";
 import { withServices } from "../train/with-services.ts";
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { Command } from "commander";
 import type { Environment } from "../environments/environment.ts";
 import { type Scored, type ScoreSetting, scoreActions } from "../environments/score.ts";
@@ -102,9 +102,8 @@ async function scoreLine(scoring: Scoring, line: Line): Promise<Scored | Failed>
 async function inputOf(file: string): Promise<AsyncIterable<Uint8Array>> {
   if (file === "-") return process.stdin;
   try {
-    const handle = await open(file);
-    if ((await handle.stat()).isDirectory()) throw new Error("it is a folder");
-    return handle.createReadStream();
+    if ((await stat(file)).isDirectory()) throw new Error("it is a folder");
+    return (await open(file)).createReadStream();
   } catch (cause) {
     throw new TroupeError("bad_arguments", `cannot read ${file}: ${(cause as Error).message}`, { cause });
   }

@@ -255,7 +255,7 @@ describe("a service that", () => {
     ],
     ["truncates its answer", (response) => json(response, 200, '{"choices": [{"mess'), "cannot be read"],
     ["closes the connection", (response) => void response.destroy(), "cannot be reached"],
-    ["stalls", () => {}, "timeout"],
+    ["stalls", () => {}, "did not answer in time"],
     [
       "never stops",
       (response) => {
@@ -270,7 +270,7 @@ describe("a service that", () => {
     ],
   ])("%s gives no verdict", async (_, respond, failure) => {
     const server = await serving(() => respond);
-    const judge = coach(server, { timeoutSeconds: failure === "timeout" ? 0.3 : 10, breaker: never });
+    const judge = coach(server, { timeoutSeconds: failure.endsWith("in time") ? 0.3 : 10, breaker: never });
     const failures = failuresOf(await judged(judge, await short()));
     expect(failures).toHaveLength(4);
     for (const one of failures) expect(one).toContain(failure);
