@@ -88,7 +88,7 @@ function bars(summary: Summary): Child {
   const note =
     "Bars: mean over seeds. Whiskers: the 95 % interval of the table. Dots: the seeds. Grey: nothing is trained in the row.";
   const charts = summary.record.columns.map(({ name, title }) =>
-    card(title, barChart(summary, { name, title })),
+    figure(title, barChart(summary, { name, title })),
   );
   return section("Success", note, panels(charts));
 }
@@ -97,7 +97,7 @@ function series(summary: Summary): Child {
   const lines = seriesOf(summary.record);
   if (lines.length === 0) return null;
   const { columns } = summary.record;
-  const charts = lines.map((each) => card(each.of, pointChart(summary, each)));
+  const charts = lines.map((each) => figure(each.of, pointChart(summary, each)));
   const entries = columns.map(({ title }, index) => entry(colourAt(index), title));
   const note = "Mean over seeds with its 95 % interval.";
   return section("Scaling", note, panels(charts), columns.length < 2 ? null : legend(entries));
@@ -133,9 +133,19 @@ function groupCurves(summary: Summary, { of, rows }: CurveGroup): Markup[] {
   return columns.flatMap(({ name, title }) => {
     const chart = curveChart(summary, { name, title }, rows);
     if (chart === null) return [];
-    if (of === "") return [card(title, chart)];
-    return [card(columns.length === 1 ? of : `${of}, ${title}`, chart, rowLegend(summary, rows))];
+    if (of === "") return [figure(title, chart)];
+    return [figure(columns.length === 1 ? of : `${of}, ${title}`, chart, rowLegend(summary, rows))];
   });
+}
+
+/** A chart with a link to it as a file of its own, in the page itself. */
+function figure(title: string, chart: Markup, ...below: readonly Child[]): Markup {
+  const alone = chart.text.replace(
+    /^<svg ([^>]*)>/,
+    `<svg xmlns="http://www.w3.org/2000/svg" $1><style>${style}</style>`,
+  );
+  const href = `data:image/svg+xml;base64,${Buffer.from(alone).toString("base64")}`;
+  return card(title, chart, ...below, element("a", { class: "note", download: `${title}.svg`, href }, "SVG"));
 }
 
 function rowLegend({ record }: Summary, rows: ReportRecord["rows"]): Markup {

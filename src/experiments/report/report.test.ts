@@ -231,7 +231,15 @@ describe("the pages", () => {
   it("HTML: everything in the page, everything escaped, no script, nothing fetched", () => {
     expect(html).toContain("<title>Teams &amp; &lt;agents&gt;</title>");
     expect(html).toContain("it went\n&lt;wrong&gt;");
-    expect(html).not.toMatch(/<wrong>|<script|src=|href=|url\(|@import|NaN|undefined|Infinity/);
+    expect(html).not.toMatch(
+      /<wrong>|<script|src=|href="(?!data:image\/svg)|url\(|@import|NaN|undefined|Infinity/,
+    );
+    const files = [...html.matchAll(/download="[^"]+\.svg" href="data:image\/svg\+xml;base64,([^"]+)"/g)];
+    expect(files).toHaveLength(2);
+    for (const [, file = ""] of files)
+      expect(Buffer.from(file, "base64").toString()).toMatch(
+        /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" [^>]+><style>[^<]+<\/style>.*<\/svg>$/s,
+      );
     expect(html.match(/<svg [^>]*role="img"/g)).toHaveLength(2);
     expect(html).toContain("prefers-color-scheme: dark");
     for (const name of ["main", "table", "svg", "g", "text", "details", "body", "html"])
