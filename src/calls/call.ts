@@ -64,11 +64,6 @@ export async function call<T>(
   }
 }
 
-/** Why there is no answer; null: there is one. */
-export function problemOf({ fault, failure }: Outcome<unknown>): string | null {
-  return fault ?? failure?.message ?? null;
-}
-
 /** The answer. @throws ServiceError for a fault or a failure: for callers who can do nothing without an answer */
 export function answerOf<T>(outcome: Outcome<T>): T {
   if (outcome.failure !== undefined) throw outcome.failure;

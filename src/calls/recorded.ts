@@ -42,8 +42,6 @@ export interface RecordedQuestion<Answer> {
   readonly ask: () => Promise<Answer>;
   /** What is recorded; null: nothing. Default: the answer itself. */
   readonly write?: (answer: Answer) => Recordable | null;
-  /** Names the place of the run that asks: there a failure is recorded, and found again. Default: none is recorded. */
-  readonly place?: string;
   /** Recorded with the answer, for people. */
   readonly about?: object;
   /** Counts the question where it is not asked, because the answer is known or under way: `ask` counts the others. */
@@ -104,8 +102,7 @@ export async function recordedCall<Answer extends Recordable>(
   signal?: AbortSignal,
 ): Promise<Answer> {
   if (calls === undefined) return question.ask();
-  const { key, read, place, service, sharesFailures = false } = question;
-  checkNotFailed(calls, place);
+  const { key, read, service, sharesFailures = false } = question;
   const asking = askingIn(calls);
   for (;;) {
     const known = read(calls.get(key));
@@ -131,11 +128,6 @@ function failureIn(error: unknown): ServiceError | null {
   return error instanceof ServiceError ? error : null;
 }
 
-function checkNotFailed(calls: RecordedCalls, place: string | undefined): void {
-  const known = place === undefined ? undefined : (calls.get(place) as Partial<RecordedFailure> | undefined);
-  if (known?.failure !== undefined) throw new ServiceError(known.failure);
-}
-
 function askingIn(calls: RecordedCalls): Map<string, Asking> {
   const asking = underWay.get(calls) ?? new Map<string, Asking>();
   underWay.set(calls, asking);
@@ -144,13 +136,9 @@ function askingIn(calls: RecordedCalls): Map<string, Asking> {
 
 async function askFirst<Answer extends Recordable>(
   calls: RecordedCalls,
-  { key, ask, write = (answer) => answer, place, about }: RecordedQuestion<Answer>,
+  { key, ask, write = (answer) => answer, about }: RecordedQuestion<Answer>,
 ): Promise<Answer> {
-  const answer = await ask().catch(async (error: unknown) => {
-    if (place !== undefined && error instanceof ServiceError)
-      await calls.put([{ key: place, failure: error.message }]);
-    throw error;
-  });
+  const answer = await ask();
   const recorded = write(answer);
   if (recorded !== null)
     await calls.put([{ key, answer: recorded, ...(about === undefined ? {} : { about }) }]);

@@ -19,7 +19,7 @@ export function coachCommand(): Command {
 
 function attacksCommand(): Command {
   return new Command("attacks")
-    .description("measure how much 40 attacks on the coach raise the scores of weak steps; asks it 123 times")
+    .description("measure how much 40 attacks on the coach raise the scores of weak steps; asks it 156 times")
     .argument("<recipe>", "recipe with a coach")
     .argument("[key.path=value...]", "changes to the recipe, `judge.model=other`")
     .option("--json", "print one JSON document")

@@ -35,8 +35,8 @@ function nameOf(path: string): string {
  * @throws TroupeError `bad_arguments` if there is none, or several
  */
 export function findRecipe(given: string): string {
-  const place = statSync(given, { throwIfNoEntry: false });
-  return place?.isDirectory() === false ? given : findIncluded(given, place !== undefined);
+  const isThere = isPresentSync(given);
+  return isThere && !statSync(given).isDirectory() ? given : findIncluded(given, isThere);
 }
 
 /**

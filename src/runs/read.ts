@@ -81,13 +81,26 @@ export async function summarizeRun(directory: string): Promise<RunSummary> {
     const metrics = await readMetrics(directory);
     const checkpoints = await checkpointSteps(layoutOf(directory).checkpoints);
     const progress = { ...base, step: metrics.at(-1)?.step ?? 0, checkpoints };
-    if (await isPresent(layoutOf(directory).result))
-      return { ...progress, status: "finished", result: await readResult(directory) };
+    if (await isPresent(layoutOf(directory).result)) {
+      const result = await readResult(directory);
+      checkWhole(directory, progress.step, result);
+      return { ...progress, status: "finished", result };
+    }
     return { ...progress, status: (await isLocked(directory)) ? "running" : "interrupted" };
   } catch (error) {
     if (!(error instanceof TroupeError)) throw error;
     return { ...base, step: 0, checkpoints: [], status: "damaged", problem: error.message };
   }
+}
+
+/** @throws TroupeError `bad_run` if steps of a finished run are missing */
+function checkWhole(directory: string, last: number, { steps }: RunResult): void {
+  const all = steps.warmStart + steps.reinforcement;
+  if (last >= all) return;
+  throw new TroupeError(
+    "bad_run",
+    `${layoutOf(directory).metrics} ends at step ${last}, but the run finished ${all}: lines are missing or damaged.`,
+  );
 }
 
 /** The recipe as resolved, in YAML. */

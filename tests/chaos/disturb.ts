@@ -13,6 +13,8 @@ export interface Disturbance {
   /** What the command runs in, and its arguments before the command. */
   readonly within?: readonly string[];
   readonly env?: (random: Generator, folder: string) => Readonly<Record<string, string>>;
+  /** Called before each trial. */
+  readonly begin?: () => void;
   /** What happens to a request to the subject's service; `random` differs for each. */
   readonly fault?: (random: Generator) => Fault | null;
   /** How the subject's own program misbehaves (judge.ts, town-server.ts). */
@@ -123,7 +125,7 @@ export const faults: readonly Disturbance[] = [
 /** All requests after the first few fail. */
 const dead = (name: string, fault: Fault, after: number): Disturbance => {
   let requests = 0;
-  return { name, fault: () => (requests++ < after ? null : fault) };
+  return { name, begin: () => void (requests = 0), fault: () => (requests++ < after ? null : fault) };
 };
 
 export const dies = (after: number): readonly Disturbance[] => [

@@ -27,8 +27,10 @@ const root = await mkdtemp(path.join(tmpdir(), "troupe-chaos-"));
 // For those who run without privileges.
 await chmod(root, 0o755);
 const trials = new Trials(root, checkout);
-const seeds = Array.from({ length: Number(values.rounds) }, (_, round) => 1000 * Number(values.seed) + round);
-process.exitCode = (await (values.defects ? findDefects() : disturb())) ? 0 : 1;
+const seeds = Array.from({ length: wholeNumber("rounds") }, (_, round) => 1000 * wholeNumber("seed") + round);
+let tried = 0;
+process.exitCode = (await (values.defects ? findDefects() : disturb())) && tried > 0 ? 0 : 1;
+if (tried === 0) console.error(`Nothing was tried: no name contains ${JSON.stringify(values.only)}.`);
 if (!values.keep) await rm(root, { recursive: true, force: true });
 
 async function disturb(): Promise<boolean> {
@@ -36,11 +38,13 @@ async function disturb(): Promise<boolean> {
   for (const seed of seeds) {
     for (const scenario of scenarios) {
       if (!nameOf(scenario).includes(values.only)) continue;
+      tried += 1;
       const trial = await trials.of(scenario, seed);
       if (trial.verdict.kind === "silent") silent += 1;
       report(nameOf(scenario), trial);
     }
   }
+  if (tried === 0) return false;
   console.log(
     silent === 0 ? "No number changed in silence." : `A number changed in silence in ${silent} of them.`,
   );
@@ -52,12 +56,14 @@ async function findDefects(): Promise<boolean> {
   let missed = 0;
   for (const repair of repairs) {
     if (!repair.foundBy.includes(values.only)) continue;
+    tried += 1;
     const folder = path.join(root, `without-${repairs.indexOf(repair)}`);
     const broken = await withoutRepair(repair, checkout, folder);
     const isFound = await finds(repair.foundBy, broken);
     if (!isFound) missed += 1;
     console.log(`${isFound ? "found" : "MISSED"}: ${repair.defect}`);
   }
+  if (tried === 0) return false;
   console.log(missed === 0 ? "Every defect is found." : `${missed} defects are not found.`);
   return missed === 0;
 }
@@ -73,13 +79,20 @@ async function finds(foundBy: string, broken: string): Promise<boolean> {
   return false;
 }
 
+function wholeNumber(name: "rounds" | "seed"): number {
+  if (/^[1-9]\d*$/.test(values[name])) return Number(values[name]);
+  throw new Error(`--${name} is ${JSON.stringify(values[name])}; expected a whole number from 1.`);
+}
+
 /** Whether a test, which passes in the checkout, fails in the copy. */
 function failsIn(broken: string, test: string): boolean {
-  const run = (folder: string): number | null =>
+  const run = (folder: string) =>
     spawnSync(process.execPath, ["node_modules/vitest/vitest.mjs", "run", "--configLoader=runner", test], {
       cwd: folder,
-    }).status;
-  return run(checkout) === 0 && run(broken) === 1;
+      encoding: "utf8",
+    });
+  // A copy in which nothing runs fails, too, but at no assertion.
+  return run(checkout).status === 0 && /AssertionError/.test(run(broken).stderr);
 }
 
 function report(name: string, { verdict, acts, seconds }: Trial): void {

@@ -34,7 +34,9 @@ export function verdictOn(
 ): Verdict {
   const hasFailed = found.code !== expected.code || found.results.some(({ failures }) => failures > 0);
   if (tolerance === "answer")
-    return hasFailed ? silent(`an answer is taken for a failure; ${endOf(found)}`) : { kind: "same" };
+    return hasFailed || found.results.length < expected.results.length
+      ? silent(`an answer is taken for a failure; ${endOf(found)}`)
+      : { kind: "same" };
   const verdict = countedOf(expected, found, named);
   const isSilent = tolerance === "same" && verdict.kind !== "same" && verdict.kind !== "silent";
   return isSilent ? silent(`an answer is taken for a failure; ${endOf(found)}`) : verdict;

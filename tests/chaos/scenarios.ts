@@ -77,6 +77,7 @@ export class Trials {
     const expected = this.#expected.get(subject) ?? (await this.#undisturbed(subject, seed));
     this.#expected.set(subject, expected);
     const place = { folder: await this.#folder(), checkout };
+    disturbance.begin?.();
     const { acts, ...found } = await subject.run({ place, by: disturbance, seed });
     const verdict = verdictOn(expected, found, subject.named, tolerance);
     return { verdict, acts, seconds: (performance.now() - began) / 1000 };

@@ -74,7 +74,7 @@ export function serviceNotes(services: ServiceCounts = {}, all = false): string[
     const asked = `of ${showCount(calls)} ${calls === 1 ? "call" : "calls"}`;
     const troubles = [
       ...(failures === 0 ? [] : [`${showCount(failures)} ${asked} failed`]),
-      ...(faults === 0 ? [] : [`${showCount(faults)} ${asked} answered with nonsense`]),
+      ...(faults === 0 ? [] : [`${showCount(faults)} ${asked} got no usable answer`]),
       ...(retries === 0 ? [] : [`${showCount(retries)} ${retries === 1 ? "retry" : "retries"}`]),
     ];
     if (troubles.length > 0) return [`${name}: ${troubles.join(", ")}`];

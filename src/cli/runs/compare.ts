@@ -43,7 +43,10 @@ interface Compared {
 
 async function readCompared(directory: string, label: string): Promise<Compared> {
   const data = (await readData(directory)).at(-1)?.data ?? {};
-  return { label, summary: await summarizeRun(directory), recipe: await readRecipe(directory), data };
+  const summary = await summarizeRun(directory);
+  // A row without a result would look like one of a run that has none yet.
+  if (summary.status === "damaged") throw new TroupeError("bad_run", `${label}: ${summary.problem}`);
+  return { label, summary, recipe: await readRecipe(directory), data };
 }
 
 /** Each key in which some run differs from the first, with its value in every run. */

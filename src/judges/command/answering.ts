@@ -50,7 +50,8 @@ export async function answersTo(
     if (signal?.aborted === true) throw cancelled();
     if (!(error instanceof ServiceError)) throw error;
   }
-  return posed.map(({ id }) => outcomes.get(id) ?? { fault: "the judge was not asked" });
+  const unasked = { failure: new ServiceError("the judge was not asked") };
+  return posed.map(({ id }) => outcomes.get(id) ?? unasked);
 }
 
 type Heeded = JudgeAnswer | { readonly failure: ServiceError };
