@@ -16,6 +16,8 @@ it.each([
   ["cut.json.gz", whole.subarray(0, whole.length >> 1)],
   ["no-archive.jsonl.gz", Buffer.from('{"a": 1}\n')],
   ["empty.jsonl.gz", Buffer.alloc(0)],
+  ["hole.jsonl.gz", Buffer.concat([whole, Buffer.alloc(512), whole])],
+  ["hole.json.gz", Buffer.concat([gzipSync('[{"a": 1}]'), Buffer.alloc(512)])],
 ])("a damaged archive is named: %s", async (name, bytes) => {
   const location = join(place, name);
   writeFileSync(location, bytes);

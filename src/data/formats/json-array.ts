@@ -1,8 +1,6 @@
 /** Reads files of one JSON array of objects, small enough to be read whole. */
-import fs from "node:fs/promises";
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
 import { TroupeError } from "../../errors.ts";
+import { openFile } from "./json-lines.ts";
 import { asRow, type ReadRow } from "./row.ts";
 
 const largest = 400 * 1024 * 1024;
@@ -15,14 +13,14 @@ export async function* readJsonArray(file: string, isCompressed: boolean): Async
 }
 
 async function readAll(file: string, isCompressed: boolean): Promise<Buffer> {
-  const { size } = await fs.stat(file);
-  if (size > largest) throw tooLarge(file);
-  const bytes = await fs.readFile(file);
-  if (!isCompressed) return bytes;
-  return promisify(gunzip)(bytes, { maxOutputLength: largest }).catch((error: Error) => {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(file);
-    throw error;
-  });
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of openFile(file, isCompressed)) {
+    length += piece.length;
+    if (length > largest) throw tooLarge(file);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces, length);
 }
 
 function tooLarge(file: string): TroupeError {

@@ -3,8 +3,9 @@
  * unreadable line is a malformed row, not the end of the file.
  */
 import { createReadStream } from "node:fs";
+import fs from "node:fs/promises";
 import { createGunzip } from "node:zlib";
-import type { Readable } from "node:stream";
+import { TroupeError } from "../../errors.ts";
 import { asRow, type ReadRow } from "./row.ts";
 
 /** Longer lines are not read: a string could not hold them. */
@@ -21,13 +22,30 @@ export async function* readJsonLines(file: string, isCompressed: boolean): Async
   }
 }
 
-/** The bytes of the file; a damaged archive throws. */
-export function openFile(file: string, isCompressed: boolean): Readable {
+/**
+ * The bytes of the file; a damaged archive throws. zlib ends in silence at a zero after an archive, as blocks that were
+ * never written read: the archives behind it would be missing.
+ */
+export async function* openFile(file: string, isCompressed: boolean): AsyncGenerator<Buffer, void> {
   const stream = createReadStream(file, { highWaterMark: 1 << 20 });
-  if (!isCompressed) return stream;
+  if (!isCompressed) return yield* stream as AsyncIterable<Buffer>;
   const archive = createGunzip();
   stream.on("error", (error) => archive.destroy(error));
-  return stream.pipe(archive);
+  try {
+    yield* stream.pipe(archive) as AsyncIterable<Buffer>;
+    const { size } = await fs.stat(file);
+    if (archive.bytesWritten < size) throw zerosInside(file, archive.bytesWritten, size);
+  } finally {
+    stream.destroy();
+  }
+}
+
+function zerosInside(file: string, end: number, size: number): TroupeError {
+  const problem = `its archive ends at byte ${end} of ${size}, and zeros follow, as in a copy that was not finished`;
+  return new TroupeError(
+    "bad_data",
+    `${file} is damaged: ${problem}; delete it and download or copy it again`,
+  );
 }
 
 /** Lines without line feeds; null: too long. */

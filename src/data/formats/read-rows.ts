@@ -81,7 +81,7 @@ async function rejectPointer(location: string, name: string): Promise<void> {
 }
 
 async function beginsWithBracket(file: string, isCompressed: boolean): Promise<boolean> {
-  for await (const chunk of openFile(file, isCompressed) as AsyncIterable<Buffer>) {
+  for await (const chunk of openFile(file, isCompressed)) {
     const text = chunk
       .toString("latin1")
       .replace(/^\u00ef\u00bb\u00bf/, "")
