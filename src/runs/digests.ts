@@ -16,7 +16,7 @@ export async function digestsOf(directory: string): Promise<Record<string, strin
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name));
   const digests: Record<string, string> = {};
-  for (const file of files.toSorted()) digests[nameIn(directory, file)] = await digestOf(file);
+  for (const file of files.toSorted()) digests[nameIn(directory, file)] = await digestOfFile(file);
   return digests;
 }
 
@@ -32,7 +32,7 @@ export async function firstDifference(
     const file = path.join(directory, name);
     const isFile = (await ifPresent(file, () => fs.lstat(file)))?.isFile() === true;
     if (!isFile) return `${name} is missing`;
-    if ((await digestOf(file)) !== digest) return `${name} was changed`;
+    if ((await digestOfFile(file)) !== digest) return `${name} was changed`;
   }
   return null;
 }
@@ -45,7 +45,8 @@ function nameIn(directory: string, file: string): string {
   return path.relative(directory, file).split(path.sep).join("/");
 }
 
-async function digestOf(file: string): Promise<string> {
+/** @throws TroupeError `bad_run` for a file that cannot be read */
+export async function digestOfFile(file: string): Promise<string> {
   const hash = createHash("sha256");
   try {
     await pipeline(createReadStream(file), hash);

@@ -1,9 +1,15 @@
 /** Records what a run depends on besides its recipe, whenever it differs from the last record. */
 import { isDeepStrictEqual } from "node:util";
-import type { DataRecord, EngineRecord, ModulesRecord, SandboxRecord } from "./input-records.ts";
+import type {
+  DataRecord,
+  EngineRecord,
+  ModelsRecord,
+  ModulesRecord,
+  SandboxRecord,
+} from "./input-records.ts";
 import { appendLine } from "./json-lines.ts";
 import type { RunLayout } from "./layout.ts";
-import { readData, readEngines, readModules, readSandboxes } from "./read.ts";
+import { readData, readEngines, readModels, readModules, readSandboxes } from "./read.ts";
 import { schemaVersion } from "./records.ts";
 
 /** Each applies from here on. All but the sandbox are recorded once, before any step. */
@@ -12,6 +18,8 @@ export interface InputRecorder {
   recordEngine(engine: Pick<EngineRecord, "engine" | "arithmetic">): Promise<EngineRecord | null>;
   /** The contents of the recipe's modules. */
   recordModules(modules: ModulesRecord["modules"]): Promise<void>;
+  /** The contents of the models' directories. */
+  recordModels(models: ModelsRecord["models"]): Promise<void>;
   /**
    * The data of the tasks.
    * @returns that of the steps before; null: none was recorded
@@ -36,6 +44,10 @@ export function inputRecorder(layout: RunLayout, step: number): InputRecorder {
     recordModules: async (modules) => {
       const before = (await readModules(directory)).at(-1)?.modules ?? {};
       if (!isDeepStrictEqual(before, modules)) await append(layout.modules, { modules });
+    },
+    recordModels: async (models) => {
+      const before = (await readModels(directory)).at(-1)?.models ?? {};
+      if (!isDeepStrictEqual(before, models)) await append(layout.modelFiles, { models });
     },
     recordData: async (data) => {
       const before = (await readData(directory)).at(-1)?.data ?? null;

@@ -35,6 +35,15 @@ export const modulesRecordSchema = z.object({
 });
 export type ModulesRecord = z.output<typeof modulesRecordSchema>;
 
+/** One line of models.jsonl: the models of the steps after this one, until the next line's. */
+export const modelsRecordSchema = z.object({
+  ...header,
+  step: z.int().min(0),
+  /** SHA-256 by file, by policy. Only of directories that the recipe names. */
+  models: z.record(z.string(), z.record(z.string(), z.string())),
+});
+export type ModelsRecord = z.output<typeof modelsRecordSchema>;
+
 /** The data that a split of the environment has its tasks from. */
 const dataOriginSchema = z.object({
   /** `openai/openai_humaneval`, or names of files. */

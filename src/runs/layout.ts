@@ -20,6 +20,8 @@ export interface RunLayout {
   readonly engines: string;
   /** Hashes of the user's modules, by first step. Absent if the recipe has none. */
   readonly modules: string;
+  /** Contents of the model directories that the recipe names, by first step. Absent if it names none. */
+  readonly modelFiles: string;
   /** Revision and digests of the data sets, by first step. Absent if the environment uses none. */
   readonly data: string;
   readonly result: string;
@@ -49,6 +51,7 @@ export function layoutOf(directory: string): RunLayout {
     sandboxes: at("sandboxes.jsonl"),
     engines: at("engines.jsonl"),
     modules: at("modules.jsonl"),
+    modelFiles: at("models.jsonl"),
     data: at("data.jsonl"),
     result: at("result.json"),
     episodes: at("episodes"),

@@ -14,10 +14,17 @@ import { readRegular } from "./regular.ts";
 import {
   dataRecordSchema,
   engineRecordSchema,
+  modelsRecordSchema,
   modulesRecordSchema,
   sandboxRecordSchema,
 } from "./input-records.ts";
-import type { DataRecord, EngineRecord, ModulesRecord, SandboxRecord } from "./input-records.ts";
+import type {
+  DataRecord,
+  EngineRecord,
+  ModelsRecord,
+  ModulesRecord,
+  SandboxRecord,
+} from "./input-records.ts";
 import { evaluationSchema, resultSchema, schemaVersion, stepMetricsSchema, timingSchema } from "./records.ts";
 import type { Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
 
@@ -159,6 +166,11 @@ export function readSandboxes(directory: string): Promise<SandboxRecord[]> {
 /** Which user code ran; empty if the recipe has no modules. */
 export function readModules(directory: string): Promise<ModulesRecord[]> {
   return readRecords(layoutOf(directory).modules, modulesRecordSchema);
+}
+
+/** Which models it started from; empty if the recipe names no directory. */
+export function readModels(directory: string): Promise<ModelsRecord[]> {
+  return readRecords(layoutOf(directory).modelFiles, modelsRecordSchema);
 }
 
 /** Which data the tasks are from; empty if the environment uses no data set. */

@@ -226,8 +226,8 @@ async function rewind(layout: RunLayout, state: CheckpointState | undefined): Pr
 }
 
 /** The records of what a run depends on besides its recipe. */
-function inputsOf({ engines, modules, data, sandboxes }: RunLayout): string[] {
-  return [engines, modules, data, sandboxes];
+function inputsOf({ engines, modules, modelFiles, data, sandboxes }: RunLayout): string[] {
+  return [engines, modules, modelFiles, data, sandboxes];
 }
 
 /** Keeps training episodes up to a step, and episodes of recorded evaluations. */

@@ -13,6 +13,7 @@ import { retriesOf } from "./failures.ts";
 import type { TrainOptions } from "./options.ts";
 import { restorePolicies } from "./policies.ts";
 import { makeRecorder } from "./recorder.ts";
+import { noteModels } from "./started-models.ts";
 import { openStage } from "./stage.ts";
 import type { Shared } from "./stage.ts";
 import { endWarmStart, placeOf } from "./training-state.ts";
@@ -53,6 +54,7 @@ export async function begin(options: TrainOptions, run: Run, opened: Opened): Pr
   for (const warning of warnings) emit({ type: "warning", ...warning });
   await noteEngine(engine, run, step, emit);
   await run.recordModules(moduleHashes(recipe));
+  await noteModels(recipe, run);
   if (run.checkpoint !== null) await restore(state, run.checkpoint);
   if (step > 0 && step === recipe.warmStart?.steps) await endWarmStart(state);
   return state;

@@ -17,6 +17,7 @@ import { readRecipe } from "../runs/read.ts";
 import type { JsonObject } from "../text/files.ts";
 import { basesOf } from "./bases.ts";
 import { modelDirectory } from "./policies.ts";
+import { checkModel } from "./started-models.ts";
 import { trainedPolicies } from "./teams.ts";
 
 /** What a policy is made from. */
@@ -146,7 +147,10 @@ async function modelOf(
     return modelDirectory(model, recipe, environment, path.join(scratch, name));
   }
   const place = path.resolve(projectOf(directory, model.path), model.path);
-  if (await exists(place)) return place;
+  if (await exists(place)) {
+    await checkModel(directory, policy, place);
+    return place;
+  }
   const where = `${name} started from the model directory ${model.path}, which does not exist`;
   throw new TroupeError(
     "bad_run",

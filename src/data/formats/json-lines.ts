@@ -28,7 +28,10 @@ export async function* readJsonLines(file: string, isCompressed: boolean): Async
  */
 export async function* openFile(file: string, isCompressed: boolean): AsyncGenerator<Buffer, void> {
   const stream = createReadStream(file, { highWaterMark: 1 << 20 });
-  if (!isCompressed) return yield* stream as AsyncIterable<Buffer>;
+  if (!isCompressed) {
+    yield* stream as AsyncIterable<Buffer>;
+    return;
+  }
   const archive = createGunzip();
   stream.on("error", (error) => archive.destroy(error));
   try {
