@@ -56,14 +56,15 @@ interface SpreadAction {
 
 /**
  * Over all of a policy's actions, before they are split into minibatches. Where every return is equal, what is left to
- * whiten is KL and the critic's errors, and whitening would enlarge them to full size: such a step credits nothing.
+ * whiten is KL, and whitening would enlarge it to full size: such a step credits nothing. A critic's advantages have other
+ * differences: what it expected of each state.
  */
 function whitened(spread: readonly SpreadAction[], algorithm: Algorithm): readonly SpreadAction[] {
   const { whitening } = algorithm;
   if (whitening === null) return spread;
   return [...Map.groupBy(spread, ({ action }) => action.action.policy).values()].flatMap((own) => {
     const given = own.map(({ tokens }) => tokens.advantages);
-    const isUninformative = isFlat(own.map(({ action }) => action.earned));
+    const isUninformative = algorithm.critic === null && isFlat(own.map(({ action }) => action.earned));
     const advantages = isUninformative
       ? given.map(({ length }) => new Float64Array(length))
       : whitening(given);

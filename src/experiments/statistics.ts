@@ -52,8 +52,8 @@ export function pairedDifference(
   const seeds = meanInterval(differences);
   if (seeds === null) return { mean: centre, interval: null, isClear: false };
   const [below, above] = byTaskSpread(pairs) ?? unpairedSpread(pairs);
-  const low = centre - Math.hypot(centre - seeds.low, below);
-  const high = centre + Math.hypot(seeds.high - centre, above);
+  const low = Math.max(-1, centre - Math.hypot(centre - seeds.low, below));
+  const high = Math.min(1, centre + Math.hypot(seeds.high - centre, above));
   return { mean: centre, interval: { low, high }, isClear: low > 0 || high < 0 };
 }
 

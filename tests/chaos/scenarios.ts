@@ -86,7 +86,7 @@ export class Trials {
   async #undisturbed(subject: on.Subject, seed: number): Promise<Observation> {
     const place = { folder: await this.#folder(), checkout: this.#checkout };
     const found = await subject.run({ place, by: by.undisturbed, seed });
-    checkTelling(subject.name, found);
+    checkTelling(subject, found);
     return found;
   }
 
@@ -98,9 +98,11 @@ export class Trials {
   }
 }
 
-/** Results that are all alike, or failures, would hide every change. */
-function checkTelling(name: string, { results, screen }: Observation): void {
+/** Results that are all alike, or failures, would hide every change; a screen that names one would hide every silence. */
+function checkTelling({ name, named }: on.Subject, { results, screen }: Observation): void {
   const kinds = new Set(results.map(({ text }) => text)).size;
   if (kinds < 3 || results.some(({ failures }) => failures > 0))
     throw new Error(`${name}: undisturbed, it gives ${kinds} different results, and says: ${screen}`);
+  const found = named.exec(screen);
+  if (found !== null) throw new Error(`${name}: undisturbed, it says: ${found[0]}`);
 }

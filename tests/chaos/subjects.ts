@@ -23,6 +23,13 @@ import { writeWordTokenizer } from "../../src/text/word-tokenizer.ts";
 import { tinyRecipe, wordsOf } from "../../src/train/testing/tiny-recipe.ts";
 import { scored, trained, type Disturbed, type Observed } from "./running.ts";
 
+/** Words of a failure in one line with whose it is: the panel names services that do their work, too. */
+const failing = (who: string): RegExp =>
+  new RegExp(
+    `(${who})[^\\n]*(fail|lost|cannot|did not|no usable|no verdict|reject|status|broke off|accept|killed|ended|damaged|error|no space|stopped)|(fail|lost|cannot|error|killed)[^\\n]*(${who})`,
+    "i",
+  );
+
 export interface Subject {
   readonly name: string;
   /** What the screen must say if something fails. */
@@ -72,14 +79,14 @@ const graded = (form: string, rows: readonly object[], candidates: readonly stri
 
 export const functionGrader: Subject = {
   name: "functions graded in the sandbox",
-  named: /sandbox|backend|worker/i,
+  named: failing("sandbox|backend|worker"),
   run: graded("humaneval", functions, programs),
 };
 
 /** Programs that would keep a worker for minutes: by sleeping, by what they write to whoever grades them. */
 export const hostileFunctions: Subject = {
   name: "hostile functions graded in the sandbox",
-  named: /sandbox|backend|worker/i,
+  named: failing("sandbox|backend|worker"),
   run: graded("humaneval", functions, [
     "def add(a, b):\n    return a + b\n",
     "def add(a, b):\n    return a - b\n",
@@ -108,7 +115,7 @@ const work = "for _ in range(2_000_000): pass\n";
 /** They read standard input, as in competitions. */
 export const programGrader: Subject = {
   name: "programs graded in the sandbox",
-  named: /sandbox|backend|worker/i,
+  named: failing("sandbox|backend|worker"),
   run: graded("apps", sums, [
     `${work}print(sum(map(int, input().split())))\n`,
     `${work}print(1 + sum(map(int, input().split())))\n`,
@@ -147,7 +154,7 @@ const mathSplits = `environment.splits=${JSON.stringify({ heldOut: "train[:60]",
 
 export const comparisons: Subject = {
   name: "answers compared in threads",
-  named: /compar/i,
+  named: failing("compar"),
   async run(disturbed) {
     const file = path.join(disturbed.place.folder, "math.jsonl");
     await writeFile(file, jsonLines([...problems, { text: "Another.", result: "7" }]));
@@ -159,7 +166,7 @@ export const comparisons: Subject = {
 /** Every problem comes over the network, into an empty cache. */
 export const hub: Subject = {
   name: "a data set of the hub",
-  named: /hub|http/i,
+  named: failing("hub|http"),
   async run(disturbed) {
     const rows = [...problems, { text: "Another.", result: "7" }];
     const contents = Buffer.from(jsonLines(rows));
@@ -229,7 +236,7 @@ const judged = async (judge: object, disturbed: Disturbed) => {
 
 export const coach: Subject = {
   name: "a coach",
-  named: /coach/i,
+  named: failing("coach"),
   async run(disturbed) {
     await using server = await coachServer(judgement(disturbed.by.habit));
     return await behindProxy(new URL(server.address).origin, disturbed, (url) =>
@@ -253,7 +260,7 @@ export const coach: Subject = {
 
 export const judgeProgram: Subject = {
   name: "a judge program",
-  named: /judge/i,
+  named: failing("judge"),
   run(disturbed) {
     const program = path.join(import.meta.dirname, "judge.ts");
     const command = [process.execPath, program, disturbed.by.habit ?? "none"];
@@ -274,7 +281,7 @@ const towns = path.join(import.meta.dirname, "town-server.ts");
 
 export const mcpProgram: Subject = {
   name: "an MCP server's program",
-  named: /MCP|tool/i,
+  named: failing("MCP|tool"),
   async run(disturbed) {
     const command = [process.execPath, towns, disturbed.by.habit ?? "none"];
     const tool = JSON.stringify({ name: "mcp", command, seconds: 5 });
@@ -285,7 +292,7 @@ export const mcpProgram: Subject = {
 /** A tool that throws instead of returning an error, whatever number the error has. */
 export const mcpErrors: Subject = {
   name: "an MCP server's errors",
-  named: /MCP|tool/i,
+  named: failing("MCP|tool"),
   async run(disturbed) {
     const command = [process.execPath, towns, disturbed.by.habit ?? "throws errors about parameters"];
     const tool = JSON.stringify({ name: "mcp", command, seconds: 5 });
@@ -295,7 +302,7 @@ export const mcpErrors: Subject = {
 
 export const mcpAddress: Subject = {
   name: "an MCP server's address",
-  named: /MCP|tool/i,
+  named: failing("MCP|tool"),
   async run(disturbed) {
     const server = spawn(process.execPath, [towns, disturbed.by.habit ?? "none", "http"], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -321,7 +328,7 @@ const edited = ({ user }: { readonly user: string }) => ({
 
 export const expert: Subject = {
   name: "an expert",
-  named: /expert/i,
+  named: failing("expert"),
   async run(disturbed) {
     await writeFile(path.join(disturbed.place.folder, "functions.jsonl"), jsonLines(functions));
     await byteModel(disturbed.place.folder);
@@ -362,13 +369,13 @@ checkpoint: { every: 1 }
 
 export const localEngine: Subject = {
   name: "a training on the local engine",
-  named: /run|write|disk/i,
+  named: failing("run|writ|disk"),
   run: (disturbed) => trainedBy(`${tiny}policies: { own: { model: { preset: nano } } }\n`, disturbed),
 };
 
 export const tinkerEngine: Subject = {
   name: "a training on a Tinker server",
-  named: /server|engine/i,
+  named: failing("server|engine"),
   async run(disturbed) {
     const { folder } = disturbed.place;
     const [tokenizer, model] = [path.join(folder, "words"), path.join(folder, "nano")];

@@ -107,9 +107,7 @@ export function tasksOf(numbers: readonly CellNumbers[]): number {
 type Measured = Omit<Entry, "isBest">;
 
 function isBest(entry: Measured, all: readonly Measured[]): boolean {
-  const others = all.filter(
-    ({ row, column, success }) => column === entry.column && row !== entry.row && success !== null,
-  );
+  const others = all.filter(({ row, column }) => column === entry.column && row !== entry.row);
   const differences = others.map((other) => differenceBetween(entry, other));
   return differences.length > 0 && differences.every((one) => one !== null && one.isClear && one.mean > 0);
 }

@@ -111,12 +111,14 @@ export function legend(summary: Summary, titled: (title: string) => string = (ti
 }
 
 function differenceLegend({ record }: Summary, titled: (title: string) => string): string {
-  const { baseline, rows, seeds } = record;
+  const { baseline, rows, seeds, cells } = record;
   if (baseline === undefined) return "";
+  const isPaired = cells.every(({ numbers }) => numbers === undefined || numbers.solved !== undefined);
+  const paired = isPaired ? "paired" : "not paired: which ones were solved was not recorded";
   const title = rows.find(({ name }) => name === baseline)?.title ?? baseline;
   const range =
     seeds.length > 1
-      ? ", in brackets its 95 % interval: chance of seeds (Student's t over their differences) and of tasks (paired where it is known which were solved) added. It is clear, and coloured, if that excludes 0"
+      ? `, in brackets its 95 % interval: chance of seeds (Student's t over their differences) and of tasks (${paired}) added. It is clear, and coloured, if that excludes 0`
       : "; seeds were not varied, so no difference is shown as clear";
   return ` After it the difference from “${titled(title)}” in the same seeds${range}.`;
 }

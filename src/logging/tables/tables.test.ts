@@ -16,3 +16,10 @@ it("has a column for each value that any step has, and leaves empty what a step 
   ]);
   expect(csvLines(tableOf([]))).toEqual([""]);
 });
+
+it("has no cell that a spreadsheet runs, or that controls a terminal", () => {
+  const texts = ["=1+1", "@SUM(A1)", "+cmd", "-2+3", "-1.5", "\tx", "a\u202eb\u001b[31m"];
+  const rows = texts.map((stage) => csvLines(tableOf([{ stage }]))[1]);
+  expect(rows).toEqual(["'=1+1", "'@SUM(A1)", "'+cmd", "'-2+3", "-1.5", "'\tx", "a\ufffdb\ufffd[31m"]);
+  expect(csvLines(tableOf([{ loss: -1.5 }]))[1]).toBe("-1.5");
+});
