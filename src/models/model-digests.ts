@@ -1,11 +1,13 @@
 /**
- * The contents of a model directory, by file. A run names its models by paths, which lead to another directory once the
- * run is read from elsewhere, or once someone has replaced the files.
+ * The contents of a model directory, by file. A run's recipe names its models by paths, which lead to another directory
+ * once the run is read from another folder, or once someone has replaced the files: it would continue with other weights.
  */
 import fs from "node:fs/promises";
 import path from "node:path";
+import { TroupeError } from "../errors.ts";
 import { namesIn } from "../present.ts";
 import { digestOfFile } from "../runs/digests.ts";
+import { readModels } from "../runs/read.ts";
 import { baseOf } from "./adapter-base.ts";
 
 export type ModelDigests = Readonly<Record<string, string>>;
@@ -23,8 +25,22 @@ export async function modelDigests(directory: string): Promise<ModelDigests> {
   };
 }
 
+/**
+ * Compares the directory with what the run recorded of the policy's model; without a record nothing is known.
+ * @throws TroupeError `bad_run` if its contents are others
+ */
+export async function checkModel(run: string, policy: string, directory: string): Promise<void> {
+  const before = (await readModels(run)).at(-1)?.models[policy];
+  if (before === undefined) return;
+  const file = differingFile(before, await modelDigests(path.resolve(directory)));
+  if (file === null) return;
+  const problem = `${path.resolve(directory)} is not the model that ${policy} of ${run} started from: ${file} differs`;
+  const fix = "put that model there, or run this where the run was trained";
+  throw new TroupeError("bad_run", `${problem}; ${fix}.`);
+}
+
 /** The first file in which two models differ; null: they are the same. */
-export function differingFile(one: ModelDigests, other: ModelDigests): string | null {
+function differingFile(one: ModelDigests, other: ModelDigests): string | null {
   const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].toSorted();
   return names.find((name) => one[name] !== other[name]) ?? null;
 }

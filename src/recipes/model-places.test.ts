@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { loadTree } from "./load.ts";
-import { withModelPlaces } from "./model-places.ts";
+import { checkModelsOfRun, withModelPlaces } from "./model-places.ts";
 import { applyOverrides } from "./overrides.ts";
 import { plainOf } from "./tree.ts";
 
@@ -55,4 +55,21 @@ it("read from elsewhere, a run's recipe names models of the folder it was traine
   mkdirSync(join(run, "my models", "one"), { recursive: true });
   writeFileSync(join(run, "recipe.yaml"), "policies: { one: { model: { path: my models/one } } }\n");
   expect(pathsIn(join(run, "recipe.yaml"))).toEqual({ one: join(project, "my models", "one") });
+});
+
+it("a run's recipe that leads to another model of the same name is rejected", async () => {
+  const run = join(folder, "there", "runs", "one");
+  mkdirSync(join(run, "checkpoints"), { recursive: true });
+  mkdirSync(join(folder, "there", "base"));
+  writeFileSync(join(folder, "there", "base", "config.json"), "{}");
+  writeFileSync(join(run, "recipe.yaml"), "policies: { one: { model: { path: base } } }\n");
+  const record = { schema_version: 1, step: 0, models: { one: { "config.json": "0".repeat(64) } } };
+  writeFileSync(join(run, "models.jsonl"), `${JSON.stringify(record)}\n`);
+  const tree = loadTree(join(run, "recipe.yaml"));
+  const at = (path: string) => ({ policies: { one: { model: { path } } } });
+  await expect(checkModelsOfRun(at(join(folder, "there", "base")), tree)).rejects.toThrow(
+    /base is not the model that one of .* started from: config\.json differs/,
+  );
+  const overridden = applyOverrides(tree, ["policies.one.model.path=base"]);
+  await checkModelsOfRun(at(join(folder, "there", "base")), overridden);
 });

@@ -1,6 +1,8 @@
 /** Resolves the paths of policies' model directories. */
 import { isPresentSync } from "../present.ts";
-import { seenFromHere } from "./places.ts";
+import { checkModel } from "../models/model-digests.ts";
+import { runThatSets, seenFromHere } from "./places.ts";
+import type { Recipe } from "./schema.ts";
 import type { MappingTree, Path } from "./tree.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
@@ -17,6 +19,18 @@ export function withModelPlaces(plain: Plain, tree: MappingTree): Plain {
     return [name, { ...policy, model: { ...policy["model"], path: placed(tree, at, path) } }];
   });
   return { ...plain, policies: Object.fromEntries(found) as Plain };
+}
+
+/** @throws TroupeError `bad_run` if a path in a run's recipe leads to another model than the run's */
+export async function checkModelsOfRun(
+  { policies }: Pick<Recipe, "policies">,
+  tree: MappingTree,
+): Promise<void> {
+  for (const [name, { model }] of Object.entries(policies)) {
+    if (!("path" in model) || !isPresentSync(model.path)) continue;
+    const run = runThatSets(tree, ["policies", name, "model", "path"]);
+    if (run !== null) await checkModel(run, name, model.path);
+  }
 }
 
 /** Names that mean something elsewhere stay as they are, for messages. */

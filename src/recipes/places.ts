@@ -31,6 +31,12 @@ function folderSeenFrom(origin: Origin, given: string): string {
   return isOfRun(folder) ? projectOf(folder, given) : folder;
 }
 
+/** The run whose recipe sets the value at a path; null: none does. */
+export function runThatSets(tree: MappingTree, path: Path): string | null {
+  const folder = folderAt(tree, path);
+  return originAt(tree, path).kind === "file" && isOfRun(folder) ? folder : null;
+}
+
 /**
  * Runs do not record where they were trained, by default two folders above: the working directory if the run is in it,
  * otherwise the nearest folder above the run from which the path leads somewhere.

@@ -29,7 +29,7 @@ import type { Recipe } from "./schema.ts";
 import { recipeSchema } from "./schema.ts";
 import type { JsonSchema } from "./shape.ts";
 import { jsonSchemaOf } from "./shape.ts";
-import { withModelPlaces } from "./model-places.ts";
+import { checkModelsOfRun, withModelPlaces } from "./model-places.ts";
 import { withToolPlaces } from "./tool-places.ts";
 import type { MappingTree, Path } from "./tree.ts";
 import { originAt, plainOf, showKey, treeAt } from "./tree.ts";
@@ -140,6 +140,7 @@ export async function resolveTree(
   const resolved = resolvedFrom(parsed.data, { environment, algorithm, judge }, tree);
   mistakes.push(...mistakesIn(resolved, tree, catalog, leniency));
   if (mistakes.length > 0) throw new RecipeError(mistakes);
+  if (leniency.unused === undefined) await checkModelsOfRun(resolved.recipe, tree);
   const whole = await withData(resolved.environment, named.environment, tree, leniency);
   return { ...resolved, environment: whole, originOf: (path) => describeOrigin(tree, path) };
 }

@@ -3,6 +3,7 @@ import path from "node:path";
 import type { PolicyOptions, StoredPolicy } from "../engines/engine.ts";
 import { savedDirectory } from "../engines/saved.ts";
 import { baseOf, holdsText, textDirectory } from "../models/adapter-base.ts";
+import { checkModel } from "../models/model-digests.ts";
 import { TroupeError } from "../errors.ts";
 import { isPresent } from "../present.ts";
 import { didYouMean } from "../nearest.ts";
@@ -17,7 +18,6 @@ import { readRecipe } from "../runs/read.ts";
 import type { JsonObject } from "../text/files.ts";
 import { basesOf } from "./bases.ts";
 import { modelDirectory } from "./policies.ts";
-import { checkModel } from "./started-models.ts";
 import { trainedPolicies } from "./teams.ts";
 
 /** What a policy is made from. */

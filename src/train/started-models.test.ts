@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, it } from "vitest";
+import { checkModel } from "../models/model-digests.ts";
 import { openRun } from "../runs/run.ts";
-import { checkModel, noteModels } from "./started-models.ts";
+import { noteModels } from "./started-models.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "troupe-started-"));
 afterAll(() => rmSync(folder, { recursive: true }));
