@@ -64,6 +64,9 @@ describe("KL in the reward of rows that divide by a deviation", () => {
   });
 });
 
+/** One action was thought to do well, one to do badly. */
+const expects = ({ sample }: Action) => Float32Array.of(0.9 - 0.8 * sample, 0.9 - 0.8 * sample);
+
 describe("every row", () => {
   const names = Object.keys(algorithms).filter((name) => algorithmFrom(name).baseline([1, 1])[0] !== 0);
 
@@ -83,8 +86,6 @@ describe("every row", () => {
   });
 
   it("with a critic credits what it did not expect, also where all fail", () => {
-    // One task was thought to be easy, one to be hard; both fail.
-    const expects = ({ sample }: Action) => Float32Array.of(0.9 - 0.8 * sample, 0.9 - 0.8 * sample);
     const row = algorithmFrom("ppo", { lambda: 1, kl: { where: "none" } });
     const episodes = [
       trajectories(

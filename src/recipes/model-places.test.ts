@@ -7,6 +7,8 @@ import { checkModelsOfRun, withModelPlaces } from "./model-places.ts";
 import { applyOverrides } from "./overrides.ts";
 import { plainOf } from "./tree.ts";
 
+const recipeAt = (path: string) => ({ policies: { one: { model: { path } } } });
+
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "troupe models ü-"));
@@ -66,10 +68,9 @@ it("a run's recipe that leads to another model of the same name is rejected", as
   const record = { schema_version: 1, step: 0, models: { one: { "config.json": "0".repeat(64) } } };
   writeFileSync(join(run, "models.jsonl"), `${JSON.stringify(record)}\n`);
   const tree = loadTree(join(run, "recipe.yaml"));
-  const at = (path: string) => ({ policies: { one: { model: { path } } } });
-  await expect(checkModelsOfRun(at(join(folder, "there", "base")), tree)).rejects.toThrow(
+  await expect(checkModelsOfRun(recipeAt(join(folder, "there", "base")), tree)).rejects.toThrow(
     /base is not the model that one of .* started from: config\.json differs/,
   );
   const overridden = applyOverrides(tree, ["policies.one.model.path=base"]);
-  await checkModelsOfRun(at(join(folder, "there", "base")), overridden);
+  await checkModelsOfRun(recipeAt(join(folder, "there", "base")), overridden);
 });

@@ -53,7 +53,7 @@ function header({ record, counts }: Summary): Child {
     element(
       "ul",
       { class: "facts" },
-      facts.map(([figure, what]) => element("li", {}, element("b", {}, figure), element("span", {}, what))),
+      facts.map(([fact, what]) => element("li", {}, element("b", {}, fact), element("span", {}, what))),
     ),
   ];
 }

@@ -8,11 +8,11 @@ export function csvLines({ columns, rows }: Table): string[] {
 }
 
 /** What controls a terminal, or reverses the direction of what follows; not tabs and line feeds. */
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const controls = /(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu;
 
 /** Text that no spreadsheet runs as a formula (OWASP: CSV injection), and that changes nothing around it. */
 function inert<Field extends string | number | boolean>(field: Field): Field | string {
   if (typeof field !== "string") return field;
   const text = field.replace(controls, "\ufffd");
-  return /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `\'${text}` : text;
+  return /^[=+\-@\t]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
 }
