@@ -58,6 +58,7 @@ export function cannotRead(place: string, cause: Error, code: ErrorCode = "bad_r
 
 /** Whether the contents may be as they were, and only reading them failed: rights, the disk, too many open files. */
 export function isUnreadable(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
   const { errno, code = "" } = error as NodeJS.ErrnoException;
   return typeof errno === "number" && !["ENOENT", "ENOTDIR", "EISDIR", "ELOOP"].includes(code);
 }
