@@ -20,17 +20,20 @@ const unproved = z.looseObject({ version: z.literal(1) });
 
 export type FailingProblem = z.output<typeof failingSchema>;
 
-/** Empty if no solutions were run, or only before sandboxes were proved. @throws TroupeError `bad_data` if the file is damaged */
+/**
+ * Empty if no solutions were run; null if they were, in a sandbox that nothing had proved, so that all of it may be wrong.
+ * @throws TroupeError `bad_data` if the file is damaged
+ */
 export async function readFailing(
   cache: CacheLayout,
   store: ProblemStore,
-): Promise<readonly FailingProblem[]> {
+): Promise<readonly FailingProblem[] | null> {
   const file = fileOf(cache, store);
   const text = await ifPresent(file, () => fs.readFile(file, "utf8"), "bad_data");
   if (text === null) return [];
   try {
     const value: unknown = JSON.parse(text);
-    return unproved.safeParse(value).success ? [] : fileSchema.parse(value).failing;
+    return unproved.safeParse(value).success ? null : fileSchema.parse(value).failing;
   } catch (error) {
     const fix = `delete it, and \`${command("data", "verify")} DATASET\` makes it again`;
     throw new TroupeError("bad_data", `${file} is damaged: ${fix}`, { cause: error });
