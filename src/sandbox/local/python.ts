@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, lstatSync, readlinkSync } from "node:fs";
 import path from "node:path";
+import { LostWorker } from "../workers/worker.ts";
 
 export interface Python {
   /** The binary itself, with all links and shims resolved. */
@@ -69,8 +70,12 @@ function ask(command: string, program: string, user: number | undefined): string
   const who = user === undefined ? {} : { uid: user, gid: user };
   const env = { PATH: process.env["PATH"] ?? "/usr/bin:/bin" };
   const options = { encoding: "utf8", cwd: "/", env, timeout: 20_000, ...who } as const;
-  const { status, stdout } = spawnSync(command, ["-I", "-c", program], options);
-  return status === 0 ? stdout.trim() : null;
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const { status, signal, stdout } = spawnSync(command, ["-I", "-c", program], options);
+    // One that somebody kills says nothing of the interpreter.
+    if (signal !== "SIGKILL") return status === 0 ? stdout.trim() : null;
+  }
+  throw new LostWorker(`${command} was killed each time that it was started.`);
 }
 
 const systemPaths = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
