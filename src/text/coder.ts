@@ -2,7 +2,7 @@
  * The expensive part of a tokenizer: the vocabulary, encoding and decoding. Loaded once per directory; loaded again if
  * its files have changed.
  */
-import { realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { decoderOf, type Decoder } from "./decoder.ts";
@@ -13,7 +13,7 @@ import { dataMarks, type DataMarks } from "./marks.ts";
 import { patternGuard } from "./patterns.ts";
 import { withoutSpelling } from "./spelling.ts";
 import { tokenBytes, type TokenBytes } from "./token-bytes.ts";
-import { readVocabulary, type Vocabulary } from "./vocabulary.ts";
+import { checkKeys, readVocabulary, type Vocabulary } from "./vocabulary.ts";
 import { bpeModel, isPlainBpe, libraryModel, type WordModel } from "./word-model.ts";
 
 export interface Coder {
@@ -56,6 +56,7 @@ function readCoder(directory: string): Coder {
   const file = join(directory, files[0]);
   const guarded = patternGuard(tokenizerJson, file);
   try {
+    checkKeys(readFileSync(file, "utf8"));
     const vocabulary = readVocabulary(tokenizerJson);
     const { library, model } = openModel(tokenizerJson, config, vocabulary, file);
     const bytes = tokenBytes(tokenizerJson, vocabulary);

@@ -71,6 +71,36 @@ it("rules that make a text ever longer are rejected, and those that do not are m
   expect(rules(40, "a").encode("banana").length).toBeGreaterThan(0);
 });
 
+it.each(["pre_tokenizer", "decoder"])("rules of a %s are bounded likewise", (kind) => {
+  const rule = { type: "Replace", pattern: { String: "a" }, content: "aa" };
+  const list = kind === "decoder" ? "decoders" : "pretokenizers";
+  const many = { type: "Sequence", [list]: Array.from({ length: 40 }, () => rule) };
+  expect(() => changed((json) => Object.assign(json, { [kind]: many }))).toThrowError(
+    new RegExp(`its ${kind} can make a text 1\\.1e\\+12 times as long`),
+  );
+});
+
+it.each([
+  [{ pattern: { String: "a" }, content: "$&" }, 'a rule that writes "$&", which is not supported'],
+  [{ pattern: { Unknown: "a" }, content: "b" }, "a Replace whose pattern is neither a String nor a Regex"],
+])("a rule that the library reads in its own way is rejected: %j", (rule, why) => {
+  expect(() =>
+    changed((json) => Object.assign(json, { normalizer: { type: "Replace", ...rule } })),
+  ).toThrowError(why);
+});
+
+it("more rules than any tokenizer has are rejected", () => {
+  expect(() => rules(1001, "a")).toThrowError("its normalizer has 1001 rules; at most 1000 are expected");
+});
+
+it("an entry that the file lists twice is rejected with both ids", () => {
+  const text = readFileSync(join(fixtures, "qwen2", "tokenizer.json"), "utf8");
+  const twice = text.replace(/"b":\s*(\d+)/, String.raw`"b": $1, "\u0062": 7`);
+  expect(() => changedTokenizer("qwen2", { "tokenizer.json": twice })).toThrowError(
+    /"b" has two ids, \d+ and 7/,
+  );
+});
+
 it("a regular expression that never ends is ended", () => {
   const pattern = { Regex: "(\\p{L}+)+$" };
   const split = { type: "Split", pattern, behavior: "Isolated", invert: false };

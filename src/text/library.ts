@@ -4,6 +4,7 @@
  */
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import type { JsonObject } from "./files.ts";
+import { checkRules } from "./rules.ts";
 
 export interface PreTokenizer {
   (text: string, options: { section_index: number }): string[];
@@ -40,33 +41,6 @@ export function openLibrary(tokenizerJson: JsonObject, config: JsonObject): Libr
     normalizer: null,
     added_tokens: [],
   };
-  const growth = growthBy(tokenizerJson["normalizer"]);
-  if (growth > mostGrowth)
-    throw new Error(
-      `its normalizer can make a text ${growth.toPrecision(2)} times as long; at most ${mostGrowth} is expected`,
-    );
+  checkRules(tokenizerJson);
   return new HuggingFaceTokenizer({ ...defaults, ...tokenizerJson }, config);
-}
-
-/** Times; real ones replace a character by one to three. */
-const mostGrowth = 100;
-
-/** How many times as long the rules of a normaliser can make a text, one after the other: forty can double it each. */
-function growthBy(normalizer: unknown): number {
-  if (typeof normalizer !== "object" || normalizer === null) return 1;
-  const { type, content = "", pattern, prepend = "", normalizers = [] } = normalizer as NormalizerJson;
-  if (type === "Sequence") return normalizers.reduce<number>((product, one) => product * growthBy(one), 1);
-  if (type === "Prepend") return 1 + prepend.length;
-  if (type !== "Replace") return 1;
-  const found = pattern?.String?.length ?? 0;
-  // An expression may match nothing, between any two characters.
-  return found === 0 ? 1 + content.length : Math.max(1, content.length / found);
-}
-
-interface NormalizerJson {
-  readonly type?: string;
-  readonly content?: string;
-  readonly prepend?: string;
-  readonly pattern?: { readonly String?: string };
-  readonly normalizers?: readonly unknown[];
 }

@@ -60,6 +60,27 @@ export function readVocabulary(tokenizerJson: JsonObject): Vocabulary {
   return { size: entries.length, entries, ids: tableOf(entries, control), added, control };
 }
 
+/**
+ * Parsed, a file has the last of two equal keys: the id of the first would be no text.
+ * @param text of tokenizer.json
+ * @throws Error for an entry with two ids
+ */
+export function checkKeys(text: string): void {
+  const start = /"vocab"\s*:\s*\{/g;
+  if (start.exec(text) === null) return;
+  const row = /\s*"((?:[^"\\]|\\.)*)"\s*:\s*([^,}\s]+)\s*,?/y;
+  row.lastIndex = start.lastIndex;
+  const ids = new Map<string, string>();
+  for (let found = row.exec(text); found !== null; found = row.exec(text)) {
+    const [, spelled = "", id = ""] = found;
+    const entry = spelled.includes("\\") ? (JSON.parse(`"${spelled}"`) as string) : spelled;
+    const other = ids.get(entry);
+    if (other !== undefined && other !== id)
+      throw new Error(`${JSON.stringify(entry)} has two ids, ${other} and ${id}`);
+    ids.set(entry, id);
+  }
+}
+
 function tableOf(entries: readonly (string | undefined)[], control: readonly AddedToken[]): EntryTable {
   const table = new EntryTable(entries);
   const markup = new Set<string | undefined>(control.map(({ content }) => content));
