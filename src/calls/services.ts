@@ -55,13 +55,23 @@ function sumOf(one: ServiceUse, other: ServiceUse): ServiceUse {
   };
 }
 
+export interface ServiceOptions {
+  /**
+   * Records of a run have its faults, failures and retries alone: how often it is asked depends on what was recorded
+   * before a run resumed.
+   */
+  readonly onlyProblems?: boolean;
+}
+
 export class Service {
   /** For messages and records: `coach`, `expert`, `mcp search`. */
   readonly name: string;
   #use: ServiceUse = unused;
+  readonly #onlyProblems: boolean;
 
-  constructor(name: string) {
+  constructor(name: string, { onlyProblems = false }: ServiceOptions = {}) {
     this.name = name;
+    this.#onlyProblems = onlyProblems;
   }
 
   get use(): ServiceUse {
@@ -71,6 +81,7 @@ export class Service {
   #add(more: Partial<ServiceUse>): void {
     const change = { ...unused, ...more };
     this.#use = sumOf(this.#use, change);
+    if (this.#onlyProblems && change.faults + change.failures + change.retries === 0) return;
     const own = ledger.getStore();
     own?.set(this.name, sumOf(own.get(this.name) ?? unused, change));
   }
@@ -118,9 +129,9 @@ export class Service {
 export class ServiceLog {
   readonly #services = new Map<string, Service>();
 
-  /** The same one for the same name. */
-  named(name: string): Service {
-    const service = this.#services.get(name) ?? new Service(name);
+  /** The same one for the same name. @param options of the first call */
+  named(name: string, options: ServiceOptions = {}): Service {
+    const service = this.#services.get(name) ?? new Service(name, options);
     this.#services.set(name, service);
     return service;
   }

@@ -23,7 +23,7 @@ export async function servicesOf(
   open: typeof openProvedSandbox = openProvedSandbox,
 ): Promise<RunServices> {
   const log = new ServiceLog();
-  const openCounted = (packages?: PackageSet) => open(packages, log.named("sandbox"));
+  const openCounted = (packages?: PackageSet) => open(packages, log.named("sandbox", { onlyProblems: true }));
   const routed = routedSandbox(openCounted, ({ backend, description = "" }) =>
     run.recordSandbox({ backend, description }),
   );
