@@ -45,8 +45,10 @@ async function asked({ cwd }: Place): Promise<string[]> {
 async function judgedIn({ cwd }: Place): Promise<Set<string>> {
   const text = await fs.readFile(path.join(cwd, "run", "verdicts.jsonl"), "utf8");
   const lines = text.trim().split("\n");
-  const calls = lines.map((line) => JSON.parse(line) as { readonly key: string; readonly answer: object });
-  return new Set(calls.flatMap(({ key, answer }) => ("score" in answer ? [key] : [])));
+  const calls = lines.map((line) => JSON.parse(line) as { readonly key: string; readonly answer?: object });
+  return new Set(
+    calls.flatMap(({ key, answer }) => (answer !== undefined && "score" in answer ? [key] : [])),
+  );
 }
 
 /** Verdicts are recorded in the order of the answers, which depends on timing. */

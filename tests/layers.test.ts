@@ -39,7 +39,7 @@ function layerOf(file: string): number {
 const isForTests = (file: string): boolean =>
   /^tests|\.test\.ts$|(^|\/)testing(\/|\.ts$)|\/test-[^/]*\.ts$/.test(file);
 
-const isInternal = (file: string): boolean => /^src\/engines\/(?!testing\/)[^/]+\//.test(file);
+const isInternal = (file: string): boolean => /^src\/engines\/(?!testing\/)[^/]+\/(?!testing\/)/.test(file);
 
 const describe = (found: readonly Import[]): readonly string[] =>
   found.map(({ from, to }) => `${from} imports ${to}`);
