@@ -82,7 +82,12 @@ describe.each([
     trainIn(parts, 4);
     const metrics = async () => {
       const text = await fs.readFile(path.join(parts.cwd, "run", "metrics.jsonl"), "utf8");
-      return text.trim().split("\n");
+      // A recorded fault of a judge counts as a failure once the run was resumed.
+      const counted = (key: string, value: unknown): unknown => (key === "services" ? undefined : value);
+      return text
+        .trim()
+        .split("\n")
+        .map((line) => JSON.stringify(JSON.parse(line), counted));
     };
     const [before, first, judged] = [await metrics(), await asked(parts), await judgedIn(parts)];
     expect(before).toHaveLength(3);
