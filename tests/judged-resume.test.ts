@@ -59,6 +59,9 @@ async function recordsIn({ cwd }: Place): Promise<Record<string, unknown>> {
 
 const everything = { when: "action", comments: true, outcomeWeight: 0.25, normalise: "role" };
 
+/** A recorded fault of a judge counts as a failure once the run was resumed. */
+const counted = (key: string, value: unknown): unknown => (key === "services" ? undefined : value);
+
 describe.each([
   ["at-grpo", { name: "at-grpo" }, {}],
   ["reinforce", { name: "reinforce", reward: "action" }, {}],
@@ -82,8 +85,6 @@ describe.each([
     trainIn(parts, 4);
     const metrics = async () => {
       const text = await fs.readFile(path.join(parts.cwd, "run", "metrics.jsonl"), "utf8");
-      // A recorded fault of a judge counts as a failure once the run was resumed.
-      const counted = (key: string, value: unknown): unknown => (key === "services" ? undefined : value);
       return text
         .trim()
         .split("\n")
