@@ -39,6 +39,8 @@ function sameLatex(engine: ComputeEngine, one: string, other: string): boolean {
   if (constants !== null) return constants !== "different";
   const [a, b] = [parsed(engine, one), parsed(engine, other)];
   if (a === null || b === null) return false;
+  // A division by zero has no value, which nothing can equal.
+  if ([a, b].some((each) => valueless.test(JSON.stringify(each.json)))) return false;
   if (a.isSame(b)) return true;
   const toConfirm: ExactPoint[] = [];
   const compared: Comparison[] = [];
@@ -56,6 +58,8 @@ function sameLatex(engine: ComputeEngine, one: string, other: string): boolean {
   const isProved = compared.includes("same") || compared.includes("about");
   return isProved || compared.every((result) => result === "zero");
 }
+
+const valueless = /"(?:ComplexInfinity|NaN)"/;
 
 type Trees = readonly [MathJson, MathJson];
 

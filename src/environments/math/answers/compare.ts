@@ -1,7 +1,7 @@
 /** Whether two answers are equal, according to their kinds. Expressions are left to a computer-algebra system. */
 import { normalised, withoutSpaces } from "./normalise.ts";
 import { isTime, quotientsOf } from "./ratio.ts";
-import { isRoundingOf, sameRational } from "./rational.ts";
+import { isRoundingOf, type Rational, sameRational } from "./rational.ts";
 import { areOtherUnits } from "./units.ts";
 import { readings, type ParsedAnswer } from "./read.ts";
 
@@ -34,6 +34,7 @@ const sameKind: { readonly [K in Kind]: (a: Of<K>, b: Of<K>, algebra: Algebra) =
   words: (a, b) => a.text === b.text,
   choice: (a, b) => a.letter === b.letter,
   based: (a, b) => a.base === b.base && a.digits === b.digits,
+  residue: (a, b) => a.residue === b.residue && a.modulus === b.modulus,
   set: (a, b, algebra) => sameItems(a.items, b.items, algebra),
   ratio: (a, b, algebra) => sameRatio(a.parts, b.parts, algebra),
   assignment: (a, b, algebra) => sameAssignment(a, b, algebra),
@@ -71,6 +72,7 @@ function mixed(a: ParsedAnswer, b: ParsedAnswer, algebra: Algebra): boolean {
   }
   if (a.kind === "choice") return b.kind === "expression" && b.latex === a.letter;
   if (a.kind === "based") return b.kind === "number" && withoutCommas(b.latex) === a.digits;
+  if (a.kind === "residue") return b.kind === "number" && isIn(a, b.value);
   if (a.kind === "assignment") return sameUnnamed(a, b, algebra);
   if (a.kind === "set") return sameSingle(a, b, algebra);
   if (a.kind === "ratio") return sameQuotient(a.parts, b, algebra);
@@ -78,6 +80,10 @@ function mixed(a: ParsedAnswer, b: ParsedAnswer, algebra: Algebra): boolean {
     return a.bars === "" && b.kind === "tuple" && sameInOrder(vectorOf(a), b.items, algebra);
   if (a.kind === "number") return b.kind === "expression" && algebra.same(a.latex, b.latex);
   return false;
+}
+
+function isIn({ residue }: Of<"residue">, { numerator, denominator }: Rational): boolean {
+  return numerator === residue * denominator;
 }
 
 /** A set of one item; or of several ways to write the same, as in `1/3 or 0.33`. */

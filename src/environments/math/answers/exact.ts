@@ -1,4 +1,4 @@
-/** Exact values of expressions of whole numbers: sums, products, quotients, powers and factorials, at a point of fractions. */
+/** Exact values of expressions of whole numbers, at a point of fractions: arithmetic, factorials, roundings and remainders. */
 import type { MathJson } from "./size.ts";
 
 export interface Fraction {
@@ -44,6 +44,10 @@ const operations: Readonly<Record<string, Operation>> = {
   Rational: both(quotient),
   Power: both(power),
   Factorial: only(factorial),
+  Floor: only(floor),
+  Ceil: only((value) => negated(floor(negated(value)))),
+  Abs: only((value) => (value.numerator < 0n ? negated(value) : value)),
+  Mod: both(remainder),
   Delimiter: only((value) => value),
 };
 
@@ -129,6 +133,19 @@ function factorial({ numerator, denominator }: Fraction): Fraction | null {
   let value = 1n;
   for (let factor = 2n; factor <= numerator; factor++) value *= factor;
   return whole(value);
+}
+
+function floor({ numerator, denominator }: Fraction): Fraction {
+  const isBelow = numerator < 0n && numerator % denominator !== 0n;
+  return whole(numerator / denominator - (isBelow ? 1n : 0n));
+}
+
+/** From zero to below the divisor. */
+function remainder(value: Fraction, divisor: Fraction): Fraction | null {
+  const times = quotient(value, divisor);
+  return times === null || divisor.numerator < 0n
+    ? null
+    : sum(value, negated(product(floor(times), divisor)));
 }
 
 function isLong(value: bigint): boolean {

@@ -29,11 +29,29 @@ describe("extractAnswer", () => {
     ["we get 3 and then 1,234.5", "1,234.5"],
     ["so it is -7", "-7"],
     ["half of it, 3/4", "3/4"],
+    ["we get 3 1/2", "3 1/2"],
+    ["The answer is not 5, it is 7", "7"],
+    ["The answer isn't $5$ but $7$.", "7"],
+    ["The answer is not 1,000 but 7", "7"],
+    ["The answer cannot be 5; it is 7", "7"],
+    ["The answer is 7, not 5", "7"],
+    ["The answer is 7 (not 5)", "7"],
+    ["The answer is 7 rather than 5.", "7"],
+    ["The answer is not possible", "not possible"],
   ])("%s", (text, answer) => {
     expect(extractAnswer(text)?.text).toBe(answer);
   });
 
-  it.each(["", "no number", "\\boxed{}", "\\boxed{"])("finds nothing in %j", (text) => {
+  it.each([
+    "",
+    "no number",
+    "\\boxed{}",
+    "\\boxed{",
+    "\\boxed{13",
+    "The answer is not 5.",
+    "it is $x^2$",
+    "so \\sqrt{5}",
+  ])("finds nothing in %j", (text) => {
     expect(extractAnswer(text)).toBeNull();
   });
 

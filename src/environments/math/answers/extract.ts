@@ -19,7 +19,7 @@ const tailLength = 4000;
 export function extractAnswer(text: string): ExtractedAnswer | null {
   const boxed = lastBoxed(text);
   if (boxed !== null) return { text: boxed, source: "boxed" };
-  const tail = plainCharacters(text.slice(-tailLength));
+  const tail = plainCharacters(text.slice(-tailLength)).replace(denied, "");
   const phrase = afterPhrase(tail);
   if (phrase !== null) return { text: phrase, source: "phrase" };
   const number = lastNumber(tail);
@@ -57,7 +57,19 @@ const phrase =
 /** What says nothing about the answer: "is therefore 12", "is, thus, equal to 12". */
 const filler =
   /^[\s,:]*(?:(?:therefore|thus|then|hence|so|simply|just|exactly|precisely|indeed|clearly|obviously|now|actually|equal to|given by|approximately|about)(?![\w-])[\s,:]*)+/i;
-const reason = /,\s+(?:as|since|because|which|where)\s/;
+/** Before a number or a formula: words may be the answer, as in "is not possible". */
+const value = String.raw`\s+(?=[^a-z\s]|[b-z]\b)`;
+/** What follows it is not the answer. */
+const reason = new RegExp(
+  String.raw`,\s+(?:as|since|because|which|where)\s|[\s,(]+(?:(?:and|but)\s+)?(?:not|rather than|instead of)${value}`,
+  "i",
+);
+/** What is said not to be the answer: "is not 5", up to the end of the clause. */
+const denied = new RegExp(
+  String.raw`(?:\b(?:is|are)(?:\s+not|n['’]t)|\b(?:can\s*not|can['’]t|must\s+not|could\s+not)\s+be|\bnever)${value}` +
+    String.raw`[^;\n]*?(?=,(?!\d)|[;\n]|\.(?:\s|$)|\s+but\s|$)`,
+  "gi",
+);
 
 function afterPhrase(tail: string): string | null {
   const last = [...tail.matchAll(phrase)].at(-1);
@@ -83,9 +95,13 @@ function inMath(line: string): string | null {
   return found === null ? null : (found[1] ?? found[2] ?? found[0]);
 }
 
-const number = /-?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+|\d)(?:[eE][+-]?\d+)?(?:\s*\/\s*\d+)?%?/g;
+const number =
+  /-?(?:\d+\s+(?=\d+\/))?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+|\d)(?:[eE][+-]?\d+)?(?:\s*\/\s*\d+)?%?/g;
+/** Before a part of a formula, such as an exponent; a bold number is a whole one. */
+const inFormula = /(?:[\^_]|sqrt\s*\(?|(?<!\\(?:text|math)\w*)\{)\s*$/;
 
 function lastNumber(tail: string): string | null {
-  const found = tail.match(number)?.at(-1);
-  return found === undefined ? null : found.slice(0, longestAnswer);
+  const found = [...tail.matchAll(number)].at(-1);
+  if (found === undefined || inFormula.test(tail.slice(0, found.index))) return null;
+  return found[0].slice(0, longestAnswer);
 }

@@ -124,7 +124,16 @@ export function normalised(given: string): MeasuredText {
       .replace(wrapped, (_, inside: string) => joined(inside.trim()) ?? inside)
       .replace(/(?<=[\d}\])a-z%])\s*,?\s+(and|or)\s+/g, (_, word: string) => joined(word) ?? word),
   );
-  return { text: trimmed(fractions.reduce(rewrite, words.text)), unit: plain.unit || words.unit };
+  const text = trimmed(fractions.reduce(rewrite, words.text));
+  return { text, unit: plain.unit || words.unit || unitOfSign(start) };
+}
+
+/** Units that are dropped with other signs, or kept. A dollar sign alone may begin a formula. */
+function unitOfSign(text: string): string {
+  if (/^[^\\]*\\\$\s*[\d.]/.test(text)) return "dollars";
+  if (/%\s*(?:\\\)|\$)?\s*$/.test(text)) return "percent";
+  const isAngle = /(?:°|\^\s*\{?\s*\\(?:circ|degree)\s*\}?)\s*\$?\s*$/.test(text);
+  return isAngle && !/\\(?:sin|cos|tan|cot|sec|csc)/.test(text) ? "degrees" : "";
 }
 
 /** Null: the word joins no answers. */

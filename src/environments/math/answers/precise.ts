@@ -37,7 +37,9 @@ export function isConfirmed(
 }
 
 /** Whose values have few digits because they are exact. */
-const arithmetic = new Set(["Add", "Subtract", "Negate", "Multiply", "Divide", "Rational", "Power", "Sqrt"]);
+const arithmetic = new Set(
+  "Add Subtract Negate Multiply Divide Rational Power Sqrt Floor Ceil Abs Mod GCD LCM".split(" "),
+);
 
 /** The engine computes some functions of complex numbers in floating point at any precision. */
 function isInFloatingPoint(expression: Expression): boolean {

@@ -1,4 +1,5 @@
 /** What an answer is: a number, words, a choice, a list, an interval, a matrix, a relation, or an expression. */
+import { determinantOf } from "./determinant.ts";
 import { bracketed, splitOutside } from "./groups.ts";
 import { endOfRow } from "./normalise.ts";
 import { readRatio } from "./ratio.ts";
@@ -11,6 +12,8 @@ export type ParsedAnswer =
   | { readonly kind: "choice"; readonly letter: string }
   /** A number in a base. */
   | { readonly kind: "based"; readonly digits: string; readonly base: string }
+  /** `3 \pmod 5`: a class of numbers. */
+  | { readonly kind: "residue"; readonly residue: bigint; readonly modulus: bigint }
   /** `{1, 2}`, or `1, 2`: the order does not count. */
   | {
       readonly kind: "set";
@@ -78,6 +81,7 @@ const readers: readonly Reader[] = [
   readSeveral,
   readChoice,
   readBased,
+  readResidue,
   readMatrix,
   readEmpty,
   readUnion,
@@ -120,8 +124,15 @@ function readChoice(text: string): ParsedAnswer | null {
 }
 
 function readBased(text: string): ParsedAnswer | null {
-  const [, digits, base] = /^([\dA-F]+)_\{(\d+)\}$/.exec(text.replaceAll(" ", "")) ?? [];
+  const [, digits, base] = /^\(?([\dA-F]+)\)?_\{(\d+)\}$/.exec(text.replaceAll(" ", "")) ?? [];
   return digits === undefined || base === undefined ? null : { kind: "based", digits, base };
+}
+
+function readResidue(text: string): ParsedAnswer | null {
+  const found = /(?:^|\\equiv)(-?\d{1,30})\\pmod\{?(\d{1,30})\}?$/.exec(text.replaceAll(" ", ""));
+  const [residue, modulus] = [found?.[1], found?.[2]].map((digits) => BigInt(digits ?? 0));
+  if (residue === undefined || modulus === undefined || modulus === 0n) return null;
+  return { kind: "residue", residue: ((residue % modulus) + modulus) % modulus, modulus };
 }
 
 const matrix = /^\\begin\{([pbvBV]?matrix|array)\}(?:\{[lcr|]*\})?([^]*)\\end\{\1\}$/;
@@ -132,12 +143,13 @@ function readMatrix(text: string, depth: number): ParsedAnswer | null {
   const [, style = "", body] = matrix.exec(text.replace(aroundMatrix, "")) ?? [];
   if (body === undefined) return null;
   const bars = barsOf[style] ?? /^\\?\|/.exec(text)?.[0] ?? "";
-  const rows = body.split(endOfRow).filter((row) => row.trim() !== "");
-  return {
-    kind: "matrix",
-    bars,
-    rows: rows.map((row) => row.split("&").map((cell) => read(cell, depth + 1))),
-  };
+  const rows = body
+    .split(endOfRow)
+    .filter((row) => row.trim() !== "")
+    .map((row) => row.split("&"));
+  const determinant = bars === "|" ? determinantOf(rows) : null;
+  if (determinant !== null) return { kind: "expression", latex: determinant };
+  return { kind: "matrix", bars, rows: rows.map((row) => row.map((cell) => read(cell, depth + 1))) };
 }
 
 function readEmpty(text: string): ParsedAnswer | null {
@@ -310,10 +322,23 @@ const plusMinus = /\\(?:pm|mp)(?![a-zA-Z])/;
 
 function readPlusMinus(text: string, depth: number): ParsedAnswer | null {
   if (!plusMinus.test(text)) return null;
-  const plus = text.replace(/\\pm(?![a-zA-Z])/g, "+").replace(/\\mp(?![a-zA-Z])/g, "-");
-  const minus = text.replace(/\\pm(?![a-zA-Z])/g, "-").replace(/\\mp(?![a-zA-Z])/g, "+");
-  const items = [plus, minus].map((each) => read(each, depth + 1));
+  const items = signed(text).map((each) => read(each, depth + 1));
   return { kind: "set", items, isChoice: false };
+}
+
+/** Independent signs that are spread out; more are read together. */
+const mostSigns = 3;
+
+/** Signs are independent, as in ±1 ± √2, unless ∓ says which belong together. */
+function signed(text: string): readonly string[] {
+  const signs = text.match(/\\pm(?![a-zA-Z])/g)?.length ?? 0;
+  if (/\\mp(?![a-zA-Z])/.test(text) || signs > mostSigns)
+    return ["+-", "-+"].map((pair) => resolved(text, pair));
+  return signs === 0 ? [text] : ["+", "-"].flatMap((one) => signed(text.replace(/\\pm(?![a-zA-Z])/, one)));
+}
+
+function resolved(text: string, [plus = "", minus = ""]: string): string {
+  return text.replace(/\\pm(?![a-zA-Z])/g, plus).replace(/\\mp(?![a-zA-Z])/g, minus);
 }
 
 /** Two letters or more in a row, none of a formula's signs: "east", "even", "Evelyn". */

@@ -213,7 +213,26 @@ export const equalPairs: readonly AnswerPair[] = [
   ["\\lfloor x\\rfloor+1", "1+\\lfloor x\\rfloor"],
   ["\\lfloor n/2\\rfloor+\\lceil n/2\\rceil", "n"],
   ["\\frac{3}{56}", "3:56"],
+  [String.raw`\pm1\pm\sqrt2`, String.raw`1+\sqrt2, 1-\sqrt2, -1+\sqrt2, -1-\sqrt2`],
+  // Determinants, and roundings and remainders of long numbers.
+  [String.raw`\begin{vmatrix}1&2\\3&4\end{vmatrix}`, "-2"],
+  [String.raw`\begin{vmatrix}a&b\\c&d\end{vmatrix}`, "ad-bc"],
+  [String.raw`\begin{vmatrix}2&0&1\\1&3&2\\1&1&1\end{vmatrix}`, "0"],
+  [String.raw`\lfloor\frac{3^{200}}{2}\rfloor`, String.raw`\frac{3^{200}-1}{2}`],
+  [String.raw`\lceil\frac{3^{200}}{2}\rceil`, String.raw`\frac{3^{200}+1}{2}`],
+  [String.raw`\lfloor-\frac{7}{2}\rfloor`, "-4"],
+  [String.raw`\lfloor 10^{18}\sqrt2\rfloor`, "1414213562373095048"],
+  [String.raw`3^{200} \bmod 1000`, "1"],
+  // Without a value, as it is written only.
+  [String.raw`\frac10`, String.raw`\frac{1}{0}`],
+  // Classes, times, currencies.
+  [String.raw`8\pmod 5`, String.raw`x\equiv 3\pmod{5}`],
+  [String.raw`12:30\text{ p.m.}`, "12:30 PM"],
+  ["\\$5", "5 dollars"],
+  ["30^\\circ", "30\\text{ degrees}"],
+  ["40 mph", "40 miles per hour"],
   // Words, choices, bases.
+  ["(101)_2", "101_{2}"],
   ["\\text{Evelyn}", "evelyn"],
   ["\\text{(C)}", "C"],
   ["(B) 12", "B"],
@@ -222,6 +241,36 @@ export const equalPairs: readonly AnswerPair[] = [
 ];
 
 export const differentPairs: readonly AnswerPair[] = [
+  // Divisions by zero have no value.
+  [String.raw`\frac10`, String.raw`\frac20`],
+  [String.raw`\frac x0`, String.raw`\frac10`],
+  [String.raw`\frac x0`, String.raw`\frac y0`],
+  [String.raw`1+\frac10`, String.raw`1+\frac20`],
+  [String.raw`(1,\frac10)`, String.raw`(1,\frac20)`],
+  ["1/0", "2/0"],
+  ["0^{-1}", String.raw`\frac10`],
+  [String.raw`\frac00`, String.raw`\frac0{0\cdot 1}`],
+  [String.raw`\frac10`, String.raw`\infty`],
+  // Roundings and remainders of long numbers.
+  [String.raw`\lfloor\frac{3^{200}}{2}\rfloor`, String.raw`\frac{3^{200}+1}{2}`],
+  [String.raw`\lfloor\frac{10^{20}}{3}\rfloor`, "33333333333333333334"],
+  [String.raw`\lfloor 10^{18}\sqrt2\rfloor`, "1414213562373095049"],
+  [String.raw`\lfloor 10^{19}\pi\rfloor`, String.raw`\lfloor 10^{19}\pi\rfloor+1`],
+  [String.raw`3^{200} \bmod 7`, String.raw`3^{201} \bmod 7`],
+  [String.raw`\begin{vmatrix}1&2\\3&4\end{vmatrix}`, "2"],
+  [String.raw`\begin{vmatrix}1&2\\3&4\end{vmatrix}`, String.raw`\begin{pmatrix}1&2\\3&4\end{pmatrix}`],
+  [String.raw`3\pmod 5`, String.raw`3\pmod 7`],
+  [String.raw`\pm1\pm\sqrt2`, String.raw`1+\sqrt2, -1-\sqrt2`],
+  // Units.
+  ["30^\\circ", "30\\%"],
+  ["30^\\circ", "30\\text{ radians}"],
+  ["50\\%", "50\\text{ cm}"],
+  [String.raw`12:30\text{ pm}`, String.raw`12:30\text{ am}`],
+  ["5 p.m.", "5 AM"],
+  ["\\$5", "5\\text{ cents}"],
+  ["50\\text{ mph}", "50\\text{ km/h}"],
+  ["5\\text{ days}", "5\\text{ weeks}"],
+  ["5\\text{ or more}", "5"],
   ["e^{i\\pi}", "1"],
   ["e^{i\\pi/3}", "\\frac{1-i\\sqrt{3}}{2}"],
   ["5", "6"],
