@@ -79,10 +79,11 @@ export type {
   OptionProblem,
 } from "./judges/judge.ts";
 export { judges } from "./judges/judges.ts";
-export type { RecordedCall, RecordedCalls } from "./calls/recorded.ts";
+export type { Recordable, RecordedCall, RecordedCalls, RecordedFailure } from "./calls/recorded.ts";
+export type { Service, ServiceLog, ServiceOptions, ServiceUse } from "./calls/services.ts";
 export { unrecordedCalls } from "./calls/recorded.ts";
 export type { Ending, Limits, Program, ProgramResult, RunningProgram, Sandbox } from "./sandbox/sandbox.ts";
-export type { SandboxOptions } from "./sandbox/open.ts";
+export type { Proof, SandboxOptions } from "./sandbox/open.ts";
 export { builtInCatalog } from "./recipes/built-in.ts";
 export type { Catalog } from "./recipes/catalog.ts";
 export type { EngineCheck, EngineConformanceOptions } from "./engines/conformance.ts";
@@ -110,7 +111,7 @@ export type { Scores } from "./train/scores.ts";
 export type { Warning } from "./recipes/validation/warnings.ts";
 export type { Path } from "./recipes/tree.ts";
 export type { FileStore } from "./files/store.ts";
-export type { JudgeEstimate, PlannedQuestions } from "./judges/estimate.ts";
+export type { Budget, JudgeEstimate, PlannedQuestions } from "./judges/estimate.ts";
 export type { JointReward } from "./credit/returns/joint.ts";
 export type { Origin } from "./recipes/origin.ts";
 export type { JsonObject } from "./text/files.ts";

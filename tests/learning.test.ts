@@ -1,6 +1,6 @@
 /**
  * Reinforcement alone must improve a team: real engine, real gradients. A scout and a planner, each with its own
- * policy, have two turns. The warm start is short and its demonstrations stop early, so that the team starts well below
+ * policy, have two turns. The demonstrations of the warm start stop early, so that the team starts well below
  * what it can reach.
  *
  * Measured on 1,000 held-out boards per seed, sampled at temperature 1: a standard error of about 0.015 for each
@@ -38,7 +38,7 @@ async function learn(
     },
     policies: { scout: nano, planner: nano },
     algorithm: { name: "at-grpo", samples: 8 },
-    warmStart: { steps: 300, demonstrationsPerStep: 32, learningRate: 0.005, schedule: "cosine" },
+    warmStart: { steps: 600, demonstrationsPerStep: 32, learningRate: 0.005, schedule: "cosine" },
     train: { steps: 50, tasksPerStep: 32, learningRate: 0.001, minibatches: 2 },
     evaluation: { tasks: 1000, temperature: 1 },
     checkpoint: { every: 1000 },
@@ -58,9 +58,9 @@ test("a team learns by reinforcement alone", async () => {
     gains.push((after?.success ?? Number.NaN) - (before?.success ?? Number.NaN));
     // Much of the gain is in the second turn: the team continues from where its first plan ended.
     const [first = Number.NaN, second = Number.NaN] = after?.successByTurn ?? [];
-    expect(second - first).toBeGreaterThan(0.05);
+    expect(second - first).toBeGreaterThan(0.1);
   }
-  // Measured: 0.12, 0.15, 0.03, 0.12.
-  for (const gain of gains) expect(gain).toBeGreaterThan(0);
-  expect(mean(gains)).toBeGreaterThan(0.07);
+  // Measured with AVX2: 0.19, 0.20, 0.17, 0.16. Sums in another order (other kernels) give other numbers.
+  for (const gain of gains) expect(gain).toBeGreaterThan(0.05);
+  expect(mean(gains)).toBeGreaterThan(0.1);
 }, 300_000);
