@@ -3,6 +3,9 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import type { RunResult } from "../../runs/records.ts";
 
+/** Services and programs answer concurrently: which of two answers comes first is no property of a run. */
+const inOrderOfAnswers = new Set(["verdicts.jsonl", "programs.jsonl"]);
+
 /** The contents of every file of a run (hashes of weights), by name, without wall-clock times. */
 export async function recordsOf(directory: string): Promise<Record<string, string>> {
   const entries = await fs.readdir(directory, { recursive: true, withFileTypes: true });
@@ -16,6 +19,7 @@ export async function recordsOf(directory: string): Promise<Record<string, strin
 
 function comparable(name: string, contents: Buffer): string {
   if (name === "result.json") return withoutClock(contents.toString());
+  if (inOrderOfAnswers.has(name)) return contents.toString().split("\n").toSorted().join("\n");
   const isText = /\.(jsonl?|yaml)$/.test(name);
   return isText ? contents.toString() : createHash("sha256").update(contents).digest("hex");
 }
