@@ -84,7 +84,7 @@ export type { Service, ServiceLog, ServiceOptions, ServiceUse } from "./calls/se
 export { unrecordedCalls } from "./calls/recorded.ts";
 export type { Ending, Limits, Program, ProgramResult, RunningProgram, Sandbox } from "./sandbox/sandbox.ts";
 export type { Proof, SandboxOptions } from "./sandbox/open.ts";
-export { builtInCatalog } from "./recipes/built-in.ts";
+export { builtInCatalog } from "./recipes/catalog.ts";
 export type { Catalog } from "./recipes/catalog.ts";
 export type { EngineCheck, EngineConformanceOptions } from "./engines/conformance.ts";
 export { openEngine } from "./engines/open.ts";
@@ -113,6 +113,6 @@ export type { Path } from "./recipes/tree.ts";
 export type { FileStore } from "./files/store.ts";
 export type { Budget, JudgeEstimate, PlannedQuestions } from "./judges/estimate.ts";
 export type { JointReward } from "./credit/returns/joint.ts";
-export type { Origin } from "./recipes/origin.ts";
+export type { Origin } from "./recipes/tree.ts";
 export type { JsonObject } from "./text/files.ts";
 export type { ToolService } from "./tools/tool.ts";

@@ -1,26 +1,25 @@
 /** `troupe eval RUN|MODEL_DIR`: evaluates a team on held-out tasks, with weights of one or several runs. */
-import type { Services } from "../environments/environment.ts";
-import { withServices } from "../train/with-services.ts";
 import { Command } from "commander";
-import type { RoleWeights } from "../train/open-team.ts";
-import type { Weights } from "../train/evaluate-weights.ts";
-import { evaluationJudge } from "../train/evaluation-judge.ts";
-import { evaluatePolicies } from "../train/evaluate.ts";
-import type { Recipe } from "../recipes/schema.ts";
-import { sampleProblems } from "../recipes/validation/rules/evaluation.ts";
+import { runsFolder } from "../command-line.ts";
+import type { Services } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
+import { showDuration } from "../format.ts";
+import type { Recipe } from "../recipes/schema.ts";
+import { sampleProblems } from "../recipes/validation/rules/stages.ts";
+import type { Weights } from "../train/evaluate-weights.ts";
+import { evaluatePolicies } from "../train/evaluate.ts";
+import { evaluationJudge } from "../train/evaluation-judge.ts";
 import { retriesOf } from "../train/failures.ts";
 import { limitsOf } from "../train/limits.ts";
+import type { RoleWeights } from "../train/open-team.ts";
 import { timed } from "../train/timed.ts";
-import { showDuration } from "../format.ts";
+import { withServices } from "../train/with-services.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
 import { printJson, printLines } from "./print.ts";
 import { withOverrideOption, type OverrideOptions } from "./recipe-arguments.ts";
 import { failureLines, scoreLines, splitNote } from "./score-lines.ts";
 import { tableLines } from "./table.ts";
-import type { TrainedTeam } from "./trained-team.ts";
-import { withTrainedTeam } from "./trained-team.ts";
-import { runsFolder } from "../command-line.ts";
+import { withTrainedTeam, type TrainedTeam } from "./trained-team.ts";
 
 interface EvalArguments extends OverrideOptions {
   readonly recipe?: string;

@@ -3,7 +3,7 @@ import { isOfFrozen } from "../environments/freeze.ts";
 import { blamedFor, isOfModuleEnvironment } from "../environments/origin.ts";
 import { TroupeError } from "../errors.ts";
 import { showCount, showLines } from "../format.ts";
-import { thrown, userFrame } from "../recipes/modules/thrown.ts";
+import { thrown, userFrame } from "../recipes/modules/import-errors.ts";
 
 export const exitCodes = { ok: 0, failure: 1, usage: 2, inUse: 3, interrupted: 130 } as const;
 

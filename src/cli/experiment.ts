@@ -3,21 +3,23 @@ import { dirname, join } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { TroupeError } from "../errors.ts";
 import { defaultRuns } from "../experiments/command.ts";
-import { countsOfCells, countsOfRecord } from "../experiments/counts.ts";
-import type { ExperimentOptions, Undertaking } from "../experiments/experiment.ts";
-import { plan, run, writeCurrent } from "../experiments/experiment.ts";
+import { countsOfCells, countsOfRecord, type Counts } from "../experiments/counts.ts";
+import {
+  plan,
+  run,
+  writeCurrent,
+  type ExperimentOptions,
+  type Undertaking,
+} from "../experiments/experiment.ts";
 import { expand } from "../experiments/grid.ts";
-import type { Counts } from "../experiments/counts.ts";
 import { loadExperiment, type Experiment } from "../experiments/load.ts";
-import type { ReportRecord } from "../experiments/records.ts";
-import { isThere } from "../experiments/requirements.ts";
-import { readReport } from "../experiments/records.ts";
-import type { ReportFiles } from "../experiments/report/write.ts";
-import { reportFiles, writeReport } from "../experiments/report/write.ts";
+import { readReport, type ReportRecord } from "../experiments/records.ts";
 import { showCells } from "../experiments/report/text.ts";
+import { reportFiles, writeReport, type ReportFiles } from "../experiments/report/write.ts";
+import { isThere } from "../experiments/requirements.ts";
 import { findExperiment, shippedExperiments } from "../experiments/shipped.ts";
 import { didYouMean } from "../nearest.ts";
-import { showPath } from "../recipes/origin.ts";
+import { showPath } from "../recipes/tree.ts";
 import { exitCodes } from "./exit.ts";
 import { memoryWarning, printPlan } from "./experiment/plan.ts";
 import { makeReporter } from "./experiment/reporter.ts";

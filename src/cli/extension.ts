@@ -1,9 +1,8 @@
 /** `troupe train … train.steps=70 --extend`: a run goes on beyond the steps it was started with. */
 import { TroupeError } from "../errors.ts";
 import { showNumber } from "../format.ts";
-import type { RecipeDifference } from "../recipes/differences.ts";
 import type { Recipe } from "../recipes/schema.ts";
-import { yamlOfRun } from "../recipes/run-yaml.ts";
+import { yamlOfRun, type RecipeDifference } from "../recipes/write.ts";
 import { extendRun } from "../runs/extend.ts";
 import { summarizeRun } from "../runs/read.ts";
 import { learningRateAt } from "../train/schedule.ts";

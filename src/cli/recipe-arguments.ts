@@ -3,9 +3,14 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Environment } from "../environments/environment.ts";
 import { environments } from "../environments/registry.ts";
-import { loneEnvironment } from "../recipes/lone.ts";
-import type { PlannedRecipe, ResolvedRecipe } from "../recipes/resolve.ts";
-import { resolveForPlan, resolveRecipe, resolveWithoutModels } from "../recipes/resolve.ts";
+import { loneEnvironment } from "../recipes/parts.ts";
+import {
+  resolveForPlan,
+  resolveRecipe,
+  resolveWithoutModels,
+  type PlannedRecipe,
+  type ResolvedRecipe,
+} from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
 
 export interface OverrideOptions {

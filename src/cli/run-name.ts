@@ -1,19 +1,17 @@
 /** The folder of a training: a new one, one to resume, or an error if the name is taken. */
 import { join } from "node:path";
-import { isPresentSync } from "../present.ts";
 import { parse } from "yaml";
 import { TroupeError } from "../errors.ts";
-import type { RecipeDifference } from "../recipes/differences.ts";
-import { differences } from "../recipes/differences.ts";
-import { incidentalOptions } from "../recipes/judge-row.ts";
-import { extend } from "./extension.ts";
-import { shorten } from "../recipes/origin.ts";
+import { isPresentSync } from "../present.ts";
+import { incidentalOptions } from "../recipes/catalog.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
-import { yamlOfRun } from "../recipes/run-yaml.ts";
+import { shorten } from "../recipes/tree.ts";
+import { differences, yamlOfRun, type RecipeDifference } from "../recipes/write.ts";
 import { readRecipe } from "../runs/read.ts";
 import { isUnbegun } from "../runs/run.ts";
 import { comparable } from "../runs/same-training.ts";
+import { extend } from "./extension.ts";
 
 export interface RunChoice {
   /** Default: the recipe's name. */

@@ -1,24 +1,23 @@
 /** `troupe score`: rewards of existing actions, without a model. */
-import type { Services } from "../environments/environment.ts";
-import { withServices } from "../train/with-services.ts";
 import { open, stat } from "node:fs/promises";
 import { Command } from "commander";
-import type { Environment } from "../environments/environment.ts";
-import { type Scored, type ScoreSetting, scoreActions } from "../environments/score.ts";
+import { command } from "../command-line.ts";
+import type { Services, Environment } from "../environments/environment.ts";
+import { scoreActions, type Scored, type ScoreSetting } from "../environments/score.ts";
 import { TroupeError } from "../errors.ts";
 import { showShare } from "../format.ts";
-import { thrown } from "../recipes/modules/thrown.ts";
+import { thrown } from "../recipes/modules/import-errors.ts";
+import { scheduleOf } from "../teams/acting.ts";
 import { buildTeam } from "../teams/build.ts";
 import type { Team } from "../teams/team.ts";
-import { scheduleOf } from "../teams/acting.ts";
+import { withServices } from "../train/with-services.ts";
 import { exitCodes } from "./exit.ts";
 import { wholeNumber } from "./numbers.ts";
 import { printJsonLine, printNote } from "./print.ts";
-import { type OverrideOptions, recipeOrEnvironment, withOverrideOption } from "./recipe-arguments.ts";
+import { recipeOrEnvironment, withOverrideOption, type OverrideOptions } from "./recipe-arguments.ts";
 import { inOrder } from "./score/in-order.ts";
 import { readInput } from "./score/input.ts";
-import { type Line, readLines } from "./score/lines.ts";
-import { command } from "../command-line.ts";
+import { readLines, type Line } from "./score/lines.ts";
 
 interface ScoreArguments extends OverrideOptions {
   readonly jobs: number;

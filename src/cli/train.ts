@@ -1,15 +1,15 @@
 /** `troupe train RECIPE`: trains a team. Repeating the command resumes an interrupted run. */
 import path from "node:path";
 import { Command, Option } from "commander";
+import { runsFolder, runsOption } from "../command-line.ts";
 import { openEngine } from "../engines/open.ts";
 import { sourceOf } from "../environments/tasks.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
-import { showPath } from "../recipes/origin.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { findRecipe, shippedFolder } from "../recipes/shipped.ts";
+import { showPath } from "../recipes/tree.ts";
 import type { RunResult } from "../runs/records.ts";
-import type { TrainOutcome } from "../train/train.ts";
-import { train } from "../train/train.ts";
+import { train, type TrainOutcome } from "../train/train.ts";
 import { showStep } from "../train/training-state.ts";
 import { whenOutputClosed } from "./closed-output.ts";
 import { dryRun } from "./dry-run/dry-run.ts";
@@ -17,15 +17,17 @@ import { exitCodes } from "./exit.ts";
 import { printLines, printNote } from "./print.ts";
 import { finalLines } from "./progress/final.ts";
 import { ownLines } from "./progress/guide.ts";
-import type { Reporter, ReportMode } from "./progress/reporter.ts";
-import { makeReporter } from "./progress/reporter.ts";
-import { overridesOf, type PublishedFlags, withPublishedFlags } from "./published-flags.ts";
-import type { OverrideOptions } from "./recipe-arguments.ts";
-import { planArguments, resolveArguments, withRecipeArguments } from "./recipe-arguments.ts";
+import { makeReporter, type Reporter, type ReportMode } from "./progress/reporter.ts";
+import { overridesOf, withPublishedFlags, type PublishedFlags } from "./published-flags.ts";
+import {
+  planArguments,
+  resolveArguments,
+  withRecipeArguments,
+  type OverrideOptions,
+} from "./recipe-arguments.ts";
 import { chooseRun } from "./run-name.ts";
 import { listenForStop } from "./stopping.ts";
 import { terminalWidth } from "./table.ts";
-import { runsFolder, runsOption } from "../command-line.ts";
 
 interface TrainArguments extends OverrideOptions, PublishedFlags {
   readonly run?: string;

@@ -3,30 +3,26 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../engines/engine.ts";
-import { TroupeError } from "../errors.ts";
-import { printNote } from "./print.ts";
-import { didYouMean } from "../nearest.ts";
 import { openEngine } from "../engines/open.ts";
 import { retryingEngine } from "../engines/retrying.ts";
-import { changedModules } from "../recipes/modules/changed.ts";
-import type { ResolvedRecipe } from "../recipes/resolve.ts";
-import { resolveRecipe } from "../recipes/resolve.ts";
+import { TroupeError } from "../errors.ts";
+import { didYouMean } from "../nearest.ts";
+import { resolveRecipe, type ResolvedRecipe } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { findRecipe } from "../recipes/shipped.ts";
 import { showWarning } from "../recipes/validation/warnings.ts";
+import { changedModules } from "../recipes/write.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readRecipe } from "../runs/read.ts";
 import type { Team } from "../teams/team.ts";
-import type { RoleWeights } from "../train/open-team.ts";
-import { openTeam } from "../train/open-team.ts";
 import type { Weights } from "../train/evaluate-weights.ts";
 import { retriesOf } from "../train/failures.ts";
+import { openTeam, type RoleWeights } from "../train/open-team.ts";
 import type { OpenPolicies } from "../train/policies.ts";
-import type { NamedTeam } from "../train/teams.ts";
-import { namedTeams } from "../train/teams.ts";
+import { namedTeams, type NamedTeam } from "../train/teams.ts";
+import { defaultWeights, findPlace, parsePolicies, weightsFor, type Place } from "./places.ts";
+import { printNote } from "./print.ts";
 import { checkMachine, hasPrograms } from "./services.ts";
-import type { Place } from "./places.ts";
-import { defaultWeights, findPlace, parsePolicies, weightsFor } from "./places.ts";
 
 export interface TeamChoice {
   /** Folder of the runs. */

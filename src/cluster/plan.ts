@@ -1,11 +1,11 @@
 /** Which servers a recipe needs, how large they are, and what a run costs there. */
-import { needsInitialPolicies } from "../credit/kl/initial.ts";
 import { basename, join } from "node:path";
+import { needsInitialPolicies } from "../credit/kl/initial.ts";
 import { TroupeError } from "../errors.ts";
 import { showBytes, showCount } from "../format.ts";
-import { isHubName } from "../recipes/model-places.ts";
-import type { Recipe } from "../recipes/schema.ts";
+import { isHubName } from "../recipes/places.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import type { Warning } from "../recipes/validation/warnings.ts";
 import type { Team } from "../teams/team.ts";
 import { namedTeams } from "../train/teams.ts";

@@ -1,21 +1,26 @@
 /** The recipe of one training in the grid: the column's, with the changes of column and row, the team and policies. */
 import { dirname, resolve } from "node:path";
-import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
-import { builtInCatalog } from "../recipes/built-in.ts";
+import { isPresentSync } from "../present.ts";
+import { builtInCatalog } from "../recipes/catalog.ts";
 import { mergeLayers } from "../recipes/layers.ts";
 import { loadTree } from "../recipes/load.ts";
 import { hintAt } from "../recipes/mistakes.ts";
-import type { ResolvedRecipe } from "../recipes/resolve.ts";
-import { resolveTree } from "../recipes/resolve.ts";
+import { resolveTree, type ResolvedRecipe } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { findRecipe } from "../recipes/shipped.ts";
-import type { MappingTree, Path, Tree } from "../recipes/tree.ts";
+import {
+  originAt,
+  plainOf,
+  showKey,
+  treeAt,
+  type MappingTree,
+  type Path,
+  type Tree,
+} from "../recipes/tree.ts";
 import { validate } from "../recipes/validation/validate.ts";
-import { originAt, plainOf, showKey, treeAt } from "../recipes/tree.ts";
 import type { TrainingInput } from "./definition.ts";
-import type { Experiment } from "./load.ts";
-import { pathOfTraining, rejected, trainingsOf } from "./load.ts";
+import { pathOfTraining, rejected, trainingsOf, type Experiment } from "./load.ts";
 
 export interface CellRecipe extends Pick<ResolvedRecipe, "recipe" | "environment" | "algorithm"> {
   /** All layers merged, as written. */

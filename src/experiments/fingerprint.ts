@@ -1,6 +1,6 @@
 /** Identifies what a cell computes: the same fingerprint, the same result. */
 import { createHash } from "node:crypto";
-import { incidentalOptions } from "../recipes/judge-row.ts";
+import { incidentalOptions } from "../recipes/catalog.ts";
 import { without } from "../runs/same-training.ts";
 import type { TrainingInput } from "./definition.ts";
 

@@ -1,19 +1,23 @@
 /** Loads and checks an experiment's file: every mistake with its line, and invalid references between rows. */
 import { resolve } from "node:path";
+import { command } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
-import { explain } from "../recipes/validation/explain.ts";
-import type { Mistake } from "../recipes/mistakes.ts";
-import { hintAt, RecipeError, showMistake } from "../recipes/mistakes.ts";
-import { showPath } from "../recipes/origin.ts";
+import { hintAt, RecipeError, showMistake, type Mistake } from "../recipes/mistakes.ts";
 import { seenFromHere } from "../recipes/places.ts";
 import { jsonSchemaOf } from "../recipes/shape.ts";
-import { readText } from "../recipes/read-text.ts";
-import type { MappingTree, Path, Tree } from "../recipes/tree.ts";
-import { keyOriginAt, originAt, plainOf, showKey } from "../recipes/tree.ts";
-import { parseYaml } from "../recipes/yaml.ts";
-import type { Definition, TrainingInput } from "./definition.ts";
-import { definitionSchema } from "./definition.ts";
-import { command } from "../command-line.ts";
+import {
+  showPath,
+  keyOriginAt,
+  originAt,
+  plainOf,
+  showKey,
+  type MappingTree,
+  type Path,
+  type Tree,
+} from "../recipes/tree.ts";
+import { explain } from "../recipes/validation/explain.ts";
+import { readText, parseYaml } from "../recipes/yaml.ts";
+import { definitionSchema, type Definition, type TrainingInput } from "./definition.ts";
 
 export interface Experiment {
   readonly file: string;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { TroupeError } from "../errors.ts";
-import { showPath } from "../recipes/origin.ts";
+import { showPath } from "../recipes/tree.ts";
 import { name } from "./definition.ts";
 
 export const recordVersion = 1;

@@ -3,25 +3,24 @@
  * `bad_arguments` that names the argument.
  */
 import { checkArgument, pathSchema } from "../arguments.ts";
+import type { RecordedCalls } from "../calls/recorded.ts";
+import { standardRetries, type RetryOptions } from "../calls/retry.ts";
 import type { Algorithm } from "../credit/algorithm.ts";
 import * as algorithms from "../credit/algorithms.ts";
 import type { Engine } from "../engines/engine.ts";
 import * as retries from "../engines/retrying.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { Key } from "../random.ts";
-import { builtInCatalog } from "../recipes/built-in.ts";
-import type { Catalog } from "../recipes/catalog.ts";
+import { builtInCatalog, type Catalog } from "../recipes/catalog.ts";
 import * as recipes from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
-import { standardRetries, type RetryOptions } from "../calls/retry.ts";
 import * as grow from "../rollout/grow.ts";
 import type { EpisodeStart } from "../rollout/record.ts";
 import type { RolloutSetting } from "../rollout/setting.ts";
 import * as stored from "../rollout/stored.ts";
 import * as runs from "../runs/read.ts";
-import type { Evaluation, RunResult, StepMetrics } from "../runs/records.ts";
 import * as recorded from "../runs/recorded-calls.ts";
-import type { RecordedCalls } from "../calls/recorded.ts";
+import type { Evaluation, RunResult, StepMetrics } from "../runs/records.ts";
 import * as sandboxes from "../sandbox/open.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import * as teams from "../teams/build.ts";

@@ -6,7 +6,7 @@ import type { Engine } from "../engines/engine.ts";
 import { retryingEngine } from "../engines/retrying.ts";
 import { TroupeError } from "../errors.ts";
 import { resolveRecipe, type ResolvedRecipe } from "../recipes/resolve.ts";
-import { sampleProblems } from "../recipes/validation/rules/evaluation.ts";
+import { sampleProblems } from "../recipes/validation/rules/stages.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { openSavedRun, weightsOfPolicy, type SavedRun, type Weights } from "../train/evaluate-weights.ts";

@@ -1,8 +1,12 @@
 /** What a recipe may name. Programs may pass a catalog with their own environments or algorithms. */
-import type { AlgorithmRow } from "../credit/algorithms.ts";
+import { algorithms, type AlgorithmRow } from "../credit/algorithms.ts";
 import type { EngineCapabilities } from "../engines/engine.ts";
+import { engineKinds } from "../engines/open.ts";
 import type { EnvironmentDefinition } from "../environments/environment.ts";
+import { environments } from "../environments/registry.ts";
 import type { JudgeDefinition } from "../judges/judge.ts";
+import { judges } from "../judges/judges.ts";
+import { presets } from "../models/presets.ts";
 
 export interface Catalog {
   readonly environments: Readonly<Record<string, EnvironmentDefinition<unknown>>>;
@@ -12,4 +16,26 @@ export interface Catalog {
   readonly presets: readonly string[];
   /** Capabilities of each kind of engine. */
   readonly engines: Readonly<Record<string, EngineCapabilities>>;
+}
+
+export const builtInCatalog: Catalog = {
+  environments: Object.fromEntries(environments.map((definition) => [definition.name, definition])),
+  algorithms,
+  judges,
+  presets: Object.keys(presets),
+  engines: engineKinds,
+};
+
+/** @param judge the recipe's, as written or resolved; undefined if it names no known judge */
+export function judgeRow(
+  judge: unknown,
+  known: Readonly<Record<string, JudgeDefinition>> = judges,
+): JudgeDefinition | undefined {
+  const name = typeof judge === "object" && judge !== null && "name" in judge ? judge.name : undefined;
+  return typeof name === "string" && Object.hasOwn(known, name) ? known[name] : undefined;
+}
+
+/** The judge's options that do not affect its verdicts. */
+export function incidentalOptions(judge: unknown): ReadonlySet<string> {
+  return new Set(judgeRow(judge)?.incidental);
 }

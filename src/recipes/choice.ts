@@ -1,19 +1,22 @@
 /** Resolves `environment`, `algorithm` and `judge` of a recipe: an included definition, or a user's module. */
+import { basename } from "node:path";
 import { ZodError, ZodObject, ZodType } from "zod";
+import type { Algorithm } from "../credit/algorithm.ts";
+import type { AlgorithmRow } from "../credit/algorithms.ts";
+import type { Environment } from "../environments/environment.ts";
+import { rememberModule } from "../environments/origin.ts";
 import { DataElsewhereError, TroupeError } from "../errors.ts";
-import type { Mistake } from "./mistakes.ts";
-import { hintAt } from "./mistakes.ts";
-import { isPlain, kindOf } from "./modules/exported.ts";
-import type { LoadedModule } from "./modules/load-module.ts";
-import { loadModule, ModuleError } from "./modules/load-module.ts";
-import { thrown } from "./modules/thrown.ts";
+import type { ConfiguredJudge } from "../judges/judge.ts";
+import type { Catalog } from "./catalog.ts";
+import { hintAt, type Mistake } from "./mistakes.ts";
+import { asAlgorithm, asRow } from "./modules/algorithm-module.ts";
+import { asDefinition, asEnvironment } from "./modules/environment-module.ts";
+import { isPlain, kindOf, exportOf } from "./modules/exported.ts";
+import { loadModule, ModuleError, type LoadedModule } from "./modules/load-module.ts";
+import { thrown } from "./modules/import-errors.ts";
 import { folderAt, seenFromHere } from "./places.ts";
-import type { Settings } from "./settings.ts";
-import { optionsOf, settingKeys } from "./settings.ts";
-import type { JsonSchema } from "./shape.ts";
-import { jsonSchemaOf } from "./shape.ts";
-import type { MappingTree } from "./tree.ts";
-import { originAt, plainOf } from "./tree.ts";
+import { jsonSchemaOf, type JsonSchema } from "./shape.ts";
+import { originAt, plainOf, type MappingTree } from "./tree.ts";
 import { explain } from "./validation/explain.ts";
 
 /** Creates an environment, an algorithm or a judge from checked options. */
@@ -238,4 +241,69 @@ export function optionsShape(found: Found<unknown> | undefined): JsonSchema {
 function mistakeAt(tree: MappingTree, key: string, option: string, problem: string, fix?: string): Mistake {
   const at = { origin: originAt(tree, [key, option]), key: `${key}.${option}` };
   return { ...at, problem, ...(fix === undefined ? {} : { fix }) };
+}
+
+export function environmentKind({ environments }: Pick<Catalog, "environments">): Kind<Environment> {
+  return { key: "environment", known: environments, fromModule: environmentOf };
+}
+
+function environmentOf({ exported }: LoadedModule, given: ModuleSettings): Definition<Environment> {
+  const { module, export: name } = given;
+  const found = exportOf(exported, module, name, "an environment's definition");
+  const definition = asDefinition(found, module);
+  return {
+    options: definition.options,
+    ...(definition.paths === undefined ? {} : { paths: definition.paths }),
+    create: async (checked) => {
+      const environment = asEnvironment(await definition.create(checked), module);
+      rememberModule(environment, module);
+      return environment;
+    },
+  };
+}
+
+export function algorithmKind({ algorithms }: Pick<Catalog, "algorithms">): Kind<Algorithm> {
+  const rows = Object.entries(algorithms).map(([name, row]) => [name, rowDefinition(name, row)] as const);
+  return { key: "algorithm", known: Object.fromEntries(rows), fromModule: algorithmOf };
+}
+
+function rowDefinition(name: string, row: AlgorithmRow): Definition<Algorithm> {
+  const { options, source } = row;
+  return { options, create: (checked) => ({ name, source, ...row.build(checked) }) };
+}
+
+/** Named after its export, or its file. */
+function algorithmOf({ exported, file }: LoadedModule, given: ModuleSettings): Definition<Algorithm> {
+  const { module } = given;
+  const row = asRow(exportOf(exported, module, given.export, "an algorithm's row"), module);
+  const name = given.export ?? basename(file).replace(/\.[cm]?[jt]s$/, "");
+  return { options: row.options, create: (checked) => asAlgorithm(row.build(checked), name, row, module) };
+}
+
+export function judgeKind({ judges }: Pick<Catalog, "judges">): Kind<ConfiguredJudge> {
+  return { key: "judge", known: judges, fromModule: noJudge };
+}
+
+function noJudge(_: LoadedModule, { module }: ModuleSettings): never {
+  throw new ModuleError(
+    `${module}: judges are not read from modules`,
+    "a program of your own is `name: command`",
+  );
+}
+
+export interface Settings {
+  readonly name?: string | undefined;
+  /** In a resolved recipe a file's absolute path. */
+  readonly module?: string | undefined;
+  readonly export?: string | undefined;
+  readonly moduleHash?: string | undefined;
+  readonly [option: string]: unknown;
+}
+
+/** Keys that are not options. */
+export const settingKeys = ["name", "module", "export", "moduleHash"] as const;
+
+export function optionsOf(settings: Settings): Readonly<Record<string, unknown>> {
+  const keys: readonly string[] = settingKeys;
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => !keys.includes(key)));
 }

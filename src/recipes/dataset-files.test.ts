@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { withDatasetFiles } from "./dataset-files.ts";
+import { applyOverrides } from "./layers.ts";
 import { loadTree } from "./load.ts";
-import { applyOverrides } from "./overrides.ts";
+import { withDatasetFiles } from "./places.ts";
 import { plainOf } from "./tree.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "troupe-dataset-files-"));

@@ -1,10 +1,9 @@
 /** Every key of a recipe with its type, default and meaning, from the schemas. `troupe recipes --keys` prints them. */
 import { ZodType } from "zod";
 import { toolKinds } from "../tools/settings.ts";
-import { builtInCatalog } from "./built-in.ts";
+import { builtInCatalog } from "./catalog.ts";
 import { recipeShape } from "./resolve.ts";
-import type { JsonSchema } from "./shape.ts";
-import { jsonSchemaOf } from "./shape.ts";
+import { jsonSchemaOf, type JsonSchema } from "./shape.ts";
 
 /** Of a recipe itself, or the options of something that it names. */
 export interface KeySection {

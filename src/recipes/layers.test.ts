@@ -1,9 +1,6 @@
 import { expect, it } from "vitest";
-import type { Origin } from "./origin.ts";
-import { mergeLayers } from "./layers.ts";
-import { applyOverrides } from "./overrides.ts";
-import type { MappingTree } from "./tree.ts";
-import { plainOf } from "./tree.ts";
+import { mergeLayers, applyOverrides } from "./layers.ts";
+import { plainOf, type Origin, type MappingTree } from "./tree.ts";
 import { parseYaml } from "./yaml.ts";
 
 function tree(text: string): MappingTree {

@@ -1,15 +1,12 @@
 /** Merges a recipe's file and the files it extends into one tree. */
 import { dirname, extname, resolve } from "node:path";
-import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
+import { isPresentSync } from "../present.ts";
 import { mergeLayers } from "./layers.ts";
-import { findIncluded } from "./shipped.ts";
 import { RecipeError } from "./mistakes.ts";
-import type { Origin } from "./origin.ts";
-import { shorten, showPath } from "./origin.ts";
-import { readText } from "./read-text.ts";
-import type { MappingTree, Tree } from "./tree.ts";
-import { parseYaml } from "./yaml.ts";
+import { findIncluded } from "./shipped.ts";
+import { shorten, showPath, type Origin, type MappingTree, type Tree } from "./tree.ts";
+import { readText, parseYaml } from "./yaml.ts";
 
 /**
  * Reads a recipe with what it extends: `extends: other.yaml`, relative to the file, or the name of an included recipe.

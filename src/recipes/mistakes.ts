@@ -4,8 +4,7 @@
  */
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
-import type { Origin } from "./origin.ts";
-import { showOrigin } from "./origin.ts";
+import { showOrigin, type Origin } from "./tree.ts";
 
 export interface Mistake {
   readonly origin: Origin;

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { applyOverrides } from "./layers.ts";
 import { loadTree } from "./load.ts";
-import { checkModelsOfRun, withModelPlaces } from "./model-places.ts";
-import { applyOverrides } from "./overrides.ts";
+import { checkModelsOfRun, withModelPlaces } from "./places.ts";
 import { plainOf } from "./tree.ts";
 
 const recipeAt = (path: string) => ({ policies: { one: { model: { path } } } });

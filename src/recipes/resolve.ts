@@ -2,38 +2,50 @@
  * Resolves a file and overrides to a runnable recipe: merges layers, fills in defaults, checks every value and
  * combination, and reports all mistakes at once, before training starts.
  */
+import { command } from "../command-line.ts";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
-import { builtInCatalog } from "./built-in.ts";
-import type { Catalog } from "./catalog.ts";
-import { withAdapters } from "./adapters.ts";
-import { explain } from "./validation/explain.ts";
-import { strayNulls } from "./validation/stray-nulls.ts";
+import { builtInCatalog, type Catalog } from "./catalog.ts";
+import {
+  find,
+  findAndMake,
+  make,
+  makeOutline,
+  optionsShape,
+  algorithmKind,
+  environmentKind,
+  judgeKind,
+  type Found,
+  type Made,
+} from "./choice.ts";
+import { withAdapters, withoutPhases, withFittingWarmUps } from "./defaults.ts";
+import { applyOverrides } from "./layers.ts";
+import { loadTree } from "./load.ts";
+import { RecipeError, type Mistake } from "./mistakes.ts";
+import {
+  withDatasetFiles,
+  withJudgeFolder,
+  checkModelsOfRun,
+  withModelPlaces,
+  withToolPlaces,
+} from "./places.ts";
+import { applyEveryOverride } from "./published/apply.ts";
+import { recipeSchema, type Recipe } from "./schema.ts";
+import { jsonSchemaOf, type JsonSchema } from "./shape.ts";
+import {
+  showOrigin,
+  showPath,
+  originAt,
+  plainOf,
+  showKey,
+  treeAt,
+  type MappingTree,
+  type Path,
+} from "./tree.ts";
+import { explain, strayNulls } from "./validation/explain.ts";
 import { validate } from "./validation/validate.ts";
 import type { Warning } from "./validation/warnings.ts";
-import { withFittingWarmUps } from "./warm-ups.ts";
-import type { Found, Made } from "./choice.ts";
-import { find, findAndMake, make, makeOutline, optionsShape } from "./choice.ts";
-import { withDatasetFiles } from "./dataset-files.ts";
-import { withJudgeFolder } from "./judge-folder.ts";
-import { algorithmKind, environmentKind, judgeKind } from "./kinds.ts";
-import { loadTree } from "./load.ts";
-import type { Mistake } from "./mistakes.ts";
-import { RecipeError } from "./mistakes.ts";
-import { showOrigin, showPath } from "./origin.ts";
-import { withoutPhases } from "./phases.ts";
-import { applyOverrides } from "./overrides.ts";
-import { applyEveryOverride } from "./published/apply.ts";
-import type { Recipe } from "./schema.ts";
-import { recipeSchema } from "./schema.ts";
-import type { JsonSchema } from "./shape.ts";
-import { jsonSchemaOf } from "./shape.ts";
-import { checkModelsOfRun, withModelPlaces } from "./model-places.ts";
-import { withToolPlaces } from "./tool-places.ts";
-import type { MappingTree, Path } from "./tree.ts";
-import { originAt, plainOf, showKey, treeAt } from "./tree.ts";
-import { command } from "../command-line.ts";
 
 export interface ResolvedRecipe {
   /** With all defaults: of the schema, the environment and the algorithm. */

@@ -2,7 +2,7 @@
  * A YAML document as a tree that records where every key and value was written. Layers (an extended file, the file, the
  * overrides) are merged as trees, so that the merged recipe still has the origin of each value.
  */
-import type { Origin } from "./origin.ts";
+import { relative } from "node:path";
 
 export type Scalar = null | boolean | number | string;
 
@@ -95,4 +95,33 @@ export function keyOriginAt(tree: Tree, path: Path): Origin {
 /** `team.phases.0.1` */
 export function showKey(path: Path): string {
   return path.join(".");
+}
+
+export type Origin =
+  | {
+      readonly kind: "file";
+      readonly file: string;
+      readonly line: number;
+      readonly column: number;
+      /** Number of `extends` between the recipe and this file. Absent: an override. */
+      readonly extended?: number;
+    }
+  | { readonly kind: "override"; readonly text: string };
+
+/** `recipes/plan-path.yaml:12:3`, or ``override `train.steps=0` ``. */
+export function showOrigin(origin: Origin): string {
+  if (origin.kind === "override") return `override \`${shorten(origin.text, 80)}\``;
+  return `${showPath(origin.file)}:${origin.line}:${origin.column}`;
+}
+
+/** The path relative to the working directory, unless that would leave it. */
+export function showPath(file: string): string {
+  const fromHere = relative(process.cwd(), file);
+  return fromHere === "" || fromHere.startsWith("..") ? file : fromHere;
+}
+
+/** One line of at most `length` characters. */
+export function shorten(text: string, length: number): string {
+  const line = text.replaceAll(/\s+/g, " ");
+  return line.length <= length ? line : `${line.slice(0, length - 1)}…`;
 }

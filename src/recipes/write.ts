@@ -1,12 +1,17 @@
-/** Writes a resolved recipe as YAML, for a run folder or `--dry-run`. */
+/** A resolved recipe as YAML, for a run folder or `--dry-run`; the recipe that a run's folder keeps; how two recipes differ. */
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { isPresentSync } from "../present.ts";
-import { Document, isMap, isScalar, visit } from "yaml";
-import type { Node } from "yaml";
-import { judgeRow } from "./judge-row.ts";
+import { isDeepStrictEqual } from "node:util";
+import { Document, isMap, isScalar, visit, type Node } from "yaml";
+import { z } from "zod";
+import { isPresentSync, isPresent } from "../present.ts";
+import { layoutOf } from "../runs/layout.ts";
+import { readRecipe } from "../runs/read.ts";
+import { judgeRow } from "./catalog.ts";
+import { projectOf } from "./places.ts";
 import type { Recipe } from "./schema.ts";
-import type { Path } from "./tree.ts";
+import { showKey, type Path } from "./tree.ts";
+import type { Warning } from "./validation/warnings.ts";
 
 /**
  * The recipe with all defaults. Reading it again gives the same recipe.
@@ -71,4 +76,64 @@ function annotate(node: unknown, path: Path, originOf: (path: Path) => string): 
     if (isMap(value) && value.items.length > 0) annotate(value, inner, originOf);
     else if (!isMap(value) && value !== null) (value as Node).comment = ` ${originOf(inner)}`;
   }
+}
+
+/** Model directories that an existing run has keep their names there, which are as seen from where it was begun. */
+export async function yamlOfRun(recipe: Recipe, directory: string): Promise<string> {
+  const isBegun = await isPresent(layoutOf(directory).recipe);
+  const before = isBegun ? namedModels.safeParse(await readRecipe(directory)).data : undefined;
+  const policies = Object.entries(recipe.policies).map(([name, policy]) => {
+    const was = before?.policies[name]?.model?.path;
+    const isSame =
+      was !== undefined &&
+      "path" in policy.model &&
+      resolve(projectOf(directory, was), was) === resolve(policy.model.path);
+    return [name, isSame ? { ...policy, model: { ...policy.model, path: was } } : policy] as const;
+  });
+  return recipeToYaml({ ...recipe, policies: Object.fromEntries(policies) }, directory);
+}
+
+const namedModels = z.object({
+  policies: z.record(z.string(), z.object({ model: z.object({ path: z.string().optional() }).optional() })),
+});
+
+export interface RecipeDifference {
+  /** `train.steps` */
+  readonly key: string;
+  /** One value per recipe; undefined: absent. */
+  readonly values: readonly [unknown, unknown];
+}
+
+/** Mappings are compared key by key, other values as a whole. */
+export function differences(left: unknown, right: unknown, path: readonly string[] = []): RecipeDifference[] {
+  if (isDeepStrictEqual(left, right)) return [];
+  if (!isMapping(left) || !isMapping(right)) return [{ key: showKey(path), values: [left, right] }];
+  const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])];
+  return keys.flatMap((key) => differences(left[key], right[key], [...path, key]));
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The content hash of each module of a recipe, by key. */
+export function moduleHashes(recipe: Recipe): Readonly<Record<string, string>> {
+  const entries = (["environment", "algorithm"] as const).flatMap((key) => {
+    const { moduleHash } = recipe[key];
+    return moduleHash === undefined ? [] : [[key, moduleHash] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** @param recorded the recipe in the run's folder */
+export function changedModules(recorded: unknown, recipe: Recipe): readonly Warning[] {
+  const before = (recorded ?? {}) as Readonly<Record<string, { moduleHash?: unknown } | undefined>>;
+  return (["environment", "algorithm"] as const).flatMap((key) => {
+    const { module, moduleHash } = recipe[key];
+    const was = before[key]?.moduleHash;
+    if (module === undefined || typeof was !== "string" || was === moduleHash) return [];
+    const problem = `${module} has changed since the run started (content hash ${was}, now ${moduleHash})`;
+    const fix = "results before and after the change may not be comparable; restore it, or start a new run";
+    return [{ key: `${key}.module`, problem, fix }];
+  });
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Origin } from "./origin.ts";
-import { originAt, plainOf } from "./tree.ts";
+import { originAt, plainOf, type Origin } from "./tree.ts";
 import { parseYaml } from "./yaml.ts";
 
 const locate = (line: number, column: number): Origin => ({ kind: "file", file: "a.yaml", line, column });

@@ -1,11 +1,8 @@
 /** Parses YAML text into a tree with the line and column of every key and value. */
-import type { Node } from "yaml";
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
-import type { Document } from "yaml";
+import { closeSync, fstatSync, openSync, readFileSync, statSync } from "node:fs";
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node, type Document } from "yaml";
 import { RecipeError } from "./mistakes.ts";
-import type { Origin } from "./origin.ts";
-import { shorten } from "./origin.ts";
-import type { Entry, Scalar, Tree } from "./tree.ts";
+import { shorten, type Origin, type Entry, type Scalar, type Tree } from "./tree.ts";
 
 /** Recipes are short. A larger document is a mistake, or aliases that expand without end. */
 const largestText = 2 ** 17;
@@ -117,4 +114,40 @@ function scalarOf(value: unknown): Scalar {
   if (typeof value === "boolean") return value;
   if (typeof value === "number") return value === 0 ? 0 : value; // −0 is written 0 in every record
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Recipes are short; a larger file is something else, such as a model. */
+const largestFile = 2 ** 20;
+
+/**
+ * Reading a pipe would wait for ever, and a device may have no end.
+ * @throws Error whose message says why there is no text
+ */
+export function readText(file: string): string {
+  const text = contents(file).toString("utf8");
+  if (text.includes("\0")) throw new Error("it is not a text file");
+  return text;
+}
+
+function contents(file: string): Buffer {
+  try {
+    // Opening a pipe would wait, too.
+    checkKind(statSync(file));
+    const descriptor = openSync(file, "r");
+    try {
+      checkKind(fstatSync(descriptor));
+      return readFileSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw code === undefined ? cause : new Error(code, { cause });
+  }
+}
+
+function checkKind(found: ReturnType<typeof fstatSync>): void {
+  if (found.isDirectory()) throw new Error("it is a folder");
+  if (!found.isFile()) throw new Error("it is a pipe or a device");
+  if (found.size > largestFile) throw new Error(`it has ${found.size} bytes, too many for a text of people`);
 }

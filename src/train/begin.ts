@@ -2,9 +2,8 @@
 import path from "node:path";
 import { retryingEngine } from "../engines/retrying.ts";
 import { rootKey } from "../random.ts";
-import { changedModules, moduleHashes } from "../recipes/modules/changed.ts";
-import { recipeWarnings } from "../recipes/validation/warnings.ts";
-import type { Warning } from "../recipes/validation/warnings.ts";
+import { recipeWarnings, type Warning } from "../recipes/validation/warnings.ts";
+import { changedModules, moduleHashes } from "../recipes/write.ts";
 import { readRecipe } from "../runs/read.ts";
 import type { Run } from "../runs/run.ts";
 import { noteData } from "./data-change.ts";
@@ -13,11 +12,9 @@ import { retriesOf } from "./failures.ts";
 import type { TrainOptions } from "./options.ts";
 import { restorePolicies } from "./policies.ts";
 import { makeRecorder } from "./recorder.ts";
+import { openStage, type Shared } from "./stage.ts";
 import { noteModels } from "./started-models.ts";
-import { openStage } from "./stage.ts";
-import type { Shared } from "./stage.ts";
-import { endWarmStart, placeOf } from "./training-state.ts";
-import type { TrainingState } from "./training-state.ts";
+import { endWarmStart, placeOf, type TrainingState } from "./training-state.ts";
 
 /** What a run opens, and closes at its end. */
 export type Opened = Pick<Shared, "services" | "verdicts" | "judging" | "interrupts">;

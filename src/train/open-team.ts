@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import type { Engine } from "../engines/engine.ts";
 import type { Environment } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
-import { optionsOf } from "../recipes/settings.ts";
+import { optionsOf } from "../recipes/choice.ts";
 import type { Team } from "../teams/team.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { checkTools } from "./check-tools.ts";

@@ -4,36 +4,33 @@
  *
  * `train` opens what a run needs and ends it; `begin.ts` makes or restores its state, `advance.ts` does its steps.
  */
+import { unrecordedCalls, type RecordedCalls } from "../calls/recorded.ts";
+import { command } from "../command-line.ts";
 import { BudgetError, OutageError, ServiceError, TroupeError } from "../errors.ts";
 import { startLogging } from "../logging/start.ts";
-import { incidentalOptions } from "../recipes/judge-row.ts";
-import { showPath } from "../recipes/origin.ts";
-import { yamlOfRun } from "../recipes/run-yaml.ts";
 import { isPresentSync } from "../present.ts";
+import { incidentalOptions } from "../recipes/catalog.ts";
+import { showPath } from "../recipes/tree.ts";
+import { yamlOfRun } from "../recipes/write.ts";
 import { latestCheckpoint } from "../runs/checkpoints.ts";
-import type { RunResult } from "../runs/records.ts";
-import type { RecordedCalls } from "../calls/recorded.ts";
-import { unrecordedCalls } from "../calls/recorded.ts";
 import { openRecordedCalls } from "../runs/recorded-calls.ts";
-import { openRun, removeUnbegun } from "../runs/run.ts";
-import type { Run } from "../runs/run.ts";
+import type { RunResult } from "../runs/records.ts";
+import { openRun, removeUnbegun, type Run } from "../runs/run.ts";
 import { buildTeam } from "../teams/build.ts";
 import { advance } from "./advance.ts";
 import { attendServers, silenceOf } from "./attend-servers.ts";
 import { begin, type Opened } from "./begin.ts";
 import { checkpointsOf, keepStep } from "./checkpoint.ts";
-import { retriesOf, TooManyFailures } from "./failures.ts";
-import { startJudging, type Judging } from "./judging.ts";
-import { Interrupts, samplingSignal } from "./interrupts.ts";
 import type { Listener } from "./events.ts";
+import { retriesOf, TooManyFailures } from "./failures.ts";
+import { Interrupts, samplingSignal } from "./interrupts.ts";
+import { startJudging, type Judging } from "./judging.ts";
+import { openTools } from "./open-tools.ts";
 import type { TrainOptions } from "./options.ts";
 import { buildResult } from "./result.ts";
-import { openTools } from "./open-tools.ts";
 import { servicesOf } from "./services.ts";
 import { namedTeams } from "./teams.ts";
-import { showStep } from "./training-state.ts";
-import type { TrainingState } from "./training-state.ts";
-import { command } from "../command-line.ts";
+import { showStep, type TrainingState } from "./training-state.ts";
 
 export type TrainOutcome =
   | { readonly status: "finished"; readonly result: RunResult }

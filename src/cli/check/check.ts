@@ -1,15 +1,14 @@
 /** `troupe check MODULE`: runs the conformance kit on your own environment or algorithm. */
-import type { Services } from "../../environments/environment.ts";
-import { withServices } from "../../train/with-services.ts";
 import { Command } from "commander";
+import type { Services } from "../../environments/environment.ts";
 import { RecipeError } from "../../recipes/mistakes.ts";
 import { ModuleError } from "../../recipes/modules/load-module.ts";
-import { userFrame } from "../../recipes/modules/thrown.ts";
+import { userFrame } from "../../recipes/modules/import-errors.ts";
+import { withServices } from "../../train/with-services.ts";
 import { exitCodes } from "../exit.ts";
 import { wholeNumber } from "../numbers.ts";
 import { printJson, printLines } from "../print.ts";
-import type { Check, CheckedModule, CheckOptions } from "./load.ts";
-import { load } from "./load.ts";
+import { load, type Check, type CheckedModule, type CheckOptions } from "./load.ts";
 
 interface CheckArguments extends CheckOptions {
   readonly json?: boolean;

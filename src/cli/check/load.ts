@@ -7,10 +7,9 @@ import { conformanceChecks } from "../../environments/conformance.ts";
 import type { Environment, Services } from "../../environments/environment.ts";
 import { TroupeError } from "../../errors.ts";
 import { didYouMean } from "../../nearest.ts";
-import { builtInCatalog } from "../../recipes/built-in.ts";
-import type { Lone } from "../../recipes/lone.ts";
-import { loneAlgorithm, loneEnvironment } from "../../recipes/lone.ts";
-import { kindOfModule } from "../../recipes/modules/kind-of.ts";
+import { builtInCatalog } from "../../recipes/catalog.ts";
+import { kindOfModule } from "../../recipes/modules/exported.ts";
+import { loneAlgorithm, loneEnvironment, type Lone } from "../../recipes/parts.ts";
 import { moduleFile } from "../recipe-arguments.ts";
 
 export interface CheckOptions {

@@ -1,10 +1,10 @@
 /** `troupe experiment --dry-run`: what is left to do. Nothing runs and nothing is written. */
 import { countsOfCells } from "../../experiments/counts.ts";
 import type { Undertaking } from "../../experiments/experiment.ts";
-import { showCells, showCounts } from "../../experiments/report/text.ts";
 import { memoryAtOnce } from "../../experiments/jobs.ts";
-import { showPath } from "../../recipes/origin.ts";
+import { showCells, showCounts } from "../../experiments/report/text.ts";
 import { showBytes } from "../../format.ts";
+import { showPath } from "../../recipes/tree.ts";
 import { printJson, printLines } from "../print.ts";
 import { tableLines } from "../table.ts";
 

@@ -1,13 +1,12 @@
 /** What a list shows of a recipe: what it demonstrates, what it trains, and its cost. */
 import { z } from "zod";
+import { command } from "../../command-line.ts";
 import { algorithmFrom } from "../../credit/algorithms.ts";
 import { TroupeError } from "../../errors.ts";
 import { loadTree } from "../../recipes/load.ts";
-import { showPath } from "../../recipes/origin.ts";
 import { teamSchema } from "../../recipes/schema.ts";
-import { plainOf } from "../../recipes/tree.ts";
+import { showPath, plainOf } from "../../recipes/tree.ts";
 import { criticsOf } from "../../train/critics.ts";
-import { command } from "../../command-line.ts";
 
 /** The part of a recipe that the list shows; a recipe with mistakes elsewhere is still listed. */
 const shown = z.object({

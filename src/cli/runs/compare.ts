@@ -1,19 +1,18 @@
 /** `troupe runs compare`: how the recipes and results of runs differ. */
 import { Command } from "commander";
+import { runsFolder } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
-import { differences } from "../../recipes/differences.ts";
-import { shorten } from "../../recipes/origin.ts";
+import { shorten } from "../../recipes/tree.ts";
+import { differences } from "../../recipes/write.ts";
 import type { DataRecord } from "../../runs/input-records.ts";
-import type { RunSummary } from "../../runs/read.ts";
-import { readData, readRecipe, summarizeRun } from "../../runs/read.ts";
+import { readData, readRecipe, summarizeRun, type RunSummary } from "../../runs/read.ts";
 import { showOrigin } from "../data/origin.ts";
 import { findRun } from "../find-run.ts";
-import { labelsOf } from "./labels.ts";
 import { printJson, printLines } from "../print.ts";
 import { showInterval } from "../progress/lines.ts";
 import { measureTable } from "../progress/measures.ts";
 import { stackedTables, terminalWidth } from "../table.ts";
-import { runsFolder } from "../../command-line.ts";
+import { labelsOf } from "./labels.ts";
 
 export function compareCommand(): Command {
   return new Command("compare")

@@ -1,12 +1,12 @@
 /** One line per run: what it trains, how far it is, and its success. */
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { isPresentSync } from "../../present.ts";
 import { TroupeError } from "../../errors.ts";
 import { showDuration, showShare } from "../../format.ts";
-import { showPath } from "../../recipes/origin.ts";
-import type { Evaluation } from "../../runs/records.ts";
+import { isPresentSync } from "../../present.ts";
+import { showPath } from "../../recipes/tree.ts";
 import { readEvaluations, readRecipe, type RunSummary } from "../../runs/read.ts";
+import type { Evaluation } from "../../runs/records.ts";
 import { tableLines, terminalWidth } from "../table.ts";
 
 export interface ListedRun {

@@ -1,4 +1,5 @@
 /** Checks that a module exports an environment's definition, and that it creates an environment. */
+import { command } from "../../command-line.ts";
 import type {
   EndlessTasks,
   Environment,
@@ -10,10 +11,8 @@ import type {
   SeatDescription,
   Tool,
 } from "../../environments/environment.ts";
-import { isObject, kindOf, listed } from "./exported.ts";
+import { isObject, kindOf, listed, rejectUnknown, type Complete } from "./exported.ts";
 import { ModuleError } from "./load-module.ts";
-import { rejectUnknown, type Complete } from "./unknown-keys.ts";
-import { command } from "../../command-line.ts";
 
 /** @param given the module as named in the recipe */
 export function asDefinition(value: unknown, given: string): EnvironmentDefinition<unknown> {

@@ -1,14 +1,13 @@
 /** Loads a user's module, with one clear sentence per failure. */
-import { readdirSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { readdirSync, realpathSync, statSync, readFileSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve, relative, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { isPresentSync } from "../../present.ts";
 import { nearestName } from "../../nearest.ts";
-import { showPath } from "../origin.ts";
-import { contentHash } from "./content-hash.ts";
+import { isPresentSync } from "../../present.ts";
+import { showPath } from "../tree.ts";
 import { describeImportError } from "./import-errors.ts";
-import type { Imported } from "./native-import.ts";
-import { nativeImport } from "./native-import.ts";
+import { nativeImport, type Imported } from "./native-import.ts";
 
 export interface LoadedModule {
   readonly file: string;
@@ -94,4 +93,18 @@ function nearestFile(file: string): string | undefined {
   const same = names.find((name) => name.replace(/\.[cm]?[jt]s$/, "") === basename(file));
   const nearest = same ?? nearestName(basename(file), names);
   return nearest === undefined ? undefined : `did you mean ${nearest}?`;
+}
+
+/**
+ * A hash of the contents of a module's files: 16 hexadecimal digits, unchanged if the whole folder is moved. Files that
+ * the module reads at run time are not covered.
+ */
+export function contentHash(entry: string, files: readonly string[]): string {
+  const hash = createHash("sha256");
+  const named = files.map((file) => [relative(dirname(entry), file).replaceAll(sep, "/"), file] as const);
+  for (const [name, file] of named.toSorted(([left], [right]) => (left < right ? -1 : 1))) {
+    const content = readFileSync(file);
+    hash.update(`${name}\0${content.length}\0`).update(content);
+  }
+  return hash.digest("hex").slice(0, 16);
 }

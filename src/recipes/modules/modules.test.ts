@@ -14,9 +14,8 @@ import { parse } from "yaml";
 import { rightRecipe } from "../fixtures/catalog.ts";
 import { RecipeError } from "../mistakes.ts";
 import { resolveRecipe } from "../resolve.ts";
-import { changedModules } from "./changed.ts";
 import type { Recipe } from "../schema.ts";
-import { recipeToYaml } from "../write.ts";
+import { recipeToYaml, changedModules } from "../write.ts";
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "troupe-modüle and more-")));
 afterAll(() => rmSync(root, { recursive: true }));

@@ -1,10 +1,9 @@
 /** Conversions of published values that differ from ours in more than their key. */
 import { posix } from "node:path";
-import { isPresentSync } from "../../present.ts";
 import { findProblemSet } from "../../data/sets/registered.ts";
 import { expertNamed } from "../../environments/code/experts/names.ts";
+import { isPresentSync } from "../../present.ts";
 import type { PythonValue } from "./python-literal.ts";
-import { type Conversion, type Setting, type Settings, to, UnfitValue, valueAt } from "./setting.ts";
 
 /** `Qwen/Qwen2.5-Coder-7B` on the hub is `models/Qwen2.5-Coder-7B`; an existing directory stays as it is. */
 export const modelDirectory: Conversion = (value) => {
@@ -152,4 +151,49 @@ function unset(recipe: Plain, options: readonly string[]): readonly Setting[] {
 function textOf(value: PythonValue, what: string): string {
   if (typeof value === "string" && value !== "") return value;
   throw new UnfitValue(`expected ${what}`);
+}
+
+export interface Setting {
+  readonly path: readonly string[];
+  /** null: the key's default. */
+  readonly value: PythonValue;
+  /** `train.steps` in passes over the training split. */
+  readonly unit?: "epochs";
+}
+
+export interface Translation {
+  /** The recipe so far, as plain values. */
+  readonly recipe: Plain;
+  /** The recipe's files without overrides. */
+  readonly base: Plain;
+  /** The last value given for a published key. */
+  readonly given: (key: string) => PythonValue | undefined;
+}
+
+export type Settings = (value: PythonValue, translation: Translation) => readonly Setting[];
+export type Conversion = (value: PythonValue) => PythonValue;
+
+/** A value that the published key does not accept. The message names what was expected. */
+export class UnfitValue extends Error {}
+
+/** The value of a recipe's key; undefined if it is absent. */
+export function valueAt(recipe: Plain, path: string): unknown {
+  return path.split(".").reduce<unknown>((found, key) => entriesOf(found)[key], recipe);
+}
+
+/** `NAME` is every policy, or every role. */
+function pathsOf(path: string, recipe: Plain): readonly (readonly string[])[] {
+  const [before, after] = path.split(".NAME.");
+  if (after === undefined) return [path.split(".")];
+  const names = Object.keys(entriesOf(valueAt(recipe, before ?? "")));
+  return names.map((name) => [...(before ?? "").split("."), name, ...after.split(".")]);
+}
+
+function entriesOf(value: unknown): Plain {
+  return typeof value === "object" && value !== null ? (value as Plain) : {};
+}
+
+/** The value, converted, at the path. */
+export function to(path: string, convert: Conversion = (value) => value): Settings {
+  return (value, { recipe }) => pathsOf(path, recipe).map((each) => ({ path: each, value: convert(value) }));
 }

@@ -3,13 +3,10 @@ import { resolveDataset, datasetSchema } from "../../data/dataset.ts";
 import { parseSlices, rowsOf } from "../../data/slices.ts";
 import { TroupeError } from "../../errors.ts";
 import type { Catalog } from "../catalog.ts";
-import { findAndMake } from "../choice.ts";
-import { environmentKind } from "../kinds.ts";
-import type { Origin } from "../origin.ts";
-import type { MappingTree } from "../tree.ts";
-import { originAt, plainOf } from "../tree.ts";
+import { findAndMake, environmentKind } from "../choice.ts";
+import { originAt, plainOf, type Origin, type MappingTree } from "../tree.ts";
 import type { Warning } from "../validation/warnings.ts";
-import { valueAt } from "./setting.ts";
+import { valueAt } from "./conversions.ts";
 import { mistake } from "./translate.ts";
 
 export interface Epochs {

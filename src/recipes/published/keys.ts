@@ -3,7 +3,7 @@
  * the same table.
  */
 import * as convert from "./conversions.ts";
-import { type Settings, to } from "./setting.ts";
+import { to, type Settings } from "./conversions.ts";
 
 export interface PublishedKey {
   /** `magrpo.*` is also `grpo.*`. */

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { builtInCatalog } from "../built-in.ts";
-import { recipeShape } from "../resolve.ts";
-import { type JsonSchema, jsonSchemaOf, schemaAt } from "../shape.ts";
 import { codeOptions } from "../../environments/code/options.ts";
+import { builtInCatalog } from "../catalog.ts";
+import { recipeShape } from "../resolve.ts";
+import { jsonSchemaOf, schemaAt, type JsonSchema } from "../shape.ts";
 import { publishedKeys } from "./keys.ts";
 import { pageFile, refreshed } from "./page.ts";
 

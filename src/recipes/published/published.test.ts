@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { builtInCatalog } from "../built-in.ts";
+import { builtInCatalog } from "../catalog.ts";
 import { loadTree } from "../load.ts";
 import { shippedRecipes } from "../shipped.ts";
 import { plainOf } from "../tree.ts";
 import { showWarning } from "../validation/warnings.ts";
 import { applyEveryOverride } from "./apply.ts";
-import { valueAt } from "./setting.ts";
+import { valueAt } from "./conversions.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 

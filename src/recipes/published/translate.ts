@@ -1,13 +1,12 @@
 /** Finds a published key in the table and converts its value. */
 import { TroupeError } from "../../errors.ts";
 import { didYouMean, nearestName } from "../../nearest.ts";
-import type { Mistake } from "../mistakes.ts";
-import { RecipeError } from "../mistakes.ts";
-import type { Origin } from "../origin.ts";
+import { RecipeError, type Mistake } from "../mistakes.ts";
+import type { Origin } from "../tree.ts";
 import type { Warning } from "../validation/warnings.ts";
-import { type PublishedKey, publishedHeads, publishedKeys } from "./keys.ts";
-import { type PythonValue, pythonValue } from "./python-literal.ts";
-import { type Setting, type Translation, UnfitValue } from "./setting.ts";
+import { UnfitValue, type Setting, type Translation } from "./conversions.ts";
+import { publishedHeads, publishedKeys, type PublishedKey } from "./keys.ts";
+import { pythonValue, type PythonValue } from "./python-literal.ts";
 
 /** A published key with its value. */
 export interface PublishedValue {

@@ -1,13 +1,19 @@
 /** Turns zod's issues into mistakes: where, what was found, what was expected, the nearest valid name. */
 import type { z } from "zod";
-import type { Mistake } from "../mistakes.ts";
 import { nearestName } from "../../nearest.ts";
-import { hintAt } from "../mistakes.ts";
-import { shorten } from "../origin.ts";
-import type { JsonSchema } from "../shape.ts";
-import { expectation, keysOf, namesIn, schemaAt } from "../shape.ts";
-import type { Path, Tree } from "../tree.ts";
-import { keyOriginAt, originAt, plainOf, showKey, treeAt } from "../tree.ts";
+import { hintAt, type Mistake } from "../mistakes.ts";
+import { expectation, keysOf, namesIn, schemaAt, type JsonSchema } from "../shape.ts";
+import {
+  shorten,
+  keyOriginAt,
+  originAt,
+  plainOf,
+  showKey,
+  treeAt,
+  type Path,
+  type Tree,
+  type MappingTree,
+} from "../tree.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -227,4 +233,29 @@ function hint(value: unknown, shape: JsonSchema | undefined): string | undefined
   if (names.includes(value)) return `write { name: ${value}, … }`;
   const nearest = nearestName(value, names);
   return nearest === undefined ? undefined : `did you mean ${nearest}?`;
+}
+
+/** Reports what would otherwise be ignored silently: `{path:/models/mine}` is the key `path:/models/mine` with null. */
+export function strayNulls(tree: MappingTree, schema: JsonSchema): readonly Mistake[] {
+  return strayPaths(tree, schema).map((path) => unknownKey(path, schemaAt(schema, path.slice(0, -1)), tree));
+}
+
+function strayPaths(tree: MappingTree, schema: JsonSchema): readonly Path[] {
+  if (!saysSomething(schema)) return [];
+  const known = keysOf(schema);
+  return [...tree.entries].flatMap(([key, { value }]): readonly Path[] => {
+    if (isStray(value)) return known.includes(key) ? [] : [[key]];
+    const inner = schemaAt(schema, [key]);
+    if (value.kind !== "mapping" || inner === undefined) return [];
+    return strayPaths(value, inner).map((path) => [key, ...path]);
+  });
+}
+
+function isStray(value: Tree): boolean {
+  return value.kind === "scalar" && value.value === null && value.takesBack !== true;
+}
+
+/** Options of an unknown environment: their keys are unknown too. */
+function saysSomething(schema: JsonSchema): boolean {
+  return keysOf(schema).length > 0 || typeof schema.additionalProperties === "object";
 }

@@ -5,7 +5,7 @@ import type { EngineCapabilities } from "../../engines/engine.ts";
 import type { Environment } from "../../environments/environment.ts";
 import type { ConfiguredJudge, JudgeDefinition } from "../../judges/judge.ts";
 import type { Recipe } from "../schema.ts";
-import type { Problem } from "./problem.ts";
+import type { Path } from "../tree.ts";
 
 /** A recipe whose values are valid, with what its names refer to. */
 export interface Combination {
@@ -27,3 +27,17 @@ export interface Subject extends Combination {
 }
 
 export type Rule = (subject: Subject) => readonly Problem[];
+
+export interface Problem {
+  /** The key path: `["team", "roles", "scout", "seat"]`. */
+  readonly path: Path;
+  /** What was found, and why it cannot work. */
+  readonly problem: string;
+  /** What to do: the nearest alternative that works. */
+  readonly fix?: string;
+}
+
+/** The same problems with a longer path. */
+export function below(path: Path, problems: readonly Problem[]): readonly Problem[] {
+  return problems.map((each) => ({ ...each, path: [...path, ...each.path] }));
+}

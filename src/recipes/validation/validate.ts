@@ -3,25 +3,24 @@
  * folder, before training starts.
  */
 import { kindOf } from "../../engines/open.ts";
-import type { Catalog } from "../catalog.ts";
-import { judgeRow } from "../judge-row.ts";
-import type { Problem } from "./problem.ts";
-import type { Combination, Rule } from "./rule.ts";
-import { algorithmNeeds, criticVocabulary, klReference, loneActions } from "./rules/algorithm.ts";
-import { engineSupport, lossSupport } from "./rules/engine.ts";
-import { engineLimits } from "./rules/engine-limits.ts";
-import { evaluationSamples, evaluationSplit } from "./rules/evaluation.ts";
+import { judgeRow, type Catalog } from "../catalog.ts";
+import type { Problem, Combination, Rule } from "./rule.ts";
+import { algorithmNeeds, criticVocabulary, klReference, loneActions, klOptions } from "./rules/algorithm.ts";
+import { engineLimits, engineSupport, lossSupport, lag } from "./rules/engine.ts";
 import { idleOptions } from "./rules/idle-options.ts";
 import { judgeProblems, judgeUseProblems } from "./rules/judge.ts";
-import { klOptions } from "./rules/kl-options.ts";
-import { lag } from "./rules/lag.ts";
-import { models } from "./rules/models.ts";
-import { reservedPolicies, reservedTeam } from "./rules/names.ts";
-import { somebodyLearns, usedPolicies } from "./rules/policies.ts";
-import { minibatches, tokenBudget, warmUps } from "./rules/schedules.ts";
+import { models, reservedPolicies, reservedTeam, somebodyLearns, usedPolicies } from "./rules/models.ts";
+import {
+  evaluationSamples,
+  evaluationSplit,
+  minibatches,
+  tokenBudget,
+  warmUps,
+  demonstrations,
+  taughtBases,
+} from "./rules/stages.ts";
 import { teams } from "./rules/teams.ts";
 import { tools } from "./rules/tools.ts";
-import { demonstrations, taughtBases } from "./rules/warm-start.ts";
 
 const always: readonly Rule[] = [
   teams,

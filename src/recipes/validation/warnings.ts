@@ -4,7 +4,7 @@
  */
 import { algorithmFrom, algorithms } from "../../credit/algorithms.ts";
 import { usesRewards } from "../../credit/uses-rewards.ts";
-import { optionsOf } from "../settings.ts";
+import { optionsOf } from "../choice.ts";
 import type { Combination } from "./rule.ts";
 
 export interface Warning {

@@ -2,9 +2,8 @@
 import { algorithmFrom } from "../../credit/algorithms.ts";
 import { gameEnvironment } from "../../environments/game.ts";
 import { createGame } from "../../environments/registry.ts";
-import type { RecipeInput } from "../../recipes/schema.ts";
-import { recipeSchema } from "../../recipes/schema.ts";
-import { optionsOf } from "../../recipes/settings.ts";
+import { optionsOf } from "../../recipes/choice.ts";
+import { recipeSchema, type RecipeInput } from "../../recipes/schema.ts";
 import type { Resolved } from "../resolved.ts";
 
 /** Whether roles share a policy. */

@@ -1,11 +1,10 @@
 import { expect, it } from "vitest";
 import { algorithmFrom } from "../../../credit/algorithms.ts";
-import type { EngineLimits } from "../../../engines/engine.ts";
+import type { EngineLimits, EngineCapabilities } from "../../../engines/engine.ts";
 import { engineKinds } from "../../../engines/open.ts";
-import type { EngineCapabilities } from "../../../engines/engine.ts";
 import { recipeSchema, type RecipeInput } from "../../schema.ts";
 import type { Subject } from "../rule.ts";
-import { engineLimits } from "./engine-limits.ts";
+import { engineLimits } from "./engine.ts";
 
 const role = { policy: "one", prompt: "" };
 const base: RecipeInput = {

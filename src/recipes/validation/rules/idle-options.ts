@@ -4,14 +4,11 @@
  */
 import type { Algorithm } from "../../../credit/algorithm.ts";
 import type { AlgorithmRow } from "../../../credit/algorithms.ts";
-import type { RewardOptions } from "../../../credit/rows/collaboration.ts";
-import { rewardOf } from "../../../credit/rows/collaboration.ts";
-import { optionsOf } from "../../settings.ts";
+import { rewardOf, type RewardOptions } from "../../../credit/rows/collaboration.ts";
+import { optionsOf } from "../../choice.ts";
 import { jsonSchemaOf } from "../../shape.ts";
-import type { Problem } from "../problem.ts";
-import type { Rule } from "../rule.ts";
-import type { TeamShape } from "./team-shape.ts";
-import { teamShape } from "./team-shape.ts";
+import type { Problem, Rule } from "../rule.ts";
+import { teamShape, type TeamShape } from "./teams.ts";
 
 /** What determines whether an option has an effect, besides its value. */
 export interface OptionSetting {

@@ -1,9 +1,8 @@
 /** Options of the recipe's judge: its own checks, and when it is asked. */
 import type { ConfiguredJudge } from "../../../judges/judge.ts";
 import { choosesByReward } from "../../../rollout/judging.ts";
-import { optionsOf } from "../../settings.ts";
-import type { Problem } from "../problem.ts";
-import type { Rule, Subject } from "../rule.ts";
+import { optionsOf } from "../../choice.ts";
+import type { Problem, Rule, Subject } from "../rule.ts";
 
 export const judgeProblems: Rule = ({ recipe, judgeRow }) => {
   const { judge = {}, team, evaluation } = recipe;

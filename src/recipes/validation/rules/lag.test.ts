@@ -3,7 +3,7 @@ import { algorithmFrom } from "../../../credit/algorithms.ts";
 import type { EngineCapabilities } from "../../../engines/engine.ts";
 import { engineKinds } from "../../../engines/open.ts";
 import type { Subject } from "../rule.ts";
-import { lag } from "./lag.ts";
+import { lag } from "./engine.ts";
 
 const algorithm = algorithmFrom("at-grpo");
 

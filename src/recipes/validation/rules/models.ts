@@ -1,18 +1,18 @@
 /** Whether the models and adapters of a recipe's policies exist and fit. */
 import { globSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isPresentSync } from "../../../present.ts";
+import { command } from "../../../command-line.ts";
+import { needsInitialPolicies } from "../../../credit/kl/initial.ts";
 import type { Environment } from "../../../environments/environment.ts";
 import { TroupeError } from "../../../errors.ts";
 import { baseOf, holdsAdapter, textDirectory } from "../../../models/adapter-base.ts";
 import { checkAdapterConfig, readAdapterOptions } from "../../../models/adapter-directory.ts";
+import { isPresentSync } from "../../../present.ts";
 import { hintAt } from "../../mistakes.ts";
-import { isAddress, isHubName } from "../../model-places.ts";
+import { isAddress, isHubName } from "../../places.ts";
 import type { Recipe } from "../../schema.ts";
 import type { Path } from "../../tree.ts";
-import type { Problem } from "../problem.ts";
-import type { Rule } from "../rule.ts";
-import { command } from "../../../command-line.ts";
+import type { Problem, Rule } from "../rule.ts";
 
 type Policy = Recipe["policies"][string];
 
@@ -122,3 +122,45 @@ function modelBelow(directory: string): string | undefined {
 function stepOf(model: string): number {
   return Number(/step-(\d+)/.exec(model)?.[1] ?? 0);
 }
+
+export const usedPolicies: Rule = ({ recipe, algorithm }) => {
+  const teams = [recipe.team, ...Object.values(recipe.evaluation.compare)];
+  const used = new Set(teams.flatMap(({ roles }) => Object.values(roles).map(({ policy }) => policy)));
+  if (algorithm.kl?.to !== undefined) used.add(algorithm.kl.to);
+  return Object.keys(recipe.policies)
+    .filter((name) => !used.has(name))
+    .map((name) => ({
+      path: ["policies", name],
+      problem: "no role uses this policy",
+      fix: "remove it, or name it in a role's `policy`",
+    }));
+};
+
+export const somebodyLearns: Rule = ({ recipe }) => {
+  if (Object.values(recipe.team.roles).some((role) => !role.frozen)) return [];
+  const problem = "every role is frozen, so nothing is trained";
+  const fix = "remove `frozen` from a role, or evaluate the team with `train.steps: 0`";
+  return [{ path: ["team", "roles"], problem, fix }];
+};
+
+/** The trained team is called `team` in tables and records. */
+export const reservedTeam: Rule = ({ recipe }) => {
+  if (!Object.hasOwn(recipe.evaluation.compare, "team")) return [];
+  const problem = "the name `team` is reserved for the trained team";
+  return [{ path: ["evaluation", "compare", "team"], problem, fix: "choose another name" }];
+};
+
+/** References and critics have names like policies in the engine and in checkpoints. */
+export const reservedPolicies: Rule = ({ recipe, algorithm }) => {
+  const reserved = [
+    ...(algorithm.critic === null ? [] : [/^critic($|-)/]),
+    ...(!needsInitialPolicies(algorithm) ? [] : [/^reference-/]),
+  ];
+  return Object.keys(recipe.policies)
+    .filter((name) => reserved.some((pattern) => pattern.test(name)))
+    .map((name) => ({
+      path: ["policies", name],
+      problem: `${algorithm.name} reserves names like \`${name}\` for its models`,
+      fix: "choose another name",
+    }));
+};

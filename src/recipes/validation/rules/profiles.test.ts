@@ -4,8 +4,7 @@ import { algorithmFrom } from "../../../credit/algorithms.ts";
 import { engineKinds } from "../../../engines/open.ts";
 import { recipeSchema, type RecipeInput } from "../../schema.ts";
 import type { Subject } from "../rule.ts";
-import { engineSupport, lossSupport } from "./engine.ts";
-import { engineLimits } from "./engine-limits.ts";
+import { engineSupport, lossSupport, engineLimits } from "./engine.ts";
 
 interface Case {
   readonly has: string;

@@ -1,11 +1,9 @@
 /** Whether the tools of roles exist and can be used. */
-import { isPresentSync } from "../../../present.ts";
 import type { Environment } from "../../../environments/environment.ts";
+import { isPresentSync } from "../../../present.ts";
 import type { ToolSettings } from "../../../tools/settings.ts";
 import type { Recipe } from "../../schema.ts";
-import type { Problem } from "../problem.ts";
-import { below } from "../problem.ts";
-import type { Rule } from "../rule.ts";
+import { below, type Problem, type Rule } from "../rule.ts";
 
 type Role = Recipe["team"]["roles"][string];
 

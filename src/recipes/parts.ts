@@ -1,17 +1,18 @@
 /**
- * An environment or an algorithm without a recipe: by name or from a module, with its default options and overrides.
+ * Single parts without a whole recipe: an environment or an algorithm, by name or from a module, with its default options and
+ * overrides; the `logging` section of a run.
  */
+import { z } from "zod";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { Environment } from "../environments/environment.ts";
-import { builtInCatalog } from "./built-in.ts";
-import type { Catalog } from "./catalog.ts";
-import type { Kind } from "./choice.ts";
-import { findAndMake } from "./choice.ts";
-import { algorithmKind, environmentKind } from "./kinds.ts";
-import type { Mistake } from "./mistakes.ts";
-import { RecipeError } from "./mistakes.ts";
-import { applyOverrides } from "./overrides.ts";
-import type { MappingTree } from "./tree.ts";
+import { loggingSettings, type LoggingSettings } from "../logging/settings.ts";
+import { builtInCatalog, type Catalog } from "./catalog.ts";
+import { findAndMake, algorithmKind, environmentKind, type Kind } from "./choice.ts";
+import { applyOverrides } from "./layers.ts";
+import { RecipeError, type Mistake } from "./mistakes.ts";
+import { jsonSchemaOf } from "./shape.ts";
+import { plainOf, type MappingTree } from "./tree.ts";
+import { explain } from "./validation/explain.ts";
 
 /** A module's path is relative to the working directory. */
 export type Lone =
@@ -59,4 +60,21 @@ function strayKeys({ entries }: MappingTree, own: string): Mistake[] {
     problem: "there is no recipe to override",
     fix: `write \`${own}.key=value\` for an option of the ${own}`,
   }));
+}
+
+const section = z.strictObject({ logging: loggingSettings.prefault({}) });
+
+/**
+ * @param recipe as written in the run's folder; only its `logging` section is read
+ * @param overrides `logging.key=value`
+ * @throws RecipeError listing every mistake
+ */
+export function settingsOf(recipe: unknown, overrides: readonly string[]): LoggingSettings {
+  const given = z.object({ logging: z.unknown() }).partial().catch({}).parse(recipe).logging;
+  const empty: MappingTree = { kind: "mapping", origin: { kind: "override", text: "" }, entries: new Map() };
+  const own = given === undefined ? [] : [`logging=${JSON.stringify(given)}`];
+  const tree = applyOverrides(empty, [...own, ...overrides]);
+  const parsed = section.safeParse(plainOf(tree));
+  if (parsed.success) return parsed.data.logging;
+  throw new RecipeError(explain(parsed.error.issues, tree, jsonSchemaOf(section)));
 }

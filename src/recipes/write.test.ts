@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, describe } from "vitest";
 import { parse } from "yaml";
 import { resolveRecipe } from "./resolve.ts";
-import { yamlOfRun } from "./run-yaml.ts";
+import { yamlOfRun, differences } from "./write.ts";
 
 it("a run that is resumed from elsewhere keeps the name of its model, and gets that of another", async () => {
   const project = mkdtempSync(join(tmpdir(), "troupe project ü-"));
@@ -20,4 +20,17 @@ it("a run that is resumed from elsewhere keeps the name of its model, and gets t
   });
   const other = join(project, "models", "other");
   expect(await named(other)).toMatchObject({ policies: { shared: { model: { path: other } } } });
+});
+
+describe("differences", () => {
+  it("are named by their keys; lists are compared whole", () => {
+    const left = { seed: 1, train: { steps: 3, topK: 0 }, team: { phases: [["a"], ["b"]] } };
+    const right = { seed: 1, train: { steps: 4, topK: 0 }, team: { phases: [["a", "b"]] }, warmStart: {} };
+    expect(differences(left, right)).toEqual([
+      { key: "train.steps", values: [3, 4] },
+      { key: "team.phases", values: [[["a"], ["b"]], [["a", "b"]]] },
+      { key: "warmStart", values: [undefined, {}] },
+    ]);
+    expect(differences(left, structuredClone(left))).toEqual([]);
+  });
 });
