@@ -105,8 +105,8 @@ export type {
   Stage,
   TrainEvent,
 } from "./train/events.ts";
-export type { TrainOptions } from "./train/options.ts";
-export type { TrainOutcome } from "./train/train.ts";
+export type { TrainOptions } from "./train/state.ts";
+export type { TrainOutcome } from "./train/run.ts";
 export type { Scores } from "./train/scores.ts";
 export type { Warning } from "./recipes/validation/warnings.ts";
 export type { Path } from "./recipes/tree.ts";

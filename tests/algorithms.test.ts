@@ -15,7 +15,7 @@ import { readMetrics } from "../src/runs/read.ts";
 import type { PolicyMetrics, StepMetrics } from "../src/runs/records.ts";
 import { mean } from "../src/statistics.ts";
 import { tinyRecipe } from "../src/train/testing/tiny-recipe.ts";
-import { train } from "../src/train/train.ts";
+import { train } from "../src/train/run.ts";
 import { gameEnvironment } from "../src/environments/game.ts";
 import { echo, echoGame } from "./support/echo.ts";
 

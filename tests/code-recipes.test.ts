@@ -16,7 +16,7 @@ import { shippedRecipes } from "../src/recipes/shipped.ts";
 import { plainOf, treeAt } from "../src/recipes/tree.ts";
 import { readMetrics } from "../src/runs/read.ts";
 import { likeQwen3, writeLargeTokenizer } from "../src/text/testing/large-tokenizer.ts";
-import { train } from "../src/train/train.ts";
+import { train } from "../src/train/run.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "troupe-code-recipes-"));
 const at = (name: string): string => path.join(folder, name);

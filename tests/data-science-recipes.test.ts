@@ -20,7 +20,7 @@ import { plainOf, treeAt } from "../src/recipes/tree.ts";
 import { readMetrics } from "../src/runs/read.ts";
 import { hasPackages } from "../src/sandbox/packages/testing.ts";
 import { likeQwen3, writeLargeTokenizer } from "../src/text/testing/large-tokenizer.ts";
-import { train } from "../src/train/train.ts";
+import { train } from "../src/train/run.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "troupe-data-science-recipes-"));
 const at = (name: string): string => path.join(folder, name);

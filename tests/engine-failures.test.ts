@@ -13,7 +13,7 @@ import { drawFloat, generatorOf, rootKey } from "../src/random.ts";
 import { readMetrics } from "../src/runs/read.ts";
 import { recordsOf } from "../src/train/testing/records-of.ts";
 import { tinyRecipe } from "../src/train/testing/tiny-recipe.ts";
-import { train } from "../src/train/train.ts";
+import { train } from "../src/train/run.ts";
 import { echo } from "./support/echo.ts";
 
 let root = "";

@@ -14,7 +14,7 @@ import { ServiceError } from "../src/errors.ts";
 import { drawFloat, generatorOf } from "../src/random.ts";
 import { readEvaluations, readMetrics } from "../src/runs/read.ts";
 import { tinyRecipe } from "../src/train/testing/tiny-recipe.ts";
-import { train, type TrainOutcome } from "../src/train/train.ts";
+import { train, type TrainOutcome } from "../src/train/run.ts";
 import { echo } from "./support/echo.ts";
 
 let root = "";

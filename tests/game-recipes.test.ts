@@ -15,7 +15,7 @@ import { resolveRecipe } from "../src/recipes/resolve.ts";
 import { shippedRecipes } from "../src/recipes/shipped.ts";
 import { readMetrics } from "../src/runs/read.ts";
 import { likeQwen3, writeLargeTokenizer } from "../src/text/testing/large-tokenizer.ts";
-import { train } from "../src/train/train.ts";
+import { train } from "../src/train/run.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "troupe-game-recipes-"));
 const at = (name: string): string => path.join(folder, name);

@@ -9,8 +9,8 @@ import { readEvaluations, readMetrics } from "../src/runs/read.ts";
 import type { StepMetrics } from "../src/runs/records.ts";
 import { mean, sum } from "../src/statistics.ts";
 import type { TrainEvent } from "../src/train/events.ts";
-import type { Resolved } from "../src/train/resolved.ts";
-import { train } from "../src/train/train.ts";
+import type { Resolved } from "../src/train/state.ts";
+import { train } from "../src/train/run.ts";
 import { echo } from "./support/echo.ts";
 import { echoJudge, echoJudgeProgram, silentEcho, silentRecipe } from "./support/silent-echo.ts";
 

@@ -14,7 +14,7 @@ import { openEngine } from "../src/engines/open.ts";
 import type { Evaluation } from "../src/runs/records.ts";
 import { mean } from "../src/statistics.ts";
 import { tinyRecipe } from "../src/train/testing/tiny-recipe.ts";
-import { train } from "../src/train/train.ts";
+import { train } from "../src/train/run.ts";
 
 const seeds = [1, 2, 3, 4];
 let root = "";

@@ -11,7 +11,7 @@ import type { RecipeInput } from "../src/recipes/schema.ts";
 import { HashEngine } from "../src/train/testing/hash-engine.ts";
 import { recordsOf } from "../src/train/testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "../src/train/testing/tiny-recipe.ts";
-import { train } from "../src/train/train.ts";
+import { train } from "../src/train/run.ts";
 
 let root = "";
 beforeEach(async () => {

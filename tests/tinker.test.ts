@@ -14,7 +14,7 @@ import type { RecipeInput } from "../src/recipes/schema.ts";
 import { recipeToYaml } from "../src/recipes/write.ts";
 import { recordsOf } from "../src/train/testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "../src/train/testing/tiny-recipe.ts";
-import { train } from "../src/train/train.ts";
+import { train } from "../src/train/run.ts";
 import { writeWordTokenizer } from "../src/text/word-tokenizer.ts";
 
 const folder = temporaryFolder();

@@ -9,7 +9,7 @@ import type { Verdict } from "../../src/rollout/episode.ts";
 import { readMetrics } from "../../src/runs/read.ts";
 import type { StepMetrics } from "../../src/runs/records.ts";
 import { mean, sum } from "../../src/statistics.ts";
-import { train } from "../../src/train/train.ts";
+import { train } from "../../src/train/run.ts";
 
 export interface JudgedRow {
   readonly recipe: string;

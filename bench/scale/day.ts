@@ -3,7 +3,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { resolveRecipe } from "../../src/recipes/resolve.ts";
 import type { TrainEvent } from "../../src/train/events.ts";
-import { train } from "../../src/train/train.ts";
+import { train } from "../../src/train/run.ts";
 import type { Tokenizer } from "../../src/text/tokenizer.ts";
 import { SimulatedEngine, type Service } from "./simulated-engine.ts";
 import { heapMegabytes, spent } from "./spent.ts";

@@ -12,7 +12,7 @@ import { resolveRecipe } from "../../src/recipes/resolve.ts";
 import type { Timing } from "../../src/runs/records.ts";
 import { sum } from "../../src/statistics.ts";
 import { loadTokenizer } from "../../src/text/tokenizer.ts";
-import { train } from "../../src/train/train.ts";
+import { train } from "../../src/train/run.ts";
 import { vocabularySize, withNarrowModel } from "./narrow-model.ts";
 import { replyBank } from "./replies.ts";
 import { slowNetwork } from "./slow-network.ts";

@@ -5,7 +5,7 @@ import type { Recipe } from "../recipes/schema.ts";
 import { yamlOfRun, type RecipeDifference } from "../recipes/write.ts";
 import { extendRun } from "../runs/extend.ts";
 import { summarizeRun } from "../runs/read.ts";
-import { learningRateAt } from "../train/schedule.ts";
+import { learningRateAt } from "../train/update.ts";
 
 export interface Extension {
   /** The recipe to train with: what the run cannot change is as the run has it. */

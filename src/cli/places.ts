@@ -4,8 +4,8 @@ import { isPresentSync } from "../present.ts";
 import { adapterMarker } from "../models/adapter-base.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
-import type { SavedRun, Weights } from "../train/evaluate-weights.ts";
-import { openSavedRun, policyNamed, weightsOfDirectory, weightsOfPolicy } from "../train/evaluate-weights.ts";
+import type { SavedRun, Weights } from "../train/weights.ts";
+import { openSavedRun, policyNamed, weightsOfDirectory, weightsOfPolicy } from "../train/weights.ts";
 import { findRun } from "./find-run.ts";
 
 export type Place =

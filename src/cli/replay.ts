@@ -1,6 +1,6 @@
 /** `troupe replay RUN`: replays a run's episodes and reports every difference. */
 import type { Services } from "../environments/environment.ts";
-import { withServices } from "../train/with-services.ts";
+import { withServices } from "../train/services.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,13 +15,11 @@ import { readStored } from "../rollout/stored.ts";
 import { layoutOf } from "../runs/layout.ts";
 import type { EpisodeEntry } from "../runs/episode-entries.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
-import type { LoadedPolicy } from "../train/compare-logprobs.ts";
-import { compareLogprobs } from "../train/compare-logprobs.ts";
+import type { LoadedPolicy, Difference, ReplaySetting } from "../train/replay.ts";
+import { compareLogprobs, replayEpisode } from "../train/replay.ts";
 import { evaluationSeed } from "../environments/tasks.ts";
-import type { SavedRun } from "../train/evaluate-weights.ts";
-import { weightsOfPolicy } from "../train/evaluate-weights.ts";
-import type { Difference, ReplaySetting } from "../train/replay.ts";
-import { replayEpisode } from "../train/replay.ts";
+import type { SavedRun } from "../train/weights.ts";
+import { weightsOfPolicy } from "../train/weights.ts";
 import { namedTeams } from "../train/teams.ts";
 import type { SelectionOptions } from "./episode-selection.ts";
 import { selectEpisodes, selectionOf, withSelection } from "./episode-selection.ts";

@@ -10,7 +10,7 @@ import { thrown } from "../recipes/modules/import-errors.ts";
 import { scheduleOf } from "../teams/acting.ts";
 import { buildTeam } from "../teams/build.ts";
 import type { Team } from "../teams/team.ts";
-import { withServices } from "../train/with-services.ts";
+import { withServices } from "../train/services.ts";
 import { exitCodes } from "./exit.ts";
 import { wholeNumber } from "./numbers.ts";
 import { printJsonLine, printNote } from "./print.ts";

@@ -21,7 +21,7 @@ import { writeByteTokenizer } from "../text/byte-tokenizer.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { evaluatedEpisodes, tasksInStep } from "../train/estimate.ts";
 import { expansionsOf, lengthsOf, type MeasuredTeam } from "../train/estimate-episode.ts";
-import type { Resolved } from "../train/resolved.ts";
+import type { Resolved } from "../train/state.ts";
 import { namedTeams, type NamedTeam } from "../train/teams.ts";
 import { contextWarnings } from "./contexts.ts";
 

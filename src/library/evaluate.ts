@@ -9,15 +9,20 @@ import { resolveRecipe, type ResolvedRecipe } from "../recipes/resolve.ts";
 import { sampleProblems } from "../recipes/validation/rules/stages.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { layoutOf } from "../runs/layout.ts";
-import { openSavedRun, weightsOfPolicy, type SavedRun, type Weights } from "../train/evaluate-weights.ts";
+import {
+  openSavedRun,
+  weightsOfPolicy,
+  type SavedRun,
+  type Weights,
+  openTeam,
+  type OpenTeam,
+} from "../train/weights.ts";
 import { evaluatePolicies, type EvaluationSetting } from "../train/evaluate.ts";
-import { evaluationJudge } from "../train/evaluation-judge.ts";
-import { retriesOf } from "../train/failures.ts";
-import { limitsOf } from "../train/limits.ts";
-import { openTeam, type OpenTeam } from "../train/open-team.ts";
+import { evaluationJudge } from "../train/judging.ts";
+import { retriesOf, limitsOf } from "../train/failures.ts";
 import type { Scores } from "../train/scores.ts";
 import { namedTeams, type NamedTeam } from "../train/teams.ts";
-import { withServices } from "../train/with-services.ts";
+import { withServices } from "../train/services.ts";
 
 /** What is absent is as in the run's recipe. */
 export interface EvaluateOptions {

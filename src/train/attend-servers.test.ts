@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ServerLoad } from "../engines/engine.ts";
-import { attendServers, silenceOf, watcher } from "./attend-servers.ts";
+import { attendServers, silenceOf, watcher } from "./interrupts.ts";
 import type { TrainEvent } from "./events.ts";
 
 const load = (server: string, seconds: number | null): ServerLoad => ({

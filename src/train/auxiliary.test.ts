@@ -9,7 +9,7 @@ import type { RecipeInput } from "../recipes/schema.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { recordsOf } from "./testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./train.ts";
+import { train } from "./run.ts";
 
 let root = "";
 beforeEach(async () => {

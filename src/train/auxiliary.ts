@@ -1,60 +1,31 @@
-/** Auxiliary models (references and critics) and other state of reinforcement besides the policies. */
-import { needsInitialPolicies } from "../credit/kl/initial.ts";
+/**
+ * Models besides the policies: references and critics, which start from the policies as they are when reinforcement
+ * starts.
+ *
+ * A reference is a frozen copy; a KL term in the reward or in the loss keeps the trained policy close to it. A critic is
+ * a model with a value head, one per trained role, or a central one that sees the prompts of all roles of a phase. It
+ * starts with a zero head.
+ */
 import fs from "node:fs/promises";
-import type { Algorithm } from "../credit/algorithm.ts";
+import type { CriticTerm } from "../credit/algorithm.ts";
+import { criticName } from "../credit/critics/queries.ts";
+import { needsInitialPolicies } from "../credit/kl/initial.ts";
 import type { Engine, PolicyOptions, SavedPolicy } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { isPresent } from "../present.ts";
-import type { ScoreStatistics } from "../judges/normalise.ts";
 import type { Recipe } from "../recipes/schema.ts";
-import type { Checkpoint } from "../runs/checkpoints.ts";
+import type { CheckpointState } from "../runs/checkpoint-state.ts";
 import { writeDirectoryDurably } from "../runs/durable.ts";
 import type { RunLayout } from "../runs/layout.ts";
-import type { CheckpointState } from "../runs/checkpoint-state.ts";
-import { criticsOf, openCritics } from "./critics.ts";
-import type { Critic } from "./critics.ts";
 import { restorePolicies, savePolicies } from "./policies.ts";
-import type { OpenPolicies } from "./policies.ts";
-import { openReferences } from "./references.ts";
+import type { ReinforcementState, Run } from "./state.ts";
 
-export interface AuxiliaryModels {
-  readonly critics: readonly Critic[];
-  /** The trained policies at the start of reinforcement, if references or critics start from them. */
-  readonly beginning: Readonly<Record<string, SavedPolicy>>;
-  readonly carried: Carried;
-}
-
-/** State that one step of reinforcement passes to the next, besides weights and moments. */
-export interface Carried {
-  /** β by policy, of algorithms with a KL term. */
-  readonly klCoefficients: Readonly<Record<string, number>>;
-  /** Since the start of reinforcement. */
-  readonly sampledTokens: number;
-  readonly tasks: number;
-  /** Of the judge, if its scores are normalised. Absent: none yet. */
-  readonly scores?: ScoreStatistics | undefined;
-}
-
-/** The start of reinforcement. */
-interface Beginning {
-  readonly engine: Engine;
-  readonly algorithm: Algorithm;
-  readonly team: Recipe["team"];
-  readonly policies: OpenPolicies;
-  /** Names of the policies it trains. */
-  readonly trained: ReadonlySet<string>;
-}
-
-/**
- * Creates references and critics in the engine; those of a resumed run are restored.
- * @param checkpoint Of this stage or of the warm start before it; null: the run starts with reinforcement.
- */
-export async function openAuxiliaryModels(
-  { engine, algorithm, team, policies, trained }: Beginning,
-  layout: RunLayout,
-  checkpoint: Checkpoint | null,
-): Promise<AuxiliaryModels> {
-  const critics = criticsOf({ team }, algorithm.critic);
+/** Creates references and critics in the engine; those of a resumed run are restored. */
+export async function openReinforcement(run: Run): Promise<ReinforcementState> {
+  const { engine, algorithm, stage, folder } = run;
+  const { layout, checkpoint } = folder;
+  const { policies, trained } = stage;
+  const critics = criticsOf(stage.recipe, algorithm.critic);
   const resumed = checkpoint?.state.reinforcement;
   const isNeeded = needsInitialPolicies(algorithm) || critics.length > 0;
   const beginning = isNeeded ? await beginningOf(engine, trained, layout, resumed) : {};
@@ -64,23 +35,49 @@ export async function openAuxiliaryModels(
       throw new TroupeError("internal", `nothing was saved of ${policy} at the start of reinforcement`);
     return { model: opened.model, from: { saved, folder: layout.beginning } };
   };
-  if (needsInitialPolicies(algorithm)) await openReferences(engine, trained, beginningAt);
-  await openCritics(engine, critics, beginningAt);
+  // That of an adapter shares the policy's base: a whole model for a whole model, an adapter for an adapter.
+  if (needsInitialPolicies(algorithm))
+    for (const policy of trained)
+      await engine.createPolicy({ name: referenceName(policy), ...beginningAt(policy) });
+  for (const { name, policy } of critics)
+    await engine.createPolicy({ name, ...beginningAt(policy), valueHead: true });
   if (checkpoint !== null && resumed !== undefined)
     await restorePolicies(engine, checkpoint.directory, resumed.critics);
   const { klCoefficients = {}, sampledTokens = 0, tasks = 0, scores } = resumed ?? {};
-  return { critics, beginning, carried: { klCoefficients, sampledTokens, tasks, scores } };
+  return { beginning, klCoefficients, sampledTokens, tasks, scores };
+}
+
+/** A reference's name in the engine. */
+export function referenceName(policy: string): string {
+  return `reference-${policy}`;
+}
+
+/** A planned critic: its name in the engine, and the policy whose model it is made from. */
+export interface Critic {
+  readonly name: string;
+  readonly policy: string;
+}
+
+/** The critics of the trained roles; a central one is made from the first role's policy. */
+export function criticsOf({ team }: Pick<Recipe, "team">, term: CriticTerm | null): readonly Critic[] {
+  if (term === null) return [];
+  const critics = new Map<string, Critic>();
+  for (const [role, { frozen, policy }] of Object.entries(team.roles)) {
+    const name = criticName(role, term);
+    if (!frozen && !critics.has(name)) critics.set(name, { name, policy });
+  }
+  return [...critics.values()];
 }
 
 /** Saves the critics in a checkpoint's folder. */
-export async function saveAuxiliaryModels(
-  engine: Engine,
+export async function saveReinforcement(
+  { engine, algorithm, stage, batches }: Run,
+  state: ReinforcementState,
   folder: string,
-  { critics, beginning, carried }: AuxiliaryModels,
 ): Promise<NonNullable<CheckpointState["reinforcement"]>> {
-  const names = critics.map(({ name }) => name);
-  const saved = await savePolicies(engine, folder, names, new Set(names));
-  return { critics: saved, beginning, ...carried };
+  const names = criticsOf(stage.recipe, algorithm.critic).map(({ name }) => name);
+  const critics = await savePolicies(engine, folder, names, new Set(names));
+  return { critics, ...state, ...(await batches?.save(folder)) };
 }
 
 /** The current trained policies, saved in the run's folder: a resumed run needs exactly these. */

@@ -7,12 +7,12 @@ import { openEngine } from "../engines/open.ts";
 import type { Recipe, RecipeInput } from "../recipes/schema.ts";
 import type { RunResult } from "../runs/records.ts";
 import { readMetrics } from "../runs/read.ts";
-import { basesOf, taughtModels, warmStartRecipe } from "./bases.ts";
+import { basesOf, sftModels, warmStartRecipe } from "./teams.ts";
 import type { TrainEvent } from "./events.ts";
-import type { Resolved } from "./resolved.ts";
+import type { Resolved } from "./state.ts";
 import { recordsOf } from "./testing/records-of.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
-import { train } from "./train.ts";
+import { train } from "./run.ts";
 
 let root = "";
 beforeAll(async () => {
@@ -131,11 +131,11 @@ describe("which model a policy starts from", () => {
     });
     expect(rolePolicies(warmStartRecipe(recipe))).toEqual(["nano", "nano-2"]);
     const taught = { nano: saved("one"), "nano-2": saved("two") };
-    expect(Object.fromEntries(taughtModels(recipe, "models", taught))).toEqual({
+    expect(Object.fromEntries(sftModels(recipe, "models", taught))).toEqual({
       scout: { saved: taught.nano, folder: "models" },
       planner: { saved: taught["nano-2"], folder: "models" },
     });
-    expect(() => taughtModels(recipe, "models", {})).toThrow("location of nano after the warm start");
+    expect(() => sftModels(recipe, "models", {})).toThrow("location of nano after the warm start");
   });
 
   test("a frozen role's own model is unchanged", () => {
@@ -156,7 +156,7 @@ describe("which model a policy starts from", () => {
       const { recipe } = perRole(changes);
       expect(basesOf(recipe).size).toBe(0);
       expect(warmStartRecipe(recipe)).toEqual(recipe);
-      expect(taughtModels(recipe, "models", {}).size).toBe(0);
+      expect(sftModels(recipe, "models", {}).size).toBe(0);
     }
   });
 });

@@ -7,12 +7,11 @@ import type { RecipeInput } from "../recipes/schema.ts";
 import { readEpisodes, type StoredEpisode } from "../rollout/stored.ts";
 import { readMetrics } from "../runs/read.ts";
 import type { TrainEvent } from "./events.ts";
-import type { TrainOptions } from "./options.ts";
-import type { Resolved } from "./resolved.ts";
+import type { TrainOptions, Resolved } from "./state.ts";
 import { HashEngine, type HashEngineOptions } from "./testing/hash-engine.ts";
 import { recordsOf as recordsIn } from "./testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./train.ts";
+import { train } from "./run.ts";
 
 let root = "";
 beforeEach(async () => {

@@ -1,63 +1,42 @@
 /** The checkpoints of a run. */
-import type { Engine } from "../engines/engine.ts";
-import type { CheckpointState } from "../runs/checkpoint-state.ts";
 import { checkpointSteps } from "../runs/checkpoints.ts";
 import { schemaVersion } from "../runs/records.ts";
-import { saveAuxiliaryModels, type AuxiliaryModels } from "./auxiliary.ts";
-import type { Batches } from "./batches.ts";
+import { saveReinforcement } from "./auxiliary.ts";
 import { savePolicies } from "./policies.ts";
+import { placeOf } from "./state.ts";
+import type { Run } from "./state.ts";
 import { trainedPolicies } from "./teams.ts";
-import { placeOf } from "./training-state.ts";
-import type { TrainingState } from "./training-state.ts";
 
-export function isCheckpointDue({ step, shared: { recipe } }: TrainingState): boolean {
+/** After the last step of each stage, and at intervals. */
+export async function checkpointIfDue(run: Run): Promise<void> {
+  const { step, recipe } = run;
   const warmSteps = recipe.warmStart?.steps ?? 0;
   const { stageStep } = placeOf(recipe, step);
   const isLast = step === warmSteps || step === warmSteps + recipe.train.steps;
-  return isLast || stageStep % recipe.checkpoint.every === 0;
+  if (isLast || stageStep % recipe.checkpoint.every === 0) await checkpoint(run);
 }
 
-export async function checkpoint({
-  shared,
-  stage,
-  run,
-  step,
-  bases,
-  auxiliary,
-  batches,
-  emit,
-}: TrainingState): Promise<void> {
-  const { engine } = shared;
+async function checkpoint(run: Run): Promise<void> {
+  const { engine, stage, folder, step, bases, reinforcement, emit } = run;
   const { recipe, trained } = stage;
   emit({ type: "phase", phase: "saving" });
-  const { directory } = await run.recordCheckpoint(step, recipe.checkpoint.keep, async (folder) => ({
+  const { directory } = await folder.recordCheckpoint(step, recipe.checkpoint.keep, async (place) => ({
     schema_version: schemaVersion,
     step,
     ...placeOf(recipe, step),
-    policies: await savePolicies(engine, folder, trainedPolicies(recipe), trained),
+    policies: await savePolicies(engine, place, trainedPolicies(recipe), trained),
     ...(bases === undefined ? {} : { bases }),
-    ...(auxiliary === null
-      ? {}
-      : { reinforcement: await saveReinforcement(engine, folder, auxiliary, batches) }),
+    ...(reinforcement === null ? {} : { reinforcement: await saveReinforcement(run, reinforcement, place) }),
   }));
-  shared.interrupts.saved();
+  run.interrupts.saved();
   emit({ type: "checkpoint", step, directory });
 }
 
-async function saveReinforcement(
-  engine: Engine,
-  folder: string,
-  auxiliary: AuxiliaryModels,
-  batches: Batches | null,
-): Promise<CheckpointState["reinforcement"]> {
-  return { ...(await saveAuxiliaryModels(engine, folder, auxiliary)), ...(await batches?.save(folder)) };
-}
-
 /** A checkpoint of the last step, unless there is one. */
-export async function keepStep(state: TrainingState): Promise<void> {
-  if (state.step > 0 && !(await checkpointsOf(state)).includes(state.step)) await checkpoint(state);
+export async function keepStep(run: Run): Promise<void> {
+  if (run.step > 0 && !(await checkpointsOf(run)).includes(run.step)) await checkpoint(run);
 }
 
-export function checkpointsOf({ run }: TrainingState): Promise<number[]> {
-  return checkpointSteps(run.layout.checkpoints);
+export function checkpointsOf({ folder }: Run): Promise<number[]> {
+  return checkpointSteps(folder.layout.checkpoints);
 }

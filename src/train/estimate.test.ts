@@ -13,10 +13,10 @@ import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import { estimate } from "./estimate.ts";
 import type { Estimate } from "./estimate.ts";
-import type { Resolved } from "./resolved.ts";
+import type { Resolved } from "./state.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./train.ts";
+import { train } from "./run.ts";
 
 let root = "";
 let tokenizer: Tokenizer;

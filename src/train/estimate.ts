@@ -4,27 +4,26 @@
  */
 import { needsInitialPolicies } from "../credit/kl/initial.ts";
 import type { Datum } from "../engines/engine.ts";
+import type { Environment } from "../environments/environment.ts";
 import { sourceOf } from "../environments/tasks.ts";
+import type { JudgeEstimate, PlannedQuestions } from "../judges/estimate.ts";
+import type { ConfiguredJudge } from "../judges/judge.ts";
 import { keyAt, rootKey } from "../random.ts";
 import { settleAll } from "../settle.ts";
 import { oneTrajectory } from "../rollout/setting.ts";
-import { basesOf, warmStartRecipe } from "./bases.ts";
-import { criticsOf } from "./critics.ts";
+import { sum } from "../statistics.ts";
+import { criticsOf } from "./auxiliary.ts";
 import { criticWork, expansionsOf, learningOnly, lengthsOf } from "./estimate-episode.ts";
 import { measuredTasks, samplingWork, trainingWork } from "./estimate-episode.ts";
-import type { MeasuredTeam } from "./estimate-episode.ts";
-import { add, nothing, repeat, training } from "./estimate-work.ts";
-import type { Sizes, Work } from "./estimate-work.ts";
-import type { JudgeEstimate } from "../judges/estimate.ts";
-import { plannedQuestions } from "./estimate-judging.ts";
+import { add, nothing, repeat, training } from "./estimate-episode.ts";
+import type { Expansion, MeasuredTeam, Sizes, Work } from "./estimate-episode.ts";
 import { evaluationAfter } from "./evaluations.ts";
-import { examplesOf, tokensOf } from "./examples.ts";
-import type { Resolved } from "./resolved.ts";
-import { learningPolicies, namedTeams, trainedPolicies } from "./teams.ts";
+import { demonstrationSetup, examplesOf, tokensOf } from "./sft.ts";
+import type { Resolved } from "./state.ts";
+import { basesOf, learningPolicies, namedTeams, trainedPolicies, warmStartRecipe } from "./teams.ts";
 import type { NamedTeams } from "./teams.ts";
-import { demonstrationSetup } from "./warm-start.ts";
 
-export type { PolicySize, Work } from "./estimate-work.ts";
+export type { PolicySize, Work } from "./estimate-episode.ts";
 
 export interface Estimate {
   readonly warmStart: Work;
@@ -86,6 +85,31 @@ function judgingOf(
   return judge.estimate([...questions, ...(judge.evaluation ? evaluated : [])]);
 }
 
+/**
+ * The questions that a run asks its judge at most: full-length episodes in which no two actions are equal.
+ * @param expansions of one episode
+ * @param episodes how many there are
+ */
+function plannedQuestions(
+  expansions: readonly Expansion[],
+  episodes: number,
+  { fills }: Pick<ConfiguredJudge, "fills">,
+  { seats }: Pick<Environment, "seats">,
+): PlannedQuestions[] {
+  const onePath = sum(expansions.flatMap(({ roles }) => roles.map(({ action }) => action)));
+  return expansions.flatMap(({ roles, count, nodes }) =>
+    roles
+      .filter(({ role }) => fills === "all" || seats[role.seat]?.judged === true)
+      .map(({ prompt, action }) => ({
+        states: nodes * episodes,
+        alternatives: count,
+        seen: prompt,
+        written: action,
+        others: onePath - action,
+      })),
+  );
+}
+
 /** The warm start, estimated from a few calls of the environment's demonstrations. Shared prefixes count once. */
 function warmStartWork(resolved: Resolved, teams: NamedTeams, sizes: Sizes): Work {
   const { warmStart } = resolved.recipe;
@@ -113,7 +137,7 @@ function baseSizes(recipe: Resolved["recipe"], sizes: Sizes): Sizes {
 
 function datumWork(datum: Datum, sizes: Sizes): Work {
   const written = tokensOf([datum]);
-  const continued = datum.continuations.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  const continued = sum(datum.continuations.map(({ tokens }) => tokens.length));
   const tokens = datum.prompt.length + continued;
   return {
     samples: datum.continuations.length,
@@ -163,7 +187,7 @@ export function evaluatedEpisodes(
   const { every, split, samples } = recipe.evaluation;
   const most = sourceOf(environment, split).size ?? Infinity;
   const tasksAfter = (stageStep: number): number => {
-    const plan = evaluationAfter({ recipe, teams }, (recipe.warmStart?.steps ?? 0) + stageStep);
+    const plan = evaluationAfter(recipe, teams, (recipe.warmStart?.steps ?? 0) + stageStep);
     return plan?.teams.some((named) => named.name === name) === true ? Math.min(plan.tasks, most) : 0;
   };
   const between = every > 0 && every < steps ? Math.floor((steps - 1) / every) * tasksAfter(every) : 0;

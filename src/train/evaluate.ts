@@ -14,9 +14,8 @@ import { oneTrajectory, rolloutDefaults } from "../rollout/setting.ts";
 import type { RolloutPolicy, RolloutSetting } from "../rollout/setting.ts";
 import { limiter, settleAll } from "../settle.ts";
 import type { Team } from "../teams/team.ts";
-import { checkFailures } from "./failures.ts";
+import { checkFailures, checkFaults, countsOf } from "./failures.ts";
 import { startJudging, type Judging, type RecordedJudge } from "./judging.ts";
-import { checkFaults, countsOf } from "./service-use.ts";
 import { scoresOf, type Scores } from "./scores.ts";
 
 export interface EvaluationSetting {

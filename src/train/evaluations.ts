@@ -1,20 +1,15 @@
 /** Which evaluations a run makes after which step, and running them. */
-import type { Environment, Services } from "../environments/environment.ts";
-import type { Engine } from "../engines/engine.ts";
 import type { Recipe } from "../recipes/schema.ts";
-import type { RolloutPolicy } from "../rollout/setting.ts";
+import { momentOf } from "../rollout/judging.ts";
 import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation, Timing } from "../runs/records.ts";
+import { timed } from "../timed.ts";
 import { evaluatePolicies, type EvaluationSetting } from "./evaluate.ts";
-import type { Listener } from "./events.ts";
-import { retriesOf } from "./failures.ts";
+import { limitsOf, retriesOf, timesOf } from "./failures.ts";
 import type { RecordedJudge } from "./judging.ts";
-import type { Interrupts } from "./interrupts.ts";
-import { limitsOf } from "./limits.ts";
-import type { Recorder } from "./recorder.ts";
+import { evaluationEpisodes, recordEvaluation, sampleEpisodes } from "./recorder.ts";
+import type { Run } from "./state.ts";
 import type { NamedTeam, NamedTeams } from "./teams.ts";
-import { timesOf } from "./service-use.ts";
-import { timed } from "./timed.ts";
 
 interface Plan {
   readonly moment: Evaluation["moment"];
@@ -22,24 +17,10 @@ interface Plan {
   readonly teams: readonly NamedTeam[];
 }
 
-/** What a run's evaluations need. */
-export interface Evaluations {
-  readonly recipe: Pick<Recipe, "warmStart" | "train" | "rollout" | "evaluation" | "failures">;
-  readonly environment: Environment;
-  readonly services: Services;
-  readonly engine: Pick<Engine, "sample">;
-  readonly policies: Readonly<Record<string, RolloutPolicy>>;
-  /** The trained team first. */
-  readonly teams: NamedTeams;
-  /** Null: evaluations are not judged. */
-  readonly judging: RecordedJudge | null;
-  readonly emit: Listener;
-  readonly recorder: Pick<Recorder, "evaluation" | "evaluationEpisodes">;
-}
-
-/** What is evaluated after a step, counted over both stages; null: nothing. */
+/** What is evaluated after a step, counted over both stages; null: nothing. @param teams the trained team first */
 export function evaluationAfter(
-  { recipe, teams }: Pick<Evaluations, "recipe" | "teams">,
+  recipe: Pick<Recipe, "warmStart" | "train" | "evaluation">,
+  teams: NamedTeams,
   step: number,
 ): Plan | null {
   const warmSteps = recipe.warmStart?.steps ?? 0;
@@ -53,21 +34,18 @@ export function evaluationAfter(
 }
 
 /**
- * Runs the evaluations due after a step, except recorded ones. Evaluations change nothing, so stopping ends them at once;
- * returns whether all were made.
+ * Makes the evaluations due after the last step, except recorded ones. Evaluations change nothing, so stopping ends them
+ * at once; returns whether all were made.
  */
-export async function evaluateAfter(
-  evaluations: Evaluations,
-  recorded: readonly Evaluation[],
-  step: number,
-  interrupts: Interrupts,
-): Promise<boolean> {
-  const plan = evaluationAfter(evaluations, step);
+export async function evaluateIfDue(run: Run): Promise<boolean> {
+  const { recipe, stage, folder, step, interrupts } = run;
+  const recorded = await folder.evaluations();
+  const plan = evaluationAfter(recipe, stage.teams, step);
   if (plan === null) return true;
   const done = new Set(recorded.filter((one) => one.step === step).map(({ team }) => team));
   for (const named of plan.teams.filter(({ name }) => !done.has(name))) {
     try {
-      await evaluateTeam(evaluations, step, plan, named, interrupts);
+      await evaluateTeam(run, plan, named);
     } catch (error) {
       if (interrupts.isStopped && interrupts.isCause(error)) return false;
       throw error;
@@ -76,68 +54,63 @@ export async function evaluateAfter(
   return true;
 }
 
-async function evaluateTeam(
-  evaluations: Evaluations,
-  step: number,
-  plan: Plan,
-  named: NamedTeam,
-  interrupts: Interrupts,
-): Promise<void> {
-  const { recipe, emit, recorder } = evaluations;
-  const [{ moment, tasks }, { name }] = [plan, named];
-  emit({ type: "evaluation-started", team: name, moment, tasks: tasks * recipe.evaluation.samples });
-  const { value, seconds } = await timed(() =>
-    interrupts.read(
-      evaluatePolicies({ ...settingOf(evaluations, step, plan, named), signal: interrupts.reading }),
-    ),
-  );
+async function evaluateTeam(run: Run, { moment, tasks }: Plan, named: NamedTeam): Promise<void> {
+  const { recipe, step, interrupts, emit } = run;
+  const { name: team } = named;
+  const { samples, passAt } = recipe.evaluation;
+  emit({ type: "evaluation-started", team, moment, tasks: tasks * samples });
+  const setting: EvaluationSetting = {
+    ...settingOf(run, named),
+    tasks,
+    samples,
+    passAt,
+    name: `evaluation/${step}/${team}`,
+    onEpisode: evaluationEpisodes(run, { moment, team }),
+    judging: judgeOf(run),
+    onProgress: (done, found) => emit({ type: "evaluation-progress", team, done, tasks: found }),
+  };
+  const { value, seconds } = await timed(() => interrupts.read(evaluatePolicies(setting)));
   const place = { schema_version: schemaVersion, step } as const;
-  const evaluation: Evaluation = { ...place, moment, team: name, ...value.scores };
+  const evaluation: Evaluation = { ...place, moment, team, ...value.scores };
   const timing: Timing = {
     ...place,
     what: "evaluation",
-    team: name,
+    team,
     episodes: value.episodes.length,
     seconds,
     ...timesOf(value.services),
   };
-  await recorder.evaluation(evaluation, timing, value.episodes);
+  await recordEvaluation(run, evaluation, timing, value.episodes);
 }
 
-type Played = Pick<Evaluations, "recipe" | "environment" | "services" | "engine" | "policies">;
-
 /** How a team is evaluated, whichever tasks it plays. */
-function playSetting(
-  { recipe, environment, services, engine, policies }: Played,
+function settingOf(
+  { recipe, environment, services, engine, stage: { policies }, interrupts }: Run,
   { team }: NamedTeam,
 ): Omit<EvaluationSetting, "tasks"> {
   const { split, temperature, topP } = recipe.evaluation;
   const limits = { ...limitsOf(recipe), retries: retriesOf(recipe), failureLimit: recipe.failures.limit };
-  return { environment, services, engine, policies, team, split, temperature, topP, ...limits };
+  const signal = interrupts.reading;
+  return { environment, services, engine, policies, team, split, temperature, topP, ...limits, signal };
 }
 
-/** One episode of the first evaluation task. */
-export function previewSetting(played: Played & Pick<Evaluations, "teams">): EvaluationSetting {
-  return { ...playSetting(played, played.teams[0]), tasks: 1 };
+/** Null: evaluations are not judged. */
+function judgeOf({ judge, algorithm, verdicts: calls, emit }: Run): RecordedJudge | null {
+  if (judge?.evaluation !== true) return null;
+  const report = (notice: string) => emit({ type: "judge-paused", notice });
+  return { judge, moment: momentOf(judge, algorithm.sampling), calls, report };
 }
 
-function settingOf(
-  evaluations: Evaluations,
-  step: number,
-  { moment, tasks }: Plan,
-  named: NamedTeam,
-): EvaluationSetting {
-  const { recipe, policies, judging, emit, recorder } = evaluations;
-  const { name } = named;
-  const { samples, passAt } = recipe.evaluation;
-  return {
-    ...playSetting(evaluations, named),
-    tasks,
-    samples,
-    passAt,
-    name: `evaluation/${step}/${name}`,
-    onEpisode: recorder.evaluationEpisodes({ step, evaluation: { moment, team: name } }, policies),
-    judging,
-    onProgress: (done, found) => emit({ type: "evaluation-progress", team: name, done, tasks: found }),
-  };
+/**
+ * Before the first step of the warm start, and early in it, the team as it is plays one evaluation task for people who
+ * watch. Nothing is recorded, and nothing changes.
+ */
+export async function previewIfDue(run: Run): Promise<void> {
+  const { recipe, environment, stage, step, interrupts, emit } = run;
+  const warmSteps = recipe.warmStart?.steps ?? 0;
+  const isDue = warmSteps > 0 && (step === 0 || step === Math.ceil(warmSteps / 6));
+  if (!run.previews || !isDue) return;
+  const setting = { ...settingOf(run, stage.teams[0]), tasks: 1 };
+  const { episodes } = await interrupts.read(evaluatePolicies(setting));
+  emit({ type: "preview", step, episodes: sampleEpisodes(environment, episodes) });
 }

@@ -7,8 +7,8 @@ import { keyAt, rootKey } from "../random.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
-import { examplesOf, tokensOf, weighted } from "./examples.ts";
-import type { DemonstrationSetup } from "./examples.ts";
+import { examplesOf, tokensOf, weighted } from "./sft.ts";
+import type { DemonstrationSetup } from "./sft.ts";
 import { namedTeams } from "./teams.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 
@@ -31,7 +31,7 @@ function setup(changes: Partial<DemonstrationSetup> = {}): DemonstrationSetup {
     environment,
     teams: teams.map(({ team }) => team),
     policies: { shared: policy },
-    isTaught: () => true,
+    isTrained: () => true,
     ...changes,
   };
 }
@@ -85,7 +85,7 @@ test("weighted examples sum to a mean over the trained tokens", () => {
 });
 
 test("untrained roles get no examples", () => {
-  expect(examplesOf(setup({ isTaught: () => false }), key)).toEqual([]);
+  expect(examplesOf(setup({ isTrained: () => false }), key)).toEqual([]);
 });
 
 test("a demonstration that does not fit the model is rejected before training", () => {

@@ -9,8 +9,8 @@ import { readMetrics, readResult } from "../runs/read.ts";
 import type { StepMetrics } from "../runs/records.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { flatStreaks, flatWarnings, isFlatRole, patience } from "./flat-roles.ts";
-import { train } from "./train.ts";
+import { flatStreaks, flatWarnings, isFlatRole, patience } from "./metrics.ts";
+import { train } from "./run.ts";
 
 const earning = (...teams: readonly number[]) => teams.map((team) => action({ team }));
 

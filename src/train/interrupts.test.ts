@@ -6,11 +6,11 @@ import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import type { RecipeInput } from "../recipes/schema.ts";
 import { settledWithin } from "../calls/deadline.ts";
 import { Interrupts } from "./interrupts.ts";
-import type { TrainOptions } from "./options.ts";
+import type { TrainOptions } from "./state.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { recordsOf } from "./testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train, type TrainOutcome } from "./train.ts";
+import { train, type TrainOutcome } from "./run.ts";
 
 let root = "";
 beforeEach(async () => {

@@ -6,7 +6,7 @@ import type { ConfiguredJudge } from "../judges/judge.ts";
 import { boundFailures } from "./failures.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./train.ts";
+import { train } from "./run.ts";
 
 let root = "";
 beforeEach(async () => {

@@ -1,13 +1,19 @@
-/** A run's judge: verdicts are recorded in the run's folder, and the share that may fail is limited. */
+/** A judge, of a run or of an evaluation: verdicts are recorded in the run's folder, and the share that may fail is limited. */
+import type { RecordedCalls } from "../calls/recorded.ts";
+import { unrecordedCalls } from "../calls/recorded.ts";
+import { retrying } from "../calls/retry.ts";
 import type { Json } from "../environments/environment.ts";
 import { judgeEpisode } from "../judges/judge-episode.ts";
 import type { ConfiguredJudge, JudgeContext, JudgeUse } from "../judges/judge.ts";
 import { mixedRewards } from "../judges/mixed-rewards.ts";
 import { scalingBy, withScores, type ScoreStatistics } from "../judges/normalise.ts";
+import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import type { Episode, RewardedAction } from "../rollout/episode.ts";
+import { momentOf } from "../rollout/judging.ts";
 import type { JudgeMoment } from "../rollout/setting.ts";
-import type { RecordedCalls } from "../calls/recorded.ts";
-import { retrying } from "../calls/retry.ts";
+import { layoutOf } from "../runs/layout.ts";
+import { acquireLock, type Lock } from "../runs/lock.ts";
+import { openRecordedCalls, readRecordedCalls } from "../runs/recorded-calls.ts";
 import { settleAll } from "../settle.ts";
 import { boundFailures } from "./failures.ts";
 
@@ -106,4 +112,45 @@ function checkVerdicts(episodes: readonly Episode[], limit: number): void {
   const describe = (allowed: string): string =>
     `the judge failed on ${failures.length} of ${asked} actions, ${allowed}. The first, in ${first?.episode}: ${sentence(first?.failure)}`;
   boundFailures(failures.length, asked, limit, describe);
+}
+
+/** The judge of an evaluation besides a training: it finds the run's verdicts and records its own with them. */
+export interface EvaluationJudge extends AsyncDisposable {
+  /** Null: the recipe's judge does not judge evaluations. */
+  readonly judging: RecordedJudge | null;
+}
+
+/**
+ * Takes the run's lock until it is disposed of. While another process has it, or if nothing can be written there, new
+ * verdicts are not recorded.
+ * @param run null: a model directory
+ */
+export async function evaluationJudge(
+  { judge, algorithm }: Pick<ResolvedRecipe, "judge" | "algorithm">,
+  run: string | null,
+): Promise<EvaluationJudge> {
+  if (judge?.evaluation !== true) return { judging: null, [Symbol.asyncDispose]: async () => {} };
+  const lock = run === null ? null : await acquireLock(run).catch(() => null);
+  try {
+    const calls = await callsOf(run, lock);
+    const judging = { judge, moment: momentOf(judge, algorithm.sampling), calls };
+    return { judging, [Symbol.asyncDispose]: async () => lock?.release() };
+  } catch (error) {
+    await lock?.release();
+    throw error;
+  }
+}
+
+async function callsOf(run: string | null, lock: Lock | null): Promise<RecordedCalls> {
+  if (run === null) return unrecordedCalls();
+  const { verdicts } = layoutOf(run);
+  return lock === null ? readRecordedCalls(verdicts) : withoutFailures(await openRecordedCalls(verdicts));
+}
+
+/** A failure counts for the episode of a training in which it occurred; the next evaluation asks again. */
+function withoutFailures(calls: RecordedCalls): RecordedCalls {
+  return {
+    get: (key) => calls.get(key),
+    put: (answers) => calls.put(answers.filter((one) => !("failure" in one))),
+  };
 }

@@ -6,7 +6,7 @@ import { credit } from "../credit/credit.ts";
 import { toData } from "../credit/data.ts";
 import { action, episodeFrom, trajectories, type TreeSketch } from "../credit/testing.ts";
 import { rootKey } from "../random.ts";
-import { minibatchesOf } from "./minibatches.ts";
+import { minibatchesOf } from "./update.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
 
 const line = (score: number) => ({ actions: [action({ role: "a" }), action({ role: "b" })], score });

@@ -15,14 +15,12 @@ import type { RunResult } from "../runs/records.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import type { Scores } from "./scores.ts";
 import { evaluatePolicies } from "./evaluate.ts";
-import type { RoleWeights } from "./open-team.ts";
-import { openTeam } from "./open-team.ts";
-import type { Weights } from "./evaluate-weights.ts";
-import { openSavedRun, policyNamed, weightsOfDirectory, weightsOfPolicy } from "./evaluate-weights.ts";
-import type { Resolved } from "./resolved.ts";
+import type { RoleWeights, Weights } from "./weights.ts";
+import { openTeam, openSavedRun, policyNamed, weightsOfDirectory, weightsOfPolicy } from "./weights.ts";
+import type { Resolved } from "./state.ts";
 import { namedTeams } from "./teams.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./train.ts";
+import { train } from "./run.ts";
 
 const nano = { model: { preset: "nano" } };
 const adapter = { rank: 2, alpha: 4 };

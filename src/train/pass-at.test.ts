@@ -1,7 +1,7 @@
 import { assert, integer, property } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mean } from "../statistics.ts";
-import { passAt } from "./pass-at.ts";
+import { passAt } from "./scores.ts";
 
 /** Whether at least one of the chosen samples succeeded, over all choices of k of n samples of which c succeeded. */
 function bruteForce(k: number, n: number, c: number): number {

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { openEngine } from "../engines/open.ts";
 import { modelDirectory, openPolicies } from "./policies.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
-import { train } from "./train.ts";
-import type { TrainOutcome } from "./train.ts";
+import { train } from "./run.ts";
+import type { TrainOutcome } from "./run.ts";
 
 let directory = "";
 beforeEach(async () => {

@@ -1,10 +1,9 @@
-/** The policies of a recipe in an engine: created, saved, restored. */
+/** The policies of a recipe in an engine: created, checked against what they will read and write, saved, restored. */
 import fs from "node:fs/promises";
 import path from "node:path";
 import type { Engine, PolicyInfo, PolicyOptions, SavedPolicy, StoredPolicy } from "../engines/engine.ts";
 import { savedDirectory } from "../engines/saved.ts";
 import type { AdapterOptions } from "../models/adapter-options.ts";
-import { checkWords } from "./check-words.ts";
 import { holdsText, textDirectory } from "../models/adapter-base.ts";
 import { initModel } from "../models/init.ts";
 import { TroupeError } from "../errors.ts";
@@ -15,8 +14,10 @@ import type { Recipe } from "../recipes/schema.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
 import { damagedCheckpoint } from "../runs/checkpoints.ts";
 import { temporaryPrefix, writing } from "../runs/durable.ts";
-import { loadTokenizer } from "../text/tokenizer.ts";
+import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
+import type { Role } from "../teams/team.ts";
+import { unknownWords } from "../text/unknown-words.ts";
 
 export interface OpenPolicy extends RolloutPolicy {
   readonly info: PolicyInfo;
@@ -128,4 +129,54 @@ function presetWords(preset: string, { name, oracle }: Environment): readonly st
 function adapterOf(name: string, { adapter }: PolicyRecipe, seed: number): { adapter?: AdapterOptions } {
   if (adapter === undefined) return {};
   return { adapter: { ...adapter, seed: seedOf(keyAt(rootKey(seed), "adapter", name)) } };
+}
+
+/**
+ * Checks, before sampling or training, that a model can read its environment and answer it.
+ * @param model for messages: a run's policy or a directory
+ * @param vocabularySize the model's; words must not need token ids beyond it
+ * @param advice what to do
+ * @throws TroupeError `bad_arguments`
+ */
+export function checkWords(
+  { name, oracle }: Pick<Environment, "name" | "oracle">,
+  tokenizer: Tokenizer,
+  { model, vocabularySize, advice }: { model: string; vocabularySize?: number; advice: string },
+): void {
+  const words = oracle?.words ?? [];
+  const unknown = unknownWords(tokenizer, words);
+  if (unknown.length > 0) {
+    const problem = `the tokenizer of ${model} lacks ${count(unknown, words, name)}`;
+    throw new TroupeError("bad_arguments", `${problem}. ${advice}`);
+  }
+  const limit = vocabularySize ?? Infinity;
+  const beyond = words.filter((word) => tokenizer.encode(word).some((id) => id >= limit));
+  if (beyond.length === 0) return;
+  const problem = `${model} has weights for ${limit} tokens, but its tokenizer assigns larger ids to`;
+  throw new TroupeError(
+    "bad_arguments",
+    `${problem} ${count(beyond, words, name)}. Use the tokenizer that belongs to the model.`,
+  );
+}
+
+/** `3 of the 40 words of plan-path: a5 b5 c5` */
+function count(some: readonly string[], words: readonly string[], environment: string): string {
+  const shown = some.slice(0, 6).join(" ") + (some.length > 6 ? " …" : "");
+  return `${some.length} of the ${words.length} words of ${environment}: ${shown}`;
+}
+
+/** Whether the models of roles with tools can call them. @throws TroupeError `bad_recipe` */
+export function checkTools(
+  roles: readonly Role[],
+  policies: Readonly<Record<string, Pick<RolloutPolicy, "tokenizer">>>,
+): void {
+  const unable = roles.find(
+    ({ tools, policy }) => tools !== undefined && policies[policy]?.tokenizer.writesCalls() === false,
+  );
+  if (unable === undefined) return;
+  throw new TroupeError(
+    "bad_recipe",
+    `the role ${unable.name} has tools, but the chat template of its policy ${unable.policy} shows none, or its calls are ` +
+      "in no known format (those of Hermes and Qwen, Llama 3, Mistral); use a model with tools, or remove `tools`",
+  );
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
 import { temporaryFolder } from "../models/test-model.ts";
-import { readSamples, recording, saveSamples, type Samples } from "./recorded-samples.ts";
+import { readSamples, recording, saveSamples, type Samples } from "./prefetch.ts";
 
 const request: SampleRequest = {
   policy: "p",

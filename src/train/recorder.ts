@@ -1,72 +1,155 @@
 /** Writes each record of a run to its folder, then emits it as an event. */
-import type { Evaluation, RunResult, Timing } from "../runs/records.ts";
-import type { Run } from "../runs/run.ts";
-import type { Episode } from "../rollout/episode.ts";
-import type { RolloutPolicy } from "../rollout/setting.ts";
+import type { CreditedAction } from "../credit/algorithm.ts";
+import { actionsTo } from "../credit/trajectories.ts";
+import type { Environment } from "../environments/environment.ts";
+import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
+import { nodeOf, rootOf, type Occurrence } from "../rollout/navigate.ts";
+import { newEpisode, type ActionCredit } from "../rollout/stored.ts";
+import type { EpisodeEntry } from "../runs/episode-entries.ts";
 import type { NewEpisode } from "../runs/episode-log.ts";
-import { type EpisodePlace, recordOf, sampleEpisode, trainingRecords } from "./episode-records.ts";
-import type { Listener } from "./events.ts";
-import type { Resolved } from "./resolved.ts";
-import type { ReinforcementRecord, StepRecord } from "./step-record.ts";
+import { readMetrics } from "../runs/read.ts";
+import type { Evaluation, StepMetrics, Timing } from "../runs/records.ts";
+import type { SampleAction, SampleEpisode } from "./events.ts";
+import { flatWarnings, outsideRange, patience } from "./metrics.ts";
+import type { Run, StepEpisodes, StepRecord } from "./state.ts";
 
-/** The policies that sampled the episodes: their prompts are also stored as text. */
-type Policies = Readonly<Record<string, RolloutPolicy>>;
+/** A step with what it sampled and credited, of reinforcement. */
+export interface ReinforcementRecord extends StepRecord {
+  readonly played: StepEpisodes;
+  readonly credited: readonly CreditedAction[];
+}
 
-export interface Recorder {
-  warmStartStep(record: StepRecord): Promise<void>;
-  reinforcementStep(record: ReinforcementRecord, policies: Policies): Promise<void>;
-  /** Takes the episodes of an evaluation one by one; they count once the evaluation is recorded. */
-  evaluationEpisodes(place: EpisodePlace, policies: Policies): (episode: Episode) => Promise<void>;
-  evaluation(evaluation: Evaluation, timing: Timing, episodes: readonly Episode[]): Promise<void>;
-  result(result: RunResult): Promise<void>;
+/** Commits a step: from here on it is done. */
+export async function recordStep(run: Run, record: StepRecord | ReinforcementRecord): Promise<void> {
+  const { metrics, timing } = record;
+  const sampled = "played" in record ? record : null;
+  if (sampled !== null) reportRange(run, sampled.played.episodes);
+  await run.folder.recordStep(metrics, timing, sampled === null ? [] : stepEpisodes(run, sampled));
+  run.emit({ type: "step", metrics, timing });
+  if (sampled !== null) {
+    show(run, metrics.step, sampled.played.episodes.slice(0, 1));
+    await reportFlatRoles(run, metrics);
+  }
+  run.step = metrics.step;
+}
+
+function stepEpisodes(run: Run, { metrics, played, credited }: ReinforcementRecord): NewEpisode[] {
+  const { every, perStep } = run.recipe.record.training;
+  if ((metrics.stageStep - 1) % every !== 0) return [];
+  const byEpisode = Map.groupBy(credited, ({ episode }) => episode);
+  const recorded = perStep === "all" ? played.kept : played.kept.slice(0, perStep);
+  return recorded.map((episode) => {
+    const trained = (byEpisode.get(episode) ?? []).filter(({ action }) => !action.frozen);
+    return recordOf(run, episode, { step: metrics.step }, trained.map(creditOf));
+  });
+}
+
+function reportRange(run: Run, episodes: readonly Episode[]): void {
+  if (run.isRangeReported) return;
+  const warning = outsideRange(run.environment, episodes);
+  if (warning === null) return;
+  run.emit({ type: "warning", ...warning });
+  run.isRangeReported = true;
+}
+
+async function reportFlatRoles(run: Run, metrics: StepMetrics): Promise<void> {
+  // A resumed run counts the steps before, which its records have.
+  const before = run.recent ?? (await readMetrics(run.folder.layout.directory)).slice(0, -1);
+  run.recent = [...before, metrics].slice(-patience - 1);
+  for (const warning of flatWarnings(run.recent, run.algorithm)) run.emit({ type: "warning", ...warning });
+}
+
+/** Takes the episodes of an evaluation one by one; they count once the evaluation is recorded. */
+export function evaluationEpisodes(
+  run: Run,
+  { moment, team }: Pick<Evaluation, "moment" | "team">,
+): (episode: Episode) => Promise<void> {
+  const limit = run.recipe.record.evaluation;
+  const place = { step: run.step, evaluation: { moment, team } };
+  let seen = 0;
+  return async (episode) => {
+    seen += 1;
+    if (limit !== "all" && seen > limit) return;
+    await run.folder.recordEpisode(recordOf(run, episode, place));
+  };
 }
 
 /** Sample episodes shown for each evaluation. */
 const samples = 2;
 
-export function makeRecorder(
+export async function recordEvaluation(
   run: Run,
-  { environment, recipe: { record: kept } }: Pick<Resolved, "environment" | "recipe">,
-  emit: Listener,
-): Recorder {
-  const show = (step: number, episodes: readonly Episode[]): void => {
-    const shown = episodes.map((episode) => sampleEpisode(environment, episode));
-    emit({ type: "sample-episodes", step, episodes: shown.filter((sample) => sample !== null) });
-  };
-  const commit = async ({ metrics, timing }: StepRecord, episodes: readonly NewEpisode[]) => {
-    await run.recordStep(metrics, timing, episodes);
-    emit({ type: "step", metrics, timing });
-  };
+  evaluation: Evaluation,
+  timing: Timing,
+  episodes: readonly Episode[],
+): Promise<void> {
+  await run.folder.recordEvaluation(evaluation, timing);
+  run.emit({ type: "evaluation", evaluation, timing });
+  show(run, evaluation.step, episodes.slice(0, samples));
+}
+
+function show({ environment, emit }: Run, step: number, episodes: readonly Episode[]): void {
+  emit({ type: "sample-episodes", step, episodes: sampleEpisodes(environment, episodes) });
+}
+
+/** The context in which an episode was sampled. */
+type EpisodePlace = Pick<EpisodeEntry, "step" | "evaluation">;
+
+/** An episode with rendered states and prompts as text. */
+function recordOf(
+  { environment, stage: { policies } }: Run,
+  episode: Episode,
+  place: EpisodePlace,
+  credit?: readonly ActionCredit[],
+): NewEpisode {
+  const nodes = episode.nodes.map((node) => ({ ...node, rendered: environment.render(node.state) }));
+  const decode = (policy: string, tokens: Int32Array) => policies[policy]?.tokenizer.decode(tokens) ?? "";
+  return newEpisode({ ...episode, nodes }, place, decode, credit);
+}
+
+function creditOf(credited: CreditedAction): ActionCredit {
+  const { action, group, advantage, advantages } = credited;
+  const isLevel = advantages.every((one) => one === advantages[0]);
+  const given = { action: action.id, group, return: credited.return, advantage };
+  return isLevel ? given : { ...given, advantages: [...advantages] };
+}
+
+/** The first kept trajectory of each episode that has one, for people. */
+export function sampleEpisodes(environment: Environment, episodes: readonly Episode[]): SampleEpisode[] {
+  return episodes.map((episode) => sampleEpisode(environment, episode)).filter((one) => one !== null);
+}
+
+function sampleEpisode(environment: Environment, episode: Episode): SampleEpisode | null {
+  const end = episode.ends[0];
+  if (end === undefined) return null;
+  const last = nodeOf(episode, end.node);
   return {
-    warmStartStep: (record) => commit(record, []),
-    reinforcementStep: async (record, policies) => {
-      const { played, credited, metrics } = record;
-      const isDue = (metrics.stageStep - 1) % kept.training.every === 0;
-      const episodes = isDue ? firstOf(played.kept, kept.training.perStep) : [];
-      const recorded = { environment, policies };
-      await commit(record, trainingRecords(recorded, metrics.step, episodes, credited));
-      show(metrics.step, played.episodes.slice(0, 1));
-    },
-    evaluationEpisodes: (place, policies) => {
-      let seen = 0;
-      return async (episode) => {
-        seen += 1;
-        if (kept.evaluation !== "all" && seen > kept.evaluation) return;
-        await run.recordEpisode(recordOf({ environment, policies }, episode, place));
-      };
-    },
-    evaluation: async (evaluation, timing, episodes) => {
-      await run.recordEvaluation(evaluation, timing);
-      emit({ type: "evaluation", evaluation, timing });
-      show(evaluation.step, episodes.slice(0, samples));
-    },
-    result: async (result) => {
-      await run.recordResult(result);
-      emit({ type: "finished", result, alreadyDone: false });
-    },
+    success: end.outcome.success,
+    score: end.outcome.score,
+    turns: end.turns,
+    start: environment.render(rootOf(episode).state),
+    end: environment.render(last.state),
+    actions: actionsTo(episode, last).map(sampleAction),
   };
 }
 
-function firstOf<T>(items: readonly T[], limit: number | "all"): readonly T[] {
-  return limit === "all" ? items : items.slice(0, limit);
+function sampleAction({ action, node, reward }: Occurrence): SampleAction {
+  const { turn, role, reply } = action;
+  const { team, local, reason } = reward ?? { team: null, local: null };
+  const said = verdictOn(node, action);
+  return {
+    turn,
+    role,
+    text: reply.text,
+    team,
+    local,
+    ...(reason === undefined ? {} : { reason }),
+    ...(said === undefined ? {} : { verdict: said }),
+  };
+}
+
+function verdictOn({ actions }: EpisodeNode, { id }: Action): string | undefined {
+  const verdict = actions.find((edge) => edge.action === id)?.verdict;
+  if (verdict === undefined) return undefined;
+  return "failure" in verdict ? `no verdict: ${verdict.failure}` : verdict.explanation;
 }

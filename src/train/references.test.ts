@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { LossResult } from "../engines/engine.ts";
 import { action, decision } from "../credit/testing.ts";
-import { divergenceOf, referenceLogprobs } from "./references.ts";
+import { divergenceOf, referenceLogprobs } from "./measure.ts";
 
 test("the divergence is the mean of k3 from the policy to its reference, over the policy's own tokens", () => {
   const own = action({ logprobs: Float32Array.of(-1, -2) });

@@ -3,7 +3,7 @@ import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
 import { action, decision, type Earning } from "../credit/testing.ts";
 import type { RolloutMetrics } from "../runs/records.ts";
-import { rolloutMetrics } from "./rollout-metrics.ts";
+import { rolloutMetrics } from "./metrics.ts";
 
 function metricsOf(...groups: readonly (readonly Earning[])[]): RolloutMetrics {
   const episodes = groups.map((actions, task) => decision(task, actions));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { learningRateAt } from "./schedule.ts";
+import { learningRateAt } from "./update.ts";
 
 const base = { learningRate: 1, finalLearningRate: 0.1, warmupSteps: 0, steps: 5 } as const;
 const rates = (schedule: Parameters<typeof learningRateAt>[0]) =>

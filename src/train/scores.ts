@@ -1,14 +1,12 @@
 /** The figures of an evaluation, from its episodes. */
 import { actionsTo } from "../credit/trajectories.ts";
 import type { Episode } from "../rollout/episode.ts";
-import { nodeOf } from "../rollout/navigate.ts";
+import { edgesOf, nodeOf, type Occurrence } from "../rollout/navigate.ts";
 import type { Evaluation } from "../runs/records.ts";
-import { clusteredInterval, mean, sum, wilsonInterval } from "../statistics.ts";
+import { clusteredInterval, mean, standardError, sum, wilsonInterval } from "../statistics.ts";
 import type { Team } from "../teams/team.ts";
 import { calibrationOf } from "./calibration.ts";
 import { judgedActions } from "./judging.ts";
-import { passAt } from "./pass-at.ts";
-import { termScores } from "./term-scores.ts";
 
 export type Scores = Omit<Evaluation, "schema_version" | "step" | "moment" | "team">;
 
@@ -99,4 +97,75 @@ function tokensOf(episode: Episode): { prompt: number; sampled: number } {
     prompt: sum(actions.map(({ action }) => action.prompt.length)),
     sampled: sum(actions.map(({ action }) => action.tokens.length)),
   };
+}
+
+/**
+ * pass@k: the probability that at least one of k samples of a task succeeds. The unbiased estimate from n samples of which c succeeded, 1 − C(n−c, k) / C(n, k) (Chen et al. 2021,
+ * arXiv 2107.03374, equation 1). Computed as a product, without large binomial coefficients.
+ *
+ * @param k from 1 to n
+ */
+export function passAt(k: number, n: number, c: number): number {
+  if (n - c < k) return 1;
+  let fails = 1;
+  for (let i = n - c + 1; i <= n; i++) fails *= 1 - k / i;
+  return 1 - fails;
+}
+
+type Terms = Readonly<Record<string, number>>;
+type TermScores = NonNullable<Evaluation["terms"]>;
+
+/**
+ * Means of the rewards' terms, of each role and of the team. A role's terms are those of its last action in an episode; the team's are the mean over the roles of the last joint
+ * action. Each task counts equally. Null: no reward has terms.
+ *
+ * @param tasks each task's episodes
+ */
+export function termScores(tasks: readonly (readonly Episode[])[]): TermScores | null {
+  const names = new Set(tasks.flat().flatMap((episode) => episode.actions.map(({ role }) => role)));
+  const roles = [...names].map((role) => [role, meansOf(tasks, (one) => lastOf(one, role))] as const);
+  const found = roles.filter(([, scores]) => Object.keys(scores).length > 0);
+  if (found.length === 0) return null;
+  return { team: meansOf(tasks, lastJoint), roles: Object.fromEntries(found) };
+}
+
+/** The means of what `read` finds in each episode; a term that an episode lacks does not count there. */
+function meansOf(
+  tasks: readonly (readonly Episode[])[],
+  read: (episode: Episode) => readonly Terms[],
+): TermScores["team"] {
+  const found = tasks.map((samples) => samples.flatMap(read));
+  const names = new Set(found.flat().flatMap((terms) => Object.keys(terms)));
+  return Object.fromEntries([...names].map((name) => [name, meanOf(found, name)]));
+}
+
+function meanOf(tasks: readonly (readonly Terms[])[], name: string): TermScores["team"][string] {
+  const values = tasks.flatMap((found) => {
+    const own = found.flatMap((terms) => (Object.hasOwn(terms, name) ? [terms[name] as number] : []));
+    return own.length === 0 ? [] : [mean(own)];
+  });
+  return { mean: mean(values), error: standardError(values) };
+}
+
+/** Of the role's last rewarded action in each trajectory. */
+function lastOf(episode: Episode, role: string): Terms[] {
+  return episode.ends.flatMap(({ node }) => {
+    const own = actionsTo(episode, nodeOf(episode, node)).filter(({ action }) => action.role === role);
+    return own.flatMap(termsOf).slice(-1);
+  });
+}
+
+/** The mean of the terms in the last joint action of each trajectory. */
+function lastJoint(episode: Episode): Terms[] {
+  return episode.ends.flatMap(({ node }) => {
+    const found = edgesOf(episode, nodeOf(episode, node)).flatMap(termsOf);
+    const names = new Set(found.flatMap((terms) => Object.keys(terms)));
+    if (names.size === 0) return [];
+    const average = (name: string) => mean(found.flatMap((terms) => terms[name] ?? []));
+    return [Object.fromEntries([...names].map((name) => [name, average(name)]))];
+  });
+}
+
+function termsOf({ reward }: Occurrence): Terms[] {
+  return reward?.terms === undefined ? [] : [reward.terms];
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ServiceUse } from "../calls/services.ts";
-import { checkFaults, countsOf, summedCounts, timesOf } from "./service-use.ts";
+import { checkFaults, countsOf, summedCounts, timesOf } from "./failures.ts";
 
 const use = (changes: Partial<ServiceUse>): ServiceUse => ({
   calls: 10,

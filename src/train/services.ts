@@ -1,15 +1,20 @@
-/** What a run lends to its environment. */
-import type { Services } from "../environments/environment.ts";
+/** What is lent to an environment: a sandbox, tools, files, recorded calls; in a run, and outside one. */
+import { unrecordedCalls } from "../calls/recorded.ts";
+import { retrying, type RetryOptions } from "../calls/retry.ts";
 import { ServiceLog } from "../calls/services.ts";
-import { openRecordedCalls } from "../runs/recorded-calls.ts";
-import type { Run } from "../runs/run.ts";
-import { cachedSandbox } from "../sandbox/cached.ts";
+import type { Services } from "../environments/environment.ts";
 import { openProvedSandbox } from "../environments/proved-sandbox.ts";
 import { folderFiles } from "../files/folder.ts";
+import { memoryFiles } from "../files/memory.ts";
+import { layoutOf } from "../runs/layout.ts";
+import { openRecordedCalls, readRecordedCalls } from "../runs/recorded-calls.ts";
+import type { Run } from "../runs/run.ts";
+import { cachedSandbox } from "../sandbox/cached.ts";
 import type { PackageSet } from "../sandbox/packages/sets.ts";
 import { routedSandbox } from "../sandbox/packages/routed.ts";
 import { settleAll } from "../settle.ts";
 import { toolService } from "../tools/open.ts";
+import type { NamedTeam } from "./teams.ts";
 
 export interface RunServices extends Required<Services> {
   /** Opens the sandbox before its first program. @throws TroupeError `no_sandbox` */
@@ -40,4 +45,44 @@ export async function servicesOf(
     openSandbox: (packages) => routed.open(packages),
     close: async () => void (await settleAll([tools.close(), sandbox.close()])),
   };
+}
+
+/**
+ * Opens the tools of all roles: servers that cannot be reached are reported before anything is trained.
+ * @throws TroupeError `bad_recipe`, `bad_data`, `no_sandbox`; ServiceError
+ */
+export async function openTools(
+  teams: readonly NamedTeam[],
+  services: Pick<RunServices, "tools" | "openSandbox">,
+  retries: RetryOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { tools } of teams.flatMap(({ team }) => team.roles)) {
+    if (tools === undefined) continue;
+    if (tools.settings.some(({ name }) => name === "python")) await services.openSandbox();
+    await retrying(() => services.tools.open(tools.settings), retries, signal);
+  }
+}
+
+/**
+ * Lends a sandbox, opened by the first program that runs and closed at the end, outside a training.
+ * @param run folder of a run whose programs are not run again: what they did there is what they do here
+ */
+export async function withServices<Value>(
+  use: (services: Services) => Promise<Value>,
+  run?: string,
+): Promise<Value> {
+  const recorded = run === undefined ? unrecordedCalls() : await readRecordedCalls(layoutOf(run).programs);
+  const files = memoryFiles(run === undefined ? undefined : folderFiles(layoutOf(run).files));
+  const sandbox = cachedSandbox(
+    routedSandbox((packages) => openProvedSandbox(packages)),
+    recorded,
+    files,
+  );
+  const tools = toolService({ sandbox, recorded });
+  try {
+    return await use({ sandbox, recorded, files, tools });
+  } finally {
+    await settleAll([tools.close(), sandbox.close()]);
+  }
 }

@@ -9,12 +9,11 @@ import type { RecipeInput } from "../recipes/schema.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { writeWordTokenizer } from "../text/word-tokenizer.ts";
-import { examplesOf } from "./examples.ts";
-import { learningPolicies, namedTeams, taughtPolicies, trainedPolicies } from "./teams.ts";
+import { examplesOf, demonstrationSetup } from "./sft.ts";
+import { learningPolicies, namedTeams, sftPolicies, trainedPolicies } from "./teams.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./train.ts";
-import { demonstrationSetup } from "./warm-start.ts";
+import { train } from "./run.ts";
 
 let root = "";
 let tokenizer: Tokenizer;
@@ -136,7 +135,7 @@ describe("what a policy is trained on, in both stages", () => {
 function named(changes: Partial<RecipeInput>): Record<string, string[]> {
   const { recipe } = tinyRecipe(changes);
   return {
-    taught: [...taughtPolicies(recipe)],
+    taught: [...sftPolicies(recipe)],
     learning: [...learningPolicies(recipe)],
     trained: [...trainedPolicies(recipe)].toSorted(),
   };
@@ -172,7 +171,7 @@ describe("which policies change", () => {
       third: policy,
     });
     const roles = setup.teams.map((each) =>
-      each.roles.filter(setup.isTaught).map(({ policy: name }) => name),
+      each.roles.filter(setup.isTrained).map(({ policy: name }) => name),
     );
     expect(roles).toEqual([["first", "second"], ["third"]]);
   });

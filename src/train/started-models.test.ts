@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { checkModel } from "../models/model-digests.ts";
 import { openRun } from "../runs/run.ts";
-import { noteModels } from "./started-models.ts";
+import { noteModels } from "./inputs.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "troupe-started-"));
 afterAll(() => rmSync(folder, { recursive: true }));

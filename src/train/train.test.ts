@@ -9,14 +9,13 @@ import { readData, readEvaluations, readMetrics, readTimings } from "../runs/rea
 import type { RecipeInput } from "../recipes/schema.ts";
 import type { Evaluation } from "../runs/records.ts";
 import type { TrainEvent } from "./events.ts";
-import type { Resolved } from "./resolved.ts";
+import type { Resolved, TrainOptions } from "./state.ts";
 import { supervisedRecipe } from "../recipes/supervised.ts";
 import { HashEngine } from "./testing/hash-engine.ts";
 import type { HashEngineOptions } from "./testing/hash-engine.ts";
 import { recordsOf as recordsIn } from "./testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
-import { train } from "./train.ts";
-import type { TrainOptions } from "./options.ts";
+import { train } from "./run.ts";
 
 let root = "";
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { WaveProgress, WavePlan } from "./waves.ts";
-import { nextWave } from "./waves.ts";
+import type { WaveProgress, WavePlan } from "./sample.ts";
+import { nextWave } from "./sample.ts";
 
 const nothing: WaveProgress = { waves: 0, tasks: 0, kept: 0, tokens: 0 };
 

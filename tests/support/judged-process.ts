@@ -4,7 +4,7 @@
  * as JSON.
  */
 import { openEngine } from "../../src/engines/open.ts";
-import { train } from "../../src/train/train.ts";
+import { train } from "../../src/train/run.ts";
 import { echoJudge, silentRecipe } from "./silent-echo.ts";
 
 const [, , killAt = "0", algorithm = "{}", judge = "{}"] = process.argv;

@@ -6,7 +6,7 @@ import type { ConfiguredJudge } from "../../src/judges/judge.ts";
 import type { RecipeInput } from "../../src/recipes/schema.ts";
 import { algorithmFrom } from "../../src/credit/algorithms.ts";
 import { tinyRecipe } from "../../src/train/testing/tiny-recipe.ts";
-import type { Resolved } from "../../src/train/resolved.ts";
+import type { Resolved } from "../../src/train/state.ts";
 import { echo } from "./echo.ts";
 
 export const silentEcho: Environment = {

@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import type { Engine, SampledSequence, SampleRequest } from "../../src/engines/engine.ts";
 import { openEngine } from "../../src/engines/open.ts";
 import { tinyRecipe } from "../../src/train/testing/tiny-recipe.ts";
-import { train } from "../../src/train/train.ts";
+import { train } from "../../src/train/run.ts";
 import { loadTokenizer, type Tokenizer } from "../../src/text/tokenizer.ts";
 import { echo } from "./echo.ts";
 

@@ -4,7 +4,7 @@
  */
 import { openEngine } from "../../src/engines/open.ts";
 import { tinyRecipe } from "../../src/train/testing/tiny-recipe.ts";
-import { train } from "../../src/train/train.ts";
+import { train } from "../../src/train/run.ts";
 import { changeCount, killAtChange } from "./killed-at-write.ts";
 
 const [, , killAt = "0", algorithm = '{"name": "at-grpo", "samples": 3}', maxLag = "0"] = process.argv;

@@ -4,7 +4,7 @@ import type { Services } from "../../environments/environment.ts";
 import { RecipeError } from "../../recipes/mistakes.ts";
 import { ModuleError } from "../../recipes/modules/load-module.ts";
 import { userFrame } from "../../recipes/modules/import-errors.ts";
-import { withServices } from "../../train/with-services.ts";
+import { withServices } from "../../train/services.ts";
 import { exitCodes } from "../exit.ts";
 import { wholeNumber } from "../numbers.ts";
 import { printJson, printLines } from "../print.ts";

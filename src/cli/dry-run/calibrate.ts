@@ -15,7 +15,7 @@ import { agentOf } from "../../rollout/setting.ts";
 import type { Estimate } from "../../train/estimate.ts";
 import { estimate } from "../../train/estimate.ts";
 import { startsOf } from "../../train/estimate-episode.ts";
-import { examplesOf } from "../../train/examples.ts";
+import { examplesOf } from "../../train/sft.ts";
 import type { OpenPolicies } from "../../train/policies.ts";
 import { openPolicies } from "../../train/policies.ts";
 import type { NamedTeam } from "../../train/teams.ts";
@@ -143,7 +143,7 @@ function typicalActions(
   const key = keyAt(rootKey(0), "dry-run", index);
   const played = teams.map(({ team }) => team);
   if (environment.oracle?.demonstrations !== undefined) {
-    return examplesOf({ environment, teams: played, policies, isTaught: () => true }, key);
+    return examplesOf({ environment, teams: played, policies, isTrained: () => true }, key);
   }
   return played.flatMap((team) =>
     team.roles.map((role) => {

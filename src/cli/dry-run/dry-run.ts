@@ -9,7 +9,7 @@ import { namedTeams } from "../../train/teams.ts";
 import { showBytes, showCount, showDuration, showLarge, showShare } from "../../format.ts";
 import { printJson, printLines, printNote } from "../print.ts";
 import { checkMachine } from "../services.ts";
-import { withServices } from "../../train/with-services.ts";
+import { withServices } from "../../train/services.ts";
 import { toolLines } from "../tool-lines.ts";
 import { originLines } from "../data/origin.ts";
 import { tableLines } from "../table.ts";

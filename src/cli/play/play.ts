@@ -1,5 +1,5 @@
 /** `troupe play`: a person takes a role in the terminal; a run's policies or the solver play the others. */
-import { withServices } from "../../train/with-services.ts";
+import { withServices } from "../../train/services.ts";
 import { Command } from "commander";
 import { TroupeError } from "../../errors.ts";
 import { didYouMean } from "../../nearest.ts";

@@ -1,7 +1,7 @@
 /** Shows a run in progress: a live panel on a terminal, otherwise one line per step, or events as JSON lines. */
 import { showWarning } from "../../recipes/validation/warnings.ts";
 import type { Engine } from "../../engines/engine.ts";
-import { showSilence } from "../../train/attend-servers.ts";
+import { showSilence } from "../../train/interrupts.ts";
 import type { Listener, TrainEvent } from "../../train/events.ts";
 import { showDuration, showLines } from "../../format.ts";
 import { LiveRegion } from "../live.ts";

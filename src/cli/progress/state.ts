@@ -1,7 +1,7 @@
 /** The state that a screen shows of a run, reduced from its events. */
 import type { Evaluation, RunResult, ServiceCounts, StepMetrics, Timing } from "../../runs/records.ts";
 import type { PolicySummary, Stage, TrainEvent } from "../../train/events.ts";
-import { summedCounts } from "../../train/service-use.ts";
+import { summedCounts } from "../../train/failures.ts";
 import { showTasks } from "../../format.ts";
 
 /** Counted since this process started. */

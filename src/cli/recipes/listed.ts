@@ -6,7 +6,7 @@ import { TroupeError } from "../../errors.ts";
 import { loadTree } from "../../recipes/load.ts";
 import { teamSchema } from "../../recipes/schema.ts";
 import { showPath, plainOf } from "../../recipes/tree.ts";
-import { criticsOf } from "../../train/critics.ts";
+import { criticsOf } from "../../train/auxiliary.ts";
 
 /** The part of a recipe that the list shows; a recipe with mistakes elsewhere is still listed. */
 const shown = z.object({

@@ -19,7 +19,7 @@ import { runsFolder } from "../../command-line.ts";
 import { checkpointSteps, readCheckpoint } from "../../runs/checkpoints.ts";
 import type { SavedPolicy } from "../../engines/engine.ts";
 import { recipeSchema } from "../../recipes/schema.ts";
-import { basesOf, taughtName } from "../../train/bases.ts";
+import { basesOf, sftName } from "../../train/teams.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { readRecipe } from "../../runs/read.ts";
 import { findRun } from "../find-run.ts";
@@ -103,9 +103,7 @@ async function keptOf(directory: string, settings: EngineSettings): Promise<read
     const { state } = await readCheckpoint(path.join(checkpoints, `step-${step}`));
     for (const [policy, saved] of Object.entries(state.policies)) found.push(...at(policy, step, saved));
     const trained = step - state.stageStep;
-    bases = Object.entries(state.bases ?? {}).flatMap(([base, saved]) =>
-      at(taughtName(base), trained, saved),
-    );
+    bases = Object.entries(state.bases ?? {}).flatMap(([base, saved]) => at(sftName(base), trained, saved));
   }
   return [...bases, ...found];
 }
@@ -134,7 +132,7 @@ async function taughtBaseOf(run: string, policy: string): Promise<string | null>
   const { data: recipe } = recipeSchema.safeParse(await readRecipe(run));
   if (recipe?.policies[policy]?.adapter === undefined) return null;
   const base = basesOf(recipe).get(policy);
-  return base === undefined ? null : taughtName(base);
+  return base === undefined ? null : sftName(base);
 }
 
 const policies = z.object({

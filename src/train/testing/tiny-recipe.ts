@@ -4,7 +4,7 @@ import { gameEnvironment } from "../../environments/game.ts";
 import { createGame } from "../../environments/registry.ts";
 import { optionsOf } from "../../recipes/choice.ts";
 import { recipeSchema, type RecipeInput } from "../../recipes/schema.ts";
-import type { Resolved } from "../resolved.ts";
+import type { Resolved } from "../state.ts";
 
 /** Whether roles share a policy. */
 /** Options of the environment. */

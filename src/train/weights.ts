@@ -1,7 +1,12 @@
-/** Finds weights: of a run's policy, trained or not, or of a directory. Loads nothing. */
+/**
+ * Weights for playing, not for training: of a run's policy, trained or not, or of a directory. They are found first,
+ * without loading anything; then a team is opened whose roles use weights from one or several runs.
+ */
+import { realpath } from "node:fs/promises";
 import path from "node:path";
-import type { PolicyOptions, StoredPolicy } from "../engines/engine.ts";
+import type { Engine, PolicyOptions, StoredPolicy } from "../engines/engine.ts";
 import { savedDirectory } from "../engines/saved.ts";
+import type { Environment } from "../environments/environment.ts";
 import { baseOf, holdsText, textDirectory } from "../models/adapter-base.ts";
 import { checkModel } from "../models/model-digests.ts";
 import { TroupeError } from "../errors.ts";
@@ -11,14 +16,17 @@ import { projectOf } from "../recipes/places.ts";
 import { environmentOf } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { recipeSchema } from "../recipes/schema.ts";
+import { optionsOf } from "../recipes/choice.ts";
 import { latestCheckpoint, readCheckpoint } from "../runs/checkpoints.ts";
 import type { Checkpoint } from "../runs/checkpoints.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readRecipe } from "../runs/read.ts";
 import type { JsonObject } from "../text/files.ts";
-import { basesOf } from "./bases.ts";
-import { modelDirectory } from "./policies.ts";
-import { trainedPolicies } from "./teams.ts";
+import type { Team } from "../teams/team.ts";
+import { loadTokenizer } from "../text/tokenizer.ts";
+import { checkTools, checkWords, modelDirectory } from "./policies.ts";
+import type { OpenPolicies, OpenPolicy } from "./policies.ts";
+import { basesOf, trainedPolicies } from "./teams.ts";
 
 /** What a policy is made from. */
 export interface Weights {
@@ -114,18 +122,18 @@ async function beginningOf(run: SavedRun, policy: string, scratch: string): Prom
     const fix = "continue training, or wait for one";
     throw new TroupeError("bad_run", `${directory} has no checkpoint of ${policy} yet; ${fix}`);
   }
-  if (base !== undefined && checkpoint !== null) return taughtBase(run, base, checkpoint);
+  if (base !== undefined && checkpoint !== null) return trainedBase(run, base, checkpoint);
   return modelOf(run, policy, scratch);
 }
 
 /** During the warm start, a base is a policy of the checkpoint. */
-function taughtBase(
+function trainedBase(
   { directory }: SavedRun,
   base: string,
   { directory: folder, state }: Checkpoint,
 ): StoredPolicy {
-  const taught = state.bases?.[base];
-  if (taught !== undefined) return { saved: taught, folder: layoutOf(directory).models };
+  const ended = state.bases?.[base];
+  if (ended !== undefined) return { saved: ended, folder: layoutOf(directory).models };
   const saved = state.policies[base];
   if (saved !== undefined) return { saved, folder };
   throw new TroupeError("bad_run", `${folder} does not contain the location of ${base} after the warm start`);
@@ -142,12 +150,12 @@ async function modelOf(
   const { model } = settings;
   if ("preset" in model) {
     const made = path.join(layoutOf(directory).models, model.preset);
-    if (await exists(made)) return made;
+    if (await isPresent(made)) return made;
     const environment = await environmentOf(layoutOf(directory).recipe);
     return modelDirectory(model, recipe, environment, path.join(scratch, name));
   }
   const place = path.resolve(projectOf(directory, model.path), model.path);
-  if (await exists(place)) {
+  if (await isPresent(place)) {
     await checkModel(directory, policy, place);
     return place;
   }
@@ -184,6 +192,68 @@ function textOf(models: readonly PolicyOptions["model"][]): string | undefined {
   return directories.find(holdsText) ?? (first === undefined ? undefined : textDirectory(first));
 }
 
-async function exists(place: string): Promise<boolean> {
-  return await isPresent(place);
+/** The weights of each role. */
+export type RoleWeights = Readonly<Record<string, Weights>>;
+
+export interface OpenTeam {
+  /** The given team, with the policies below. */
+  readonly team: Team;
+  readonly policies: OpenPolicies;
+}
+
+/**
+ * Loads each role's weights. Weights shared by roles are loaded once, and adapters share a base.
+ * @throws TroupeError `bad_arguments` if a model does not know the environment's words
+ */
+export async function openTeam(
+  engine: Engine,
+  environment: Environment,
+  team: Team,
+  weights: RoleWeights,
+): Promise<OpenTeam> {
+  const policies: Record<string, OpenPolicy> = {};
+  const names = new Map<string, string>();
+  const roles: Team["roles"][number][] = [];
+  for (const role of team.roles) {
+    const own = weights[role.name];
+    if (own === undefined)
+      throw new TroupeError("internal", `there are no weights for the role ${role.name}`);
+    const place = await realpath(own.place).catch(() => own.place);
+    const name = names.get(place) ?? freeName(own.label, policies);
+    policies[name] ??= await openPolicy(engine, environment, name, own);
+    names.set(place, name);
+    roles.push({ ...role, policy: name });
+  }
+  checkTools(roles, policies);
+  return { team: { ...team, roles }, policies };
+}
+
+async function openPolicy(
+  engine: Engine,
+  environment: Environment,
+  name: string,
+  weights: Weights,
+): Promise<OpenPolicy> {
+  const { model, from, text, label, templateVariables } = weights;
+  const tokenizer = loadTokenizer(text, templateVariables);
+  checkWords(environment, tokenizer, { model: label, advice: adviceFor(weights) });
+  const info = await engine.createPolicy({ name, model, ...(from === null ? {} : { from }) });
+  return { tokenizer, maxLength: info.maxLength, info, model };
+}
+
+function adviceFor({ environment: own }: Weights): string {
+  const origin = own === null ? "" : `It was trained on ${describe(own)}. `;
+  return `${origin}Use weights trained on the same environment and options, or evaluate in their own recipe.`;
+}
+
+function describe(environment: NonNullable<Weights["environment"]>): string {
+  const { name, module } = environment;
+  const plain = Object.entries(optionsOf(environment)).filter(([, value]) => typeof value !== "object");
+  return [name ?? module, ...plain.map(([key, value]) => `${key}=${String(value)}`)].join(" ");
+}
+
+function freeName(label: string, taken: Readonly<Record<string, unknown>>): string {
+  let name = label;
+  for (let number = 2; Object.hasOwn(taken, name); number++) name = `${label} (${number})`;
+  return name;
 }

@@ -1,19 +1,104 @@
-/** Turns demonstrations into training data: the prompt a role would see, and the tokens it should write. */
+/**
+ * Supervised fine-tuning (SFT): the steps of the warm start, on generated demonstrations, so that reinforcement starts
+ * from a policy that can act. A demonstration becomes the prompt that a role would see, and the tokens it should write.
+ */
 import type { Continuation, Datum } from "../engines/engine.ts";
 import type { Environment } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
-import type { Key } from "../random.ts";
-import { childKey } from "../random.ts";
+import { childKey, keyAt, type Key } from "../random.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import { promptHistory } from "../rollout/prompts.ts";
 import { agentOf } from "../rollout/setting.ts";
 import type { Agent, RolloutPolicy } from "../rollout/setting.ts";
+import { schemaVersion } from "../runs/records.ts";
+import type { PolicyMetrics } from "../runs/records.ts";
+import { settleAll } from "../settle.ts";
 import type { Role, Team } from "../teams/team.ts";
+import { timed } from "../timed.ts";
+import { recordStep } from "./recorder.ts";
+import type { Run } from "./state.ts";
+import { sftRoles } from "./teams.ts";
+import type { NamedTeam } from "./teams.ts";
+import { adamAt, forEachPolicy, updatePolicy } from "./update.ts";
+
+/** One step of the warm start, counted from 1. */
+export async function sftStep(run: Run, stageStep: number): Promise<void> {
+  run.emit({ type: "phase", phase: "training" });
+  const { value: policies, seconds } = await timed(async () => {
+    const ready = run.examples;
+    const examples = ready?.stageStep === stageStep ? ready.data : examplesAt(run, stageStep);
+    const updated = updateAll(run, stageStep, examples);
+    await settleAll<unknown>([updated, prepareExamples(run, stageStep + 1)]);
+    return await updated;
+  });
+  const place = { schema_version: schemaVersion, step: stageStep } as const;
+  await recordStep(run, {
+    metrics: { ...place, stage: "warm-start", stageStep, policies },
+    timing: { ...place, what: "warm-start", seconds, training: seconds },
+  });
+}
+
+/** The next step's examples are made while the engine's threads compute this one's. */
+async function prepareExamples(run: Run, stageStep: number): Promise<void> {
+  const isLast = stageStep > settingsOf(run.stage.recipe).steps;
+  run.examples = isLast ? null : { stageStep, data: examplesAt(run, stageStep) };
+}
+
+function examplesAt({ stage, environment, root }: Run, stageStep: number): Datum[] {
+  const { recipe, teams, policies } = stage;
+  const setup = demonstrationSetup({ recipe, environment }, teams, policies);
+  return Array.from({ length: settingsOf(recipe).demonstrationsPerStep }, (_, task) =>
+    examplesOf(setup, keyAt(root, "warm-start", stageStep, task)),
+  ).flat();
+}
+
+function settingsOf({ warmStart }: Recipe): NonNullable<Recipe["warmStart"]> {
+  if (warmStart !== undefined) return warmStart;
+  throw new TroupeError("internal", "a recipe without a warm start has no such step");
+}
+
+function updateAll(
+  { engine, interrupts, stage }: Run,
+  stageStep: number,
+  examples: readonly Datum[],
+): Promise<Record<string, PolicyMetrics>> {
+  const data = Map.groupBy(examples, (datum) => datum.policy);
+  return forEachPolicy(stage.trained, (policy) =>
+    updatePolicy(engine, {
+      policy,
+      loss: { type: "cross_entropy" },
+      batches: [weighted(data.get(policy) ?? [])],
+      adam: adamAt(settingsOf(stage.recipe), stageStep),
+      signal: interrupts.changing,
+    }),
+  );
+}
+
+/** Who is trained in a recipe's warm start. */
+export function demonstrationSetup(
+  { recipe, environment }: { readonly recipe: Pick<Recipe, "policies">; readonly environment: Environment },
+  teams: readonly NamedTeam[],
+  policies: DemonstrationSetup["policies"],
+): DemonstrationSetup {
+  const trained = new Set(
+    sftRoles(
+      recipe,
+      teams.map(({ team }) => team.roles),
+    ),
+  );
+  return {
+    environment,
+    teams: teams.map(({ team }) => team).filter(({ roles }) => roles.some((role) => trained.has(role))),
+    policies,
+    isTrained: (role) => trained.has(role),
+  };
+}
 
 export interface DemonstrationSetup {
   readonly environment: Environment;
   readonly teams: readonly Team[];
   readonly policies: Readonly<Record<string, RolloutPolicy>>;
-  readonly isTaught: (role: Role) => boolean;
+  readonly isTrained: (role: Role) => boolean;
 }
 
 /**
@@ -90,13 +175,13 @@ function teamLines(setup: DemonstrationSetup, team: Team, key: Key): Line[] {
     throw new TroupeError("bad_recipe", `warmStart: ${environment.name} has no demonstrations`);
   }
   const agents = team.roles.map((role) => agentOf({ environment, team, policies }, role.name));
-  const taught = agents.filter(({ role }) => setup.isTaught(role));
+  const trained = agents.filter(({ role }) => setup.isTrained(role));
   const demonstrations = oracle.demonstrations(
     key,
     agents.map(({ role }) => role.seat),
   );
   return demonstrations.flatMap(({ seat, observation, action }) =>
-    taught.filter(({ role }) => role.seat === seat).map((agent) => lineOf(agent, observation, action)),
+    trained.filter(({ role }) => role.seat === seat).map((agent) => lineOf(agent, observation, action)),
   );
 }
 

@@ -1,0 +1,163 @@
+/**
+ * The figures of a step's episodes and their credit, and what in them is worth a warning: a role that cannot learn,
+ * rewards outside [0, 1].
+ */
+import type { Algorithm, CreditedAction, PlacedAction } from "../credit/algorithm.ts";
+import { isFlat } from "../credit/flat.ts";
+import { placedActions } from "../credit/placed-actions.ts";
+import type { Environment } from "../environments/environment.ts";
+import { nameWithModule } from "../environments/origin.ts";
+import { rewardBefore } from "../judges/judge-episode.ts";
+import type { Warning } from "../recipes/validation/warnings.ts";
+import type { Episode } from "../rollout/episode.ts";
+import type { RoleMetrics, RolloutMetrics, StepMetrics } from "../runs/records.ts";
+import { areEqual, mean, standardDeviation, sum } from "../statistics.ts";
+import { failuresOf } from "./judging.ts";
+import type { StepEpisodes } from "./state.ts";
+
+/** Rewards and lengths cover all episodes, including dropped ones; groups and advantages those that were credited. */
+export function rolloutMetrics(
+  { episodes, kept, failed, waves, sampledTokens }: Omit<StepEpisodes, "services">,
+  credited: readonly CreditedAction[],
+): RolloutMetrics {
+  const ends = episodes.flatMap((episode) => episode.ends);
+  const placed = episodes.flatMap(placedActions);
+  const live = credited.filter(({ action }) => !action.frozen);
+  const rewarded = live.filter((one) => one.return !== null);
+  const unrewarded = live.length - rewarded.length;
+  const unjudged = sum(episodes.map((episode) => failuresOf(episode).length));
+  const groups = [...Map.groupBy(rewarded, (one) => one.group).values()];
+  const byRole = Map.groupBy(placed, ({ action }) => action.role);
+  const creditedByRole = Map.groupBy(
+    credited.filter((one) => one.return !== null),
+    ({ action }) => action.role,
+  );
+  return {
+    episodes: episodes.length,
+    waves,
+    dropped: episodes.length - kept.length,
+    ...(failed.length === 0 ? {} : { failed: failed.length }),
+    ...(unrewarded > 0 ? { unrewarded } : {}),
+    ...(unjudged > 0 ? { unjudged } : {}),
+    success: mean(ends.map(({ outcome }) => (outcome.success ? 1 : 0))),
+    score: mean(ends.map(({ outcome }) => outcome.score)),
+    turns: mean(ends.map(({ turns }) => turns)),
+    roles: Object.fromEntries(
+      [...byRole].map(([role, members]) => [role, roleMetrics(members, creditedByRole.get(role) ?? [])]),
+    ),
+    groups: groups.length,
+    flatGroups: mean(groups.map((group) => (areEqual(group.map((one) => one.return ?? NaN)) ? 1 : 0))),
+    promptTokens: promptTokens(placed),
+    sampledTokens,
+  };
+}
+
+function roleMetrics(members: readonly PlacedAction[], credited: readonly CreditedAction[]): RoleMetrics {
+  const rewards = members
+    .flatMap(({ occurrences }) => occurrences.map(({ reward }) => reward))
+    .filter((reward) => reward !== null);
+  const names = new Set(rewards.flatMap(({ parts }) => Object.keys(parts)));
+  const part = (name: string) =>
+    mean(rewards.map(({ parts }) => (Object.hasOwn(parts, name) ? (parts[name] ?? 0) : 0)));
+  return {
+    actions: members.length,
+    team: rewards.length === 0 ? null : mean(rewards.map(({ team }) => team)),
+    local: rewards.length === 0 ? null : mean(rewards.map(({ local }) => local)),
+    parts: Object.fromEntries([...names].map((name) => [name, part(name)])),
+    advantageSpread: standardDeviation(credited.map(({ advantage }) => advantage)),
+    truncated: mean(members.map(({ action }) => (action.stopReason === "length" ? 1 : 0))),
+    ...(isFlatRole(credited.filter(({ action }) => !action.frozen)) ? { flat: true } : {}),
+  };
+}
+
+/** The samples of a role in one state share a prompt, which was computed once. */
+function promptTokens(placed: readonly PlacedAction[]): number {
+  const shared = Map.groupBy(placed, ({ episode, action }) =>
+    JSON.stringify([episode.id, action.parent, action.role]),
+  );
+  return sum([...shared.values()].map(([first]) => first?.action.prompt.length ?? 0));
+}
+
+/**
+ * Steps after which a role is reported that cannot learn: in each of them, everything that it did earned as much as what
+ * the algorithm compares it with. Nothing else shows it: such a role still writes, and the team's reward may rise.
+ */
+export const patience = 20;
+
+/**
+ * Whether what a role earned, without KL, is equal in each of its groups. Where every action is a group of its own, a
+ * whole batch is compared.
+ * @param actions of the role, with a return
+ */
+export function isFlatRole(actions: readonly CreditedAction[]): boolean {
+  const groups = [...Map.groupBy(actions, (one) => one.group).values()];
+  const compared = groups.some((group) => group.length > 1) ? groups : [actions];
+  return actions.length > 0 && compared.every((group) => isFlat(group.map(({ earned }) => earned)));
+}
+
+/** How many steps each role has been flat for, up to the last one; roles that are not are omitted. */
+export function flatStreaks(metrics: readonly StepMetrics[]): Readonly<Record<string, number>> {
+  const steps = metrics.flatMap(({ rollout }) => rollout ?? []);
+  const names = Object.keys(steps.at(-1)?.roles ?? {});
+  const streaks = names.map((name) => {
+    const last = steps.findLastIndex(({ roles }) => roles[name]?.flat !== true);
+    return [name, steps.length - 1 - last] as const;
+  });
+  return Object.fromEntries(streaks.filter(([, length]) => length > 0));
+}
+
+/** Of roles that have been flat for exactly so long, so that each is reported once. */
+export function flatWarnings(metrics: readonly StepMetrics[], algorithm: Algorithm): readonly Warning[] {
+  const streaks = flatStreaks(metrics);
+  const roles = metrics.at(-1)?.rollout?.roles ?? {};
+  const due = Object.keys(streaks).filter((name) => streaks[name] === patience);
+  const others = Object.keys(roles).filter((name) => !Object.hasOwn(streaks, name));
+  return due.map((name) => ({
+    key: `team.roles.${name}`,
+    problem: `for ${patience} steps, nothing that the ${name} wrote earned more or less than what it is compared with: it learns nothing`,
+    fix: fixFor(others, algorithm),
+  }));
+}
+
+function fixFor(others: readonly string[], { name, critic, whitening }: Algorithm): string {
+  if (others.length > 0)
+    return `rewards of the ${others.join(" and the ")} do differ: look whether anybody reads what it writes (team.phases), and whether a reward depends on it; a judge of single actions gives it one of its own`;
+  if (critic === null && whitening === null)
+    return `${name} compares samples of one task or state: with tasks of mixed difficulty, reinforce-plus-plus, which compares the whole batch, or ppo, which has a critic, can learn; otherwise easier tasks, a longer warm start, or a judge of single actions`;
+  return "easier tasks, a longer warm start, or a judge of single actions make rewards differ";
+}
+
+/** Rounding, as in the conformance kit. */
+const tolerance = 1e-9;
+
+/**
+ * The first of the environment's own rewards and scores that is outside [0, 1] (docs/environments.md); null: none.
+ * Others are trained on as they are, because some published rewards have another scale; a run says so once.
+ */
+export function outsideRange(environment: Environment, episodes: readonly Episode[]): Warning | null {
+  for (const episode of episodes) {
+    const found = firstOutside(episode);
+    if (found === null) continue;
+    const problem = `${nameWithModule(environment)} gave ${found} in ${episode.id}; rewards and scores belong in [0, 1]`;
+    const fix =
+      "divide by the largest possible value, so that team and local rewards have the weight that the algorithm gives them";
+    return { key: "environment", problem, fix };
+  }
+  return null;
+}
+
+function firstOutside({ nodes, actions, ends }: Episode): string | null {
+  const seats = new Map(actions.map(({ id, seat }) => [id, seat]));
+  for (const edge of nodes.flatMap((node) => node.actions)) {
+    const reward = rewardBefore(edge);
+    if (reward === null) continue;
+    for (const kind of ["team", "local"] as const)
+      if (isOutside(reward[kind])) return `the ${kind} reward ${reward[kind]} to ${seats.get(edge.action)}`;
+  }
+  const end = ends.find(({ outcome }) => isOutside(outcome.score));
+  return end === undefined ? null : `the score ${end.outcome.score}`;
+}
+
+function isOutside(value: number): boolean {
+  return value < -tolerance || value > 1 + tolerance;
+}

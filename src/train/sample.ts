@@ -1,0 +1,220 @@
+/**
+ * The episodes of a step, sampled and judged: waves of tasks, each wave's episodes concurrently.
+ *
+ * The first wave has the recipe's tasksPerStep. More follow if the recipe requests a number of sampled tokens, or if the
+ * algorithm dropped tasks with zero variance (dynamic sampling).
+ */
+import { settledWithin } from "../calls/deadline.ts";
+import { retrying } from "../calls/retry.ts";
+import { withServicesUsed } from "../calls/services.ts";
+import { knownReturns } from "../credit/known-returns.ts";
+import { hasZeroVariance } from "../credit/zero-variance.ts";
+import type { Engine } from "../engines/engine.ts";
+import { sourceOf, trainingTasks } from "../environments/tasks.ts";
+import { TroupeError } from "../errors.ts";
+import type { ScoreStatistics } from "../judges/normalise.ts";
+import { childKey, keyAt, type Key } from "../random.ts";
+import type { Episode } from "../rollout/episode.ts";
+import type { FailedEpisode, Grown } from "../rollout/grow.ts";
+import { growEpisodes, orFailed } from "../rollout/grow.ts";
+import { momentOf } from "../rollout/judging.ts";
+import type { EpisodeStart } from "../rollout/record.ts";
+import type { RolloutSetting } from "../rollout/setting.ts";
+import { settleAll } from "../settle.ts";
+import { sum } from "../statistics.ts";
+import { checkFailures, checkFaults, limitsOf, retriesOf } from "./failures.ts";
+import type { Run, StepEpisodes, UsedBefore } from "./state.ts";
+
+/**
+ * @param engine the policies, or copies of them
+ * @throws ServiceError if more episodes, or more verdicts, failed than the limit allows; TroupeError `bad_recipe` if
+ * nothing of the first step can be credited because nothing rewards it
+ */
+export function sampleAndJudge(
+  run: Run,
+  stageStep: number,
+  before: UsedBefore,
+  engine: Pick<Engine, "sample"> = run.engine,
+  signal: AbortSignal = run.sampling,
+): Promise<StepEpisodes> {
+  const rollout = { ...rolloutOf(run), engine, signal };
+  const work = async (): Promise<StepEpisodes> => {
+    const { value, services } = await withServicesUsed(async () =>
+      judged(run, await sampled(run, rollout, stageStep, before), stageStep, before.scores),
+    );
+    checkFaults(services, run.recipe.failures.limit);
+    return { ...value, services };
+  };
+  // An environment or a judge need not notice the signal.
+  return settledWithin(work(), signal);
+}
+
+function rolloutOf({ recipe, stage, algorithm, judge, judging, ...run }: Run): RolloutSetting {
+  const { temperature, topK, topP } = recipe.train;
+  return {
+    ...limitsOf(recipe),
+    environment: run.environment,
+    services: run.services,
+    team: stage.teams[0].team,
+    engine: run.engine,
+    policies: stage.policies,
+    scheme: algorithm.sampling,
+    score: algorithm.score,
+    sampling: { temperature, topK, topP },
+    retries: retriesOf(recipe),
+    judge: judging?.judge ?? null,
+    judgeMoment: judge && momentOf(judge, algorithm.sampling),
+    comments: judge?.comments ?? false,
+    signal: run.sampling,
+  };
+}
+
+type Sampled = Omit<StepEpisodes, "services" | "scores">;
+
+async function sampled(
+  run: Run,
+  rollout: RolloutSetting,
+  stageStep: number,
+  before: UsedBefore,
+): Promise<Sampled> {
+  const { algorithm, recipe, root } = run;
+  const plan = planOf(run, stageStep, before.sampledTokens);
+  const episodes: Episode[] = [];
+  const kept: Episode[] = [];
+  const failed: FailedEpisode[] = [];
+  let [waves, drawn, tokens] = [0, 0, 0];
+  for (;;) {
+    const tasks = nextWave(plan, { waves, tasks: drawn, kept: kept.length, tokens });
+    if (tasks === 0) break;
+    const wave = await sampleWave(rollout, root, stageStep, {
+      first: drawn,
+      tasks,
+      drawnBefore: before.tasks,
+    });
+    waves += 1;
+    drawn += tasks;
+    episodes.push(...wave.episodes);
+    failed.push(...wave.failed);
+    checkFailures(failed, drawn, recipe.failures.limit);
+    const isDropped = (episode: Episode) =>
+      algorithm.selection.dropZeroVariance && hasZeroVariance(episode, algorithm);
+    kept.push(...wave.episodes.filter((episode) => !isDropped(episode)));
+    tokens += sum(wave.episodes.map(sampledTokens));
+  }
+  return { episodes, kept, failed, waves, tasks: drawn, sampledTokens: tokens };
+}
+
+/** The sampler has asked the judge already; here its failures become final, and its scores are normalised. */
+async function judged(
+  run: Run,
+  step: Sampled,
+  stageStep: number,
+  before: ScoreStatistics = {},
+): Promise<Omit<StepEpisodes, "services">> {
+  const { episodes, kept } = step;
+  const { judging } = run;
+  await judging?.settle(episodes);
+  if (stageStep === 1) checkRewards(run, episodes);
+  const normalise = judging?.normalise ?? null;
+  if (normalise === null) return step;
+  const scaled = await normalise(episodes, before);
+  const isKept = new Set(kept);
+  return {
+    ...step,
+    episodes: scaled.episodes,
+    kept: scaled.episodes.filter((_, index) => isKept.has(episodes[index] as Episode)),
+    scores: scaled.statistics,
+  };
+}
+
+/** Only in the first step: later ones may lack rewards because a judge fails, which has its own limit. */
+function checkRewards(
+  { algorithm, environment }: Pick<Run, "algorithm" | "environment">,
+  episodes: readonly Episode[],
+): void {
+  if (episodes.length === 0 || episodes.some((episode) => knownReturns(episode, algorithm).length > 0))
+    return;
+  throw new TroupeError(
+    "bad_recipe",
+    `No action can be credited: ${environment.name} left all that ${algorithm.name} credits without a reward. Add a judge to ` +
+      "the recipe, such as `judge: { name: command, run: [node, judge.ts] }`, under another name for the run.",
+  );
+}
+
+/** Whole tasks overshoot; the next steps sample less to compensate, so that runs end up with equal totals. */
+function planOf({ recipe, algorithm }: Run, stageStep: number, sampledBefore: number): WavePlan {
+  const { tasksPerStep, tokensPerStep } = recipe.train;
+  const { dropZeroVariance, refills } = algorithm.selection;
+  const tokens = tokensPerStep === undefined ? undefined : stageStep * tokensPerStep - sampledBefore;
+  return { tasksPerStep, tokens, refills: dropZeroVariance ? refills : 0 };
+}
+
+interface Wave {
+  /** Number of its first task in the step. */
+  readonly first: number;
+  readonly tasks: number;
+  readonly drawnBefore: number;
+}
+
+/** Tasks are numbered within a step, so that a task does not depend on its wave. */
+async function sampleWave(rollout: RolloutSetting, root: Key, stageStep: number, wave: Wave): Promise<Grown> {
+  const taskOf = trainingTasks(sourceOf(rollout.environment, "train"), childKey(root, "tasks"));
+  const drawn = Array.from(
+    { length: wave.tasks },
+    async (_, index): Promise<EpisodeStart | FailedEpisode> => {
+      const path = ["train", stageStep, wave.first + index];
+      const draw = () => taskOf(wave.drawnBefore + wave.first + index, keyAt(root, ...path, "task"));
+      return orFailed({ path }, async () => ({
+        path,
+        split: "train",
+        task: await retrying(draw, rollout.retries, rollout.signal),
+      }));
+    },
+  );
+  const starts = await settleAll(drawn);
+  const grown = await growEpisodes(
+    rollout,
+    root,
+    starts.filter((one) => "task" in one),
+  );
+  return { ...grown, failed: [...starts.filter((one) => "cause" in one), ...grown.failed] };
+}
+
+/** By all roles, including frozen ones. A completion in several joint actions was sampled once. */
+function sampledTokens({ actions }: Pick<Episode, "actions">): number {
+  return sum(actions.map(({ tokens }) => tokens.length));
+}
+
+export interface WavePlan {
+  readonly tasksPerStep: number;
+  /** Tokens that the step samples at least; absent: as many as its tasks take. */
+  readonly tokens?: number | undefined;
+  /** Most further waves to replace dropped tasks. Ignored with `tokens`. */
+  readonly refills: number;
+}
+
+export interface WaveProgress {
+  readonly waves: number;
+  readonly tasks: number;
+  /** Tasks that were not dropped. */
+  readonly kept: number;
+  /** Sampled by all roles, including dropped tasks. */
+  readonly tokens: number;
+}
+
+/** A wave is sized by the tokens per task so far; the first few tasks could be far from typical. */
+const growth = 4;
+
+/** Tasks of the next wave; 0: the step is complete. Deterministic. */
+export function nextWave(plan: WavePlan, progress: WaveProgress): number {
+  if (progress.waves === 0) return plan.tasksPerStep;
+  if (plan.tokens !== undefined) return tasksFor(plan.tokens - progress.tokens, progress);
+  return progress.waves > plan.refills ? 0 : Math.max(0, plan.tasksPerStep - progress.kept);
+}
+
+/** Whole tasks for this many tokens; at least one while any are missing, so that the waves end. */
+function tasksFor(missing: number, { tasks, tokens }: WaveProgress): number {
+  if (missing <= 0) return 0;
+  const perTask = Math.max(1, tokens / tasks);
+  return Math.min(growth * tasks, Math.ceil(missing / perTask));
+}
