@@ -136,8 +136,29 @@ for name in ("x.txt", "a/y.txt", "a/b/z.txt", "a/b/z.md"): open(name, "w").write
     });
 
     it("ends a program by a signal that it sends itself", async () => {
-      const result = await sandbox.run(python("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)"));
-      expect(result).toMatchObject({ ended: "signalled", exitCode: null, signal: "SIGTERM" });
+      for (const signal of ["SIGABRT", "SIGSEGV", "SIGUSR1"]) {
+        const source = `import os, signal\nos.kill(os.getpid(), signal.${signal})`;
+        expect(await sandbox.run(python(source))).toMatchObject({
+          ended: "signalled",
+          exitCode: null,
+          signal,
+        });
+      }
+    });
+
+    it.runIf(own)("sends itself no signal whose effect would look like one from outside", async () => {
+      const source = `
+import os, signal
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    try:
+        os.kill(os.getpid(), number)
+    except PermissionError:
+        print("denied")
+`;
+      expect(await sandbox.run(python(source))).toMatchObject({
+        ended: "exited",
+        stdout: "denied\n".repeat(4),
+      });
     });
 
     it("cancels running and waiting programs", async () => {

@@ -127,12 +127,12 @@ function takeFrom(kept: RunningScript[]): RunningScript | undefined {
 /** Of a request that waits; one that computes has `cpuSeconds`. */
 const mostSeconds = 60;
 
-/** A request that a failure has interrupted is repeated once, in a fresh worker. */
-const onceMore = { retries: 1, firstDelay: 0, longestDelay: 0 };
+/** A request that was interrupted is repeated in fresh workers: by a failure, or by an end that may be its own doing. */
+const twiceMore = { retries: 2, firstDelay: 0, longestDelay: 0 };
 
 /**
  * One request to a script that answers each line of standard input with one line.
- * @returns null: what was asked ends the script twice, by a limit or a crash: it is the request's doing
+ * @returns null: what was asked ends the script three times, by a limit or a crash: it is the request's doing
  * @throws ServiceError if the sandbox fails, or the script ends by itself
  */
 export async function askScript(
@@ -145,7 +145,7 @@ export async function askScript(
     withSessions(sandbox, 1, () =>
       withScript(sandbox, source, signal, (script) => lineFrom(script, request)),
     );
-  const outcome = await call(serviceOf(sandbox), asked, { signal, retries: onceMore });
+  const outcome = await call(serviceOf(sandbox), asked, { signal, retries: twiceMore });
   return outcome.fault === undefined ? answerOf(outcome) : null;
 }
 

@@ -1,4 +1,5 @@
 /** Shared by the tests of sandboxes. Backends that do not work here are skipped, visibly. */
+import { readdirSync, readFileSync } from "node:fs";
 import type { Backend } from "./backend.ts";
 import { sandboxOptionsFrom } from "./from-environment.ts";
 import { openIsolated, ownBackends, type SandboxOptions } from "./open.ts";
@@ -35,4 +36,42 @@ export async function ownSandboxes(
 
 export function python(source: string, rest: Partial<Program> = {}): Program {
   return { language: "python", source, ...rest };
+}
+
+export interface ProcessStatus {
+  readonly parent: number;
+  readonly command: string;
+}
+
+/** Of a process of this machine; parent 0: it has ended. */
+export function statusOf(pid: number): ProcessStatus {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+    return { parent, command: readFileSync(`/proc/${pid}/cmdline`, "utf8") };
+  } catch {
+    return { parent: 0, command: "" };
+  }
+}
+
+/** All processes of this machine that can be seen here. */
+export function allProcesses(): readonly number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+/** Main processes of the programs that run below this process: a worker forks a supervisor, it process 1, it the program. */
+export function programsBelow(root: number): readonly number[] {
+  return allProcesses().filter((pid) => {
+    const { command } = statusOf(pid);
+    const ancestors = ancestorsOf(pid);
+    const workers = ancestors.findIndex((one) => statusOf(one).command !== command);
+    return /zygote/.test(command) && workers === 3 && ancestors.includes(root);
+  });
+}
+
+function ancestorsOf(pid: number): readonly number[] {
+  const { parent } = statusOf(pid);
+  return parent === 0 ? [] : [parent, ...ancestorsOf(parent)];
 }

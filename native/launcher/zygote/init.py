@@ -1,5 +1,6 @@
 """Process 1 of the program's process namespace, and the step from it to the program."""
 
+import math
 import os
 import resource
 import signal
@@ -10,8 +11,9 @@ from frames import write_all
 from kernel import PR_SET_PDEATHSIG, call, libc
 from program import run_program
 
-# Wait status, processor seconds, the program's own hard limit on them (0: none), peak bytes.
-STATUS = struct.Struct(">iddq")
+# Wait status, processor seconds, the program's own limits on them (soft and hard), peak bytes.
+STATUS = struct.Struct(">idddq")
+NO_LIMITS = (math.inf, math.inf)
 
 
 def run_init(setting, request, place, pipes):
@@ -30,23 +32,23 @@ def run_init(setting, request, place, pipes):
         os.close(fd)
     while True:
         ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT).si_pid
-        hard = hard_limit(ended) if ended == pid else 0
+        soft, hard = limits_of(ended) if ended == pid else NO_LIMITS
         _, status, usage = os.wait4(ended, 0)
         if ended == pid:
             break
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = children.ru_utime + children.ru_stime
-    write_all(pipes.status[1], STATUS.pack(status, seconds, hard, usage.ru_maxrss * 1024))
+    write_all(pipes.status[1], STATUS.pack(status, seconds, soft, hard, usage.ru_maxrss * 1024))
     os._exit(0)
 
 
-def hard_limit(pid):
-    """Of a process that has ended but still has an entry: it may have lowered its own. 0: none."""
+def limits_of(pid):
+    """On processor seconds, of a process that has ended but still has an entry: it may have lowered its own."""
     try:
-        _, hard = resource.prlimit(pid, resource.RLIMIT_CPU)
+        limits = resource.prlimit(pid, resource.RLIMIT_CPU)
     except OSError:
-        return 0
-    return 0 if hard == resource.RLIM_INFINITY else hard
+        return NO_LIMITS
+    return tuple(math.inf if each == resource.RLIM_INFINITY else each for each in limits)
 
 
 def become_program(setting, request, place, pipes, init):

@@ -4,6 +4,7 @@ import atexit
 import builtins
 import gc
 import os
+import signal
 import sys
 import threading
 import types
@@ -12,6 +13,9 @@ import types
 def run_program(request, place, interactive):
     """Never returns."""
     gc.enable()
+    # As in any program, but from nobody else: an exception where somebody interrupts it would be taken for its own.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     random = sys.modules.get("random")
     if random is not None:
         random.seed(0)

@@ -201,7 +201,7 @@ class Supervisor:
 
     def answer(self):
         stdout, stderr = bytes(self.streams[self.stdout]), bytes(self.streams[self.stderr])
-        status, hard, peak = self.ending()
+        status, soft, hard, peak = self.ending()
         code = os.WEXITSTATUS(status) if status is not None and os.WIFEXITED(status) else None
         number = os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None
         failure = self.failed or os.read(self.failure, 4096).decode("utf-8", "replace")
@@ -211,7 +211,7 @@ class Supervisor:
             send_with(self.setting.answers, b"F", self.run, {"message": failure})
             return
         files = collect(self.place.workspace, self.request["outputs"], self.limits["diskBytes"])
-        ended = self.reason or how_it_ended(code, number, stderr, self.usage.cpu, self.limits)
+        ended = self.reason or how_it_ended(code, number, stderr, self.usage.cpu, self.limits, soft)
         meta = {
             "ended": ended,
             "exitCode": code if self.reason is None else None,
@@ -226,9 +226,9 @@ class Supervisor:
         send_with(self.setting.answers, b"E", self.run, meta, stdout, stderr, *(data for _, data in files))
 
     def ending(self):
-        """Wait status, own limit on processor seconds and peak as reported by process 1; None: it was killed."""
+        """Wait status, own limits on processor seconds and peak as reported by process 1; None: it was killed."""
         if len(self.report) < STATUS.size:
-            return None, 0, 0
-        status, seconds, hard, peak = STATUS.unpack(self.report)
+            return None, 0, 0, 0
+        status, seconds, soft, hard, peak = STATUS.unpack(self.report)
         self.usage.cpu = max(self.usage.cpu, seconds)
-        return status, hard, peak
+        return status, soft, hard, peak

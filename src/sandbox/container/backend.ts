@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import type { Backend, BackendOptions, OpenedBackend } from "../backend.ts";
 import { pythonFlags, settingsFor, workerEnvironment, zygoteFolder } from "../local/launches.ts";
 import { WorkerSandbox } from "../workers/sandbox.ts";
-import type { Launch } from "../workers/worker.ts";
+import { isLacking, LostWorker, type Launch } from "../workers/worker.ts";
 
 const defaultImage = "python:3.12-slim";
 
@@ -15,10 +15,9 @@ export const container: Backend = {
   name: "container",
   isolation: "Docker or Podman, Landlock, seccomp; threads only",
   fix: "install Docker or Podman, start its service and let this user use it; the image has to be there (docker pull python:3.12-slim)",
-  open(options) {
+  async open(options) {
     const engine = ["docker", "podman"].find(works);
-    if (engine === undefined) return Promise.resolve(whyNone());
-    return openContainer(engine, options);
+    return engine === undefined ? whyNone() : openContainer(engine, options);
   },
 };
 
@@ -26,11 +25,20 @@ function works(engine: string): boolean {
   return versionOf(engine).status === 0;
 }
 
+/** @throws LostWorker if somebody ended the client, or there was no room for it: that says nothing of its service */
 function versionOf(engine: string): { status: number | null; message: string } {
   // `info` asks the service; a client alone is not enough.
-  const { status, stderr, error } = spawnSync(engine, ["info"], { encoding: "utf8", timeout: 10_000 });
+  const { status, signal, stderr, error } = spawnSync(engine, ["info"], {
+    encoding: "utf8",
+    timeout: 10_000,
+  });
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  if (code === "ETIMEDOUT") return { status: null, message: "its service did not answer in 10 seconds" };
+  if (code === "ENOENT") return { status: null, message: "not installed" };
+  if (signal !== null || (error !== undefined && isLacking(error)))
+    throw new LostWorker(`${engine} was ended, or could not be started: ${signal ?? error?.message}.`);
   const [line = ""] = (stderr ?? "").trim().split("\n").slice(-1);
-  return { status, message: error === undefined ? line : "not installed" };
+  return { status, message: error?.message ?? line };
 }
 
 function whyNone(): string {
@@ -51,6 +59,7 @@ async function openContainer(
     return { sandbox, python, landlock, wholeLimits: proc };
   } catch (error) {
     await sandbox.close();
+    if (error instanceof LostWorker) throw error;
     return (error as Error).message;
   }
 }

@@ -102,7 +102,8 @@ describe("SandboxFusion's client", () => {
   it.each([
     [{ return_code: 3 }, { ended: "exited", exitCode: 3 }],
     [{ return_code: -11 }, { ended: "signalled", signal: "SIGSEGV", exitCode: null }],
-    [{ return_code: 137 }, { ended: "signalled", signal: "SIGKILL" }],
+    [{ return_code: 139 }, { ended: "signalled", signal: "SIGSEGV" }],
+    [{ return_code: 200 }, { ended: "exited", exitCode: 200, signal: null }],
     [
       { return_code: 1, stderr: "Traceback\nMemoryError\n" },
       { ended: "memory", exitCode: 1 },
@@ -121,12 +122,27 @@ describe("SandboxFusion's client", () => {
     [{ status: 500, body: "broken" }, "status 500"],
     [{ body: "not JSON" }, "not in the format of its API"],
     [{ body: { status: "SandboxError", message: "no conda" } }, "no conda"],
+    [{ body: { status: "Failed", message: "", files: {} } }, "not in the format of its API"],
+    [{ body: { ...(finished({}).body as object), files: undefined } }, "not in the format of its API"],
+    [{ body: { ...(finished({}).body as object), files: { a: "YQ=" } } }, "not in the format of its API"],
+    [finished({ return_code: null }), "does not say how a program ended"],
+    [finished({ return_code: 137 }), "ended from outside (return code 137)"],
+    [finished({ return_code: -15 }), "ended from outside (return code -15)"],
+    [finished({ stdout: "x".repeat(2 ** 22) }), "more than"],
   ])("retries failures, then throws (%#)", async (reply: Reply, message) => {
     const sandbox = await sandboxFor(() => reply);
-    const failure = await sandbox.run(python("")).catch((error: unknown) => error);
+    const limits = { outputBytes: 1000, diskBytes: 4096 };
+    const failure = await sandbox.run(python("", { limits })).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ServiceError);
     expect((failure as Error).message).toContain(message);
     expect(asked).toHaveLength(3);
+  });
+
+  it("believes an end by a signal that comes three times", async () => {
+    let code = -11;
+    const sandbox = await sandboxFor(() => finished({ return_code: code++ === -11 ? -11 : 0 }));
+    expect(await sandbox.run(python(""))).toMatchObject({ ended: "exited", exitCode: 0 });
+    expect(asked).toHaveLength(2);
   });
 
   it("throws a ServiceError if nothing answers", async () => {

@@ -8,9 +8,12 @@ import { ServiceError, TroupeError } from "../../errors.ts";
 import { answerOf, call } from "../../calls/call.ts";
 import type { RetryOptions } from "../../calls/retry.ts";
 import { Service } from "../../calls/services.ts";
+import { exchange } from "../../calls/http.ts";
+import { jsonOrNull } from "../../json.ts";
 import { limiter } from "../../settle.ts";
 import { withDefaults, type Limits } from "../limits.ts";
 import { cancelledResult, type Ending, type Program, type ProgramResult, type Sandbox } from "../sandbox.ts";
+import { untilOwn } from "../signals.ts";
 import { checkPath } from "../workers/request.ts";
 
 export interface FusionOptions {
@@ -31,12 +34,17 @@ const commandResult = z.object({
   stderr: z.string().nullish(),
 });
 
-const response = z.object({
-  status: z.enum(["Success", "Failed", "SandboxError"]),
+const failure = z.object({ status: z.literal("SandboxError"), message: z.string() });
+
+/** Python is not compiled: whatever it did, it ran. */
+const success = z.object({
+  status: z.enum(["Success", "Failed"]),
   message: z.string(),
-  run_result: commandResult.nullish(),
-  files: z.record(z.string(), z.string()).default({}),
+  run_result: commandResult,
+  files: z.record(z.string(), z.base64()),
 });
+
+const response = z.discriminatedUnion("status", [failure, success]);
 
 const fewRetries: RetryOptions = { retries: 2, firstDelay: 200, longestDelay: 2000 };
 /** Seconds to wait for an answer, besides those of the program. */
@@ -55,8 +63,10 @@ export function fusionSandbox(options: FusionOptions): Sandbox {
       const ended = AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]);
       const asking = async () =>
         answerOf(await call(service, (own) => ask(url, body, limits, own), { signal: ended, retries }));
+      const once = async (): Promise<ProgramResult> =>
+        resultOf(await limited(asking, ended), limits, program);
       try {
-        return resultOf(await limited(asking, ended), limits, program);
+        return await untilOwn(once, (result) => result.ended === "signalled");
       } catch (error) {
         if (ended.aborted) return cancelledResult();
         throw error;
@@ -73,36 +83,41 @@ export function fusionSandbox(options: FusionOptions): Sandbox {
 
 /** @throws ServiceError if no SandboxFusion server answers there */
 export async function pingFusion(url: string): Promise<void> {
-  const answer = await fetched(`${url}/v1/ping`, { signal: AbortSignal.timeout(5000) });
-  const text = await answer.text();
-  if (!answer.ok || !text.includes("pong")) throw new ServiceError(`${url} is no SandboxFusion server.`);
+  const { status, body } = await exchange(`${url}/v1/ping`, { signal: AbortSignal.timeout(5000) }, 10_000);
+  if (status !== 200 || !body.includes("pong")) throw new ServiceError(`${url} is no SandboxFusion server.`);
 }
 
-type Answer = z.output<typeof response>;
+type Answer = z.output<typeof success>;
 
 async function ask(url: string, body: object, limits: Limits, signal: AbortSignal): Promise<Answer> {
   const timeout = AbortSignal.timeout(1000 * (limits.wallSeconds + grace));
-  const answer = await fetched(`${url}/run_code`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-    signal: AbortSignal.any([signal, timeout]),
-  });
-  if (!answer.ok) throw new ServiceError(`SandboxFusion answered with status ${answer.status}.`);
-  const parsed = response.safeParse(await answer.json().catch(() => null));
-  if (!parsed.success)
+  const reply = await exchange(
+    `${url}/run_code`,
+    {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal: AbortSignal.any([signal, timeout]),
+    },
+    longestReply(limits),
+  );
+  if (reply.status !== 200) throw new ServiceError(`SandboxFusion answered with status ${reply.status}.`);
+  const { data } = response.safeParse(jsonOrNull(reply.body.toString("utf8")));
+  if (data === undefined)
     throw new ServiceError(`SandboxFusion gave an answer that is not in the format of its API.`);
-  if (parsed.data.status === "SandboxError" || parsed.data.run_result?.status === "Error")
-    throw new ServiceError(`SandboxFusion could not run a program: ${parsed.data.message.slice(0, 500)}`);
-  return parsed.data;
+  if (data.status === "SandboxError" || data.run_result.status === "Error")
+    throw new ServiceError(`SandboxFusion could not run a program: ${data.message.slice(0, 500)}`);
+  const { status, return_code: code } = data.run_result;
+  if (status === "Finished" && (code ?? null) === null)
+    throw new ServiceError("SandboxFusion does not say how a program ended.");
+  if (status === "Finished" && isFromOutside(signalIn(code ?? 0)))
+    throw new ServiceError(`A program in SandboxFusion was ended from outside (return code ${code}).`);
+  return data;
 }
 
-async function fetched(url: string, given: RequestInit): Promise<Response> {
-  try {
-    return await fetch(url, given);
-  } catch (error) {
-    throw new ServiceError(`${url} does not answer: ${(error as Error).message}.`, { cause: error });
-  }
+/** Both outputs may be escaped, six bytes for one; files are in base64. A server that says more is out of order. */
+function longestReply({ outputBytes, diskBytes }: Limits): number {
+  return 12 * outputBytes + 2 * diskBytes + 2 ** 20;
 }
 
 /** @throws TroupeError `unsupported` for what its API cannot express */
@@ -141,12 +156,12 @@ function resultOf(
   limits: Limits,
   { outputs = [] }: Program,
 ): ProgramResult {
-  const [stdout, stderr] = [run?.stdout ?? "", run?.stderr ?? ""];
-  const code = run?.return_code ?? null;
+  const [stdout, stderr] = [run.stdout ?? "", run.stderr ?? ""];
+  const code = run.return_code ?? null;
   const tooMuch = Math.max(stdout.length, stderr.length) > limits.outputBytes;
   const number = code === null ? 0 : signalIn(code);
   const ended =
-    run?.status === "TimeLimitExceeded" ? "wall-time" : tooMuch ? "output" : endingOf(number, stderr);
+    run.status === "TimeLimitExceeded" ? "wall-time" : tooMuch ? "output" : endingOf(number, stderr);
   const wanted = Object.entries(files).filter(([name]) => outputs.includes(name));
   return {
     ended,
@@ -157,7 +172,7 @@ function resultOf(
     files: Object.fromEntries(
       wanted.map(([name, text]) => [name, Uint8Array.from(Buffer.from(text, "base64"))] as const),
     ),
-    seconds: run?.execution_time ?? 0,
+    seconds: run.execution_time ?? 0,
     peakBytes: 0,
   };
 }
@@ -173,6 +188,12 @@ const fatal = new Set<number>(
 function signalIn(code: number): number {
   if (code < 0) return -code;
   return fatal.has(code - 128) ? code - 128 : 0;
+}
+
+/** What people, systems and the kernel send. Nothing tells it from a program that ends itself so, or with such a code. */
+function isFromOutside(number: number): boolean {
+  const { SIGHUP, SIGQUIT, SIGKILL, SIGTERM } = constants.signals;
+  return [SIGHUP, SIGQUIT, SIGKILL, SIGTERM].some((one) => one === number);
 }
 
 function signalName(number: number): string {

@@ -47,12 +47,19 @@ print("done")
     source: `
 import resource
 targets = [os.getpid(), 0, -1, -os.getpid()]
-for target in targets:
-    attempt("SIGKILL for %d" % target, lambda: os.kill(target, signal.SIGKILL))
-if hasattr(os, "fork"):
+numbers = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
+for number in numbers:
+    for target in targets:
+        attempt("%s for %d" % (number, target), lambda: os.kill(target, number))
+    attempt("%s for its thread" % number, lambda: signal.raise_signal(number))
+    # A process may choose the signal that its parent gets as it ends.
+    def child():
+        if call(56, int(number), 0, 0, 0, 0) == 0: os._exit(0)
+        os.wait3(0x40000000)
+    attempt("%s as a child ends" % number, child)
     try:
         if os.fork() == 0:
-            attempt("its parent", lambda: os.kill(os.getppid(), signal.SIGKILL))
+            attempt("its parent", lambda: os.kill(os.getppid(), number))
             os._exit(0)
         os.wait()
     except OSError:
@@ -63,6 +70,31 @@ signal.signal(signal.SIGXCPU, signal.SIG_IGN)
 while True: pass
 `,
     ended: ["cpu-time", "signalled"],
+  },
+  {
+    name: "a limit that ends it at once",
+    source: "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (0, 0))\nwhile True: pass",
+    ended: ["cpu-time", "signalled"],
+  },
+  {
+    name: "a stop that looks like one from outside",
+    source: `
+main = os.getpid()
+try:
+    if os.fork() == 0:
+        # With a parent in another group of the session, the main process's group can be stopped.
+        os.setpgid(0, 0)
+        if os.fork() == 0: os.setpgid(0, main)
+        for number in (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU):
+            for target in (main, -main): attempt("%s for %d" % (number, target), lambda: os.kill(target, number))
+        time.sleep(10)
+except OSError:
+    pass
+time.sleep(0.5)
+print("not stopped")
+`,
+    ended: ["exited"],
+    stdout: /not stopped\n$/,
   },
   {
     name: "processes that survive",

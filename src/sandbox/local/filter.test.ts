@@ -23,6 +23,7 @@ function decide(program: readonly Instruction[], call: Call): number {
     const [operation, whenTrue, whenFalse, operand] = program[at] as Instruction;
     if (operation === 0x06) return operand;
     if (operation === 0x20) accumulator = data.readUInt32LE(operand);
+    else if (operation === 0x54) accumulator = (accumulator & operand) >>> 0;
     else at += jumps(operation, accumulator, operand) ? whenTrue : whenFalse;
   }
   throw new Error("the program does not end");
@@ -67,7 +68,7 @@ describe.each(machines)("the filter of %s", (machine) => {
 
   it("keeps a program from killing or stopping its main process, whose end would look like one from outside", () => {
     for (const program of [plain, threads])
-      for (const signal of [9, 19]) {
+      for (const signal of [1, 2, 3, 9, 15, 19, 20, 21, 22]) {
         for (const target of [ownProcess, ownGroup, 0, -1])
           expect(of(program, "kill", target, signal)).toBe(forbidden);
         expect(of(program, "tkill", ownProcess, signal)).toBe(forbidden);
@@ -75,7 +76,11 @@ describe.each(machines)("the filter of %s", (machine) => {
         expect(of(program, "pidfd_send_signal", 5, signal)).toBe(forbidden);
       }
     // Its own children, and every other signal.
-    expect([of(plain, "kill", 77, 9), of(plain, "kill", ownProcess, 15)]).toEqual([allowed, allowed]);
+    expect([of(plain, "kill", 77, 9), of(plain, "kill", ownProcess, 10)]).toEqual([allowed, allowed]);
+    // The end of a child sends one, too.
+    for (const signal of [0, 1, 9, 15, 16])
+      expect(of(plain, "clone", 0x01200000 | signal)).toBe(signal === 0 ? allowed : forbidden);
+    expect(of(plain, "clone", 0x01200011)).toBe(allowed);
     expect(of(plain, "timer_create", 0, 0, 0)).toBe(forbidden);
   });
 
@@ -97,7 +102,7 @@ describe.each(machines)("the filter of %s", (machine) => {
 
   it("lets a program without namespaces signal only itself", () => {
     for (const pid of [0, 1, -1, ownProcess + 1]) expect(of(threads, "kill", pid, 9)).toBe(forbidden);
-    expect(of(threads, "kill", ownProcess, 15)).toBe(allowed);
+    expect(of(threads, "kill", ownProcess, 10)).toBe(allowed);
     expect(of(threads, "tgkill", ownProcess, 5, 6)).toBe(allowed);
     expect(of(plain, "kill", 1, 9)).toBe(allowed);
     expect(of(threads, "fcntl", 0, 8, 1)).toBe(forbidden);

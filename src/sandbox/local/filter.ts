@@ -75,6 +75,8 @@ interface Condition {
   /** Only where another argument equals one of these. */
   readonly where?: { readonly argument: number; readonly values: readonly number[] };
   readonly argument: number;
+  /** The bits that count. Default: all. */
+  readonly mask?: number;
   /** Denied if it equals one of these, or none of these, or has one of these bits, or lacks one of them. */
   readonly denied: "equal" | "unequal" | "any-bit" | "no-bit";
   readonly values: readonly number[];
@@ -83,6 +85,8 @@ interface Condition {
 /** CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET. */
 const newNamespaces = 0x7e020000;
 const cloneThread = 0x00010000;
+/** SIGCHLD. */
+const childSignal = 17;
 const unixFamily = 1;
 /** SOCK_DGRAM, and SOCK_RAW, which becomes it; not SOCK_STREAM and SOCK_SEQPACKET. */
 const datagrams = 2;
@@ -104,10 +108,11 @@ const bufferSizes = [7, 8, 32, 33];
 const processOptions = [1, 4];
 
 /**
- * SIGKILL and SIGSTOP: no program may end or stop its main process by them, so that one that was ended or stopped in this
- * way was so from outside, which is no result. It may kill processes that it started.
+ * SIGHUP, SIGINT, SIGQUIT, SIGKILL and SIGTERM, which people, systems and the kernel send, and what stops: SIGSTOP, SIGTSTP,
+ * SIGTTIN, SIGTTOU. No program may send them to its main process, so that one that they ended or stopped was so from
+ * outside, which is no result (ending.py). It may end processes that it started.
  */
-const endings = [9, 19];
+const endings = [1, 2, 3, 9, 15, 19, 20, 21, 22];
 
 const conditions: readonly Condition[] = [
   {
@@ -124,6 +129,8 @@ const conditions: readonly Condition[] = [
   { call: "pidfd_send_signal", argument: 1, denied: "equal", values: endings },
   { call: "setsockopt", argument: 2, denied: "equal", values: bufferSizes },
   { call: "clone", argument: 0, denied: "any-bit", values: [newNamespaces] },
+  // A process may choose the signal that its parent gets as it ends.
+  { call: "clone", argument: 0, mask: 0xff, denied: "unequal", values: [0, childSignal] },
   { call: "socketpair", argument: 0, denied: "unequal", values: [unixFamily] },
   // Either end could send to any other local socket: `sendto` takes a path, which Landlock does not check.
   { call: "socketpair", argument: 1, denied: "any-bit", values: [datagrams] },
@@ -147,8 +154,8 @@ const allow = 0x7fff0000;
 const killProcess = 0x80000000;
 const withError = (code: number): number => 0x00050000 | code;
 
-/** BPF operations: load a word, compare, return. */
-const [load, equal, greater, hasBit, answer] = [0x20, 0x15, 0x25, 0x45, 0x06];
+/** BPF operations: load a word, keep some of its bits, compare, return. */
+const [load, and, equal, greater, hasBit, answer] = [0x20, 0x54, 0x15, 0x25, 0x45, 0x06];
 const [numberOffset, architectureOffset] = [0, 4];
 const argumentOffset = (index: number): number => 16 + 8 * index;
 
@@ -188,14 +195,15 @@ function whereCalled(
   return number === null ? [] : [[equal, 0, instructions.length, number], ...instructions];
 }
 
-function checking({ argument, denied, values, where }: Condition): readonly Instruction[] {
+function checking({ argument, mask, denied, values, where }: Condition): readonly Instruction[] {
   const deny = ret(withError(errorPermission));
   const jump = denied === "equal" || denied === "unequal" ? equal : hasBit;
   const denies = denied === "equal" || denied === "any-bit";
   const each = denies
     ? values.flatMap((value): Instruction[] => [[jump, 0, 1, value], deny])
     : [...values.map((value, at): Instruction => [jump, values.length - at, 0, value]), deny];
-  const check: readonly Instruction[] = [[load, 0, 0, argumentOffset(argument)], ...each];
+  const masked: readonly Instruction[] = mask === undefined ? [] : [[and, 0, 0, mask]];
+  const check: readonly Instruction[] = [[load, 0, 0, argumentOffset(argument)], ...masked, ...each];
   return [...onlyWhere(where, check.length), ...check, [load, 0, 0, numberOffset]];
 }
 

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, lstatSync, readlinkSync } from "node:fs";
 import path from "node:path";
-import { LostWorker } from "../workers/worker.ts";
+import { isLacking, LostWorker } from "../workers/worker.ts";
 
 export interface Python {
   /** The binary itself, with all links and shims resolved. */
@@ -71,11 +71,14 @@ function ask(command: string, program: string, user: number | undefined): string
   const env = { PATH: process.env["PATH"] ?? "/usr/bin:/bin" };
   const options = { encoding: "utf8", cwd: "/", env, timeout: 20_000, ...who } as const;
   for (let attempt = 0; attempt < 3; attempt++) {
-    const { status, signal, stdout } = spawnSync(command, ["-I", "-c", program], options);
-    // One that somebody kills says nothing of the interpreter.
-    if (signal !== "SIGKILL") return status === 0 ? stdout.trim() : null;
+    const { status, signal, stdout, error } = spawnSync(command, ["-I", "-c", program], options);
+    // One that somebody or the time ended, or for which there was no room, says nothing of the interpreter.
+    const isInterrupted = signal !== null || (status ?? 0) > 128 || (error !== undefined && isLacking(error));
+    if (!isInterrupted) return status === 0 ? stdout.trim() : null;
   }
-  throw new LostWorker(`${command} was killed each time that it was started.`);
+  throw new LostWorker(
+    `${command} was ended each time that it was started, or did not answer in 20 seconds.`,
+  );
 }
 
 const systemPaths = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];

@@ -9,6 +9,7 @@ import {
   type Sandbox,
   type RunningProgram,
 } from "../sandbox.ts";
+import { untilOwn } from "../signals.ts";
 import { lineQueue } from "./lines.ts";
 import { Pool } from "./pool.ts";
 import { requestFor, type Request } from "./request.ts";
@@ -61,7 +62,9 @@ export class WorkerSandbox implements Sandbox {
   async run(program: Program, signal?: AbortSignal): Promise<ProgramResult> {
     const request = requestFor(program, false, this.#options.limits);
     try {
-      return await this.#pool.use((worker) => ran(worker.run(request), signal), signal);
+      const once = (): Promise<ProgramResult> =>
+        this.#pool.use((worker) => ran(worker.run(request), signal), signal);
+      return await untilOwn(once, ({ ended }) => ended === "signalled");
     } catch (error) {
       if (isCancelled(error) && signal?.aborted === true) return cancelledResult();
       throw error;

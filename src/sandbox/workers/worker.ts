@@ -5,7 +5,7 @@ import type { ProgramResult } from "../sandbox.ts";
 import { decodeResult, decodeWith, encodeFrame, FrameReader, type Frame } from "./frames.ts";
 import type { Request } from "./request.ts";
 
-/** A worker that somebody killed: another one may work. */
+/** A worker that a signal ended, or that the machine had no room for: another one may work. */
 export class LostWorker extends ServiceError {}
 
 /** How a worker is started. */
@@ -212,20 +212,26 @@ function failureOf(child: Child): Promise<never> {
       errors = (errors + text.toString("utf8")).slice(-longestErrors);
     });
     child.stdin.on("error", () => {});
-    child.on("error", ({ message }) =>
-      reject(new ServiceError(`A sandbox could not be started: ${message}.`)),
-    );
+    child.on("error", (error: NodeJS.ErrnoException) => {
+      const Kind = isLacking(error) ? LostWorker : ServiceError;
+      reject(new Kind(`A sandbox could not be started: ${error.message}.`));
+    });
     child.on("close", (code, signal) => {
       const how = signal ?? `exit code ${code}`;
       const said = errors.trim() === "" ? "" : `: ${errors.trim()}`;
-      // What starts a worker ends with 128 + 9 if that is killed.
-      const isKilled = signal === "SIGKILL" || code === 137;
+      // What starts a worker ends with 128 + 9 if SIGKILL ended that.
+      const isKilled = signal !== null || (code ?? 0) > 128;
       const Kind = isKilled ? LostWorker : ServiceError;
       reject(new Kind(`A sandbox ended unexpectedly (${how})${said}`));
     });
   });
   failed.catch(() => {});
   return failed;
+}
+
+/** Whether the machine lacks something that it may have later. */
+export function isLacking({ code }: NodeJS.ErrnoException): boolean {
+  return ["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"].includes(code ?? "");
 }
 
 interface Frames {

@@ -1,12 +1,12 @@
 /** Programs when workers die, when many wait, and when Troupe itself is killed. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServiceError } from "../../errors.ts";
 import { ownBackends } from "../open.ts";
 import type { Sandbox } from "../sandbox.ts";
-import { openForTests, python } from "../testing.ts";
+import { allProcesses, openForTests, programsBelow, python, statusOf } from "../testing.ts";
 
 const tried = await Promise.all(
   ownBackends.map(async (backend) => {
@@ -25,6 +25,13 @@ describe.each(tried)("%s", (_, opened) => {
     it("replaces a worker that dies, and runs its program again", async () => {
       const running = sandbox.run(python("import time\ntime.sleep(1)\nprint('again')"));
       await killWorkers();
+      expect(await running).toMatchObject({ ended: "exited", stdout: "again\n" });
+    });
+
+    it.each(signals)("is not misled by %s from outside", async (signal) => {
+      const source = "import time\ntime.sleep(1)\nprint('again')";
+      const running = sandbox.run(python(source));
+      await signalProgram(signal);
       expect(await running).toMatchObject({ ended: "exited", stdout: "again\n" });
     });
 
@@ -64,21 +71,28 @@ async function killWorkers(): Promise<void> {
   for (const pid of workersBelow(process.pid)) process.kill(pid, "SIGKILL");
 }
 
-function workersBelow(root: number): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => statusOf(pid).parent === root && /zygote/.test(statusOf(pid).command));
+function workersBelow(root: number): readonly number[] {
+  return allProcesses().filter(
+    (pid) => statusOf(pid).parent === root && /zygote/.test(statusOf(pid).command),
+  );
 }
 
-function statusOf(pid: number): { parent: number; command: string } {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-    return { parent, command: readFileSync(`/proc/${pid}/cmdline`, "utf8") };
-  } catch {
-    return { parent: 0, command: "" };
-  }
+/** What people, systems and the kernel send. */
+const signals = [
+  "SIGHUP",
+  "SIGINT",
+  "SIGQUIT",
+  "SIGKILL",
+  "SIGTERM",
+  "SIGSEGV",
+  "SIGABRT",
+  "SIGXCPU",
+] as const;
+
+/** Ends the program that runs. */
+async function signalProgram(signal: NodeJS.Signals): Promise<void> {
+  await expect.poll(() => programsBelow(process.pid).length, { timeout: 20_000 }).toBeGreaterThan(0);
+  for (const pid of programsBelow(process.pid)) process.kill(pid, signal);
 }
 
 /** A process that runs many programs of a minute each; it prints a line when the first ones run. */
@@ -148,8 +162,7 @@ describe.runIf(tried.some(([, opened]) => typeof opened !== "string"))("a killed
 });
 
 function descendants(root: number): number[] {
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  const parents = new Map(pids.map((name) => [Number(name), statusOf(Number(name)).parent] as const));
+  const parents = new Map(allProcesses().map((pid) => [pid, statusOf(pid).parent] as const));
   const isBelow = (pid: number): boolean => {
     const parent = parents.get(pid);
     return parent !== undefined && parent > 1 && (parent === root || isBelow(parent));

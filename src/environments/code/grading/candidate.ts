@@ -36,9 +36,15 @@ export class Candidate {
   /** Processor time of processes that have ended. */
   #spent = 0;
   #lost: string | null = null;
+  #isSignalled = false;
 
   constructor(options: CandidateOptions) {
     this.#options = options;
+  }
+
+  /** Whether a signal has ended one of its processes: who sent it is not known. */
+  get isSignalled(): boolean {
+    return this.#isSignalled;
   }
 
   /**
@@ -63,6 +69,7 @@ export class Candidate {
   async #lose({ session }: Running): Promise<void> {
     this.close();
     const { ended, cpuSeconds = 0 } = await session.ended;
+    this.#isSignalled ||= ended === "signalled";
     this.#spent += cpuSeconds;
     // One that waits would hold its worker as long again each time.
     this.#losses += ended === "wall-time" ? mostLosses : 1;
@@ -87,8 +94,9 @@ export class Candidate {
     const loaded = await nextAnswer(running, 0, wallSeconds(seconds));
     const problem = "lost" in loaded ? loaded.lost : loadError(loaded.reply);
     if (problem === null) return running;
+    if ("lost" in loaded) await this.#lose(running);
+    else this.close();
     this.#lost = `the program cannot be loaded: ${problem}`;
-    this.close();
     return null;
   }
 }

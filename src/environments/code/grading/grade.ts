@@ -9,6 +9,7 @@ import type { CodeTests } from "../../../data/problem.ts";
 import { pythonProgram } from "../python.ts";
 import { answerOf, call } from "../../../calls/call.ts";
 import type { RunningProgram, Sandbox } from "../../../sandbox/sandbox.ts";
+import { untilOwn } from "../../../sandbox/signals.ts";
 import { serviceOf, sessionsOf, withSessions } from "../../../sandbox/sessions.ts";
 import { Candidate, candidateServer } from "./candidate.ts";
 import { jsonOrNull } from "../../../json.ts";
@@ -66,22 +67,33 @@ export async function gradeWithPython(
   request: GradeRequest,
   signal?: AbortSignal,
 ): Promise<TestReport> {
-  const graded = (): Promise<TestReport> =>
-    withSessions(sandbox, sessionsNeeded, () => gradeOnce(sandbox, request, signal));
-  return answerOf(await call(serviceOf(sandbox), graded, { signal, retries: onceMore }));
+  const once = (isLast: boolean): Promise<Graded> =>
+    withSessions(sandbox, sessionsNeeded, () => gradeOnce(sandbox, request, isLast, signal));
+  const asked = async (isLast: boolean): Promise<Graded> =>
+    answerOf(await call(serviceOf(sandbox), () => once(isLast), { signal, retries: onceMore }));
+  const { report } = await untilOwn(asked, ({ isSignalled }) => isSignalled);
+  return report;
 }
 
+interface Graded {
+  readonly report: TestReport;
+  /** Whether a signal has ended the tests, or the program. */
+  readonly isSignalled: boolean;
+}
+
+/** @param isLast otherwise the first signal ends it, because it will be repeated */
 async function gradeOnce(
   sandbox: Sandbox,
   request: GradeRequest,
+  isLast: boolean,
   signal: AbortSignal | undefined,
-): Promise<TestReport> {
+): Promise<Graded> {
   const { program, seconds } = request;
   const candidate = new Candidate({ sandbox, program, seconds, signal });
   try {
     const tests = await sessionsOf(sandbox).start({ language: "python", source: grader, limits }, signal);
     try {
-      return await reportFrom(tests, request, candidate);
+      return await reportFrom(tests, request, candidate, isLast);
     } finally {
       tests.kill();
     }
@@ -94,16 +106,24 @@ async function reportFrom(
   session: RunningProgram,
   { tests, entryPoint, preamble }: GradeRequest,
   candidate: Candidate,
-): Promise<TestReport> {
+  isLast: boolean,
+): Promise<Graded> {
   session.send(JSON.stringify({ tests, entryPoint, preamble }));
   for await (const line of session.lines) {
     const message = jsonOrNull(line);
     const report = reportLine.safeParse(message).data?.verdict;
-    if (report !== undefined) return report;
+    if (report !== undefined) return { report, isSignalled: candidate.isSignalled };
     const asked = callSchema.safeParse(message);
     if (asked.success) session.send(JSON.stringify(await candidate.call(line, asked.data.call)));
+    if (candidate.isSignalled && !isLast)
+      return { report: brokenOff("a signal ended the program"), isSignalled: true };
   }
   const { ended, exitCode } = await session.ended;
   const how = ended === "exited" ? `with exit code ${exitCode}` : `by its limit: ${ended}`;
-  return { tests: [], problem: `the tests' process ended ${how}` };
+  const isSignalled = candidate.isSignalled || ended === "signalled";
+  return { report: brokenOff(`the tests' process ended ${how}`), isSignalled };
+}
+
+function brokenOff(problem: string): TestReport {
+  return { tests: [], problem };
 }

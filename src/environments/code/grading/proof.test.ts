@@ -44,6 +44,15 @@ describe.runIf(working !== undefined)("a sandbox that grades wrongly is rejected
     expect(await proveGrading(silent)).toMatch(/a correct program was not graded as such: printed/);
   });
 
+  it("not a server's, which measures the time of the clock alone", async () => {
+    const clocked = results((result) => ({
+      ...result,
+      ended: result.ended === "cpu-time" ? "wall-time" : result.ended,
+    }));
+    expect(await proveGrading(broken({ ...clocked, sessions: 0 }))).toBeNull();
+    expect(await proveGrading(broken(clocked))).toMatch(/a hanging program was not graded as such/);
+  });
+
   it("programs that never hang", async () => {
     const quick = broken(results((result) => ({ ...result, ended: "exited", exitCode: 0 })));
     expect(await proveGrading(quick)).toMatch(/a hanging program was not graded as such/);

@@ -34,13 +34,17 @@ const failures: Readonly<Record<Exclude<Quality, "correct">, RegExp>> = {
   hanging: /cpu-time/,
 };
 
+/** Of a server that runs programs from start to end, and measures no processor time. */
+const serverFailures: typeof failures = { ...failures, hanging: /wall-time/ };
+
 /**
  * @returns what was graded as something else; null: everything was as it should be
  * @throws ServiceError if the sandbox fails
  */
 export async function proveGrading(sandbox: Sandbox): Promise<string | null> {
+  const reasons = sandbox.sessions === 0 ? serverFailures : failures;
   const graded = [...(sandbox.sessions === 0 ? [] : functionGradings()), ...inputGradings()].map(
-    async ([quality, grade]) => problemOf(quality, await grade(sandbox)),
+    async ([quality, grade]) => problemOf(quality, await grade(sandbox), reasons),
   );
   return (await Promise.all(graded)).find((problem) => problem !== null) ?? null;
 }
@@ -68,16 +72,20 @@ function inputGradings(): readonly Grading[] {
   ]);
 }
 
-function problemOf(quality: Quality, { tests: [test], problem }: TestReport): string | null {
+function problemOf(
+  quality: Quality,
+  { tests: [test], problem }: TestReport,
+  reasons: typeof failures,
+): string | null {
   const found = problem ?? (test?.passed === true ? "it passed" : (test?.error ?? "there was no result"));
   const isAsExpected =
     problem === null &&
     test !== undefined &&
     test.passed === (quality === "correct") &&
-    isReason(quality, test.error);
+    isReason(quality, test.error, reasons);
   return isAsExpected ? null : `a ${quality} program was not graded as such: ${found}`;
 }
 
-function isReason(quality: Quality, error: string | null): boolean {
-  return quality === "correct" ? error === null : failures[quality].test(error ?? "");
+function isReason(quality: Quality, error: string | null, reasons: typeof failures): boolean {
+  return quality === "correct" ? error === null : reasons[quality].test(error ?? "");
 }
