@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { TroupeError } from "../errors.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** Prints everything it reached that it should not have. */
@@ -32,12 +33,12 @@ print(json.dumps(reached))
 
 /** What a program could reach in this sandbox; empty: nothing forbidden. Throws if the sandbox runs no program. */
 export async function reachedFrom(sandbox: Sandbox): Promise<readonly string[]> {
-  const folder = await mkdtemp(path.join(tmpdir(), "troupe-probe-"));
+  const folder = await mkdtemp(path.join(tmpdir(), "troupe-probe-")).catch(noFolder);
   const secret = path.join(folder, "secret");
   const server = createServer((connection) => connection.destroy());
   process.env["TROUPE_PROBE"] = randomBytes(8).toString("hex");
   try {
-    await writeFile(secret, "secret", { mode: 0o644 });
+    await writeFile(secret, "secret", { mode: 0o644 }).catch(noFolder);
     const port = await listening(server);
     const given = [secret, String(port), String(process.pid)];
     const result = await sandbox.run({
@@ -52,6 +53,15 @@ export async function reachedFrom(sandbox: Sandbox): Promise<readonly string[]> 
     server.close();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** @throws TroupeError `no_sandbox`: whether a sandbox isolates cannot be found out */
+export function noFolder(error: unknown): never {
+  throw new TroupeError(
+    "no_sandbox",
+    `Sandboxes need files in the temporary folder ${tmpdir()}, and none can be written there (${(error as Error).message}): make room, or name another folder with TMPDIR.`,
+    { cause: error },
+  );
 }
 
 function listening(server: Server): Promise<number> {

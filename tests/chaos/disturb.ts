@@ -42,6 +42,20 @@ export const kills: Disturbance = {
     }),
 };
 
+const ends = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGXCPU"] as const;
+
+/** As people, systems and job schedulers do, or as if a process had a fault of its own. */
+export const signals: Disturbance = {
+  name: "sends signals to a child process",
+  during: (pid, random, ended) =>
+    repeatedly(random, ended, [100, 700], () => {
+      const children = descendantsOf(pid);
+      const victim = children[drawInt(random, Math.max(1, children.length))];
+      const signal = ends[drawInt(random, ends.length)];
+      return victim !== undefined && signal !== undefined && signalled(victim, signal);
+    }),
+};
+
 /** Everything stops for longer than most limits on wall-clock time, as when a laptop is closed. */
 export const freezes: Disturbance = {
   name: "freezes the command and its children",

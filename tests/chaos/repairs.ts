@@ -44,9 +44,11 @@ export const repairs: readonly Repair[] = [
     changes: [
       {
         file: "native/launcher/zygote/ending.py",
-        repaired: "    return number == signal.SIGKILL and not 0 < hard <= cpu + TICKS",
+        repaired:
+          "    return number in FROM_OUTSIDE or (number == signal.SIGKILL and not reached(hard, cpu))",
         broken: "    return False",
       },
+      { file: "src/sandbox/signals.ts", repaired: "const times = 3;", broken: "const times = 1;" },
     ],
     foundBy: "functions graded in the sandbox: kills a child process",
   },

@@ -20,13 +20,14 @@ const each = (
 export const scenarios: readonly Scenario[] = [
   ...each(on.functionGrader, [
     by.kills,
+    by.signals,
     by.freezes,
     by.freezesChildren,
     by.load,
     by.withoutNamespaces,
     by.withoutRoot,
   ]),
-  ...each(on.programGrader, [by.kills, by.freezes, by.load, by.withoutNamespaces]),
+  ...each(on.programGrader, [by.kills, by.signals, by.freezes, by.load, by.withoutNamespaces]),
   ...each(on.hostileFunctions, [by.load]),
   ...each(on.comparisons, [by.endsThreads, by.lateThreads, by.freezes, by.load]),
   ...each(on.hub, [...by.faults, ...by.dies(2)]),

@@ -207,6 +207,8 @@ class Supervisor:
         failure = self.failed or os.read(self.failure, 4096).decode("utf-8", "replace")
         if not failure and self.reason is None and killed_from_outside(code, number, self.usage.cpu, hard):
             failure = "somebody killed it, or the machine ran out of memory"
+        if not failure and self.reason is None and self.place.is_full():
+            failure = "the file system of its workspace is full, make room below the temporary folder"
         if failure:
             send_with(self.setting.answers, b"F", self.run, {"message": failure})
             return

@@ -14,6 +14,9 @@ from kernel import (
     libc,
 )
 
+# Bytes that a file system has left if it is not full.
+LEAST_ROOM = 1 << 20
+
 
 class Place:
     def __init__(self, setting, limits):
@@ -31,6 +34,13 @@ class Place:
             self.writable = [self.workspace, self.temporary]
             for path in (self.scratch, self.workspace, self.temporary):
                 os.mkdir(path, 0o700)
+
+    def is_full(self):
+        """Whether the machine has no room for what the program may write: its own file system has all of it."""
+        if self.scratch is None:
+            return False
+        found = os.statvfs(self.scratch)
+        return found.f_bavail * found.f_frsize < LEAST_ROOM or (found.f_files > 0 and found.f_favail == 0)
 
     def remove(self):
         if self.scratch is not None:

@@ -32,7 +32,7 @@ function versionOf(engine: string): { status: number | null; message: string } {
     encoding: "utf8",
     timeout: 10_000,
   });
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  const code = error?.code;
   if (code === "ETIMEDOUT") return { status: null, message: "its service did not answer in 10 seconds" };
   if (code === "ENOENT") return { status: null, message: "not installed" };
   if (signal !== null || (error !== undefined && isLacking(error)))

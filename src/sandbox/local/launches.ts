@@ -15,6 +15,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Launch, WorkerSettings } from "../workers/worker.ts";
 import { encodeFilter, filterFor, type FilterKind } from "./filter.ts";
+import { noFolder } from "../probe.ts";
 import type { Python } from "./python.ts";
 import type { Machine } from "./system-calls.ts";
 
@@ -91,10 +92,8 @@ export function launcherLaunch(python: Python): Launch {
 /** If the kernel permits no namespaces. The caller removes the folder. */
 export function landlockLaunch(python: Python): Launch & { readonly scratch: string } {
   removeAbandoned();
-  const scratch = mkdtempSync(path.join(tmpdir(), `${scratchPrefix}${process.pid}-`));
+  const scratch = scratchFolder();
   const zygote = path.join(scratch, "zygote");
-  copyReadable(zygoteFolder, zygote);
-  if (isRoot()) chownSync(scratch, ordinaryUser, ordinaryUser);
   const given = ["--no-namespaces", ...becoming(), "--"];
   return {
     command: launcherFile,
@@ -103,6 +102,18 @@ export function landlockLaunch(python: Python): Launch & { readonly scratch: str
     scratch,
     settings: (machine) => settingsFor(machine, "threads", python.readable, scratch),
   };
+}
+
+/** With a copy of the zygote. */
+function scratchFolder(): string {
+  try {
+    const scratch = mkdtempSync(path.join(tmpdir(), `${scratchPrefix}${process.pid}-`));
+    copyReadable(zygoteFolder, path.join(scratch, "zygote"));
+    if (isRoot()) chownSync(scratch, ordinaryUser, ordinaryUser);
+    return scratch;
+  } catch (error) {
+    return noFolder(error);
+  }
 }
 
 /** For any user, whatever the rights of the folder are. */
