@@ -89,3 +89,43 @@ it("no form of a secret is left in a redacted value, and nothing else changes", 
   expect(redacting(["KEY"], { KEY: "none" })({ blame: "none" })).toEqual({ blame: "none" });
   expect(redacting(["KEY"], { KEY: "s3cret-key" })({ why: ["x s3cret-key"] })).toEqual({ why: ["x [KEY]"] });
 });
+
+const hexOf = (letter: string, digits: number): string =>
+  letter.charCodeAt(0).toString(16).padStart(digits, "0");
+const spelt = (spell: (letter: string) => string) => (text: string) => Array.from(text, spell).join("");
+const inJson = (text: string): string => JSON.stringify({ text });
+
+it.each<[string, (text: string) => string]>([
+  ["in Base64", (text) => Buffer.from(text).toString("base64")],
+  ["in Base64, in the middle", (text) => Buffer.from(`user:${text}:x`).toString("base64url")],
+  ["as hexadecimal digits", (text) => Buffer.from(text).toString("hex")],
+  ["as upper-case hexadecimal digits", (text) => Buffer.from(text).toString("hex").toUpperCase()],
+  ["in JSON", inJson],
+  ["in JSON in JSON", (text) => inJson(inJson(text))],
+  ["in JSON in JSON in JSON", (text) => inJson(inJson(inJson(text)))],
+  ["escaped in JSON", spelt((letter) => `\\u${hexOf(letter, 4)}`)],
+  ["escaped in JSON in JSON", (text) => inJson(spelt((letter) => `\\u${hexOf(letter, 4)}`)(text))],
+  ["escaped as in Python", spelt((letter) => `\\x${hexOf(letter, 2)}`)],
+  ["escaped as in JavaScript", spelt((letter) => `\\u{${hexOf(letter, 1)}}`)],
+  ["in an address", spelt((letter) => `%${hexOf(letter, 2)}`)],
+  ["in an address in an address", spelt((letter) => `%25${hexOf(letter, 2)}`)],
+  ["in HTML", spelt((letter) => `&#${letter.charCodeAt(0)};`)],
+  ["in HTML, hexadecimal", spelt((letter) => `&#x${hexOf(letter, 2)};`)],
+  [
+    "in HTML, as it is usual",
+    (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;"),
+  ],
+  ["in HTML in JSON", (text) => inJson(spelt((letter) => `&#x${hexOf(letter, 2)};`)(text))],
+])("a secret is redacted %s", (_, encode) => {
+  for (const key of ["sk-a1b2/c3+d4=", 'p"w<&%41d', "hf_abcdefgh"]) {
+    const written = `the key is ${encode(key)}, so`;
+    const cleaned = redacting(["KEY"], { KEY: key })({ written }).written;
+    expect(cleaned).toContain("[KEY]");
+    expect(cleaned).not.toContain(encode(key));
+  }
+});
+
+it("escapes that hide no secret stay as they are", () => {
+  const text = 'a%20b \\u0061 &amp; &#65; \\\\n {"a": "\\"b\\""}';
+  expect(redacting(["KEY"], { KEY: "s3cret-key" })(text)).toBe(text);
+});

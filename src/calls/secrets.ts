@@ -22,23 +22,61 @@ export function redacting(names: readonly string[], all: Variables = process.env
   const secrets = names
     .map((name) => ({ name, value: all[name]?.trim() ?? "" }))
     .filter(({ value }) => value.length >= shortestSecret)
-    .flatMap(({ name, value }) => formsOf(value).map((form) => ({ name, form })))
-    .toSorted((left, right) => right.form.length - left.form.length);
+    .toSorted((left, right) => right.value.length - left.value.length)
+    .map(({ name, value }) => ({ name, written: new RegExp(formsOf(value).join("|"), "gu") }));
   if (secrets.length === 0) return (value) => value;
-  const replaced = (text: string): string =>
-    secrets.reduce((cleaned, { name, form }) => cleaned.replaceAll(form, `[${name}]`), text);
-  const clean = (text: string): string => {
-    const cleaned = replaced(text);
-    const plain = withoutEscapes(cleaned);
-    return replaced(plain) === plain ? cleaned : replaced(plain);
-  };
+  const clean = (text: string): string =>
+    secrets.reduce((cleaned, { name, written }) => cleaned.replaceAll(written, () => `[${name}]`), text);
   return <T>(value: T) => redacted(value, clean) as T;
 }
 
-/** As it is, and as it appears in addresses, in JSON inside a text, and in Base64 (headers repeat it so). */
+/**
+ * Patterns of a secret as it is, with any of its characters escaped, in Base64 (headers repeat it so) and as hexadecimal
+ * digits. Compressed, encrypted, reversed or in parts it is not found.
+ */
 function formsOf(value: string): readonly string[] {
-  const plain = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
-  return [...new Set([...plain, ...[0, 1, 2].flatMap((before) => base64Forms(value, before))])];
+  // Backslashes may stand anywhere: JSON in JSON adds them.
+  const bare = value.replaceAll("\\", "");
+  const spelled = bare.length >= shortestSecret ? [Array.from(bare, spellings).join("")] : [];
+  const inBase64 = [0, 1, 2].flatMap((before) => base64Forms(value, before));
+  const digits = Buffer.from(value).toString("hex");
+  return [
+    ...spelled,
+    ...[value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)].map(literal),
+    ...inBase64.map((form) => Array.from(form, (one) => (/\w/.test(one) ? one : spellings(one, 0))).join("")),
+    digits,
+    digits.toUpperCase(),
+  ];
+}
+
+const literal = (text: string): string => Array.from(text, exactly).join("");
+const exactly = (character: string): string => `\\u{${codeOf(character).toString(16)}}`;
+const codeOf = (character: string): number => character.codePointAt(0) ?? 0;
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "amp",
+  '"': "quot",
+  "'": "apos",
+  "<": "lt",
+  ">": "gt",
+};
+
+/**
+ * A pattern of all that JSON, programs, addresses and HTML can write for a character: `\u0061`, `\x61`, `%61`, `&#97;`.
+ * Escapes of escapes, as of JSON in JSON, have more backslashes, `%25` or `&amp;`. Every repetition has a bound: a text
+ * may consist of them.
+ */
+function spellings(character: string, place: number): string {
+  const code = codeOf(character);
+  const digits = code.toString(16).padStart(2, "0");
+  const hex = Array.from(digits, (digit) => `[${digit}${digit.toUpperCase()}]`).join("");
+  const zeros = "0{0,6}";
+  const entity = entities[character];
+  // Those before the first character stay: a search that began at each of many would not end.
+  const [any, some] = place === 0 ? ["", "\\\\"] : ["\\\\{0,64}", "\\\\{1,64}"];
+  const escaped = `u${zeros}${hex}|u\\{${zeros}${hex}\\}|x${hex}`;
+  const inHtml = `#[xX]${zeros}${hex}|#${zeros}${code}(?!\\d)${entity === undefined ? "" : `|${entity}`}`;
+  return `(?:${any}${exactly(character)}|${some}(?:${escaped})|%(?:25){0,4}${hex}|&(?:amp;){0,4}(?:${inHtml});?)`;
 }
 
 /** Of a secret inside a longer text: only the characters that it alone determines. @param before bytes in front of it */
@@ -46,15 +84,6 @@ function base64Forms(value: string, before: number): readonly string[] {
   const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(value)]);
   const [start, end] = [Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6)];
   return (["base64", "base64url"] as const).map((form) => bytes.toString(form).slice(start, end));
-}
-
-/** JSON in a text, whole or broken, can spell any character as `\u0061`, or one of an address with percent signs. */
-function withoutEscapes(text: string): string {
-  return text.replaceAll(/\\u([0-9a-f]{4})|%([0-7][0-9a-f])/gi, fromCode).replaceAll("\\/", "/");
-}
-
-function fromCode(_: string, inJson = "", inAddress = ""): string {
-  return String.fromCharCode(Number.parseInt(inJson + inAddress, 16));
 }
 
 function redacted(value: unknown, clean: (text: string) => string): unknown {

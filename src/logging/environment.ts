@@ -1,4 +1,6 @@
 /** The environment variables that a sink's process gets: no key of any other service. */
+import { redacting } from "../calls/secrets.ts";
+import { keyValues } from "./otlp/environment.ts";
 
 const common = [
   "PATH",
@@ -33,11 +35,20 @@ const secret = /KEY|TOKEN|SECRET|PASSWORD|HEADERS/;
 
 /** The text without the values of variables that hold keys: a service may repeat them in its answer. */
 export function withoutSecrets(text: string, given: Readonly<Record<string, string | undefined>>): string {
-  const values = Object.entries(given).flatMap(([name, value]) =>
-    secret.test(name) && value !== undefined ? [value, ...value.split(/[=,\s]/)] : [],
+  const secrets = Object.entries(given).flatMap(([name, value = ""]) =>
+    secret.test(name) ? partsOf(value).map((part) => ({ name, part })) : [],
   );
-  const long = values
-    .filter((value) => value.length >= 8)
-    .toSorted((one, other) => other.length - one.length);
-  return long.reduce((left, value) => left.replaceAll(value, "…"), text);
+  return secrets
+    .filter(({ part }) => part.length >= shortestPart)
+    .toSorted((one, other) => other.part.length - one.part.length)
+    .reduce((left, { name, part }) => redacting([name], { [name]: part })(left), text);
+}
+
+/** Words of headers, such as `Bearer`, are no secrets. In characters. */
+const shortestPart = 8;
+
+/** The whole, and the values in a list of headers, as they are written and as they are sent. */
+function partsOf(value: string): readonly string[] {
+  const values = Object.values(keyValues(value));
+  return [value, ...value.split(/[=,\s]/), ...values, ...values.flatMap((one) => one.split(/\s/))];
 }

@@ -1,5 +1,6 @@
 /** The hub and the token to use, both from the environment, as with the hub's own tools. */
 import { TroupeError } from "../../errors.ts";
+import { redacting, type Redact } from "../../calls/secrets.ts";
 import { ServiceLog, type Service } from "../../calls/services.ts";
 import { standardRetries, type RetryOptions } from "../../calls/retry.ts";
 
@@ -49,6 +50,11 @@ function tokenOf(text: string | undefined): string | null {
   if (!/^[\x21-\x7e]*$/.test(token))
     throw new TroupeError("bad_arguments", "HF_TOKEN: expected a token such as hf_…, without white space");
   return token === "" ? null : token;
+}
+
+/** For whatever the hub says: it may repeat the token. */
+export function hubRedact({ token }: Pick<HubAccess, "token">): Redact {
+  return redacting(["HF_TOKEN"], { HF_TOKEN: token ?? undefined });
 }
 
 /** Whether the token may be sent there: only to the hub itself, and not unencrypted over a network. */

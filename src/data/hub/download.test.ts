@@ -1,7 +1,10 @@
 import { randomBytes } from "node:crypto";
 import fs from "node:fs/promises";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import path from "node:path";
+import { inspect } from "node:util";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { blobFile } from "../cache/blobs.ts";
 import type { CacheLayout } from "../cache/place.ts";
@@ -283,6 +286,34 @@ describe("the token", () => {
     await expect(wrong).rejects.toThrow(/the token in HF_TOKEN may not read it/);
     const shown = await wrong.catch((error: Error) => `${error.message}${error.stack}`);
     expect(shown).not.toContain("hf_wrong");
+  });
+});
+
+describe("a hub that repeats the token", () => {
+  const token = "hf_right/+s3cret";
+  const echoes: readonly [string, (response: ServerResponse) => void, RegExp][] = [
+    [
+      "in the reason of an error",
+      (response) => response.writeHead(404, { "x-error-message": `nothing for Bearer ${token}` }).end(),
+      /nothing for Bearer \[HF_TOKEN\]/,
+    ],
+    [
+      "in what is no JSON",
+      (response) => response.end(`<p>${Buffer.from(token).toString("hex")}`),
+      /no JSON: <p>\[HF_TOKEN\]/,
+    ],
+  ];
+  it.each(echoes)("%s", async (_, respond, message) => {
+    const server = createServer((_request, response) => respond(response));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      const access = testAccess(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, token);
+      const failed = await listFiles(access, "owner/open", "main").catch((error: unknown) => error);
+      expect((failed as Error).message).toMatch(message);
+      expect(inspect(failed, { depth: 9 })).not.toContain(token);
+    } finally {
+      server.close();
+    }
   });
 });
 

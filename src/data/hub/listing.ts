@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { TooLongError, wholeBody } from "../../calls/http.ts";
 import { showText } from "../../format.ts";
-import { hubUrl, showUrl, type HubAccess } from "./access.ts";
+import { hubRedact, hubUrl, showUrl, type HubAccess } from "./access.ts";
 import { checkCancelled } from "../cancel.ts";
 import { get, reasonOf, retryingHub } from "./request.ts";
 import { SilenceTimer } from "./silence.ts";
@@ -136,7 +136,8 @@ function getPage<T>(
     async () => {
       using silence = new SilenceTimer(access.longestSilence, signal);
       const response = await get(access, url, {}, silence.signal);
-      const value = schema.safeParse(parse(await readText(response, url, silence), url));
+      const text = await readText(response, url, silence);
+      const value = schema.safeParse(hubRedact(access)(parse(text, access, url)));
       if (value.success) return { value: value.data, next: nextPage(access, response, url) };
       const problem = z.prettifyError(value.error).split("\n")[0] ?? "";
       throw new TroupeError("bad_data", `${showUrl(url)} answers in another form than a hub: ${problem}`);
@@ -157,13 +158,13 @@ async function readText(response: Response, url: URL, silence: SilenceTimer): Pr
   }
 }
 
-function parse(text: string, url: URL): unknown {
+function parse(text: string, access: HubAccess, url: URL): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    // Another page, such as that of a captive portal.
-    const said = showText(text, 80);
-    throw new TroupeError("bad_data", `${showUrl(url)} answers with no JSON: ${said}`, { cause: error });
+  } catch {
+    // Another page, such as that of a captive portal. The cause would quote it, with a part of the token perhaps.
+    const said = showText(hubRedact(access)(text), 80);
+    throw new TroupeError("bad_data", `${showUrl(url)} answers with no JSON: ${said}`);
   }
 }
 

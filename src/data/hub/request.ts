@@ -6,7 +6,7 @@ import { ServiceError, TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import { answerOf, call } from "../../calls/call.ts";
 import { reasonOf as reasonIn, retryAfterOf } from "../../calls/http.ts";
-import { maySendToken, showUrl, type HubAccess } from "./access.ts";
+import { hubRedact, maySendToken, showUrl, type HubAccess } from "./access.ts";
 import { redirectTarget } from "./redirects.ts";
 import { checkCancelled } from "../cancel.ts";
 
@@ -72,15 +72,15 @@ export function reasonOf(error: unknown): string {
 }
 
 /** The hub's own message, if it is fit to be shown. */
-async function saidBy(response: Response): Promise<string> {
+async function saidBy(access: HubAccess, response: Response): Promise<string> {
   const header = response.headers.get("x-error-message");
   await response.body?.cancel().catch(() => {});
-  return header === null ? "" : ` (${showText(header, 200)})`;
+  return header === null ? "" : ` (${showText(hubRedact(access)(header), 200)})`;
 }
 
 async function fail(access: HubAccess, asked: URL, url: URL, response: Response): Promise<never> {
   const { status } = response;
-  const said = await saidBy(response);
+  const said = await saidBy(access, response);
   const place = showUrl(asked);
   if (status === 429 || status >= 500) {
     const retryAfter = retryAfterOf(response.headers, Infinity) ?? 0;

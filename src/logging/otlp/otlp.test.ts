@@ -46,8 +46,12 @@ async function recordStep(step: number): Promise<void> {
 
 const settings = (otlp: object) => loggingSettings.parse({ otlp }).otlp ?? expect.unreachable();
 
-const sinkTo = (endpoint: string, more: object = {}, environment: Record<string, string> = {}) =>
-  otlpSink(root, settings({ endpoint, ...more }), environment, { patience: 300 });
+const sinkTo = (
+  endpoint: string,
+  more: object = {},
+  environment: Record<string, string> = {},
+  patience = 60_000,
+) => otlpSink(root, settings({ endpoint, ...more }), environment, { patience });
 
 it("sends a trace for each episode and a span for each action, once", async () => {
   await using collector = await startCollector(accept);
@@ -132,12 +136,13 @@ it.each([
   ["a redirect", status(307, { location: "http://127.0.0.1:9/" }), { isPermanent: false }],
   ["a closed connection", (response: ServerResponse) => response.destroy(), { isPermanent: false }],
   ["silence", () => {}, { isPermanent: false }],
-] as const)("sends again what %s kept from arriving", async (_, fail, expected) => {
+] as const)("sends again what %s kept from arriving", async (name, fail, expected) => {
   await using collector = await startCollector((number, response) =>
     number === 0 ? fail(response) : accept(number, response),
   );
   await recordStep(1);
-  const sink = await sinkTo(collector.endpoint);
+  // Only silence has to be waited for.
+  const sink = await sinkTo(collector.endpoint, {}, {}, name === "silence" ? 2000 : undefined);
   await expect(sink.update()).rejects.toMatchObject({ code: "service", ...expected });
   await sink.update();
   await sink.update();
@@ -154,6 +159,25 @@ it("does not send again what a receiver rejected for good", async () => {
   await expect(sink.update()).rejects.toThrow("rejected 3 of 5 spans: too old");
   await sink.update();
   expect(collector.received).toHaveLength(1);
+});
+
+it.each([
+  ["a page", "<!DOCTYPE html><html>Log in</html>", "is no OTLP receiver: it answered with a page"],
+  [
+    "a rejection in JSON",
+    '{"partialSuccess": {"rejectedSpans": "2", "errorMessage": "too old"}}',
+    "rejected 2 of 5 spans: too old",
+  ],
+])("%s, with status 200, is no success", async (_, body, problem) => {
+  await using collector = await startCollector((_number, response) => response.end(body));
+  await recordStep(1);
+  await expect((await sinkTo(collector.endpoint)).update()).rejects.toThrow(problem);
+});
+
+it.each(["{}", '{"partialSuccess": {}}', "ok"])("%s, with status 200, is", async (body) => {
+  await using collector = await startCollector((_, response) => response.end(body));
+  await recordStep(1);
+  await expect((await sinkTo(collector.endpoint)).update()).resolves.toBeUndefined();
 });
 
 const pace = { poll: 5, firstDelay: 5, longestDelay: 10, patience: 2000 };

@@ -3,6 +3,10 @@
  * Source: opentelemetry-proto 1.7, trace/v1/trace.proto, common/v1/common.proto.
  */
 import { bytes, decode, double, encode, type Field, fixed64, message, varint } from "../../protobuf.ts";
+import { jsonOrNull } from "../../json.ts";
+import { SinkError } from "../sink.ts";
+import { showText } from "../../format.ts";
+import { z } from "zod";
 import type { Span, Value } from "./spans.ts";
 
 export interface Resource {
@@ -47,12 +51,41 @@ function valueField(value: Value): Field {
   return message(5, ...value.map((each) => message(1, bytes(1, each))));
 }
 
-/** From an `ExportTraceServiceResponse`: spans that the receiver did not take, and why. Null: it took all. */
-export function rejectedSpans(response: Buffer): { readonly count: bigint; readonly reason: string } | null {
-  const partial = decode(response)?.find(({ field }) => field === 1)?.value;
+export interface RejectedSpans {
+  readonly count: bigint;
+  readonly reason: string;
+}
+
+const inJson = z.looseObject({
+  partialSuccess: z
+    .looseObject({
+      rejectedSpans: z.union([z.int(), z.string().regex(/^\d+$/)]).default(0),
+      errorMessage: z.string().default(""),
+    })
+    .nullish(),
+});
+
+/**
+ * From an `ExportTraceServiceResponse`, or its form in JSON, which some receivers answer with: spans that the receiver did
+ * not take, and why. Null: it took all.
+ * @throws SinkError for a page, as of a server that answers everything with one: nothing was taken
+ */
+export function rejectedSpans(response: Buffer, url: string): RejectedSpans | null {
+  const decoded = decode(response);
+  if (decoded === undefined) return rejectedInJson(response.toString("utf8"), url);
+  const partial = decoded.find(({ field }) => field === 1)?.value;
   const fields = partial instanceof Buffer ? (decode(partial) ?? []) : [];
   const count = fields.find(({ field }) => field === 1)?.value;
   const reason = fields.find(({ field }) => field === 2)?.value;
   if (typeof count !== "bigint" || count === 0n) return null;
   return { count, reason: reason instanceof Buffer ? reason.toString("utf8") : "" };
+}
+
+function rejectedInJson(text: string, url: string): RejectedSpans | null {
+  const { data } = inJson.safeParse(jsonOrNull(text));
+  // Other words are none of the specification's, but harmless.
+  if (text.trimStart().startsWith("<"))
+    throw new SinkError(`${url} is no OTLP receiver: it answered with a page, ${showText(text, 80)}`);
+  const { rejectedSpans: count = 0, errorMessage: reason = "" } = data?.partialSuccess ?? {};
+  return BigInt(count) === 0n ? null : { count: BigInt(count), reason };
 }

@@ -101,7 +101,7 @@ function emptyBatch(): Batch {
 /** What a receiver rejects of a request that it took must not be sent again (OTLP, "Partial Success"). */
 async function send({ receiver, resource, sent }: Sending, { ids, spans }: Batch): Promise<void> {
   if (ids.length === 0) return;
-  const rejected = rejectedSpans(await post(receiver, traceRequest(resource, spans)));
+  const rejected = rejectedSpans(await post(receiver, traceRequest(resource, spans)), receiver.url);
   await sent.add(ids);
   if (rejected === null) return;
   throw new SinkError(
