@@ -4,6 +4,7 @@ import {
   areEqual,
   clusteredInterval,
   mean,
+  pooledInterval,
   rankCorrelation,
   standardDeviation,
   standardError,
@@ -155,3 +156,12 @@ test.each([
 ] as [[number, number][]][])("the rank correlation of %j is not defined", (pairs) =>
   expect(rankCorrelation(pairs)).toBeNull(),
 );
+
+test("pooledInterval has one variance for both sides", () => {
+  // Squares 2 and 2, three degrees of freedom: error √(4/3 · (1/3 + 1/2)) = 1.0541, t = 3.1824.
+  const interval = pooledInterval([1, 2, 3], [4, 6]);
+  expect(interval?.low).toBeCloseTo(-6.3546, 3);
+  expect(interval?.high).toBeCloseTo(0.3546, 3);
+  expect(pooledInterval([1, 1], [3, 3])).toEqual({ low: -2, high: -2 });
+  expect(pooledInterval([1], [3, 3])).toBeNull();
+});

@@ -73,6 +73,20 @@ export function differenceInterval(one: readonly number[], other: readonly numbe
   return { low: centre - spread, high: centre + spread };
 }
 
+/**
+ * 95 % interval of mean(one) − mean(other), from independent values with the same variance (Student 1908, Biometrika 6).
+ * Null: fewer than two on a side.
+ */
+export function pooledInterval(one: readonly number[], other: readonly number[]): Interval | null {
+  if (one.length < 2 || other.length < 2) return null;
+  const degrees = one.length + other.length - 2;
+  const squares = one.length * standardDeviation(one) ** 2 + other.length * standardDeviation(other) ** 2;
+  const error = Math.sqrt((squares / degrees) * (1 / one.length + 1 / other.length));
+  const centre = mean(one) - mean(other);
+  const spread = error === 0 ? 0 : studentQuantile(degrees) * error;
+  return { low: centre - spread, high: centre + spread };
+}
+
 /** The t with P(|T| ≤ t) = confidence, by bisection. */
 export function studentQuantile(degrees: number, confidence = 0.95): number {
   let [low, high] = [0, 1];

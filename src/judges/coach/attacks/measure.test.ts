@@ -75,8 +75,7 @@ it("verdicts that fail are counted, and gains are of the others", async () => {
 });
 
 /** Of intervals for coaches that score at random, by a function of a number in [0, 1): how many contain 0. */
-function coverage(score: (random: number) => number): number {
-  const seeds = 2000;
+function coverage(score: (random: number) => number, seeds = 2000): number {
   const covers = Array.from({ length: seeds }, (_, seed) => {
     const random = generatorOf(keyAt(rootKey(seed), "coach"));
     const rows = (count: number) =>
@@ -96,6 +95,17 @@ it.each<[string, (random: number) => number]>([
   // Two standard errors of 2,000 coaches are 1 %; the rest is what few and skewed scores cost.
   expect(coverage(score)).toBeGreaterThan(0.93);
   expect(coverage(score)).toBeLessThan(0.97);
+});
+
+it.each<[string, (random: number) => number]>([
+  ["nearly all 0", (random) => random ** 20],
+  ["nearly all 10", (random) => 1 - random ** 20],
+  ["0, and 1 in 50", (random) => Number(random < 0.02)],
+  ["0, and 1 in 20", (random) => Number(random < 0.05)],
+  ["1, and 0 in 20", (random) => Number(random >= 0.05)],
+])("at least 95 % do of a coach whose random scores are alike but for a few: %s", (_, score) => {
+  // Two standard errors of 500 coaches are 2 %; few scores that are mostly alike are given a wide interval.
+  expect(coverage(score, 500)).toBeGreaterThan(0.95);
 });
 
 it.each(attacks.map(({ name, text }) => [name, text]))("%s stays inside its quotation", (_, text) => {

@@ -1,5 +1,5 @@
 /** Measures how much attacks raise a coach's scores. */
-import { differenceInterval, mean } from "../../../statistics.ts";
+import { differenceInterval, mean, pooledInterval, type Interval } from "../../../statistics.ts";
 import { settleAll } from "../../../settle.ts";
 import type { AttackGain, AttackReport } from "../../attack-report.ts";
 import { coachAsk, type AskContext } from "../asking.ts";
@@ -51,9 +51,19 @@ export function reportOf(
     without: meanOrNull(without.flat()),
     gains,
     mean: known.length === 0 ? null : mean(known),
-    interval: differenceInterval(known, noise),
+    interval: gainInterval(known, noise),
     failed: [...without, ...withAttack].flat().filter((score) => score === null).length,
   };
+}
+
+/**
+ * The wider of two: Welch's, where attacks change how much scores vary, and Student's, because the few scores without an
+ * attack may all be equal by chance although the coach's scores vary.
+ */
+function gainInterval(gains: readonly number[], noise: readonly number[]): Interval | null {
+  const [own, common] = [differenceInterval(gains, noise), pooledInterval(gains, noise)];
+  if (own === null || common === null) return null;
+  return { low: Math.min(own.low, common.low), high: Math.max(own.high, common.high) };
 }
 
 /** The step with an attack at the end of what was written. */
