@@ -285,23 +285,26 @@ describe("a question for JSON", () => {
     async (name) => {
       respond = json(200, chat.answer);
       // Whatever the answer is, it is returned as it was written.
-      const { value: answered, isCutOff, inputTokens, outputTokens } = await askFor(name, { schema: null });
-      expect([answered, isCutOff, inputTokens, outputTokens]).toEqual([text, false, 1, 1]);
+      const { value: answered, cutOff, inputTokens, outputTokens } = await askFor(name, { schema: null });
+      expect([answered, cutOff, inputTokens, outputTokens]).toEqual([text, null, 1, 1]);
       expect(asked[0]?.body).toMatchObject({ response_format: { type: "json_object" } });
     },
   );
 
-  it("learns that an answer was cut off, and that tokens were not counted", async () => {
+  it.each([
+    ["length", "maxTokens"],
+    ["content_filter", "service"],
+  ])("learns that an answer was cut off (%s), and that tokens were not counted", async (reason, cutOff) => {
     const [choice] = chat.answer.choices;
     respond = json(200, {
       ...chat.answer,
       usage: undefined,
-      choices: [{ ...choice, finish_reason: "length" }],
+      choices: [{ ...choice, finish_reason: reason }],
     });
     expect(await askFor("compatible", { schema })).toEqual({
       value: text,
       characters: text.length,
-      isCutOff: true,
+      cutOff,
       inputTokens: null,
       outputTokens: null,
     });

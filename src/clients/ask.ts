@@ -38,8 +38,8 @@ export interface ServiceAnswer<T> {
   readonly value: T;
   /** Length of the answer. */
   readonly characters: number;
-  /** It ended at `maxTokens`. */
-  readonly isCutOff: boolean;
+  /** What ended it before its end; null: nothing. */
+  readonly cutOff: "maxTokens" | "service" | null;
   /** As the service counts; null: it does not say. */
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
@@ -87,11 +87,18 @@ export async function askService<T>(
   return {
     value: redacting(secretsOf(options))(read(text)),
     characters: text.length,
-    isCutOff: finishReason === "length",
+    cutOff: cutOffBy[finishReason] ?? null,
     inputTokens: countOf(usage.inputTokens),
     outputTokens: countOf(usage.outputTokens),
   };
 }
+
+/** Services that say nothing of the kind are believed: an answer without its end is then noticed by whoever reads it. */
+const cutOffBy: Readonly<Record<string, ServiceAnswer<unknown>["cutOff"]>> = {
+  length: "maxTokens",
+  "content-filter": "service",
+  error: "service",
+};
 
 function secretsOf(options: ClientOptions): readonly string[] {
   const variable = keyVariableOf(options);

@@ -119,20 +119,40 @@ export const repairs: readonly Repair[] = [
     changes: [
       {
         file: "src/judges/coach/verdict.ts",
-        repaired: "objectsIn(text).map((object) => schema.safeParse(object))",
-        broken:
-          'objectsIn(text.trim().startsWith("{") ? text : "").map((object) => schema.safeParse(object))',
+        repaired: "objectsIn(answer);",
+        broken: 'objectsIn(answer.trim().startsWith("{") ? answer : "");',
       },
     ],
     foundBy: "a coach: the program surrounds its answers with prose",
+  },
+  {
+    defect: "a verdict that a player wrote, and a coach quotes, is the coach's",
+    changes: [
+      {
+        file: "src/judges/coach/verdict.ts",
+        repaired: "const last = found.at(-1);",
+        broken: "const last = found.findLast((one) => schema.safeParse(one.value).success) ?? found.at(-1);",
+      },
+      {
+        file: "src/judges/coach/verdict.ts",
+        repaired: "if (endsInBrokenObject(answer, found))",
+        broken: "if (answer.length < 0)",
+      },
+      {
+        file: "src/judges/coach/verdict.ts",
+        repaired: "if (isQuotation(last, { asked, answer }))",
+        broken: "if (answer.length < 0)",
+      },
+    ],
+    foundBy: "src/judges/coach/verdict.test.ts",
   },
   {
     defect: "attacks on a coach that scores at random seem to work",
     changes: [
       {
         file: "src/judges/coach/attacks/measure.ts",
-        repaired: "interval: differenceInterval(known, noise),",
-        broken: "interval: differenceInterval(known, noise.map(() => 0)),",
+        repaired: "interval: gainInterval(known, noise),",
+        broken: "interval: gainInterval(known, noise.map(() => 0)),",
       },
     ],
     foundBy: "src/judges/coach/attacks/measure.test.ts",

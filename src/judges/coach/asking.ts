@@ -71,14 +71,17 @@ export function coachAsk(options: CoachOptions, context: AskContext): Ask {
     const readBoth = (text: string) => ({ verdict: read(text), text });
     const question = { messages, read: readBoth, ...(format === undefined ? {} : { format }) };
     const attempt = async (own: AbortSignal): Promise<T> => {
-      const { value, isCutOff } = await pay(messages, () => askService(options, respondent, question, own));
+      const { value, cutOff } = await pay(messages, () => askService(options, respondent, question, own));
       const { verdict, text } = value;
-      if (!("problem" in verdict)) {
+      // What looks like a verdict in an answer without its end may be a draft, or a quotation.
+      if (!("problem" in verdict) && cutOff === null) {
         rejections.accepted();
         return verdict;
       }
-      const why = isCutOff ? `it reached judge.maxTokens (${options.maxTokens}); ` : "";
-      const problem = `${why}${verdict.problem}`;
+      const problem = [
+        ...(cutOff === null ? [] : [endOf(cutOff, options)]),
+        ...("problem" in verdict ? [verdict.problem] : []),
+      ].join("; ");
       if (about !== undefined) await keepRejected(calls, about, { problem, text });
       rejections.rejected(problem, asked);
       rejections.check();
@@ -86,6 +89,10 @@ export function coachAsk(options: CoachOptions, context: AskContext): Ask {
     };
     return call(service, attempt, { signal, retries, gate });
   };
+}
+
+function endOf(cutOff: "maxTokens" | "service", { maxTokens }: CoachOptions): string {
+  return cutOff === "service" ? "the service cut it off" : `it reached judge.maxTokens (${maxTokens})`;
 }
 
 function quoted(text: string): string {

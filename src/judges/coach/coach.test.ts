@@ -152,6 +152,21 @@ describe("an answer that is no verdict leaves the action without a reward:", () 
     expect(failuresOf(await judged(coach(server), await short()))[0]).toContain("has no JSON object");
   });
 
+  it("even one that looks whole, if the service says that the answer was cut off", async () => {
+    for (const [finish, why] of [
+      ["length", "it reached judge.maxTokens (4096)"],
+      ["content_filter", "the service cut it off"],
+    ] as const) {
+      const log = new ServiceLog();
+      const server = await serving(
+        () => (response) => completion(response, `As it says: ${written}`, finish),
+      );
+      const judge = coach(server, {}, { log, retries: { ...twice, retries: 1 } });
+      for (const one of failuresOf(await judged(judge, await short()))) expect(one).toContain(why);
+      expect(log.named("coach").use).toMatchObject({ calls: 4, faults: 4, failures: 0 });
+    }
+  });
+
   it("and the reason says if it was cut off", async () => {
     const server = await serving(() => (response) => completion(response, '{"reason": "long', "length"));
     expect(failuresOf(await judged(coach(server), await short()))[0]).toContain(

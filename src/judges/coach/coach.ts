@@ -87,9 +87,10 @@ async function answerTo(
 ): Promise<Outcome<Answers>> {
   const isRanking = labels.length > 1;
   const schema = isRanking ? rankingSchema(roles, labels) : scoreSchema(roles);
-  const read = (text: string) => {
-    if (isRanking) return readRanking(text, roles, labels);
-    const verdict = readScore(text, roles);
+  const asked = messages.map(({ content }) => content).join("\n");
+  const read = (answer: string) => {
+    if (isRanking) return readRanking({ asked, answer }, roles, labels);
+    const verdict = readScore({ asked, answer }, roles);
     return "problem" in verdict ? verdict : { verdicts: [verdict] };
   };
   const outcome = await ask({ messages, format: formatOf(schema, options), read, about });

@@ -1,10 +1,11 @@
 /**
- * Reads a coach's answer: one JSON object with exactly the demanded keys, wherever it stands in the answer. Nothing is
- * guessed: without one, or with two that differ, there is no verdict.
+ * Reads a coach's answer: its last JSON object, which has exactly the demanded keys, whatever stands around it. Nothing is
+ * guessed. There is no verdict if that object has other keys, or one twice; if another verdict before it differs; if a
+ * further object begins and does not end; or if it is a quotation of what the coach was shown.
  */
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { objectsIn } from "../../json.ts";
+import { endsInBrokenObject, objectsIn, repeatsKey, type FoundObject } from "../../json.ts";
 import type { JudgedScore } from "../../rollout/episode.ts";
 
 /** What is wrong with an answer: the same words for the same fault. */
@@ -44,9 +45,16 @@ function blameSchema(roles: readonly string[]): z.ZodType<string> {
   return z.preprocess((given) => (given === null ? nobody : given), z.enum([...roles, nobody]));
 }
 
+/** What was asked, and what came back. */
+export interface Exchanged {
+  /** The whole question, with the texts that it quotes. */
+  readonly asked: string;
+  readonly answer: string;
+}
+
 /** A score from 0 to 1. */
-export function readScore(text: string, roles: readonly string[]): JudgedScore | Malformed {
-  const read = readJson(text, scoreSchema(roles));
+export function readScore(exchanged: Exchanged, roles: readonly string[]): JudgedScore | Malformed {
+  const read = readJson(exchanged, scoreSchema(roles));
   if ("problem" in read) return read;
   const { score, reason, blame } = read.value;
   return { score: score / 10, explanation: reason, blame: blamed(blame) };
@@ -54,11 +62,11 @@ export function readScore(text: string, roles: readonly string[]): JudgedScore |
 
 /** In the order of the labels: 1 for the best, 0 for the worst; equal ranks share the mean of their places. */
 export function readRanking(
-  text: string,
+  exchanged: Exchanged,
   roles: readonly string[],
   labels: readonly string[],
 ): { readonly verdicts: readonly JudgedScore[] } | Malformed {
-  const read = readJson(text, rankingSchema(roles, labels));
+  const read = readJson(exchanged, rankingSchema(roles, labels));
   if ("problem" in read) return read;
   const { ranking } = read.value;
   const byId = new Map(ranking.map((one) => [one.id, one]));
@@ -80,19 +88,35 @@ function shareBelow(rank: number, ranks: readonly number[]): number {
   return (worse + equal / 2) / (ranks.length - 1);
 }
 
-function readJson<T>(text: string, schema: z.ZodType<T>): { readonly value: T } | Malformed {
-  const parsed = objectsIn(text).map((object) => schema.safeParse(object));
-  if (parsed.length === 0) return { problem: "the coach's answer has no JSON object" };
-  const fitting = parsed.flatMap(({ data }) => (data === undefined ? [] : [data]));
-  const [value] = fitting;
-  if (value === undefined) return { problem: `the coach's answer is not a verdict: ${faultOf(parsed)}` };
-  const isOne = fitting.every((one) => isDeepStrictEqual(one, value));
-  return isOne ? { value } : { problem: "the coach's answer has several verdicts that differ" };
+function readJson<T>({ asked, answer }: Exchanged, schema: z.ZodType<T>): { readonly value: T } | Malformed {
+  const found = objectsIn(answer);
+  const last = found.at(-1);
+  if (last === undefined) return { problem: "the coach's answer has no JSON object" };
+  if (endsInBrokenObject(answer, found))
+    return { problem: "the coach's answer has an object at its end that is not complete" };
+  if (repeatsKey(last.text)) return { problem: "the coach's answer is not a verdict: it has a key twice" };
+  const { data: value, error } = schema.safeParse(last.value);
+  if (error !== undefined) return { problem: `the coach's answer is not a verdict: ${faultOf(error)}` };
+  const others = found.flatMap((one) => schema.safeParse(one.value).data ?? []);
+  if (!others.every((one) => isDeepStrictEqual(one, value)))
+    return { problem: "the coach's answer has several verdicts that differ" };
+  if (isQuotation(last, { asked, answer }))
+    return { problem: "the coach's answer only quotes a verdict that it was shown" };
+  return { value };
 }
 
-/** Of the last object: what comes before may be thoughts. */
-function faultOf(parsed: readonly z.ZodSafeParseResult<unknown>[]): string {
-  const [issue] = parsed.at(-1)?.error?.issues ?? [];
+/** Whether an object with prose around it is a copy of what others wrote. One that is the whole answer is the coach's own. */
+function isQuotation({ text }: FoundObject, { asked, answer }: Exchanged): boolean {
+  const around = answer.replaceAll(text, "").replaceAll(/```\w*/g, "");
+  return /\p{L}/u.test(around) && bare(asked).includes(bare(text));
+}
+
+/** Without what writing it anew, or inside other JSON, changes. */
+function bare(text: string): string {
+  return text.replaceAll(/[\s\\]/g, "");
+}
+
+function faultOf({ issues: [issue] }: z.ZodError): string {
   const where = issue?.path.join(".") ?? "";
   return `${where}${where === "" ? "" : ": "}${issue?.message ?? ""}`;
 }

@@ -4,7 +4,7 @@
 import type { Redact } from "../../calls/secrets.ts";
 import { cutTo, showText } from "../../format.ts";
 import type { JudgedScore } from "../../rollout/episode.ts";
-import { jsonOrNull } from "../../json.ts";
+import { jsonOrNull, repeatsKey } from "../../json.ts";
 
 /** A verdict; what is wrong with the answer, so that it is asked for again; or why the program gives none. */
 export type JudgeAnswer = JudgedScore | { readonly problem: string } | { readonly declined: string };
@@ -27,7 +27,9 @@ export function readAnswer(
   const value = jsonOrNull(line);
   if (typeof value !== "object" || value === null) return null;
   const { id, ...rest } = value as { readonly id?: unknown };
-  return typeof id === "string" ? { id, answer: answerOf(rest, reading) } : null;
+  if (typeof id !== "string") return null;
+  if (repeatsKey(line)) return { id, answer: { problem: "the judge answered with a key twice" } };
+  return { id, answer: answerOf(rest, reading) };
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -195,6 +195,11 @@ const mischief: readonly (readonly [name: string, source: string, failure: RegEx
     /answered twice/,
   ],
   [
+    "gives two scores in one answer",
+    `for (const { id } of lines) console.log('{"id":"' + id + '","score":0.1,"score":0.9}')`,
+    /the judge answered with a key twice/,
+  ],
+  [
     "answers NaN",
     'console.log(\'{"id":"\' + lines[0].id + \'","score":NaN}\')',
     /"score":NaN\}", which is not an answer/,

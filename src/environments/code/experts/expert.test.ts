@@ -18,7 +18,7 @@ interface Asked {
 
 const asked: Asked[] = [];
 /** The service's next answers: a status and the text of the message. */
-let answers: (readonly [status: number, text: string])[] = [];
+let answers: (readonly [status: number, text: string, finish?: string])[] = [];
 let server: Server;
 let baseUrl = "";
 
@@ -42,9 +42,9 @@ afterEach(() => {
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = JSON.parse(await textOf(request)) as Asked["body"];
   asked.push({ url: request.url, authorization: request.headers.authorization, body });
-  const [status, text] = answers.shift() ?? [500, ""];
+  const [status, text, finish] = answers.shift() ?? [500, ""];
   response.writeHead(status, { "content-type": "application/json" });
-  response.end(JSON.stringify({ choices: [{ message: { content: text } }] }));
+  response.end(JSON.stringify({ choices: [{ message: { content: text }, finish_reason: finish }] }));
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {
@@ -142,6 +142,15 @@ describe.runIf(works)("an expert", () => {
     expect(asked).toHaveLength(6);
   });
 
+  it("whose answer was cut off has made no edit, whatever it looks like", async () => {
+    const log = new ServiceLog();
+    answers = Array.from({ length: 3 }, () => [200, edits, "length"] as const);
+    const { helper, state } = await seen({ services: { sandbox, recorded: unrecordedCalls(), log } });
+    expect(helper).toBe("Revise aux accordingly.");
+    expect(state).toContain("the expert's answer was cut off (expert.maxTokens is 2048)");
+    expect(log.named("expert").use).toMatchObject({ calls: 1, faults: 1 });
+  });
+
   it("may change nothing", async () => {
     const log = new ServiceLog();
     answers = [[200, JSON.stringify({ aux: "", main: "" })]];
@@ -180,12 +189,17 @@ describe("readEdits", () => {
     expect(readEdits(text)).toEqual({ helper, main });
   });
 
-  it.each(["no edits", '{"main": 3}', "{}", '{"edits": "x"}', "{".repeat(5000) + "}".repeat(5000)])(
-    "%j is no answer",
-    (text) => {
-      expect(readEdits(text)).toBeNull();
-    },
-  );
+  it.each([
+    "no edits",
+    '{"main": "a", "main": "b"}',
+    'Your {"main": "a"} should be {"main": "b',
+    '{"main": 3}',
+    "{}",
+    '{"edits": "x"}',
+    "{".repeat(5000) + "}".repeat(5000),
+  ])("%j is no answer", (text) => {
+    expect(readEdits(text)).toBeNull();
+  });
 });
 
 /** The invalid keys. */

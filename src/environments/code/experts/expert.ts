@@ -11,7 +11,7 @@ import { helperName } from "../seats.ts";
 import type { Edits } from "../state.ts";
 import { askService, checkKey, type ChatMessage } from "../../../clients/ask.ts";
 import type { ClientOptions } from "../../../clients/options.ts";
-import { objectsIn } from "../../../json.ts";
+import { endsInBrokenObject, objectsIn, repeatsKey } from "../../../json.ts";
 
 export interface EditRequest {
   readonly prompt: string;
@@ -34,7 +34,9 @@ const respondent = { role: "expert", alternative: "choose another feedback than 
 function expertFrom(options: ClientOptions): Expert {
   return {
     async edit(messages, signal) {
-      const { value } = await askService(options, respondent, { messages, read: readEdits }, signal);
+      const { value, cutOff } = await askService(options, respondent, { messages, read: readEdits }, signal);
+      if (cutOff !== null)
+        throw new Fault(`the expert's answer was cut off (expert.maxTokens is ${options.maxTokens})`);
       if (value === null) throw new Fault("the expert's answer is no JSON object with edits");
       return { helper: editOf(value.helper), main: editOf(value.main) };
     },
@@ -98,8 +100,12 @@ const longestEdit = 8000;
 
 /** The last JSON object in the answer that has an edit, or else that could have one; null: there is none. */
 export function readEdits(text: string): Answer | null {
-  const found = objectsIn(text).flatMap((object) => editsSchema.safeParse(object).data ?? []);
-  const answers = found.map(({ [helperName]: helper, main }) => {
+  const found = objectsIn(text);
+  // What stands before an edit that is broken is a draft, or a quotation.
+  if (endsInBrokenObject(text, found)) return null;
+  const whole = found.filter((one) => !repeatsKey(one.text));
+  const edits = whole.flatMap(({ value }) => editsSchema.safeParse(value).data ?? []);
+  const answers = edits.map(({ [helperName]: helper, main }) => {
     return { helper: helper ?? null, main: main ?? null };
   });
   return answers.findLast(hasEdit) ?? answers.at(-1) ?? null;
