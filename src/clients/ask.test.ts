@@ -293,6 +293,8 @@ describe("a question for JSON", () => {
 
   it.each([
     ["length", "maxTokens"],
+    ["max_tokens", "maxTokens"],
+    ["model_length", "maxTokens"],
     ["content_filter", "service"],
   ])("learns that an answer was cut off (%s), and that tokens were not counted", async (reason, cutOff) => {
     const [choice] = chat.answer.choices;

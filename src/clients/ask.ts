@@ -79,7 +79,12 @@ export async function askService<T>(
     abortSignal,
     ...(format === undefined ? {} : { output: inFormat(format) }),
   });
-  const { text, usage, finishReason } = await asking.catch(() => {
+  const {
+    text,
+    usage,
+    finishReason,
+    rawFinishReason = "",
+  } = await asking.catch(() => {
     const failure = failureOf(exchange, options, name);
     const isLost = isAccepted(exchange) || (timeout.aborted && exchange.status === null);
     throw isLost && failure instanceof ServiceError ? new LostAnswer(failure.message) : failure;
@@ -87,7 +92,7 @@ export async function askService<T>(
   return {
     value: redacting(secretsOf(options))(read(text)),
     characters: text.length,
-    cutOff: cutOffBy[finishReason] ?? null,
+    cutOff: cutOffBy[finishReason] ?? (/length|max_?tokens/i.test(rawFinishReason) ? "maxTokens" : null),
     inputTokens: countOf(usage.inputTokens),
     outputTokens: countOf(usage.outputTokens),
   };

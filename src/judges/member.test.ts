@@ -24,6 +24,9 @@ describe("a score in a text", () => {
     ["\\boxed{11}", null],
     ["\\boxed{-1}", null],
     ["\\boxed{7} or \\boxed{none}", null],
+    ["it says \\boxed{10}, but I say \\boxed{", null],
+    ["it says \\boxed{10}, but I say \\boxed{\\frac{1}{2}}", null],
+    ["it says \\boxed{10}, but I say \\boxed 2", null],
     ["7 of 10", null],
     ["", null],
   ])("%s is %s", (text, score) => {
@@ -92,6 +95,11 @@ describe("a member as judge", () => {
     expect(generator?.reward).toBeNull();
     expect(generator?.verdict).toEqual({ failure: "judge wrote no score from 0 to 10 in \\boxed{}" });
     expect(own?.reward?.reason).toBe("no score from 0 to 10 in \\boxed{}");
+  });
+
+  it("leaves the others without a reward if it is cut off: what it quotes is not its score", async () => {
+    const { generator } = await judged("\\boxed{7}", `It says \\boxed{10}. ${"I doubt it. ".repeat(100)}`);
+    expect(generator?.verdict).toEqual({ failure: "what judge wrote was cut off at its length" });
   });
 
   it("has said nothing about what follows it", async () => {

@@ -44,12 +44,15 @@ function verdictOn(options: MemberOptions, episode: Episode, { node, action }: O
 /** The mean of the next scores on all branches that follow the node. */
 function verdictAfter({ role, scale }: MemberOptions, episode: Episode, node: EpisodeNode): Verdict {
   const next = nextActions(episode, node, role);
-  const scores = next.flatMap(({ reply }) => scoreIn(reply.text, scale) ?? []);
+  // A score in a reply that was cut off may be a quotation.
+  const whole = next.filter(({ reply }) => !reply.truncated);
+  const scores = whole.flatMap(({ reply }) => scoreIn(reply.text, scale) ?? []);
   if (next.length === 0) return { failure: `${role} has not acted after it` };
+  if (whole.length === 0) return { failure: `what ${role} wrote was cut off at its length` };
   if (scores.length === 0) return { failure: `${role} wrote no score from 0 to ${scale} in \\boxed{}` };
   return {
     score: mean(scores),
-    explanation: (next[0] as Action).reply.text.slice(0, longestExplanation).toWellFormed(),
+    explanation: (whole[0] as Action).reply.text.slice(0, longestExplanation).toWellFormed(),
   };
 }
 
@@ -64,9 +67,11 @@ function nextActions(episode: Episode, node: EpisodeNode, role: string): readonl
 
 const longestSearched = 4000;
 
-/** The last one in \boxed{}, as a share of the scale. */
+/** What stands in the last \boxed, as a share of the scale. One before it may be a quotation. */
 export function scoreIn(text: string, scale: number): number | null {
-  const written = [...text.slice(-longestSearched).matchAll(/\\boxed\s*\{([^{}]*)\}/g)].at(-1)?.[1]?.trim();
+  const searched = text.slice(-longestSearched);
+  const last = searched.slice(Math.max(0, searched.lastIndexOf("\\boxed")));
+  const written = /^\\boxed\s*\{([^{}]*)\}/.exec(last)?.[1]?.trim();
   if (written === undefined || !/^\d+(?:\.\d+)?$/.test(written)) return null;
   const score = Number(written) / scale;
   return score <= 1 ? score : null;

@@ -281,7 +281,8 @@ const towns = path.join(import.meta.dirname, "town-server.ts");
 
 export const mcpProgram: Subject = {
   name: "an MCP server's program",
-  named: failing("MCP|tool"),
+  // The command also runs Python.
+  named: failing("MCP|tool|sandbox|python3"),
   async run(disturbed) {
     const command = [process.execPath, towns, disturbed.by.habit ?? "none"];
     const tool = JSON.stringify({ name: "mcp", command, seconds: 5 });
