@@ -4,6 +4,7 @@
  * lack are marked "Troupe".
  */
 import { z } from "zod";
+import { list, numbers, record } from "./bounded.ts";
 import {
   data,
   flag,
@@ -91,7 +92,7 @@ export const sampleResponse = message({
 
 export const stopReasons = ["stop", "length"] as const;
 
-// --- JSON: requests ---
+// --- JSON: requests, whose lists and records are read by bounded.ts ---
 
 export const lastSequenceNumber = 2 ** 31 - 1;
 const sequenceNumber = z.int().min(0).max(lastSequenceNumber);
@@ -116,7 +117,7 @@ export const ofSdk = z.object({ sdk_version: z.string() });
 export const createSession = z.object({
   session_id: name.optional(),
   user_metadata: metadata,
-  tags: z.array(z.string()).nullish(),
+  tags: list(z.string()).nullish(),
   display_name: z.string().max(1024).nullish(),
   sdk_version: z.string().nullish(),
   type,
@@ -137,7 +138,7 @@ export const loraConfig = z.object({
   /** Troupe. */
   alpha: z.number().positive().optional(),
   /** Troupe. */
-  target_modules: z.array(z.string().max(64)).max(64).optional(),
+  target_modules: list(z.string().max(64), 64).optional(),
 });
 
 export const createModel = z.object({
@@ -225,22 +226,16 @@ export const ofSamplingSession = z.object({ sampling_session_id: name });
 const samplingParams = z.object({
   max_tokens: z.int().nullish(),
   seed: z.number().nullish(),
-  stop: z.union([z.string(), z.array(z.string()), z.array(z.number())]).nullish(),
+  stop: z.union([z.string(), list(z.string()), numbers]).nullish(),
   /** Troupe: besides texts in `stop`. */
-  stop_tokens: z.array(z.number()).optional(),
+  stop_tokens: numbers.optional(),
   temperature: z.number().default(1),
   top_k: z.int().default(-1),
   top_p: z.number().default(1),
 });
 
-/** Millions of numbers in one request: a schema for each would take ten times as long, and a copy of them. */
-const numbers = z.custom<readonly number[]>(
-  (value) => Array.isArray(value) && value.every((each) => Number.isFinite(each)),
-  "expected a list of numbers",
-);
-
 export const modelInput = z.object({
-  chunks: z.array(z.object({ type: z.string(), tokens: numbers.optional() })),
+  chunks: list(z.object({ type: z.string(), tokens: numbers.optional() })),
 });
 
 export const sample = z.object({
@@ -266,14 +261,14 @@ export const sample = z.object({
 const jsonTensor = z.object({
   data: numbers,
   dtype: z.enum(["float32", "int64"]),
-  shape: z.array(z.int()).nullish(),
-  sparse_crow_indices: z.array(z.int()).nullish(),
+  shape: list(z.int()).nullish(),
+  sparse_crow_indices: numbers.nullish(),
 });
 
 const lossInput = z.object({
   loss_fn: z.string(),
-  loss_fn_config: z.record(z.string(), z.union([z.number(), z.string()])).nullish(),
-  data: z.array(z.object({ model_input: modelInput, loss_fn_inputs: z.record(z.string(), jsonTensor) })),
+  loss_fn_config: record(z.union([z.number(), z.string()])).nullish(),
+  data: list(z.object({ model_input: modelInput, loss_fn_inputs: record(jsonTensor) })),
 });
 const lossCall = z.object({ model_id: name, seq_id: sequenceNumber });
 export const forwardBackwardJson = lossCall.extend({ forward_backward_input: lossInput });
@@ -288,7 +283,7 @@ export const retrieveFutures = z.object({
   target: z.object({ type, sampling_session_id: name, cloned_sampler_id: z.int().default(0) }),
   prev_cursor: z.int().min(0).default(0),
   timeout: z.number().nullish(),
-  retrieved_request_ids: z.array(name).default([]),
+  retrieved_request_ids: list(name).default([]),
 });
 
 export const weightsInfo = z.object({ tinker_path: name });

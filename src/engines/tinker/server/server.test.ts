@@ -311,6 +311,41 @@ describe("hostile requests", () => {
     }
   });
 
+  it("with lists or objects of what does not belong there are told of the first fault only", async () => {
+    const ask = await start();
+    const { id, session } = await createModel(ask);
+    const wrong = Array.from({ length: 1000 }, () => true);
+    const wrongs = Object.fromEntries(wrong.map((each, key) => [key, each]));
+    const prompt = { chunks: [{ type: "encoded_text", tokens: [1] }] };
+    const datum = { model_input: prompt, loss_fn_inputs: {} };
+    const tensor = { data: [1], dtype: "int64", shape: wrong };
+    let seq_id = 0;
+    const gradient = (data: unknown, config: unknown = null) => ({
+      model_id: id,
+      seq_id: (seq_id += 1),
+      forward_backward_input: { loss_fn: "cross_entropy", loss_fn_config: config, data },
+    });
+    const model = { session_id: session, model_seq_id: 9, base_model: "tiny" };
+    const target = { sampling_session_id: "s" };
+    const bodies: readonly (readonly [string, object])[] = [
+      ["create_session", { tags: wrong }],
+      ["create_model", { ...model, lora_config: { rank: 1, target_modules: wrong } }],
+      ["asample", { base_model: "tiny", prompt: { chunks: wrong }, sampling_params: {} }],
+      ["asample", { base_model: "tiny", prompt, sampling_params: { stop: wrong } }],
+      ["asample", { base_model: "tiny", prompt, sampling_params: { stop_tokens: wrong } }],
+      ["retrieve_futures", { target, retrieved_request_ids: wrong }],
+      ["forward_backward", gradient(wrong)],
+      ["forward_backward", gradient([datum], wrongs)],
+      ["forward_backward", gradient([{ ...datum, loss_fn_inputs: wrongs }])],
+      ["forward_backward", gradient([{ ...datum, loss_fn_inputs: { weights: tensor } }])],
+    ];
+    for (const [path, body] of bodies) {
+      const { json } = await resultOf(ask, path, body);
+      const told = json["error"] ?? json["detail"];
+      expect([path, told]).toEqual([path, expect.stringMatching(/^✖ .{1,100}\n {2}→ at .{1,100}$/)]);
+    }
+  });
+
   it("in JSON have a limit of their own", async () => {
     const ask = await start({ limits: { jsonBytes: 1000 } });
     expect((await ask("create_session", { user_metadata: { a: "a".repeat(2000) } })).status).toBe(413);
