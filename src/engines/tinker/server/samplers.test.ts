@@ -59,6 +59,58 @@ it("new clients sample the weights that a path has, after they were replaced, an
   expect(await scoresOf(ask, String(json["sampling_session_id"]))).toEqual(third);
 });
 
+it("unnamed weights of two models of a session are never taken for each other", async () => {
+  const ask = await start();
+  const { id: one, session } = await createModel(ask);
+  const { id: other } = await createModel(ask, {}, 1, session);
+  await learn(ask, other, 1);
+  const save = async (model_id: string, seq_id: number): Promise<string> =>
+    String(
+      (await resultOf(ask, "save_weights_for_sampler", { model_id, seq_id })).json["sampling_session_id"],
+    );
+  for (const seq_id of [1, 2]) await resultOf(ask, "forward_backward", gradients(one, seq_id));
+  const first = await save(one, 3);
+  const before = await scoresOf(ask, first);
+  const second = await save(other, 3);
+  expect(second).not.toBe(first);
+  expect(await scoresOf(ask, second)).not.toEqual(before);
+  expect(await scoresOf(ask, first)).toEqual(before);
+});
+
+it("a sampling session's number is that of its first request: again the same, for other weights rejected", async () => {
+  const ask = await start();
+  const { id, session } = await createModel(ask);
+  const save = async (seq_id: number, path: string): Promise<string> =>
+    String(
+      (await resultOf(ask, "save_weights", { model_id: id, seq_id, path, overwrite: true })).json["path"],
+    );
+  const [a, b] = [await save(1, "a"), await save(2, "b")];
+  const create = (model_path: string) =>
+    ask("create_sampling_session", { session_id: session, sampling_session_seq_id: 7000, model_path });
+  const sampler = String((await create(a)).json["sampling_session_id"]);
+  expect(await create(a)).toMatchObject({ status: 200, json: { sampling_session_id: sampler } });
+  expect(await create(b)).toMatchObject({ status: 409, json: { code: "bad_arguments" } });
+  const base = { session_id: session, sampling_session_seq_id: 7000, base_model: "tiny" };
+  expect((await ask("create_sampling_session", base)).status).toBe(409);
+  const unnamed = { model_id: id, seq_id: 3, sampling_session_seq_id: 7000 };
+  const { json } = await resultOf(ask, "save_weights_for_sampler", unnamed);
+  expect(json["error"]).toContain("give another number");
+  // Arriving again after its path got other weights, it does not lead to those.
+  await learn(ask, id, 4);
+  await save(6, "a");
+  expect((await create(a)).status).toBe(200);
+  expect(await scoresOf(ask, sampler)).toContain("were replaced or removed");
+});
+
+it("unnamed weights replace none that a client named", async () => {
+  const ask = await start();
+  const { id } = await createModel(ask);
+  const named = { model_id: id, seq_id: 1, path: "ephemeral-2" };
+  expect((await resultOf(ask, "save_weights_for_sampler", named)).json["error"]).toContain("without a name");
+  const { json } = await resultOf(ask, "save_weights_for_sampler", { model_id: id, seq_id: 2 });
+  expect(json["sampling_session_id"]).toBe(`${id}:sample:2`);
+});
+
 it("the most probable tokens of a prompt's places are named", async () => {
   const ask = await start();
   const body = { ...scored, base_model: "tiny", topk_prompt_logprobs: 3, prompt_logprobs_last_n: 2 };

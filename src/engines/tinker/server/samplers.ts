@@ -64,6 +64,10 @@ export class Samplers {
     this.#samplers.set(sampler.id, sampler);
   }
 
+  has(id: string): boolean {
+    return this.#samplers.has(id);
+  }
+
   /** @throws Rejection 404 */
   get(id: string, owner: string): Sampler {
     const sampler = this.#samplers.get(id);

@@ -24,14 +24,28 @@ export function createSamplingSession(
   const { session_id: session, sampling_session_seq_id: number } = asked;
   service.session(session, call.owner);
   const id = samplerId(session, number);
+  const answer = { type: "create_sampling_session", sampling_session_id: id } as const;
+  // A request that arrives again must not lead the first one's clients to weights that its path has got since.
+  if (service.samplers.has(id) && isOf(service.samplers.get(id, call.owner), asked)) return answer;
   service.addSampler({ id, owner: call.owner, session, ...sourceOf(service, call, asked) });
-  return { type: "create_sampling_session", sampling_session_id: id };
+  return answer;
+}
+
+/** Whether an earlier request like this one made it. */
+function isOf({ base, source }: Sampler, { model_path: path, base_model: name }: SourceAsked): boolean {
+  if (source.kind === "base") return !path && base.name === name;
+  return source.kind === "saved" && source.isEphemeral !== true && source.path === path;
+}
+
+interface SourceAsked {
+  readonly base_model?: string | null | undefined;
+  readonly model_path?: string | null | undefined;
 }
 
 function sourceOf(
   service: Service,
   { owner }: Call,
-  asked: { readonly base_model?: string | null | undefined; readonly model_path?: string | null | undefined },
+  asked: SourceAsked,
 ): { readonly base: ServedModel; readonly source: Source } {
   if (!asked.model_path)
     return { base: service.models.served(asked.base_model ?? ""), source: { kind: "base" } };

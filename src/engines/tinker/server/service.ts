@@ -98,18 +98,23 @@ export class Service {
 
   /**
    * Those used last are kept: clients make one after each step and never end any.
-   * @throws TroupeError `cancelled` if its session ended meanwhile
+   * @throws TroupeError `cancelled` if its session ended meanwhile; Rejection 409 if there is one of this name, which
+   * would sample other weights from now on
    */
   addSampler(sampler: Sampler): void {
     if (!this.sessions.has(sampler.session)) {
-      this.#endSampler(sampler);
+      this.#removeWeights(sampler);
       throw new TroupeError(
         "cancelled",
         `The session ${sampler.session} ended before its weights were saved.`,
       );
     }
-    const [before] = this.samplers.ofSession(sampler.session).filter(({ id }) => id === sampler.id);
-    if (before !== undefined && isEphemeral(before)) this.#endSampler(before);
+    if (this.samplers.has(sampler.id)) {
+      this.#removeWeights(sampler);
+      throw new Rejection(409, `There is a sampling session ${sampler.id}; give another number.`, {
+        code: "bad_arguments",
+      });
+    }
     this.samplers.add(sampler);
     const { unnamedWeights, samplers } = this.options.limits;
     const ephemeral = this.samplers.ofSession(sampler.session).filter(isEphemeral);
@@ -120,6 +125,11 @@ export class Service {
   #endSampler(sampler: Sampler): void {
     this.samplers.remove(sampler.id);
     this.completions.forget(sampler.id);
+    this.#removeWeights(sampler);
+  }
+
+  /** Of which nobody but it knows. */
+  #removeWeights(sampler: Sampler): void {
     if (sampler.source.kind !== "saved" || !isEphemeral(sampler)) return;
     const { path, stored } = sampler.source;
     if (this.storage.holds(path, stored.folder)) this.storage.remove(parsePath(path), sampler.owner);

@@ -124,27 +124,31 @@ export function saveWeights(service: Service, call: Call): Submitted {
 export function saveWeightsForSampler(service: Service, call: Call): Submitted {
   return inTurn(service, call, posted(schema.saveWeightsForSampler), async (model, asked) => {
     const { base, owner, session, changes } = model;
-    const number = asked.sampling_session_seq_id;
+    const { sampling_session_seq_id: number, seq_id } = asked;
     const type = "save_weights_for_sampler";
+    // Numbers of sampling sessions are the session's, those of requests the model's.
+    const id = typeof number === "number" ? samplerId(session, number) : samplerId(model.id, seq_id);
     if (asked.kind === "inflight") {
-      const id = samplerId(session, number ?? asked.seq_id);
       service.addSampler({ id, owner, session, base, source: { kind: "live", model } });
       return jsonResult({ sampling_session_id: id, type });
     }
-    const name = asked.path ?? `ephemeral-${number ?? asked.seq_id}`;
+    const name = asked.path ?? `${ephemeral}${seq_id}`;
     const isEphemeral = !asked.path;
-    const options = { ...asked, overwrite: isEphemeral, isEphemeral };
+    const options = { ...asked, overwrite: false, isEphemeral };
     const { path, stored } = await save(service, model, "sampler_weights", name, options);
     if (!isEphemeral) return jsonResult({ path: textOf(path), type });
-    const id = samplerId(session, number ?? asked.seq_id);
     const source = { kind: "saved", path: textOf(path), stored, model, changes, isEphemeral: true } as const;
     service.addSampler({ id, owner, session, base, source });
     return jsonResult({ sampling_session_id: id, type });
   });
 }
 
-export function samplerId(session: string, number: number): string {
-  return `${session}:sample:${number}`;
+/** How names of weights begin that no client gave. */
+const ephemeral = "ephemeral-";
+
+/** `of`: the session or model whose number it is. */
+export function samplerId(of: string, number: number): string {
+  return `${of}:sample:${number}`;
 }
 
 interface SaveOptions {
@@ -162,6 +166,11 @@ async function save(
   { overwrite, isEphemeral = false, ttl_seconds: seconds, user_metadata: metadata }: SaveOptions,
 ): Promise<{ path: WeightsPath; stored: StoredPolicy }> {
   checkName(name);
+  if (!isEphemeral && name.startsWith(ephemeral))
+    throw new TroupeError(
+      "bad_arguments",
+      `Names that begin with ${ephemeral} are for weights without a name.`,
+    );
   const path: WeightsPath = { run: model.id, kind, name };
   if (!overwrite && service.storage.exists(path))
     throw new TroupeError("bad_arguments", `${textOf(path)} exists; give another name, or \`overwrite\`.`);

@@ -195,7 +195,7 @@ it("what a killed server left is removed by the next, and nothing else", async (
   await save(ask, id, 2, { sampling_session_seq_id: 1 });
   const weights = join(served, id.replaceAll(":", "_"), "weights");
   const unnamed = join(served, id.replaceAll(":", "_"), "sampler_weights");
-  expect(readdirSync(unnamed).map(nameOf)).toEqual(["ephemeral-1.json", "ephemeral-1"]);
+  expect(readdirSync(unnamed).map(nameOf)).toEqual(["ephemeral-2.json", "ephemeral-2"]);
   const snapshot = readdirSync(unnamed).map((name) => join(unnamed, name));
   // A kill: files as they are now, without the end of the session.
   const copy = join(folder, "killed-copy");
