@@ -128,4 +128,10 @@ function checkNumbers(continuation: Continuation, { name, reason }: Field, where
   const bad = values.findIndex((value) => !Number.isFinite(value));
   if (bad !== -1)
     throw new TroupeError("bad_arguments", `${where}[${bad}] is ${values[bad]}; expected a finite number.`);
+  const half = name === "mask" ? values.findIndex((value) => value !== 0 && value !== 1) : -1;
+  if (half !== -1)
+    throw new TroupeError(
+      "bad_arguments",
+      `${where}[${half}] is ${values[half]}; expected 0 or 1: a token counts or does not. Weigh it by its advantage.`,
+    );
 }

@@ -122,7 +122,7 @@ export interface Continuation {
   readonly values?: Float32Array;
   /**
    * 0: a token that others wrote between this policy's. It is read, and its log-probability returned, but it is in no
-   * sum, mean or gradient. In all continuations or in none.
+   * sum, mean or gradient. 1: any other. In all continuations or in none.
    */
   readonly mask?: Float32Array;
 }

@@ -33,9 +33,11 @@ export interface ProtocolLoss {
   readonly loss: Loss;
   /** Coefficient of the penalty for the divergence from the policy that sampled. */
   readonly penalty?: number | undefined;
+  /** Its ratio is 1 by definition, which is no clip. */
+  readonly hasNoRatio?: boolean;
 }
 
-/** @throws TroupeError `bad_arguments` for an unknown loss or setting */
+/** @throws TroupeError `bad_arguments` for an unknown loss or setting, or one that makes no sense */
 export function lossOf(name: string, config: Readonly<Record<string, number | string>>): ProtocolLoss {
   const settings = new Settings(name, config);
   const loss = readPenalised(name, settings) ?? { loss: readLoss(name, settings) };
@@ -50,11 +52,11 @@ export function lossOf(name: string, config: Readonly<Record<string, number | st
 function readPenalised(name: string, settings: Settings): ProtocolLoss | null {
   if (name !== "dro" && name !== "stable_reinforce") return null;
   const isDro = name === "dro";
-  const penalty = settings.number(isDro ? "beta" : "kl_coeff") ?? (isDro ? undefined : 0);
+  const penalty = settings.number(isDro ? "beta" : "kl_coeff", { least: 0 }) ?? (isDro ? undefined : 0);
   if (penalty === undefined) throw new TroupeError("bad_arguments", "The loss dro needs the setting beta.");
   const bound = isDro ? 0 : 1;
   const loss = { type: "cispo", clipLow: bound, clipHigh: bound } as const;
-  return penalty === 0 ? { loss } : { loss: { ...loss, kl: "k2" }, penalty };
+  return { ...(penalty === 0 ? { loss } : { loss: { ...loss, kl: "k2" }, penalty }), hasNoRatio: isDro };
 }
 
 function readLoss(name: string, settings: Settings): Loss {
@@ -64,17 +66,17 @@ function readLoss(name: string, settings: Settings): Loss {
     case "cispo":
       return { type: "cispo", ...clips(settings), ...added(settings) };
     case "ppo_critic":
-      return { type: "value", ...defined({ clip: settings.number("value_clip") }) };
+      return { type: "value", ...defined({ clip: settings.number("value_clip", { above: 0 }) }) };
     case "importance_sampling":
       return { type: "importance_sampling", ...added(settings) };
     case "gspo":
     case "ppo": {
-      const ratio = settings.any("ratio") as "token" | "sequence" | undefined;
+      const ratio = settings.oneOf("ratio", name === "gspo" ? ["sequence"] : ["token", "sequence"]);
       return {
         type: "ppo",
         ...clips(settings),
         ...defined({
-          dualClip: settings.number("dual_clip"),
+          dualClip: settings.number("dual_clip", { above: 1 }),
           ratio: name === "gspo" ? "sequence" : ratio,
         }),
         ...added(settings),
@@ -90,16 +92,28 @@ function readLoss(name: string, settings: Settings): Loss {
 
 function clips(settings: Settings): { clipLow: number; clipHigh: number } {
   return {
-    clipLow: 1 - (settings.number("clip_low_threshold") ?? 0.8),
-    clipHigh: (settings.number("clip_high_threshold") ?? 1.2) - 1,
+    clipLow: 1 - (settings.number("clip_low_threshold", { most: 1 }) ?? 0.8),
+    clipHigh: (settings.number("clip_high_threshold", { least: 1 }) ?? 1.2) - 1,
   };
 }
 
 function added(settings: Settings): KlInLoss & EntropyInLoss {
-  return defined({ kl: settings.any("kl") as KlEstimator | undefined, entropy: settings.number("entropy") });
+  return defined({ kl: settings.oneOf("kl", estimators), entropy: settings.number("entropy") });
 }
 
-/** A loss's settings, of which each is read once. */
+const estimators = ["k1", "k2", "k3"] as const satisfies readonly KlEstimator[];
+
+/** Where a number must be. */
+interface Range {
+  readonly least?: number;
+  readonly above?: number;
+  readonly most?: number;
+}
+
+/**
+ * A loss's settings, of which each is read once. They are checked here, because `forward` measures losses that no engine
+ * sees.
+ */
 class Settings {
   readonly #loss: string;
   readonly #left: Map<string, number | string>;
@@ -109,16 +123,37 @@ class Settings {
     this.#left = new Map(Object.entries(config));
   }
 
-  any(key: string): number | string | undefined {
+  oneOf<T extends string>(key: string, allowed: readonly T[]): T | undefined {
+    const value = this.#take(key);
+    const found = allowed.find((each) => each === value);
+    if (value === undefined || found !== undefined) return found;
+    throw this.#wrong(key, value, allowed.join(" or "));
+  }
+
+  number(key: string, range: Range = {}): number | undefined {
+    const value = this.#take(key);
+    if (value === undefined) return undefined;
+    const { least = -Infinity, above = -Infinity, most = Infinity } = range;
+    const isNumber = typeof value === "number" && Number.isFinite(value);
+    if (isNumber && value >= least && value > above && value <= most) return value;
+    const [bound] = Object.entries(range);
+    const words = { least: "of at least", above: "above", most: "of at most" };
+    const where = bound === undefined ? "" : ` ${words[bound[0] as keyof Range]} ${bound[1]}`;
+    throw this.#wrong(key, value, `a number${where}`);
+  }
+
+  #take(key: string): number | string | undefined {
     const value = this.#left.get(key);
     this.#left.delete(key);
     return value;
   }
 
-  number(key: string): number | undefined {
-    const value = this.any(key);
-    if (value === undefined || typeof value === "number") return value;
-    throw new TroupeError("bad_arguments", `${key} of the loss ${this.#loss} must be a number.`);
+  #wrong(key: string, value: number | string, expected: string): TroupeError {
+    const found = typeof value === "number" ? value : JSON.stringify(value);
+    return new TroupeError(
+      "bad_arguments",
+      `${key} of the loss ${this.#loss} is ${found}; expected ${expected}.`,
+    );
   }
 
   end(): void {

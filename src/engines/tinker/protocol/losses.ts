@@ -93,7 +93,7 @@ export function engineData(
     const where = `data[${index}]`;
     const { [promptInput]: shared, target_tokens: targets, [ratioMaskInput]: _, ...given } = inputs;
     const mask = masks?.[index];
-    const numbers = withPenalty(mask === undefined ? given : { ...given, mask }, penalty);
+    const numbers = withPenalty(where, mask === undefined ? given : { ...given, mask }, penalty);
     const untrained = 1 + leadingUntrained(tokens, targets, numbers);
     const [promptLength = untrained, group = -1 - index] = shared?.values ?? [];
     const continuation = continuationOf(where, tokens, targets, numbers, promptLength);
@@ -140,9 +140,15 @@ function maskOf(inputs: Inputs, length: number, where: string): Tensor {
   };
 }
 
-function withPenalty(inputs: Inputs, penalty: number | undefined): Inputs {
+function withPenalty(where: string, inputs: Inputs, penalty: number | undefined): Inputs {
   const { logprobs } = inputs;
   if (penalty === undefined || logprobs === undefined) return inputs;
+  const given = [inputNames.reference, inputNames.penalties].find((name) => inputs[name] !== undefined);
+  if (given !== undefined)
+    throw new TroupeError(
+      "bad_arguments",
+      `${where} has the input ${given}; the penalty of this loss is for the divergence from logprobs. Leave it out.`,
+    );
   const values = new Float32Array(logprobs.values.length).fill(penalty);
   const penalties = { values, shape: logprobs.shape };
   return { ...inputs, [inputNames.reference]: logprobs, [inputNames.penalties]: penalties };

@@ -103,6 +103,7 @@ describe("by their definitions", () => {
     const { metrics } = await pass("dro", sampledWith(0.5), { config: { beta: 0.05 } });
     const expected = -advantage * sumOfSampled() + 4 * 0.5 * 0.05 * 0.5 ** 2;
     expect(metrics["loss:sum"]).toBeCloseTo(expected, 4);
+    expect(metrics["clipped:sum"]).toBe(0);
     expect((await pass("dro", sampledWith())).error).toContain("needs the setting beta");
   });
 
@@ -118,5 +119,53 @@ describe("by their definitions", () => {
     const { metrics } = await pass("stable_reinforce", sampledWith(0.5), { config: { kl_coeff: 0.2 } });
     const reward = -Math.exp(0.5) * advantage * sumOfSampled();
     expect(metrics["loss:sum"]).toBeCloseTo(reward + 4 * 0.2 * 0.5 * 0.5 ** 2, 4);
+  });
+});
+
+describe("what makes no sense is rejected, with a gradient and without", () => {
+  it.each([
+    ["dro", { beta: -0.1 }, "beta of the loss dro is -0.1; expected a number of at least 0"],
+    ["dro", { beta: Number.NaN }, "beta of the loss dro is NaN"],
+    ["stable_reinforce", { kl_coeff: -1 }, "kl_coeff of the loss stable_reinforce is -1"],
+    [
+      "ppo",
+      { clip_low_threshold: 1.5 },
+      "clip_low_threshold of the loss ppo is 1.5; expected a number of at most 1",
+    ],
+    ["cispo", { clip_high_threshold: 0.5 }, "clip_high_threshold of the loss cispo is 0.5"],
+    ["ppo", { dual_clip: 0.5 }, "dual_clip of the loss ppo is 0.5; expected a number above 1"],
+    ["ppo", { ratio: "group" }, 'ratio of the loss ppo is "group"; expected token or sequence'],
+    ["gspo", { ratio: "token" }, 'ratio of the loss gspo is "token"; expected sequence'],
+    [
+      "importance_sampling",
+      { kl: "k7" },
+      'kl of the loss importance_sampling is "k7"; expected k1 or k2 or k3',
+    ],
+    ["importance_sampling", { entropy: "much" }, "expected a number"],
+  ])("%s with %j", async (loss, config, message) => {
+    for (const forwardOnly of [false, true])
+      expect((await pass(loss, sampledWith(), { config, forwardOnly })).error).toContain(message);
+  });
+
+  it("what the protocol allows is not", async () => {
+    for (const [loss, config] of [
+      ["dro", { beta: 0 }],
+      ["stable_reinforce", { kl_coeff: 0 }],
+      ["cispo", { clip_low_threshold: 0 }],
+      ["ppo", { clip_low_threshold: 1, clip_high_threshold: 1 }],
+      ["importance_sampling", { entropy: -0.1 }],
+    ] as const)
+      expect((await pass(loss, sampledWith(), { config })).error).toBeUndefined();
+  });
+
+  it("a reference that the loss would replace by its own", async () => {
+    const given = { ...sampledWith(), reference_logprobs: now };
+    const { error } = await pass("dro", given, { config: { beta: 0.1 } });
+    expect(error).toContain("data[0] has the input reference_logprobs");
+  });
+
+  it("a mask of parts of tokens", async () => {
+    const { error } = await pass("ppo", { ...sampledWith(), mask: sampled.map((each) => each / 2) });
+    expect(error).toContain("is 0.5; expected 0 or 1");
   });
 });

@@ -58,14 +58,14 @@ export function forwardBackward(service: Service, call: Call, forwardOnly: boole
   const read = (): LossCall =>
     call.isProto ? decodeCall(bytesOf(call)) : callOfJson(jsonOf(call), forwardOnly);
   return inTurn(service, call, read, async (model, asked, signal) => {
-    const { loss, penalty } = lossOf(asked.loss, asked.config);
+    const { loss, penalty, hasNoRatio } = lossOf(asked.loss, asked.config);
     const data = engineData(model.id, asked.data, penalty);
     checkData(data, loss);
     if (!asked.forwardOnly) checkInputs(asked.loss, loss, data);
     const result = asked.forwardOnly
       ? measuredForward(data, loss, await service.engine.forward(data, { signal }))
       : await service.engine.forwardBackward(data, loss, { signal });
-    return lossResultOf(lossOutput(result, asked.data));
+    return lossResultOf(lossOutput(hasNoRatio === true ? { ...result, clipped: 0 } : result, asked.data));
   });
 }
 
