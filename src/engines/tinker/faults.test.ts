@@ -160,6 +160,78 @@ it("a server that keeps losing a result fails the verb, and the policy until it 
   await expect(engine.optimStep("p", adam)).rejects.toThrow(/state at the server is unknown/);
 });
 
+it.each(["forwardBackward", "optimStep"] as const)(
+  "a key that is rejected while the result of %s is awaited leaves open what was executed",
+  async (verb) => {
+    let isRejecting = false;
+    const { engine } = await clientWith({
+      fault: (path) => (isRejecting && path === "retrieve_future" ? { status: 401 } : null),
+    });
+    await engine.createPolicy({ name: "p", model });
+    isRejecting = true;
+    const asked = verb === "optimStep" ? engine.optimStep("p", adam) : whole(engine);
+    await expect(asked).rejects.toMatchObject({ code: "bad_arguments" });
+    isRejecting = false;
+    // Weights that may have had one step more than this engine counts are not saved, nor trained again.
+    for (const next of [whole(engine), engine.checkpoint("p", { folder, name: "unknown" })])
+      await expect(next).rejects.toThrow(/state at the server is unknown/);
+  },
+);
+
+it("a step whose answer was lost, and that is rejected when it is sent again, may have been made", async () => {
+  const { engine } = await clientWith({
+    fault: (path, index) =>
+      path === "optim_step" ? ((["lose answer", { status: 401 }] as const)[index] ?? null) : null,
+  });
+  await engine.createPolicy({ name: "p", model });
+  await whole(engine);
+  await expect(engine.optimStep("p", adam)).rejects.toMatchObject({ code: "bad_arguments" });
+  await expect(whole(engine)).rejects.toThrow(/state at the server is unknown/);
+});
+
+it("a key that is rejected while samples are awaited fails those, and no others", async () => {
+  let isRejecting = true;
+  const { engine } = await clientWith({
+    fault: (path) =>
+      isRejecting && path.startsWith("retrieve_future") && path !== "retrieve_future"
+        ? { status: 401 }
+        : null,
+  });
+  const { engine: undisturbed } = await clientWith({ fault: () => null });
+  const samples = async (each: Engine) =>
+    Promise.all([0, 1, 2].map((seed) => each.sample(request({ seed, count: 2 }))));
+  await undisturbed.createPolicy({ name: "p", model });
+  await engine.createPolicy({ name: "p", model });
+  const expected = await samples(undisturbed);
+  expect(await samples(engine)).toEqual(expected);
+  isRejecting = false;
+  expect(await samples(engine)).toEqual(expected);
+});
+
+it("after pipelined steps that the server rejected, the policy goes on in the state and version before them", async () => {
+  let rejected = 0;
+  const { engine } = await clientWith({
+    fault: (path) => (path === "optim_step" && rejected > 0 && rejected-- > 0 ? { status: 400 } : null),
+  });
+  const local = localEngine();
+  for (const each of [engine, local]) await each.createPolicy({ name: "p", model });
+  await engine.sample(request({}));
+  rejected = 2;
+  const piped = [whole(engine), engine.optimStep("p", adam), engine.optimStep("p", adam), whole(engine)];
+  const found = await Promise.allSettled(piped);
+  expect(found.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected", "rejected"]);
+  rejected = 0;
+  await whole(local);
+  const go = async (each: Engine) => [
+    await each.optimStep("p", adam),
+    await each.sample(request({ seed: 9 })),
+    await whole(each),
+    await each.optimStep("p", adam),
+    await each.sample(request({ seed: 10 })),
+  ];
+  expect(await go(engine)).toEqual(await go(local));
+});
+
 it("after a restart in the middle of a step, training resumed from a checkpoint is the same", async () => {
   const served = join(folder, "served");
   mkdirSync(served);

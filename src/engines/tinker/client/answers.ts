@@ -81,6 +81,14 @@ function redirection({ status, location }: Incoming, what: string): ServiceError
   );
 }
 
+/** The server may have the request, and did not say what became of it. */
+export class Unsettled extends TroupeError {}
+
+/** The error where not the request was rejected, but asking for its result, or sending it again: by a key that is no longer valid. */
+export function unsettled(rejection: TroupeError): TroupeError {
+  return rejection instanceof ServiceError ? rejection : new Unsettled(rejection.code, rejection.message);
+}
+
 /** The error of a failed future. */
 export function failureOf({ error, category, code }: z.output<typeof failed>): TroupeError {
   if (code !== undefined && codes.has(code)) return new TroupeError(code as ErrorCode, error);

@@ -10,7 +10,7 @@ import {
   type WireDatum,
 } from "../protocol/forward-backward.ts";
 import * as schema from "../protocol/schema.ts";
-import { parsed, understood } from "./answers.ts";
+import { parsed, understood, Unsettled } from "./answers.ts";
 import { chunksOf } from "./chunks.ts";
 import type { Waiting } from "./requests.ts";
 import type { Session } from "./session.ts";
@@ -201,7 +201,8 @@ export class RemoteModel {
         isSubmitted = true;
       });
     } catch (error) {
-      const isAnswered = error instanceof TroupeError && !isService(error) && !isService(error.cause);
+      const isOpen = isService(error) || error instanceof Unsettled;
+      const isAnswered = error instanceof TroupeError && !isOpen && !isService(error.cause);
       // What the server rejected has no place in the order, so the next request takes it.
       if (isAnswered && !isSubmitted && seqId === this.#next - 1) this.#next = seqId;
       else if (!isAnswered || !isSubmitted) this.#lost = error;

@@ -8,7 +8,7 @@ import { retrying } from "../../../calls/retry.ts";
 import { Service } from "../../../calls/services.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
-import { failureOf, isConflict, isTransient, jsonOf, parsed, rejectionOf } from "./answers.ts";
+import { failureOf, isConflict, isTransient, jsonOf, parsed, rejectionOf, unsettled } from "./answers.ts";
 import type { Completions } from "./completions.ts";
 import { LateAnswer } from "./exchange.ts";
 import { Hurry } from "./hurry.ts";
@@ -54,6 +54,11 @@ interface Persisting {
   readonly isPassing: (found: Incoming) => boolean;
   /** Since when a busy server is waited for, if that is later than the first try. */
   readonly busySince: () => number;
+}
+
+interface Persisted {
+  readonly found: Incoming;
+  readonly mayHaveArrived: boolean;
 }
 
 /** Times a future is lost before its request fails. */
@@ -122,7 +127,7 @@ export class Requests {
     const isPassing = (found: Incoming): boolean =>
       isTransient(found.status) ||
       (isConflict(found) && pauses.milliseconds < this.#options.conflictMilliseconds);
-    const found = await this.#persisting({
+    const { found, mayHaveArrived } = await this.#persisting({
       path: outgoing.path,
       pauses,
       ending: this.#ending(signal),
@@ -130,14 +135,17 @@ export class Requests {
       isPassing,
       busySince: () => this.#accepted,
     });
-    if (found.status < 200 || found.status >= 300) throw rejectionOf(found, outgoing.path);
+    if (found.status < 200 || found.status >= 300) {
+      const rejection = rejectionOf(found, outgoing.path);
+      throw mayHaveArrived ? unsettled(rejection) : rejection;
+    }
     this.#accepted = performance.now();
     this.load.accepted();
     return found;
   }
 
-  /** The first answer that settles something. @throws ServiceError if the patience ends; TroupeError `cancelled` */
-  async #persisting({ path, pauses, ending, send, isPassing, busySince }: Persisting): Promise<Incoming> {
+  /** The first answer that settles something, and whether a try before it may have arrived. @throws ServiceError if the patience ends; TroupeError `cancelled` */
+  async #persisting({ path, pauses, ending, send, isPassing, busySince }: Persisting): Promise<Persisted> {
     let isBusy = false;
     let mayHaveArrived: ServiceError | undefined;
     let end: ServiceError | undefined;
@@ -164,9 +172,10 @@ export class Requests {
     // How long it pauses depends on whether somebody waits for the end.
     const sleep = (): Promise<void> => pauses.pause(ending);
     const retries = { retries: Infinity, firstDelay: 0, longestDelay: 0, isRetried, sleep };
-    return retrying(attempt, retries).catch((error: unknown) => {
+    const found = await retrying(attempt, retries).catch((error: unknown) => {
       throw end ?? error;
     });
+    return { found, mayHaveArrived: mayHaveArrived !== undefined };
   }
 
   /** Submits the request and returns its future's result. `onSubmitted` is called once the server has it. */
@@ -205,7 +214,7 @@ export class Requests {
     let badPolls = 0;
     for (;;) {
       const asked = performance.now();
-      const found = await this.#persisting({
+      const { found } = await this.#persisting({
         path: outgoing.path,
         pauses: this.#pauses(),
         ending: this.#closing.signal,
@@ -282,7 +291,7 @@ function neverReached(cause: ServiceError): ServiceError {
 
 /** @throws TroupeError if the poll is rejected, or the request failed */
 function resultIn(found: Incoming, path: string): Incoming {
-  if (found.status >= 300) throw rejectionOf(found, path);
+  if (found.status >= 300) throw unsettled(rejectionOf(found, `the question for the result of ${path}`));
   const failure = schema.failed.safeParse(found.isProto ? undefined : jsonOf(found));
   if (failure.success) throw failureOf(failure.data);
   return found;
