@@ -184,3 +184,17 @@ it("weights that requests use, or wait for, stay in memory until those are answe
   await kept.evict("p", "b");
   expect(events.at(-1)).toBe("remove b");
 });
+
+it("weights that are removed before they are in memory are named as their clients know them", async () => {
+  let isKept = true;
+  const recording = {
+    createPolicy: async () => {
+      isKept = false;
+      throw new Error("/a/folder/of/the/server does not exist");
+    },
+  } as unknown as Engine;
+  const kept = new Samplers(recording, { loadedSamplers: 1 }, always, () => isKept);
+  const source = { kind: "saved", path: "tinker://a", stored: { folder: "a" } };
+  const used = kept.with({ source } as Sampler, async () => undefined);
+  await expect(used).rejects.toThrow("The weights tinker://a of this sampler were replaced or removed");
+});

@@ -108,11 +108,32 @@ export class Samplers {
     if (source.kind === "saved") {
       const { model, changes } = source;
       if (model !== undefined && this.#isLoaded(model) && model.changes === changes) return use(model.id);
-      const { path, stored } = source;
-      if (this.#isKept(path, stored.folder)) return this.#using(keyOf(path, stored.folder), stored, use);
-      throw new TroupeError("bad_model", `The weights ${path} of this sampler were replaced or removed.`);
+      return this.#withSaved(source.path, source.stored, use);
     }
     return this.#using(base.directory, base.directory, use);
+  }
+
+  async #withSaved<T>(
+    path: string,
+    stored: StoredPolicy,
+    use: (policy: PolicyName) => Promise<T>,
+  ): Promise<T> {
+    const check = (): void => {
+      if (this.#isKept(path, stored.folder)) return;
+      throw new TroupeError("bad_model", `The weights ${path} of this sampler were replaced or removed.`);
+    };
+    check();
+    let isLoaded = false;
+    try {
+      return await this.#using(keyOf(path, stored.folder), stored, (policy) => {
+        isLoaded = true;
+        return use(policy);
+      });
+    } catch (error) {
+      // Removed while they waited for room; the engine's error would name a folder that clients do not know.
+      if (!isLoaded) check();
+      throw error;
+    }
   }
 
   /** Weights that were replaced or removed. Resolves once the requests before are answered and their memory is free. */
