@@ -189,6 +189,9 @@ it("a step whose answer was lost, and that is rejected when it is sent again, ma
   await expect(whole(engine)).rejects.toThrow(/state at the server is unknown/);
 });
 
+const samples = (each: Engine) =>
+  Promise.all([0, 1, 2].map((seed) => each.sample(request({ seed, count: 2 }))));
+
 it("a key that is rejected while samples are awaited fails those, and no others", async () => {
   let isRejecting = true;
   const { engine } = await clientWith({
@@ -198,8 +201,6 @@ it("a key that is rejected while samples are awaited fails those, and no others"
         : null,
   });
   const { engine: undisturbed } = await clientWith({ fault: () => null });
-  const samples = async (each: Engine) =>
-    Promise.all([0, 1, 2].map((seed) => each.sample(request({ seed, count: 2 }))));
   await undisturbed.createPolicy({ name: "p", model });
   await engine.createPolicy({ name: "p", model });
   const expected = await samples(undisturbed);
