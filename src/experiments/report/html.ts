@@ -1,6 +1,7 @@
 /** The report as one self-contained HTML page: charts are inline SVG, there are no scripts. */
 import { showDuration, showLarge } from "../../format.ts";
 import { barChart } from "./bars.ts";
+import { chartFile, type Named } from "./chart-file.ts";
 import { colourAt, colourOf } from "./colours.ts";
 import { curveChart } from "./curves.ts";
 import type { Child, Markup } from "./markup.ts";
@@ -88,7 +89,7 @@ function bars(summary: Summary): Child {
   const note =
     "Bars: mean over seeds. Whiskers: the 95 % interval of the table. Dots: the seeds. Grey: nothing is trained in the row.";
   const charts = summary.record.columns.map(({ name, title }) =>
-    figure(title, barChart(summary, { name, title })),
+    figure(title, barChart(summary, { name, title }), { what: "success", named: [] }),
   );
   return section("Success", note, panels(charts));
 }
@@ -97,10 +98,13 @@ function series(summary: Summary): Child {
   const lines = seriesOf(summary.record);
   if (lines.length === 0) return null;
   const { columns } = summary.record;
-  const charts = lines.map((each) => figure(each.of, pointChart(summary, each)));
-  const entries = columns.map(({ title }, index) => entry(colourAt(index), title));
+  const named = columns.map(({ title }, index) => ({ title, colour: colourAt(index) }));
+  const inFile = columns.length < 2 ? [] : named;
+  const charts = lines.map((each) =>
+    figure(each.of, pointChart(summary, each), { what: "success", named: inFile }),
+  );
   const note = "Mean over seeds with its 95 % interval.";
-  return section("Scaling", note, panels(charts), columns.length < 2 ? null : legend(entries));
+  return section("Scaling", note, panels(charts), columns.length < 2 ? null : legend(named));
 }
 
 function curves(summary: Summary): Child {
@@ -111,7 +115,7 @@ function curves(summary: Summary): Child {
     "Held-out success during reinforcement: the mean over seeds, in a band from the lowest to the highest seed. Dashed: rows " +
     "in which nothing is trained. At the right the success at the end, in per cent. Evaluations on the way may have another number of tasks.";
   const [first] = groups;
-  const shared = groups.length > 1 || first === undefined ? null : rowLegend(summary, first.rows);
+  const shared = groups.length > 1 || first === undefined ? null : legend(namesOf(summary, first.rows));
   return section("Learning curves", note, panels(charts), shared);
 }
 
@@ -133,23 +137,30 @@ function groupCurves(summary: Summary, { of, rows }: CurveGroup): Markup[] {
   return columns.flatMap(({ name, title }) => {
     const chart = curveChart(summary, { name, title }, rows);
     if (chart === null) return [];
-    if (of === "") return [figure(title, chart)];
-    return [figure(columns.length === 1 ? of : `${of}, ${title}`, chart, rowLegend(summary, rows))];
+    const named = namesOf(summary, rows);
+    const own = { what: "learning curves", named };
+    if (of === "") return [figure(title, chart, own)];
+    return [figure(columns.length === 1 ? of : `${of}, ${title}`, chart, { ...own, inPage: legend(named) })];
   });
 }
 
-/** A chart with a link to it as a file of its own, in the page itself. */
-function figure(title: string, chart: Markup, ...below: readonly Child[]): Markup {
-  const alone = chart.text.replace(
-    /^<svg ([^>]*)>/,
-    `<svg xmlns="http://www.w3.org/2000/svg" $1><style>${style}</style>`,
-  );
-  const href = `data:image/svg+xml;base64,${Buffer.from(alone).toString("base64")}`;
-  return card(title, chart, ...below, element("a", { class: "note", download: `${title}.svg`, href }, "SVG"));
+/** @param inPage the legend below the chart; without, the page has one for several charts */
+interface Figure {
+  /** Of the file, after the title. */
+  readonly what: string;
+  readonly named: readonly Named[];
+  readonly inPage?: Child;
 }
 
-function rowLegend({ record }: Summary, rows: ReportRecord["rows"]): Markup {
-  return legend(rows.map(({ name, title }) => entry(colourOf(record, name), title)));
+/** A chart with a link to it as a file of its own, in the page itself. */
+function figure(title: string, chart: Markup, { what, named, inPage = null }: Figure): Markup {
+  const href = `data:image/svg+xml;base64,${Buffer.from(chartFile(chart, named)).toString("base64")}`;
+  const link = element("a", { class: "note", download: `${title}, ${what}.svg`, href }, "SVG");
+  return card(title, chart, inPage, link);
+}
+
+function namesOf({ record }: Summary, rows: ReportRecord["rows"]): Named[] {
+  return rows.map(({ name, title }) => ({ title, colour: colourOf(record, name) }));
 }
 
 function measures(summary: Summary): Child {
@@ -209,12 +220,9 @@ function card(title: string, ...children: readonly Child[]): Markup {
   return element("div", { class: "card" }, element("h3", {}, title), children);
 }
 
-function legend(entries: readonly Markup[]): Markup {
+function legend(named: readonly Named[]): Markup {
+  const entries = named.map(({ title, colour }) => element("span", {}, sample(colour), title));
   return element("div", { class: "legend" }, entries);
-}
-
-function entry(colour: string, title: string): Markup {
-  return element("span", {}, sample(colour), title);
 }
 
 function details(title: string, ...children: readonly Child[]): Markup {

@@ -1,5 +1,5 @@
 /** Distinguishes rows without colour: a shape for each trained row, and the legend. */
-import type { Markup } from "./markup.ts";
+import type { Child, Markup } from "./markup.ts";
 import { element, path } from "./markup.ts";
 
 /** Corners of a mark as large as a circle of radius 1, relative to its centre. Null: the circle. */
@@ -35,11 +35,18 @@ export function mark(colour: string, x: number, y: number, radius: number, ...in
 
 /** A short segment of a row's line, for a legend; dashed if nothing is trained. */
 export function sample(colour: string): Markup {
-  const isLevel = colour.startsWith("g");
   return element(
     "svg",
     { class: `sample ${colour}`, viewBox: "0 0 28 10", "aria-hidden": "true" },
+    sampleMarks(colour),
+  );
+}
+
+/** What is drawn of it, 28 wide and 10 high. */
+export function sampleMarks(colour: string): Child {
+  const isLevel = colour.startsWith("g");
+  return [
     element("line", { class: isLevel ? "level" : "line", x1: 1, x2: 27, y1: 5, y2: 5 }),
     isLevel ? null : mark(colour, 14, 5, 3.2),
-  );
+  ];
 }
