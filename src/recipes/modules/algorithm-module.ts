@@ -118,8 +118,8 @@ const shape = {
   scale: functionSchema,
   tokenCredit: strict({ spread: functionSchema, chargesKl: z.boolean() }),
   whitening: functionSchema.nullable(),
-  turnWeights: z.array(z.number()).nullable(),
-  earlyEndWeight: z.number(),
+  turnWeights: z.array(atLeast0).min(1).nullable(),
+  earlyEndWeight: atLeast0,
   objective: strict({ loss, aggregation: z.enum(["token-mean", "sequence-mean", "sequence-sum"]) }),
   kl: strict({
     where: z.enum(["reward", "loss"]),

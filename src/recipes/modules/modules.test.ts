@@ -383,6 +383,8 @@ describe("what nothing reads is rejected", () => {
     ["sampling: { ...grpo.sampling, keep: 'worst' }", "sampling.keep: "],
     ["grouping: { ...grpo.grouping, span: 'batch' }", "grouping: unknown key `span` (did you mean `spans`?)"],
     ["selection: { ...grpo.selection, truncated: 'maks' }", "selection.truncated: "],
+    ["turnWeights: [1, -1]", "turnWeights.1: "],
+    ["earlyEndWeight: -1", "earlyEndWeight: "],
     [
       "kl: { where: 'loss', estimator: 'k3', coefficient: 1, target: null, horizon: 1 }",
       "objective.loss.kl: is none, but the column `kl` puts k3 into the loss; use `columns.withKl(objective, kl)`",
