@@ -27,7 +27,7 @@ export async function playGames(table: Table): Promise<void> {
   const { person, role, environment } = table;
   person.tell(`You are the ${role.name}: ${environment.seats[role.seat]?.purpose ?? ""}`);
   person.tell(
-    "Type your action in one line, or a block that begins and ends with ```. h shows the rules, ? the solver's action, b the whole board, also what is hidden from you, q quits.\n",
+    "Type your action in one line, or a block that begins and ends with ```. h shows the rules, ? the action of the solver, which knows what is hidden from you, b the whole board, hidden parts included, q quits.\n",
   );
   const lines = await toolLines({ ...table.team, roles: [role] }, table.services ?? {});
   if (lines.length > 0)
