@@ -39,12 +39,14 @@ function sameLatex(engine: ComputeEngine, one: string, other: string): boolean {
   if (constants !== null) return constants !== "different";
   const [a, b] = [parsed(engine, one), parsed(engine, other)];
   if (a === null || b === null) return false;
+  const variables = variablesOf(a, b);
   // A division by zero has no value, which nothing can equal.
   if ([a, b].some((each) => valueless.test(JSON.stringify(each.json)))) return false;
   if (a.isSame(b)) return true;
+  if (variables.length > 0 && [a, b].some((each) => ofNoNumber.test(JSON.stringify(each.json)))) return false;
   const toConfirm: ExactPoint[] = [];
   const compared: Comparison[] = [];
-  for (const point of pointsFor(variablesOf(a, b), one, other)) {
+  for (const point of pointsFor(variables, one, other)) {
     const at = expressionsAt(engine, point);
     const result =
       compareExactly(trees, point, rounding) ?? compareValues(a.subs(at).N(), b.subs(at).N(), rounding);
@@ -59,6 +61,8 @@ function sameLatex(engine: ComputeEngine, one: string, other: string): boolean {
   return isProved || compared.every((result) => result === "zero");
 }
 
+/** What leaves a real number as it is: of a variable that may be another, such as the conjugate of z, nothing is known. */
+const ofNoNumber = /"(?:Conjugate|Mean|Transpose|ConjugateTranspose)"/;
 const valueless = /"(?:ComplexInfinity|NaN)"/;
 
 type Trees = readonly [MathJson, MathJson];
@@ -135,9 +139,18 @@ function treeOf(engine: ComputeEngine, latex: string): MathJson {
   return engine.parse(latex, { form: "raw" }).json;
 }
 
-/** A letter before a bracket is a factor, as answers define no functions. */
+/** A letter before a bracket is a factor, as answers define no functions. `2\frac13\pi` has a mixed number. */
 function readable(latex: string): string {
-  return latex.replace(/(?<![\\a-zA-Z])([a-zA-Z])\s*(?=\()/g, "$1\\cdot ");
+  return latex.replace(/(?<![\\a-zA-Z])([a-zA-Z])\s*(?=\()/g, "$1\\cdot ").replace(mixed, asFraction);
+}
+
+const mixed =
+  /(?<![\d.^_)}\]a-zA-Z]\s*)(\d{1,18})(?:\s*\\frac\{(\d{1,18})\}\{(\d{1,18})\}| (\d{1,18})\/(\d{1,18})(?!\d))/g;
+
+/** Of a whole number and a proper fraction. */
+function asFraction(found: string, whole: string, ...parts: readonly (string | undefined)[]): string {
+  const [over, under] = [BigInt(parts[0] ?? parts[2] ?? 0), BigInt(parts[1] ?? parts[3] ?? 0)];
+  return over < under ? `(\\frac{${BigInt(whole) * under + over}}{${under}})` : found;
 }
 
 /** A percentage that is not all of the answer. LaTeX ignores what follows the sign. */

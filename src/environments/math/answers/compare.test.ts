@@ -4,18 +4,19 @@ import { openAlgebra } from "./algebra.ts";
 import { sameAnswer } from "./compare.ts";
 import { nearMisses } from "./testing/near-misses.ts";
 import { differentPairs, equalPairs } from "./testing/pairs.ts";
+import { differentWritten, equalWritten } from "./testing/written.ts";
 
 const algebra = openAlgebra();
 const same = (one: string, other: string): boolean => sameAnswer(one, other, algebra);
 
 describe("equal answers", () => {
-  it.each(equalPairs)("%s = %s", (one, other) => {
+  it.each([...equalPairs, ...equalWritten])("%s = %s", (one, other) => {
     expect([same(one, other), same(other, one)]).toEqual([true, true]);
   });
 });
 
 describe("different answers", () => {
-  it.each([...differentPairs, ...nearMisses])("%s ≠ %s", (one, other) => {
+  it.each([...differentPairs, ...nearMisses, ...differentWritten])("%s ≠ %s", (one, other) => {
     expect([same(one, other), same(other, one)]).toEqual([false, false]);
   });
 });

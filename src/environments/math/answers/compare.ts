@@ -54,10 +54,13 @@ function same(a: ParsedAnswer, b: ParsedAnswer, algebra: Algebra): boolean {
   return mixed(a, b, algebra) || mixed(b, a, algebra);
 }
 
-/** f(n) = n + 1 as f(x) = x + 1. */
+/** f(n) = n + 1 as f(x) = x + 1; f(n) = nx as f(x) = xn. */
 function withArgument({ argument, value, text }: Of<"named">, other: string | null): ParsedAnswer {
   if (argument === null || other === null || argument === other) return value;
-  const renamed = text.replace(/\\[a-zA-Z]+|[a-zA-Z]/g, (found) => (found === argument ? other : found));
+  const names: Readonly<Record<string, string>> = { [argument]: other, [other]: argument };
+  const renamed = text.replace(/\\[a-zA-Z]+|[a-zA-Z]/g, (found) =>
+    Object.hasOwn(names, found) ? (names[found] ?? found) : found,
+  );
   return readings(renamed)[0] ?? value;
 }
 
@@ -144,9 +147,10 @@ function vectorOf({ rows }: Of<"matrix">): readonly ParsedAnswer[] {
 
 /** With two items, brackets distinguish kinds of intervals; longer tuples may have any brackets. */
 function sameBrackets(a: Of<"tuple">, b: Of<"tuple">): boolean {
-  const isVector = (tuple: Of<"tuple">) => tuple.left === "\\langle" || tuple.items.length > 2;
-  if (isVector(a) || isVector(b)) return true;
-  return a.left === b.left && a.right === b.right;
+  if (a.items.length > 2 || b.items.length > 2) return true;
+  const round = ({ left, right }: Of<"tuple">) =>
+    `${left}${right}`.replace("\\langle", "(").replace("\\rangle", ")");
+  return round(a) === round(b);
 }
 
 function sameInOrder(a: readonly ParsedAnswer[], b: readonly ParsedAnswer[], algebra: Algebra): boolean {

@@ -32,9 +32,15 @@ export function splitOutside(text: string, separator: RegExp): string[] {
       continue;
     }
     const at = text[index] === "\\" && "{}".includes(text[index + 1] ?? " ") ? ++index : index;
-    depth = Math.max(0, depth + stepOf(text[at] ?? ""));
+    depth = Math.max(0, depth + (angleAt(text, at) ?? stepOf(text[at] ?? "")));
   }
   return [...parts, text.slice(start)];
+}
+
+/** Of `\langle` and `\rangle`. */
+function angleAt(text: string, index: number): number | null {
+  if (text.startsWith("\\langle", index)) return 1;
+  return text.startsWith("\\rangle", index) ? -1 : null;
 }
 
 function stepOf(character: string): number {

@@ -31,6 +31,7 @@ const characters: readonly Rewrite[] = [
   [/∈/g, "\\in "],
   [/[∅Ø]/g, "\\emptyset "],
   [/°/g, "^\\circ "],
+  [/…/g, "..."],
   [/√\s*(\w+|\([^()]*\))/g, (_, under) => `\\sqrt{${under ?? ""}}`],
   [/[½⅓⅔¼¾⅕⅙⅛]/g, (found) => fractionOf(vulgar[found ?? ""] ?? "")],
   [/[⁰¹²³⁴⁵⁶⁷⁸⁹]+/g, (found = "") => `^{${found.replace(/./g, (one) => String(superscripts.indexOf(one)))}}`],
@@ -43,6 +44,18 @@ function fractionOf(text: string): string {
 
 /** Stands for `\\\\`, the end of a matrix's row, which other commands could be read into. */
 export const endOfRow = "\u2424";
+
+/** Not the inverse function, whose value is the angle. */
+const angular = String.raw`(?<![a-zA-Z])\\?(?:sin|cos|tan|cot|sec|csc)(?![a-zA-Z])(?!\s*\^\s*\{?\s*-)`;
+/** `22.5^\circ`, `\frac{45}{2}^\circ`, `(x+1)^\circ` */
+const degrees =
+  /(\d+(?:\.\d+)?|\.\d+|\\frac(?:\s*(?:\{[^{}]*\}|\d)){2}|\([^()]*\)|\\?[a-zA-Z]+)\s*\^\s*(?:\{\s*\\circ\s*\}|\\circ)/g;
+
+/** Decimals become fractions, as others may be rounded. */
+function inRadians(_: string, angle: string): string {
+  const decimals = /^\d*\.(\d+)$/.exec(angle)?.[1]?.length ?? 0;
+  return `\\frac{${decimals > 0 ? angle.replace(/^0*\.0*|\./, "") : angle}\\pi}{180${"0".repeat(decimals)}}`;
+}
 
 const typesetting: readonly Rewrite[] = [
   [/\\\\/g, endOfRow],
@@ -74,11 +87,13 @@ const typesetting: readonly Rewrite[] = [
   [/\\div(?![a-zA-Z])/g, "/"],
   [/\\(?:degree|circ)(?![a-zA-Z])/g, "\\circ"],
   // An angle counts as one in a function; elsewhere degrees are a unit.
-  [
-    /(\\(?:sin|cos|tan|cot|sec|csc)\s*[({]?\s*)(\d+)\s*\^\s*(?:\{\s*\\circ\s*\}|\\circ)/g,
-    "$1\\frac{$2\\pi}{180}",
-  ],
+  [new RegExp(`${angular}[^,;=]*`, "g"), (found = "") => found.replace(degrees, inRadians)],
   [/\^\s*(?:\{\s*\\circ\s*\}|\\circ)/g, " "],
+  [/(\.\d*?(\d)\2\2)\.{3,}/g, "$1\\ldots "],
+  // What goes on is not what is written so far. After digits, and at the end of a sentence, dots mean nothing.
+  [/(?<=[,;+]\s*)\.{2,}|\\(?:dots[cbm]?|cdots)(?![a-zA-Z])/g, "\\ldots "],
+  // The segment AB.
+  [/\\overline\s*\{\s*([A-Z]{2})\s*\}/g, "$1"],
   [/^\s*\\mathbb\s*\{?\s*R\s*\}?\s*$/g, "(-\\infty,\\infty)"],
   [/\\approx(?![a-zA-Z])/g, "="],
   [/\\vee(?![a-zA-Z])/g, "\\lor "],
@@ -115,10 +130,28 @@ const fractions: readonly Rewrite[] = [
 const wrapped =
   /\\(?:text|textbf|textit|textrm|textsf|mbox|hbox|mathrm|mathsf|operatorname\*?)\s*\{([^{}]*)\}/g;
 
+/** `5 million`, `5\text{ million dollars}` */
+const multiples: readonly Rewrite[] = (
+  [
+    ["dozen", "12"],
+    ["hundred", "10^{2}"],
+    ["thousand", "10^{3}"],
+    ["million", "10^{6}"],
+    ["billion", "10^{9}"],
+    ["trillion", "10^{12}"],
+  ] as const
+).map(([word, value]) => [
+  new RegExp(
+    String.raw`(?<=\d)(?:\s|\\[ ,;:]|~)*(\\(?:text|mbox|mathrm|textrm)\s*\{\s*)?${word}s?(?![a-zA-Z])`,
+    "gi",
+  ),
+  (_, text) => `\\times ${value}${text ?? ""}`,
+]);
+
 /** One way to write the text. Spaces are kept, one at a time, as they separate words and mixed numbers. */
 export function normalised(given: string): MeasuredText {
   const start = plainCharacters(given.normalize("NFC")).replace(/\s+/g, " ").replace(/\\%/g, "%");
-  const plain = measured([...characters, ...typesetting].reduce(rewrite, start));
+  const plain = measured([...characters, ...multiples, ...typesetting].reduce(rewrite, start));
   const words = measured(
     plain.text
       .replace(wrapped, (_, inside: string) => joined(inside.trim()) ?? inside)
@@ -133,7 +166,7 @@ function unitOfSign(text: string): string {
   if (/^[^\\]*\\\$\s*[\d.]/.test(text)) return "dollars";
   if (/%\s*(?:\\\)|\$)?\s*$/.test(text)) return "percent";
   const isAngle = /(?:°|\^\s*\{?\s*\\(?:circ|degree)\s*\}?)\s*\$?\s*$/.test(text);
-  return isAngle && !/\\(?:sin|cos|tan|cot|sec|csc)/.test(text) ? "degrees" : "";
+  return isAngle && !new RegExp(angular).test(text) ? "degrees" : "";
 }
 
 /** Null: the word joins no answers. */

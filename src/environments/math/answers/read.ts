@@ -1,7 +1,7 @@
 /** What an answer is: a number, words, a choice, a list, an interval, a matrix, a relation, or an expression. */
 import { determinantOf } from "./determinant.ts";
 import { bracketed, splitOutside } from "./groups.ts";
-import { endOfRow } from "./normalise.ts";
+import { endOfRow, withoutSpaces } from "./normalise.ts";
 import { readRatio } from "./ratio.ts";
 import { readRational, type Rational } from "./rational.ts";
 
@@ -93,6 +93,7 @@ const readers: readonly Reader[] = [
   readInequality,
   readBracketed,
   readPlusMinus,
+  readPhrase,
   readWords,
 ];
 
@@ -135,21 +136,33 @@ function readResidue(text: string): ParsedAnswer | null {
   return { kind: "residue", residue: ((residue % modulus) + modulus) % modulus, modulus };
 }
 
+/** A number or a letter before a matrix. */
+const scaledMatrix =
+  /^((?:[-+\d.\sa-z]|\\(?:frac|sqrt)(?:\{[^{}]*\})+|\\pi(?![a-zA-Z]))+?)(?:\\(?:cdot|times))?\s*((?:[([|]|\\\|)?\s*\\begin[^]*)$/;
 const matrix = /^\\begin\{([pbvBV]?matrix|array)\}(?:\{[lcr|]*\})?([^]*)\\end\{\1\}$/;
 const aroundMatrix = /^(\(|\[|\\?\|)\s*(?=\\begin)|(?<=\\end\{\w+\})\s*(?:\)|\]|\\?\|)$/g;
 const barsOf: Readonly<Record<string, string>> = { vmatrix: "|", Vmatrix: "\\|" };
 
 function readMatrix(text: string, depth: number): ParsedAnswer | null {
-  const [, style = "", body] = matrix.exec(text.replace(aroundMatrix, "")) ?? [];
+  const [, factor, scaled = text] = scaledMatrix.exec(text) ?? [];
+  const unsigned = scaled.replace(/^\\det\s*/, "");
+  const [, style = "", body] = matrix.exec(unsigned.replace(aroundMatrix, "")) ?? [];
   if (body === undefined) return null;
-  const bars = barsOf[style] ?? /^\\?\|/.exec(text)?.[0] ?? "";
+  const bars = unsigned === scaled ? (barsOf[style] ?? /^\\?\|/.exec(scaled)?.[0] ?? "") : "|";
   const rows = body
     .split(endOfRow)
     .filter((row) => row.trim() !== "")
     .map((row) => row.split("&"));
   const determinant = bars === "|" ? determinantOf(rows) : null;
-  if (determinant !== null) return { kind: "expression", latex: determinant };
-  return { kind: "matrix", bars, rows: rows.map((row) => row.map((cell) => read(cell, depth + 1))) };
+  const times = (value: string) => (factor === undefined ? value : `(${factorOf(factor)})\\cdot (${value})`);
+  if (determinant !== null) return { kind: "expression", latex: times(determinant) };
+  if (factor !== undefined && bars !== "") return null;
+  return { kind: "matrix", bars, rows: rows.map((row) => row.map((cell) => read(times(cell), depth + 1))) };
+}
+
+/** A sign alone is that of one. */
+function factorOf(text: string): string {
+  return /[-+]\s*$/.test(text) ? `${text}1` : text;
 }
 
 function readEmpty(text: string): ParsedAnswer | null {
@@ -211,7 +224,7 @@ function assignmentOf(items: readonly ParsedAnswer[]): ParsedAnswer | null {
 
 const name = String.raw`(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?[\w\\]*\s*\}?)?'?(?:\s*\([a-zA-Z, ]*\))?`;
 const named = new RegExp(
-  String.raw`^(${name}|\\angle [A-Z_{}\d ]+|[A-Z]{2,3}|\([a-zA-Z](?:, ?[a-zA-Z])+\))\s*:?=([^]*)$`,
+  String.raw`^(${name}|\\angle [A-Z_{}\d ]+|[A-Z]{2,3}|[a-z]{2}|\([a-zA-Z](?:, ?[a-zA-Z])+\))\s*:?=([^]*)$`,
 );
 const member = new RegExp(String.raw`^(${name})\s*\\in(?![a-zA-Z])([^]*)$`);
 
@@ -256,7 +269,8 @@ const sign = /\\(?:le|ge)(?![a-zA-Z])|[<>]/;
 /** `x \ge 2` and `2 < x \le 5` as intervals. */
 function readInequality(text: string, depth: number): ParsedAnswer | null {
   const signs = text.match(new RegExp(sign, "g")) ?? [];
-  const sides = text.split(sign).map((side) => side.trim());
+  const sides = splitOutside(text, sign).map((side) => side.trim());
+  if (sides.length !== signs.length + 1) return null;
   if (signs.length === 2 && isName(sides[1])) {
     const [low, high] = upward(signs[0]) && upward(signs[1]) ? [sides[0], sides[2]] : [sides[2], sides[0]];
     const [first, second] = upward(signs[0]) ? signs : signs.toReversed();
@@ -341,9 +355,17 @@ function resolved(text: string, [plus = "", minus = ""]: string): string {
   return text.replace(/\\pm(?![a-zA-Z])/g, plus).replace(/\\mp(?![a-zA-Z])/g, minus);
 }
 
-/** Two letters or more in a row, none of a formula's signs: "east", "even", "Evelyn". */
+const between = "to|of|per|by|than|from|over|choose|plus|minus|less|remainder";
+const phrase = new RegExp(String.raw`(?:[\s\d})])(?:${between})(?=[\s\d\\({])|^\d+ ?[rR] ?\d+$`);
+
+/** "3 out of 4" and "17 R 3" are no products of letters. */
+function readPhrase(text: string): ParsedAnswer | null {
+  return phrase.test(text) ? { kind: "words", text: withoutSpaces(text.toLowerCase()) } : null;
+}
+
+/** Two letters or more in a row, none of a formula's signs: "east", "even", "Evelyn", "HTH". */
 function readWords(text: string): ParsedAnswer | null {
-  if (!/^[a-zA-Z][a-zA-Z '.-]*$/.test(text) || !/[a-z]{3}|[A-Z][a-z]/.test(text)) return null;
+  if (!/^[a-zA-Z][a-zA-Z '.-]*$/.test(text) || !/[a-z]{3}|[A-Z][a-z]|^[A-Z]{3,}$/.test(text)) return null;
   const words = text.toLowerCase().replace(/^(?:the|a|an) /, "");
   return { kind: "words", text: words.replace(/[^a-z]+/g, " ").trim() };
 }

@@ -18,7 +18,7 @@ const ended = String.raw`(?<=[\d}\])%!]|\\pi)`;
 const bare = new RegExp(`${ended}\\s*(?:${words})${power}\\.?\\s*$`, "i");
 /** Any words in a `\text` of their own count as a unit. */
 const inText = new RegExp(
-  String.raw`${ended}\s*\\(?:text|mbox|mathrm|textrm|hbox)\s*\{(?!\s*(?:and|or)\b)[a-zA-Z/ .°-]*${power}\s*\}${power}\s*$`,
+  String.raw`${ended}\s*\\(?:text|mbox|mathrm|textrm|hbox)\s*\{(?!\s*(?:and|or|squared|cubed)\b)[a-zA-Z/ .°-]*${power}\s*\}${power}\s*$`,
 );
 
 export interface MeasuredText {
