@@ -82,6 +82,9 @@ if __name__ == "__main__":
     ["a definition cut off after it", "def f(n):\n    return n\n\ndef other(n):\n    return (n +"],
     ["a signature over lines", "Here.\ndef f(\n    n,\n):\n    return n\n"],
     ["other languages beside it", "```json\n{}\n```\n```py\ndef f(n):\n    return n\n```"],
+    ["spaces that do not break", "def f(n):\n\u00a0\u00a0\u00a0\u00a0return n\n"],
+    ["a lambda", "f = lambda n: n\n"],
+    ["another name of a function", "def g(n):\n    return n\nf = g\n"],
     ["a method of a class Solution", "class Solution:\n    def f(self, n):\n        return n\n"],
   ])("finds the function in %s", async (_, text) => {
     expect((await read(text)).main).toMatchObject({ defined: true, returns: true, error: null });
@@ -104,6 +107,15 @@ if __name__ == "__main__":
     const { helper, program } = await read("def f(n):\n    return aux(n) + 1\n", text);
     expect(helper).toMatchObject({ defined: true, returns: true, error: null });
     expect(program).toContain("def aux(n):");
+  });
+
+  it.each([
+    ["a lambda", "f = lambda n: aux(n)\n", true],
+    ["another name of a function", "def g(n):\n    m = 2 * n\n    return aux(m) + 1\nf = g\n", false],
+  ])("knows how %s uses the helper", async (_, text, wrapper) => {
+    const { use, program } = await read(text);
+    expect(use).toEqual({ called: true, used: true, wrapper });
+    expect(program).toContain("def f(");
   });
 
   it("that awaits the helper and returns the result is a wrapper", async () => {

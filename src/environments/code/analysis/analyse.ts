@@ -96,7 +96,7 @@ export async function analyse(
   const { prompt, entryPoint, main, helper } = written;
   const texts = { main: cut(main), ...(helper === undefined ? {} : { helper: cut(helper.text) }) };
   const nothingFound = nothingWritten(helper !== undefined);
-  const isCode = entryPoint === null ? /\S/ : /\bdef\s/;
+  const isCode = entryPoint === null ? /\S/ : /\b(?:def|lambda)\b/;
   if (!Object.values(texts).some((text) => isCode.test(text))) return nothingFound;
   const request = JSON.stringify({ prompt, entryPoint, helper: helper?.name ?? null, texts });
   const key = createHash("sha256").update(program).update(request).digest("hex").slice(0, 32);

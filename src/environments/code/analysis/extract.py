@@ -34,7 +34,10 @@ class Written:
 
     def add_tree(self, tree, lines):
         for statement in tree.body:
-            if is_kept(statement):
+            function = as_function(statement, self.definition)
+            if function is not None:
+                self.statements.append(function)
+            elif is_kept(statement):
                 self.statements.append((statement, source_of(statement, lines)))
 
     def definition(self, name):
@@ -47,6 +50,20 @@ class Written:
 
 def is_function(statement):
     return isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+
+
+def as_function(statement, definition):
+    """`f = lambda n: n`, or `f = g` of a function g, as a definition with its source; None: it is neither."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1 or not isinstance(statement.targets[0], ast.Name):
+        return None
+    name, value = statement.targets[0].id, statement.value
+    if isinstance(value, ast.Lambda):
+        source = f"def {name}({ast.unparse(value.args)}):\n    return {ast.unparse(value.body)}"
+    elif isinstance(value, ast.Name) and value.id != name and is_function(definition(value.id)):
+        source = f"def {name}(*given, **named):\n    return {value.id}(*given, **named)"
+    else:
+        return None
+    return ast.parse(source).body[0], source
 
 
 DEFINITIONS = (
@@ -101,7 +118,8 @@ def read(text):
 
 
 def clean(text):
-    text = text[:MOST_CHARACTERS].replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").replace("\v", " ")
+    text = text[:MOST_CHARACTERS].replace("\r\n", "\n").replace("\r", "\n")
+    text = re.sub("[\f\v\u00a0]", " ", text)
     return "".join(each for each in text if each == "\n" or each == "\t" or each.isprintable() or each == " ")
 
 
