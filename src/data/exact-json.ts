@@ -29,3 +29,23 @@ export function parseExactJson(text: string): unknown {
 export function compactJson(text: string): string {
   return JSON.stringify(parseExactJson(text));
 }
+
+/** Digits that a number may not keep. */
+const manyDigits = /(?<![\d.])\d{16}/;
+
+/** The value of a JSON text, with whole numbers that a number cannot hold as `bigint`. @throws SyntaxError */
+export function parseWithBigInts(text: string): unknown {
+  if (!manyDigits.test(text)) return JSON.parse(text);
+  return json.parse(text, (_, value, { source = "" }) =>
+    typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
+      ? BigInt(source)
+      : value,
+  );
+}
+
+/** As `JSON.stringify`, with the digits of those. */
+export function stringifyBigInts(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) =>
+    typeof each === "bigint" ? json.rawJSON(String(each)) : each,
+  );
+}

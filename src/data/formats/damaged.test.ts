@@ -31,3 +31,13 @@ it("two entries with one id are rejected with both", () => {
   const model = { vocab: { a: 0, b: 1, c: 1 } };
   expect(() => readVocabulary({ model, added_tokens: [] })).toThrow('"b" and "c" have the same id, 1');
 });
+
+it.each([
+  ["rows.jsonl", '{"answer": 12345678901234567890123}\n'],
+  ["rows.json", '[{"answer": 12345678901234567890123}]'],
+])("a whole number of any length is read exactly: %s", async (name, text) => {
+  const location = join(place, name);
+  writeFileSync(location, text);
+  const rows = await Array.fromAsync(readRows({ location, name }));
+  expect(rows).toEqual([{ value: { answer: 12345678901234567890123n } }]);
+});

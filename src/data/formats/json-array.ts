@@ -1,5 +1,6 @@
 /** Reads files of one JSON array of objects, small enough to be read whole. */
 import { TroupeError } from "../../errors.ts";
+import { parseWithBigInts } from "../exact-json.ts";
 import { openFile } from "./json-lines.ts";
 import { asRow, type ReadRow } from "./row.ts";
 
@@ -30,7 +31,7 @@ function tooLarge(file: string): TroupeError {
 
 function parse(file: string, bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return parseWithBigInts(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     throw new TroupeError("bad_data", `${file}: no JSON: ${(error as Error).message}`, { cause: error });
   }

@@ -6,6 +6,7 @@ import { createReadStream } from "node:fs";
 import fs from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { TroupeError } from "../../errors.ts";
+import { parseWithBigInts } from "../exact-json.ts";
 import { asRow, type ReadRow } from "./row.ts";
 
 /** Longer lines are not read: a string could not hold them. */
@@ -81,7 +82,7 @@ async function* lines(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer | nul
 function parseLine(line: Buffer): ReadRow | null {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(line);
-    return text.trim() === "" ? null : asRow(JSON.parse(text));
+    return text.trim() === "" ? null : asRow(parseWithBigInts(text));
   } catch (error) {
     return { malformed: `no JSON: ${(error as Error).message}` };
   }

@@ -1,7 +1,7 @@
 /** How rows become problems: as in a registered set, or by a recipe's mapping of fields. */
 import { z } from "zod";
 import { showText } from "../../format.ts";
-import { compactJson, parseExactJson } from "../exact-json.ts";
+import { compactJson, parseExactJson, stringifyBigInts } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
 import type { MathProblem } from "../math-problem.ts";
 import type { AnyProblem } from "../problem-kinds.ts";
@@ -61,7 +61,7 @@ export const fieldMappingSchema = mappingKeys.superRefine((given, context) => {
 });
 
 /** Increase it with every change of how mappings work. */
-const mappingVersion = 3;
+const mappingVersion = 4;
 
 export function formOfFields(mapping: FieldMapping): RowForm {
   return {
@@ -183,7 +183,7 @@ function testsIn(row: Row, mapping: FieldMapping, entryPoint: string | null): Co
   if (kind === "python-check") return { kind, source: texts(row, name).join("\n") };
   if (kind === "asserts")
     return { kind, setup: optionalText(row, mapping.setup) ?? "", asserts: assertsIn(row, name) };
-  const cases = jsonField(name, JSON.stringify(parsed(row, name)), (text) =>
+  const cases = jsonField(name, stringifyBigInts(parsed(row, name)), (text) =>
     pairsSchema.parse(parseExactJson(text)),
   );
   if (kind === "stdin") return { kind, cases: cases.map(stdinCase) };
