@@ -11,7 +11,7 @@ afterAll(() => rm(cwd, { recursive: true }));
 
 it("a recipe for this machine needs no servers, whatever its models are", async () => {
   const { code, stderr } = await troupe(["cluster", "algorithms/at-grpo"], { cwd });
-  expect([code, stderr]).toEqual([2, expect.stringContaining("The recipe needs no servers")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("the recipe needs no servers")]);
 });
 
 it("commands for files in a folder begin there, wherever it is", async () => {

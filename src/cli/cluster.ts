@@ -12,7 +12,7 @@ import { command, shellWord } from "../command-line.ts";
 import { openEngine } from "../engines/open.ts";
 import type { PlannedRecipe } from "../recipes/resolve.ts";
 import { makeDirectory } from "../runs/durable.ts";
-import { showWarning } from "../recipes/validation/warnings.ts";
+import { recipeWarnings, showWarning } from "../recipes/validation/warnings.ts";
 import { notNegative, wholeNumber } from "./numbers.ts";
 import { printJson, printLines, printNote } from "./print.ts";
 import { planArguments, withRecipeArguments, type OverrideOptions } from "./recipe-arguments.ts";
@@ -61,7 +61,8 @@ export function clusterCommand(): Command {
       const { gpu, gpuPrice } = options;
       const plan = await planCluster(resolved, { gpu, dollarsPerHour: gpuPrice });
       const words = [recipe, ...overrides, ...(options.override ? ["--override", ...options.override] : [])];
-      await show(plan, launchOf(plan, layoutOf(options)), { ...options, words });
+      const warnings = [...recipeWarnings(resolved), ...plan.warnings];
+      await show({ ...plan, warnings }, launchOf(plan, layoutOf(options)), { ...options, words });
     });
 }
 
@@ -96,8 +97,8 @@ async function show(plan: ClusterPlan, launch: Launch, { output, json, words }: 
   if (json === true) return printJson({ plan: withoutTables(plan), ...launch });
   const files = Object.entries(launch.files);
   printLines([
-    ...planLines(plan),
     ...plan.warnings.map(showWarning),
+    ...planLines(plan),
     ...files.flatMap(([name, text]) =>
       output === undefined
         ? ["", `# ${name}`, ...text.trimEnd().split("\n")]

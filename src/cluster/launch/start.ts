@@ -42,6 +42,6 @@ export function launchOf(plan: ClusterPlan, layout: Layout): Launch {
 export function needsNoServers(): TroupeError {
   return new TroupeError(
     "bad_arguments",
-    "The recipe needs no servers: its engine is this machine, a server of Troupe or a service. Choose one with engine.type=tinker and engine.profile, for example skyrl-fsdp, skyrl-megatron or tuft.",
+    "the recipe needs no servers: it trains on this machine, at `troupe serve`, or at a service; engine.type=tinker and engine.profile choose servers, for example skyrl-fsdp, skyrl-megatron or tuft",
   );
 }

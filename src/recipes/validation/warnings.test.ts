@@ -5,7 +5,7 @@ import { algorithmFrom, algorithms } from "../../credit/algorithms.ts";
 import { credit } from "../../credit/credit.ts";
 import { action, trajectories } from "../../credit/testing.ts";
 import type { Action } from "../../rollout/episode.ts";
-import { resolveRecipe } from "../resolve.ts";
+import { resolveForPlan, resolveRecipe } from "../resolve.ts";
 import { jsonSchemaOf } from "../shape.ts";
 import { recipeWarnings, showWarning, sumsActionRewards } from "./warnings.ts";
 
@@ -27,6 +27,18 @@ const said = (reward: string, turns: number): string =>
   `warning: algorithm.reward: \`${reward}\` sums over ${turns} turns the rewards of plan-path for actions of scout and ` +
   "planner; the sum may be larger without success; use `reward: progress`, the changes of the score, which cannot be " +
   "exploited";
+
+it("a profile that was never run against its server gives a warning", async () => {
+  const planned = await resolveForPlan(join(recipes, "cluster/qwen3-1-7b-skyrl.yaml"));
+  expect(recipeWarnings(planned).map(showWarning)).toEqual([
+    expect.stringMatching(
+      /^warning: engine\.profile: `skyrl-fsdp` was never run against a server of this kind/,
+    ),
+  ]);
+  expect(await warned("plan-path", "engine={type: tinker, url: 'http://one:1', profile: troupe}")).toEqual(
+    [],
+  );
+});
 
 describe("a recipe that sums action rewards over several turns", () => {
   it.each([

@@ -17,19 +17,30 @@ export interface Warning {
 
 export function recipeWarnings({ adjustments = [], ...combination }: Adjusted): readonly Warning[] {
   const { train, algorithm } = combination.recipe;
-  if (train.steps === 0) return adjustments;
+  const untried = untriedProfile(combination);
+  if (train.steps === 0) return [...adjustments, ...untried];
   // Options of a module are unknown here.
   const summed = algorithm.name === undefined ? [] : summedRewards(combination);
   const { warnings = [] } = combination.environment;
   const ofOptions = warnings.map(({ key, ...rest }) => ({ key: `environment.${key}`, ...rest }));
   return [
     ...adjustments,
+    ...untried,
     ...ofOptions,
     ...summed,
     ...missingRewards(combination),
     ...forgottenCalls(combination),
     ...revealedTruth(combination),
   ];
+}
+
+/** Of the profiles, only these were run against the servers that they describe (docs/tinker.md). */
+const triedProfiles: readonly string[] = ["troupe", "skyrl-jax"];
+
+function untriedProfile({ recipe: { engine } }: Combination): readonly Warning[] {
+  if (engine.type !== "tinker" || triedProfiles.includes(engine.profile)) return [];
+  const problem = `\`${engine.profile}\` was never run against a server of this kind; it follows the server's sources`;
+  return [{ key: "engine.profile", problem, fix: "try a step before a long run, with train.steps=1" }];
 }
 
 /** A coach that knows the answer may write it into a comment, and the next role is paid for copying it. */
