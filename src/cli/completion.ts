@@ -35,7 +35,9 @@ export function completionCommand(): Command {
     )
     .addHelpText(
       "after",
-      '\nbash: eval "$(troupe completion bash)" in ~/.bashrc; zsh the same in ~/.zshrc; fish: | source',
+      '\nbash, in ~/.bashrc:  eval "$(troupe completion bash)"' +
+        '\nzsh, in ~/.zshrc:    eval "$(troupe completion zsh)"' +
+        "\nfish, in config.fish: troupe completion fish | source",
     )
     .action((shell: string) => printLines([scripts[shell] ?? ""]));
 }

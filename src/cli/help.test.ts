@@ -21,6 +21,11 @@ describe("help", () => {
     expect(long).toEqual([]);
   });
 
+  it("is given about help as by itself", () => {
+    expect(withoutIdleHelp(program, ["help", "--help"])).toEqual(["help"]);
+    expect(withoutIdleHelp(program, ["help", "train", "-h"])).toEqual(["help", "train"]);
+  });
+
   it("is not given for a command that does not exist", () => {
     for (const argv of [
       ["trian", "--help"],

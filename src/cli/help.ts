@@ -20,13 +20,17 @@ function pathOf(command: Command): string {
   return above + command.name();
 }
 
-/** Skips help for an unknown command, so that parsing rejects its name. */
-export function withoutIdleHelp(program: Command, argv: readonly string[]): readonly string[] {
+const helpFlags: readonly string[] = ["-h", "--help"];
+
+/** Skips help for an unknown command, so that parsing rejects its name, and flags that ask for help about help. */
+export function withoutIdleHelp(program: Command, given: readonly string[]): readonly string[] {
+  const asksTwice = given[0] === "help" && given.some((each) => helpFlags.includes(each));
+  const argv = asksTwice ? given.filter((each) => !helpFlags.includes(each)) : given;
   let command = program;
   for (const word of argv.filter((each) => each !== "help")) {
     if (word.startsWith("-") || command.commands.length === 0) return argv;
     const inner = command.commands.find((each) => each.name() === word);
-    if (inner === undefined) return argv.filter((each) => !["help", "-h", "--help"].includes(each));
+    if (inner === undefined) return argv.filter((each) => !["help", ...helpFlags].includes(each));
     command = inner;
   }
   return argv;

@@ -76,8 +76,9 @@ function hintFor(text: string): string {
 function innerCommandHint(text: string): string {
   const [, name = "", word = ""] = /too many arguments for '([\w-]+)'.*: ([^\s,]+)\.$/m.exec(text) ?? [];
   const command = commands.map((make) => make()).find((each) => each.name() === name);
-  const hint = didYouMean(word, command?.commands.map((each) => each.name()) ?? []);
-  return hint === undefined ? "" : `(${hint})\n`;
+  const known = command?.commands.map((each) => each.name()) ?? [];
+  if (known.length === 0) return "";
+  return `(${didYouMean(word, known) ?? `Commands of ${name}: ${known.join(", ")}`})\n`;
 }
 
 /** Overrides have no dashes, unlike in some other systems. */

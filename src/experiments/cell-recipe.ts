@@ -5,7 +5,7 @@ import { isPresentSync } from "../present.ts";
 import { builtInCatalog } from "../recipes/catalog.ts";
 import { mergeLayers } from "../recipes/layers.ts";
 import { loadTree } from "../recipes/load.ts";
-import { hintAt } from "../recipes/mistakes.ts";
+import { hintAmong } from "../recipes/mistakes.ts";
 import { resolveTree, type ResolvedRecipe } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { findRecipe } from "../recipes/shipped.ts";
@@ -116,7 +116,7 @@ function withTeam(recipe: Recipe, name: string, reject: Reject): Recipe {
   const team = Object.hasOwn(compare, name) ? compare[name] : undefined;
   if (team !== undefined) return { ...recipe, team };
   const known = ["team", ...Object.keys(compare)];
-  const fix = `${hintAt(name, known)}Teams of the recipe ${recipe.name}: ${known.join(", ")}`;
+  const fix = hintAmong(name, known, `teams of the recipe ${recipe.name}`);
   throw reject("team", `there is no team \`${name}\``, fix);
 }
 

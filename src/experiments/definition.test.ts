@@ -76,7 +76,7 @@ describe("the keys of a file", () => {
       "rows.a.train.changesIn.x: there is no column `x`",
     ],
     [withRows("  a: { title: A }"), "rows.a: expected either `train` or `evaluate`"],
-    [withRows("  a: { evaluate: { run: a } }"), "rows.a.evaluate.run: there is no training `a`; Known: none"],
+    [withRows("  a: { evaluate: { run: a } }"), "rows.a.evaluate.run: there is no training `a`; known: none"],
     [withRows("  a: { train: { from: b } }\n  b: { train: { from: a } }"), "starts from itself: a → b → a"],
     [withRows("  a: { train: {} }", "shared: { a: {} }\n"), "rows.a: a shared training has the same name"],
     [withRows("  a: { train: {} }", "baseline: b\n"), "baseline: there is no row `b`"],
@@ -107,7 +107,7 @@ describe("the keys of a file", () => {
     [
       "  a: { train: {} }\n  b: { evaluate: { run: a, team: x } }",
       "rows.b.evaluate.team: ",
-      "Teams of a: team, single-agent",
+      "teams of a: team, single-agent",
     ],
     [
       "  a: { train: {} }\n  b: { evaluate: { run: a, policies: { x: a } } }",

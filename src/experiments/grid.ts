@@ -1,6 +1,6 @@
 /** Expands an experiment's file: the cells, what each depends on, and their places in the table. */
 import { TroupeError } from "../errors.ts";
-import { hintAt } from "../recipes/mistakes.ts";
+import { hintAmong } from "../recipes/mistakes.ts";
 import type { Path } from "../recipes/tree.ts";
 import { originAt, showKey } from "../recipes/tree.ts";
 import type { CellRecipe } from "./cell-recipe.ts";
@@ -149,11 +149,10 @@ class Grower {
   private checkTeam(row: string, run: TrainingCell, team: string, roles: readonly string[]): void {
     const known = ["team", ...Object.keys(run.recipe.evaluation.compare)];
     if (!known.includes(team)) {
-      const teams = `Teams of ${run.row}: ${known.join(", ")}`;
       throw this.reject(
         ["rows", row, "evaluate", "team"],
         `there is no team \`${team}\``,
-        hintAt(team, known) + teams,
+        hintAmong(team, known, `teams of ${run.row}`),
       );
     }
     const stranger = roles.find((role) => !rolesOf(run, team).includes(role));
@@ -162,7 +161,7 @@ class Grower {
 
   private noRole(row: string, key: string, role: string, cell: TrainingCell, team = "team"): TroupeError {
     const known = rolesOf(cell, team);
-    const fix = `${hintAt(role, known)}Roles of ${cell.row} on ${cell.column}: ${known.join(", ")}`;
+    const fix = hintAmong(role, known, `roles of ${cell.row} on ${cell.column}`);
     return this.reject(["rows", row, "evaluate", "policies", key], `there is no role \`${role}\``, fix);
   }
 

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { command } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
-import { hintAt, RecipeError, showMistake, type Mistake } from "../recipes/mistakes.ts";
+import { hintAmong, RecipeError, showMistake, type Mistake } from "../recipes/mistakes.ts";
 import { seenFromHere } from "../recipes/places.ts";
 import { jsonSchemaOf } from "../recipes/shape.ts";
 import {
@@ -101,7 +101,7 @@ type Refer = (path: Path, name: string, known: readonly string[], what: string) 
 function checkReferences(definition: Definition, tree: MappingTree): Mistake[] {
   const refer: Refer = (path, name, known, what) => {
     if (known.includes(name)) return [];
-    const fix = `${hintAt(name, known)}Known: ${known.length === 0 ? "none" : known.join(", ")}`;
+    const fix = hintAmong(name, known);
     const problem = `there is no ${what} \`${name}\``;
     return [{ origin: originAt(tree, path), key: showKey(path), problem, fix }];
   };

@@ -8,7 +8,7 @@ import { rememberModule } from "../environments/origin.ts";
 import { DataElsewhereError, TroupeError } from "../errors.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
 import type { Catalog } from "./catalog.ts";
-import { hintAt, type Mistake } from "./mistakes.ts";
+import { hintAmong, type Mistake } from "./mistakes.ts";
 import { asAlgorithm, asRow } from "./modules/algorithm-module.ts";
 import { asDefinition, asEnvironment } from "./modules/environment-module.ts";
 import { isPlain, kindOf, exportOf } from "./modules/exported.ts";
@@ -87,7 +87,7 @@ export async function find<Value>(
   if (typeof module === "string") return inModule(kind, { module, ...rest }, tree, mistakes);
   if (name === undefined && module === undefined) {
     const problem = `missing; expected ${expectedOf[key]}`;
-    mistakes.push(mistakeAt(tree, key, "name", problem, `Known: ${Object.keys(kind.known).join(", ")}`));
+    mistakes.push(mistakeAt(tree, key, "name", problem, `known: ${Object.keys(kind.known).join(", ")}`));
   }
   return undefined;
 }
@@ -109,8 +109,8 @@ function named<Value>(
   if (definition !== undefined)
     return { key, definition, settings: { name }, options: withPaths(key, definition, options, tree) };
   const names = Object.keys(known);
-  const fix = `${hintAt(name, names)}Known: ${names.join(", ")}`;
-  mistakes.push(mistakeAt(tree, key, "name", `there is no ${key} \`${name}\``, fix));
+  const problem = `there is no ${key} \`${name}\``;
+  mistakes.push(mistakeAt(tree, key, "name", problem, hintAmong(name, names)));
   return undefined;
 }
 

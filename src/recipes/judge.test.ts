@@ -104,7 +104,7 @@ describe("a recipe's judge", () => {
 
   it.each([
     ["command", /^judge: expected a mapping with the key name, found "command"/],
-    ["{}", /^judge\.name: missing; expected the name of a judge; Known: coach, command/],
+    ["{}", /^judge\.name: missing; expected the name of a judge; known: coach, command/],
     ["{ name: comand, run: [node] }", /^judge\.name: there is no judge `comand`; did you mean `?command/],
     ["{ module: ./judge.ts }", /^judge\.module: \.\/judge\.ts: judges are not read from modules; /],
     ["{ name: command }", /^judge\.run: missing/],

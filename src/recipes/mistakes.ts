@@ -45,6 +45,13 @@ function showMistakes(mistakes: readonly Mistake[]): string {
   return [`${mistakes.length} mistakes in the recipe:`, ...lines, ...more].join("\n  ");
 }
 
+/** A fix for a wrong name: the nearest right one, if one is near, and all: "did you mean `steps`? Known: steps, seed". */
+export function hintAmong(name: string, candidates: readonly string[], what = "known"): string {
+  const all = `${what}: ${candidates.length === 0 ? "none" : candidates.join(", ")}`;
+  const hint = hintAt(name, candidates);
+  return hint === "" ? all : hint + all.charAt(0).toUpperCase() + all.slice(1);
+}
+
 /** The start of a fix: "did you mean `steps`? ", or nothing. */
 export function hintAt(name: string, candidates: readonly string[]): string {
   const hint = didYouMean(name, candidates);

@@ -62,6 +62,7 @@ export function findIncluded(given: string, isFolder = false): string {
 function missing(given: string, help: string): string {
   if (/^[a-z][a-z+.-]*:\/\//i.test(given))
     return `${given} is an address, not a recipe; download the file, and give its path`;
+  if (given.trim() === "") return `a recipe needs a name; ${help}`;
   const name = given.replace(/\.ya?ml$/i, "");
   const file = [`${name}.yaml`, `${name}.yml`].find((each) => isPresentSync(each));
   if (file !== undefined) return `there is no recipe ${given}; did you mean the file \`${file}\`?`;

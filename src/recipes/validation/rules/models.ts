@@ -8,7 +8,7 @@ import { TroupeError } from "../../../errors.ts";
 import { baseOf, holdsAdapter, textDirectory } from "../../../models/adapter-base.ts";
 import { checkAdapterConfig, readAdapterOptions } from "../../../models/adapter-directory.ts";
 import { isPresentSync } from "../../../present.ts";
-import { hintAt } from "../../mistakes.ts";
+import { hintAmong } from "../../mistakes.ts";
 import { isAddress, isHubName } from "../../places.ts";
 import type { Recipe } from "../../schema.ts";
 import type { Path } from "../../tree.ts";
@@ -45,7 +45,7 @@ function modelProblems(
       : directoryProblems(place, model.path);
   }
   if (presets.includes(model.preset)) return [];
-  const fix = `${hintAt(model.preset, presets)}Presets: ${presets.join(", ")}`;
+  const fix = hintAmong(model.preset, presets, "presets");
   return [{ path: [...path, "preset"], problem: `there is no preset \`${model.preset}\``, fix }];
 }
 
