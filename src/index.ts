@@ -66,8 +66,9 @@ export { missing } from "./credit/algorithm.ts";
 export type { AlgorithmCheck } from "./credit/checks/checks.ts";
 export { algorithms } from "./credit/algorithms.ts";
 export * as columns from "./credit/columns.ts";
-export { plain, row } from "./credit/rows/row.ts";
-export type { AlgorithmRow, Columns } from "./credit/rows/row.ts";
+export { plain } from "./credit/rows/options.ts";
+export { row } from "./credit/algorithm.ts";
+export type { AlgorithmRow, Columns } from "./credit/algorithm.ts";
 export type {
   ConfiguredJudge,
   GivenVerdict,
@@ -112,7 +113,7 @@ export type { Warning } from "./recipes/validation/warnings.ts";
 export type { Path } from "./recipes/tree.ts";
 export type { FileStore } from "./files/store.ts";
 export type { Budget, JudgeEstimate, PlannedQuestions } from "./judges/estimate.ts";
-export type { JointReward } from "./credit/returns/joint.ts";
+export type { JointReward } from "./credit/returns.ts";
 export type { Origin } from "./recipes/tree.ts";
 export type { JsonObject } from "./text/files.ts";
 export type { ToolService } from "./tools/tool.ts";

@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 import type { CreditedAction } from "../src/credit/algorithm.ts";
 import { algorithmFrom } from "../src/credit/algorithms.ts";
 import { credit } from "../src/credit/credit.ts";
-import { progressAlong } from "../src/credit/progress.ts";
+import { progressAlong } from "../src/credit/returns.ts";
 import type { Json } from "../src/environments/environment.ts";
 import { gameEnvironment, type Game } from "../src/environments/game.ts";
 import { games } from "../src/environments/registry.ts";

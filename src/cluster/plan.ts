@@ -1,6 +1,6 @@
 /** Which servers a recipe needs, how large they are, and what a run costs there. */
 import { basename, join } from "node:path";
-import { needsInitialPolicies } from "../credit/kl/initial.ts";
+import { needsInitialPolicies } from "../credit/kl.ts";
 import { TroupeError } from "../errors.ts";
 import { showBytes, showCount } from "../format.ts";
 import { isHubName } from "../recipes/places.ts";

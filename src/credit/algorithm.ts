@@ -1,7 +1,9 @@
 /**
- * An algorithm is a row, not a trainer: sampling × return × group × baseline × scale × token credit × objective. Each
- * column is a small pure function in its own file; `algorithms.ts` is the table. Nothing here touches an engine.
+ * An algorithm is a row of a table, not a trainer: sampling × return × group × baseline × scale × token credit × objective.
+ * Each column is a small pure function. There is a file for each kind of column (`returns.ts`, `groups.ts`, …) and for each
+ * family of rows (`rows/`); `algorithms.ts` is the table, and `credit.ts` computes. Nothing here touches an engine.
  */
+import type { z } from "zod";
 import type { KlEstimator, Loss } from "../engines/engine.ts";
 import type { ActionReward } from "../environments/environment.ts";
 import type { Action, SamplingScheme } from "../rollout/episode.ts";
@@ -40,27 +42,27 @@ export interface Grouping {
   /** Actions with the same key form a group. */
   readonly key: (placed: PlacedAction) => string;
   /**
-   * Actions of a group with the same unit share one return and enter its statistics once: a trajectory is one sample,
-   * however many actions it contains.
+   * Actions of a group with the same key are one sample: they share one return, which enters the group's statistics once.
+   * A trajectory is one sample, however many actions it contains.
    */
-  readonly unit: (placed: PlacedAction) => string;
+  readonly sampleKey: (placed: PlacedAction) => string;
   /** Actions with the same key belong in one minibatch. Absent: those of a group. */
-  readonly together?: (placed: PlacedAction) => string;
+  readonly minibatchKey?: (placed: PlacedAction) => string;
   /** Absent: a group lies within one task. */
   readonly spans?: "batch";
 }
 
-/** What is subtracted: one number for each return of a group. */
+/** b, what is subtracted: one number for each return of a group, in their order. Returns have one entry per sample. */
 export type Baseline = (returns: readonly number[]) => readonly number[];
-/** What the differences are divided by; finite and above zero. */
+/** F, what the differences of a group are divided by; finite and above zero. */
 export type Scale = (returns: readonly number[]) => number;
 
 /**
- * How an action's credit becomes one number per token: uniform, returns-to-go, or GAE. Gets all actions of a step that
- * are not frozen, and returns one entry for each.
+ * How an action's credit becomes one number per token: the same for all, to go, or GAE. Gets all actions of a step that
+ * are not frozen, and returns one entry for each, in their order.
  */
 export interface TokenCredit {
-  readonly spread: (
+  readonly toTokens: (
     compared: readonly ComparedAction[],
     context: CreditContext,
   ) => readonly TokenAdvantages[];
@@ -76,6 +78,7 @@ export interface ComparedAction extends PlacedAction {
 }
 
 export interface TokenAdvantages {
+  /** One per token of the action. */
   readonly advantages: Float64Array;
   /** The critic's targets, one for each value it was asked for. */
   readonly valueTargets?: Float64Array;
@@ -86,7 +89,7 @@ export interface CreditContext {
   readonly signals: Signals;
 }
 
-/** Normalises the advantages of one policy's whole batch, once. One array per action. */
+/** Normalises the advantages of one policy's whole batch, once. One array per action, one number per token. */
 export type Whitening = (advantages: readonly Float64Array[]) => readonly Float64Array[];
 
 /**
@@ -112,7 +115,7 @@ export interface KlTerm {
   readonly estimator: KlEstimator;
   /** β at the first step. */
   readonly coefficient: number;
-  /** Adaptive: the measured KL per token that β is adapted to (`adaptKl`). null: β is constant. */
+  /** Adaptive: the measured KL per token, in nats, that β is adapted to (`adaptKl`). null: β is constant. */
   readonly target: number | null;
   /** Of the adaptation: tokens over which β changes by the clip of .2. */
   readonly horizon: number;
@@ -196,9 +199,9 @@ export interface Signals {
 export interface CreditedAction extends PlacedAction {
   readonly group: string;
   /** Actions with the same key stay in one minibatch. */
-  readonly together: string;
-  /** Its weight in the means of the loss, see `shareOf`. */
-  readonly share: number;
+  readonly minibatchKey: string;
+  /** Its weight in the means of the loss, see `treeWeight`. */
+  readonly weight: number;
   /** null: depends on a missing reward. Such an action trains nothing and is in no statistic; its advantages are 0. */
   readonly return: number | null;
   /** The return before KL was charged; NaN if a reward is missing. */
@@ -208,4 +211,26 @@ export interface CreditedAction extends PlacedAction {
   /** Their mean, for people. */
   readonly advantage: number;
   readonly valueTargets?: Float64Array;
+}
+
+/** A row of the table. */
+export interface AlgorithmRow {
+  /** Paper and equation. */
+  readonly source: string;
+  readonly summary: string;
+  /** The options a recipe may give besides `name`, with defaults. Strict: an unknown key is an error. */
+  readonly options: z.ZodObject;
+  /** Creates an algorithm from `options`, which are checked first. @throws ZodError */
+  build(options: unknown): Columns;
+}
+
+export type Columns = Omit<Algorithm, "name" | "source">;
+
+export function row<Schema extends z.ZodObject>(
+  source: string,
+  summary: string,
+  options: Schema,
+  columns: (options: z.output<Schema>) => Columns,
+): AlgorithmRow {
+  return { source, summary, options, build: (input) => columns(options.parse(input)) };
 }

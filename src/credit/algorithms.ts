@@ -2,15 +2,11 @@
 import type { z } from "zod";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
-import type { Algorithm } from "./algorithm.ts";
+import type { Algorithm, AlgorithmRow } from "./algorithm.ts";
 import { iac, maac, ppo } from "./rows/actor-critic.ts";
-import { atGrpo } from "./rows/at-grpo.ts";
-import { magrpo, mareinforce, maremax, marloo } from "./rows/collaboration.ts";
 import { reinforce, reinforcePlusPlus } from "./rows/reinforce.ts";
-import type { AlgorithmRow } from "./rows/row.ts";
 import { drGrpo, grpo, gspo, masGrpo, rloo } from "./rows/trajectories.ts";
-
-export type { AlgorithmRow } from "./rows/row.ts";
+import { atGrpo, magrpo, mareinforce, maremax, marloo } from "./rows/trees.ts";
 
 /** By name in the recipe. */
 export const algorithms: Readonly<Record<string, AlgorithmRow>> = {

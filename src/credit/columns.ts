@@ -1,33 +1,29 @@
 /** The functions in the table's columns, for rows of your own. */
-export { leaveOneOutBaseline } from "./baselines/leave-one-out.ts";
-export { maxBaseline } from "./baselines/max.ts";
-export { meanBaseline } from "./baselines/mean.ts";
-export { noBaseline } from "./baselines/none.ts";
-export { batchGrouping } from "./groups/batch.ts";
-export { nodeGrouping, treeGrouping } from "./groups/node.ts";
-export { taskRoleGrouping } from "./groups/task-role.ts";
-export { taskGrouping } from "./groups/task.ts";
-export { policyGradient } from "./objectives/policy-gradient.ts";
-export { ppoClip } from "./objectives/ppo-clip.ts";
-export { sequenceClip } from "./objectives/sequence-clip.ts";
-export { withEntropy } from "./objectives/with-entropy.ts";
-export { withKl } from "./objectives/with-kl.ts";
-export { immediateReturn } from "./returns/immediate.ts";
-export { jointReturn, jointReward, treeReturn } from "./returns/joint.ts";
-export { outcomeReturn } from "./returns/outcome.ts";
-export { laterProgress, progressReward, roleProgress, trajectoryProgress } from "./returns/progress.ts";
-export { terminalReturn } from "./returns/terminal.ts";
-export { trajectoryReturn } from "./returns/trajectory.ts";
-export { turnsReturn } from "./returns/turns.ts";
-export { withOutcome } from "./returns/with-outcome.ts";
-export { noScale } from "./scales/none.ts";
-export { standardDeviation } from "./scales/standard-deviation.ts";
-export { mixedScore } from "./score.ts";
-export { marginShaping } from "./shaping/margin.ts";
-export { qualityShaping } from "./shaping/quality.ts";
-export { actionGae } from "./tokens/action-gae.ts";
-export { returnsToGo } from "./tokens/returns-to-go.ts";
-export { spreadEvenly } from "./tokens/spread.ts";
-export { tokenGae } from "./tokens/token-gae.ts";
-export { whitenActions } from "./whitening/actions.ts";
-export { whitenTokens } from "./whitening/tokens.ts";
+export {
+  leaveOneOutBaseline,
+  maxBaseline,
+  meanBaseline,
+  noBaseline,
+  noScale,
+  standardDeviation,
+} from "./baselines.ts";
+export { batchGrouping, nodeGrouping, taskGrouping, taskRoleGrouping, treeGrouping } from "./groups.ts";
+export { policyGradient, ppoClip, sequenceClip, withEntropy, withKl } from "./objectives.ts";
+export {
+  immediateReturn,
+  jointReturn,
+  jointReward,
+  laterProgress,
+  outcomeReturn,
+  progressReward,
+  roleProgress,
+  terminalReturn,
+  trajectoryProgress,
+  trajectoryReturn,
+  treeReturn,
+  turnsReturn,
+  withOutcome,
+} from "./returns.ts";
+export { marginShaping, mixedScore, qualityShaping } from "./rewards.ts";
+export { actionGae, broadcast, returnsToGo, tokenGae } from "./tokens.ts";
+export { whitenActions, whitenTokens } from "./whitening.ts";

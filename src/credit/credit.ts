@@ -1,11 +1,28 @@
-/** Turns rewards into credit: advantages, one per token, for each action of the episodes. */
+/**
+ * From episodes to advantages, and from advantages to the engine's data. Every completion is placed in its tree and gets a
+ * return; returns are compared within groups, A = (R − b) / F; an action's advantage becomes one number per token;
+ * actions with the same prompt become one datum. Pure functions; nothing here uses an engine.
+ */
+import type { Continuation, Datum } from "../engines/engine.ts";
+import { TroupeError } from "../errors.ts";
 import type { Episode } from "../rollout/episode.ts";
-import type { Algorithm, CreditedAction, Signals, TokenAdvantages } from "./algorithm.ts";
-import { compare, wrongColumn, type ReturnedAction } from "./compare.ts";
-import { isFlat } from "./flat.ts";
-import { placedActions } from "./placed-actions.ts";
-import { shareOf } from "./shares.ts";
-import { turnWeight } from "./turn-weights.ts";
+import { sum } from "../statistics.ts";
+import {
+  type Algorithm,
+  type ComparedAction,
+  type CreditedAction,
+  missing,
+  type PlacedAction,
+  type Rewards,
+  type Signals,
+  type TokenAdvantages,
+} from "./algorithm.ts";
+import { dividesByDeviation, isFlat } from "./baselines.ts";
+import { klCoefficient } from "./kl.ts";
+import { placedActions } from "./places.ts";
+import { rewardsOf } from "./rewards.ts";
+import { trains } from "./selection.ts";
+import { importanceWeights, treeWeight, turnWeight } from "./weights.ts";
 
 /**
  * Every completion of every node once, including siblings that were not kept, in the order of the trees. A frozen
@@ -17,26 +34,162 @@ export function credit(
   algorithm: Algorithm,
   signals: Signals = {},
 ): CreditedAction[] {
-  const placed = episodes.flatMap(placedActions);
-  const all = compare(placed, algorithm, signals);
-  const trained = all.filter(({ action }) => !action.frozen);
-  const spread = algorithm.tokenCredit.spread(trained, { kl: algorithm.kl, signals });
-  const known = trained
-    .map((action, index) => ({ action, tokens: spread[index] as TokenAdvantages }))
-    .filter(({ action, tokens }) => isKnown(action.return) && tokens.advantages.every(isKnown));
-  checkFinite(known, algorithm);
-  const normal = whitened(known, algorithm);
-  checkFinite(normal, algorithm);
-  const tokensOf = new Map(normal.map(({ action, tokens }) => [action, tokens]));
-  return all.map((one) => {
-    const tokens = tokensOf.get(one);
-    const isMissing = one.action.frozen ? !isKnown(one.return) : tokens === undefined;
-    return creditedAction(isMissing ? { ...one, return: null, advantage: 0 } : one, tokens, algorithm);
+  const returned = withReturns(episodes.flatMap(placedActions), algorithm, signals);
+  const compared = withAdvantages(returned, algorithm);
+  const known = withTokens(compared, algorithm, signals);
+  const whitened = whiten(known, algorithm);
+  const tokensOf = new Map(whitened.map(({ action, tokens }) => [action, tokens]));
+  return compared.map((one) => creditedAction(one, tokensOf.get(one), algorithm));
+}
+
+/** A compared action and its return before KL was charged. */
+interface ReturnedAction extends ComparedAction {
+  readonly earned: number;
+}
+
+type Returned = Omit<ReturnedAction, "advantage">;
+
+function withReturns(placed: readonly PlacedAction[], algorithm: Algorithm, signals: Signals): Returned[] {
+  const { grouping, returns } = algorithm;
+  const rewards = rewardsOf(algorithm, signals);
+  const isCharged = algorithm.kl?.where === "reward" && !algorithm.tokenCredit.chargesKl;
+  const uncharged: Rewards = isCharged ? rewardsOf({ ...algorithm, kl: null }, {}) : rewards;
+  return placed.map((one) => {
+    const earned = checkedReturn(returns(one, uncharged), one, algorithm);
+    const charged = isCharged ? checkedReturn(returns(one, rewards), one, algorithm) : earned;
+    return { ...one, group: grouping.key(one), return: charged, earned };
   });
 }
 
+/** NaN is what a missing reward makes of a return; anything else that is not finite is a mistake. */
+function checkedReturn(value: number, { episode, action }: PlacedAction, algorithm: Algorithm): number {
+  if (Number.isFinite(value)) return value;
+  const lacksRewards = episode.nodes.some((node) => node.actions.some(({ reward }) => reward === null));
+  if (Number.isNaN(value) && lacksRewards) return value;
+  throw wrongColumn(
+    algorithm,
+    `the return of an action of role ${action.role} in ${episode.id} is ${value}, although no reward is missing`,
+  );
+}
+
+/** Each action compared with its group. */
+function withAdvantages(returned: readonly Returned[], algorithm: Algorithm): ReturnedAction[] {
+  const trained = returned.filter(({ action }) => !action.frozen);
+  const advantages = new Map<PlacedAction, number>();
+  for (const [key, group] of Map.groupBy(trained, (one) => one.group)) {
+    const known = group.filter((one) => !Number.isNaN(one.return));
+    const bySample = sampleAdvantages(known, key, algorithm);
+    for (const one of known) advantages.set(one, bySample.get(algorithm.grouping.sampleKey(one)) ?? 0);
+  }
+  return returned.map((one) => ({
+    ...one,
+    advantage: advantages.get(one) ?? (one.action.frozen ? 0 : missing),
+  }));
+}
+
+/** A = (R − b) / F over the samples of a group, by the samples' keys. */
+function sampleAdvantages(
+  group: readonly Returned[],
+  key: string,
+  algorithm: Algorithm,
+): ReadonlyMap<string, number> {
+  const samples = [...samplesOf(group, key, algorithm)];
+  // What is left of equal returns is rounding, or KL that a divisor would enlarge: AdamW would make a full step of it.
+  const isUninformative = isFlat(samples.map(([, one]) => one.earned)) && dividesByDeviation(algorithm);
+  const first = samples[0]?.[1].return ?? 0;
+  const given = samples.map(([, one]) => one.return);
+  const returns = isUninformative || isFlat(given) ? given.map(() => first) : given;
+  const baselines = algorithm.baseline(returns);
+  const divisor = algorithm.scale(returns);
+  const isRight =
+    Number.isFinite(divisor) && divisor > 0 && returns.every((_, at) => Number.isFinite(baselines[at]));
+  if (!isRight) {
+    const found = `the baselines [${baselines.join(", ")}] and the scale ${divisor}`;
+    throw wrongColumn(
+      algorithm,
+      `the returns [${returns.join(", ")}] have ${found}, which must be finite, the scale above 0`,
+    );
+  }
+  return new Map(
+    samples.map(([sample], at) => [sample, ((returns[at] ?? 0) - (baselines[at] ?? 0)) / divisor]),
+  );
+}
+
+/**
+ * One action of each sample. The actions of a sample have one return: of several the last one would count.
+ * @throws TroupeError `bad_recipe` naming the sample and its tasks
+ */
+function samplesOf(
+  group: readonly Returned[],
+  key: string,
+  algorithm: Algorithm,
+): ReadonlyMap<string, Returned> {
+  const samples = new Map<string, Returned>();
+  for (const one of group) {
+    const sample = algorithm.grouping.sampleKey(one);
+    const first = samples.get(sample);
+    if (first === undefined) samples.set(sample, one);
+    else if (first.episode.id !== one.episode.id)
+      throw wrongColumn(
+        algorithm,
+        `\`grouping.sampleKey\` gives ${JSON.stringify(sample)} to actions of the tasks ${first.episode.id} and ${one.episode.id} in ` +
+          `the group ${JSON.stringify(key)}, but a sample belongs to one task; make \`episode.id\` a part of it`,
+      );
+    else if (!isFlat([first.return, one.return]))
+      throw wrongColumn(
+        algorithm,
+        `\`grouping.sampleKey\` gives ${JSON.stringify(sample)} to actions of the task ${one.episode.id} with the returns ` +
+          `${first.return} and ${one.return}, but actions of a sample share one return`,
+      );
+  }
+  return samples;
+}
+
+interface TokenCredited {
+  readonly action: ReturnedAction;
+  readonly tokens: TokenAdvantages;
+}
+
+/** The actions that train, with one advantage per token; those that depend on a missing reward are left out. */
+function withTokens(
+  compared: readonly ReturnedAction[],
+  algorithm: Algorithm,
+  signals: Signals,
+): TokenCredited[] {
+  const trained = compared.filter(({ action }) => !action.frozen);
+  const tokens = algorithm.tokenCredit.toTokens(trained, { kl: algorithm.kl, signals });
+  const known = trained
+    .map((action, index) => ({ action, tokens: tokens[index] as TokenAdvantages }))
+    .filter((one) => isKnown(one.action.return) && one.tokens.advantages.every(isKnown));
+  checkFinite(known, algorithm);
+  return known;
+}
+
+/**
+ * Over all of a policy's actions, before they are split into minibatches. Where every return is equal, what is left to
+ * whiten is KL, and whitening would enlarge it to full size: such a step credits nothing. A critic's advantages have other
+ * differences: what it expected of each state.
+ */
+function whiten(known: readonly TokenCredited[], algorithm: Algorithm): readonly TokenCredited[] {
+  const { whitening } = algorithm;
+  if (whitening === null) return known;
+  const whitened = [...Map.groupBy(known, ({ action }) => action.action.policy).values()].flatMap((own) => {
+    const given = own.map(({ tokens }) => tokens.advantages);
+    const isUninformative = algorithm.critic === null && isFlat(own.map(({ action }) => action.earned));
+    const advantages = isUninformative
+      ? given.map(({ length }) => new Float64Array(length))
+      : whitening(given);
+    return own.map(({ action, tokens }, index) => ({
+      action,
+      tokens: { ...tokens, advantages: advantages[index] as Float64Array },
+    }));
+  });
+  checkFinite(whitened, algorithm);
+  return whitened;
+}
+
 /** A missing reward is NaN; anything else that is not finite is no credit. */
-function checkFinite(known: readonly SpreadAction[], algorithm: Algorithm): void {
+function checkFinite(known: readonly TokenCredited[], algorithm: Algorithm): void {
   for (const { action, tokens } of known) {
     const wrong = [...tokens.advantages, ...(tokens.valueTargets ?? [])].find((one) => !Number.isFinite(one));
     if (wrong === undefined) continue;
@@ -49,48 +202,29 @@ function isKnown(value: number): boolean {
   return !Number.isNaN(value);
 }
 
-interface SpreadAction {
-  readonly action: ReturnedAction;
-  readonly tokens: TokenAdvantages;
+function wrongColumn({ name }: Algorithm, problem: string): TroupeError {
+  return new TroupeError("bad_recipe", `The algorithm ${name} is wrong: ${problem}.`);
 }
 
-/**
- * Over all of a policy's actions, before they are split into minibatches. Where every return is equal, what is left to
- * whiten is KL, and whitening would enlarge it to full size: such a step credits nothing. A critic's advantages have other
- * differences: what it expected of each state.
- */
-function whitened(spread: readonly SpreadAction[], algorithm: Algorithm): readonly SpreadAction[] {
-  const { whitening } = algorithm;
-  if (whitening === null) return spread;
-  return [...Map.groupBy(spread, ({ action }) => action.action.policy).values()].flatMap((own) => {
-    const given = own.map(({ tokens }) => tokens.advantages);
-    const isUninformative = algorithm.critic === null && isFlat(own.map(({ action }) => action.earned));
-    const advantages = isUninformative
-      ? given.map(({ length }) => new Float64Array(length))
-      : whitening(given);
-    return own.map(({ action, tokens }, index) => ({
-      action,
-      tokens: { ...tokens, advantages: advantages[index] as Float64Array },
-    }));
-  });
-}
-
+/** @param tokens undefined: the action is frozen, or depends on a missing reward */
 function creditedAction(
-  compared: Omit<ReturnedAction, "return"> & Pick<CreditedAction, "return">,
+  compared: ReturnedAction,
   tokens: TokenAdvantages | undefined,
   algorithm: Algorithm,
 ): CreditedAction {
   const { action } = compared;
-  const weight = turnWeight(compared, algorithm);
+  const isMissing = action.frozen ? !isKnown(compared.return) : tokens === undefined;
+  const known = isMissing ? { ...compared, return: null, advantage: 0 } : compared;
+  const factor = turnWeight(compared, algorithm);
   const advantages = (tokens?.advantages ?? new Float64Array(action.tokens.length)).map(
-    (one) => weight * one,
+    (one) => factor * one,
   );
   return {
-    ...compared,
-    together: algorithm.grouping.together?.(compared) ?? compared.group,
-    share: shareOf(compared, algorithm.sampling),
+    ...known,
+    minibatchKey: algorithm.grouping.minibatchKey?.(compared) ?? compared.group,
+    weight: treeWeight(compared, algorithm.sampling),
     advantages,
-    advantage: meanOf(advantages) ?? weight * compared.advantage,
+    advantage: meanOf(advantages) ?? factor * known.advantage,
     ...(tokens?.valueTargets === undefined ? {} : { valueTargets: tokens.valueTargets }),
   };
 }
@@ -99,5 +233,109 @@ function creditedAction(
 function meanOf(values: Float64Array): number | undefined {
   const [first] = values;
   if (values.every((value) => value === first)) return first;
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+  return values.reduce((total, value) => total + value, 0) / values.length;
+}
+
+/**
+ * Actions of the same policy with the same prompt share one Datum, in the order in which their prompts first occur; the
+ * engine's sum over tokens is the algorithm's loss. A token's advantage is divided by the aggregation's divisor, which
+ * counts every trainable action of the policy, including those with advantage 0: leaving these out of the data saves
+ * work and changes no gradient. If KL or an entropy is part of the loss they stay, because they then have a gradient. Masked actions
+ * and those without a return count nowhere. Call once per minibatch. @throws TroupeError `internal` if a required
+ * reference is missing
+ */
+export function toData(
+  credited: readonly CreditedAction[],
+  algorithm: Algorithm,
+  signals: Signals = {},
+): readonly Datum[] {
+  const counted = credited.filter((one) => one.return !== null && trains(one.action, algorithm));
+  const trained = counted.filter(
+    ({ advantages }) => addsToLoss(algorithm) || advantages.some((one) => one !== 0),
+  );
+  const divide = divisors(counted, algorithm);
+  const shared = Map.groupBy(trained, ({ action }) => `${action.policy} ${action.prompt.join(",")}`);
+  return [...shared.values()].map((members): Datum => {
+    const { policy, prompt } = (members[0] as CreditedAction).action;
+    const continuations = members.map((member) => continuation(member, divide(member), algorithm, signals));
+    return { policy, prompt, continuations };
+  });
+}
+
+/** Whether a token without an advantage has a gradient. */
+function addsToLoss(algorithm: Algorithm): boolean {
+  return algorithm.kl?.where === "loss" || entropyOf(algorithm) !== undefined;
+}
+
+function entropyOf({ objective: { loss } }: Algorithm): number | undefined {
+  return "entropy" in loss ? loss.entropy : undefined;
+}
+
+type Divisor = (credited: CreditedAction) => number;
+
+/**
+ * token-mean: the policy's tokens. sequence-mean: the action's tokens times the policy's actions. sequence-sum: the
+ * policy's actions. Actions and their tokens count with their weight.
+ */
+function divisors(counted: readonly CreditedAction[], { objective }: Algorithm): Divisor {
+  const byPolicy = Map.groupBy(counted, ({ action }) => action.policy);
+  const { aggregation } = objective;
+  const totals = new Map(
+    [...byPolicy].map(([policy, members]) => {
+      const sizes = members.map(({ action }) => (aggregation === "token-mean" ? action.tokens.length : 1));
+      return [policy, sum(members.map(({ weight }, index) => weight * (sizes[index] ?? 0)))];
+    }),
+  );
+  return ({ action, weight }) =>
+    ((totals.get(action.policy) ?? 1) * (aggregation === "sequence-mean" ? action.tokens.length : 1)) /
+    weight;
+}
+
+function continuation(
+  credited: CreditedAction,
+  divisor: number,
+  algorithm: Algorithm,
+  signals: Signals,
+): Continuation {
+  const { tokens } = credited.action;
+  const { logprobs, advantages } = corrected(credited, signals);
+  const scaled = Float32Array.from(advantages, (one) => one / divisor);
+  const entropies = entropyOf(algorithm) === undefined ? {} : { weights: scaled.map(() => 1 / divisor) };
+  return {
+    tokens,
+    logprobs,
+    advantages: scaled,
+    ...entropies,
+    ...klInLoss(credited, divisor, algorithm, signals),
+  };
+}
+
+/** Samples of the current policy need no correction. */
+function corrected(
+  { action, advantages }: CreditedAction,
+  { proximal }: Signals,
+): Pick<CreditedAction, "advantages"> & Pick<CreditedAction["action"], "logprobs"> {
+  const now = proximal?.(action);
+  if (now === undefined) return { logprobs: action.logprobs, advantages };
+  const weights = importanceWeights(action, now);
+  return { logprobs: now, advantages: advantages.map((one, token) => one * (weights[token] ?? 1)) };
+}
+
+/** log π_ref and β / divisor per token, for a loss with `kl`. */
+function klInLoss(
+  { action }: CreditedAction,
+  divisor: number,
+  { kl }: Algorithm,
+  signals: Signals,
+): Pick<Continuation, "reference" | "penalties"> {
+  if (kl?.where !== "loss") return {};
+  const reference = signals.reference?.(action);
+  if (reference === undefined) {
+    throw new TroupeError(
+      "internal",
+      `the algorithm has KL in its loss, but reference log-probabilities are missing for an action of role ${action.role}`,
+    );
+  }
+  const penalty = klCoefficient(action.policy, kl, signals) / divisor;
+  return { reference, penalties: new Float32Array(action.tokens.length).fill(penalty) };
 }

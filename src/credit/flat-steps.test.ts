@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Action } from "../rollout/episode.ts";
 import type { Algorithm } from "./algorithm.ts";
 import { algorithmFrom, algorithms } from "./algorithms.ts";
-import { credit } from "./credit.ts";
-import { toData } from "./data.ts";
+import { credit, toData } from "./credit.ts";
 import { action, decision, trajectories } from "./testing.ts";
 
 /** log π − log π_ref is 0.01 at the first token and differs between actions at the second. */
@@ -27,19 +26,19 @@ const advantagesOf = (algorithm: Algorithm, ...tasks: readonly (readonly number[
   ).flatMap(({ advantages }) => [...advantages]);
 
 describe("reinforce-plus-plus", () => {
-  const row = algorithmFrom("reinforce-plus-plus", { kl: { coefficient: 0.01 } });
+  const algorithm = algorithmFrom("reinforce-plus-plus", { kl: { coefficient: 0.01 } });
 
   it("makes no update of KL alone: every return is equal", () => {
-    expect(advantagesOf(row, [0.5, 0.5, 0.5])).toEqual([0, 0, 0, 0, 0, 0]);
-    const credited = credit([decision(0, earning(0.5, 0.5))], row, signals);
-    expect(toData(credited, row, signals)).toEqual([]);
+    expect(advantagesOf(algorithm, [0.5, 0.5, 0.5])).toEqual([0, 0, 0, 0, 0, 0]);
+    const credited = credit([decision(0, earning(0.5, 0.5))], algorithm, signals);
+    expect(toData(credited, algorithm, signals)).toEqual([]);
   });
 
   it("whitens as before if one return differs, by hand", () => {
     // Returns to go without KL are 1 and 0, twice each: mean 1/2, σ 1/2.
     const plain = algorithmFrom("reinforce-plus-plus", { kl: { where: "none" } });
     expect(advantagesOf(plain, [1, 0])).toEqual([1, 1, -1, -1]);
-    const [first = 0, , third = 0] = advantagesOf(row, [1, 0]);
+    const [first = 0, , third = 0] = advantagesOf(algorithm, [1, 0]);
     expect([first, third]).toEqual([expect.closeTo(1, 3), expect.closeTo(-1, 3)]);
   });
 });
@@ -48,9 +47,9 @@ describe("KL in the reward of rows that divide by a deviation", () => {
   const kl = { where: "reward", estimator: "k1", coefficient: 0.01 };
 
   it.each(["at-grpo"])("is no credit of %s where the rewards of a group are equal", (name) => {
-    const row = algorithmFrom(name, { samples: 3, kl });
-    expect(advantagesOf(row, [1, 1, 1], [0, 0, 1]).slice(0, 6)).toEqual([0, 0, 0, 0, 0, 0]);
-    expect(advantagesOf(row, [0, 0, 1]).some((one) => one !== 0)).toBe(true);
+    const algorithm = algorithmFrom(name, { samples: 3, kl });
+    expect(advantagesOf(algorithm, [1, 1, 1], [0, 0, 1]).slice(0, 6)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(advantagesOf(algorithm, [0, 0, 1]).some((one) => one !== 0)).toBe(true);
   });
 
   it("has its own size in rows that do not divide", () => {
@@ -71,46 +70,50 @@ describe("every row", () => {
   const names = Object.keys(algorithms).filter((name) => algorithmFrom(name).baseline([1, 1])[0] !== 0);
 
   it.each(names)("%s credits exactly 0 for rewards that differ by rounding only", (name) => {
-    const row = algorithmFrom(name);
+    const algorithm = algorithmFrom(name);
     const sums = [0.1 + 0.2, 0.3, 0.1 + 0.2];
-    expect(new Set(advantagesOf(row, sums).map((one) => one + 0))).toEqual(new Set([0]));
+    expect(new Set(advantagesOf(algorithm, sums).map((one) => one + 0))).toEqual(new Set([0]));
   });
 
   it("with whitening and without a critic makes nothing of equal returns, whatever KL says", () => {
-    const row = algorithmFrom("reinforce-plus-plus", { reward: "action" });
+    const algorithm = algorithmFrom("reinforce-plus-plus", { reward: "action" });
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (team) => {
-        expect(new Set(advantagesOf(row, [team, team], [team, team]))).toEqual(new Set([0]));
+        expect(new Set(advantagesOf(algorithm, [team, team], [team, team]))).toEqual(new Set([0]));
       }),
     );
   });
 
   it("with a critic credits what it did not expect, also where all fail", () => {
-    const row = algorithmFrom("ppo", { lambda: 1, kl: { where: "none" } });
+    const algorithm = algorithmFrom("ppo", { lambda: 1, kl: { where: "none" } });
     const episodes = [
       trajectories(
         0,
         [0, 1].map(() => ({ actions: earning(0), score: 0 })),
       ),
     ];
-    const credited = credit(episodes, row, { values: expects }).map(({ advantage }) => Math.sign(advantage));
+    const credited = credit(episodes, algorithm, { values: expects }).map(({ advantage }) =>
+      Math.sign(advantage),
+    );
     expect(new Set(credited)).toEqual(new Set([-1, 1]));
   });
 });
 
 describe("a column that is wrong", () => {
-  const row = { ...algorithmFrom("reinforce", { baseline: "batch", reward: "action" }), name: "mine" };
+  const algorithm = { ...algorithmFrom("reinforce", { baseline: "batch", reward: "action" }), name: "mine" };
 
-  it("names the unit and the tasks that it mixes", () => {
+  it("names the sample and the tasks that it mixes", () => {
     const grouping = {
-      ...row.grouping,
-      unit: ({ node }: { readonly node: { readonly id: string } }) => node.id,
+      ...algorithm.grouping,
+      sampleKey: ({ node }: { readonly node: { readonly id: string } }) => node.id,
     };
-    expect(() => advantagesOf({ ...row, grouping }, [1, 0], [0, 0])).toThrow(
-      /mine is wrong: `grouping\.unit` gives "0" to actions of the tasks \S+ and \S+ in the group "solver".*make `episode\.id`/,
+    expect(() => advantagesOf({ ...algorithm, grouping }, [1, 0], [0, 0])).toThrow(
+      /mine is wrong: `grouping\.sampleKey` gives "0" to actions of the tasks \S+ and \S+ in the group "solver".*make `episode\.id`/,
     );
-    expect(() => advantagesOf({ ...row, grouping: { ...grouping, unit: () => "all" } }, [1, 0])).toThrow(
-      /gives "all" to actions of the task \S+ with the returns 1 and 0, but actions of a unit share one return/,
+    expect(() =>
+      advantagesOf({ ...algorithm, grouping: { ...grouping, sampleKey: () => "all" } }, [1, 0]),
+    ).toThrow(
+      /gives "all" to actions of the task \S+ with the returns 1 and 0, but actions of a sample share one return/,
     );
   });
 
@@ -129,6 +132,6 @@ describe("a column that is wrong", () => {
       /the credit of an action of role solver in \S+ is Infinity/,
     ],
   ] as const)("is reported, not counted as a missing reward: %s", (_, change, message) => {
-    expect(() => advantagesOf({ ...row, ...change }, [1, 0])).toThrow(message);
+    expect(() => advantagesOf({ ...algorithm, ...change }, [1, 0])).toThrow(message);
   });
 });

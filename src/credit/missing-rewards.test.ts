@@ -5,11 +5,10 @@ import { describe, expect, it } from "vitest";
 import type { Action, Episode } from "../rollout/episode.ts";
 import type { CreditedAction, Signals } from "./algorithm.ts";
 import { algorithmFrom } from "./algorithms.ts";
-import { credit } from "./credit.ts";
-import { criticData } from "./critics/queries.ts";
-import { toData } from "./data.ts";
+import { credit, toData } from "./credit.ts";
+import { criticData } from "./critics.ts";
+import { hasZeroVariance } from "./selection.ts";
 import { action, decision, episodeFrom, trajectories, type TreeSketch } from "./testing.ts";
-import { hasZeroVariance } from "./zero-variance.ts";
 
 const values = ({ tokens }: Action): Float32Array => new Float32Array(tokens.length);
 const unrewarded = action({ reward: null });
@@ -173,8 +172,8 @@ const cases = JSON.parse(readFileSync(file, "utf8")) as readonly Case[];
 
 describe.each(cases.map((one, index) => [index, one.algorithm, JSON.stringify(one.options), one] as const))(
   "case %i %s %s",
-  (_index, _name, _options, { algorithm, options, episodes }) => {
-    const row = algorithmFrom(algorithm, options);
+  (_index, _name, _options, { algorithm: name, options, episodes }) => {
+    const algorithm = algorithmFrom(name, options);
     const sketched = episodes.map((sketch, task) => episodeFrom(task, sketch));
     const signals: Signals = {
       reference: ({ logprobs }) => logprobs.map((one) => one - 0.25),
@@ -182,7 +181,7 @@ describe.each(cases.map((one, index) => [index, one.algorithm, JSON.stringify(on
     };
     const whole = credit(
       sketched.map(({ episode }) => episode),
-      row,
+      algorithm,
       signals,
     );
     it("credits complete groups as before", () => {
@@ -194,7 +193,7 @@ describe.each(cases.map((one, index) => [index, one.algorithm, JSON.stringify(on
           const rest = sketched.map(({ episode }) =>
             without(episode, (id) => taken.includes(`${episode.id} ${id}`)),
           );
-          const now = credit(rest, row, signals);
+          const now = credit(rest, algorithm, signals);
           const spoiled = new Set(now.filter((one) => one.return === null).map(({ group }) => group));
 
           const returned = now.filter((one) => one.return !== null);

@@ -4,9 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { Action } from "../rollout/episode.ts";
 import type { Signals } from "./algorithm.ts";
 import { algorithmFrom, algorithms } from "./algorithms.ts";
-import { credit } from "./credit.ts";
-import { toData } from "./data.ts";
-import { placedActions } from "./placed-actions.ts";
+import { credit, toData } from "./credit.ts";
+import { placedActions } from "./places.ts";
 import { distance, episodeFrom, type TreeSketch } from "./testing.ts";
 
 interface Case {
@@ -42,9 +41,9 @@ describe("the reference", () => {
 });
 
 /** The case as credited by Troupe. */
-function creditedCase({ algorithm, options, episodes }: Case) {
+function creditedCase({ algorithm: name, options, episodes }: Case) {
   const sketched = episodes.map((sketch, task) => episodeFrom(task, sketch));
-  const row = algorithmFrom(algorithm, options);
+  const algorithm = algorithmFrom(name, options);
   // As in the loop: measured once per completion.
   const measured = new Set(
     sketched.flatMap(({ episode }) => placedActions(episode)).map(({ action }) => action),
@@ -60,13 +59,13 @@ function creditedCase({ algorithm, options, episodes }: Case) {
   };
   const credited = credit(
     sketched.map(({ episode }) => episode),
-    row,
+    algorithm,
     signals,
   );
   const live = credited.filter(({ action }) => !action.frozen);
   const place = ({ episode, node, role }: Expected) =>
     live.find((one) => one.episode.path[2] === episode && one.node.id === node && one.action.role === role);
-  return { row, signals, credited, live, place };
+  return { algorithm, signals, credited, live, place };
 }
 
 const named = (chosen: readonly Case[]) =>
@@ -97,8 +96,8 @@ const masking = cases.filter(({ options }) => options["truncated"] === "mask");
 it.each(named(masking))(
   "case %i %s %s trains what the reference trains, with its divisor",
   (_index, _algorithm, _options, one) => {
-    const { row, signals, credited, place } = creditedCase(one);
-    const continuations = toData(credited, row, signals).flatMap((datum) => datum.continuations);
+    const { algorithm, signals, credited, place } = creditedCase(one);
+    const continuations = toData(credited, algorithm, signals).flatMap((datum) => datum.continuations);
     const trained = one.expected.filter(({ loss }) => loss?.some((value) => value !== 0));
     expect(one.expected.some(({ loss }) => loss === null)).toBe(true);
     expect(continuations).toHaveLength(trained.length);

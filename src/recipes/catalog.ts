@@ -1,5 +1,6 @@
 /** What a recipe may name. Programs may pass a catalog with their own environments or algorithms. */
-import { algorithms, type AlgorithmRow } from "../credit/algorithms.ts";
+import type { AlgorithmRow } from "../credit/algorithm.ts";
+import { algorithms } from "../credit/algorithms.ts";
 import type { EngineCapabilities } from "../engines/engine.ts";
 import { engineKinds } from "../engines/open.ts";
 import type { EnvironmentDefinition } from "../environments/environment.ts";

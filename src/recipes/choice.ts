@@ -1,8 +1,7 @@
 /** Resolves `environment`, `algorithm` and `judge` of a recipe: an included definition, or a user's module. */
 import { basename } from "node:path";
 import { ZodError, ZodObject, ZodType } from "zod";
-import type { Algorithm } from "../credit/algorithm.ts";
-import type { AlgorithmRow } from "../credit/algorithms.ts";
+import type { Algorithm, AlgorithmRow } from "../credit/algorithm.ts";
 import type { Environment } from "../environments/environment.ts";
 import { rememberModule } from "../environments/origin.ts";
 import { DataElsewhereError, TroupeError } from "../errors.ts";

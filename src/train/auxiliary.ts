@@ -8,8 +8,8 @@
  */
 import fs from "node:fs/promises";
 import type { CriticTerm } from "../credit/algorithm.ts";
-import { criticName } from "../credit/critics/queries.ts";
-import { needsInitialPolicies } from "../credit/kl/initial.ts";
+import { criticName } from "../credit/critics.ts";
+import { needsInitialPolicies } from "../credit/kl.ts";
 import type { Engine, PolicyOptions, SavedPolicy } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import { isPresent } from "../present.ts";

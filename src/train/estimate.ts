@@ -2,7 +2,7 @@
  * Estimates the cost of a recipe before training: samples, tokens, FLOPs, memory. Assumes full-length episodes and
  * actions as long as a solver's, so a team that learns to be brief costs less.
  */
-import { needsInitialPolicies } from "../credit/kl/initial.ts";
+import { needsInitialPolicies } from "../credit/kl.ts";
 import type { Datum } from "../engines/engine.ts";
 import type { Environment } from "../environments/environment.ts";
 import { sourceOf } from "../environments/tasks.ts";
@@ -13,9 +13,19 @@ import { settleAll } from "../settle.ts";
 import { oneTrajectory } from "../rollout/setting.ts";
 import { sum } from "../statistics.ts";
 import { criticsOf } from "./auxiliary.ts";
-import { criticWork, expansionsOf, learningOnly, lengthsOf } from "./estimate-episode.ts";
-import { measuredTasks, samplingWork, trainingWork } from "./estimate-episode.ts";
-import { add, nothing, repeat, training } from "./estimate-episode.ts";
+import {
+  criticWork,
+  expansionsOf,
+  learningOnly,
+  lengthsOf,
+  measuredTasks,
+  samplingWork,
+  trainingWork,
+  add,
+  nothing,
+  repeat,
+  training,
+} from "./estimate-episode.ts";
 import type { Expansion, MeasuredTeam, Sizes, Work } from "./estimate-episode.ts";
 import { evaluationAfter } from "./evaluations.ts";
 import { demonstrationSetup, examplesOf, tokensOf } from "./sft.ts";

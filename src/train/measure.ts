@@ -3,10 +3,10 @@
  * under the policies as they are now, and the values of the critics.
  */
 import type { Signals } from "../credit/algorithm.ts";
-import { valueQueries } from "../credit/critics/queries.ts";
-import { importanceWeights, largestWeight } from "../credit/importance.ts";
-import { klEstimate } from "../credit/kl/estimate.ts";
-import { placedActions } from "../credit/placed-actions.ts";
+import { valueQueries } from "../credit/critics.ts";
+import { importanceWeights, largestWeight } from "../credit/weights.ts";
+import { klEstimate } from "../credit/kl.ts";
+import { placedActions } from "../credit/places.ts";
 import type { Datum, Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import type { Action, Episode } from "../rollout/episode.ts";

@@ -3,8 +3,8 @@
  * rewards outside [0, 1].
  */
 import type { Algorithm, CreditedAction, PlacedAction } from "../credit/algorithm.ts";
-import { isFlat } from "../credit/flat.ts";
-import { placedActions } from "../credit/placed-actions.ts";
+import { isFlat } from "../credit/baselines.ts";
+import { placedActions } from "../credit/places.ts";
 import type { Environment } from "../environments/environment.ts";
 import { nameWithModule } from "../environments/origin.ts";
 import { rewardBefore } from "../judges/judge-episode.ts";

@@ -1,6 +1,6 @@
 /** Writes each record of a run to its folder, then emits it as an event. */
 import type { CreditedAction } from "../credit/algorithm.ts";
-import { actionsTo } from "../credit/trajectories.ts";
+import { actionsTo } from "../credit/places.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
 import { nodeOf, rootOf, type Occurrence } from "../rollout/navigate.ts";

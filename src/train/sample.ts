@@ -7,8 +7,7 @@
 import { settledWithin } from "../calls/deadline.ts";
 import { retrying } from "../calls/retry.ts";
 import { withServicesUsed } from "../calls/services.ts";
-import { knownReturns } from "../credit/known-returns.ts";
-import { hasZeroVariance } from "../credit/zero-variance.ts";
+import { knownReturns, hasZeroVariance } from "../credit/selection.ts";
 import type { Engine } from "../engines/engine.ts";
 import { sourceOf, trainingTasks } from "../environments/tasks.ts";
 import { TroupeError } from "../errors.ts";

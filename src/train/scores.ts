@@ -1,5 +1,5 @@
 /** The figures of an evaluation, from its episodes. */
-import { actionsTo } from "../credit/trajectories.ts";
+import { actionsTo } from "../credit/places.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { edgesOf, nodeOf, type Occurrence } from "../rollout/navigate.ts";
 import type { Evaluation } from "../runs/records.ts";

@@ -1,7 +1,7 @@
 /** One step of reinforcement, the same for every algorithm. */
 import { addedUse, withServicesUsed } from "../calls/services.ts";
 import { credit } from "../credit/credit.ts";
-import { adaptKl } from "../credit/kl/adapt.ts";
+import { adaptKl } from "../credit/kl.ts";
 import { schemaVersion } from "../runs/records.ts";
 import { timed } from "../timed.ts";
 import { openReinforcement } from "./auxiliary.ts";

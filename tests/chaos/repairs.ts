@@ -161,9 +161,9 @@ export const repairs: readonly Repair[] = [
     defect: "whitening makes an update of full size of a step in which every return is equal",
     changes: [
       {
-        file: "src/credit/compare.ts",
-        repaired: "isFlat(units.map(([, one]) => one.earned)) && dividesBySpread(algorithm)",
-        broken: "units.length < 0 && dividesBySpread(algorithm)",
+        file: "src/credit/credit.ts",
+        repaired: "isFlat(samples.map(([, one]) => one.earned)) && dividesByDeviation(algorithm)",
+        broken: "samples.length < 0 && dividesByDeviation(algorithm)",
       },
       {
         file: "src/credit/credit.ts",

@@ -28,7 +28,7 @@ describe("an algorithm that is wrong fails", () => {
   /** For returns of single actions. */
   const single = {
     ...grpo.grouping,
-    unit: ({ episode, action }: PlacedAction) => `${episode.id} ${action.id}`,
+    sampleKey: ({ episode, action }: PlacedAction) => `${episode.id} ${action.id}`,
   };
   let calls = 0;
   const broken: Readonly<Record<string, readonly [Partial<Algorithm>, RegExp]>> = {
@@ -60,7 +60,7 @@ describe("an algorithm that is wrong fails", () => {
     ],
     "the order of the episodes does not matter": [
       {
-        grouping: { key: () => "all", unit: ({ episode, action }) => `${episode.id} ${action.id}` },
+        grouping: { key: () => "all", sampleKey: ({ episode, action }) => `${episode.id} ${action.id}` },
         baseline: (returns) => [...returns.keys()],
       },
       /with the episodes in another order/,

@@ -205,8 +205,8 @@ function withReward(
   return [{ ...first, nodes }, ...others];
 }
 
-function creditOf({ return: earned, advantages, share, valueTargets }: CreditedAction): object {
-  return { earned, advantages, share, valueTargets };
+function creditOf({ return: earned, advantages, weight, valueTargets }: CreditedAction): object {
+  return { earned, advantages, weight, valueTargets };
 }
 
 function byAction(all: readonly CreditedAction[]): ReadonlyMap<string, number> {

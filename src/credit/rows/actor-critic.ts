@@ -1,24 +1,24 @@
 /** Rows with a critic. */
 import { z } from "zod";
-import { noBaseline } from "../baselines/none.ts";
-import { batchGrouping } from "../groups/batch.ts";
-import { policyGradient } from "../objectives/policy-gradient.ts";
-import { ppoClip } from "../objectives/ppo-clip.ts";
-import { withEntropy } from "../objectives/with-entropy.ts";
-import { withKl } from "../objectives/with-kl.ts";
-import { immediateReturn } from "../returns/immediate.ts";
-import { jointReturn, jointReward } from "../returns/joint.ts";
-import { ownPenalties, roleProgress, sharedPenalties, teamProgress } from "../returns/progress.ts";
-import { terminalReturn } from "../returns/terminal.ts";
-import { withOutcome } from "../returns/with-outcome.ts";
-import { noScale } from "../scales/none.ts";
-import { mixedScore } from "../score.ts";
-import { actionGae } from "../tokens/action-gae.ts";
-import { tokenGae } from "../tokens/token-gae.ts";
-import { whitenActions } from "../whitening/actions.ts";
-import { whitenTokens } from "../whitening/tokens.ts";
+import { type AlgorithmRow, row } from "../algorithm.ts";
+import { noBaseline, noScale } from "../baselines.ts";
+import { batchGrouping } from "../groups.ts";
+import { policyGradient, ppoClip, withEntropy, withKl } from "../objectives.ts";
+import {
+  immediateReturn,
+  jointReturn,
+  jointReward,
+  ownPenalties,
+  roleProgress,
+  sharedPenalties,
+  teamProgress,
+  terminalReturn,
+  withOutcome,
+} from "../returns.ts";
+import { mixedScore } from "../rewards.ts";
+import { actionGae, tokenGae } from "../tokens.ts";
+import { whitenActions, whitenTokens } from "../whitening.ts";
 import * as option from "./options.ts";
-import { plain, row, type AlgorithmRow } from "./row.ts";
 
 const lambda = (standard: number) =>
   z.number().min(0).max(1).default(standard).describe("λ of GAE: 0 relies on the critic, 1 on the rewards.");
@@ -27,7 +27,7 @@ const whiten = z.boolean().default(true).describe("Normalise a policy's advantag
 
 /** No group comparison: the critic is the baseline. */
 const uncompared = {
-  ...plain,
+  ...option.plain,
   grouping: batchGrouping,
   baseline: noBaseline,
   scale: noScale,

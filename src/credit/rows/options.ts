@@ -1,9 +1,22 @@
-/** Options shared by several rows, each with the columns it sets. */
+/** What rows have in common: options, each with the columns it sets, and columns that most leave empty. */
 import { z } from "zod";
 import type { SamplingScheme } from "../../rollout/episode.ts";
-import type { Aggregation, CriticTerm, KlTerm, Overlong, Selection, Shaping } from "../algorithm.ts";
-import { marginShaping } from "../shaping/margin.ts";
-import { qualityShaping } from "../shaping/quality.ts";
+import type { Aggregation, Columns, CriticTerm, KlTerm, Overlong, Selection, Shaping } from "../algorithm.ts";
+import { marginShaping, qualityShaping } from "../rewards.ts";
+import { broadcast } from "../tokens.ts";
+
+/** The columns that most rows leave empty. */
+export const plain = {
+  shaping: null,
+  overlong: null,
+  tokenCredit: broadcast,
+  whitening: null,
+  turnWeights: null,
+  earlyEndWeight: 1,
+  kl: null,
+  critic: null,
+  selection: { dropZeroVariance: false, refills: 0, truncated: "train" },
+} as const satisfies Partial<Columns>;
 
 export const samples = (least: number): z.ZodDefault<z.ZodInt> =>
   z

@@ -148,16 +148,16 @@ describe("rows in terms of each other", () => {
 
 describe("a policy's batch is whitened", () => {
   it("to mean 0 and variance 1, whatever the scale and shift of the rewards", () => {
-    const row = { kl: { where: "none" } };
+    const options = { kl: { where: "none" } };
     fc.assert(
       fc.property(rewardLists, fc.double({ min: 0.1, max: 10, noNaN: true }), (rewards, scale) => {
         fc.pre(new Set(rewards).size > 1);
-        const given = creditOf("reinforce-plus-plus", rewards, row);
+        const given = creditOf("reinforce-plus-plus", rewards, options);
         const squares = given.reduce((total, value) => total + value ** 2, 0);
         expect(given.reduce((total, value) => total + value, 0)).toBeCloseTo(0, 8);
         expect(squares / given.length).toBeCloseTo(1, 8);
         const other = rewards.map((reward) => 3 + scale * reward);
-        expect(distance(creditOf("reinforce-plus-plus", other, row), given)).toBeLessThan(rounding);
+        expect(distance(creditOf("reinforce-plus-plus", other, options), given)).toBeLessThan(rounding);
       }),
     );
   });
@@ -189,9 +189,9 @@ const byPlace = (credited: readonly CreditedAction[]): Record<string, number> =>
     credited.map(({ node, action: { role }, advantage }) => [`${node.id} ${role}`, advantage]),
   );
 
-const shares = (episode: Episode, options: object) =>
+const weights = (episode: Episode, options: object) =>
   credit([episode], algorithmFrom("magrpo", { samples: 2, ...options })).map(
-    ({ node, share }) => [node.id, share] as const,
+    ({ node, weight }) => [node.id, weight] as const,
   );
 
 describe("MAGRPO's tree by hand", () => {
@@ -228,7 +228,7 @@ describe("MAGRPO's tree by hand", () => {
   });
 
   it("weighs a turn like the one before, which has half as many actions", () => {
-    const whole = shares(episode, {});
+    const whole = weights(episode, {});
     expect(new Map(whole)).toEqual(
       new Map([
         ["0", 1],
@@ -239,7 +239,7 @@ describe("MAGRPO's tree by hand", () => {
         ["1.1", 1 / 2],
       ]),
     );
-    expect(new Set(shares(episode, { handOver: "best" }).map(([, share]) => share))).toEqual(new Set([1]));
+    expect(new Set(weights(episode, { handOver: "best" }).map(([, weight]) => weight))).toEqual(new Set([1]));
   });
 
   it("excludes a frozen role's rewards from the joint reward", () => {
@@ -250,8 +250,8 @@ describe("MAGRPO's tree by hand", () => {
   });
 
   it("multiplies each turn's advantages by its factor", () => {
-    const weights = { turnWeights: [1.2, 0.8], handOver: "best", samples: 2 };
-    const found = byPlace(credit([episode], algorithmFrom("magrpo", weights)));
+    const options = { turnWeights: [1.2, 0.8], handOver: "best", samples: 2 };
+    const found = byPlace(credit([episode], algorithmFrom("magrpo", options)));
     expect(found["0 left"]).toBeCloseTo(1.2 * 0.125, 14);
     expect(found["0.0 left"]).toBeCloseTo(0.8 * 0.25, 14);
   });

@@ -3,22 +3,21 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../../rollout/episode.ts";
 import { algorithmFrom } from "../algorithms.ts";
-import { credit } from "../credit.ts";
-import { toData } from "../data.ts";
+import { credit, toData } from "../credit.ts";
 import { action, distance, trajectories } from "../testing.ts";
-import { whitenTokens } from "../whitening/tokens.ts";
+import { whitenTokens } from "../whitening.ts";
 
-type Rows = readonly (readonly number[])[];
+type Numbers = readonly (readonly number[])[];
 
 interface Published {
   readonly beta: number;
   readonly scores: readonly number[];
-  readonly old: Rows;
-  readonly reference: Rows;
-  readonly new: Rows;
-  readonly returns: Rows;
-  readonly advantages: Rows;
-  readonly twice: { readonly oneRank: Rows; readonly twoRanks: Rows };
+  readonly old: Numbers;
+  readonly reference: Numbers;
+  readonly new: Numbers;
+  readonly returns: Numbers;
+  readonly advantages: Numbers;
+  readonly twice: { readonly oneRank: Numbers; readonly twoRanks: Numbers };
   readonly loss: number;
 }
 
@@ -43,25 +42,25 @@ function episodeOf(scores: readonly number[]) {
 }
 
 const indexOf = ({ tokens }: Pick<Action, "tokens">): number => Math.floor((tokens[0] ?? 0) / 100);
-const row = algorithmFrom("reinforce-plus-plus", { kl: { coefficient: published.beta } });
+const algorithm = algorithmFrom("reinforce-plus-plus", { kl: { coefficient: published.beta } });
 const signals = {
   reference: (one: Action) => Float32Array.from(published.reference[indexOf(one)] ?? []),
 };
 
-function advantagesOf(scores: readonly number[], algorithm = row): Rows {
-  const credited = credit([episodeOf(scores)], algorithm, signals);
+function advantagesOf(scores: readonly number[], given = algorithm): Numbers {
+  const credited = credit([episodeOf(scores)], given, signals);
   return credited
     .toSorted((one, other) => indexOf(one.action) - indexOf(other.action))
     .map(({ advantages }) => [...advantages]);
 }
 
-function furthest(found: Rows, wanted: Rows): number {
+function furthest(found: Numbers, wanted: Numbers): number {
   return Math.max(...wanted.map((each, index) => distance(found[index], each)));
 }
 
 describe("REINFORCE++ as published", () => {
   it("sums the last token's score and KL from each token on", () => {
-    const found = advantagesOf(published.scores, { ...row, whitening: null });
+    const found = advantagesOf(published.scores, { ...algorithm, whitening: null });
     expect(furthest(found, published.returns)).toBeLessThan(tolerance);
   });
 
@@ -70,8 +69,8 @@ describe("REINFORCE++ as published", () => {
   });
 
   it("has the loss of a mean over tokens, clipped by the ratio", () => {
-    const credited = credit([episodeOf(published.scores)], row, signals);
-    const terms = toData(credited, row, signals)
+    const credited = credit([episodeOf(published.scores)], algorithm, signals);
+    const terms = toData(credited, algorithm, signals)
       .flatMap(({ continuations }) => continuations)
       .flatMap(({ tokens, logprobs = [], advantages = [] }) =>
         Array.from(advantages, (advantage, token) => {
@@ -98,7 +97,7 @@ describe("REINFORCE++ as published", () => {
 
   it("credits each action with its own score: no return flows between actions of a trajectory", () => {
     const last = published.scores.with(2, 1 - (published.scores[2] ?? 0));
-    const unwhitened = { ...row, whitening: null };
+    const unwhitened = { ...algorithm, whitening: null };
     const [before, after] = [advantagesOf(published.scores, unwhitened), advantagesOf(last, unwhitened)];
     const changed = before.flatMap((each, index) => (distance(after[index], each) > 0 ? [index] : []));
     expect(changed).toEqual([2]);

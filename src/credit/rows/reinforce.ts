@@ -1,25 +1,14 @@
 /** Rows that credit each action individually, with the batch mean as baseline or none. */
 import { z } from "zod";
-import type { Return } from "../algorithm.ts";
-import { meanBaseline } from "../baselines/mean.ts";
-import { noBaseline } from "../baselines/none.ts";
-import { batchGrouping } from "../groups/batch.ts";
-import { taskGrouping } from "../groups/task.ts";
-import { policyGradient } from "../objectives/policy-gradient.ts";
-import { ppoClip } from "../objectives/ppo-clip.ts";
-import { withEntropy } from "../objectives/with-entropy.ts";
-import { withKl } from "../objectives/with-kl.ts";
-import { immediateReturn } from "../returns/immediate.ts";
-import { outcomeReturn } from "../returns/outcome.ts";
-import { laterProgress } from "../returns/progress.ts";
-import { turnsReturn } from "../returns/turns.ts";
-import { withOutcome } from "../returns/with-outcome.ts";
-import { noScale } from "../scales/none.ts";
-import { mixedScore } from "../score.ts";
-import { returnsToGo } from "../tokens/returns-to-go.ts";
-import { whitenTokens } from "../whitening/tokens.ts";
+import { type Return, row } from "../algorithm.ts";
+import { meanBaseline, noBaseline, noScale } from "../baselines.ts";
+import { batchGrouping, taskGrouping } from "../groups.ts";
+import { policyGradient, ppoClip, withEntropy, withKl } from "../objectives.ts";
+import { immediateReturn, laterProgress, outcomeReturn, turnsReturn, withOutcome } from "../returns.ts";
+import { mixedScore } from "../rewards.ts";
+import { returnsToGo } from "../tokens.ts";
+import { whitenTokens } from "../whitening.ts";
 import * as option from "./options.ts";
-import { plain, row } from "./row.ts";
 
 type Reward = "action" | "turns" | "progress" | "outcome";
 
@@ -63,13 +52,13 @@ export const reinforce = row(
     const kl = option.klTerm(options.kl);
     const isBatch = options.baseline === "batch";
     return {
-      ...plain,
+      ...option.plain,
       sampling: option.trajectories(options.samples),
       score: mixedScore(options.alpha),
       shaping: option.shapingOf(options),
       overlong: option.overlongTerm(options.overlong),
       returns: returnsFor(options),
-      grouping: isBatch ? batchGrouping : { ...taskGrouping, unit: batchGrouping.unit },
+      grouping: isBatch ? batchGrouping : { ...taskGrouping, sampleKey: batchGrouping.sampleKey },
       baseline: isBatch ? meanBaseline : noBaseline,
       scale: noScale,
       objective: withKl(withEntropy(policyGradient(options.aggregation), options.entropy), kl),
@@ -95,7 +84,7 @@ export const reinforcePlusPlus = row(
   (options) => {
     const kl = option.klTerm(options.kl);
     return {
-      ...plain,
+      ...option.plain,
       sampling: option.trajectories(options.samples),
       score: mixedScore(options.alpha),
       shaping: option.shapingOf(options),

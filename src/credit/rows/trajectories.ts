@@ -1,23 +1,12 @@
 /** Rows that compare whole trajectories of one task. */
 import { z } from "zod";
-import { leaveOneOutBaseline } from "../baselines/leave-one-out.ts";
-import { meanBaseline } from "../baselines/mean.ts";
-import { taskRoleGrouping } from "../groups/task-role.ts";
-import { taskGrouping } from "../groups/task.ts";
-import { policyGradient } from "../objectives/policy-gradient.ts";
-import { ppoClip } from "../objectives/ppo-clip.ts";
-import { sequenceClip } from "../objectives/sequence-clip.ts";
-import { withEntropy } from "../objectives/with-entropy.ts";
-import { withKl } from "../objectives/with-kl.ts";
-import { outcomeReturn } from "../returns/outcome.ts";
-import { teamReturn } from "../returns/team.ts";
-import { trajectoryProgress } from "../returns/progress.ts";
-import { trajectoryReturn } from "../returns/trajectory.ts";
-import { noScale } from "../scales/none.ts";
-import { standardDeviation } from "../scales/standard-deviation.ts";
-import { mixedScore } from "../score.ts";
+import { type Columns, row } from "../algorithm.ts";
+import { leaveOneOutBaseline, meanBaseline, noScale, standardDeviation } from "../baselines.ts";
+import { taskGrouping, taskRoleGrouping } from "../groups.ts";
+import { policyGradient, ppoClip, sequenceClip, withEntropy, withKl } from "../objectives.ts";
+import { outcomeReturn, teamReturn, trajectoryProgress, trajectoryReturn } from "../returns.ts";
+import { mixedScore } from "../rewards.ts";
 import * as option from "./options.ts";
-import { plain, row, type Columns } from "./row.ts";
 
 const shared = {
   ...option.klOption("none", "k3"),
@@ -32,7 +21,7 @@ const sharedOfTeams = { ...shared, ...option.teamReward };
 /** N trajectories per task, the mean as baseline, the episode's score as return. */
 function trajectories(options: z.output<typeof trajectoryOptions>): Omit<Columns, "objective"> {
   return {
-    ...plain,
+    ...option.plain,
     sampling: option.trajectories(options.samples),
     score: mixedScore(1),
     returns: options.reward === "rewards" ? teamReturn : outcomeReturn,

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { faultOf, functionSchema, strict } from "../../arguments.ts";
 import type { Algorithm } from "../../credit/algorithm.ts";
-import { plain, type AlgorithmRow } from "../../credit/rows/row.ts";
+import { plain } from "../../credit/rows/options.ts";
+import { type AlgorithmRow } from "../../credit/algorithm.ts";
 import { lossFault } from "../../engines/arguments.ts";
 import { isObject, kindOf, listed, rejectUnknown, type Complete } from "./exported.ts";
 import { ModuleError } from "./load-module.ts";
@@ -62,7 +63,7 @@ function columnFaults(value: unknown): readonly string[] {
   return [
     ...(missing.length === 0 ? [] : [`no function ${listed(missing)}`]),
     ...(isSampling(sampling) ? [] : ["`sampling` needs `branch: { root, inner }` and `keep`"]),
-    ...(isGrouping(grouping) ? [] : ["`grouping` needs the functions `key` and `unit`"]),
+    ...(isGrouping(grouping) ? [] : ["`grouping` needs the functions `key` and `sampleKey`"]),
     ...(isObjective(objective) ? [] : ["`objective` needs `loss: { type, … }` and `aggregation`"]),
   ];
 }
@@ -78,7 +79,7 @@ function isCount(value: unknown): boolean {
 }
 
 function isGrouping(value: unknown): boolean {
-  return isObject(value) && typeof value["key"] === "function" && typeof value["unit"] === "function";
+  return isObject(value) && typeof value["key"] === "function" && typeof value["sampleKey"] === "function";
 }
 
 function isObjective(value: unknown): boolean {
@@ -110,13 +111,13 @@ const shape = {
   returns: functionSchema,
   grouping: strict({
     key: functionSchema,
-    unit: functionSchema,
-    together: functionSchema.optional(),
+    sampleKey: functionSchema,
+    minibatchKey: functionSchema.optional(),
     spans: z.literal("batch").optional(),
   }),
   baseline: functionSchema,
   scale: functionSchema,
-  tokenCredit: strict({ spread: functionSchema, chargesKl: z.boolean() }),
+  tokenCredit: strict({ toTokens: functionSchema, chargesKl: z.boolean() }),
   whitening: functionSchema.nullable(),
   turnWeights: z.array(atLeast0).min(1).nullable(),
   earlyEndWeight: atLeast0,

@@ -1,6 +1,5 @@
 /** The interface of validation rules. */
-import type { Algorithm } from "../../credit/algorithm.ts";
-import type { AlgorithmRow } from "../../credit/algorithms.ts";
+import type { Algorithm, AlgorithmRow } from "../../credit/algorithm.ts";
 import type { EngineCapabilities } from "../../engines/engine.ts";
 import type { Environment } from "../../environments/environment.ts";
 import type { ConfiguredJudge, JudgeDefinition } from "../../judges/judge.ts";

@@ -3,7 +3,7 @@
  * with them must stay possible.
  */
 import { algorithmFrom, algorithms } from "../../credit/algorithms.ts";
-import { usesRewards } from "../../credit/uses-rewards.ts";
+import { usesRewards } from "../../credit/selection.ts";
 import { optionsOf } from "../choice.ts";
 import type { Combination } from "./rule.ts";
 

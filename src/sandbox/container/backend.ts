@@ -32,7 +32,7 @@ function versionOf(engine: string): { status: number | null; message: string } {
     encoding: "utf8",
     timeout: 10_000,
   });
-  const code = error?.code;
+  const code = error !== undefined && "code" in error ? error.code : undefined;
   if (code === "ETIMEDOUT") return { status: null, message: "its service did not answer in 10 seconds" };
   if (code === "ENOENT") return { status: null, message: "not installed" };
   if (signal !== null || (error !== undefined && isLacking(error)))

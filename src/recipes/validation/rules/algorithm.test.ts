@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { algorithmFrom, algorithms, type AlgorithmRow } from "../../../credit/algorithms.ts";
+import type { AlgorithmRow } from "../../../credit/algorithm.ts";
+import { algorithmFrom, algorithms } from "../../../credit/algorithms.ts";
 import type { EngineCapabilities } from "../../../engines/engine.ts";
 import { engineKinds } from "../../../engines/open.ts";
 import type { Problem, Subject } from "../rule.ts";

@@ -1,5 +1,5 @@
 /** Whether the engine supports what the recipe needs. */
-import { needsInitialPolicies } from "../../../credit/kl/initial.ts";
+import { needsInitialPolicies } from "../../../credit/kl.ts";
 import type { EngineCapabilities } from "../../../engines/engine.ts";
 import { adamProblems, adapterProblem } from "../../../engines/limits.ts";
 import { policiesByServer } from "../../../engines/open.ts";

@@ -2,9 +2,8 @@
  * Rejects options of an algorithm that would have no effect in the recipe. An option at its default is never rejected:
  * a resolved recipe contains them all.
  */
-import type { Algorithm } from "../../../credit/algorithm.ts";
-import type { AlgorithmRow } from "../../../credit/algorithms.ts";
-import { rewardOf, type RewardOptions } from "../../../credit/rows/collaboration.ts";
+import type { Algorithm, AlgorithmRow } from "../../../credit/algorithm.ts";
+import { rewardOf, type RewardOptions } from "../../../credit/rows/trees.ts";
 import { optionsOf } from "../../choice.ts";
 import { jsonSchemaOf } from "../../shape.ts";
 import type { Problem, Rule } from "../rule.ts";

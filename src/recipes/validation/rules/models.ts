@@ -2,7 +2,7 @@
 import { globSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { command } from "../../../command-line.ts";
-import { needsInitialPolicies } from "../../../credit/kl/initial.ts";
+import { needsInitialPolicies } from "../../../credit/kl.ts";
 import type { Environment } from "../../../environments/environment.ts";
 import { TroupeError } from "../../../errors.ts";
 import { baseOf, holdsAdapter, textDirectory } from "../../../models/adapter-base.ts";

@@ -1,0 +1,159 @@
+/** Rows that compare what was sampled from one state: AT-GRPO's actions of a role, MAGRPO's joint actions. */
+import { z } from "zod";
+import { type AlgorithmRow, type Baseline, row } from "../algorithm.ts";
+import {
+  leaveOneOutBaseline,
+  maxBaseline,
+  meanBaseline,
+  noBaseline,
+  noScale,
+  standardDeviation,
+} from "../baselines.ts";
+import { nodeGrouping, treeGrouping } from "../groups.ts";
+import { policyGradient, ppoClip, withEntropy, withKl } from "../objectives.ts";
+import { immediateReturn, jointReturn, jointReward, progressReward, treeReturn } from "../returns.ts";
+import { mixedScore } from "../rewards.ts";
+import * as option from "./options.ts";
+
+export const atGrpo = row(
+  "AT-GRPO, arXiv 2510.11062, algorithm 1",
+  "each role samples K actions from one state, the best is kept; compared by task, role and turn",
+  z.strictObject({
+    samples: option.samples(2),
+    alpha: option.alpha,
+    keep: z.enum(["best", "first", "random"]).default("best").describe("Which of the K actions is kept."),
+    standardise: option.standardise,
+    ...option.clip(),
+    aggregation: option.aggregation("token-mean"),
+    ...option.klOption("none", "k3"),
+    ...option.entropy,
+    ...option.truncated,
+    ...option.dynamicSampling,
+    ...option.overlong,
+    ...option.shaping,
+  }),
+  (options) => {
+    const kl = option.klTerm(options.kl);
+    return {
+      ...option.plain,
+      sampling: { branch: { root: options.samples, inner: options.samples }, keep: options.keep },
+      score: mixedScore(options.alpha),
+      shaping: option.shapingOf(options),
+      overlong: option.overlongTerm(options.overlong),
+      returns: immediateReturn,
+      grouping: nodeGrouping,
+      baseline: meanBaseline,
+      scale: options.standardise ? standardDeviation : noScale,
+      objective: withKl(withEntropy(ppoClip(options, options.aggregation), options.entropy), kl),
+      kl,
+      selection: option.selection(options),
+    };
+  },
+);
+
+const options = (least: number) =>
+  z.strictObject({
+    samples: option.samples(least),
+    reward: z
+      .enum(["progress", "action"])
+      .optional()
+      .describe(`${option.jointProgress} Default: progress with \`handOver: all\`, else action.`),
+    alpha: option.alpha,
+    joint: z
+      .enum(["aligned", "cross"])
+      .default("aligned")
+      .describe("Pairing of simultaneous samples. aligned: the g-th of each role. cross: all combinations."),
+    handOver: z
+      .enum(["all", "best", "random"])
+      .default("all")
+      .describe("Joint actions from which the next phase continues. all: returns go back through the tree."),
+    discount: z
+      .number()
+      .min(0)
+      .max(1)
+      .optional()
+      .describe("With `handOver: all`: γ of the tree's returns, once per turn. Absent: 1."),
+    terminationThreshold: z
+      .number()
+      .optional()
+      .describe("A turn whose joint actions earn more than this on average is the last. Absent: off."),
+    turnWeights: z
+      .array(z.number().min(0))
+      .min(1)
+      .optional()
+      .describe("Factor of each turn's advantages; one number per turn. Absent: 1."),
+    earlyEndWeight: z
+      .number()
+      .min(0)
+      .optional()
+      .describe(
+        "Additional factor of a turn that `terminationThreshold` made the last. Absent: 1; MAGRPO's first code: 2.",
+      ),
+    aggregation: option.aggregation("sequence-sum"),
+    ...option.klOption("none", "k3"),
+    ...option.entropy,
+    ...option.truncated,
+    ...option.dynamicSampling,
+    ...option.overlong,
+  });
+
+export interface RewardOptions {
+  readonly reward?: "progress" | "action" | undefined;
+  readonly handOver: "all" | "best" | "random";
+}
+
+/** If nothing is summed, the actions' own rewards are more informative than the score. */
+export const rewardOf = ({ reward, handOver }: RewardOptions) =>
+  reward ?? (handOver === "all" ? "progress" : "action");
+
+function collaboration(name: string, summary: string, baseline: Baseline, least: number): AlgorithmRow {
+  const source = `${name}, arXiv 2508.04652, algorithm 1; tree and variants: CoMLRL v1.3.2`;
+  return row(source, summary, options(least), (chosen) => {
+    const kl = option.klTerm(chosen.kl);
+    const { samples, joint, handOver, discount = 1, terminationThreshold: stopAbove } = chosen;
+    const reward = rewardOf(chosen) === "action" ? jointReward : progressReward;
+    return {
+      ...option.plain,
+      sampling: {
+        branch: { root: samples, inner: samples },
+        keep: handOver,
+        joint,
+        ...(stopAbove === undefined ? {} : { stopAbove }),
+      },
+      score: mixedScore(chosen.alpha),
+      overlong: option.overlongTerm(chosen.overlong),
+      returns: handOver === "all" ? treeReturn(reward, discount) : jointReturn(reward),
+      grouping: handOver === "all" ? treeGrouping : nodeGrouping,
+      baseline,
+      scale: noScale,
+      turnWeights: chosen.turnWeights ?? null,
+      earlyEndWeight: chosen.earlyEndWeight ?? 1,
+      objective: withKl(withEntropy(policyGradient(chosen.aggregation), chosen.entropy), kl),
+      kl,
+      selection: option.selection(chosen),
+    };
+  });
+}
+
+export const magrpo = collaboration(
+  "MAGRPO",
+  "roles that act simultaneously share the reward of their joint action; compared with the group's mean",
+  meanBaseline,
+  2,
+);
+
+export const mareinforce = collaboration("MAREINFORCE", "MAGRPO without a baseline", noBaseline, 1);
+
+export const marloo = collaboration(
+  "MARLOO",
+  "MAGRPO with the mean of the others: G / (G − 1) times its advantage",
+  leaveOneOutBaseline,
+  2,
+);
+
+export const maremax = collaboration(
+  "MAReMax",
+  "MAGRPO with the group's maximum as baseline: all but the best are discouraged",
+  maxBaseline,
+  2,
+);

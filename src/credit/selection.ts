@@ -1,0 +1,69 @@
+/** Selection: which actions train, which episodes dynamic sampling drops, and whether rewards matter at all. */
+import { rootKey } from "../random.ts";
+import type { Action, Episode } from "../rollout/episode.ts";
+import type { Algorithm, PlacedAction } from "./algorithm.ts";
+import { isFlat } from "./baselines.ts";
+import { drawnEpisode } from "./checks/episodes.ts";
+import { placedActions } from "./places.ts";
+import { rewardsOf } from "./rewards.ts";
+
+/** Whether an action can be in the data: not frozen, not empty, not masked because its length limit cut it off. */
+export function trains(
+  { frozen, tokens, stopReason }: Action,
+  { selection }: Pick<Algorithm, "selection">,
+): boolean {
+  const isMasked = selection.truncated === "mask" && stopReason === "length";
+  return !frozen && tokens.length > 0 && !isMasked;
+}
+
+/** The actions that train, with their returns without KL in the reward; actions with a missing return are left out. */
+export function knownReturns(
+  episode: Episode,
+  algorithm: Algorithm,
+): (PlacedAction & { readonly return: number })[] {
+  const rewards = rewardsOf({ ...algorithm, kl: null }, {});
+  return placedActions(episode)
+    .filter(({ action }) => !action.frozen)
+    .map((placed) => ({ ...placed, return: algorithm.returns(placed, rewards) }))
+    .filter((one) => !Number.isNaN(one.return));
+}
+
+/**
+ * Whether the returns are equal in each of the episode's groups with a training action: what dynamic sampling drops
+ * (DAPO, arXiv 2503.14476, eq. 11, keeps prompts that are neither all right nor all wrong). KL in the reward, frozen
+ * roles and missing returns are ignored. Deviation: DAPO keeps or drops a prompt with its one group; an episode of a
+ * team has several, and stays if any differs.
+ */
+export function hasZeroVariance(episode: Episode, algorithm: Algorithm): boolean {
+  return [...Map.groupBy(knownReturns(episode, algorithm), algorithm.grouping.key).values()].every(
+    (group) => {
+      const returns = group.map((one) => one.return);
+      return isFlat(returns) || !group.some(({ action }) => trains(action, algorithm));
+    },
+  );
+}
+
+/**
+ * Whether an algorithm learns from rewards of actions, not from the episode's score alone: whether returns are missing
+ * where all rewards are. A return of a user's own may expect more of an episode than a drawn one has, and fail: it is
+ * taken to need rewards.
+ */
+export function usesRewards(algorithm: Algorithm): boolean {
+  const episode = unrewarded();
+  try {
+    return knownReturns(episode, algorithm).length < episode.actions.length;
+  } catch {
+    return true;
+  }
+}
+
+/** A trajectory with scores and without rewards. */
+function unrewarded(): Episode {
+  const sampling = { branch: { root: 1, inner: 1 }, keep: "all" } as const;
+  const drawn = drawnEpisode({ sampling, phases: [["role"]] }, 0, rootKey(0));
+  const nodes = drawn.nodes.map((node) => ({
+    ...node,
+    actions: node.actions.map((one) => ({ ...one, reward: null })),
+  }));
+  return { ...drawn, nodes };
+}
