@@ -141,8 +141,17 @@ function damagedRecipe(directory: string, problem: string, cause?: unknown): Tro
   return new TroupeError("bad_run", `${recipe} is damaged: ${problem} Restore the file.`, { cause });
 }
 
-export function readMetrics(directory: string): Promise<StepMetrics[]> {
-  return readRecords(layoutOf(directory).metrics, stepMetricsSchema);
+/** One record for each step, from the first. A lost or repeated line would move every average and every curve. */
+export async function readMetrics(directory: string): Promise<StepMetrics[]> {
+  const { metrics } = layoutOf(directory);
+  const steps = await readRecords(metrics, stepMetricsSchema);
+  const at = steps.findIndex(({ step }, index) => step !== index + 1);
+  if (at < 0) return steps;
+  throw new TroupeError(
+    "bad_run",
+    `${metrics}:${at + 1} is of step ${steps[at]?.step}; expected step ${at + 1}: lines are missing, repeated or out of order. ` +
+      "Restore the file or remove the run's folder.",
+  );
 }
 
 export function readTimings(directory: string): Promise<Timing[]> {

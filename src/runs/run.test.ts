@@ -451,6 +451,19 @@ test("runs are listed with their state; damaged ones as such", async () => {
   await running.close();
 });
 
+test.each([
+  ["lost", ([one, , three]: readonly string[]) => [one, three], ":2 is of step 3; expected step 2"],
+  ["lost at the beginning", ([, ...others]: readonly string[]) => others, ":1 is of step 2; expected step 1"],
+  ["repeated", ([one, ...others]: readonly string[]) => [one, one, ...others], ":2 is of step 1"],
+  ["out of order", ([one, two, three]: readonly string[]) => [two, one, three], ":1 is of step 2"],
+])("a line of the metrics that is %s is named", async (_, edit, message) => {
+  await using run = await openRun(directory, recipe);
+  for (const step of [1, 2, 3]) await recordStep(run, step);
+  const lines = (await fs.readFile(run.layout.metrics, "utf8")).trimEnd().split("\n");
+  await fs.writeFile(run.layout.metrics, `${edit(lines).join("\n")}\n`);
+  await expect(readMetrics(directory)).rejects.toThrow(`metrics.jsonl${message}`);
+});
+
 test("a record that Troupe did not write is named by file, line and field", async () => {
   await using run = await openRun(directory, recipe);
   await run.recordEvaluation(evaluation(1), timing(1));
