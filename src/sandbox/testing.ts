@@ -1,5 +1,6 @@
 /** Shared by the tests of sandboxes. Backends that do not work here are skipped, visibly. */
 import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Backend } from "./backend.ts";
 import { sandboxOptionsFrom } from "./from-environment.ts";
 import { openIsolated, ownBackends, type SandboxOptions } from "./open.ts";
@@ -65,10 +66,20 @@ export function allProcesses(): readonly number[] {
 export function programsBelow(root: number): readonly number[] {
   return allProcesses().filter((pid) => {
     const { command } = statusOf(pid);
+    if (!/zygote/.test(command)) return false;
     const ancestors = ancestorsOf(pid);
     const workers = ancestors.findIndex((one) => statusOf(one).command !== command);
-    return /zygote/.test(command) && workers === 3 && ancestors.includes(root);
+    return workers === 3 && ancestors.includes(root);
   });
+}
+
+/** Sends a signal from outside to so many programs below this process, once they run. */
+export async function signalPrograms(number: number, signal: NodeJS.Signals): Promise<void> {
+  for (;;) {
+    const programs = programsBelow(process.pid);
+    if (programs.length === number) return programs.forEach((pid) => process.kill(pid, signal));
+    await delay(20);
+  }
 }
 
 function ancestorsOf(pid: number): readonly number[] {

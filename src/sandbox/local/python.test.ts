@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { Backend } from "../backend.ts";
 import { openForTests, python } from "../testing.ts";
 import { bubblewrap, landlock, launcher } from "./backends.ts";
+import { LostWorker } from "../workers/worker.ts";
 import { findPython } from "./python.ts";
 
 const folder = mkdtempSync("/var/tmp/troupe-venv-");
@@ -54,6 +55,17 @@ it("an interpreter where programs have a folder of their own is rejected", () =>
     expect(findPython(file)).toContain("install it, or make the virtual environment, elsewhere");
   } finally {
     rmSync(hidden, { recursive: true });
+  }
+});
+
+it("an interpreter that a signal ends is neither used nor called missing", () => {
+  const folder = mkdtempSync("/tmp/troupe-python-");
+  try {
+    const file = path.join(folder, "python3");
+    writeFileSync(file, "#!/bin/sh\nkill -TERM $$\n", { mode: 0o755 });
+    expect(() => findPython(file)).toThrow(LostWorker);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

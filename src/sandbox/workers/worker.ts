@@ -216,6 +216,7 @@ function failureOf(child: Child): Promise<never> {
       const Kind = isLacking(error) ? LostWorker : ServiceError;
       reject(new Kind(`A sandbox could not be started: ${error.message}.`));
     });
+    child.on("exit", () => killGroupOf(child));
     child.on("close", (code, signal) => {
       const how = signal ?? `exit code ${code}`;
       const said = errors.trim() === "" ? "" : `: ${errors.trim()}`;
@@ -227,6 +228,18 @@ function failureOf(child: Child): Promise<never> {
   });
   failed.catch(() => {});
   return failed;
+}
+
+/**
+ * What starts a worker may be ended before the worker ends with it: left behind, that would hold the pipes open for ever,
+ * and nobody would hear of the end.
+ */
+function killGroupOf({ pid }: Child): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing is left, or it runs as somebody else.
+  }
 }
 
 /** Whether the machine lacks something that it may have later. */

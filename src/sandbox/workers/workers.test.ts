@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServiceError } from "../../errors.ts";
 import { ownBackends } from "../open.ts";
 import type { Sandbox } from "../sandbox.ts";
-import { allProcesses, openForTests, programsBelow, python, statusOf } from "../testing.ts";
+import { allProcesses, openForTests, python, signalPrograms, statusOf } from "../testing.ts";
+import { LostWorker, Worker } from "./worker.ts";
 
 const tried = await Promise.all(
   ownBackends.map(async (backend) => {
@@ -29,9 +30,9 @@ describe.each(tried)("%s", (_, opened) => {
     });
 
     it.each(signals)("is not misled by %s from outside", async (signal) => {
-      const source = "import time\ntime.sleep(1)\nprint('again')";
+      const source = "import time\ntime.sleep(2)\nprint('again')";
       const running = sandbox.run(python(source));
-      await signalProgram(signal);
+      await signalPrograms(1, signal);
       expect(await running).toMatchObject({ ended: "exited", stdout: "again\n" });
     });
 
@@ -65,6 +66,30 @@ describe.each(tried)("%s", (_, opened) => {
   });
 });
 
+describe("what starts a worker", () => {
+  const starting = (script: string): Promise<Worker> =>
+    Worker.start({
+      command: "/bin/sh",
+      arguments: ["-c", script],
+      environment: { PATH: "/usr/bin:/bin" },
+      settings: () => ({ namespaces: false, filter: "", readable: [], scratch: "" }),
+    });
+
+  it.each(["HUP", "INT", "KILL", "TERM"])(
+    "is lost if SIG%s ends it, whatever it leaves behind",
+    async (name) => {
+      await expect(starting(`sleep 600 & kill -${name} $$; wait`)).rejects.toThrow(LostWorker);
+      await expect(starting(`(kill -${name} $(sh -c 'echo $PPID')); exit $?`)).rejects.toThrow(LostWorker);
+    },
+  );
+
+  it("says why it does not work", async () => {
+    const failure = await starting("echo no namespaces >&2; exit 70").catch((error: unknown) => error);
+    expect(failure).not.toBeInstanceOf(LostWorker);
+    expect((failure as Error).message).toContain("no namespaces");
+  });
+});
+
 /** All processes of this process's sandboxes: the makers and the interpreters in them. */
 async function killWorkers(): Promise<void> {
   await expect.poll(() => workersBelow(process.pid).length).toBeGreaterThan(0);
@@ -88,12 +113,6 @@ const signals = [
   "SIGABRT",
   "SIGXCPU",
 ] as const;
-
-/** Ends the program that runs. */
-async function signalProgram(signal: NodeJS.Signals): Promise<void> {
-  await expect.poll(() => programsBelow(process.pid).length, { timeout: 20_000 }).toBeGreaterThan(0);
-  for (const pid of programsBelow(process.pid)) process.kill(pid, signal);
-}
 
 /** A process that runs many programs of a minute each; it prints a line when the first ones run. */
 const manyPrograms = `

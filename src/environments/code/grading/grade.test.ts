@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { CodeTests } from "../../../data/problem.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
-import { ownSandboxes, programsBelow } from "../../../sandbox/testing.ts";
+import { ownSandboxes, signalPrograms } from "../../../sandbox/testing.ts";
 import { gradeWithPython, type TestReport } from "./grade.ts";
 
 interface Given {
@@ -44,10 +44,9 @@ describe.each(await ownSandboxes())("%s", (_title, opened) => {
     it.each(["SIGTERM", "SIGKILL", "SIGSEGV", "SIGINT"] as const)(
       "grades as if %s from outside had not been",
       async (signal) => {
-        const program = "import time\ndef f(n):\n    time.sleep(1)\n    return n + 1\n";
+        const program = "import time\ndef f(n):\n    time.sleep(2)\n    return n + 1\n";
         const grading = grade(program, check("assert candidate(1) == 2", "assert candidate(2) == 2"));
-        await expect.poll(() => programsBelow(process.pid).length, { timeout: 20_000 }).toBe(2);
-        for (const pid of programsBelow(process.pid)) process.kill(pid, signal);
+        await signalPrograms(2, signal);
         expect([marks(await grading), (await grading).problem]).toEqual(["+-", null]);
       },
     );
