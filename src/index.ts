@@ -97,7 +97,7 @@ export type { Mistake } from "./recipes/mistakes.ts";
 export type { ResolvedRecipe } from "./recipes/resolve.ts";
 export type { Recipe } from "./recipes/schema.ts";
 export type { Difference, ReplaySetting } from "./train/replay.ts";
-export type { Rescoring, RescoringJudge } from "./train/rescore.ts";
+export type { Rescoring, RescoringJudge } from "./train/replay.ts";
 export type {
   Listener,
   PolicySummary,

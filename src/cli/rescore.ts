@@ -10,7 +10,7 @@ import { readStored } from "../rollout/stored.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readMetrics } from "../runs/read.ts";
 import type { EpisodeEntry } from "../runs/episode-entries.ts";
-import { rescore } from "../train/rescore.ts";
+import { rescore } from "../train/replay.ts";
 import type { SelectionOptions } from "./episode-selection.ts";
 import { selectEpisodes, selectionOf, withSelection } from "./episode-selection.ts";
 import { printJsonLine, printLines } from "./print.ts";

@@ -48,8 +48,8 @@ async function teach(resolved: ResolvedRecipe, options: SftArguments): Promise<v
   checkTarget(target, directory);
   const outcome = await trainAndReport(resolved, directory, options);
   if (outcome.status !== "finished") return;
-  const taught = [...trainedPolicies(resolved.recipe), ...basesOf(resolved.recipe).keys()];
-  const written = await copyModels(outcome.result, taught, directory, target);
+  const trained = [...trainedPolicies(resolved.recipe), ...basesOf(resolved.recipe).keys()];
+  const written = await copyModels(outcome.result, trained, directory, target);
   if (!options.json) printLines(["", ...written.map((model) => `model written: ${model}`)]);
 }
 

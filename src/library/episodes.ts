@@ -9,7 +9,7 @@ import type { Action, Episode, EpisodeNode } from "../rollout/episode.ts";
 import * as navigate from "../rollout/navigate.ts";
 import type { Occurrence } from "../rollout/navigate.ts";
 import * as replaying from "../train/replay.ts";
-import * as rescoring from "../train/rescore.ts";
+import * as rescoring from "../train/replay.ts";
 import { checkEpisode, checkRecord, identified, node as nodeSchema } from "./episode-checks.ts";
 import * as schemas from "./schemas.ts";
 

@@ -10,7 +10,7 @@ import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation, RunResult, StepMetrics, Timing } from "../runs/records.ts";
 import type { RunLayout } from "../runs/layout.ts";
 import { sum } from "../statistics.ts";
-import { checkpointsOf, keepStep } from "./checkpoint.ts";
+import { checkpointsOf, keepStep } from "./recorder.ts";
 import type { Listener } from "./events.ts";
 import { summedCounts, TooManyFailures } from "./failures.ts";
 import { silenceOf } from "./interrupts.ts";

@@ -32,18 +32,18 @@ type PolicyRecipe = Recipe["policies"][string];
 /**
  * Creates every policy of the recipe in the engine, untrained or from its directory. Presets are created once, in
  * `models`, so that adapters of one preset share a base.
- * @param taught replaces the models of some policies
+ * @param replaced other models of some policies: those that the warm start made
  */
 export async function openPolicies(
   engine: Engine,
   recipe: Recipe,
   environment: Environment,
   models: string,
-  taught: ReadonlyMap<string, StoredPolicy> = new Map(),
+  replaced: ReadonlyMap<string, StoredPolicy> = new Map(),
 ): Promise<OpenPolicies> {
   const opened: Record<string, OpenPolicy> = {};
   for (const [name, policy] of Object.entries(recipe.policies)) {
-    const stored = taught.get(name);
+    const stored = replaced.get(name);
     const saved = stored === undefined ? null : savedDirectory(stored);
     const directory =
       saved !== null && holdsText(saved)

@@ -10,23 +10,31 @@ import { BudgetError, ServiceError, TroupeError } from "../errors.ts";
 import { writeFileDurably } from "../runs/durable.ts";
 import { readLines } from "../runs/json-lines.ts";
 import { settleAll } from "../settle.ts";
-import { sampleAndJudge } from "./sample.ts";
 import type { Batch, Batches, Run, StepEpisodes, UsedBefore } from "./state.ts";
 
+/** Samples and judges a step's episodes. */
+export type Play = (
+  run: Run,
+  stageStep: number,
+  before: UsedBefore,
+  engine: Pick<Engine, "sample">,
+  signal: AbortSignal,
+) => Promise<StepEpisodes>;
+
 /** Those of a resumed run start with the batch of its checkpoint. @throws TroupeError `bad_run` */
-export async function openBatches(run: Run): Promise<Batches> {
-  if ((run.recipe.train.maxLag ?? 0) === 0) return batchesOnDemand(run);
+export async function openBatches(run: Run, play: Play): Promise<Batches> {
+  if ((run.recipe.train.maxLag ?? 0) === 0) return batchesOnDemand(run, play);
   const { directory = "", state } = run.folder.checkpoint ?? {};
   const nextBatch = state?.reinforcement?.nextBatch;
   const resumed = nextBatch === undefined ? null : await readSamples(directory, nextBatch);
-  return run.closing.use(new Prefetcher(run, resumed));
+  return run.closing.use(new Prefetcher(run, play, resumed));
 }
 
 /** `maxLag: 0`. */
-function batchesOnDemand(run: Run): Batches {
+function batchesOnDemand(run: Run, play: Play): Batches {
   return {
     take: async (stageStep, before) => ({
-      played: await sampleAndJudge(run, stageStep, before),
+      played: await play(run, stageStep, before, run.engine, run.sampling),
       isOffPolicy: false,
     }),
     prepare: () => undefined,
@@ -46,13 +54,15 @@ interface Ahead {
  */
 class Prefetcher implements Batches, AsyncDisposable {
   readonly #run: Run;
+  readonly #play: Play;
   readonly #closing = new AbortController();
   #next: Ahead | null = null;
   /** Of the checkpoint that the run resumes from. */
   #resumed: Samples | null;
 
-  constructor(run: Run, resumed: Samples | null) {
+  constructor(run: Run, play: Play, resumed: Samples | null) {
     this.#run = run;
+    this.#play = play;
     this.#resumed = resumed;
   }
 
@@ -63,14 +73,16 @@ class Prefetcher implements Batches, AsyncDisposable {
     if (next !== null) return { played: await next.played, isOffPolicy: true };
     const { engine } = this.#run;
     const sample = engine.sample.bind(engine);
-    const played = await this.#play(stageStep, before, recording(resumed ?? new Map(), sample));
+    const played = await this.#playWith(stageStep, before, recording(resumed ?? new Map(), sample));
     return { played, isOffPolicy: resumed !== null };
   }
 
   prepare(stageStep: number, before: UsedBefore): void {
     if (stageStep > this.#run.recipe.train.steps) return;
     const samples: Samples = new Map();
-    const played = this.#fromCopies((sample) => this.#play(stageStep, before, recording(samples, sample)));
+    const played = this.#fromCopies((sample) =>
+      this.#playWith(stageStep, before, recording(samples, sample)),
+    );
     played.catch(() => undefined); // `take` and `save` report it
     this.#next = { played, samples };
   }
@@ -93,9 +105,9 @@ class Prefetcher implements Batches, AsyncDisposable {
     await this.#next?.played.catch(() => undefined);
   }
 
-  #play(stageStep: number, before: UsedBefore, sample: Sample): Promise<StepEpisodes> {
+  #playWith(stageStep: number, before: UsedBefore, sample: Sample): Promise<StepEpisodes> {
     const signal = AbortSignal.any([this.#closing.signal, this.#run.sampling]);
-    return sampleAndJudge(this.#run, stageStep, before, { sample }, signal);
+    return this.#play(this.#run, stageStep, before, { sample }, signal);
   }
 
   /** Copies the weights at once, before any later change; policies that do not train need no copy. */

@@ -1,4 +1,4 @@
-/** Writes each record of a run to its folder, then emits it as an event. */
+/** Writes each record of a run to its folder, and its checkpoints, then emits it as an event. */
 import type { CreditedAction } from "../credit/algorithm.ts";
 import { actionsTo } from "../credit/places.ts";
 import type { Environment } from "../environments/environment.ts";
@@ -7,11 +7,17 @@ import { nodeOf, rootOf, type Occurrence } from "../rollout/navigate.ts";
 import { newEpisode, type ActionCredit } from "../rollout/stored.ts";
 import type { EpisodeEntry } from "../runs/episode-entries.ts";
 import type { NewEpisode } from "../runs/episode-log.ts";
+import { checkpointSteps } from "../runs/checkpoints.ts";
 import { readMetrics } from "../runs/read.ts";
+import { schemaVersion } from "../runs/records.ts";
 import type { Evaluation, StepMetrics, Timing } from "../runs/records.ts";
+import { saveReinforcement } from "./auxiliary.ts";
 import type { SampleAction, SampleEpisode } from "./events.ts";
 import { flatWarnings, outsideRange, patience } from "./metrics.ts";
+import { savePolicies } from "./policies.ts";
+import { placeOf } from "./state.ts";
 import type { Run, StepEpisodes, StepRecord } from "./state.ts";
+import { trainedPolicies } from "./teams.ts";
 
 /** A step with what it sampled and credited, of reinforcement. */
 export interface ReinforcementRecord extends StepRecord {
@@ -86,6 +92,40 @@ export async function recordEvaluation(
   await run.folder.recordEvaluation(evaluation, timing);
   run.emit({ type: "evaluation", evaluation, timing });
   show(run, evaluation.step, episodes.slice(0, samples));
+}
+
+/** After the last step of each stage, and at intervals. */
+export async function checkpointIfDue(run: Run): Promise<void> {
+  const { step, recipe } = run;
+  const warmSteps = recipe.warmStart?.steps ?? 0;
+  const { stageStep } = placeOf(recipe, step);
+  const isLast = step === warmSteps || step === warmSteps + recipe.train.steps;
+  if (isLast || stageStep % recipe.checkpoint.every === 0) await checkpoint(run);
+}
+
+async function checkpoint(run: Run): Promise<void> {
+  const { engine, stage, folder, step, bases, reinforcement, emit } = run;
+  const { recipe, trained } = stage;
+  emit({ type: "phase", phase: "saving" });
+  const { directory } = await folder.recordCheckpoint(step, recipe.checkpoint.keep, async (place) => ({
+    schema_version: schemaVersion,
+    step,
+    ...placeOf(recipe, step),
+    policies: await savePolicies(engine, place, trainedPolicies(recipe), trained),
+    ...(bases === undefined ? {} : { bases }),
+    ...(reinforcement === null ? {} : { reinforcement: await saveReinforcement(run, reinforcement, place) }),
+  }));
+  run.interrupts.saved();
+  emit({ type: "checkpoint", step, directory });
+}
+
+/** A checkpoint of the last step, unless there is one. */
+export async function keepStep(run: Run): Promise<void> {
+  if (run.step > 0 && !(await checkpointsOf(run)).includes(run.step)) await checkpoint(run);
+}
+
+export function checkpointsOf({ folder }: Run): Promise<number[]> {
+  return checkpointSteps(folder.layout.checkpoints);
 }
 
 function show({ environment, emit }: Run, step: number, episodes: readonly Episode[]): void {

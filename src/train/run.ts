@@ -16,7 +16,7 @@ import { yamlOfRun } from "../recipes/write.ts";
 import { openRecordedCalls } from "../runs/recorded-calls.ts";
 import { openRun, removeUnbegun, type Run as RunFolder } from "../runs/run.ts";
 import { buildTeam } from "../teams/build.ts";
-import { checkpointIfDue } from "./checkpoint.ts";
+import { checkpointIfDue } from "./recorder.ts";
 import { endWith, finish, interrupt, interrupted, type TrainOutcome } from "./end.ts";
 import { evaluateIfDue, previewIfDue } from "./evaluations.ts";
 import type { Stage } from "./events.ts";

@@ -1,13 +1,11 @@
 /**
- * The episodes of a step, sampled and judged: waves of tasks, each wave's episodes concurrently.
- *
- * The first wave has the recipe's tasksPerStep. More follow if the recipe requests a number of sampled tokens, or if the
+ * The episodes of a step: waves of tasks, each wave's episodes concurrently, judged as the sampler grows them. The first
+ * wave has the recipe's tasksPerStep. More follow if the recipe requests a number of sampled tokens, or if the
  * algorithm dropped tasks with zero variance (dynamic sampling).
  */
-import { settledWithin } from "../calls/deadline.ts";
 import { retrying } from "../calls/retry.ts";
-import { withServicesUsed } from "../calls/services.ts";
-import { knownReturns, hasZeroVariance } from "../credit/selection.ts";
+import { knownReturns } from "../credit/known-returns.ts";
+import { hasZeroVariance } from "../credit/zero-variance.ts";
 import type { Engine } from "../engines/engine.ts";
 import { sourceOf, trainingTasks } from "../environments/tasks.ts";
 import { TroupeError } from "../errors.ts";
@@ -21,62 +19,24 @@ import type { EpisodeStart } from "../rollout/record.ts";
 import type { RolloutSetting } from "../rollout/setting.ts";
 import { settleAll } from "../settle.ts";
 import { sum } from "../statistics.ts";
-import { checkFailures, checkFaults, limitsOf, retriesOf } from "./failures.ts";
+import { checkFailures, limitsOf, retriesOf } from "./failures.ts";
 import type { Run, StepEpisodes, UsedBefore } from "./state.ts";
-
-/**
- * @param engine the policies, or copies of them
- * @throws ServiceError if more episodes, or more verdicts, failed than the limit allows; TroupeError `bad_recipe` if
- * nothing of the first step can be credited because nothing rewards it
- */
-export function sampleAndJudge(
-  run: Run,
-  stageStep: number,
-  before: UsedBefore,
-  engine: Pick<Engine, "sample"> = run.engine,
-  signal: AbortSignal = run.sampling,
-): Promise<StepEpisodes> {
-  const rollout = { ...rolloutOf(run), engine, signal };
-  const work = async (): Promise<StepEpisodes> => {
-    const { value, services } = await withServicesUsed(async () =>
-      judged(run, await sampled(run, rollout, stageStep, before), stageStep, before.scores),
-    );
-    checkFaults(services, run.recipe.failures.limit);
-    return { ...value, services };
-  };
-  // An environment or a judge need not notice the signal.
-  return settledWithin(work(), signal);
-}
-
-function rolloutOf({ recipe, stage, algorithm, judge, judging, ...run }: Run): RolloutSetting {
-  const { temperature, topK, topP } = recipe.train;
-  return {
-    ...limitsOf(recipe),
-    environment: run.environment,
-    services: run.services,
-    team: stage.teams[0].team,
-    engine: run.engine,
-    policies: stage.policies,
-    scheme: algorithm.sampling,
-    score: algorithm.score,
-    sampling: { temperature, topK, topP },
-    retries: retriesOf(recipe),
-    judge: judging?.judge ?? null,
-    judgeMoment: judge && momentOf(judge, algorithm.sampling),
-    comments: judge?.comments ?? false,
-    signal: run.sampling,
-  };
-}
 
 type Sampled = Omit<StepEpisodes, "services" | "scores">;
 
-async function sampled(
+/**
+ * @param engine the policies, or copies of them
+ * @throws ServiceError if more episodes failed than the limit allows
+ */
+export async function sample(
   run: Run,
-  rollout: RolloutSetting,
   stageStep: number,
   before: UsedBefore,
+  engine: Pick<Engine, "sample">,
+  signal: AbortSignal,
 ): Promise<Sampled> {
   const { algorithm, recipe, root } = run;
+  const rollout = { ...rolloutOf(run), engine, signal };
   const plan = planOf(run, stageStep, before.sampledTokens);
   const episodes: Episode[] = [];
   const kept: Episode[] = [];
@@ -103,8 +63,31 @@ async function sampled(
   return { episodes, kept, failed, waves, tasks: drawn, sampledTokens: tokens };
 }
 
-/** The sampler has asked the judge already; here its failures become final, and its scores are normalised. */
-async function judged(
+function rolloutOf(run: Run): Omit<RolloutSetting, "engine" | "signal"> {
+  const { recipe, stage, algorithm, judging } = run;
+  const { temperature, topK, topP } = recipe.train;
+  return {
+    ...limitsOf(recipe),
+    environment: run.environment,
+    services: run.services,
+    team: stage.teams[0].team,
+    policies: stage.policies,
+    scheme: algorithm.sampling,
+    score: algorithm.score,
+    sampling: { temperature, topK, topP },
+    retries: retriesOf(recipe),
+    judge: judging?.judge ?? null,
+    judgeMoment: run.judge && momentOf(run.judge, algorithm.sampling),
+    comments: run.judge?.comments ?? false,
+  };
+}
+
+/**
+ * The sampler has asked the judge already; here its failures become final, and its scores are normalised.
+ * @throws ServiceError if more verdicts failed than the limit allows; TroupeError `bad_recipe` if nothing of the first
+ * step can be credited because nothing rewards it
+ */
+export async function judge(
   run: Run,
   step: Sampled,
   stageStep: number,

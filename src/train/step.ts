@@ -1,68 +1,69 @@
-/** One step of reinforcement, the same for every algorithm. */
+/** One step of reinforcement, the same for every algorithm: sample, judge, measure, credit, update, record. */
+import { settledWithin } from "../calls/deadline.ts";
 import { addedUse, withServicesUsed } from "../calls/services.ts";
+import type { CreditedAction } from "../credit/algorithm.ts";
 import { credit } from "../credit/credit.ts";
 import { adaptKl } from "../credit/kl.ts";
 import { schemaVersion } from "../runs/records.ts";
+import type { PolicyMetrics, StepMetrics } from "../runs/records.ts";
 import { timed } from "../timed.ts";
 import { openReinforcement } from "./auxiliary.ts";
-import { countsOf, timesOf } from "./failures.ts";
+import { checkFaults, countsOf, timesOf } from "./failures.ts";
 import { measure, type Measured } from "./measure.ts";
 import { rolloutMetrics } from "./metrics.ts";
-import { openBatches } from "./prefetch.ts";
+import { openBatches, type Play } from "./prefetch.ts";
 import { recordStep } from "./recorder.ts";
+import { judge, sample } from "./sample.ts";
 import type { ReinforcementState, Run, StepEpisodes, UsedBefore } from "./state.ts";
 import { update, type Updated } from "./update.ts";
 
 /** @param stageStep Counted within the stage, like all key paths. */
 export async function trainStep(run: Run, stageStep: number): Promise<void> {
   const state = (run.reinforcement ??= await openReinforcement(run));
-  const batches = (run.batches ??= await openBatches(run));
-  const { algorithm, emit } = run;
+  const batches = (run.batches ??= await openBatches(run, play));
 
-  // Sample and judge, unless that was done while the step before trained (prefetch.ts).
-  emit({ type: "phase", phase: "sampling" });
+  run.emit({ type: "phase", phase: "sampling" });
   const sampling = await timed(() => batches.take(stageStep, state));
   const { played, isOffPolicy } = sampling.value;
   const used = usedAfter(state, played);
   batches.prepare(stageStep + 1, used);
 
-  emit({ type: "phase", phase: "training" });
+  run.emit({ type: "phase", phase: "training" });
   const training = await timed(() =>
     withServicesUsed(async () => {
       const measured = await measure(run, state, played.kept, isOffPolicy);
-      const credited = credit(played.kept, algorithm, measured.signals);
+      const credited = credit(played.kept, run.algorithm, measured.signals);
       const updated = await update(run, stageStep, credited, measured.signals);
       return { measured, credited, updated };
     }),
   );
-  const { measured, credited, updated } = training.value.value;
+  const learned = training.value.value;
   const services = addedUse(played.services, training.value.services);
 
   const place = { schema_version: schemaVersion, step: run.step + 1 } as const;
+  const figures = figuresOf(played, learned, used.sampledTokens);
+  const seconds = { sampling: sampling.seconds, training: training.seconds };
+  const total = seconds.sampling + seconds.training;
   await recordStep(run, {
     played,
-    credited,
-    metrics: {
-      ...place,
-      stage: "reinforcement",
-      stageStep,
-      policies: withMeasured(updated, measured),
-      ...(Object.keys(updated.critics).length === 0 ? {} : { critics: updated.critics }),
-      rollout: { ...rolloutMetrics(played, credited), sampledSoFar: used.sampledTokens },
-      ...countsOf(services),
-    },
-    timing: {
-      ...place,
-      what: "reinforcement",
-      seconds: sampling.seconds + training.seconds,
-      sampling: sampling.seconds,
-      training: training.seconds,
-      ...timesOf(services),
-    },
+    credited: learned.credited,
+    metrics: { ...place, stage: "reinforcement", stageStep, ...figures, ...countsOf(services) },
+    timing: { ...place, what: "reinforcement", seconds: total, ...seconds, ...timesOf(services) },
   });
-  const { beginning } = state;
-  run.reinforcement = { beginning, klCoefficients: adapted(run, measured), ...used };
+  run.reinforcement = { ...state, klCoefficients: adapted(run, learned.measured), ...used };
 }
+
+/** Samples and judges a step's episodes, when it begins or, off-policy, while the step before trains (prefetch.ts). */
+const play: Play = async (run, stageStep, before, engine, signal) => {
+  const work = withServicesUsed(async () => {
+    const sampled = await sample(run, stageStep, before, engine, signal);
+    return judge(run, sampled, stageStep, before.scores);
+  });
+  // An environment or a judge need not notice the signal.
+  const { value, services } = await settledWithin(work, signal);
+  checkFaults(services, run.recipe.failures.limit);
+  return { ...value, services };
+};
 
 function usedAfter(before: UsedBefore, { sampledTokens, tasks, scores }: StepEpisodes): UsedBefore {
   return {
@@ -72,16 +73,40 @@ function usedAfter(before: UsedBefore, { sampledTokens, tasks, scores }: StepEpi
   };
 }
 
-/** The metrics of policies, with what was measured of them before the update. */
-function withMeasured({ policies }: Updated, { divergence, importance }: Measured): Updated["policies"] {
-  const entries = Object.entries(policies).map(([name, metrics]) => {
-    const found = divergence[name];
-    const { perToken: referenceKl = 0, coefficient: klCoefficient = 0 } = found ?? {};
-    const corrected = importance[name] === undefined ? {} : { importance: importance[name] };
-    const kl = found === undefined ? {} : { referenceKl, klCoefficient };
-    return [name, { ...metrics, ...kl, ...corrected }] as const;
-  });
-  return Object.fromEntries(entries);
+interface Learned {
+  readonly measured: Measured;
+  readonly credited: readonly CreditedAction[];
+  readonly updated: Updated;
+}
+
+function figuresOf(
+  played: StepEpisodes,
+  { measured, credited, updated: { policies, critics } }: Learned,
+  sampledSoFar: number,
+): Pick<StepMetrics, "policies" | "critics" | "rollout"> {
+  const known = Object.entries(policies).map(([name, metrics]) => [
+    name,
+    withMeasured(name, metrics, measured),
+  ]);
+  return {
+    policies: Object.fromEntries(known) as Record<string, PolicyMetrics>,
+    ...(Object.keys(critics).length === 0 ? {} : { critics }),
+    rollout: { ...rolloutMetrics(played, credited), sampledSoFar },
+  };
+}
+
+/** With what was measured of the policy before the update. */
+function withMeasured(
+  policy: string,
+  metrics: PolicyMetrics,
+  { divergence, importance }: Measured,
+): PolicyMetrics {
+  const [found, weights] = [divergence[policy], importance[policy]];
+  return {
+    ...metrics,
+    ...(found === undefined ? {} : { referenceKl: found.perToken, klCoefficient: found.coefficient }),
+    ...(weights === undefined ? {} : { importance: weights }),
+  };
 }
 
 /** Coefficients are constant if the algorithm's KL term has no target. */

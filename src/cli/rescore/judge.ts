@@ -9,7 +9,7 @@ import { buildTeam } from "../../teams/build.ts";
 import type { ScoreStatistics } from "../../judges/normalise.ts";
 import { retriesOf } from "../../train/failures.ts";
 import { normaliserOf, type Normalise } from "../../train/judging.ts";
-import type { RescoringJudge } from "../../train/rescore.ts";
+import type { RescoringJudge } from "../../train/replay.ts";
 
 export interface OpenedJudge extends AsyncDisposable {
   /** @param isTraining whether these are training episodes, whose scores may be normalised, in the order of the steps */

@@ -6,8 +6,7 @@ import { optionsOf } from "../../recipes/choice.ts";
 import { recipeSchema, type RecipeInput } from "../../recipes/schema.ts";
 import type { Resolved } from "../state.ts";
 
-/** Whether roles share a policy. */
-/** Options of the environment. */
+/** The environment's list of words. */
 export function wordsOf({ environment }: Pick<Resolved, "environment">): readonly string[] {
   return environment.oracle?.words ?? [];
 }
