@@ -68,6 +68,13 @@ it("a judge is closed if the run fails", async () => {
   expect(notes).toEqual(["open", "close"]);
 });
 
+it("a judge that cannot be closed does not hide why the run failed", async () => {
+  const judge = notingJudge([], false, true);
+  const close = () => Promise.reject(new TypeError("not closed"));
+  const unclosable: ConfiguredJudge = { ...judge, open: (context) => ({ ...judge.open(context), close }) };
+  await expect(trainWith(unclosable)).rejects.toThrow("a bug");
+});
+
 it.each([
   [32, 32, 1, "failed 32, and at least one must succeed"],
   [32, 32, 0.5, "failed 32, failures.limit allows 50 %"],

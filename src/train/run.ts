@@ -59,11 +59,17 @@ export async function train(options: TrainOptions): Promise<TrainOutcome> {
   try {
     await using opened = new AsyncDisposableStack();
     return await runSteps(await open(options, folder, interrupts, opened));
-  } catch (error) {
+  } catch (thrown) {
+    // What ended the run is reported, not what could not be closed then.
+    const error = firstOf(thrown);
     if (!interrupts.isCause(error)) throw error;
     const step = folder.checkpoint?.state.step ?? null;
     return interrupted(onEvent, step ?? 0, step, silenceOf(engine));
   }
+}
+
+function firstOf(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstOf(error.suppressed) : error;
 }
 
 /** Takes every step that remains, with the evaluations and checkpoints between them. */
@@ -90,7 +96,10 @@ async function runSteps(run: Run): Promise<TrainOutcome> {
   }
 }
 
-/** Opens what the steps need, and restores it from the last checkpoint. What is missing is reported now, not after a warm start. */
+/**
+ * Opens what the steps need, and restores it from the last checkpoint. What is missing is reported now, not after a warm
+ * start.
+ */
 async function open(
   options: TrainOptions,
   folder: RunFolder,
