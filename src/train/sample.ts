@@ -4,8 +4,8 @@
  * algorithm dropped tasks with zero variance (dynamic sampling).
  */
 import { retrying } from "../calls/retry.ts";
-import { knownReturns } from "../credit/known-returns.ts";
-import { hasZeroVariance } from "../credit/zero-variance.ts";
+import { knownReturns } from "../credit/selection.ts";
+import { hasZeroVariance } from "../credit/selection.ts";
 import type { Engine } from "../engines/engine.ts";
 import { sourceOf, trainingTasks } from "../environments/tasks.ts";
 import { TroupeError } from "../errors.ts";

@@ -1,5 +1,5 @@
 /** The figures of an evaluation, from its episodes. */
-import { actionsTo } from "../credit/trajectories.ts";
+import { actionsTo } from "../credit/places.ts";
 import { rewardBefore } from "../judges/judge-episode.ts";
 import { outcomesOf } from "../judges/mixed-rewards.ts";
 import { scoresIn } from "../judges/scores.ts";

@@ -5,7 +5,7 @@ import { adamAt, updatePolicy, type OptimizerSettings, minibatchesOf, learningRa
 import type { CreditedAction } from "../credit/algorithm.ts";
 import { algorithmFrom } from "../credit/algorithms.ts";
 import { credit } from "../credit/credit.ts";
-import { toData } from "../credit/data.ts";
+import { toData } from "../credit/credit.ts";
 import { action, episodeFrom, trajectories, type TreeSketch } from "../credit/testing.ts";
 import { rootKey } from "../random.ts";
 import { tinyRecipe } from "./testing/tiny-recipe.ts";
