@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Demonstration } from "../environment.ts";
 import { drawExamples, ofSeat } from "../planning/test-examples.ts";
-import { splitOf } from "./generate.ts";
+import { splitOf } from "./generator.ts";
 import type { BlocksState } from "./rules.ts";
 import { blocksEnvironment, taskOf } from "./test-blocks.ts";
 

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { total } from "../conformance/total.ts";
-import type { BlocksTask } from "./generate.ts";
+import type { BlocksTask } from "./generator.ts";
 import type { BlocksState } from "./rules.ts";
 import { movesBetween } from "./space.ts";
 import { anyPlan, anyTask, blocksEnvironment, taskOf } from "./test-blocks.ts";

@@ -1,14 +1,23 @@
 /** The rules of Blocksworld: what an action does to a state. */
 import type { ActionReward, Outcome } from "../environment.ts";
 import type { GameStep } from "../game.ts";
-import type { BlocksTask } from "./generate.ts";
-import { longestPlan } from "./generate.ts";
-import { readPlan } from "./lists.ts";
-import { readOrder } from "./parse.ts";
 import { noReward, rewardOf } from "../planning/distance-rewards.ts";
 import { seatOf } from "../planning/seats.ts";
+import { type BlocksTask, longestPlan } from "./generator.ts";
+import {
+  afterMove,
+  blockName,
+  listTowers,
+  type Move,
+  placeFor,
+  problemOf,
+  readOrder,
+  readPlan,
+  sameTowers,
+  type Towers,
+  writeOrder,
+} from "./notation.ts";
 import { movesBetween } from "./space.ts";
-import { afterMove, type Move, placeFor, problemOf, sameTowers, type Towers } from "./tower.ts";
 
 export type BlocksState = {
   readonly goal: Towers;
@@ -125,4 +134,30 @@ function rewardFor(state: BlocksState, what: string, result: PlanResult, wellFor
     atStart: state.atStart,
     problem: empty ?? result.problem ?? around,
   });
+}
+
+// Draws towers for the terminal.
+
+/** The current towers on the left, the goal on the right. */
+export function renderState({ goal, on, order, moved }: BlocksState): string {
+  const now = drawTowers(on);
+  const wanted = drawTowers(goal);
+  const width = Math.max(3, ...now.map((line) => line.length));
+  const rows = Array.from({ length: Math.max(now.length, wanted.length) }, (_, row) => {
+    const [left, right] = [now, wanted].map((lines) => lines.at(-1 - row) ?? "");
+    return `${(left ?? "").padEnd(width)}      ${right ?? ""}`.trimEnd();
+  }).toReversed();
+  const proposal = order === null ? [] : [`proposed to move: ${writeOrder(order) || "nothing"}`];
+  const last = moved.length === 0 ? [] : [`the last plan moved: ${writeOrder(moved)}`];
+  return [...rows, `${"now".padEnd(width)}      goal`, ...proposal, ...last].join("\n");
+}
+
+/** The last line is the table. */
+function drawTowers(on: Towers): string[] {
+  const towers = listTowers(on);
+  const height = Math.max(...towers.map((tower) => tower.length));
+  const lines = Array.from({ length: height }, (_, row) =>
+    towers.map((tower) => (row < tower.length ? `[${blockName(tower[row] ?? 0)}]` : "   ")).join(" "),
+  );
+  return [...lines.toReversed(), "▔".repeat(4 * towers.length - 1)];
 }

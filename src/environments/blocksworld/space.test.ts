@@ -1,10 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { generatorOf, rootKey } from "../../random.ts";
-import { canonicalPlan, randomPlan } from "./solver.ts";
-import { movesBetween, spaceOf } from "./space.ts";
+import { canonicalPlan, movesBetween, randomPlan, spaceOf } from "./space.ts";
 import { anyTask, towersOf } from "./test-blocks.ts";
-import { afterMove, listTowers, placeFor, problemOf, sameTowers, type Towers } from "./tower.ts";
+import { afterMove, listTowers, placeFor, problemOf, sameTowers, type Towers } from "./notation.ts";
 
 describe("towers", () => {
   it("are listed from the table up, in the order of their lowest blocks", () => {

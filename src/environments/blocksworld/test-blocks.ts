@@ -3,10 +3,9 @@ import * as fc from "fast-check";
 import { keyAt, rootKey } from "../../random.ts";
 import type { Game } from "../game.ts";
 import { createBlocksworld } from "./definition.ts";
-import { type BlocksTask, drawTask } from "./generate.ts";
-import { blocksOptions } from "./options.ts";
+import { blocksOptions, type BlocksTask, drawTask } from "./generator.ts";
 import type { BlocksState } from "./rules.ts";
-import { table, type Towers } from "./tower.ts";
+import { table, type Towers } from "./notation.ts";
 
 /** "abc de": two towers, each from the table up. */
 export function towersOf(drawing: string): Towers {

@@ -3,11 +3,9 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { total } from "../conformance/total.ts";
 import { type Playthrough, playAll } from "../placing/test-play.ts";
-import { placementOf } from "./board.ts";
-import type { QueensTask } from "./generate.ts";
-import { writePlan } from "./notation.ts";
+import { placementOf, writePlan } from "./notation.ts";
+import { completionsOf, type QueensTask } from "./generator.ts";
 import type { QueensState } from "./rules.ts";
-import { completionsOf } from "./solutions.ts";
 import { anyTask, queensEnvironment } from "./test-boards.ts";
 
 const environment = queensEnvironment();

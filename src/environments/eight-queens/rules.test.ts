@@ -1,11 +1,15 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { rootKey } from "../../random.ts";
-import { queensOptions } from "./options.ts";
-import { queensEnvironment } from "./test-boards.ts";
+import { childKey, rootKey } from "../../random.ts";
+import { completionsOf, queensOptions } from "./generator.ts";
+import { notationWords, readQueens, writePlan } from "./notation.ts";
+import { type QueensState, readPlan } from "./rules.ts";
+import { anyTask, queensEnvironment } from "./test-boards.ts";
 
 const environment = queensEnvironment();
 // Completed by a1 f2 h3 c4 g5 d6 b7 e8, among others.
-const start = environment.start({ size: 8, given: "a......." });
+const task = { size: 8, given: "a......." };
+const start = environment.start(task);
 
 function played(text: string, state = start): ReturnType<typeof environment.step> {
   return environment.step(state, { planner: text });
@@ -107,8 +111,8 @@ it("demonstrations lead to a solution, and first remove what prevents one", () =
       { length: 8 },
       (_, row) => new RegExp(`([a-h])${row + 1}\\b`).exec(queens)?.[1] ?? ".",
     );
-    const task = { size: 8, given: given.join("") };
-    const begun = teacher.step(teacher.start(task), { planner: placed.replace("placed ", "") }).state;
+    const board = { size: 8, given: given.join("") };
+    const begun = teacher.step(teacher.start(board), { planner: placed.replace("placed ", "") }).state;
     expect(teacher.step(begun, { planner: action }).done).toBe(true);
   }
 });
@@ -119,5 +123,116 @@ describe("options", () => {
     (options) => {
       expect(queensOptions.safeParse(options).success).toBe(false);
     },
+  );
+});
+
+const solution = "[0, 5, 7, 2, 6, 3, 1, 4]";
+
+describe("a list of all columns", () => {
+  it("that is a solution earns 2, as the solver does", () => {
+    const { done, rewards } = played(`#### ${solution}`);
+    expect(done).toBe(true);
+    expect(rewards["planner"]?.reason).toBeUndefined();
+    expect(rewards["planner"]?.team).toBe(1);
+    expect(rewards["planner"]?.local).toBeCloseTo(1, 12);
+  });
+
+  it("counts what it changes, whatever is on the board: misplaced queens are removed first", () => {
+    const wrong = played("d2 b3 g4").state;
+    expect(wrong.grid).toBe("adbg....");
+    const { done, rewards } = played(solution, wrong);
+    expect(done).toBe(true);
+    expect(rewards["planner"]).toEqual(played("x2 x3 x4 f2 h3 c4 g5 d6 b7 e8", wrong).rewards["planner"]);
+  });
+
+  it.each([
+    ["that moves a given queen", "[1, 5, 7, 2, 6, 3, 0, 4]", "the queen of row 1 is given"],
+    ["with a column too high", "[0, 5, 8, 2, 6, 3, 1, 4]", /^squares are/],
+    ["with a column below 0", "[0, 5, -1, 2, 6, 3, 1, 4]", /^squares are/],
+  ])("%s is rejected as a whole", (_, text, reason) => {
+    const { state, rewards } = played(text);
+    expect(state.grid).toBe(task.given);
+    expect(rewards["planner"]).toMatchObject({ team: 0, local: 0 });
+    expect(rewards["planner"]?.reason).toMatch(reason);
+  });
+
+  it("is placed up to the first queen that is attacked", () => {
+    const { state, rewards } = played("[0, 5, 0, 2, 6, 3, 1, 4]");
+    expect(state.grid).toBe("af......");
+    expect(rewards["planner"]?.reason).toBe("a3 is attacked from a1");
+  });
+});
+
+describe("a list is found", () => {
+  it.each([
+    ["alone", solution, true],
+    ["after its mark", `Row 2 has f only.\n#### ${solution}`, true],
+    ["after the tool's mark", `**Actions List**: ${solution}`, true],
+    ["in a code fence", `\`\`\`json\n${solution}\n\`\`\``, true],
+    ["over several lines", JSON.stringify(JSON.parse(solution), null, 1), true],
+    ["from 1, without brackets", "My answer:\n1 6 8 3 7 4 2 5", true],
+    ["after an earlier one", `[0, 1, 2, 3, 4, 5, 6, 7]\n${solution}`, true],
+    ["before a shorter one", `${solution}\n[0, 5, 7, 2]`, false],
+    ["in prose", `The answer is ${solution}.`, false],
+    ["before prose", `#### ${solution}\nNo queen attacks another.`, false],
+  ])("%s", (_, text, wellFormed) => {
+    const { items } = readPlan(task, task.given, solution);
+    expect(readPlan(task, task.given, text)).toEqual({ items, wellFormed });
+    expect(played(text).done).toBe(true);
+  });
+
+  it.each(["[0, 5, 7]", "[0, 5, 7, 2, 6, 3, 1, 4, 2]", "[[0, 5], [7, 2]]", "[]"])("not in %s", (text) => {
+    expect(played(text).rewards["planner"]?.reason).toBe("no plan found");
+  });
+
+  it("and our own notation after it takes precedence", () => {
+    expect(played(`${solution}\nf2 h3`).state.grid).toBe("afh.....");
+  });
+
+  it("in any text, in bounded time", () => {
+    for (const piece of ["[", "[1, ", "1 ", "1,  ", "[1, 2, 3, 4, 5, 6, 7, 8 ", " "]) {
+      expect(readPlan(task, task.given, piece.repeat(100_000)).wellFormed).toBe(false);
+    }
+  });
+});
+
+describe("our own notation", () => {
+  it("is read as if lists were not supported: demonstrated plans and any words of the vocabulary", () => {
+    const words = fc.array(fc.constantFrom(...notationWords(8), "\n"), { maxLength: 40 });
+    fc.assert(
+      fc.property(words, (some) => {
+        expect(readPlan(task, task.given, some.join(" "))).toEqual(readQueens(some.join(" "), 8));
+      }),
+    );
+    for (let index = 0; index < 100; index++) {
+      const key = childKey(rootKey(5), index);
+      for (const { action } of environment.demonstrations?.(key, ["proposer", "planner"]) ?? []) {
+        expect(readPlan(task, task.given, action)).toEqual(readQueens(action, 8));
+      }
+    }
+  });
+});
+
+it("no list is worth more than our own notation, in any state", () => {
+  const anyLists = anyTask.chain((drawn) => {
+    const [right = ""] = completionsOf(drawn);
+    const column = (row: number): fc.Arbitrary<number> =>
+      fc.oneof({ weight: 6, arbitrary: fc.constant((right.codePointAt(row) ?? 97) - 97) }, fc.nat(7));
+    const columns = fc.tuple(...Array.from({ length: 8 }, (_, row) => column(row)));
+    return fc.record({ drawn: fc.constant(drawn), lists: fc.array(columns, { minLength: 1, maxLength: 4 }) });
+  });
+  fc.assert(
+    fc.property(anyLists, ({ drawn, lists }) => {
+      let state: QueensState = environment.start(drawn);
+      for (const columns of lists) {
+        const text = JSON.stringify(columns);
+        const { items } = readPlan(drawn, state.grid, text);
+        const listed = environment.step(state, { planner: text });
+        expect(environment.step(state, { planner: writePlan("queens", 8, items) })).toEqual(listed);
+        if (listed.done) break;
+        state = listed.state;
+      }
+    }),
+    { numRuns: 300 },
   );
 });

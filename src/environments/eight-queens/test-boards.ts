@@ -3,8 +3,7 @@ import * as fc from "fast-check";
 import { keyAt, rootKey } from "../../random.ts";
 import type { Game } from "../game.ts";
 import { createEightQueens } from "./definition.ts";
-import { drawTask, type QueensTask } from "./generate.ts";
-import { queensOptions } from "./options.ts";
+import { drawTask, queensOptions, type QueensTask } from "./generator.ts";
 import type { QueensState } from "./rules.ts";
 
 export function queensEnvironment(options: object = {}): Game<QueensTask, QueensState> {

@@ -5,7 +5,7 @@ import { childKey, rootKey } from "../../random.ts";
 import { total } from "../conformance/total.ts";
 import { distancesTo } from "../grid/board.ts";
 import { cellNames, moveWords, neighbourTable } from "../grid/cells.ts";
-import type { PathTask } from "./generate.ts";
+import type { PathTask } from "./generator.ts";
 import type { PathState } from "./rules.ts";
 import { anyMoves, anyTask, pathEnvironment, taskOf } from "./test-boards.ts";
 

@@ -4,10 +4,10 @@ import type { ActionReward, Outcome } from "../environment.ts";
 import type { GameStep } from "../game.ts";
 import { type Board, distancesTo, isFree } from "../grid/board.ts";
 import { cellNames, moveBetween, moveWords, neighbourTable } from "../grid/cells.ts";
-import type { PathTask } from "./generate.ts";
-import type { Notation } from "./notation.ts";
 import { readCells, readMoves } from "../grid/read.ts";
 import { noReward, rewardOf } from "../planning/distance-rewards.ts";
+import type { PathTask } from "./generator.ts";
+import type { Notation } from "./notation.ts";
 
 export type Seat = "scout" | "planner";
 
@@ -171,4 +171,33 @@ function bump(board: Board, at: number, move: number, next: number): string {
 
 function distanceAt(board: Board, cell: number): number {
   return distancesTo(board)[cell] ?? 0;
+}
+
+// Draws a board for the terminal.
+
+/** Walls, the last plan's cells, the scout's route, start, goal and agent, with coordinates and a legend. */
+export function renderState(state: PathState): string {
+  const { size } = state.board;
+  const letters = Array.from({ length: size }, (_, column) => String.fromCharCode(97 + column));
+  const rows = letters.map((_, row) => {
+    const marks = letters.map((__, column) => markOf(state, row * size + column));
+    return `${String(row + 1).padStart(2)} ${marks.join("")}`;
+  });
+  const coordinates = `   ${letters.map((letter) => `${letter} `).join("")}`.trimEnd();
+  return [coordinates, ...rows, legend(state)].join("\n");
+}
+
+/** Two characters wide, so that cells look square. */
+function markOf(state: PathState, cell: number): string {
+  if (!isFree(state.board, cell)) return "██";
+  if (cell === state.at) return cell === state.board.goal ? "★ " : "● ";
+  if (cell === state.board.goal) return "◎ ";
+  if (cell === state.start) return "○ ";
+  if (state.path.includes(cell)) return "• ";
+  return state.route?.includes(cell) === true ? "+ " : "· ";
+}
+
+function legend(state: PathState): string {
+  if (state.at === state.board.goal) return "   ★ at the goal   ○ start   • last plan";
+  return `   ● agent   ◎ goal   ○ start   • last plan${state.route === null ? "" : "   + scout's route"}`;
 }

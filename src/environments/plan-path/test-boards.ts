@@ -3,8 +3,7 @@ import * as fc from "fast-check";
 import { keyAt, rootKey } from "../../random.ts";
 import type { Game } from "../game.ts";
 import { createPlanPath } from "./definition.ts";
-import { drawTask, type PathTask } from "./generate.ts";
-import { pathOptions } from "./options.ts";
+import { drawTask, pathOptions, type PathTask } from "./generator.ts";
 import type { PathState } from "./rules.ts";
 
 /** Rows of "." free, "#" wall, "S" start and "G" goal, with spaces between the rows. */

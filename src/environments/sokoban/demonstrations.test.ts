@@ -3,7 +3,7 @@ import { rootKey } from "../../random.ts";
 import type { Demonstration } from "../environment.ts";
 import { drawExamples, ofSeat } from "../planning/test-examples.ts";
 import { cellsByName } from "../grid/cells.ts";
-import { movesLeft } from "./positions.ts";
+import { movesLeft } from "./room.ts";
 import type { SokobanState } from "./rules.ts";
 import { sokobanEnvironment } from "./test-rooms.ts";
 

@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import { total } from "../conformance/total.ts";
 import { moveWords } from "../grid/cells.ts";
 import { writeProposal } from "./notation.ts";
-import { movesLeft } from "./positions.ts";
-import { moveOnce, onGoals, type RoomPosition } from "./pushing.ts";
+import { moveOnce, movesLeft, onGoals, type RoomPosition } from "./room.ts";
 import type { SokobanState } from "./rules.ts";
 import { anyMoves, anyTask, sokobanEnvironment, taskOf } from "./test-rooms.ts";
 

@@ -2,10 +2,9 @@
  * The notation of rooms, proposals and plans for a model: words separated by single spaces or line breaks, so that a
  * word-level tokenizer gives one token for each. All wording is in this file.
  */
-import { cellNames, moveWords, neighbourTable } from "../grid/cells.ts";
-import type { RoomPosition } from "./pushing.ts";
-import { isWall, type Room } from "./room.ts";
-import type { Push, Step } from "./solver.ts";
+import { cellNames, cellsByName, moveWords, neighbourTable } from "../grid/cells.ts";
+import { readLastLine, type ReadList } from "../planning/last-line.ts";
+import { isWall, type Push, type Room, type RoomPosition, type Step } from "./room.ts";
 
 /** `list`: inner walls, goals, boxes and player by name; `grid`: rows of "#", "-" floor, "." goal, "$" box, "@" player. */
 export const roomNotations = ["list", "grid"] as const;
@@ -124,4 +123,23 @@ export function roomRows(room: Room, { at, boxes }: RoomPosition): string[] {
   const row = (index: number): string =>
     Array.from({ length: room.size }, (_, column) => mark(index * room.size + column)).join("");
   return Array.from({ length: room.size }, (_, index) => row(index));
+}
+
+// Reads the pushes that a proposer wrote. Never throws, and reads a bounded part of a text.
+
+const push = /\b([a-z][1-9]\d?)[\s,;]+(up|down|left|right)\b/gi;
+/** Cells and directions in any number, each direction after a cell. */
+const onlyPushes = /^\s*(?:[a-z][1-9]\d?[\s,;]+(?:(?:up|down|left|right)[\s,;]+)?)*$/i;
+
+/** A box outside the room is -1. */
+export function readPushes(text: string, size: number): ReadList<Push> {
+  const cells = cellsByName(size);
+  return readLastLine(text, {
+    item: push,
+    only: onlyPushes,
+    read: ([, cell = "", word = ""]) => ({
+      box: cells.get(cell.toLowerCase()) ?? -1,
+      move: moveWords.indexOf(word.toLowerCase() as "up"),
+    }),
+  });
 }

@@ -3,8 +3,7 @@ import * as fc from "fast-check";
 import { keyAt, rootKey } from "../../random.ts";
 import type { Game } from "../game.ts";
 import { createSokoban } from "./definition.ts";
-import { drawTask, type SokobanTask } from "./generate.ts";
-import { sokobanOptions } from "./options.ts";
+import { drawTask, sokobanOptions, type SokobanTask } from "./generator.ts";
 import type { SokobanState } from "./rules.ts";
 
 /** Rows of "#", "-" floor, "." goal, "$" box, "*" box on a goal, "@" player, "+" player on a goal, spaces between. */

@@ -2,10 +2,9 @@ import { describe, expect, it } from "vitest";
 import { childKey, rootKey } from "../../random.ts";
 import { mean } from "../../statistics.ts";
 import type { Demonstration } from "../environment.ts";
-import { layoutOf } from "./layout.ts";
+import { layoutOf, uniqueSolution } from "./grid.ts";
 import { cellOf, digitOf, entryOf, readEntries } from "./notation.ts";
-import { uniqueSolution } from "./search.ts";
-import { splitOf } from "./split.ts";
+import { splitOf } from "./generator.ts";
 import { sudokuEnvironment } from "./test-grids.ts";
 
 const both = ["proposer", "planner"];

@@ -4,12 +4,10 @@ import { describe, expect, it } from "vitest";
 import { childKey, rootKey } from "../../random.ts";
 import { total } from "../conformance/total.ts";
 import { type Playthrough, playAll } from "../placing/test-play.ts";
-import type { SudokuTask } from "./generate.ts";
-import { digitsOf } from "./grid.ts";
-import { layoutOf } from "./layout.ts";
+import type { SudokuTask } from "./generator.ts";
+import { countSolutions, digitsOf, layoutOf } from "./grid.ts";
 import { entryOf, writePlan } from "./notation.ts";
 import type { SudokuState } from "./rules.ts";
-import { countSolutions } from "./search.ts";
 import { anyTask, sudokuEnvironment, taskOf } from "./test-grids.ts";
 
 const environment = sudokuEnvironment();

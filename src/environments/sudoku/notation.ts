@@ -7,7 +7,7 @@
  */
 import { type Meaning, outside, readPlacements, type ReadPlacements } from "../placing/read.ts";
 import type { Seat } from "../planning/seats.ts";
-import { type Layout, layoutOf } from "./layout.ts";
+import { type Layout, layoutOf } from "./grid.ts";
 
 /** `entries`: "b1=2 d1=4"; `steps`: each cell before its entry, "b1 b1=2 d1 d1=4". */
 export const planNotations = ["entries", "steps"] as const;

@@ -1,5 +1,9 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sudokuEnvironment, taskOf } from "./test-grids.ts";
+import { childKey, rootKey } from "../../random.ts";
+import { notationWords, readEntries, writePlan } from "./notation.ts";
+import { readPlan, type SudokuState } from "./rules.ts";
+import { anyTask, sudokuEnvironment, taskOf } from "./test-grids.ts";
 
 const environment = sudokuEnvironment();
 // The solution is 1234 3412 2143 4321.
@@ -132,4 +136,217 @@ it("a grid of 9 has the same rules", () => {
   const { state, done } = nine.step(first, { planner: nine.solve?.(first, "planner") ?? "" });
   expect(done).toBe(true);
   expect(nine.outcome(state).success).toBe(true);
+});
+
+it("a grid shows clues, entries and proposals", () => {
+  const filled = environment.step(start, { planner: "b1=2 c1=3" }).state;
+  const { state } = environment.step(filled, { proposer: "d4=1" });
+  expect(environment.render(state).split("\n")).toEqual([
+    "     a  b   c  d",
+    "   ┼──────┼──────┼",
+    " 1 │ 1 (2)│(3) · │",
+    " 2 │ ·  4 │ ·  · │",
+    "   ┼──────┼──────┼",
+    " 3 │ ·  1 │ 4  · │",
+    " 4 │ ·  · │ 2  1?│",
+    "   ┼──────┼──────┼",
+    "   1 clue   (1) entered   1? proposed",
+  ]);
+});
+
+const solution = "[[1,2,3,4],[3,4,1,2],[2,1,4,3],[4,3,2,1]]";
+
+/** A grid as the list of its rows. */
+function gridList({ size }: { readonly size: number }, grid: string): string {
+  const rows = Array.from({ length: size }, (_, row) =>
+    Array.from(grid.slice(row * size, (row + 1) * size), Number),
+  );
+  return JSON.stringify(rows);
+}
+
+describe("a whole grid", () => {
+  it("that is the solution earns 2, as the solver does", () => {
+    const { done, rewards } = played(`#### ${solution}`);
+    expect(done).toBe(true);
+    expect(rewards["planner"]?.reason).toBeUndefined();
+    expect(rewards["planner"]?.team).toBe(1);
+    expect(rewards["planner"]?.local).toBeCloseTo(1, 12);
+  });
+
+  it("counts what it changes, whatever is on the grid: wrong entries are cleared first", () => {
+    // b1 and c1 have each other's digits, so neither could be entered before the other is cleared.
+    const wrong = played("b1=3 c2=1 d1=4").state;
+    expect(wrong.grid).toBe("13.4.41..14...2.");
+    const { done, rewards } = played(solution, wrong);
+    expect(done).toBe(true);
+    expect(rewards["planner"]).toEqual(
+      played(environment.solve?.(wrong, "planner") ?? "", wrong).rewards["planner"],
+    );
+  });
+
+  it.each([
+    ["that changes a clue", "[[2,1,3,4],[3,4,1,2],[1,2,4,3],[4,3,2,1]]", "a1 is a clue"],
+    ["with a digit too high", solution.replace("2,3,4", "2,3,5"), /^cells are a1 to d4, .* digits 1 to 4$/],
+    ["with an open cell", solution.replace("2,3,4", "0,3,4"), /^cells are/],
+    ["with a digit below 0", solution.replace("2,3,4", "-2,3,4"), /^cells are/],
+  ])("%s is rejected as a whole", (_, text, reason) => {
+    const { state, rewards, done } = played(text);
+    expect(state.grid).toBe(task.clues);
+    expect(done).toBe(false);
+    expect(rewards["planner"]).toMatchObject({ team: 0, local: 0 });
+    expect(rewards["planner"]?.reason).toMatch(reason);
+  });
+
+  it("is entered up to the first digit that clashes", () => {
+    const { state, rewards } = played("[[1,2,3,4],[3,4,1,4],[2,1,4,3],[4,3,2,1]]");
+    expect(state.grid).toBe("1234341..14...2.");
+    expect(rewards["planner"]?.reason).toBe("d2=4 clashes with b2");
+  });
+});
+
+describe("a list of entries", () => {
+  it("has row, column and digit, rows and columns from 0", () => {
+    const { state, rewards } = played("#### [[0,1,2],[0,2,3],[1,0,3]]");
+    expect(state.grid).toBe("123.34...14...2.");
+    expect(rewards["planner"]).toEqual(played("b1=2 c1=3 a2=3").rewards["planner"]);
+  });
+
+  it.each([
+    ["changes a clue", "[[0,1,2],[0,0,2],[0,2,3]]", "a1 is a clue"],
+    ["clashes with a clue", "[[0,1,2],[0,2,1],[0,2,3]]", "c1=1 clashes with a1"],
+    ["names a cell twice", "[[0,1,2],[0,1,3],[0,2,3]]", "a cell of the list is named twice"],
+    ["repeats an entry", "[[0,1,2],[0,1,2],[0,2,3]]", "a cell of the list is named twice"],
+    ["has no such row", "[[0,1,2],[4,1,2],[0,2,3]]", /^cells are/],
+    ["has no such column", "[[0,1,2],[0,-1,2],[0,2,3]]", /^cells are/],
+    ["has no such digit", "[[0,1,2],[0,2,5],[0,3,4]]", /^cells are/],
+    ["empties a cell", "[[0,1,2],[0,2,0],[0,3,4]]", /^cells are/],
+  ])("that %s ends there", (_, text, reason) => {
+    const { state, rewards } = played(text);
+    expect(state.grid).toBe("12...4...14...2.");
+    expect(rewards["planner"]?.reason).toMatch(reason);
+  });
+});
+
+describe("a list is found", () => {
+  it.each([
+    ["alone", solution, true],
+    ["after its mark", `Row 1 lacks 2, 3 and 4.\n#### ${solution}`, true],
+    ["after the tool's mark", `**Actions List**: ${solution}\n`, true],
+    ["after the shorter mark", `Actions: ${solution}`, true],
+    ["over several lines", JSON.stringify(JSON.parse(solution), null, 2), true],
+    ["in a code fence", `It is this:\n\`\`\`json\n${solution}\n\`\`\`\n`, true],
+    ["after the thinking", `<think>\n[[0,1,3]] clashes\n</think>\n\n#### ${solution}`, true],
+    ["with digits as text", solution.replaceAll(/\d/g, '"$&"'), true],
+    ["with tuples", `[${solution.slice(1, -1).replaceAll("[", "(").replaceAll("]", ")")}]`, true],
+    ["after an earlier one", `#### [[0,1,3]]\n\n#### ${solution}`, true],
+    ["after our own notation", `b1=3\n${solution}`, true],
+    ["before one of no known shape", `${solution}\n[[1,2],[3,4]]`, false],
+    ["in prose", `The answer is ${solution}.`, false],
+    ["before prose", `#### ${solution}\nEvery row has four digits, so b1=2 is right.`, false],
+    ["at the end of a long text", `${"x ".repeat(100_000)}\n${solution}`, false],
+  ])("%s", (_, text, wellFormed) => {
+    expect(readPlan(task, task.clues, text)).toEqual({
+      items: readPlan(task, task.clues, solution).items,
+      wellFormed,
+    });
+    expect(played(text).done).toBe(true);
+  });
+
+  it.each([
+    ["a row is missing", "[[1,2,3,4],[3,4,1,2],[2,1,4,3]]"],
+    ["a row is short", "[[1,2,3,4],[3,4,1,2],[2,1,4],[4,3,2,1]]"],
+    ["it is not nested", "[1,2,3,4]"],
+    ["it is empty", "#### []"],
+    ["it is cut off", solution.slice(0, -1)],
+    ["brackets do not match", solution.replace("],", "),")],
+    ["there are words in it", solution.replace("2", "two")],
+  ])("not where %s", (_, text) => {
+    expect(played(text).rewards["planner"]?.reason).toBe("no plan found");
+  });
+
+  it("and our own notation after it takes precedence", () => {
+    expect(played(`${solution}\n\nb1=3`).state.grid).toBe("13...4...14...2.");
+  });
+
+  it("in the proposer's seat too, whose entries are shown to the planner", () => {
+    const { state } = environment.step(start, { proposer: "[[0,1,2],[0,1,2],[9,9,9]]" });
+    expect(environment.observe(state, "planner")).toContain("\nproposed b1=2\n");
+  });
+
+  it("in any text, up to a bound and without an exception", () => {
+    const pieces = fc.constantFrom(..."[ ] [[ ]] ( ) , 1 12 -3 \" ' \n #### a1=2".split(" "), " ", solution);
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 60 }), (words) => {
+        const { items } = readPlan(task, task.clues, words.join(""));
+        expect(items.length).toBeLessThanOrEqual(32);
+      }),
+      { numRuns: 1000 },
+    );
+    for (const piece of ["[", "[[1,", "[[1],", "[[1,2,3],", "[[1,2,3]  ", " ", "[(1"]) {
+      expect(readPlan(task, task.clues, piece.repeat(100_000)).items).toEqual([]);
+    }
+    const long = `[${"[0,1,2],".repeat(1000)}[0,1,2]]`;
+    expect(readPlan(task, task.clues, long)).toMatchObject({ wellFormed: false });
+    expect(readPlan(task, task.clues, long).items).toHaveLength(32);
+  });
+});
+
+describe("our own notation", () => {
+  it("is read as if lists were not supported: solver's plans and any words of the vocabulary", () => {
+    const anyText = fc.constantFrom(4, 6, 9).chain((size) => {
+      const words = fc.array(fc.constantFrom(...notationWords(size), "\n"), { maxLength: 60 });
+      return fc.record({ size: fc.constant(size), text: words.map((some) => some.join(" ")) });
+    });
+    fc.assert(
+      fc.property(anyText, ({ size, text }) => {
+        const puzzle = { size, clues: ".".repeat(size * size), solution: "" };
+        expect(readPlan(puzzle, puzzle.clues, text)).toEqual(readEntries(text, size));
+      }),
+      { numRuns: 500 },
+    );
+    for (const action of demonstrated()) {
+      expect(readPlan(task, task.clues, action)).toEqual(readEntries(action, 4));
+    }
+  });
+});
+
+function demonstrated(): string[] {
+  return Array.from({ length: 100 }, (_, index) =>
+    environment
+      .demonstrations?.(childKey(rootKey(5), index), ["proposer", "planner"])
+      .map(({ action }) => action),
+  ).flatMap((actions) => actions ?? []);
+}
+
+describe("no list is worth more than our own notation", () => {
+  it("whatever grid is written, in any state", () => {
+    const anyGrids = anyTask([4]).chain((puzzle) => {
+      const digit = (cell: number): fc.Arbitrary<number> =>
+        fc.oneof(
+          { weight: 6, arbitrary: fc.constant(Number(puzzle.solution[cell])) },
+          fc.integer({ min: 1, max: 4 }),
+        );
+      const grid = fc
+        .tuple(...Array.from(puzzle.clues, (_, cell) => digit(cell)))
+        .map((digits) => digits.join(""));
+      return fc.record({
+        puzzle: fc.constant(puzzle),
+        grids: fc.array(grid, { minLength: 1, maxLength: 4 }),
+      });
+    });
+    fc.assert(
+      fc.property(anyGrids, ({ puzzle, grids }) => {
+        let state: SudokuState = environment.start(puzzle);
+        for (const grid of grids) {
+          const text = gridList(puzzle, grid);
+          const { items } = readPlan(puzzle, state.grid, text);
+          const listed = environment.step(state, { planner: text });
+          expect(environment.step(state, { planner: writePlan("entries", 4, items) })).toEqual(listed);
+          if (listed.done) break;
+          state = listed.state;
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
 });

@@ -4,12 +4,9 @@ import { keyAt, rootKey } from "../../random.ts";
 import type { Game } from "../game.ts";
 import type { GameSplit } from "../tasks.ts";
 import { createSudoku } from "./definition.ts";
-import { drawTask, type SudokuTask } from "./generate.ts";
-import { digitsOf, gridOf } from "./grid.ts";
-import { type Layout, layoutOf, type Size } from "./layout.ts";
-import { sudokuOptions } from "./options.ts";
+import { drawTask, sudokuOptions, type SudokuTask } from "./generator.ts";
+import { digitsOf, gridOf, type Layout, layoutOf, type Size, uniqueSolution } from "./grid.ts";
 import type { SudokuState } from "./rules.ts";
-import { uniqueSolution } from "./search.ts";
 
 /** Rows separated by spaces; "." is an open cell. */
 export function taskOf(drawing: string): SudokuTask {

@@ -2,8 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { total } from "../conformance/total.ts";
-import { type IceState, outcomeOf, startState, stepState } from "./rules.ts";
-import { solve } from "./solver.ts";
+import { type IceState, outcomeOf, solve, startState, stepState } from "./rules.ts";
 import { anyTask, anyWords } from "./test-lakes.ts";
 
 /** Rounding of sums of doubles. */

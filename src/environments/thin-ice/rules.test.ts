@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ActionReward } from "../environment.ts";
-import { observationOf } from "./observe.ts";
+import { observationOf } from "./definition.ts";
 import { type IceState, outcomeOf, startState, stepState } from "./rules.ts";
 import { lake, optionsOf } from "./test-lakes.ts";
 

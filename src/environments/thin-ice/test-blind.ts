@@ -5,7 +5,7 @@
 import type { GameSplit } from "../tasks.ts";
 import { distancesTo } from "../grid/board.ts";
 import { neighbourTable } from "../grid/cells.ts";
-import { type HalfOptions, isWithin, splitOf } from "./generate.ts";
+import { type HalfOptions, isWithin, splitOf } from "./generator.ts";
 
 /** All halves with the same start and goal. */
 export interface Ends {

@@ -1,8 +1,7 @@
 /** Lakes for tests, hand-drawn or random. */
 import * as fc from "fast-check";
 import { keyAt, rootKey } from "../../random.ts";
-import { drawTask, type Half, type IceTask } from "./generate.ts";
-import { iceOptions, type IceOptions } from "./options.ts";
+import { drawTask, type Half, iceOptions, type IceOptions, type IceTask } from "./generator.ts";
 
 /** Rows of "." firm and "#" thin ice, "S" start and "G" goal, with spaces between the rows. */
 export function halfOf(drawing: string): Half {
