@@ -126,3 +126,7 @@ export function canonical(clues: string): string {
   }
   return least;
 }
+
+export function openCells(grid: string): number[] {
+  return Array.from(grid, (_, cell) => cell).filter((cell) => grid[cell] === ".");
+}
