@@ -68,9 +68,10 @@ it("a judge is closed if the run fails", async () => {
   expect(notes).toEqual(["open", "close"]);
 });
 
+const close = (): Promise<void> => Promise.reject(new TypeError("not closed"));
+
 it("a judge that cannot be closed does not hide why the run failed", async () => {
   const judge = notingJudge([], false, true);
-  const close = () => Promise.reject(new TypeError("not closed"));
   const unclosable: ConfiguredJudge = { ...judge, open: (context) => ({ ...judge.open(context), close }) };
   await expect(trainWith(unclosable)).rejects.toThrow("a bug");
 });
