@@ -32,13 +32,14 @@ function versionOf(engine: string): { status: number | null; message: string } {
     encoding: "utf8",
     timeout: 10_000,
   });
-  const code = error !== undefined && "code" in error ? error.code : undefined;
+  const problem: NodeJS.ErrnoException | undefined = error;
+  const code = problem?.code;
   if (code === "ETIMEDOUT") return { status: null, message: "its service did not answer in 10 seconds" };
   if (code === "ENOENT") return { status: null, message: "not installed" };
-  if (signal !== null || (error !== undefined && isLacking(error)))
-    throw new LostWorker(`${engine} was ended, or could not be started: ${signal ?? error?.message}.`);
+  if (signal !== null || (problem !== undefined && isLacking(problem)))
+    throw new LostWorker(`${engine} was ended, or could not be started: ${signal ?? problem?.message}.`);
   const [line = ""] = (stderr ?? "").trim().split("\n").slice(-1);
-  return { status, message: error?.message ?? line };
+  return { status, message: problem?.message ?? line };
 }
 
 function whyNone(): string {

@@ -59,13 +59,13 @@ it("an interpreter where programs have a folder of their own is rejected", () =>
 });
 
 it("an interpreter that a signal ends is neither used nor called missing", () => {
-  const folder = mkdtempSync("/tmp/troupe-python-");
+  const place = mkdtempSync("/tmp/troupe-python-");
   try {
-    const file = path.join(folder, "python3");
+    const file = path.join(place, "python3");
     writeFileSync(file, "#!/bin/sh\nkill -TERM $$\n", { mode: 0o755 });
     expect(() => findPython(file)).toThrow(LostWorker);
   } finally {
-    rmSync(folder, { recursive: true });
+    rmSync(place, { recursive: true });
   }
 });
 
