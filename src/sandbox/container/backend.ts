@@ -5,7 +5,7 @@
  */
 import { spawnSync } from "node:child_process";
 import type { Backend, BackendOptions, OpenedBackend } from "../backend.ts";
-import { pythonFlags, settingsFor, workerEnvironment, zygoteFolder } from "../local/launches.ts";
+import { pythonFlags, quotaFiles, settingsFor, workerEnvironment, zygoteFolder } from "../local/launches.ts";
 import { WorkerSandbox } from "../workers/sandbox.ts";
 import { isLacking, LostWorker, type Launch } from "../workers/worker.ts";
 
@@ -87,6 +87,7 @@ function containerLaunch(engine: string, image: string, memoryBytes: number): La
     environment: Object.fromEntries(
       environment.filter((one): one is [string, string] => one[1] !== undefined),
     ),
-    settings: (machine) => settingsFor(machine, "threads", ["/usr", "/lib", "/lib64", "/opt"], scratch),
+    settings: (machine) =>
+      settingsFor(machine, "threads", ["/usr", "/lib", "/lib64", "/opt", ...quotaFiles], scratch),
   };
 }

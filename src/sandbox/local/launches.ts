@@ -89,6 +89,14 @@ export function launcherLaunch(python: Python): Launch {
   };
 }
 
+/**
+ * How much of the processors there is to use. Programs can see that these files exist, and joblib (scikit-learn's n_jobs)
+ * fails if they then cannot be read.
+ */
+export const quotaFiles: readonly string[] = ["cpu.max", "cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"].map(
+  (name) => `/sys/fs/cgroup/${name}`,
+);
+
 /** If the kernel permits no namespaces. The caller removes the folder. */
 export function landlockLaunch(python: Python): Launch & { readonly scratch: string } {
   removeAbandoned();
@@ -100,7 +108,7 @@ export function landlockLaunch(python: Python): Launch & { readonly scratch: str
     arguments: [...given, python.executable, ...pythonFlags, zygote],
     environment: environmentFor(python),
     scratch,
-    settings: (machine) => settingsFor(machine, "threads", python.readable, scratch),
+    settings: (machine) => settingsFor(machine, "threads", [...python.readable, ...quotaFiles], scratch),
   };
 }
 

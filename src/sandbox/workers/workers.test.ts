@@ -4,6 +4,7 @@ import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServiceError } from "../../errors.ts";
+import { isRoot, ordinaryUser } from "../local/launches.ts";
 import { ownBackends } from "../open.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { allProcesses, openForTests, python, signalPrograms, statusOf } from "../testing.ts";
@@ -126,8 +127,6 @@ await Promise.all(runs);
 `;
 
 const openFile = path.join(import.meta.dirname, "..", "open.ts");
-const isRoot = process.getuid?.() === 0;
-const nobody = 65_534;
 
 /** Whether others may read the checkout, so that an ordinary user can run it. */
 function isReadableByAll(): boolean {
@@ -173,8 +172,8 @@ describe.runIf(tried.some(([, opened]) => typeof opened !== "string"))("a killed
     await expect.poll(left, { timeout: 20_000 }).toEqual([]);
   });
 
-  it.runIf(isRoot && isReadableByAll())("runs programs as an ordinary user", async () => {
-    await startAs(nobody);
+  it.runIf(isRoot() && isReadableByAll())("runs programs as an ordinary user", async () => {
+    await startAs(ordinaryUser);
     child.kill("SIGKILL");
     await expect.poll(left, { timeout: 20_000 }).toEqual([]);
   });
