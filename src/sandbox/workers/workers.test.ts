@@ -67,15 +67,15 @@ describe.each(tried)("%s", (_, opened) => {
   });
 });
 
-describe("what starts a worker", () => {
-  const starting = (script: string): Promise<Worker> =>
-    Worker.start({
-      command: "/bin/sh",
-      arguments: ["-c", script],
-      environment: { PATH: "/usr/bin:/bin" },
-      settings: () => ({ namespaces: false, filter: "", readable: [], scratch: "" }),
-    });
+const starting = (script: string): Promise<Worker> =>
+  Worker.start({
+    command: "/bin/sh",
+    arguments: ["-c", script],
+    environment: { PATH: "/usr/bin:/bin" },
+    settings: () => ({ namespaces: false, filter: "", readable: [], scratch: "" }),
+  });
 
+describe("what starts a worker", () => {
   it.each(["HUP", "INT", "KILL", "TERM"])(
     "is lost if SIG%s ends it, whatever it leaves behind",
     async (name) => {
