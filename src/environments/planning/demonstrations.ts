@@ -20,7 +20,7 @@ export const aloneShare = share
 export const breakOffShare = share
   .default(0)
   .describe(
-    "Probability that a demonstration stops after each item; above 0, finishing is left to reinforcement.",
+    "Probability that a demonstration stops after each item; above 0, reinforcement must learn to finish.",
   );
 
 export function wrongProposalShare(usual: number): z.ZodDefault<typeof share> {

@@ -1,6 +1,6 @@
 /**
- * The keys of MAGRPO's configuration files (arXiv 2508.04652; the first code and CoMLRL up to 1.3.2) and ours. docs/code.md has
- * the same table.
+ * The keys of MAGRPO's configuration files (arXiv 2508.04652; the first code and CoMLRL up to 1.3.2) and ours.
+ * docs/reference/magrpo-keys.md is made from this table.
  */
 import * as convert from "./conversions.ts";
 import { to, type Settings } from "./conversions.ts";

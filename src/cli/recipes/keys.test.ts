@@ -1,28 +1,9 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { keySections } from "../../recipes/keys.ts";
 import { resolveRecipe } from "../../recipes/resolve.ts";
 import { shippedRecipes } from "../../recipes/shipped.ts";
 import { keyLines } from "./keys.ts";
-import { recipesPage, refreshed } from "./page.ts";
-
-/** The formatter pads the columns of tables. */
-function unpadded(page: string): string {
-  return page
-    .replaceAll(/ {2,}/g, " ")
-    .replaceAll(/-{3,}/g, "---")
-    .replaceAll("| --- ", "|---")
-    .replaceAll("--- |", "---|");
-}
-
-describe("docs/recipes.md", () => {
-  const page = readFileSync(recipesPage, "utf8");
-
-  it("is current; `node src/cli/recipes/page.ts` updates it", () => {
-    expect(unpadded(page)).toBe(unpadded(refreshed(page)));
-  });
-});
 
 describe("troupe recipes --keys", () => {
   it("describes every key in a few words", () => {
