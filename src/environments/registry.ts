@@ -18,7 +18,7 @@ import { sudoku } from "./sudoku/definition.ts";
 import { thinIce } from "./thin-ice/definition.ts";
 import { wordProblems } from "./word-problems/definition.ts";
 
-/** To add one, add it here (docs/environments.md). */
+/** To add one, add it here (docs/writing-an-environment.md). */
 export const games: readonly GameDefinition<unknown>[] = [
   planPath,
   sudoku,

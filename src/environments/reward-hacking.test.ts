@@ -45,7 +45,7 @@ import { playAll, type Playthrough } from "./test-play.ts";
 /** Rounding of sums of doubles; different rewards differ by more. */
 const tolerance = 1e-9;
 
-// The total reward of an episode that does not solve its task; docs/environments.md quotes the bounds asserted here. The
+// The total reward of an episode that does not solve its task; docs/writing-an-environment.md quotes the bounds asserted here. The
 // search is the conformance kit's.
 
 /** Teams whose seats act simultaneously; in other games one seat acts at a time. */

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { basename } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { algorithms } from "../credit/algorithms.ts";
@@ -8,7 +7,6 @@ import { shippedRecipes } from "./shipped.ts";
 
 const page = readFileSync(new URL("../../docs/algorithms.md", import.meta.url), "utf8");
 const recipes = shippedRecipes();
-const ofFolder = Object.keys(recipes).filter((name) => name.startsWith("algorithms/"));
 
 describe("docs/algorithms.md", () => {
   const lines = (page.match(/^algorithm: .*$/gm) ?? []).map((line) => [line] as const);
@@ -18,15 +16,6 @@ describe("docs/algorithms.md", () => {
     const file = recipes[`algorithms/${algorithm.name}`] ?? "";
     const { recipe } = await resolveRecipe(file, [`algorithm=${JSON.stringify(algorithm)}`]);
     expect(recipe.algorithm).toMatchObject(algorithm);
-  });
-
-  it("links every recipe of the folder by its name, and uses the link", () => {
-    const links = page.matchAll(/^\[`([\w-]+)`\]: (?:\.\.\/)?(\S+)\.yaml$/gm);
-    const linked = Object.fromEntries([...links].map(([, label = "", path = ""]) => [label, path]));
-    const expected = ofFolder.map((name) => [basename(name), `recipes/${name}`]);
-    expect(linked).toEqual(Object.fromEntries(expected));
-    const unused = Object.keys(linked).filter((label) => !new RegExp(`\\[\`${label}\`\\](?!:)`).test(page));
-    expect(unused).toEqual([]);
   });
 });
 

@@ -131,7 +131,7 @@ function fixFor(others: readonly string[], { name, critic, whitening }: Algorith
 const tolerance = 1e-9;
 
 /**
- * The first of the environment's own rewards and scores that is outside [0, 1] (docs/environments.md); null: none.
+ * The first of the environment's own rewards and scores that is outside [0, 1] (docs/writing-an-environment.md); null: none.
  * Others are trained on as they are, because some published rewards have another scale; a run says so once.
  */
 export function outsideRange(environment: Environment, episodes: readonly Episode[]): Warning | null {

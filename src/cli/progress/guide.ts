@@ -44,6 +44,6 @@ export function ownLines(recipe: string, width: number): readonly string[] {
       ],
       width,
     ),
-    "docs/train-your-own.md: your own pretrained model; docs/environments.md: your own game",
+    "docs/train-your-own.md: your own pretrained model; docs/writing-an-environment.md: your own game",
   ];
 }

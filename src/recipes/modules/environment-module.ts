@@ -23,7 +23,7 @@ export function asDefinition(value: unknown, given: string): EnvironmentDefiniti
   const fix =
     isObject(value) && typeof value["start"] === "function"
       ? "this is an environment: export `{ name, summary, options, create: () => environment }`"
-      : "see the example in docs/environments.md";
+      : "see the example in docs/writing-an-environment.md";
   const expected = "expected an environment's definition, `{ name, summary, options, create }`";
   throw new ModuleError(`${given}: ${expected}, found ${kindOf(value)}`, fix);
 }
@@ -99,7 +99,7 @@ export function asEnvironment(value: unknown, given: string): Environment {
     rejectUnknown(value, environmentKeys, given, "what `create` returned has a mistake: ");
     return value as Environment;
   }
-  const fix = `see the example in docs/environments.md; \`${command("check", given)}\` reports more`;
+  const fix = `see the example in docs/writing-an-environment.md; \`${command("check", given)}\` reports more`;
   throw new ModuleError(`${given}: \`create\` returned no environment: ${wrong.join("; ")}`, fix);
 }
 
