@@ -1,7 +1,7 @@
 /**
  * Rewards computed by hand from the formulas of AT-GRPO's paper (arXiv 2510.11062, appendix C.1) and measured with its
  * code (PettingLLMs `a054fb1`, `multi_agent_env/stateful/env_state.py`) on the same tasks and actions. If ours differ
- * from the published ones, the case names the entry of docs/deviations.md that explains it.
+ * from the published ones, the case names the entry of docs/results/deviations.md that explains it.
  *
  * MAGRPO and MAPPA publish no rewards for these games.
  */
@@ -26,7 +26,7 @@ interface Golden {
   readonly paper?: readonly (readonly [team: number, local?: number])[];
   /** From the published code, and whether it counted the episode as a success. */
   readonly code?: { readonly rewards: readonly number[]; readonly success: boolean };
-  /** Entries of docs/deviations.md, by section, that explain the difference. */
+  /** Entries of docs/results/deviations.md, by section, that explain the difference. */
   readonly deviations?: readonly number[];
 }
 
@@ -491,7 +491,7 @@ describe.each(games)("$environment", ({ environment, cases }) => {
 });
 
 describe("what differs from the published values", () => {
-  const page = readFileSync(new URL("../docs/deviations.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../docs/results/deviations.md", import.meta.url), "utf8");
   /** Numbers of the entries of a section that name a test. */
   const entriesOf = (section: string): number[] => {
     const [, text = ""] = page.split(new RegExp(`^## ${section} .*$`, "m"));

@@ -1,6 +1,6 @@
 /**
  * The joint reward of a helper and a main coder: the levels, bonuses and deduction of MAGRPO's first code (September
- * 2025), and its single-agent form. Deviations (docs/deviations.md) concern what counts as a function, a call or a
+ * 2025), and its single-agent form. Deviations (docs/results/deviations.md) concern what counts as a function, a call or a
  * wrapper, never the numbers.
  */
 import type { Analysis } from "./analysis/analyse.ts";

@@ -1,6 +1,6 @@
 /**
  * Rewards of a coder and a tester (AT-GRPO, arXiv 2510.11062, appendix C.1). The tester earns only for its test.
- * Deviations: docs/deviations.md.
+ * Deviations: docs/results/deviations.md.
  */
 import type { ActionReward } from "../../environment.ts";
 import type { TestResult, TestReport } from "../grading/grade.ts";
