@@ -6,7 +6,7 @@ export default defineConfig({
     // No test takes that long by itself; on a busy machine real processes do.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    // Modules of recipes are imported by Node itself, also in tests.
-    server: { deps: { external: [/src\/recipes\/modules\/native-import\.ts$/] } },
+    // Modules of recipes are imported by Node itself, also in tests, and so is the command line.
+    server: { deps: { external: [/src\/recipes\/modules\/native-import\.ts$/, /src\/cli\/main\.ts$/] } },
   },
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, it } from "vitest";
-import { troupe } from "../src/cli/testing/command.ts";
+import { runCommand } from "../src/cli/testing/command.ts";
 import { works } from "../src/environments/code/testing/sandbox.ts";
 
 const root = path.join(import.meta.dirname, "..");
@@ -54,7 +54,7 @@ write("actions.jsonl", actions.map((line) => `${JSON.stringify(line)}\n`).join("
 const paid = (local: number) => ({ team: 1, local, parts: { brief: local } });
 
 it.runIf(works)("a module changes the reward of `code`", async () => {
-  const { code, stdout, stderr } = await troupe(["score", "brief.yaml", "actions.jsonl", "--json"], {
+  const { code, stdout, stderr } = await runCommand(["score", "brief.yaml", "actions.jsonl", "--json"], {
     cwd: project,
   });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { troupe } from "../src/cli/testing/command.ts";
+import { runCommand } from "../src/cli/testing/command.ts";
 
 const cwd = mkdtempSync(path.join(tmpdir(), "troupe-magrpo-table-"));
 const env = { TROUPE_CACHE: path.join(cwd, "cache"), HF_ENDPOINT: "http://127.0.0.1:9" };
@@ -28,7 +28,7 @@ function rowsOf(count: number): string {
 }
 
 test("one message names all that is missing, before anything starts", { timeout: 120_000 }, async () => {
-  const { code, stdout, stderr } = await troupe(["experiment", "magrpo-table"], { cwd, env });
+  const { code, stdout, stderr } = await runCommand(["experiment", "magrpo-table"], { cwd, env });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   for (const model of models)
     expect(stderr).toContain(`hf download Qwen/${path.basename(model)} --local-dir ${model}`);
@@ -41,7 +41,10 @@ test("with them, the cells are those of the published recipes", { timeout: 120_0
     for (const file of ["config.json", "tokenizer.json"]) put(`${model}/${file}`, "{}");
   put("cache/data/placed/openai/openai_humaneval/test.jsonl", rowsOf(164));
   put("cache/data/placed/OpenMLRL/CoopHumanEval/test.jsonl", rowsOf(82));
-  const { code, stdout, stderr } = await troupe(["experiment", "magrpo-table", "--dry-run"], { cwd, env });
+  const { code, stdout, stderr } = await runCommand(["experiment", "magrpo-table", "--dry-run"], {
+    cwd,
+    env,
+  });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("12 results from 6 cells (6 trainings)");
 });

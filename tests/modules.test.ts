@@ -14,8 +14,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import type { Outcome } from "../src/cli/testing/command.ts";
-import { troupe } from "../src/cli/testing/command.ts";
+import type { Outcome, Surroundings } from "../src/cli/testing/command.ts";
+import { runCommand, troupe } from "../src/cli/testing/command.ts";
 import { readModules } from "../src/runs/read.ts";
 
 const root = mkdtempSync(join(tmpdir(), "troupe-Übersetzung mit Wörtern-"));
@@ -29,8 +29,8 @@ writeFileSync(join(project, "package.json"), "{}\n");
 
 const short = ["train.steps=3", "train.tasksPerStep=2", "evaluation.every=0", "checkpoint.every=1"];
 
-function run(args: readonly string[], options: Partial<Parameters<typeof troupe>[1]> = {}): Promise<Outcome> {
-  return troupe(args, { cwd: project, ...options });
+function run(args: readonly string[], options: Partial<Surroundings> = {}): Promise<Outcome> {
+  return runCommand(args, { cwd: project, ...options });
 }
 
 interface Named {
@@ -46,7 +46,8 @@ describe("a recipe with modules, outside Troupe's folder", { timeout: 120_000 },
   const train = ["train", "recipe.yaml", ...short];
 
   it("is trained, and an interrupted run is resumed", async () => {
-    const first = await run([...train, "--json"], {
+    const first = await troupe([...train, "--json"], {
+      cwd: project,
       watch: (stdout, interrupt) => {
         if (stdout.includes('"type":"step"')) interrupt();
       },

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { troupe } from "../src/cli/testing/command.ts";
+import { runCommand } from "../src/cli/testing/command.ts";
 import { works } from "../src/environments/code/testing/sandbox.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "troupe-score-code-"));
@@ -41,7 +41,7 @@ describe.runIf(works)("troupe score code", () => {
     const splits = JSON.stringify({ train: "test[:1]", heldOut: "test[1:]" });
     const given = [`environment.dataset=${dataset}`, `environment.splits=${splits}`];
     const env = { TROUPE_CACHE: folder };
-    const run = await troupe(["score", "code", lines ?? "", ...given], { cwd: folder, env });
+    const run = await runCommand(["score", "code", lines ?? "", ...given], { cwd: folder, env });
     expect(run.stderr).toContain("4 of 4 lines scored, 3 of them successful");
     const scored = run.stdout
       .trim()

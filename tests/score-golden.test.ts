@@ -7,7 +7,7 @@
  */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { troupe } from "../src/cli/testing/command.ts";
+import { runCommand } from "../src/cli/testing/command.ts";
 import { taskOf as blocksTask } from "../src/environments/blocksworld/test-blocks.ts";
 import type { ActionReward, Json, Outcome } from "../src/environments/environment.ts";
 import { taskOf as pathTask } from "../src/environments/plan-path/test-boards.ts";
@@ -457,7 +457,7 @@ interface ScoredLine {
 /** The output of `troupe score` for the cases, one line each. */
 async function scored(environment: string, cases: readonly Golden[]): Promise<ScoredLine[]> {
   const lines = cases.map(({ task, actions }) => JSON.stringify({ task, actions: actions.map(bySeat) }));
-  const { code, stdout } = await troupe(["score", environment, "-", "--json"], {
+  const { code, stdout } = await runCommand(["score", environment, "-", "--json"], {
     cwd: import.meta.dirname,
     input: lines.join("\n"),
   });

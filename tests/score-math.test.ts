@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { troupe } from "../src/cli/testing/command.ts";
+import { runCommand } from "../src/cli/testing/command.ts";
 
 const folder = mkdtempSync(path.join(tmpdir(), "troupe-score-math-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -38,7 +38,7 @@ interface Line {
 
 describe("mathematics on the command line", () => {
   it("tasks and score: splits of two data sets, with answers in any form", async () => {
-    const tasks = await troupe(["tasks", "math", ...given], options);
+    const tasks = await runCommand(["tasks", "math", ...given], options);
     expect(tasks.stdout.trim().split("\n")).toHaveLength(2);
     const lines = ["\\boxed{3/2}", "\\boxed{1.5}", "The answer is 2", "\\boxed{9^{9^{9^9}}}"].map(
       (reasoner) => ({
@@ -48,7 +48,7 @@ describe("mathematics on the command line", () => {
     );
     const root = { task: 1, actions: [{ reasoner: "\\boxed{\\sqrt{27}}" }] };
     writeFileSync(at("lines.jsonl"), jsonLines([...lines, root]));
-    const run = await troupe(["score", "math", at("lines.jsonl"), ...given], options);
+    const run = await runCommand(["score", "math", at("lines.jsonl"), ...given], options);
     const scored = run.stdout
       .trim()
       .split("\n")
@@ -61,7 +61,7 @@ describe("mathematics on the command line", () => {
     ["math/grpo-gsm8k", []],
     ["math/grpo-polaris", ["environment.splits.validation=null"]],
   ])("the recipe %s takes other data sets", async (recipe, overrides) => {
-    const tasks = await troupe(["tasks", recipe, ...given, ...overrides], options);
+    const tasks = await runCommand(["tasks", recipe, ...given, ...overrides], options);
     expect(tasks.stderr).not.toContain("error");
     expect(tasks.stdout.trim().split("\n")).toHaveLength(2);
   });
@@ -71,7 +71,7 @@ describe("mathematics on the command line", () => {
       `environment.dataset=${dataset}`,
       'environment.splits={"train":"train[:1]","heldOut":"train[1:]"}',
     ];
-    const run = await troupe(["tasks", "code", ...code], options);
+    const run = await runCommand(["tasks", "code", ...code], options);
     expect(run.stderr).toContain("has a final answer and no tests");
   });
 });

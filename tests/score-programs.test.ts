@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { troupe } from "../src/cli/testing/command.ts";
+import { runCommand } from "../src/cli/testing/command.ts";
 import { works } from "../src/environments/code/testing/sandbox.ts";
 import { solvers } from "../src/environments/programs/testing/solvers.ts";
 import { createGame } from "../src/environments/registry.ts";
@@ -24,12 +24,12 @@ const linesOf = <Value>(text: string): Value[] =>
 
 it("troupe tasks needs no model, troupe train does", { timeout: 60_000 }, async () => {
   const recipe = "at-grpo-games/sokoban-program";
-  const drawn = await troupe(["tasks", recipe, "--count", "2"], { cwd: folder });
+  const drawn = await runCommand(["tasks", recipe, "--count", "2"], { cwd: folder });
   expect(linesOf<{ readonly split: string }>(drawn.stdout).map(({ split }) => split)).toEqual([
     "heldOut",
     "heldOut",
   ]);
-  const { code, stderr } = await troupe(["train", recipe], { cwd: folder });
+  const { code, stderr } = await runCommand(["train", recipe], { cwd: folder });
   expect(code).toBe(2);
   expect(stderr).toContain("models/Qwen3-1.7B does not exist");
 });
@@ -41,7 +41,7 @@ describe.runIf(works)("troupe score with programs", () => {
     ["sudoku", "proposer", "at-grpo-games/sudoku-program"],
   ])("%s", { timeout: 60_000 }, async (name, writer, recipe) => {
     const options = ["environment.programs={}"];
-    const drawn = await troupe(["tasks", recipe, "--count", "2", ...options], { cwd: folder });
+    const drawn = await runCommand(["tasks", recipe, "--count", "2", ...options], { cwd: folder });
     const game = createGame(name, {});
     const lines = linesOf<{ readonly task: never }>(drawn.stdout).flatMap(({ task }) => {
       const planner = game.solve(game.start(task), "planner");
@@ -50,7 +50,7 @@ describe.runIf(works)("troupe score with programs", () => {
     });
     const file = path.join(folder, `${name}.jsonl`);
     writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    const { stdout, stderr } = await troupe(["score", recipe, file, ...options], { cwd: folder });
+    const { stdout, stderr } = await runCommand(["score", recipe, file, ...options], { cwd: folder });
     expect(stderr).toContain("6 of 6 lines scored, 6 of them successful");
     const scored = linesOf<Line>(stdout).map(({ rewards: [first] }) => first?.[writer]);
     for (const reward of [0, 3].map((index) => scored[index])) {

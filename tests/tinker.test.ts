@@ -2,7 +2,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { troupe } from "../src/cli/testing/command.ts";
+import { runCommand, troupe, type Outcome } from "../src/cli/testing/command.ts";
 import { algorithmFrom } from "../src/credit/algorithms.ts";
 import { openEngine } from "../src/engines/open.ts";
 import type { EngineSettingsInput } from "../src/engines/settings.ts";
@@ -101,7 +101,7 @@ test("those adapters are evaluated with their base", { timeout: 120_000 }, async
 
 async function evaluated(run: string): Promise<object> {
   const eight = ["--tasks", "8", "--json"];
-  const { code, stdout } = await troupe(["eval", path.join(folder, run), ...eight], { cwd: folder });
+  const { code, stdout } = await runCommand(["eval", path.join(folder, run), ...eight], { cwd: folder });
   expect(code).toBe(0);
   return { ...(JSON.parse(stdout) as object), roles: null, seconds: null };
 }
@@ -110,14 +110,14 @@ function read(file: string): Promise<Buffer> {
   return fs.readFile(path.join(folder, file));
 }
 
-function downloaded(run: string, policy: string): ReturnType<typeof troupe> {
+function downloaded(run: string, policy: string): Promise<Outcome> {
   const place = ["--policy", policy, "--out", `${policy}-out`];
-  return troupe(["runs", "weights", path.join(folder, run), ...place], { cwd: folder });
+  return runCommand(["runs", "weights", path.join(folder, run), ...place], { cwd: folder });
 }
 
 test("what the server keeps of the run is listed, downloaded and deleted", { timeout: 120_000 }, async () => {
   const weights = (...more: string[]) =>
-    troupe(["runs", "weights", path.join(folder, "remote"), ...more], { cwd: folder });
+    runCommand(["runs", "weights", path.join(folder, "remote"), ...more], { cwd: folder });
   const listed = await weights();
   expect(listed.stdout).toMatch(/adapted +\d+ +tinker:\/\//);
   const out = path.join(folder, "downloaded");
@@ -131,9 +131,9 @@ test("what the server keeps of the run is listed, downloaded and deleted", { tim
   const gone = await weights();
   expect([gone.code, gone.stdout]).toEqual([2, ""]);
   expect(gone.stderr).toMatch(/^\d+ more are named by checkpoints, but deleted\n.*servers keep nothing of/s);
-  expect((await troupe(["runs", "weights", path.join(folder, "local")], { cwd: folder })).stderr).toContain(
-    "servers keep nothing",
-  );
+  expect(
+    (await runCommand(["runs", "weights", path.join(folder, "local")], { cwd: folder })).stderr,
+  ).toContain("servers keep nothing");
 });
 
 test(

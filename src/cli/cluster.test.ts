@@ -3,19 +3,19 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { troupe } from "./testing/command.ts";
+import { runCommand } from "./testing/command.ts";
 
 let cwd: string;
 beforeAll(async () => void (cwd = await mkdtemp(join(tmpdir(), "troupe-cluster-"))));
 afterAll(() => rm(cwd, { recursive: true }));
 
 it("a recipe for this machine needs no servers, whatever its models are", async () => {
-  const { code, stderr } = await troupe(["cluster", "algorithms/at-grpo"], { cwd });
+  const { code, stderr } = await runCommand(["cluster", "algorithms/at-grpo"], { cwd });
   expect([code, stderr]).toEqual([2, expect.stringContaining("the recipe needs no servers")]);
 });
 
 it("commands for files in a folder begin there, wherever it is", async () => {
-  const { stdout } = await troupe(
+  const { stdout } = await runCommand(
     ["cluster", "cluster/qwen3-1-7b-skyrl", "--on", "slurm", "--output", "our servers"],
     { cwd },
   );
@@ -28,7 +28,7 @@ it("commands for files in a folder begin there, wherever it is", async () => {
 
 it("says what comes next, from the folder where it was asked", async () => {
   const recipe = ["cluster/qwen3-1-7b-skyrl", "train.steps=3", "--override", "seed=2"];
-  const { stdout } = await troupe(["cluster", ...recipe, "--output", "out"], { cwd });
+  const { stdout } = await runCommand(["cluster", ...recipe, "--output", "out"], { cwd });
   const given = recipe.join(" ");
   expect(stdout).toContain(
     `\n\n# then, where Troupe runs\ncd -\ntroupe cluster ${given} --wait\ntroupe train ${given}\n\n# `,
@@ -36,15 +36,18 @@ it("says what comes next, from the folder where it was asked", async () => {
 });
 
 it("--json has the plan without tables of the model", async () => {
-  const { stdout } = await troupe(["cluster", "cluster/qwen3-1-7b-skyrl", "--json"], { cwd });
+  const { stdout } = await runCommand(["cluster", "cluster/qwen3-1-7b-skyrl", "--json"], { cwd });
   const [policy] = JSON.parse(stdout).plan.policies;
   expect(Object.keys(policy.shape)).not.toContain("inverseFrequencies");
   expect(policy.shape.vocabularySize).toBe(151_936);
 });
 
 it("rejects a folder that cannot be created", async () => {
-  const { code, stderr } = await troupe(["cluster", "cluster/qwen3-1-7b-skyrl", "--output", "/proc/none"], {
-    cwd,
-  });
+  const { code, stderr } = await runCommand(
+    ["cluster", "cluster/qwen3-1-7b-skyrl", "--output", "/proc/none"],
+    {
+      cwd,
+    },
+  );
   expect([code, stderr]).toEqual([1, expect.stringContaining("no folder can be created there")]);
 });

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { coachServer, quotedIn, writtenIn, type CoachServer } from "../judges/coach/testing/coach-server.ts";
 import { coloursModule } from "./testing/colours.ts";
-import { troupe } from "./testing/command.ts";
+import { runCommand } from "./testing/command.ts";
 
 const secret = "sk-a-secret-key";
 const env = { TEST_COACH_KEY: secret };
@@ -63,11 +63,11 @@ async function verdictsOf(run: string): Promise<string[]> {
 }
 
 const frugal = (requests: number) =>
-  troupe(["train", "colours.yaml", `judge.budget.requests=${requests}`, "--run", "frugal"], { cwd, env });
+  runCommand(["train", "colours.yaml", `judge.budget.requests=${requests}`, "--run", "frugal"], { cwd, env });
 
 describe("a training with a coach", () => {
   it("asks each question about training once, and nothing about evaluations", async () => {
-    expect(await troupe(["train", "colours.yaml"], { cwd, env })).toMatchObject({ code: 0 });
+    expect(await runCommand(["train", "colours.yaml"], { cwd, env })).toMatchObject({ code: 0 });
     const asked = questions();
     expect(asked.length).toBeGreaterThan(3);
     expect(new Set(asked).size).toBe(asked.length);
@@ -106,7 +106,7 @@ describe("a training with a coach", () => {
     await ended;
     const answered = questions().slice(first, first + 4);
     server.answer = honest;
-    const resumed = await troupe(["train", "colours.yaml", "--run", "killed"], { cwd, env });
+    const resumed = await runCommand(["train", "colours.yaml", "--run", "killed"], { cwd, env });
     expect(resumed).toMatchObject({ code: 0 });
     expect(await metricsOf("killed")).toBe(await metricsOf("colours"));
     const later = questions().slice(first + 4);
@@ -135,7 +135,7 @@ describe("a training with a coach", () => {
     const breaker = "judge.breaker={failures: 2, pauseSeconds: 0.1, pauses: 1}";
     const train = ["train", "colours.yaml", "judge.timeoutSeconds=1", breaker, "--run", "stalled"];
     server.answer = (question, number) => (number < first + 9 ? honest(question, number) : () => {});
-    const { code, stderr } = await troupe(train, { cwd, env });
+    const { code, stderr } = await runCommand(train, { cwd, env });
     server.answer = honest;
     expect(code).toBe(1);
     expect(stderr.replaceAll(/\s+/g, " ")).toMatch(
@@ -143,41 +143,41 @@ describe("a training with a coach", () => {
     );
     // Nine answers, and three questions in vain: no other question waited for its timeout.
     expect(server.asked).toHaveLength(first + 12);
-    expect(await troupe(train, { cwd, env })).toMatchObject({ code: 0 });
+    expect(await runCommand(train, { cwd, env })).toMatchObject({ code: 0 });
     expect(await metricsOf("stalled")).toBe(await metricsOf("colours"));
   }, 120_000);
 
   it("is repeated from the verdicts of another run, without a service and without a key", async () => {
     const before = server.asked.length;
     const args = ["train", "colours.yaml", "judge.recorded=runs/colours", "--run", "repeated"];
-    expect(await troupe(args, { cwd })).toMatchObject({ code: 0 });
+    expect(await runCommand(args, { cwd })).toMatchObject({ code: 0 });
     expect(await metricsOf("repeated")).toBe(await metricsOf("colours"));
     expect(server.asked).toHaveLength(before);
   }, 120_000);
 
   it("is estimated before it begins: each action of 3 steps with 4 tasks and 4 samples", async () => {
     const args = ["train", "colours.yaml", "--dry-run", "judge.price={input: 1, output: 2}"];
-    const { code, stdout } = await troupe(args, { cwd });
+    const { code, stdout } = await runCommand(args, { cwd });
     expect(code).toBe(0);
     expect(stdout).toMatch(
       /^judge: about 48 requests without retries, about .* tokens in .* out if they are as long as the policies', about \$0\.\d\d$/m,
     );
     expect(stdout).not.toMatch(/^budget/m);
-    const limited = await troupe([...args, "judge.budget={requests: 12, dollars: 5}"], { cwd });
+    const limited = await runCommand([...args, "judge.budget={requests: 12, dollars: 5}"], { cwd });
     expect(limited.stdout).toMatch(
       /^budget: 12 requests, \$5, used up after about 25\.0 %: the run stops there$/m,
     );
   }, 120_000);
 
   it("needs the key only to ask", async () => {
-    const { code, stderr } = await troupe(["train", "colours.yaml", "--run", "keyless"], { cwd });
+    const { code, stderr } = await runCommand(["train", "colours.yaml", "--run", "keyless"], { cwd });
     expect(code).toBe(2);
     expect(stderr).toContain("needs a key in TEST_COACH_KEY: set it, or name a run");
     expect(stderr).not.toContain("before training");
   }, 120_000);
 });
 
-const show = (...args: string[]) => troupe(["coach", "show", ...args], { cwd });
+const show = (...args: string[]) => runCommand(["coach", "show", ...args], { cwd });
 const widest = (text: string) => Math.max(...text.split("\n").map(({ length }) => length));
 
 describe("what the coach said", () => {
@@ -204,7 +204,7 @@ describe("what the coach said", () => {
       "--run",
       "lying",
     ];
-    const { code, stderr } = await troupe(train, { cwd, env });
+    const { code, stderr } = await runCommand(train, { cwd, env });
     expect(code).toBe(1);
     const shows = "`troupe coach show runs/lying --failures` prints them.";
     expect(stderr).toContain(
@@ -228,7 +228,7 @@ describe("what the coach said", () => {
   }, 120_000);
 });
 
-const evaluate = (...args: string[]) => troupe(["eval", "colours", "--json", ...args], { cwd, env });
+const evaluate = (...args: string[]) => runCommand(["eval", "colours", "--json", ...args], { cwd, env });
 
 describe("an evaluation of the run", () => {
   it("asks the coach only if an override asks for it", async () => {
@@ -261,14 +261,14 @@ describe("an evaluation of the run", () => {
 it("attacks on the coach are measured with the recipe's options", async () => {
   const before = server.asked.length;
   server.answer = () => ({ reason: "weak", blame: "none", score: 1 });
-  const report = await troupe(["coach", "attacks", "colours.yaml"], { cwd, env });
+  const report = await runCommand(["coach", "attacks", "colours.yaml"], { cwd, env });
   expect(report).toMatchObject({ code: 0, stderr: "" });
   expect(report.stdout).toContain("score without an attack: 1.00 of 10");
   expect(report.stdout).toContain("mean gain over 40 attacks: +0.00, 95 % interval +0.00 to +0.00");
   expect(report.stdout).toContain("attacks that raised a score: 0\n");
   expect(server.asked.length - before).toBe(156);
   await writeFile(join(cwd, "program.yaml"), "extends: colours.yaml\njudge: null\n");
-  const none = await troupe(["coach", "attacks", "program.yaml"], { cwd, env });
+  const none = await runCommand(["coach", "attacks", "program.yaml"], { cwd, env });
   expect(none).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("has no judge that attacks can be measured on") as string,

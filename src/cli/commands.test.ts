@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { RunResult } from "../runs/records.ts";
 import { resultSchema } from "../runs/records.ts";
-import type { CommandOptions, Outcome } from "./testing/command.ts";
-import { troupe } from "./testing/command.ts";
+import type { Outcome, Surroundings } from "./testing/command.ts";
+import { runCommand, troupe } from "./testing/command.ts";
 
 const recipe = `name: small
 environment: { name: plan-path, size: 3 }
@@ -33,8 +33,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
-function run(args: readonly string[], options: Partial<CommandOptions> = {}): Promise<Outcome> {
-  return troupe(args, { cwd, ...options });
+function run(args: readonly string[], options: Partial<Surroundings> = {}): Promise<Outcome> {
+  return runCommand(args, { cwd, ...options });
 }
 
 async function resultOf(name: string): Promise<RunResult> {
@@ -119,7 +119,8 @@ describe("troupe train", () => {
     // Long enough for the signal to arrive before the end.
     const args = ["train", "small.yaml", "warmStart.steps=150"];
     let sent = false;
-    const interrupted = await run([...args, "--run", "stopped"], {
+    const interrupted = await troupe([...args, "--run", "stopped"], {
+      cwd,
       watch: (output, interrupt) => {
         if (sent || !output.includes("warm start 1/150")) return;
         sent = true;

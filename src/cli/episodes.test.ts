@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Outcome } from "./testing/command.ts";
-import { troupe } from "./testing/command.ts";
+import { runCommand } from "./testing/command.ts";
 
 const recipe = `name: tiny
 environment: { name: plan-path, size: 3 }
@@ -25,12 +25,12 @@ let cwd: string;
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "troupe-kept-"));
   await writeFile(join(cwd, "tiny.yaml"), recipe);
-  const { code, stderr } = await troupe(["train", "tiny.yaml"], { cwd });
+  const { code, stderr } = await runCommand(["train", "tiny.yaml"], { cwd });
   if (code !== 0) throw new Error(stderr);
 }, 60_000);
 afterAll(() => rm(cwd, { recursive: true }));
 
-const run = (...args: readonly string[]): Promise<Outcome> => troupe(args, { cwd });
+const run = (...args: readonly string[]): Promise<Outcome> => runCommand(args, { cwd });
 
 describe("troupe replay", () => {
   it("finds no difference", async () => {

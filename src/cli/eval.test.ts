@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Outcome } from "./testing/command.ts";
-import { troupe } from "./testing/command.ts";
+import { runCommand } from "./testing/command.ts";
 
 const roles = `name: roles
 environment: { name: plan-path, size: 3 }
@@ -38,13 +38,15 @@ beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "troupe-eval-"));
   for (const [name, recipe] of Object.entries({ roles, single, prompts })) {
     await writeFile(join(cwd, `${name}.yaml`), recipe);
-    await troupe(["train", `${name}.yaml`], { cwd });
+    await runCommand(["train", `${name}.yaml`], { cwd });
   }
-  await troupe(["train", "single.yaml", "environment.size=4", "train.steps=0", "--run", "larger"], { cwd });
+  await runCommand(["train", "single.yaml", "environment.size=4", "train.steps=0", "--run", "larger"], {
+    cwd,
+  });
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
-const evaluate = (...args: readonly string[]): Promise<Outcome> => troupe(["eval", ...args], { cwd });
+const evaluate = (...args: readonly string[]): Promise<Outcome> => runCommand(["eval", ...args], { cwd });
 
 async function playedBy(...args: readonly string[]): Promise<Record<string, string>> {
   const { code, stdout, stderr } = await evaluate(...args, "--json");
@@ -151,7 +153,7 @@ describe("what eval rejects", () => {
   });
 
   it("a run without a checkpoint", async () => {
-    await troupe(["train", "roles.yaml", "--run", "damaged"], { cwd });
+    await runCommand(["train", "roles.yaml", "--run", "damaged"], { cwd });
     await rm(join(cwd, "runs", "damaged", "checkpoints"), { recursive: true });
     const { code, stderr } = await evaluate("roles", "--policies", "planner=damaged:planner");
     expect(code).toBe(1);

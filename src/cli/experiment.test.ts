@@ -13,7 +13,7 @@ import { reportSchema } from "../experiments/records.ts";
 import { readEvaluations, readResult } from "../runs/read.ts";
 import { exitCodes } from "./exit.ts";
 import type { Outcome } from "./testing/command.ts";
-import { troupe } from "./testing/command.ts";
+import { runCommand, troupe } from "./testing/command.ts";
 
 const miniature = fileURLToPath(new URL("../experiments/fixtures/miniature.yaml", import.meta.url));
 const program = fileURLToPath(new URL("../../bin/troupe.js", import.meta.url));
@@ -28,11 +28,11 @@ beforeAll(async () => {
 afterAll(() => rm(cwd, { recursive: true }));
 
 function run(runs: string, ...args: string[]): Promise<Outcome> {
-  return troupe(["experiment", miniature, "--runs", runs, ...args], { cwd });
+  return runCommand(["experiment", miniature, "--runs", runs, ...args], { cwd });
 }
 
 function remade(runs: string): Promise<Outcome> {
-  return troupe(["experiment", join(runs, "miniature.json")], { cwd });
+  return runCommand(["experiment", join(runs, "miniature.json")], { cwd });
 }
 
 async function reportOf(runs: string): Promise<ReportRecord> {
@@ -99,10 +99,10 @@ describe("troupe experiment", () => {
       const single = report.cells.find(({ row, seed }) => row === "single-agent" && seed === 1);
       expect(single?.numbers?.success).toBe(warm.table.find(({ team }) => team === "single-agent")?.success);
 
-      const list = await troupe(["runs", "--runs", "whole", "--json"], { cwd });
+      const list = await runCommand(["runs", "--runs", "whole", "--json"], { cwd });
       const runs = JSON.parse(list.stdout) as { status: string }[];
       expect(runs.map(({ status }) => status)).toEqual(runs.map(() => "finished"));
-      expect((await troupe(["runs", "--runs", "."], { cwd })).stdout).toContain("no runs in .");
+      expect((await runCommand(["runs", "--runs", "."], { cwd })).stdout).toContain("no runs in .");
 
       const files = ["json", "md", "html"].map((ending) => join(cwd, "whole", `miniature.${ending}`));
       const written = await Promise.all(files.map((file) => readFile(file, "utf8")));
@@ -274,16 +274,18 @@ describe("troupe experiment", () => {
   );
 
   it("regenerates the pages from the JSON, lists experiments, and rejects unknown ones", async () => {
-    const again = await troupe(["experiment", join("whole", "miniature.json"), "--report", "pages"], { cwd });
+    const again = await runCommand(["experiment", join("whole", "miniature.json"), "--report", "pages"], {
+      cwd,
+    });
     expect(again.code).toBe(0);
     const [before, after] = await Promise.all(
       ["whole", "pages"].map((folder) => readFile(join(cwd, folder, "miniature.html"), "utf8")),
     );
     expect(after).toBe(before);
-    const list = await troupe(["experiment"], { cwd });
+    const list = await runCommand(["experiment"], { cwd });
     expect(list.stdout).toMatch(/^experiment +results +cells +minutes +compares$/m);
     expect(list.stdout).toMatch(/^at-grpo-table +63 +54 /m);
-    const wrong = await troupe(["experiment", "at-grpo-tabel"], { cwd });
+    const wrong = await runCommand(["experiment", "at-grpo-tabel"], { cwd });
     expect(wrong).toMatchObject({
       code: 2,
       stderr: "error: there is no experiment at-grpo-tabel; did you mean `at-grpo-table`?\n",
@@ -313,7 +315,7 @@ describe("troupe experiment", () => {
   it("--json prints where the report is, even if nothing runs", async () => {
     const { stdout } = await run("empty", "--only-report", "--json");
     expect(JSON.parse(stdout)).toMatchObject({ type: "report", files: { json: "empty/miniature.json" } });
-    const again = await troupe(["experiment", "empty/miniature.json", "--json"], { cwd });
+    const again = await runCommand(["experiment", "empty/miniature.json", "--json"], { cwd });
     expect(JSON.parse(again.stdout)).toMatchObject({
       type: "report",
       files: { html: "empty/miniature.html" },

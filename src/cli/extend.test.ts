@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { recipeSchema } from "../recipes/schema.ts";
 import { resultSchema } from "../runs/records.ts";
 import { scheduleNote } from "./extension.ts";
-import { troupe } from "./testing/command.ts";
+import { runCommand } from "./testing/command.ts";
 
 const recipe = `name: small
 environment: { name: plan-path, size: 3 }
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
-const train = (...args: readonly string[]) => troupe(["train", "small.yaml", ...args], { cwd });
+const train = (...args: readonly string[]) => runCommand(["train", "small.yaml", ...args], { cwd });
 const rejected = async (...args: readonly string[]) => (await train(...args, "--extend")).stderr;
 const read = (run: string, file: string) => readFile(join(cwd, "runs", run, file), "utf8");
 
@@ -60,7 +60,7 @@ it("a warm-up that few steps had shortened stays, unless the command gives one",
     join(cwd, "warm.yaml"),
     `name: warm\nextends: small.yaml\ntrain: { steps: 6, warmupSteps: 3 }\n`,
   );
-  const warm = (...args: readonly string[]) => troupe(["train", "warm.yaml", ...args], { cwd });
+  const warm = (...args: readonly string[]) => runCommand(["train", "warm.yaml", ...args], { cwd });
   expect(await warm("train.steps=2")).toMatchObject({ code: 0 });
   expect((await warm("train.steps=4")).stderr).toContain("or --extend to train this run further");
   expect((await warm("train.steps=1", "--extend")).stderr).toContain(

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { makeModel } from "../models/test-model.ts";
-import { troupe } from "./testing/command.ts";
+import { runCommand } from "./testing/command.ts";
 
 /** The window's title, a cleared screen, a colour in its one-character form, text turned around, DELETE. */
 const controls = "\u001B]0;title\u0007\u001B[2J\u009B31m\u202E\u007F";
@@ -23,7 +23,7 @@ beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "troupe-texts-"));
   const model = await makeModel(cwd, "plain");
   for (const name of ["json", "tensor"]) await cp(model, join(cwd, name), { recursive: true });
-  await troupe(["init", "nano", "template", "--bytes"], { cwd });
+  await runCommand(["init", "nano", "template", "--bytes"], { cwd });
   for (const name of ["template", "json", "tensor"]) await writeFile(join(cwd, `${name}.yaml`), recipe(name));
   await writeFile(join(cwd, "template", "chat_template.jinja"), `{{ raise_exception(${quoted}) }}`);
   await writeFile(join(cwd, "json", "config.json"), `{"a": ${controls}`);
@@ -64,7 +64,7 @@ it.each([
   ["a tensor's name of 100 kB", ["train", "tensor.yaml"], "tensor"],
   ["a lock's host", ["train", "plan-path", "--run", "held"], "is being written by process 1 on a"],
 ])("%s with control characters is shown without them, and shortened", async (_, args, message) => {
-  const { code, stdout, stderr } = await troupe(args, { cwd });
+  const { code, stdout, stderr } = await runCommand(args, { cwd });
   expect(code).not.toBe(0);
   expect(stdout + stderr).not.toMatch(/[^\P{C}\n]/u);
   expect(stderr).toContain(message);

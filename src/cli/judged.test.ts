@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Verdict } from "../rollout/episode.ts";
 import type { Calibration } from "../runs/records.ts";
 import { coloursModule } from "./testing/colours.ts";
-import { troupe } from "./testing/command.ts";
+import { runCommand } from "./testing/command.ts";
 
 const judge = (score: string) => `
 import { createInterface } from "node:readline";
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
-const run = (...args: readonly string[]) => troupe(args, { cwd });
+const run = (...args: readonly string[]) => runCommand(args, { cwd });
 const starts = async () => (await readFile(join(cwd, "started"), "utf8")).length;
 
 interface Line {

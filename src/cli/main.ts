@@ -12,7 +12,8 @@ import { withoutIdleHelp } from "./help.ts";
 import { printJsonLine, printNote } from "./print.ts";
 import { makeProgram } from "./program.ts";
 
-async function main(argv: readonly string[]): Promise<number> {
+/** Runs one command in this process. @returns its exit code */
+export async function main(argv: readonly string[]): Promise<number> {
   try {
     const program = makeProgram();
     const given = withoutIdleHelp(program, argv);
@@ -56,17 +57,16 @@ function enterStartFolder(): void {
   if (isPresentSync(folder)) process.chdir(folder);
 }
 
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  isRunning = false;
-  if (error.code === "EPIPE") return outputClosed();
-  process.exit(exitCodes.failure);
-});
-process.stderr.on("error", messagesClosed);
-
 /** `main` as a process: what a module's code leaves unhandled, or never settles, ends it with a message and a failure. */
 export async function runProcess(argv: readonly string[]): Promise<void> {
   isRunning = true;
   enterStartFolder();
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    isRunning = false;
+    if (error.code === "EPIPE") return outputClosed();
+    process.exit(exitCodes.failure);
+  });
+  process.stderr.on("error", messagesClosed);
   process.on("uncaughtException", (error) => {
     report(error);
     process.exit(exitCodes.failure);

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { shell, troupe } from "./testing/command.ts";
+import { runCommand, shell } from "./testing/command.ts";
 
 const recipe = `name: small
 environment: { name: plan-path, size: 3 }
@@ -32,7 +32,7 @@ function commandsIn(text: string): readonly string[] {
 }
 
 it("at the end of a run in another folder", async () => {
-  const { stdout, code } = await troupe(["train", "small.yaml", "--runs", runs], { cwd });
+  const { stdout, code } = await runCommand(["train", "small.yaml", "--runs", runs], { cwd });
   expect(code).toBe(0);
   const commands = commandsIn(stdout);
   expect(commands.map((command) => command.split(" ").slice(0, 3).join(" "))).toEqual([
@@ -52,14 +52,14 @@ it("at the end of a run in another folder", async () => {
 });
 
 it("where a folder has no runs", async () => {
-  const { stdout } = await troupe(["runs", "--runs", "no runs"], { cwd });
+  const { stdout } = await runCommand(["runs", "--runs", "no runs"], { cwd });
   const [command, ...others] = commandsIn(stdout);
   expect(command).toBe("troupe train plan-path --runs 'no runs'");
   expect(others).toEqual([]);
 });
 
 it("where an experiment is given to train, and a recipe to experiment", async () => {
-  const { stderr } = await troupe(["experiment", "small.yaml"], { cwd });
+  const { stderr } = await runCommand(["experiment", "small.yaml"], { cwd });
   const [command = ""] = commandsIn(stderr);
   expect(await shell(`${command} --dry-run`, { cwd })).toMatchObject({ code: 0 });
 });

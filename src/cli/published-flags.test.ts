@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Outcome, troupe } from "./testing/command.ts";
+import { type Outcome, runCommand } from "./testing/command.ts";
 
 let cwd: string;
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => rm(cwd, { recursive: true }));
 
 function train(...more: string[]): Promise<Outcome> {
-  return troupe(["train", "mine.yaml", "--dry-run", ...more], { cwd });
+  return runCommand(["train", "mine.yaml", "--dry-run", ...more], { cwd });
 }
 
 it("flags win over --override, which wins over overrides before it and the file", async () => {
@@ -45,7 +45,7 @@ it("flags win over --override, which wins over overrides before it and the file"
 });
 
 it("a model that is missing is to be fetched into a folder of that name", async () => {
-  const { code, stderr } = await troupe(
+  const { code, stderr } = await runCommand(
     ["train", "mine.yaml", "--model_name", "Qwen/Qwen2.5-Coder-7B", "--num_epochs", "2"],
     { cwd },
   );
@@ -56,6 +56,6 @@ it("a model that is missing is to be fetched into a folder of that name", async 
 });
 
 it("tasks, score and play accept --override too", async () => {
-  const { stderr } = await troupe(["tasks", "mine.yaml", "--override", "magrpo.num_turn=2"], { cwd });
+  const { stderr } = await runCommand(["tasks", "mine.yaml", "--override", "magrpo.num_turn=2"], { cwd });
   expect(stderr).toContain("magrpo.num_turn: unknown key; did you mean `magrpo.num_turns`?");
 });

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CommandOptions, Outcome } from "./testing/command.ts";
-import { troupe } from "./testing/command.ts";
+import type { Outcome, Surroundings } from "./testing/command.ts";
+import { runCommand } from "./testing/command.ts";
 
 let cwd: string;
 beforeAll(async () => {
@@ -15,8 +15,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
-function run(args: readonly string[], options: Partial<CommandOptions> = {}): Promise<Outcome> {
-  return troupe(args, { cwd, ...options });
+function run(args: readonly string[], options: Partial<Surroundings> = {}): Promise<Outcome> {
+  return runCommand(args, { cwd, ...options });
 }
 
 function objects(stdout: string): Record<string, unknown>[] {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { troupe } from "./testing/command.ts";
+import { runCommand, troupe } from "./testing/command.ts";
 
 const recipe = `name: small
 environment: { name: plan-path, size: 3 }
@@ -23,10 +23,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
-const troupeHere = (...args: readonly string[]) => troupe(args, { cwd });
+const run = (...args: readonly string[]) => runCommand(args, { cwd });
 
 it("--quiet shows the first and last step of each stage, no episodes, and the result apart from them", async () => {
-  const { code, stdout, stderr } = await troupeHere("train", "small.yaml", "--quiet");
+  const { code, stdout, stderr } = await troupe(["train", "small.yaml", "--quiet"], { cwd });
   expect(code).toBe(0);
   for (const line of ["warm start 1/60", "warm start 60/60", "step 1/3", "step 3/3"])
     expect(stderr).toContain(line);
@@ -41,7 +41,7 @@ it("an error is the last event of --json, with its exit code", async () => {
     ["train", "small.yaml", "--json", "--no-such-option"],
     ["sft", "small.yaml", "seed=x", "--json"],
   ]) {
-    const { code, stdout, stderr } = await troupeHere(...args);
+    const { code, stdout, stderr } = await run(...args);
     const event = JSON.parse(stdout.trim()) as { message: string };
     expect(event).toMatchObject({ type: "error", code: expect.any(String) as string, exitCode: code });
     expect(stderr).toContain(event.message.split("\n")[0]);
@@ -49,7 +49,7 @@ it("an error is the last event of --json, with its exit code", async () => {
 });
 
 it("--guide shows one task before and during the warm start, names the stages, and ends with the next step", async () => {
-  const { code, stdout, stderr } = await troupeHere("train", "small.yaml", "--run", "guided", "--guide");
+  const { code, stdout, stderr } = await run("train", "small.yaml", "--run", "guided", "--guide");
   expect(code).toBe(0);
   const places = [
     "untrained:\nsample",
@@ -61,7 +61,7 @@ it("--guide shows one task before and during the warm start, names the stages, a
   expect(found).toEqual(found.toSorted((left, right) => left - right));
   expect(found[0]).toBeGreaterThan(-1);
   expect(stdout).toContain("extends: small");
-  const plain = await troupeHere("runs", "compare", "small", "guided", "--json");
+  const plain = await run("runs", "compare", "small", "guided", "--json");
   const { results } = JSON.parse(plain.stdout) as { results: readonly { table: unknown }[] };
   expect(results[0]?.table).toEqual(results[1]?.table);
 });

@@ -3,19 +3,22 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { makeModel, temporaryFolder } from "../models/test-model.ts";
-import { troupe } from "./testing/command.ts";
+import { runCommand, troupe } from "./testing/command.ts";
 
 it("rejects a public address without keys, two models of one name, and what is no model", async () => {
   const cwd = temporaryFolder();
   await makeModel(cwd, "tiny");
   const environment = { TROUPE_SERVE_KEYS: "" };
-  const open = await troupe(["serve", "tiny", "--port", "0", "--host", "0.0.0.0"], { cwd, env: environment });
+  const open = await runCommand(["serve", "tiny", "--port", "0", "--host", "0.0.0.0"], {
+    cwd,
+    env: environment,
+  });
   expect([open.code, open.stderr]).toEqual([2, expect.stringContaining("set keys, or use 127.0.0.1")]);
-  const twice = await troupe(["serve", "tiny", "./tiny", "--port", "0"], { cwd });
+  const twice = await runCommand(["serve", "tiny", "./tiny", "--port", "0"], { cwd });
   expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining("Two models are called tiny")]);
-  const none = await troupe(["serve", "tokenizer", "--port", "0"], { cwd });
+  const none = await runCommand(["serve", "tokenizer", "--port", "0"], { cwd });
   expect(none.code).toBe(1);
-  const far = await troupe(["serve", "tiny", "--port", "99999"], { cwd });
+  const far = await runCommand(["serve", "tiny", "--port", "99999"], { cwd });
   expect([far.code, far.stderr]).toEqual([2, expect.stringContaining("a whole number from 0 to 65535")]);
 });
 
@@ -24,7 +27,7 @@ it("rejects an empty file of keys, and says that the official SDK sends only som
   await makeModel(cwd, "tiny");
   const serve = ["serve", "tiny", "--port", "0", "--keys", "keys"];
   writeFileSync(path.join(cwd, "keys"), " \n\n");
-  const empty = await troupe(serve, { cwd });
+  const empty = await runCommand(serve, { cwd });
   expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining("file of keys keys has none")]);
   writeFileSync(path.join(cwd, "keys"), "tml-one\ntwo\n");
   const started = await troupe(serve, { cwd, watch: endOnceReady });
@@ -91,7 +94,9 @@ function endOnceReady(output: string, interrupt: () => void): void {
 it("rejects a folder that cannot be created", async () => {
   const cwd = temporaryFolder();
   await makeModel(cwd, "tiny");
-  const { code, stderr } = await troupe(["serve", "tiny", "--port", "0", "--folder", "/proc/none"], { cwd });
+  const { code, stderr } = await runCommand(["serve", "tiny", "--port", "0", "--folder", "/proc/none"], {
+    cwd,
+  });
   expect([code, stderr]).toEqual([
     1,
     expect.stringContaining("Cannot write /proc/none: no folder can be created there."),

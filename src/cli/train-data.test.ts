@@ -11,7 +11,7 @@ import { humanEvalRow, jsonLines } from "../data/testing/rows.ts";
 import { initModel } from "../models/init.ts";
 import { presets } from "../models/presets.ts";
 import { likeQwen3, writeLargeTokenizer } from "../text/testing/large-tokenizer.ts";
-import { troupe, type CommandOptions, type Outcome } from "./testing/command.ts";
+import { runCommand, troupe, type CommandOptions, type Outcome } from "./testing/command.ts";
 
 const cwd = mkdtempSync(path.join(tmpdir(), "troupe-train-data-"));
 const cache = path.join(cwd, "cache");
@@ -50,9 +50,13 @@ afterAll(async () => {
   await rm(cwd, { recursive: true, force: true });
 });
 
-function train(args: readonly string[], options: Partial<CommandOptions> = {}): Promise<Outcome> {
+function train(
+  args: readonly string[],
+  options: Partial<CommandOptions> = {},
+  start: typeof troupe = runCommand,
+): Promise<Outcome> {
   const env = { HF_ENDPOINT: hub.url, TROUPE_CACHE: cache, ...options.env };
-  return troupe(["train", "small.yaml", ...args], { cwd, ...options, env });
+  return start(["train", "small.yaml", ...args], { cwd, ...options, env });
 }
 
 async function untilDownloaded(bytes: number): Promise<void> {
@@ -91,7 +95,7 @@ it("Ctrl-C during the download says that it resumes, and it does, with a line of
     response.write(contents.subarray(0, half));
     return true;
   });
-  const interrupted = await train([], { interruptAfter: untilDownloaded(half) });
+  const interrupted = await train([], { interruptAfter: untilDownloaded(half) }, troupe);
   expect(interrupted).toMatchObject({
     code: 130,
     stdout: "",

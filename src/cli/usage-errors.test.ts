@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { troupe } from "./testing/command.ts";
+import { runCommand, troupe } from "./testing/command.ts";
 
 let cwd: string;
 beforeAll(async () => {
@@ -155,12 +155,17 @@ describe("usage errors: exit code 2, one clear message, no stack, nothing writte
   ];
 
   it.each(cases)("%s", async (_, args, messages) => {
-    const { code, stdout, stderr } = await troupe(args, { cwd });
+    const { code, stdout, stderr } = await runCommand(args, { cwd });
     expect(code).toBe(2);
     expect(stdout).toBe("");
     for (const message of messages) expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/^\s+at /m);
     expect((await readdir(cwd)).toSorted()).toEqual(["many.yaml", "model-path.yaml", "wrong.yaml"]);
+  });
+
+  it("is the same in a process of its own", async () => {
+    const here = await runCommand(["trian"], { cwd });
+    expect(await troupe(["trian"], { cwd })).toEqual(here);
   });
 
   it("shows the stack on request", async () => {
@@ -189,14 +194,14 @@ it("what a module throws is not called a bug of Troupe: the line is named", asyn
 
 describe("without a run", () => {
   it("help and version exit with 0", async () => {
-    const help = await troupe(["--help"], { cwd });
+    const help = await runCommand(["--help"], { cwd });
     expect(help).toMatchObject({ code: 0, stderr: "" });
     expect(help.stdout).toMatch(/train .*eval .*sft .*init .*play .*recipes .*runs /s);
-    expect((await troupe(["--version"], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await runCommand(["--version"], { cwd })).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   it("recipes lists the included recipes, as a table and as JSON, and prints the schema", async () => {
-    const table = await troupe(["recipes"], { cwd });
+    const table = await runCommand(["recipes"], { cwd });
     expect(table.stdout).toMatch(/^plan-path: A scout .*\nplan-path +at-grpo +1 model +\d+ +\d/m);
     expect(table.stdout).toMatch(/^plan-path-prompt-only +none +[^ ]/m);
     expect(table.stdout).toMatch(
@@ -204,22 +209,24 @@ describe("without a run", () => {
     );
     expect(table.stdout.indexOf("plan-path: ")).toBeLessThan(table.stdout.indexOf("scaling: "));
     for (const line of table.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
-    const folder = await troupe(["recipes", "scaling"], { cwd });
+    const folder = await runCommand(["recipes", "scaling"], { cwd });
     expect(folder.stdout).toMatch(/^scaling: rows of an experiment; .*scaling\/k-2 .*K = 2 instead of 8/s);
     expect(folder.stdout).not.toContain("plan-path-single");
-    const one = await troupe(["recipes", "plan-path-single"], { cwd });
+    const one = await runCommand(["recipes", "plan-path-single"], { cwd });
     expect(one.stdout).toMatch(
       /^plan-path-single: One agent .*\nplan-path; grpo trains 1 model; expected: \d+ minutes on two cores, [\d.]+ % of held-out tasks\n/,
     );
     expect(one.stdout).toContain("\nextends: plan-path.yaml\n");
-    const critics = await troupe(["recipes", "algorithms"], { cwd });
+    const critics = await runCommand(["recipes", "algorithms"], { cwd });
     expect(critics.stdout).toMatch(/^algorithms\/ppo +ppo +1 model, 2 critics +\d+ +[\d.]+ % +PPO/m);
     expect(critics.stdout).toMatch(/^algorithms\/maac +maac +1 model, 1 critic +\d+ +[\d.]+ % +MAAC/m);
-    const short = await troupe(["recipes", "k-2"], { cwd });
+    const short = await runCommand(["recipes", "k-2"], { cwd });
     expect(short.stdout).toMatch(/^scaling\/k-2: /);
-    const wrong = await troupe(["recipes", "k-3"], { cwd });
+    const wrong = await runCommand(["recipes", "k-3"], { cwd });
     expect(wrong).toMatchObject({ code: 2, stderr: "error: there is no recipe k-3; did you mean `k-2`?\n" });
-    const listed = JSON.parse((await troupe(["recipes", "--json"], { cwd })).stdout) as { name: string }[];
+    const listed = JSON.parse((await runCommand(["recipes", "--json"], { cwd })).stdout) as {
+      name: string;
+    }[];
     expect(listed.find(({ name }) => name === "plan-path-adapters")).toMatchObject({
       environment: "plan-path",
       algorithm: "at-grpo",
@@ -227,18 +234,18 @@ describe("without a run", () => {
       critics: 0,
       success: expect.any(Number) as number,
     });
-    const schema = JSON.parse((await troupe(["recipes", "--schema"], { cwd })).stdout) as {
+    const schema = JSON.parse((await runCommand(["recipes", "--schema"], { cwd })).stdout) as {
       properties: object;
     };
     expect(Object.keys(schema.properties)).toContain("warmStart");
   });
 
   it("runs says so when there are none", async () => {
-    const { code, stdout } = await troupe(["runs"], { cwd });
+    const { code, stdout } = await runCommand(["runs"], { cwd });
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: "no runs in runs; `troupe train plan-path` creates one\n",
     });
-    expect((await troupe(["runs", "--json"], { cwd })).stdout).toBe("[]\n");
+    expect((await runCommand(["runs", "--json"], { cwd })).stdout).toBe("[]\n");
   });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { troupe } from "../testing/command.ts";
+import { runCommand } from "../testing/command.ts";
 
 const example = fileURLToPath(new URL("../../../examples/translation", import.meta.url));
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
-const check = (...args: string[]) => troupe(["check", ...args], { cwd });
+const check = (...args: string[]) => runCommand(["check", ...args], { cwd });
 
 describe("troupe check", () => {
   it("passes valid environments and algorithms, included ones too", async () => {

@@ -8,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { startHub } from "../../data/testing/hub-server.ts";
 import { humanEvalRow, jsonLines } from "../../data/testing/rows.ts";
-import { troupe, type CommandOptions, type Outcome } from "../testing/command.ts";
+import { runCommand, troupe, type CommandOptions, type Outcome } from "../testing/command.ts";
 
 const cwd = mkdtempSync(path.join(tmpdir(), "troupe-data-command-"));
 const rows = Array.from({ length: 6 }, (_, number) => humanEvalRow(number));
@@ -37,9 +37,13 @@ beforeEach(() => {
   hub.seen.length = 0;
 });
 
-function data(args: readonly string[], options: Partial<CommandOptions> = {}): Promise<Outcome> {
+function data(
+  args: readonly string[],
+  options: Partial<CommandOptions> = {},
+  start: typeof troupe = runCommand,
+): Promise<Outcome> {
   const env = { HF_ENDPOINT: hub.url, TROUPE_CACHE: cache, ...options.env };
-  return troupe(["data", ...args], { cwd, ...options, env });
+  return start(["data", ...args], { cwd, ...options, env });
 }
 
 /** Resolves when this many bytes of a file are on disk. */
@@ -88,7 +92,7 @@ describe("download", () => {
       return true;
     });
     const interruptAfter = untilDownloaded(half);
-    const interrupted = await data(["download", "coophumaneval"], { interruptAfter });
+    const interrupted = await data(["download", "coophumaneval"], { interruptAfter }, troupe);
     expect(interrupted).toMatchObject({ code: 130, stdout: "" });
     expect(interrupted.stderr).toContain("stopping; the same command resumes the download");
     hub.seen.length = 0;

@@ -4,7 +4,7 @@ import path from "node:path";
 import { parquetReadObjects } from "hyparquet";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { appendSteps, startRun } from "../../logging/testing/run-folder.ts";
-import { troupe } from "../testing/command.ts";
+import { runCommand } from "../testing/command.ts";
 
 let root = "";
 beforeEach(async () => {
@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => fs.rm(root, { recursive: true }));
 
-const exported = (...args: string[]) => troupe(["runs", "export", "tiny", ...args], { cwd: root });
+const exported = (...args: string[]) => runCommand(["runs", "export", "tiny", ...args], { cwd: root });
 
 it("prints and writes the metrics of a run as a table", async () => {
   const { stdout } = await exported();

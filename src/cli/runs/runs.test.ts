@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { appendSteps, startRun } from "../../logging/testing/run-folder.ts";
 import { acquireLock } from "../../runs/lock.ts";
-import { troupe } from "../testing/command.ts";
+import { runCommand } from "../testing/command.ts";
 import { lastStep, rangeOf, roundTicks } from "./curve.ts";
 
 let root = "";
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => fs.rm(root, { recursive: true }));
 
-const runs = (...args: string[]) => troupe(["runs", ...args], { cwd: root });
+const runs = (...args: string[]) => runCommand(["runs", ...args], { cwd: root });
 
 describe("runs", () => {
   it("lists what each trains and how far it is", async () => {
@@ -86,7 +86,8 @@ describe("runs plot", () => {
   });
 });
 
-const inTerminal = (columns: number) => troupe(["runs"], { cwd: root, env: { COLUMNS: String(columns) } });
+const inTerminal = (columns: number) =>
+  runCommand(["runs"], { cwd: root, env: { COLUMNS: String(columns) } });
 
 it("shows the algorithm in 80 columns, and cuts long names before", async () => {
   const long = "a-name-that-says-what-differs-from-all-others-1";

@@ -1,9 +1,13 @@
-/** Runs the command in a process of its own, as a user would. */
+/**
+ * Runs a command. `runCommand` does it in the test's own process, which takes milliseconds: for what a command says and
+ * writes. `troupe` starts a process, as a user does, which takes a second of processor: for signals, pipes, kills and exits.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
@@ -15,14 +19,65 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-export interface CommandOptions {
+export interface Surroundings {
   readonly cwd: string;
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface CommandOptions extends Surroundings {
   /** Called with both outputs so far and a way to send Ctrl-C, which is sent once: a later one may meet no handler. */
   readonly watch?: (output: string, interrupt: () => void) => void;
   /** Ctrl-C is sent when it resolves. */
   readonly interruptAfter?: Promise<unknown>;
+}
+
+/** The last command in this process: folder, environment and outputs belong to one at a time. */
+let previous: Promise<unknown> = Promise.resolve();
+
+export function runCommand(args: readonly string[], surroundings: Surroundings): Promise<Outcome> {
+  const outcome = previous.then(() => runHere(args, surroundings));
+  previous = outcome.catch(() => {});
+  return outcome;
+}
+
+async function runHere(
+  args: readonly string[],
+  { cwd, env = {}, input = "" }: Surroundings,
+): Promise<Outcome> {
+  const { main } = await import("../main.ts");
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  stdin.end(input);
+  const printed = Promise.all([text(stdout), text(stderr)]);
+  using given = new DisposableStack();
+  given.use(replacing({ stdin, stdout, stderr, env: { ...ownEnvironment(), ...env } }));
+  given.use(inFolder(cwd));
+  const code = await main(args);
+  process.exitCode = undefined;
+  stdout.end();
+  stderr.end();
+  const [out, notes] = await printed;
+  return { code, stdout: out, stderr: notes };
+}
+
+/** Gives `process` other properties until it is disposed. */
+function replacing(properties: Readonly<Record<string, unknown>>): Disposable {
+  const before = Object.keys(properties).map(
+    (name) => [name, Object.getOwnPropertyDescriptor(process, name)] as const,
+  );
+  for (const [name, value] of Object.entries(properties))
+    Object.defineProperty(process, name, { value, configurable: true });
+  return {
+    [Symbol.dispose]: () => {
+      for (const [name, descriptor] of before) Object.defineProperty(process, name, descriptor ?? {});
+    },
+  };
+}
+
+function inFolder(folder: string): Disposable {
+  const before = process.cwd();
+  process.chdir(folder);
+  return { [Symbol.dispose]: () => process.chdir(before) };
 }
 
 export function troupe(args: readonly string[], options: CommandOptions): Promise<Outcome> {
