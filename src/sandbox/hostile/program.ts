@@ -1,4 +1,4 @@
-/** Hostile programs as data. hostile.test.ts checks each. */
+/** Hostile programs as data. hostile.slow.test.ts checks each. */
 import { numberOf, type Machine, type SystemCall } from "../local/system-calls.ts";
 import type { Ending, Program } from "../sandbox.ts";
 
