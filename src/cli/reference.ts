@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { sources } from "../credit/sources.ts";
 import { showShare } from "../format.ts";
 import { type KeyRow, type KeySection, keySections } from "../recipes/keys.ts";
 import { type PublishedKey, publishedKeys } from "../recipes/published/keys.ts";
@@ -34,8 +35,8 @@ export function referencePages(): Readonly<Record<string, string>> {
     ),
     "formulas.md": page(
       "Formulas",
-      "What the functions of `src/credit` compute, by their own comments. [Sources](../algorithms.md#sources) has the papers.",
-      Object.entries(columns).map(formulaSection).join("\n\n"),
+      "What the functions of `src/credit` compute, by their own comments.",
+      [...Object.entries(columns).map(formulaSection), sourceSection()].join("\n\n"),
     ),
     "magrpo-keys.md": page(
       "Keys of MAGRPO's configuration",
@@ -169,8 +170,16 @@ function formulaSection([file, title]: readonly [file: string, title: string]): 
   return `## ${title}\n\n${table(["function", "what it computes"], rows)}`;
 }
 
+function sourceSection(): string {
+  const list = sources.map(({ names, source }) => `- ${names.join(", ")}: ${source}`);
+  return `## Sources\n\n${list.join("\n")}`;
+}
+
 function isCited(comment: string): boolean {
-  return /arXiv \d|Williams|Sutton|Schulman|CoMLRL|MARTI|OpenAI|PettingLLMs|Ng, Harada/.test(comment);
+  return sources.some(({ names, source }) => {
+    const isNumbered = source.startsWith("arXiv ");
+    return names.some((name) => comment.includes(name)) && (!isNumbered || comment.includes(source));
+  });
 }
 
 function publishedRow({ names, ours, note }: PublishedKey): readonly string[] {
