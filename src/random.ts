@@ -6,6 +6,7 @@ import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
 import { uniformInt } from "pure-rand/distribution/uniformInt";
 import { xoroshiro128plusFromState } from "pure-rand/generator/xoroshiro128plus";
 import type { RandomGenerator } from "pure-rand/types/RandomGenerator";
+import { TroupeError } from "./errors.ts";
 
 export type Generator = RandomGenerator;
 
@@ -32,6 +33,7 @@ export function extendedName(key: Key, more: string): Key {
 }
 
 function mixed(parent: Key, words: Iterable<number>): Key {
+  checkKey(parent);
   let { high, low } = parent;
   for (const word of words) {
     high = mix32(high ^ Math.imul(word, 0x85ebca6b) ^ low);
@@ -51,6 +53,7 @@ export function seedOf(key: Key): number {
 
 /** The key's generator, always in its initial state. */
 export function generatorOf(key: Key): Generator {
+  checkKey(key);
   return xoroshiro128plusFromState([
     mix32(key.high),
     mix32(key.low),
@@ -59,8 +62,16 @@ export function generatorOf(key: Key): Generator {
   ]);
 }
 
+/** Anything else, such as a seed, would be the same key whatever it is. */
+function checkKey(key: Partial<Key> | null | undefined): void {
+  if (typeof key?.high !== "number" || typeof key.low !== "number")
+    throw new TroupeError("bad_arguments", "expected a key (rootKey).");
+}
+
 /** A uniform integer in [0, bound). Mutates the generator. */
 export function drawInt(generator: Generator, bound: number): number {
+  if (!Number.isSafeInteger(bound) || bound < 1)
+    throw new TroupeError("bad_arguments", `bound: expected an integer of at least 1, not ${bound}.`);
   return uniformInt(generator, 0, bound - 1);
 }
 

@@ -1,11 +1,12 @@
 /** The problems of a data set as the finite task sources of an environment. */
 import path from "node:path";
+import { checkArgument } from "../arguments.ts";
 import { TroupeError } from "../errors.ts";
 import { showText } from "../format.ts";
 import type { DataOrigin } from "../runs/input-records.ts";
 import { attended } from "./attended.ts";
 import type { ShingledProblem } from "./contamination/overlaps.ts";
-import type { DatasetOption } from "./dataset.ts";
+import { datasetSchema, type DatasetOption } from "./dataset.ts";
 import { openDataset, type OpenDataset, type OpenOptions } from "./open.ts";
 import type { FailingProblem } from "./prepared/failing.ts";
 import { digestOfAll, type MalformedRow, type ProblemStore, type StoredProblem } from "./prepared/store.ts";
@@ -47,7 +48,8 @@ export interface ProblemSource {
  * @throws TroupeError `bad_arguments` for slices that are empty or share rows, `bad_data` if the data set is not
  * available
  */
-export function taskSources(given: TaskSourcesOptions): Promise<Record<string, ProblemSource>> {
+export async function taskSources(given: TaskSourcesOptions): Promise<Record<string, ProblemSource>> {
+  checkArgument("options.dataset", datasetSchema, given.dataset);
   return attended((options) => openSources({ ...options, ...given }));
 }
 

@@ -8,6 +8,8 @@
  * Each check rejects with an Error that says what is wrong. Not covered: whether the task is worth learning, and
  * exploits of the reward that neither the solver nor random words find; an environment tests those itself.
  */
+import { z } from "zod";
+import { checkArgument, strict } from "../arguments.ts";
 import { rootKey } from "../random.ts";
 import { anythingIsAnAction, garbageHasReason, garbageStaysSmall } from "./conformance/garbage.ts";
 import type { Setting } from "./conformance/play.ts";
@@ -48,11 +50,25 @@ export interface ConformanceCheck {
   readonly run: () => Promise<void>;
 }
 
+/** Without tasks, every check would pass. */
+const optionsSchema = strict({
+  options: z.unknown().optional(),
+  seats: z.array(z.string()).optional(),
+  phases: z.array(z.array(z.string())).optional(),
+  turns: z.int().min(1).optional(),
+  tasks: z.int().min(1).optional(),
+  seed: z.int().optional(),
+  milliseconds: z.number().positive().optional(),
+  services: z.unknown().optional(),
+});
+
 /** The checks that apply to a definition: some need a solver, words, summable seats or demonstrations. */
 export async function conformanceChecks<Options>(
   definition: EnvironmentDefinition<Options>,
   given: ConformanceOptions = {},
 ): Promise<ConformanceCheck[]> {
+  checkArgument("given", optionsSchema, given);
+  checkArgument("given.options", definition.options as unknown as z.ZodType, given.options ?? {});
   const environment = await definition.create(definition.options.parse(given.options ?? {}));
   const phases = given.phases ?? (given.seats ?? seatsTogether(environment)).map((seat) => [seat]);
   const setting: Setting = {

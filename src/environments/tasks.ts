@@ -7,6 +7,7 @@ import type { Awaitable, EndlessTasks, FiniteTasks, TaskSource } from "./environ
 
 /** A finite source of tasks in memory. */
 export function taskList<Task>(tasks: readonly Task[]): FiniteTasks<Task> {
+  if (!Array.isArray(tasks)) throw new TroupeError("bad_arguments", "tasks: expected an array.");
   return { size: tasks.length, at: (index) => tasks[index] as Task };
 }
 

@@ -2,6 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { z } from "zod";
+import { checkArgument, functionSchema, pathSchema, signalSchema, strict } from "../arguments.ts";
 import type { Engine } from "../engines/engine.ts";
 import { retryingEngine } from "../engines/retrying.ts";
 import { TroupeError } from "../errors.ts";
@@ -53,9 +55,29 @@ export interface RunEvaluation {
   readonly episodes: readonly Episode[];
 }
 
+/** Zero tasks or a misspelled key would give another number without a word. */
+const optionsSchema = strict({
+  directory: pathSchema,
+  engine: z.unknown(),
+  team: z.string().optional(),
+  split: z.string().optional(),
+  tasks: z.int().min(1).optional(),
+  samples: z.int().min(1).optional(),
+  passAt: z.array(z.int().min(1)).optional(),
+  temperature: z.number().min(0).optional(),
+  seed: z.int().min(0).optional(),
+  onProgress: functionSchema.optional(),
+  signal: signalSchema.optional(),
+});
+
 type Choice = Omit<EvaluateOptions, "engine" | "team">;
 
-export async function evaluateRun(options: EvaluateOptions): Promise<RunEvaluation> {
+/**
+ * Plays the team of a run on tasks that it was not trained on, with the weights of its last checkpoint.
+ * @throws TroupeError `bad_arguments`, `bad_run`, `cancelled`, `service`, and the engine's errors
+ */
+export async function evaluate(options: EvaluateOptions): Promise<RunEvaluation> {
+  checkArgument("options", optionsSchema, options);
   const { engine: given, team = "team", ...choice } = options;
   const { directory } = choice;
   const run = await openSavedRun(directory);

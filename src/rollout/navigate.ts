@@ -25,7 +25,7 @@ const indexes = new WeakMap<Episode, Index>();
 
 /** The state before the first action. */
 export function rootOf(episode: Episode): EpisodeNode {
-  return childrenAt(episode, null)[0] ?? missing(episode, "root");
+  return indexOf(episode).children.get(null)?.[0] ?? missing(episode, "root");
 }
 
 export function nodeOf(episode: Episode, id: string): EpisodeNode {
@@ -38,7 +38,8 @@ export function parentOf(episode: Episode, { parent }: EpisodeNode): EpisodeNode
 
 /** In the order of the record. */
 export function childrenOf(episode: Episode, { id }: EpisodeNode): readonly EpisodeNode[] {
-  return childrenAt(episode, id);
+  const { nodes, children } = indexOf(episode);
+  return children.get(id) ?? (nodes.has(id) ? [] : missing(episode, `node ${id}`));
 }
 
 /** The nodes on the path from the root to this one, including itself but not the root. */
@@ -56,11 +57,7 @@ export function edgesOf(episode: Episode, node: EpisodeNode): readonly Occurrenc
 
 /** Every joint action that contains the action, in the order of the nodes: one, except in cross mode. */
 export function occurrencesOf(episode: Episode, action: Action): readonly Occurrence[] {
-  return indexOf(episode).occurrences.get(action.id) ?? [];
-}
-
-function childrenAt(episode: Episode, parent: string | null): readonly EpisodeNode[] {
-  return indexOf(episode).children.get(parent) ?? [];
+  return indexOf(episode).occurrences.get(action.id) ?? missing(episode, `action ${action.id}`);
 }
 
 function indexOf(episode: Episode): Index {
@@ -80,11 +77,12 @@ function makeIndex(episode: Episode): Index {
       }),
     ]),
   );
+  const occurrences = Map.groupBy([...edges.values()].flat(), ({ action }) => action.id);
   return {
     nodes: new Map(episode.nodes.map((node) => [node.id, node])),
     children: Map.groupBy(episode.nodes, ({ parent }) => parent),
     edges,
-    occurrences: Map.groupBy([...edges.values()].flat(), ({ action }) => action.id),
+    occurrences: new Map(episode.actions.map(({ id }) => [id, occurrences.get(id) ?? []])),
   };
 }
 
