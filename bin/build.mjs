@@ -1,6 +1,7 @@
-// `npm run build`: dist/, what a published package runs. JavaScript and declarations, one file for each source, and Python.
+// `npm run build`: dist/, what a published package runs. JavaScript and declarations, one file for each source, and what they read: Python, texts.
 import { spawnSync } from "node:child_process";
 import { cpSync, rmSync, statSync } from "node:fs";
+import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -11,9 +12,14 @@ const { status } = spawnSync(process.execPath, [compiler, "-p", "tsconfig.build.
   cwd: root,
   stdio: "inherit",
 });
-// Python that runs in the sandbox.
-cpSync(new URL("../src", import.meta.url), new URL("../dist", import.meta.url), {
+// Python that runs in the sandbox, and data.
+const sources = join(root, "src");
+const isForTests = (path) =>
+  relative(sources, path)
+    .split(sep)
+    .some((part) => /^(fixtures|testing)$/.test(part));
+cpSync(sources, join(root, "dist"), {
   recursive: true,
-  filter: (path) => !path.includes("fixtures") && (statSync(path).isDirectory() || path.endsWith(".py")),
+  filter: (path) => !isForTests(path) && (statSync(path).isDirectory() || /\.(py|json)$/.test(path)),
 });
 process.exitCode = status ?? 1;

@@ -1,4 +1,4 @@
-/** The filter's decisions, evaluated by a small BPF interpreter; backends.test.ts and hostile/ use the real kernel. */
+/** The filter's decisions, evaluated by a small BPF interpreter; backends.test.ts and testing/hostile/ use the real kernel. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { encodeFilter, filterFor, ownGroup, ownProcess, type Instruction } from "./filter.ts";

@@ -14,9 +14,9 @@ import {
   type CoachAnswer,
   type CoachQuestion,
 } from "../testing/coach-server.ts";
-import { attacked, measureAttacks, reportOf } from "./measure.ts";
-import { attacks, harmless } from "./texts.ts";
-import { weakSteps } from "./weak-steps.ts";
+import { attacked, attackTexts, measureAttacks, reportOf, weakSteps } from "./measure.ts";
+
+const { attacks, harmless } = attackTexts();
 
 const verdict = (score: number): CoachAnswer => ({ reason: "", blame: "none", score });
 

@@ -1,6 +1,6 @@
 /** Hostile programs as data. hostile.slow.test.ts checks each. */
-import { numberOf, type Machine, type SystemCall } from "../local/system-calls.ts";
-import type { Ending, Program } from "../sandbox.ts";
+import { numberOf, type Machine, type SystemCall } from "../../local/system-calls.ts";
+import type { Ending, Program } from "../../sandbox.ts";
 
 export interface HostileProgram {
   readonly name: string;

@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import path from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Ending, Limits, ProgramResult, Sandbox } from "../sandbox.ts";
-import { ownSandboxes, python } from "../testing.ts";
+import type { Ending, Limits, ProgramResult, Sandbox } from "../../sandbox.ts";
+import { ownSandboxes, python } from "../../testing.ts";
 import { preludeFor, type HostileProgram } from "./program.ts";
 import { hostilePrograms } from "./table.ts";
 
