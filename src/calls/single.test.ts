@@ -1,4 +1,4 @@
-/** There is one border: no folder grows its own retries, readers of bodies or records of answers beside it. */
+/** There is one border: no folder grows its own retries, readers of bodies, records of answers or processes beside it. */
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -39,6 +39,53 @@ const rules: readonly Rule[] = [
     },
   },
   {
+    what: "a loop that waits between tries",
+    pattern:
+      /(for \((;;|let \w+ = \d; (\w+ <=? \w+)?; \w+\+\+)\)|while \([^\n]*\)) \{(?:(?!\n\}\n)[^]){0,900}?await (delay|pause|sleep|cancellableSleep|\w+\.pause)\(/,
+    instead: "`retrying` of src/calls/retry.ts, or `call`",
+    allowed: {
+      "calls/retry.ts": "the retries",
+      "engines/tinker/client/completions.ts": "a poll for what is finished",
+      "engines/tinker/client/requests.ts": "a poll for a result, whose failures `retrying` repeats",
+      "environments/math/answers/thread.ts": "reads a thread's processor time",
+      "experiments/experiment.ts": "waits until other processes have left a folder",
+      "sandbox/testing.ts": "waits until programs run, for tests",
+      "logging/follow.ts": "updates at intervals, whose failures `retrying` repeats",
+      "logging/process.ts": "waits for another process to end",
+    },
+  },
+  {
+    what: "a process or a thread",
+    pattern: /\b(spawn|spawnSync|execFile|execFileSync|fork)\(["\w]|new Worker\((?!child)/,
+    instead: "`startGroup` of src/calls/child.ts",
+    allowed: {
+      "calls/child.ts": "programs that users name",
+      "data/formats/parquet.ts": "a thread: a damaged file must not take all memory",
+      "environments/math/answers/thread.ts": "a thread, asked through `call`",
+      "experiments/child.ts":
+        "this program itself, which prints as much as it likes and outlives Ctrl-C to save",
+      "experiments/session.ts": "git, for a name",
+      "logging/start.ts": "this program itself, which outlives the training",
+      "logging/wandb/bridge.ts": "a program of ours, in a process that is bounded as a whole",
+      "runs/lock.ts": "ps, on systems without /proc",
+      "sandbox/container/backend.ts": "asks the container engine whether it is there",
+      "sandbox/local/python.ts": "asks an interpreter what it is",
+      "sandbox/packages/install.ts": "pip, which ends with the terminal",
+      "sandbox/workers/worker.ts": "workers, asked through `call`",
+    },
+  },
+  {
+    what: "a reader of lines",
+    pattern: /from "node:readline/,
+    instead: "`hearLines` of src/calls/child.ts",
+    allowed: {
+      "cli/play/ask.ts": "a person's",
+      "experiments/child.ts": "this program's own",
+      "logging/start.ts": "this program's own",
+      "logging/wandb/bridge.ts": "a program of ours",
+    },
+  },
+  {
     what: "a reader that counts the bytes of a body",
     pattern: /for await \(const (\w+) of [^]{0,200}\b\w+ \+= \1\.(length|byteLength)/,
     instead: "`wholeBody` or `bounded` of src/calls/http.ts",
@@ -52,14 +99,14 @@ const rules: readonly Rule[] = [
   },
   {
     what: "a request over HTTP",
-    pattern: /[^.\w]fetch\(|from "node:https?";[^]*\brequest\b as/,
+    pattern: /[^.\w]fetch\(|\b(request|get) as \w+[^;]*\} from "node:https?"/,
     instead: "`exchange` of src/calls/http.ts",
     allowed: {
       "calls/http.ts": "the exchange",
       "clients/transport.ts": "the AI SDK reads the reply",
       "data/hub/request.ts": "a download is never whole in memory",
+      "engines/tinker/archives/download.ts": "an archive is never whole in memory",
       "engines/tinker/client/exchange.ts": "connections in pools, which `fetch` has not",
-      "sandbox/fusion/client.ts": "a server on this machine",
       "tools/mcp/transport.ts": "the SDK reads the reply",
     },
   },

@@ -2,7 +2,7 @@
  * Waits until a server trains: SkyRL answers its health check before its engine has started, so a model is created, which
  * is what training does first, and removed.
  */
-import { setTimeout as delay } from "node:timers/promises";
+import { retrying } from "../calls/retry.ts";
 import type { Engine } from "../engines/engine.ts";
 import { ServiceError, TroupeError } from "../errors.ts";
 import { showDuration } from "../format.ts";
@@ -26,34 +26,34 @@ export async function waitUntilReady(
   { seconds, retrySeconds, noteSeconds, note }: Waiting,
 ): Promise<void> {
   const began = performance.now();
-  const end = began + 1000 * seconds;
+  const [end, pause] = [began + 1000 * seconds, 1000 * retrySeconds];
   const passed = (): string => showDuration((performance.now() - began) / 1000);
   const lines = setInterval(
     () => note(`waiting for the servers since ${passed()}, at most ${showDuration(seconds)}`),
     1000 * noteSeconds,
   );
+  const isRetried = (problem: ServiceError): boolean => {
+    const isTime = performance.now() + pause < end;
+    if (isTime) note(`not ready: ${problem.message}`);
+    return isTime;
+  };
+  const retries = { retries: Infinity, firstDelay: pause, longestDelay: pause, isRetried };
   try {
-    for (;;) {
-      const problem = await attempt(open, recipe, end);
-      if (problem === null) return;
-      if (!isPassing(problem)) throw problem;
-      if (performance.now() + 1000 * retrySeconds >= end) throw notReady(problem, passed());
-      note(`not ready: ${problem.message}`);
-      await delay(1000 * retrySeconds);
-    }
+    await retrying(() => attempt(open, recipe, end), retries);
+  } catch (problem) {
+    if (!(problem instanceof ServiceError)) throw problem;
+    const message = `The servers are not ready after ${passed()}. ${problem.message}`;
+    throw new ServiceError(message, { cause: problem });
   } finally {
     clearInterval(lines);
   }
 }
 
-function notReady(problem: TroupeError, passed: string): ServiceError {
-  return new ServiceError(`The servers are not ready after ${passed}. ${problem.message}`, {
-    cause: problem,
-  });
-}
-
-/** @param end of the time, which closes the engine */
-async function attempt(open: () => Engine, recipe: Recipe, end: number): Promise<TroupeError | null> {
+/**
+ * @param end of the time, which closes the engine
+ * @throws ServiceError for what may be over later, TroupeError for what will not
+ */
+async function attempt(open: () => Engine, recipe: Recipe, end: number): Promise<void> {
   const engine = open();
   let isOver = false;
   const closing = setTimeout(() => {
@@ -62,18 +62,22 @@ async function attempt(open: () => Engine, recipe: Recipe, end: number): Promise
   }, end - performance.now());
   try {
     await makeAndRemove(engine, recipe);
-    return null;
   } catch (error) {
     if (!(error instanceof TroupeError)) throw error;
-    return isOver ? cutShort(error) : error;
+    if (isOver) throw cutShort(error);
+    throw isPassing(error) ? asFailure(error) : error;
   } finally {
     clearTimeout(closing);
     await engine.close();
   }
 }
 
+function asFailure(error: TroupeError): ServiceError {
+  return error instanceof ServiceError ? error : new ServiceError(error.message, { cause: error });
+}
+
 /** A closed engine's own message says nothing of the server, but perhaps its cause. */
-function cutShort({ cause }: TroupeError): TroupeError {
+function cutShort({ cause }: TroupeError): ServiceError {
   if (cause instanceof ServiceError) return cause;
   const message = "No answer yet: the server's log says what it is doing.";
   return new ServiceError(message, { cause });

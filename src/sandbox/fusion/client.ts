@@ -61,8 +61,11 @@ export function fusionSandbox(options: FusionOptions): Sandbox {
       const limits = withDefaults(program.limits, options.limits);
       const body = requestOf(program, limits);
       const ended = AbortSignal.any([closing.signal, ...(signal === undefined ? [] : [signal])]);
+      const milliseconds = 1000 * (limits.wallSeconds + grace);
       const asking = async () =>
-        answerOf(await call(service, (own) => ask(url, body, limits, own), { signal: ended, retries }));
+        answerOf(
+          await call(service, (own) => ask(url, body, limits, own), { signal: ended, retries, milliseconds }),
+        );
       const once = async (): Promise<ProgramResult> =>
         resultOf(await limited(asking, ended), limits, program);
       try {
@@ -90,14 +93,13 @@ export async function pingFusion(url: string): Promise<void> {
 type Answer = z.output<typeof success>;
 
 async function ask(url: string, body: object, limits: Limits, signal: AbortSignal): Promise<Answer> {
-  const timeout = AbortSignal.timeout(1000 * (limits.wallSeconds + grace));
   const reply = await exchange(
     `${url}/run_code`,
     {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
-      signal: AbortSignal.any([signal, timeout]),
+      signal,
     },
     longestReply(limits),
   );

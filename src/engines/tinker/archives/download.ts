@@ -3,10 +3,10 @@ import { readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { get as plainGet, type IncomingMessage } from "node:http";
 import { get as secureGet } from "node:https";
-import { setTimeout as delay } from "node:timers/promises";
 import { isPresentSync } from "../../../present.ts";
 import { z } from "zod";
 import { checkArgument, pathSchema } from "../../../arguments.ts";
+import { retrying } from "../../../calls/retry.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import { writeDirectoryDurably } from "../../../runs/durable.ts";
 import { checkpointPath, textSchema } from "../client/checkpoints.ts";
@@ -23,7 +23,7 @@ export interface DownloadOptions {
   readonly mostBytes?: number | undefined;
 }
 
-/** Redirects, and answers that an archive is still being made. */
+/** Redirects, and as many answers that an archive is still being made. */
 const mostTries = 60;
 /** Milliseconds without a byte. */
 const silence = 60_000;
@@ -82,10 +82,22 @@ function brokenOff(error: unknown, { origin }: URL): TroupeError {
   });
 }
 
+/** The server is still making the archive, or busy. */
+class NotReady extends ServiceError {}
+
+/** Asks until the archive is made. */
+async function archiveAt(first: URL, place: Place): Promise<IncomingMessage> {
+  const isRetried = (error: ServiceError, tries: number): boolean =>
+    error instanceof NotReady && tries + 1 < mostTries;
+  // It says itself when to ask again.
+  const retries = { retries: mostTries, firstDelay: 0, longestDelay: 0, isRetried };
+  return retrying(() => redirected(first, place), retries);
+}
+
 /** Follows redirects, without the key when they lead to another server. */
-async function archiveAt(first: URL, { key }: Place): Promise<IncomingMessage> {
+async function redirected(first: URL, { key }: Place): Promise<IncomingMessage> {
   let url = first;
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let redirects = 0; redirects < mostTries; redirects++) {
     const response = await get(
       url,
       key !== undefined && url.origin === first.origin ? { "x-api-key": key } : {},
@@ -96,10 +108,13 @@ async function archiveAt(first: URL, { key }: Place): Promise<IncomingMessage> {
     const isRedirect = status >= 300 && status < 400 && next !== null;
     if (!isRedirect && status !== 429 && status !== 503) throw await rejection(response, first);
     response.destroy();
-    if (isRedirect) url = next;
-    else await delay(pauseOf(headers["retry-after"]));
+    if (!isRedirect)
+      throw new NotReady(`${first.origin} does not finish the archive.`, {
+        retryAfter: pauseOf(headers["retry-after"]),
+      });
+    url = next;
   }
-  throw new ServiceError(`${first.origin} does not finish the archive.`);
+  throw new ServiceError(`${first.origin} redirects without an end.`);
 }
 
 /** Without decompressing, unlike `fetch`: how much was received limits how long an archive may be. */
