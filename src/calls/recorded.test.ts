@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { ServiceError } from "../errors.ts";
+import type { Verdict } from "../rollout/episode.ts";
+import type { Outcome } from "./call.ts";
 import { recordedCall, type RecordedQuestion } from "./recorded.ts";
 import { unrecordedCalls } from "./recorded.ts";
 
@@ -64,4 +66,30 @@ it("an answer that is not recorded is asked for again", async () => {
     asked[value - 1]?.resolve({ value });
     expect(await caller).toEqual({ value });
   }
+});
+
+it("a failure cannot be recorded as an answer: types reject these ways of writing it", () => {
+  const calls = unrecordedCalls();
+  const question = { key: "question", read: () => null };
+  const outcome: Outcome<Answer> = { failure: new ServiceError("down") };
+  const verdicts: readonly Verdict[] = [{ failure: "down" }];
+  const error: Error = new ServiceError("down");
+  const written = [
+    // @ts-expect-error An outcome may be a fault or a failure.
+    () => recordedCall(calls, { ...question, ask: async () => outcome as Outcome<Answer> }),
+    // @ts-expect-error A verdict may be a failure, however deep it stands.
+    () => recordedCall(calls, { ...question, ask: async () => ({ verdicts }) }),
+    // @ts-expect-error An error that was caught is no answer.
+    () => recordedCall(calls, { ...question, ask: async () => error }),
+    // @ts-expect-error A fault is not what was asked for.
+    () => recordedCall(calls, { ...question, ask: async () => ({ fault: "no JSON" }) }),
+    // @ts-expect-error An error.
+    () => calls.put([{ key: "question", answer: error }]),
+    // @ts-expect-error A list of verdicts.
+    () => calls.put([{ key: "question", answer: verdicts }]),
+    // @ts-expect-error An outcome.
+    () => calls.put([{ key: "question", answer: outcome as Outcome<Answer> }]),
+  ];
+  expect(written).toHaveLength(7);
+  expect(calls.get("question")).toBeUndefined();
 });

@@ -1,15 +1,37 @@
 /**
  * Questions that have one answer in a run: later callers find it recorded, concurrent ones wait for it.
  *
- * Only answers are recorded. A failure is thrown, and the type of an answer rules out one that says `failure`. Where a
- * resumed run must meet the same failure again, it is recorded as such (`RecordedFailure`), never as an answer.
+ * Only answers are recorded. A failure is thrown, and the type of an answer rules out errors, faults and failures in it
+ * (`Sound`). Where a resumed run must meet the same failure again, it is recorded as such (`RecordedFailure`), never as
+ * an answer.
  */
 import { ServiceError, TroupeError } from "../errors.ts";
 import { Fault } from "./call.ts";
 import type { Service } from "./services.ts";
 
-/** What a record may hold. */
-export type Recordable = object & { readonly failure?: never };
+/** What a record may hold: no error, no outcome without an answer, no list of which each must be looked at. */
+export type Recordable = object & {
+  readonly failure?: never;
+  readonly fault?: never;
+  /** Errors have one. */
+  readonly stack?: never;
+  readonly length?: never;
+};
+
+/**
+ * An answer in which nothing, however deep, is an error, a fault or a failure. As a bound of a type parameter it makes
+ * recording anything else a mistake of types: `Answer extends Sound<Answer>`. A type that says nothing of its fields,
+ * such as `object`, passes.
+ */
+export type Sound<Answer> = Recordable & { readonly [Key in keyof Answer]: SoundIn<Answer[Key]> };
+
+type SoundIn<Value> = unknown extends Value
+  ? Value
+  : Value extends Error | { readonly failure: unknown } | { readonly fault: unknown }
+    ? never
+    : Value extends object
+      ? { readonly [Key in keyof Value]: SoundIn<Value[Key]> }
+      : Value;
 
 export interface RecordedCalls {
   /** The recorded answer, or `{ failure }`; undefined: none. */
@@ -96,7 +118,7 @@ const underWay = new WeakMap<RecordedCalls, Map<string, Asking>>();
  * @param calls undefined: nothing is recorded or shared
  * @throws TroupeError `cancelled` if the signal is aborted while another caller asks; what `ask` throws
  */
-export async function recordedCall<Answer extends Recordable>(
+export async function recordedCall<Answer extends Sound<Answer>>(
   calls: RecordedCalls | undefined,
   question: RecordedQuestion<Answer>,
   signal?: AbortSignal,
@@ -134,7 +156,7 @@ function askingIn(calls: RecordedCalls): Map<string, Asking> {
   return asking;
 }
 
-async function askFirst<Answer extends Recordable>(
+async function askFirst<Answer extends Sound<Answer>>(
   calls: RecordedCalls,
   { key, ask, write = (answer) => answer, about }: RecordedQuestion<Answer>,
 ): Promise<Answer> {

@@ -2,12 +2,7 @@
 import { createHash } from "node:crypto";
 import { answerOf, type Outcome } from "../calls/call.ts";
 import type { JudgedScore, Verdict } from "../rollout/episode.ts";
-import {
-  recordedCall,
-  type Recordable,
-  type RecordedCalls,
-  type RecordedFailure,
-} from "../calls/recorded.ts";
+import { recordedCall, type RecordedCalls, type RecordedFailure, type Sound } from "../calls/recorded.ts";
 import type { Service } from "../calls/services.ts";
 import { ServiceError } from "../errors.ts";
 import type { Subject } from "./subject.ts";
@@ -40,7 +35,7 @@ export interface Respondent<Question, Answer> {
   readonly service: Service;
 }
 
-export function askOnce<Question extends object, Answer extends Recordable>(
+export function askOnce<Question extends object, Answer extends Sound<Answer>>(
   calls: RecordedCalls,
   { identity, answer, read, service }: Respondent<Question, Answer>,
 ): AskOnce<Question, Answer> {

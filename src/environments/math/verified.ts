@@ -1,7 +1,7 @@
 /** Compares answers once: verdicts, also on pairs that reach a limit, are recorded with the run. Failures are not. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { recordedCall } from "../../calls/recorded.ts";
+import { recordedCall, type Sound } from "../../calls/recorded.ts";
 import type { Context } from "../environment.ts";
 import { isAnyOf, verifyAnswer, type Verified } from "./answers/answer.ts";
 
@@ -39,7 +39,7 @@ export function isAmong(
 
 const amongSchema = z.strictObject({ isAmong: z.boolean(), problem: z.string().optional() });
 
-function once<T extends object>(
+function once<T extends Sound<T>>(
   question: readonly unknown[],
   schema: z.ZodType<T>,
   { services: { recorded } }: Recording,
