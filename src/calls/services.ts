@@ -17,6 +17,8 @@ export interface ServiceUse {
   readonly slowest: number;
   /** Why the last question without an answer has none. Absent: all have one. */
   readonly lastProblem?: string;
+  /** Only questions with a problem were counted: no share can be told. Absent: all were. */
+  readonly onlyProblems?: true;
 }
 
 const unused: ServiceUse = { calls: 0, faults: 0, failures: 0, retries: 0, seconds: 0, slowest: 0 };
@@ -44,6 +46,7 @@ export function addedUse(one: ServicesUsed, other: ServicesUsed): ServicesUsed {
 
 function sumOf(one: ServiceUse, other: ServiceUse): ServiceUse {
   const lastProblem = other.lastProblem ?? one.lastProblem;
+  const onlyProblems = one.onlyProblems ?? other.onlyProblems;
   return {
     calls: one.calls + other.calls,
     faults: one.faults + other.faults,
@@ -52,6 +55,7 @@ function sumOf(one: ServiceUse, other: ServiceUse): ServiceUse {
     seconds: one.seconds + other.seconds,
     slowest: Math.max(one.slowest, other.slowest),
     ...(lastProblem === undefined ? {} : { lastProblem }),
+    ...(onlyProblems === undefined ? {} : { onlyProblems }),
   };
 }
 
@@ -83,7 +87,8 @@ export class Service {
     this.#use = sumOf(this.#use, change);
     if (this.#onlyProblems && change.faults + change.failures + change.retries === 0) return;
     const own = ledger.getStore();
-    own?.set(this.name, sumOf(own.get(this.name) ?? unused, change));
+    const counted = this.#onlyProblems ? { ...change, onlyProblems: true as const } : change;
+    own?.set(this.name, sumOf(own.get(this.name) ?? unused, counted));
   }
 
   /** Times one attempt. @param number from 0 */

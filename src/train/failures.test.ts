@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ServiceUse } from "../calls/services.ts";
+import { Service, withServicesUsed, type ServiceUse } from "../calls/services.ts";
 import { checkFaults, countsOf, summedCounts, timesOf } from "./failures.ts";
 
 const use = (changes: Partial<ServiceUse>): ServiceUse => ({
@@ -33,4 +33,14 @@ it("faults above the limit stop the run, whichever service gives them", () => {
   );
   // Otherwise a run would learn from nothing but faults.
   expect(() => checkFaults({ expert: use({ faults: 10 }) }, 1)).toThrow(/at least one must succeed/);
+});
+
+it("a program that ends a script of the sandbox stops no run: of its calls only those with a problem are counted", async () => {
+  const { services } = await withServicesUsed(async () => {
+    const sandbox = new Service("sandbox", { onlyProblems: true });
+    for (let call = 0; call < 10; call++) sandbox.ended("answered");
+    sandbox.ended("faulty", "a script gave no answer (signalled)");
+  });
+  expect(() => checkFaults(services, 0.1)).not.toThrow();
+  expect(countsOf(services)).toEqual({ services: { sandbox: { calls: 1, faults: 1 } } });
 });
