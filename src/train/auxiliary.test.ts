@@ -205,3 +205,21 @@ test("concatenated prompts that do not fit a central critic are rejected with wh
   const central = recipeOf({ name: "maac", samples: 2 }, { team, warmStart: undefined });
   await expect(trainIn("long", central)).rejects.toThrow(/central critic accepts at most 4096.*per role/s);
 });
+
+test.each([
+  [
+    "NaN",
+    (values: Float32Array) => values.fill(Number.NaN),
+    /critic-scout gave the value NaN; its weights have/,
+  ],
+  ["too few values", (values: Float32Array) => values.slice(1), /critic-scout gave \d values for \d tokens/],
+])("%s of a critic are a failure, not missing rewards", async (_, change, message) => {
+  const resolved = recipeOf({ name: "ppo", samples: 2 });
+  const engine = new HashEngine({ vocabularySize: wordsOf(resolved).length + 6, endToken: 2 });
+  const forward = engine.forward.bind(engine);
+  engine.forward = async (...given) => {
+    const { values, ...rest } = await forward(...given);
+    return values === undefined ? rest : { ...rest, values: values.map(change) };
+  };
+  await expect(train({ ...resolved, directory: at("damaged"), engine })).rejects.toThrow(message);
+});

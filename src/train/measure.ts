@@ -2,12 +2,12 @@
  * What an algorithm needs to know of a step's actions before credit: their log-probabilities under the references, or
  * under the policies as they are now, and the values of the critics.
  */
-import type { Signals } from "../credit/algorithm.ts";
+import type { Algorithm, Signals } from "../credit/algorithm.ts";
 import { valueQueries } from "../credit/critics.ts";
 import { importanceWeights, largestWeight } from "../credit/weights.ts";
 import { klEstimate } from "../credit/kl.ts";
 import { placedActions } from "../credit/places.ts";
-import type { Datum, Engine } from "../engines/engine.ts";
+import type { Continuation, Datum, Engine } from "../engines/engine.ts";
 import { TroupeError } from "../errors.ts";
 import type { Action, Episode } from "../rollout/episode.ts";
 import type { PolicyMetrics } from "../runs/records.ts";
@@ -90,11 +90,40 @@ async function fromCritics(
   episodes: readonly Episode[],
 ): Promise<Signals> {
   if (algorithm.critic === null) return {};
+  const longest = Math.min(...[...trained].map((name) => policies[name]?.maxLength ?? Infinity));
+  return { values: await criticValues(algorithm, engine, episodes, longest, sampling) };
+}
+
+/** What the critics expect of each action. @param longest tokens of a prompt with its action */
+export async function criticValues(
+  algorithm: Algorithm,
+  engine: Pick<Engine, "forward">,
+  episodes: readonly Episode[],
+  longest: number,
+  signal?: AbortSignal,
+): Promise<NonNullable<Signals["values"]>> {
   const { data, read } = valueQueries(episodes, algorithm);
-  checkLengths(data, Math.min(...[...trained].map((name) => policies[name]?.maxLength ?? Infinity)));
-  if (data.length === 0) return { values: read([]) };
-  const { values = [] } = await engine.forward(data, { signal: sampling });
-  return { values: read(values) };
+  checkLengths(data, longest);
+  if (data.length === 0) return read([]);
+  const { values = [] } = await engine.forward(data, signal === undefined ? {} : { signal });
+  const asked = data.flatMap(({ policy, continuations }) =>
+    continuations.map(({ tokens }) => ({ policy, tokens })),
+  );
+  return read(asked.map((one, index) => checkedValues(values[index], one)));
+}
+
+/** As of references: NaN would count as a missing reward, and values of too few tokens as those of other actions. */
+function checkedValues(
+  values: Float32Array | undefined,
+  { policy, tokens }: Pick<Datum, "policy"> & Pick<Continuation, "tokens">,
+): Float32Array {
+  const wrong = values?.find((one) => !Number.isFinite(one));
+  if (values?.length === tokens.length && wrong === undefined) return values;
+  const found =
+    wrong === undefined
+      ? `${values?.length ?? 0} values for ${tokens.length} tokens`
+      : `the value ${wrong}; its weights have diverged: lower its learning rate, and start a new run`;
+  throw new TroupeError("bad_model", `${policy} gave ${found}.`);
 }
 
 /** Each role's text fits its model; the concatenation for a central critic may not fit. */
