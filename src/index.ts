@@ -103,7 +103,16 @@ export type { Proof, SandboxOptions } from "./sandbox/open.ts";
 export { builtInCatalog } from "./recipes/catalog.ts";
 export type { Catalog } from "./recipes/catalog.ts";
 export type { EngineCheck, EngineConformanceOptions } from "./engines/conformance.ts";
-export { openEngine } from "./engines/open.ts";
+export { engineKinds, openEngine } from "./engines/open.ts";
+export type {
+  ConfiguredEngine,
+  EngineKind,
+  EngineServers,
+  EngineOpenOptions,
+  RemoteWeights,
+  ServerWeights,
+  SettingWarning,
+} from "./engines/kind.ts";
 export { VerbOrder } from "./engines/verb-order.ts";
 export type { RunningChange } from "./engines/verb-order.ts";
 export type { RetryOptions } from "./calls/retry.ts";

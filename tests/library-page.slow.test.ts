@@ -24,8 +24,6 @@ const folder = mkdtempSync(path.join(tmpdir(), "troupe-library-page-"));
 const project = path.join(folder, "Eigene Übungen");
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const page = readFileSync(path.join(root, "docs", "library.md"), "utf8");
-
 beforeAll(() => {
   cpSync(path.join(root, "examples", "translation"), project, { recursive: true });
   const pages = ["library.md", "writing-an-environment.md", "tinker.md"].map((name) =>

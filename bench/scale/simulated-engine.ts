@@ -8,7 +8,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type {
   Datum,
   Engine,
-  EngineCapabilities,
   LossResult,
   PolicyInfo,
   PolicyOptions,
@@ -51,7 +50,7 @@ export interface SimulatedEngineOptions {
 }
 
 export class SimulatedEngine implements Engine {
-  readonly capabilities = engineKinds["local"] as EngineCapabilities;
+  readonly capabilities = engineKinds.local.capabilities({});
   readonly description = "simulated";
   readonly arithmetic = {};
   /** Requests answered, and their tokens. */

@@ -9,7 +9,6 @@ import { gpus, type GpuName } from "../cluster/prices.ts";
 import { waitUntilReady } from "../cluster/ready.ts";
 import { planLines } from "../cluster/report.ts";
 import { command, shellWord } from "../command-line.ts";
-import { openEngine } from "../engines/open.ts";
 import type { PlannedRecipe } from "../recipes/resolve.ts";
 import { makeDirectory } from "../runs/durable.ts";
 import { recipeWarnings, showWarning } from "../recipes/validation/warnings.ts";
@@ -57,7 +56,7 @@ export function clusterCommand(): Command {
       const resolved = await planArguments(recipe, [...overrides, ...address], options);
       if (options.wait !== undefined) return wait(resolved, options.minutes);
       // Its models may have no size that is known.
-      if (resolved.recipe.engine.type !== "tinker") throw needsNoServers();
+      if (resolved.configuredEngine.servers === null) throw needsNoServers();
       const { gpu, gpuPrice } = options;
       const plan = await planCluster(resolved, { gpu, dollarsPerHour: gpuPrice });
       const words = [recipe, ...overrides, ...(options.override ? ["--override", ...options.override] : [])];
@@ -77,8 +76,8 @@ function layoutOf({
   return { place, nodes, gpusPerNode, shared, checkout, image };
 }
 
-async function wait({ recipe }: PlannedRecipe, minutes: number): Promise<void> {
-  await waitUntilReady(() => openEngine(recipe.engine), recipe, {
+async function wait({ recipe, configuredEngine }: PlannedRecipe, minutes: number): Promise<void> {
+  await waitUntilReady(() => configuredEngine.open(), recipe, {
     seconds: 60 * minutes,
     retrySeconds: 10,
     noteSeconds: 30,

@@ -2,7 +2,6 @@
 import path from "node:path";
 import { Command, Option } from "commander";
 import { runsFolder, runsOption } from "../command-line.ts";
-import { openEngine } from "../engines/open.ts";
 import { sourceOf } from "../environments/tasks.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
@@ -118,7 +117,7 @@ async function trainWith(
   directory: string,
   stop: AbortSignal,
 ): Promise<TrainOutcome> {
-  const engine = openEngine(resolved.recipe.engine, { run: path.basename(directory) });
+  const engine = await resolved.configuredEngine.open({ run: path.basename(directory) });
   reporter.watch?.(engine);
   try {
     return await train({ ...resolved, directory, engine, onEvent: reporter.listen, stop });

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../engines/engine.ts";
-import { openEngine } from "../engines/open.ts";
 import { retryingEngine } from "../engines/retrying.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
@@ -68,7 +67,7 @@ export async function withTrainedTeam<Value>(
   const scratch = await mkdtemp(join(tmpdir(), "troupe-models-"));
   try {
     const weights = await weightsOf(place, team, choice, scratch);
-    const engine = retryingEngine(openEngine(resolved.recipe.engine), retriesOf(resolved.recipe));
+    const engine = retryingEngine(await resolved.configuredEngine.open(), retriesOf(resolved.recipe));
     try {
       const open = await openTeam(engine, resolved.environment, team, weights);
       return await use({ resolved, run, name, engine, weights, ...open });

@@ -11,7 +11,8 @@ import type { Environment } from "../environments/environment.ts";
 import type { Algorithm } from "../credit/algorithm.ts";
 import { TroupeError } from "../errors.ts";
 import { showText } from "../format.ts";
-import { needsSurrogate } from "../engines/open.ts";
+import type { ConfiguredEngine } from "../engines/kind.ts";
+import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Warning } from "../recipes/validation/warnings.ts";
 import { oneTrajectory } from "../rollout/setting.ts";
@@ -21,7 +22,6 @@ import { writeByteTokenizer } from "../text/byte-tokenizer.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { evaluatedEpisodes, tasksInStep } from "../train/estimate.ts";
 import { expansionsOf, lengthsOf, type MeasuredTeam } from "../train/estimate-episode.ts";
-import type { Resolved } from "../train/state.ts";
 import { namedTeams, type NamedTeam } from "../train/teams.ts";
 import { contextWarnings } from "./contexts.ts";
 
@@ -61,7 +61,10 @@ interface LoadOptions {
   readonly share?: number;
 }
 
-export async function loadsOf(resolved: Resolved, { contexts, share = 1 }: LoadOptions): Promise<Loads> {
+export async function loadsOf(
+  resolved: ResolvedRecipe,
+  { contexts, share = 1 }: LoadOptions,
+): Promise<Loads> {
   const { recipe, environment } = resolved;
   const teams = namedTeams(recipe, environment);
   const assumptions = new Set<string>(["prompts: as at the start of an episode, before anyone has written"]);
@@ -125,7 +128,7 @@ async function promptsOf(
 
 function loadOf(
   policy: string,
-  { recipe, algorithm, environment }: Resolved,
+  { recipe, algorithm, environment, configuredEngine }: ResolvedRecipe,
   teams: readonly (MeasuredTeam & NamedTeam)[],
 ): Load {
   const [own] = teams;
@@ -147,15 +150,15 @@ function loadOf(
     sampled: done * episode.sampled + sum("sampled"),
     prefilled: done * episode.prefilled + sum("prefilled"),
     trained: done * epochs * learnt.read,
-    scored: done * passesOf(recipe, algorithm) * learnt.read,
+    scored: done * passesOf(recipe, algorithm, configuredEngine) * learnt.read,
     atATime: tasks * episode.atATime,
     longest: episode.longest,
   };
 }
 
 /** Forward passes over what is trained on: by the reference, by the proximal policy, and for each surrogate of the loss. */
-function passesOf({ engine, train }: Recipe, { kl, objective }: Algorithm): number {
-  const surrogates = needsSurrogate(engine, objective.loss) ? train.epochs : 0;
+function passesOf({ train }: Recipe, { kl, objective }: Algorithm, engine: ConfiguredEngine): number {
+  const surrogates = engine.needsForward(objective.loss) ? train.epochs : 0;
   return (kl === null ? 0 : 1) + (train.maxLag ?? 0) + surrogates;
 }
 

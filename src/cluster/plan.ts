@@ -1,6 +1,7 @@
 /** Which servers a recipe needs, how large they are, and what a run costs there. */
 import { basename, join } from "node:path";
 import { needsInitialPolicies } from "../credit/kl.ts";
+import type { EngineServers } from "../engines/kind.ts";
 import { TroupeError } from "../errors.ts";
 import { showBytes, showCount } from "../format.ts";
 import { isHubName } from "../recipes/places.ts";
@@ -77,7 +78,7 @@ export async function planCluster(
   const servers = serversOf(resolved, policies, most.policies, gpu);
   const price = dollarsPerHour ?? gpus[gpu].dollarsPerHour;
   const count = servers.reduce((sum, { size }) => sum + size.gpus, 0);
-  const isService = recipe.engine.type === "tinker" && recipe.engine.profile === "hosted";
+  const isService = resolved.configuredEngine.servers?.startedBy === "service";
   const prices = isService ? policies.map(({ directory }) => priceOf(resolved, directory)) : [];
   const costOf = (loads: Readonly<Record<string, Load>>): Cost =>
     servers.length > 0
@@ -123,15 +124,14 @@ function known(
 }
 
 function serversOf(
-  { recipe, algorithm }: ResolvedRecipe,
+  { recipe, algorithm, configuredEngine: { servers } }: ResolvedRecipe,
   policies: readonly PlannedPolicy[],
   loads: Readonly<Record<string, Load>>,
   gpu: GpuName,
 ): readonly PlannedServer[] {
-  const { engine } = recipe;
-  if (engine.type !== "tinker" || engine.profile === "hosted" || engine.profile === "troupe") return [];
-  const kind = engine.profile;
-  const urlOf = ({ name }: PlannedPolicy): string => engine.servers[name] ?? engine.url;
+  if (servers?.startedBy !== "cluster") return [];
+  const kind = servers.software as ServerKind;
+  const urlOf = ({ name }: PlannedPolicy): string => servers.urlOf(name);
   const urls = [...new Set(policies.map(urlOf))];
   return urls.map((url) => {
     const served = policies.filter((policy) => urlOf(policy) === url);
@@ -143,7 +143,7 @@ function serversOf(
       url,
       kind,
       name: urls.length === 1 ? recipe.name : `${recipe.name}-${first?.name ?? ""}`,
-      model: modelNames(served, engine.models),
+      model: modelNames(served, servers),
       policies: served,
       models: needsInitialPolicies(algorithm) ? 2 * served.length : served.length,
       size,
@@ -173,8 +173,8 @@ function tooLong(longest: number, { gpuBytes }: ServerSize, gpu: GpuName): Troup
 }
 
 /** @throws TroupeError `bad_recipe` if one server would need several models */
-function modelNames(policies: readonly PlannedPolicy[], names: Readonly<Record<string, string>>): string {
-  const all = new Set(policies.map(({ directory }) => names[directory] ?? directory));
+function modelNames(policies: readonly PlannedPolicy[], servers: EngineServers): string {
+  const all = new Set(policies.map(({ directory }) => servers.modelName(directory)));
   const [first = ""] = all;
   if (all.size <= 1) return first;
   throw new TroupeError(
@@ -183,9 +183,11 @@ function modelNames(policies: readonly PlannedPolicy[], names: Readonly<Record<s
   );
 }
 
-function priceOf({ recipe }: ResolvedRecipe, directory: string): readonly [string, TokenPrice | undefined] {
-  const { engine } = recipe;
-  const name = (engine.type === "tinker" ? engine.models[directory] : undefined) ?? directory;
+function priceOf(
+  { configuredEngine: { servers } }: ResolvedRecipe,
+  directory: string,
+): readonly [string, TokenPrice | undefined] {
+  const name = servers?.modelName(directory) ?? directory;
   return [name, hostedPrices[name]];
 }
 

@@ -21,7 +21,7 @@ export interface Waiting {
  * @throws TroupeError of the first attempt that no time improves; ServiceError once the time is over
  */
 export async function waitUntilReady(
-  open: () => Engine,
+  open: () => Engine | Promise<Engine>,
   recipe: Recipe,
   { seconds, retrySeconds, noteSeconds, note }: Waiting,
 ): Promise<void> {
@@ -53,8 +53,8 @@ export async function waitUntilReady(
  * @param end of the time, which closes the engine
  * @throws ServiceError for what may be over later, TroupeError for what will not
  */
-async function attempt(open: () => Engine, recipe: Recipe, end: number): Promise<void> {
-  const engine = open();
+async function attempt(open: () => Engine | Promise<Engine>, recipe: Recipe, end: number): Promise<void> {
+  const engine = await open();
   let isOver = false;
   const closing = setTimeout(() => {
     isOver = true;

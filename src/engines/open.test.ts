@@ -3,7 +3,7 @@ import { engineKinds, openEngine } from "./open.ts";
 
 it("opens the engine of the type, with its defaults", async () => {
   const engine = openEngine({ type: "local", threads: 1 });
-  expect(engine.capabilities).toBe(engineKinds["local"]);
+  expect(engine.capabilities).toBe(engineKinds.local.capabilities({}));
   expect(engine.arithmetic["threads"]).toBe("1");
   await engine.close();
 });

@@ -1,90 +1,52 @@
-/** The kinds of engines, and how to open one. */
+/** The kinds of engines that recipes know by their `type`, and how to open one. */
 import { z } from "zod";
 import { checkArgument } from "../arguments.ts";
 import { TroupeError } from "../errors.ts";
-import type { Engine, EngineCapabilities, Loss } from "./engine.ts";
-import { localCapabilities } from "./local/capabilities.ts";
-import { localSettings } from "./local/settings.ts";
-import { LocalEngine } from "./local/local-engine.ts";
-import { isNative } from "./tinker/losses.ts";
-import type { Profile } from "./tinker/profiles/profile.ts";
-import { profiles } from "./tinker/profiles/profiles.ts";
-import { TinkerEngine } from "./tinker/tinker-engine.ts";
-import { tinkerSettings } from "./tinker/settings.ts";
-import type { EngineSettings, EngineSettingsInput } from "./settings.ts";
+import type { Engine } from "./engine.ts";
+import type { EngineKind, EngineOpenOptions } from "./kind.ts";
+import { localKind } from "./local/kind.ts";
+import type { EngineSettingsInput } from "./settings.ts";
+import { tinkerKind } from "./tinker/kind.ts";
 
-/** Capabilities of each kind of engine, known without starting one, so that recipes can be checked anywhere. */
-export const engineKinds: Readonly<Record<string, EngineCapabilities>> = {
-  local: localCapabilities,
-  ...Object.fromEntries(
-    Object.entries(profiles).map(([name, { capabilities }]) => [tinkerKind(name), capabilities]),
-  ),
+/** Opened at once: connections are made when they are needed. */
+interface IncludedKind<Settings = unknown> extends EngineKind<Settings> {
+  open(settings: Settings, options: EngineOpenOptions): Engine;
+}
+
+export const engineKinds: Readonly<Record<"local" | "tinker", IncludedKind>> = {
+  local: localKind,
+  tinker: tinkerKind,
 };
 
-/** The policies of each server, in the recipe's order; the local engine is one. */
-export function policiesByServer(
-  settings: EngineSettings,
-  policies: readonly string[],
-): readonly (readonly string[])[] {
-  if (settings.type !== "tinker") return [policies];
-  return [...Map.groupBy(policies, (policy) => settings.servers[policy] ?? settings.url).values()];
-}
-
-/** The kind that settings ask for. */
-export function kindOf(settings: EngineSettings): string {
-  return settings.type === "tinker" ? tinkerKind(settings.profile) : settings.type;
-}
-
-/** Whether such a loss costs another forward pass, which its linear surrogate starts from. */
-export function needsSurrogate(settings: EngineSettings, loss: Loss): boolean {
-  if (settings.type !== "tinker") return false;
-  const profile: Profile = profiles[settings.profile];
-  return profile.data === "plain" && !isNative(loss, profile);
-}
-
-function tinkerKind(profile: string): string {
-  return `tinker, profile ${profile}`;
-}
-
-export interface OpenOptions {
-  /** Name of the run, for people who list sessions and weights at a server. */
-  readonly run?: string;
-}
+type EngineType = keyof typeof engineKinds;
 
 /**
  * The caller closes it.
  * @param given a recipe's `engine`; missing settings get their defaults
  * @throws TroupeError `bad_arguments` for an unknown type or invalid settings, `no_engine`
  */
-export function openEngine(given: EngineSettingsInput = {}, options: OpenOptions = {}): Engine {
-  checkArgument("engine settings", typed, given);
-  return openers[given.type ?? "local"](given, options);
-}
-
-const typed = z.object({ type: z.enum(["local", "tinker"], "expected local or tinker").optional() });
-
-const openers = {
-  local: (given: EngineSettingsInput) => openLocal(checked(localSettings, given)),
-  tinker: (given: EngineSettingsInput, options: OpenOptions) =>
-    openTinker(checked(tinkerSettings, given), options),
-} as const;
-
-function checked<Settings>(schema: z.ZodType<Settings>, given: EngineSettingsInput): Settings {
-  const settings = schema.safeParse(given);
-  if (settings.success) return settings.data;
-  throw new TroupeError("bad_arguments", `engine settings: ${z.prettifyError(settings.error)}`);
-}
-
-function openLocal({ threads, precision }: SettingsOf<"local">): Engine {
-  return new LocalEngine({ threads, ...(precision === "auto" ? {} : { precision }) });
-}
-
-function openTinker(
-  { profile, keyVariable, ...settings }: SettingsOf<"tinker">,
-  options: OpenOptions,
+export function openEngine(
+  given: EngineSettingsInput | { readonly module: string } = {},
+  options: EngineOpenOptions = {},
 ): Engine {
-  const key = process.env[keyVariable];
-  return new TinkerEngine({ ...settings, ...options, profile: profiles[profile], key });
+  checkArgument("engine settings", typed, given);
+  if ("module" in given)
+    throw new TroupeError(
+      "bad_arguments",
+      "engine settings: a module's engine is opened by its recipe: `(await resolveRecipe(…)).configuredEngine.open()`.",
+    );
+  const kind = engineKinds[given.type ?? "local"];
+  return kind.open(checked(kind, given), options);
 }
 
-type SettingsOf<Type extends EngineSettings["type"]> = Extract<EngineSettings, { readonly type: Type }>;
+const types = Object.keys(engineKinds) as [EngineType, ...EngineType[]];
+const typed = z.object({ type: z.enum(types, `expected ${types.join(" or ")}`).optional() });
+
+function checked({ options }: IncludedKind, given: EngineSettingsInput): unknown {
+  try {
+    return options.parse(given);
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+    throw new TroupeError("bad_arguments", `engine settings: ${z.prettifyError(error)}`);
+  }
+}

@@ -1,7 +1,4 @@
-/**
- * The `engine` section of a recipe. Each type of engine has its own schema, identified by `type`; several types form a
- * union.
- */
+/** The `engine` section of a recipe, unless it names a module. Each type of engine has its own schema. */
 import { z } from "zod";
 import { localSettings } from "./local/settings.ts";
 import { tinkerSettings } from "./tinker/settings.ts";

@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { TroupeError } from "../errors.ts";
 import { isPresentSync } from "../present.ts";
 import { builtInCatalog } from "../recipes/catalog.ts";
+import { moduleAt, moduleKeys } from "../recipes/choice.ts";
 import { mergeLayers } from "../recipes/layers.ts";
 import { loadTree } from "../recipes/load.ts";
 import { hintAmong } from "../recipes/mistakes.ts";
@@ -53,8 +54,8 @@ function withHashes(
   plain: Readonly<Record<string, unknown>>,
   recipe: Recipe,
 ): Readonly<Record<string, unknown>> {
-  const hashed = (["environment", "algorithm"] as const).flatMap((key) => {
-    const { moduleHash } = recipe[key];
+  const hashed = moduleKeys.flatMap((key) => {
+    const { moduleHash } = moduleAt(recipe, key);
     return moduleHash === undefined
       ? []
       : [[key, { ...(plain[key] as object), module: moduleHash }] as const];

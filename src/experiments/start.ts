@@ -41,7 +41,7 @@ async function startRecipe(cell: TrainingCell, folders: Folders, threads: number
       }),
     ),
   );
-  const engine = recipe.engine.type === "local" ? { ...recipe.engine, threads } : recipe.engine;
+  const engine = "threads" in recipe.engine ? { ...recipe.engine, threads } : recipe.engine;
   return { ...recipe, policies, engine };
 }
 

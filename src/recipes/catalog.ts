@@ -1,7 +1,7 @@
 /** What a recipe may name. Programs may pass a catalog with their own environments or algorithms. */
 import type { AlgorithmRow } from "../credit/algorithm.ts";
 import { algorithms } from "../credit/algorithms.ts";
-import type { EngineCapabilities } from "../engines/engine.ts";
+import type { EngineKind } from "../engines/kind.ts";
 import { engineKinds } from "../engines/open.ts";
 import type { EnvironmentDefinition } from "../environments/environment.ts";
 import { environments } from "../environments/registry.ts";
@@ -15,8 +15,8 @@ export interface Catalog {
   readonly judges: Readonly<Record<string, JudgeDefinition>>;
   /** Presets of `policies.*.model.preset`. */
   readonly presets: readonly string[];
-  /** Capabilities of each kind of engine. */
-  readonly engines: Readonly<Record<string, EngineCapabilities>>;
+  /** By type. */
+  readonly engines: Readonly<Record<string, EngineKind>>;
 }
 
 export const builtInCatalog: Catalog = {

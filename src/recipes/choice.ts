@@ -1,7 +1,9 @@
-/** Resolves `environment`, `algorithm` and `judge` of a recipe: an included definition, or a user's module. */
+/** Resolves `environment`, `algorithm`, `judge` and `engine` of a recipe: an included definition, or a user's module. */
 import { basename } from "node:path";
 import { ZodError, ZodObject, ZodType } from "zod";
 import type { Algorithm, AlgorithmRow } from "../credit/algorithm.ts";
+import { configureEngine, type ConfiguredEngine } from "../engines/kind.ts";
+import { engineKinds } from "../engines/open.ts";
 import type { Environment } from "../environments/environment.ts";
 import { rememberModule } from "../environments/origin.ts";
 import { DataElsewhereError, TroupeError } from "../errors.ts";
@@ -9,16 +11,18 @@ import type { ConfiguredJudge } from "../judges/judge.ts";
 import type { Catalog } from "./catalog.ts";
 import { hintAmong, type Mistake } from "./mistakes.ts";
 import { asAlgorithm, asRow } from "./modules/algorithm-module.ts";
+import { asEngineKind } from "./modules/engine-module.ts";
 import { asDefinition, asEnvironment } from "./modules/environment-module.ts";
 import { isPlain, kindOf, exportOf } from "./modules/exported.ts";
 import { loadModule, ModuleError, type LoadedModule } from "./modules/load-module.ts";
 import { thrown } from "./modules/import-errors.ts";
 import { folderAt, seenFromHere } from "./places.ts";
+import type { Recipe } from "./schema.ts";
 import { jsonSchemaOf, type JsonSchema } from "./shape.ts";
 import { originAt, plainOf, type MappingTree } from "./tree.ts";
 import { explain } from "./validation/explain.ts";
 
-/** Creates an environment, an algorithm or a judge from checked options. */
+/** Creates an environment, an algorithm, a judge or an engine from checked options. */
 export interface Definition<Value> {
   readonly options: { parse(input: unknown): unknown };
   create(options: unknown): Value | Promise<Value>;
@@ -30,7 +34,7 @@ export interface Definition<Value> {
 
 /** Where the names under one key of a recipe are looked up. */
 export interface Kind<Value> {
-  readonly key: "environment" | "algorithm" | "judge";
+  readonly key: "environment" | "algorithm" | "judge" | "engine";
   readonly known: Readonly<Record<string, Definition<Value>>>;
   /** @throws ModuleError if the module exports something else */
   fromModule(loaded: LoadedModule, given: ModuleSettings): Definition<Value>;
@@ -69,19 +73,15 @@ export async function find<Value>(
   const { key } = kind;
   const given = plain[key];
   if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
-  const { name, module, ...rest } = given as Plain;
+  const chooser = key === "engine" ? "type" : "name";
+  const { [chooser]: name, module, ...rest } = given as Plain;
   if (name !== undefined && module !== undefined) {
-    mistakes.push(
-      mistakeAt(
-        tree,
-        key,
-        "module",
-        "cannot be combined with `name`",
-        `remove one, as with ${key}.name=null`,
-      ),
-    );
+    const problem = `cannot be combined with \`${chooser}\``;
+    mistakes.push(mistakeAt(tree, key, "module", problem, `remove one, as with ${key}.${chooser}=null`));
     return undefined;
   }
+  // The schema of recipes has the settings of each type.
+  if (key === "engine" && module === undefined) return undefined;
   if (typeof name === "string") return named(kind, name, rest, tree, mistakes);
   if (typeof module === "string") return inModule(kind, { module, ...rest }, tree, mistakes);
   if (name === undefined && module === undefined) {
@@ -95,6 +95,7 @@ const expectedOf: Readonly<Record<Kind<unknown>["key"], string>> = {
   environment: "the name of an environment, or `module` with a file of your own",
   algorithm: "the name of an algorithm, or `module` with a file of your own",
   judge: "the name of a judge",
+  engine: "the type of an engine, or `module` with a file of your own",
 };
 
 function named<Value>(
@@ -271,11 +272,10 @@ function rowDefinition(name: string, row: AlgorithmRow): Definition<Algorithm> {
   return { options, create: (checked) => ({ name, source, ...row.build(checked) }) };
 }
 
-/** Named after its export, or its file. */
 function algorithmOf({ exported, file }: LoadedModule, given: ModuleSettings): Definition<Algorithm> {
   const { module } = given;
   const row = asRow(exportOf(exported, module, given.export, "an algorithm's row"), module);
-  const name = given.export ?? basename(file).replace(/\.[cm]?[jt]s$/, "");
+  const name = nameOf(file, given);
   return { options: row.options, create: (checked) => asAlgorithm(row.build(checked), name, row, module) };
 }
 
@@ -288,6 +288,46 @@ function noJudge(_: LoadedModule, { module }: ModuleSettings): never {
     `${module}: judges are not read from modules`,
     "a program of your own is `name: command`",
   );
+}
+
+export function engineModuleKind(): Kind<ConfiguredEngine> {
+  return { key: "engine", known: {}, fromModule: engineOf };
+}
+
+function engineOf({ exported, file }: LoadedModule, given: ModuleSettings): Definition<ConfiguredEngine> {
+  const { module } = given;
+  const kind = asEngineKind(exportOf(exported, module, given.export, "a kind of engine"), module);
+  return {
+    options: kind.options,
+    ...(kind.paths === undefined ? {} : { paths: kind.paths }),
+    create: (checked) => configureEngine(nameOf(file, given), kind, checked),
+  };
+}
+
+/** Of a module: its export, or its file. */
+function nameOf(file: string, { export: exported }: ModuleSettings): string {
+  return exported ?? basename(file).replace(/\.[cm]?[jt]s$/, "");
+}
+
+/** An engine that a recipe names by its type, which the schema has checked with its settings. */
+export function engineOfType(
+  { engines }: Pick<Catalog, "engines">,
+  settings: { readonly type: keyof typeof engineKinds },
+): ConfiguredEngine {
+  const { type } = settings;
+  const kind = (Object.hasOwn(engines, type) ? engines[type] : undefined) ?? engineKinds[type];
+  return configureEngine(type, kind, settings);
+}
+
+/** Keys of a recipe that can name a module. */
+export const moduleKeys = ["environment", "algorithm", "engine"] as const;
+
+/** The module that a resolved recipe names at a key, if any. */
+export function moduleAt(
+  recipe: Pick<Recipe, (typeof moduleKeys)[number]>,
+  key: (typeof moduleKeys)[number],
+): Pick<Settings, "module" | "moduleHash"> {
+  return recipe[key] as Settings;
 }
 
 export interface Settings {

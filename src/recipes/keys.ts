@@ -83,8 +83,10 @@ function nestedRows(key: string, schema: JsonSchema): KeyRow[] {
   if (key === "evaluation.compare") return [];
   const below = typeof schema.additionalProperties === "object" ? schema.additionalProperties : undefined;
   const named = below?.properties === undefined ? [] : rowsOf(below, `${key}.NAME.`);
-  // Each type of engine has its keys.
-  const typed = (schema.anyOf ?? []).filter(({ properties }) => properties?.["type"] !== undefined);
+  // Each type of engine has its keys, and so has a module.
+  const typed = (schema.anyOf ?? []).filter(
+    ({ properties }) => (properties?.["type"] ?? properties?.["module"]) !== undefined,
+  );
   return [...rowsOf(schema, `${key}.`), ...named, ...typed.flatMap((branch) => rowsOf(branch, `${key}.`))];
 }
 

@@ -22,6 +22,7 @@ const nameOrModule = [["name"], ["module", "export", "moduleHash"]] as const;
 const exclusive: readonly { readonly at: Path; readonly groups: readonly (readonly string[])[] }[] = [
   { at: ["environment"], groups: nameOrModule },
   { at: ["algorithm"], groups: nameOrModule },
+  { at: ["engine"], groups: [["type"], ["module", "export", "moduleHash"]] },
   { at: ["policies", "*", "model"], groups: [["preset"], ["path"]] },
 ];
 

@@ -1,13 +1,14 @@
 /**
- * Single parts without a whole recipe: an environment or an algorithm, by name or from a module, with its default options and
- * overrides; the `logging` section of a run.
+ * Single parts without a whole recipe: an environment or an algorithm by name, these and an engine from a module, with its default
+ * options and overrides; the `logging` section of a run.
  */
 import { z } from "zod";
 import type { Algorithm } from "../credit/algorithm.ts";
+import type { ConfiguredEngine } from "../engines/kind.ts";
 import type { Environment } from "../environments/environment.ts";
 import { loggingSettings, type LoggingSettings } from "../logging/settings.ts";
 import { builtInCatalog, type Catalog } from "./catalog.ts";
-import { findAndMake, algorithmKind, environmentKind, type Kind } from "./choice.ts";
+import { findAndMake, algorithmKind, engineModuleKind, environmentKind, type Kind } from "./choice.ts";
 import { applyOverrides } from "./layers.ts";
 import { RecipeError, type Mistake } from "./mistakes.ts";
 import { jsonSchemaOf } from "./shape.ts";
@@ -38,6 +39,14 @@ export function loneAlgorithm(
   catalog: Catalog = builtInCatalog,
 ): Promise<Algorithm> {
   return lone(algorithmKind(catalog), settings, overrides);
+}
+
+/** Like `loneEnvironment`, from a module; overrides are `engine.key=value`. */
+export function loneEngine(
+  settings: Extract<Lone, { readonly module: string }>,
+  overrides: readonly string[] = [],
+): Promise<ConfiguredEngine> {
+  return lone(engineModuleKind(), settings, overrides);
 }
 
 async function lone<Value>(kind: Kind<Value>, settings: Lone, overrides: readonly string[]): Promise<Value> {

@@ -552,7 +552,7 @@ describe("impossible combinations", () => {
     const ask = (): Promise<ResolvedRecipe> =>
       resolveRecipe(join(folder, "right.yaml"), ["train.topK=5", "team.roles.scout.stop=[x]"], {
         ...testCatalog,
-        engines: { local },
+        engines: { local: { ...engineKinds.local, capabilities: () => local } },
       });
     await expect(ask()).rejects.toThrow(/has no loss `ppo`; it has cross_entropy/);
     await expect(ask()).rejects.toThrow(/train\.topK: the engine `local` does not support top-k sampling/);

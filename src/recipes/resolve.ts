@@ -4,6 +4,7 @@
  */
 import { command } from "../command-line.ts";
 import type { Algorithm } from "../credit/algorithm.ts";
+import type { ConfiguredEngine } from "../engines/kind.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
 import { builtInCatalog, type Catalog } from "./catalog.ts";
@@ -14,6 +15,8 @@ import {
   makeOutline,
   optionsShape,
   algorithmKind,
+  engineModuleKind,
+  engineOfType,
   environmentKind,
   judgeKind,
   type Found,
@@ -54,6 +57,8 @@ export interface ResolvedRecipe {
   readonly algorithm: Algorithm;
   /** Absent: the recipe has none. */
   readonly judge?: ConfiguredJudge;
+  /** What the recipe's `engine` can do, and how it is opened. */
+  readonly configuredEngine: ConfiguredEngine;
   /** Automatic adjustments. */
   readonly adjustments: readonly Warning[];
   /** The origin of the value at a path: `recipes/plan-path.yaml:3:7`, an override, or "default". */
@@ -134,10 +139,12 @@ export async function resolveTree(
   const plain = withPlaces(tree, catalog);
   const parsed = recipeSchema.safeParse(plain);
   const unfound: Mistake[] = [];
+  const ownEngine = await find(engineModuleKind(), plain, tree, unfound);
   const named = {
     environment: await find(environmentKind(catalog), plain, tree, unfound),
     algorithm: await find(algorithmKind(catalog), plain, tree, unfound),
     judge: await find(judgeKind(catalog), plain, tree, unfound),
+    ...(ownEngine === undefined ? {} : { engine: ownEngine }),
   };
   const stray = strayNulls(tree, wholeShape(named));
   const mistakes: Mistake[] = [...stray];
@@ -147,9 +154,15 @@ export async function resolveTree(
   const environment = named.environment && (await makeOutline(named.environment, tree, mistakes));
   const algorithm = named.algorithm && (await make(named.algorithm, tree, mistakes));
   const judge = named.judge && (await make(named.judge, tree, mistakes));
-  const isWhole = stray.length === 0 && (plain["judge"] === undefined || judge !== undefined);
+  const engine = ownEngine && (await make(ownEngine, tree, mistakes));
+  const isWhole =
+    stray.length === 0 &&
+    unfound.length === 0 &&
+    (plain["judge"] === undefined || judge !== undefined) &&
+    (ownEngine === undefined || engine !== undefined);
   if (!parsed.success || !environment || !algorithm || !isWhole) throw new RecipeError(mistakes);
-  const resolved = resolvedFrom(parsed.data, { environment, algorithm, judge }, tree);
+  const chosen = { environment, algorithm, judge, engine: engine ?? includedEngine(parsed.data, catalog) };
+  const resolved = resolvedFrom(parsed.data, chosen, tree);
   mistakes.push(...mistakesIn(resolved, tree, catalog, leniency));
   if (mistakes.length > 0) throw new RecipeError(mistakes);
   if (leniency.unused === undefined) await checkModelsOfRun(resolved.recipe, tree);
@@ -178,13 +191,19 @@ interface AllMade {
   readonly environment: Made<Environment>;
   readonly algorithm: Made<Algorithm>;
   readonly judge: Made<ConfiguredJudge> | undefined;
+  readonly engine: Made<ConfiguredEngine>;
+}
+
+function includedEngine({ engine }: Pick<Recipe, "engine">, catalog: Catalog): Made<ConfiguredEngine> {
+  const settings = engine as Exclude<Recipe["engine"], { readonly module: string }>;
+  return { value: engineOfType(catalog, settings), settings };
 }
 
 type WithoutOrigins = Omit<ResolvedRecipe, "originOf">;
 
 function resolvedFrom(
   parsed: Recipe,
-  { environment, algorithm, judge }: AllMade,
+  { environment, algorithm, judge, engine }: AllMade,
   tree: MappingTree,
 ): WithoutOrigins {
   const { stages, adjustments } = withFittingWarmUps(parsed, tree);
@@ -195,12 +214,14 @@ function resolvedFrom(
     ...withoutPhases(parsed, environment.value, tree),
     environment: environment.settings,
     algorithm: algorithm.settings,
+    engine: engine.settings as Recipe["engine"],
     ...(judge === undefined ? {} : { judge: judge.settings }),
   };
   return {
     recipe,
     environment: environment.value,
     algorithm: algorithm.value,
+    configuredEngine: engine.value,
     ...(judge === undefined ? {} : { judge: judge.value }),
     adjustments,
   };
@@ -259,6 +280,21 @@ export async function judgeOf(
   const problem = "expected a mapping with a name";
   if (mistakes.length === 0) mistakes.push({ origin: originAt(tree, ["judge"]), key: "judge", problem });
   throw new RecipeError(mistakes);
+}
+
+/**
+ * Only the engine of a recipe, ignoring mistakes elsewhere.
+ * @throws RecipeError
+ */
+export async function engineOf(file: string, catalog: Catalog = builtInCatalog): Promise<ConfiguredEngine> {
+  const tree = loadTree(file);
+  const { engine } = plainOf(tree) as { readonly engine?: unknown };
+  const parsed = recipeSchema.pick({ engine: true }).safeParse({ engine });
+  if (!parsed.success) throw new RecipeError(explain(parsed.error.issues, tree, recipeShape()));
+  const mistakes: Mistake[] = [];
+  const own = await findAndMake(engineModuleKind(), tree, mistakes);
+  if (mistakes.length > 0) throw new RecipeError(mistakes);
+  return own ?? includedEngine(parsed.data, catalog).value;
 }
 
 function rejectExperiment({ origin, entries }: MappingTree): void {

@@ -35,6 +35,14 @@ const environment = z
   .looseObject({ name: z.string().optional().describe("One of the environments below."), ...module })
   .describe("The environment's name or module, and its options.");
 
+const engine = z.union([
+  ...engineSettings.options,
+  z.looseObject({
+    ...module,
+    module: z.string().min(1).describe("Instead of type: a file, relative to this one, or a package."),
+  }),
+]);
+
 const role = z.strictObject({
   seat: z.string().optional().describe("Seat of the environment. Default: the role's name."),
   policy: name.describe("The role's policy; roles may share one."),
@@ -259,7 +267,7 @@ export const recipeSchema = z.strictObject({
   logging: loggingSettings
     .optional()
     .describe("Where else the run's records go. No effect on training; may change when a run is resumed."),
-  engine: engineSettings.prefault({}).describe("The engine."),
+  engine: engine.prefault({}).describe("The engine."),
 });
 
 export type Recipe = z.output<typeof recipeSchema>;

@@ -8,6 +8,7 @@ import { isPresentSync, isPresent } from "../present.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readRecipe } from "../runs/read.ts";
 import { judgeRow } from "./catalog.ts";
+import { moduleAt, moduleKeys } from "./choice.ts";
 import { projectOf } from "./places.ts";
 import type { Recipe } from "./schema.ts";
 import { showKey, type Path } from "./tree.ts";
@@ -19,11 +20,12 @@ import type { Warning } from "./validation/warnings.ts";
  * be moved as a whole
  */
 export function recipeToYaml(recipe: Recipe, folder: string): string {
-  const { environment, algorithm, judge } = recipe;
+  const { environment, algorithm, judge, engine } = recipe;
   const moved = {
     ...recipe,
     environment: seenFrom(folder, "module", environment),
     algorithm: seenFrom(folder, "module", algorithm),
+    engine: seenFrom(folder, "module", engine),
     ...(judge === undefined ? {} : { judge: seenFrom(folder, judgeRow(judge)?.folder?.option, judge) }),
   };
   return documentOf(moved).toString({ lineWidth: 0 });
@@ -118,8 +120,8 @@ function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** The content hash of each module of a recipe, by key. */
 export function moduleHashes(recipe: Recipe): Readonly<Record<string, string>> {
-  const entries = (["environment", "algorithm"] as const).flatMap((key) => {
-    const { moduleHash } = recipe[key];
+  const entries = moduleKeys.flatMap((key) => {
+    const { moduleHash } = moduleAt(recipe, key);
     return moduleHash === undefined ? [] : [[key, moduleHash] as const];
   });
   return Object.fromEntries(entries);
@@ -128,8 +130,8 @@ export function moduleHashes(recipe: Recipe): Readonly<Record<string, string>> {
 /** @param recorded the recipe in the run's folder */
 export function changedModules(recorded: unknown, recipe: Recipe): readonly Warning[] {
   const before = (recorded ?? {}) as Readonly<Record<string, { moduleHash?: unknown } | undefined>>;
-  return (["environment", "algorithm"] as const).flatMap((key) => {
-    const { module, moduleHash } = recipe[key];
+  return moduleKeys.flatMap((key) => {
+    const { module, moduleHash } = moduleAt(recipe, key);
     const was = before[key]?.moduleHash;
     if (module === undefined || typeof was !== "string" || was === moduleHash) return [];
     const problem = `${module} has changed since the run started (content hash ${was}, now ${moduleHash})`;

@@ -22,7 +22,7 @@ export function isSameTraining(one: string, other: string, incidental = none): b
  */
 export function comparable(one: unknown, other: unknown, incidental = none): readonly [unknown, unknown] {
   if (!isMapping(one) || !isMapping(other)) return [one, other];
-  const moved = ["environment", "algorithm"].filter((key) => hasSameModule(one[key], other[key]));
+  const moved = ["environment", "algorithm", "engine"].filter((key) => hasSameModule(one[key], other[key]));
   return [withoutWords(one, moved, incidental), withoutWords(other, moved, incidental)];
 }
 

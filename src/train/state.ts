@@ -3,6 +3,7 @@ import type { RecordedCalls } from "../calls/recorded.ts";
 import type { ServicesUsed } from "../calls/services.ts";
 import type { Algorithm } from "../credit/algorithm.ts";
 import type { Datum, Engine, SavedPolicy } from "../engines/engine.ts";
+import type { ConfiguredEngine } from "../engines/kind.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
 import type { ScoreStatistics } from "../judges/normalise.ts";
@@ -26,6 +27,8 @@ export interface Resolved {
   readonly environment: Environment;
   readonly algorithm: Algorithm;
   readonly judge?: ConfiguredJudge;
+  /** What its `engine` says of itself, for warnings. */
+  readonly configuredEngine?: ConfiguredEngine;
   /** Automatic adjustments to the recipe, reported as warnings. */
   readonly adjustments?: readonly Warning[];
 }
@@ -51,7 +54,7 @@ export interface TrainOptions extends Resolved {
 }
 
 /** A run that is open. What `run.ts` opened stays; the fields below `step` change from step to step. */
-export interface Run extends Omit<Resolved, "adjustments"> {
+export interface Run extends Omit<Resolved, "adjustments" | "configuredEngine"> {
   readonly folder: RunFolder;
   readonly engine: Engine;
   /** What the environment is lent. */

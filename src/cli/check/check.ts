@@ -1,4 +1,7 @@
 /** `troupe check MODULE`: runs the conformance kit on your own environment or algorithm. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Command } from "commander";
 import type { Services } from "../../environments/environment.ts";
 import { RecipeError } from "../../recipes/mistakes.ts";
@@ -8,7 +11,7 @@ import { withServices } from "../../train/services.ts";
 import { exitCodes } from "../exit.ts";
 import { wholeNumber } from "../numbers.ts";
 import { printJson, printLines } from "../print.ts";
-import { load, type Check, type CheckedModule, type CheckOptions } from "./load.ts";
+import { load, type Check, type CheckedModule, type CheckOptions, type Lent } from "./load.ts";
 
 interface CheckArguments extends CheckOptions {
   readonly json?: boolean;
@@ -16,7 +19,7 @@ interface CheckArguments extends CheckOptions {
 
 export function checkCommand(): Command {
   return new Command("check")
-    .description("test an environment or algorithm module")
+    .description("test an environment, algorithm or engine module")
     .argument("<module>", "a file, an installed package, or the name of an included one")
     .argument("[key=value...]", "its options, `size=6`")
     .option("--export <name>", "export of the module (default: its default export)")
@@ -51,7 +54,8 @@ async function check(
     results.push(result);
     if (how.json !== true) printLines([line(result)]);
   };
-  const { checks, hints } = await loaded(given, options, how, services, note);
+  await using folder = await scratchFolder();
+  const { checks, hints } = await loaded(given, options, how, { services, folder: folder.path }, note);
   for (const each of checks) note(await resultOf(each));
   const failed = results.filter(({ passed }) => !passed).length;
   if (how.json) printJson({ module: given, passed: failed === 0, checks: results, hints });
@@ -62,17 +66,23 @@ async function check(
   if (failed > 0) process.exitCode = exitCodes.failure;
 }
 
+/** For models and saves of engines. */
+async function scratchFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "troupe-check-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
 /** Empty if there is nothing to check; the result says why. */
 async function loaded(
   given: string,
   options: readonly string[],
   how: CheckArguments,
-  services: Services,
+  lent: Lent,
   note: (result: Result) => void,
 ): Promise<CheckedModule> {
   const name = "it loads and accepts its options";
   try {
-    const found = await load(given, options, how, services);
+    const found = await load(given, options, how, lent);
     note({ name, passed: true });
     return found;
   } catch (error) {

@@ -1,15 +1,20 @@
 /** Loads what `troupe check` is given, a module or the name of an included definition, and returns its checks. */
 import { resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 import { z } from "zod";
 import { algorithmChecks } from "../../credit/checks/checks.ts";
+import { engineChecks } from "../../engines/conformance.ts";
+import type { EngineCapabilities } from "../../engines/engine.ts";
+import type { ConfiguredEngine } from "../../engines/kind.ts";
 import { conformanceChecks } from "../../environments/conformance.ts";
 import type { Environment, Services } from "../../environments/environment.ts";
 import { TroupeError } from "../../errors.ts";
+import { makeModel, vocabularySize, words } from "../../models/tiny-model.ts";
 import { didYouMean } from "../../nearest.ts";
 import { builtInCatalog } from "../../recipes/catalog.ts";
 import { kindOfModule } from "../../recipes/modules/exported.ts";
-import { loneAlgorithm, loneEnvironment, type Lone } from "../../recipes/parts.ts";
+import { loneAlgorithm, loneEngine, loneEnvironment, type Lone } from "../../recipes/parts.ts";
 import { moduleFile } from "../recipe-arguments.ts";
 
 export interface CheckOptions {
@@ -31,15 +36,24 @@ export interface Check {
   readonly run: () => Promise<void> | void;
 }
 
+/** What checks use. */
+export interface Lent {
+  readonly services: Services;
+  /** An empty folder, which is removed after the checks. */
+  readonly folder: string;
+}
+
 /** @throws RecipeError, ModuleError, TroupeError `bad_arguments` if the phases do not fit the environment */
 export async function load(
   given: string,
   options: readonly string[],
   { export: exported, phases, turns, tasks, seed }: CheckOptions,
-  services: Services,
+  { services, folder }: Lent,
 ): Promise<CheckedModule> {
   const { kind, lone } = await subjectOf(given, exported);
   const overrides = below(kind, options);
+  if (kind === "engine")
+    return { checks: await checksOfEngine(await loneEngine(lone, overrides), folder), hints: [] };
   if (kind === "algorithm")
     return { checks: algorithmChecks(await loneAlgorithm(lone, overrides), seed), hints: [] };
   const environment = await loneEnvironment(lone, overrides);
@@ -57,6 +71,31 @@ export async function load(
     ...(seed === undefined ? {} : { seed }),
   });
   return { checks, hints: hintsFor(environment) };
+}
+
+/** On an untrained model of a few thousand parameters. */
+async function checksOfEngine(engine: ConfiguredEngine, folder: string): Promise<readonly Check[]> {
+  const model = await makeModel(folder, "model");
+  const stop = { token: vocabularySize - words.length, text: words[0] as string };
+  const checks = await engineChecks({ open: () => engine.open(), model, folder, stop });
+  return [{ name: "it has the capabilities that it announces", run: () => announced(engine) }, ...checks];
+}
+
+/** Recipes are checked by what is announced, before an engine is opened. */
+async function announced(configured: ConfiguredEngine): Promise<void> {
+  const { capabilities } = configured;
+  const engine = await configured.open();
+  await engine.close();
+  const keys = Object.keys({ ...capabilities, ...engine.capabilities }) as (keyof EngineCapabilities)[];
+  for (const key of keys) {
+    const [said, has] = [capabilities[key], engine.capabilities[key]];
+    if (!isDeepStrictEqual(said, has))
+      throw new Error(`\`capabilities\` gives ${key}: ${show(said)}, the open engine ${show(has)}`);
+  }
+}
+
+function show(value: unknown): string {
+  return value === undefined ? "nothing" : JSON.stringify(value);
 }
 
 function hintsFor({ oracle }: Environment): readonly string[] {
@@ -85,10 +124,9 @@ function parsed(text: string): unknown {
   }
 }
 
-interface Subject {
-  readonly kind: "environment" | "algorithm";
-  readonly lone: Lone;
-}
+type Subject =
+  | { readonly kind: "environment" | "algorithm"; readonly lone: Lone }
+  | { readonly kind: "engine"; readonly lone: Extract<Lone, { readonly module: string }> };
 
 async function subjectOf(given: string, exported: string | undefined): Promise<Subject> {
   const { environments, algorithms } = builtInCatalog;

@@ -8,7 +8,6 @@ import { join } from "node:path";
 import type { Datum, Engine } from "../../engines/engine.ts";
 import type { Json } from "../../environments/environment.ts";
 import { keyAt, rootKey } from "../../random.ts";
-import { openEngine } from "../../engines/open.ts";
 import type { ResolvedRecipe } from "../../recipes/resolve.ts";
 import { promptHistory } from "../../rollout/prompts.ts";
 import { agentOf } from "../../rollout/setting.ts";
@@ -63,7 +62,7 @@ export async function calibrate(
   note: (line: string) => void,
 ): Promise<Calibration> {
   const folder = await mkdtemp(join(tmpdir(), "troupe-dry-run-"));
-  const engine = openEngine(resolved.recipe.engine);
+  const engine = await resolved.configuredEngine.open();
   try {
     note("opening the models");
     const opened = await openPolicies(engine, resolved.recipe, resolved.environment, folder);

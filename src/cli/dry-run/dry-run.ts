@@ -32,8 +32,8 @@ interface Part extends Work {
 }
 
 export async function dryRun(resolved: PlannedRecipe, json: boolean): Promise<void> {
-  const { engine } = resolved.recipe;
-  const isMeasurable = engine.type === "local" || engine.profile === "troupe";
+  const { servers } = resolved.configuredEngine;
+  const isMeasurable = servers === null || servers.startedBy === "anyone";
   if (!isMeasurable || resolved.missing.length > 0) return dryRunElsewhere(resolved, json);
   return dryRunHere(resolved, json);
 }

@@ -3,21 +3,14 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { Command } from "commander";
 import { z } from "zod";
-import {
-  deleteWeights,
-  downloadWeights,
-  mostBytesOf,
-  remoteWeights,
-  stillKept,
-  type RemoteWeights,
-} from "../../engines/saved-elsewhere.ts";
-import { engineSettings, type EngineSettings } from "../../engines/settings.ts";
+import type { RemoteWeights, ServerWeights } from "../../engines/kind.ts";
 import { TroupeError } from "../../errors.ts";
 import { showCount } from "../../format.ts";
 import { ifPresent } from "../../present.ts";
 import { runsFolder } from "../../command-line.ts";
 import { checkpointSteps, readCheckpoint } from "../../runs/checkpoints.ts";
 import type { SavedPolicy } from "../../engines/engine.ts";
+import { engineOf } from "../../recipes/resolve.ts";
 import { recipeSchema } from "../../recipes/schema.ts";
 import { basesOf, sftName } from "../../train/teams.ts";
 import { layoutOf } from "../../runs/layout.ts";
@@ -57,26 +50,26 @@ async function weights(given: string, options: WeightsOptions): Promise<void> {
   if (options.delete && options.out !== undefined)
     throw new TroupeError("bad_arguments", "give --out or --delete, not both");
   const directory = await findRun(given, options.runs);
-  const { engine } = (await readRecipe(directory)) as { readonly engine?: unknown };
-  const settings = engineSettings.parse(engine ?? {});
-  const all = await atServers(settings, await keptOf(directory, settings));
+  const { servers } = await engineOf(layoutOf(directory).recipe);
+  const all = servers === null ? [] : await atServers(servers.weights, directory);
   const kept = all.filter(({ policy }) => options.policy === undefined || policy === options.policy);
-  if (kept.length === 0)
+  if (servers === null || kept.length === 0)
     throw new TroupeError(
       "bad_arguments",
       `servers keep nothing of ${given}${options.policy === undefined ? "" : `'s policy ${options.policy}`}; weights of the local engine are in its checkpoints`,
     );
-  if (options.out !== undefined) return download(directory, settings, kept, options.out, options.base);
-  if (options.delete) for (const each of kept) await deleteWeights(settings, each);
+  if (options.out !== undefined) return download(directory, servers.weights, kept, options.out, options.base);
+  if (options.delete) for (const each of kept) await servers.weights.delete(each);
   const rows = kept.map(({ policy, step, path: at, url }) => [policy, String(step), at, url]);
   printLines(tableLines(columns, rows));
   if (options.delete) printLines(["deleted at the server; the run cannot be resumed from them"]);
 }
 
 /** Without those that were deleted there. */
-async function atServers(settings: EngineSettings, named: readonly Kept[]): Promise<readonly Kept[]> {
+async function atServers(store: ServerWeights, directory: string): Promise<readonly Kept[]> {
+  const named = await keptOf(directory, store);
   try {
-    const kept = await stillKept(settings, named);
+    const kept = await store.stillKept(named);
     if (kept.length < named.length)
       printNote(`${showCount(named.length - kept.length)} more are named by checkpoints, but deleted`);
     return kept;
@@ -91,26 +84,27 @@ function messageOf(error: unknown): string {
 }
 
 /** By step, the newest last; before them trained bases, which adapters are useless without. */
-async function keptOf(directory: string, settings: EngineSettings): Promise<readonly Kept[]> {
+async function keptOf(directory: string, store: ServerWeights): Promise<readonly Kept[]> {
   const { checkpoints } = layoutOf(directory);
   const found: Kept[] = [];
   let bases: readonly Kept[] = [];
-  const at = (policy: string, step: number, saved: SavedPolicy): readonly Kept[] => {
-    const remote = remoteWeights(settings, saved);
-    return remote === null ? [] : [{ ...remote, policy, step }];
-  };
+  const at = (policy: string, step: number, saved: SavedPolicy): Kept => ({
+    ...store.locate(saved),
+    policy,
+    step,
+  });
   for (const step of await checkpointSteps(checkpoints)) {
     const { state } = await readCheckpoint(path.join(checkpoints, `step-${step}`));
-    for (const [policy, saved] of Object.entries(state.policies)) found.push(...at(policy, step, saved));
+    for (const [policy, saved] of Object.entries(state.policies)) found.push(at(policy, step, saved));
     const trained = step - state.stageStep;
-    bases = Object.entries(state.bases ?? {}).flatMap(([base, saved]) => at(sftName(base), trained, saved));
+    bases = Object.entries(state.bases ?? {}).map(([base, saved]) => at(sftName(base), trained, saved));
   }
   return [...bases, ...found];
 }
 
 async function download(
   run: string,
-  settings: EngineSettings,
+  store: ServerWeights,
   kept: readonly Kept[],
   out: string,
   base: string | undefined,
@@ -119,7 +113,7 @@ async function download(
   const other = kept.find(({ policy }) => policy !== newest.policy);
   if (other !== undefined)
     throw new TroupeError("bad_arguments", `choose one with --policy: ${newest.policy} or ${other.policy}`);
-  await downloadWeights(settings, newest, out, { mostBytes: await mostBytes(run, settings, newest.policy) });
+  await store.download(newest, out, { mostBytes: await mostBytes(run, store, newest.policy) });
   if (base !== undefined) await setBase(out, path.resolve(base));
   const taught = await taughtBaseOf(run, newest.policy);
   if (taught !== null)
@@ -146,10 +140,10 @@ const policies = z.object({
 });
 
 /** Undefined: the model is not on this machine. */
-async function mostBytes(run: string, settings: EngineSettings, policy: string): Promise<number | undefined> {
+async function mostBytes(run: string, store: ServerWeights, policy: string): Promise<number | undefined> {
   const found = policies.safeParse(await readRecipe(run)).data?.policies[policy];
   if (found === undefined) return undefined;
-  return mostBytesOf(settings, path.resolve(found.model.path), found.adapter).catch(() => undefined);
+  return store.mostBytes(path.resolve(found.model.path), found.adapter).catch(() => undefined);
 }
 
 /** The server's path of an adapter's base means nothing here. */

@@ -28,3 +28,5 @@ export const tinkerSettings = z.strictObject({
     .default(64)
     .describe("Connections, of submissions and of polls each."),
 });
+
+export type TinkerSettings = z.output<typeof tinkerSettings>;

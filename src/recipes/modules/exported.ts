@@ -61,7 +61,7 @@ export function kindOf(value: unknown): string {
 }
 
 /**
- * Whether a module exports an environment or an algorithm. Anything else counts as an environment, whose checks report
+ * Whether a module exports an environment, an algorithm or a kind of engine. Anything else counts as an environment, whose checks report
  * what is wrong.
  * @param folder that the module is relative to
  * @throws ModuleError if it cannot be loaded or has no such export
@@ -70,10 +70,12 @@ export async function kindOfModule(
   module: string,
   exported: string | undefined,
   folder: string,
-): Promise<"environment" | "algorithm"> {
+): Promise<"environment" | "algorithm" | "engine"> {
   const loaded = await loadModule(module, folder);
   const found = exportOf(loaded.exported, module, exported, "an environment's definition");
-  return isObject(found) && typeof found["build"] === "function" ? "algorithm" : "environment";
+  if (!isObject(found)) return "environment";
+  if (typeof found["build"] === "function") return "algorithm";
+  return typeof found["open"] === "function" ? "engine" : "environment";
 }
 
 /** `true`: anything. `every`: of a list, or of a mapping from names. */

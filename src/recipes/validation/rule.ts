@@ -1,6 +1,6 @@
 /** The interface of validation rules. */
 import type { Algorithm, AlgorithmRow } from "../../credit/algorithm.ts";
-import type { EngineCapabilities } from "../../engines/engine.ts";
+import type { ConfiguredEngine } from "../../engines/kind.ts";
 import type { Environment } from "../../environments/environment.ts";
 import type { ConfiguredJudge, JudgeDefinition } from "../../judges/judge.ts";
 import type { Recipe } from "../schema.ts";
@@ -13,6 +13,8 @@ export interface Combination {
   readonly algorithm: Algorithm;
   /** Absent: there is none. */
   readonly judge?: ConfiguredJudge | undefined;
+  /** Absent: what it supports is not checked. */
+  readonly configuredEngine?: ConfiguredEngine | undefined;
 }
 
 export interface Subject extends Combination {
@@ -21,8 +23,6 @@ export interface Subject extends Combination {
   /** Undefined: there is no judge. */
   readonly judgeRow: JudgeDefinition | undefined;
   readonly presets: readonly string[];
-  /** The engine's capabilities; absent: not checked. */
-  readonly engine: EngineCapabilities | undefined;
 }
 
 export type Rule = (subject: Subject) => readonly Problem[];

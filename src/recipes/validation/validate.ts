@@ -2,7 +2,6 @@
  * Checks that a recipe can be run: everything that a schema of single values cannot express, by the rules of this
  * folder, before training starts.
  */
-import { kindOf } from "../../engines/open.ts";
 import { judgeRow, type Catalog } from "../catalog.ts";
 import type { Problem, Combination, Rule } from "./rule.ts";
 import { algorithmNeeds, criticVocabulary, klReference, loneActions, klOptions } from "./rules/algorithm.ts";
@@ -64,7 +63,6 @@ export function validate(combination: Combination, catalog: Catalog): readonly P
     row: name !== undefined && Object.hasOwn(catalog.algorithms, name) ? catalog.algorithms[name] : undefined,
     judgeRow: judgeRow(recipe.judge, catalog.judges),
     presets: catalog.presets,
-    engine: catalog.engines[kindOf(recipe.engine)],
   };
   const rules = recipe.train.steps === 0 ? always : [...always, ...withReinforcement];
   return rules.flatMap((rule) => rule(subject));

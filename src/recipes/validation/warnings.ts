@@ -15,32 +15,30 @@ export interface Warning {
   readonly fix: string;
 }
 
-export function recipeWarnings({ adjustments = [], ...combination }: Adjusted): readonly Warning[] {
+export function recipeWarnings({
+  adjustments = [],
+  configuredEngine,
+  ...combination
+}: Adjusted): readonly Warning[] {
   const { train, algorithm } = combination.recipe;
-  const untried = untriedProfile(combination);
-  if (train.steps === 0) return [...adjustments, ...untried];
+  const ofEngine = (configuredEngine?.warnings ?? []).map(({ key, ...rest }) => ({
+    key: `engine.${key}`,
+    ...rest,
+  }));
+  if (train.steps === 0) return [...adjustments, ...ofEngine];
   // Options of a module are unknown here.
   const summed = algorithm.name === undefined ? [] : summedRewards(combination);
   const { warnings = [] } = combination.environment;
   const ofOptions = warnings.map(({ key, ...rest }) => ({ key: `environment.${key}`, ...rest }));
   return [
     ...adjustments,
-    ...untried,
+    ...ofEngine,
     ...ofOptions,
     ...summed,
     ...missingRewards(combination),
     ...forgottenCalls(combination),
     ...revealedTruth(combination),
   ];
-}
-
-/** Of the profiles, only these were run against the servers that they describe (docs/tinker.md). */
-const triedProfiles: readonly string[] = ["troupe", "skyrl-jax"];
-
-function untriedProfile({ recipe: { engine } }: Combination): readonly Warning[] {
-  if (engine.type !== "tinker" || triedProfiles.includes(engine.profile)) return [];
-  const problem = `\`${engine.profile}\` was never run against a server of this kind; it follows the server's sources`;
-  return [{ key: "engine.profile", problem, fix: "try a step before a long run, with train.steps=1" }];
 }
 
 /** A coach that knows the answer may write it into a comment, and the next role is paid for copying it. */

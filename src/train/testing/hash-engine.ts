@@ -8,7 +8,6 @@ import path from "node:path";
 import type {
   Datum,
   Engine,
-  EngineCapabilities,
   PolicyCopy,
   Loss,
   LossResult,
@@ -44,7 +43,7 @@ export interface HashEngineOptions {
 }
 
 export class HashEngine implements Engine {
-  readonly capabilities = engineKinds["local"] as EngineCapabilities;
+  readonly capabilities = engineKinds.local.capabilities({});
   readonly description = "hash engine";
   readonly arithmetic: Readonly<Record<string, string>>;
   readonly policies = new Map<string, HashPolicy>();

@@ -19,6 +19,8 @@ export const capabilities: EngineCapabilities = {
 };
 
 export const remote: Omit<Profile, "title"> = {
+  ran: false,
+  startedBy: "cluster",
   encoding: "protobuf",
   capabilities,
   data: "plain",

@@ -5,6 +5,7 @@ import type { Profile } from "./profile.ts";
 export const hosted: Profile = {
   ...remote,
   title: "Tinker",
+  startedBy: "service",
   capabilities: {
     ...capabilities,
     copy: true,

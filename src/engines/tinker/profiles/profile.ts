@@ -3,10 +3,15 @@
  * does not list is rejected before training starts.
  */
 import type { EngineCapabilities, Loss } from "../../engine.ts";
+import type { EngineServers } from "../../kind.ts";
 
 export interface Profile {
   /** For people. */
   readonly title: string;
+  /** Whether it was run against the server that it describes (docs/tinker.md); the others follow the server's sources. */
+  readonly ran: boolean;
+  /** Who starts such servers: `troupe cluster`, a service that is paid by the token, or somebody with any machine. */
+  readonly startedBy: EngineServers["startedBy"];
   readonly encoding: "protobuf" | "json";
   readonly capabilities: EngineCapabilities;
   /**
@@ -20,6 +25,8 @@ export interface Profile {
   readonly createsFromWeights: boolean;
   /** Models can be made from what was saved for sampling, without the optimizer's state. */
   readonly loadsSamplerWeights: boolean;
+  /** Saved adapters come with the whole model. Absent: false. */
+  readonly savesWithModel?: boolean;
   /** Saved weights know their model and adapter; otherwise references to them say it. */
   readonly describesWeights: boolean;
   /** Requests can be cancelled. */

@@ -29,6 +29,7 @@ export const skyrlFsdp: Profile = {
       policies: 1,
     },
   },
+  savesWithModel: true,
   snapshots: "last",
   load: "first request",
 };

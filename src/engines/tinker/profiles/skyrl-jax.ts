@@ -9,6 +9,7 @@ import type { Profile } from "./profile.ts";
 export const skyrlJax: Profile = {
   ...remote,
   title: "SkyRL (JAX)",
+  ran: true,
   encoding: "json",
   capabilities: {
     ...capabilities,
@@ -23,6 +24,7 @@ export const skyrlJax: Profile = {
   },
   native: ["importance_sampling", "ppo"],
   reduction: "mean",
+  savesWithModel: true,
   snapshots: "last",
   load: "first request",
 };

@@ -17,6 +17,7 @@ export const skyrlMegatron: Profile = {
       equalRanks: true,
     },
   },
+  savesWithModel: true,
   snapshots: "last",
   load: "first request",
 };

@@ -4,6 +4,8 @@ import type { Profile } from "./profile.ts";
 
 export const troupe: Profile = {
   title: "Troupe",
+  ran: true,
+  startedBy: "anyone",
   encoding: "protobuf",
   capabilities: { ...localCapabilities, top: false }, // of prompts that are sampled, not of data
   data: "engine",

@@ -119,7 +119,7 @@ describe("algorithmProblems", () => {
 
 describe("what the engine does not support", () => {
   const poor = {
-    ...(engineKinds["local"] as EngineCapabilities),
+    ...engineKinds.local.capabilities({}),
     critic: false,
     klInLoss: false,
     sequenceRatio: false,
@@ -144,7 +144,7 @@ describe("what the engine does not support", () => {
   });
 
   it("names the losses that it has", () => {
-    const noLoss = { ...(engineKinds["local"] as EngineCapabilities), losses: ["ppo"] as const };
+    const noLoss = { ...engineKinds.local.capabilities({}), losses: ["ppo"] as const };
     expect(unsupportedIn("rloo", {}, noLoss)).toEqual([
       expect.stringMatching(/no loss `importance_sampling`; it has ppo$/),
     ]);

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { algorithmFrom } from "../../../credit/algorithms.ts";
 import type { EngineLimits, EngineCapabilities } from "../../../engines/engine.ts";
+import { configureEngine } from "../../../engines/kind.ts";
 import { engineKinds } from "../../../engines/open.ts";
 import { recipeSchema, type RecipeInput } from "../../schema.ts";
 import type { Subject } from "../rule.ts";
@@ -25,12 +26,11 @@ const base: RecipeInput = {
 
 function problemsOf(limits: EngineLimits, kl = false, own: Partial<RecipeInput> = {}): string[] {
   const algorithm = algorithmFrom("at-grpo", kl ? { kl: { where: "reward", coefficient: 0.1 } } : {});
-  const engine: EngineCapabilities = { ...(engineKinds["local"] as EngineCapabilities), limits };
-  const subject = {
-    recipe: recipeSchema.parse({ ...base, ...own }),
-    algorithm,
-    engine,
-  } as unknown as Subject;
+  const recipe = recipeSchema.parse({ ...base, ...own });
+  const capabilities: EngineCapabilities = { ...engineKinds.local.capabilities({}), limits };
+  const kind = recipe.engine.type === "tinker" ? engineKinds.tinker : engineKinds.local;
+  const configuredEngine = { ...configureEngine("limited", kind, recipe.engine), capabilities };
+  const subject = { recipe, algorithm, configuredEngine } as unknown as Subject;
   return engineLimits(subject).map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
 }
 

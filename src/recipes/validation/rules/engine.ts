@@ -2,13 +2,14 @@
 import { needsInitialPolicies } from "../../../credit/kl.ts";
 import type { EngineCapabilities } from "../../../engines/engine.ts";
 import { adamProblems, adapterProblem } from "../../../engines/limits.ts";
-import { policiesByServer } from "../../../engines/open.ts";
+import { policiesByServer, type ConfiguredEngine } from "../../../engines/kind.ts";
 import type { Recipe } from "../../schema.ts";
 import type { Problem, Rule, Subject } from "../rule.ts";
 
-export const engineSupport: Rule = ({ recipe, engine }) => {
-  if (engine === undefined) return [];
-  const name = `the engine \`${recipe.engine.type}\``;
+export const engineSupport: Rule = ({ recipe, configuredEngine }) => {
+  if (configuredEngine === undefined) return [];
+  const { capabilities: engine } = configuredEngine;
+  const name = `the engine \`${configuredEngine.name}\``;
   return [
     ...topK(recipe, engine, name),
     ...trainedParts(recipe, engine, name),
@@ -43,13 +44,8 @@ function stopStrings(recipe: Recipe, engine: EngineCapabilities, name: string): 
 }
 
 /** The algorithm's loss, critic, KL and entropy. */
-export const lossSupport: Rule = ({ recipe, algorithm, engine }) =>
-  engine === undefined ? [] : unsupported(algorithm, engine, nameOf(recipe));
-
-function nameOf({ engine }: Recipe): string {
-  const profile = engine.type === "tinker" ? ` with the profile \`${engine.profile}\`` : "";
-  return `the engine \`${engine.type}\`${profile}`;
-}
+export const lossSupport: Rule = ({ algorithm, configuredEngine: engine }) =>
+  engine === undefined ? [] : unsupported(algorithm, engine.capabilities, engine.title);
 
 export function unsupported(
   algorithm: Pick<Subject["algorithm"], "name" | "objective" | "critic" | "kl">,
@@ -84,13 +80,14 @@ export function unsupported(
   return problems;
 }
 
-export const engineLimits: Rule = ({ recipe, engine, algorithm }) => {
+export const engineLimits: Rule = ({ recipe, configuredEngine: engine, algorithm }) => {
   if (engine === undefined) return [];
+  const { capabilities } = engine;
   return [
-    ...servers(recipe),
-    ...optimizers(recipe, engine),
-    ...adapters(recipe, engine),
-    ...taughtBases(recipe, engine),
+    ...servers(recipe, engine),
+    ...optimizers(recipe, capabilities),
+    ...adapters(recipe, capabilities),
+    ...taughtBases(recipe, capabilities),
     ...ranks(recipe, engine),
     ...policies(recipe, engine, needsInitialPolicies(algorithm)),
   ];
@@ -132,9 +129,8 @@ function taughtBases(
 }
 
 /** Servers are for policies that exist. */
-function servers({ engine, policies: known }: Recipe): readonly Problem[] {
-  if (engine.type !== "tinker") return [];
-  return Object.keys(engine.servers)
+function servers({ policies: known }: Recipe, engine: ConfiguredEngine): readonly Problem[] {
+  return (engine.servers?.policies ?? [])
     .filter((policy) => !Object.hasOwn(known, policy))
     .map((policy) => ({
       path: ["engine", "servers", policy],
@@ -143,9 +139,9 @@ function servers({ engine, policies: known }: Recipe): readonly Problem[] {
     }));
 }
 
-function ranks(recipe: Recipe, engine: EngineCapabilities): readonly Problem[] {
-  if (engine.limits?.equalRanks !== true) return [];
-  return ofServers(recipe).flatMap((server) => {
+function ranks(recipe: Recipe, engine: ConfiguredEngine): readonly Problem[] {
+  if (engine.capabilities.limits?.equalRanks !== true) return [];
+  return policiesByServer(engine, Object.keys(recipe.policies)).flatMap((server) => {
     const all = server.flatMap((policy) => {
       const { adapter } = recipe.policies[policy] ?? {};
       return adapter ? [{ policy, rank: adapter.rank }] : [];
@@ -162,9 +158,10 @@ function ranks(recipe: Recipe, engine: EngineCapabilities): readonly Problem[] {
   });
 }
 
-function policies(recipe: Recipe, engine: EngineCapabilities, hasReferences: boolean): readonly Problem[] {
-  const most = engine.limits?.policies ?? Infinity;
-  const count = Math.max(...ofServers(recipe).map(({ length }) => length));
+function policies(recipe: Recipe, engine: ConfiguredEngine, hasReferences: boolean): readonly Problem[] {
+  const most = engine.capabilities.limits?.policies ?? Infinity;
+  const each = policiesByServer(engine, Object.keys(recipe.policies));
+  const count = Math.max(...each.map(({ length }) => length));
   if (count > most)
     return [
       {
@@ -177,20 +174,16 @@ function policies(recipe: Recipe, engine: EngineCapabilities, hasReferences: boo
   return [{ path: ["algorithm", "kl"], problem: "the server has no room for references", fix: "remove it" }];
 }
 
-function ofServers({ engine, policies: all }: Recipe): readonly (readonly string[])[] {
-  return policiesByServer(engine, Object.keys(all));
-}
-
 const path = ["train", "maxLag"];
 const fix = "use `train.maxLag: 0`, which samples and trains in turn";
 
-export const lag: Rule = ({ recipe, algorithm, engine }) => {
+export const lag: Rule = ({ recipe, algorithm, configuredEngine: engine }) => {
   if ((recipe.train.maxLag ?? 0) === 0) return [];
   const problems: Problem[] = [];
-  if (engine !== undefined && engine.copy !== true)
+  if (engine !== undefined && engine.capabilities.copy !== true)
     problems.push({
       path,
-      problem: `${nameOf(recipe)} samples only from a policy's latest weights`,
+      problem: `${engine.title} samples only from a policy's latest weights`,
       fix,
     });
   if (algorithm.objective.loss.type === "cross_entropy")

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { algorithmFrom } from "../../../credit/algorithms.ts";
-import type { EngineCapabilities } from "../../../engines/engine.ts";
+import { configureEngine } from "../../../engines/kind.ts";
 import { engineKinds } from "../../../engines/open.ts";
 import type { Subject } from "../rule.ts";
 import { lag } from "./engine.ts";
@@ -8,22 +8,27 @@ import { lag } from "./engine.ts";
 const algorithm = algorithmFrom("at-grpo");
 
 function problemsOf(maxLag: number | undefined, own: Partial<Subject> = {}): readonly string[] {
-  const engine = engineKinds["local"] as EngineCapabilities;
-  const recipe = { train: { maxLag }, engine: { type: "tinker", profile: "skyrl-jax" } };
-  const subject = { recipe, algorithm, engine, ...own } as unknown as Subject;
+  const configuredEngine = configureEngine("local", engineKinds.local, {});
+  const subject = {
+    recipe: { train: { maxLag } },
+    algorithm,
+    configuredEngine,
+    ...own,
+  } as unknown as Subject;
   return lag(subject).map(({ path, problem, fix }) => `${path.join(".")}: ${problem}; ${fix}`);
 }
 
-const latest = engineKinds["tinker, profile skyrl-jax"];
+function withProfile(profile: string): Partial<Subject> {
+  return { configuredEngine: configureEngine("tinker", engineKinds.tinker, { profile, servers: {} }) };
+}
 
 it("needs an engine that samples from earlier weights", () => {
   expect(problemsOf(1)).toEqual([]);
-  expect(latest).toBeDefined();
-  expect(problemsOf(1, { engine: engineKinds["tinker, profile hosted"] })).toEqual([]);
-  expect(problemsOf(1, { engine: engineKinds["tinker, profile tuft"] })).toEqual([]);
-  expect(problemsOf(0, { engine: latest })).toEqual([]);
-  expect(problemsOf(undefined, { engine: latest })).toEqual([]);
-  expect(problemsOf(1, { engine: latest })).toEqual([
+  expect(problemsOf(1, withProfile("hosted"))).toEqual([]);
+  expect(problemsOf(1, withProfile("tuft"))).toEqual([]);
+  expect(problemsOf(0, withProfile("skyrl-jax"))).toEqual([]);
+  expect(problemsOf(undefined, withProfile("skyrl-jax"))).toEqual([]);
+  expect(problemsOf(1, withProfile("skyrl-jax"))).toEqual([
     "train.maxLag: the engine `tinker` with the profile `skyrl-jax` samples only from a policy's latest weights; " +
       "use `train.maxLag: 0`, which samples and trains in turn",
   ]);

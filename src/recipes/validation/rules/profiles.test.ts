@@ -1,6 +1,7 @@
 /** What recipes need, and the kinds of servers that have it. On the others they are rejected, with an alternative. */
 import { expect, it } from "vitest";
 import { algorithmFrom } from "../../../credit/algorithms.ts";
+import { configureEngine } from "../../../engines/kind.ts";
 import { engineKinds } from "../../../engines/open.ts";
 import { recipeSchema, type RecipeInput } from "../../schema.ts";
 import type { Subject } from "../rule.ts";
@@ -71,8 +72,8 @@ function problems(profile: string, own: Partial<RecipeInput>, name: string) {
     engine: { type: "tinker", url: "http://one:8000", profile: profile as "troupe" },
   };
   const recipe = recipeSchema.parse(base);
-  const engine = engineKinds[`tinker, profile ${profile}`];
-  const subject = { recipe, algorithm: algorithmFrom(name, {}), engine } as unknown as Subject;
+  const configuredEngine = configureEngine("tinker", engineKinds.tinker, recipe.engine);
+  const subject = { recipe, algorithm: algorithmFrom(name, {}), configuredEngine } as unknown as Subject;
   return [...engineSupport(subject), ...engineLimits(subject), ...lossSupport(subject)];
 }
 

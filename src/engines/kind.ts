@@ -1,0 +1,113 @@
+/** What a kind of engine is to recipes: its settings, and with them what it can do and how it is opened. */
+import type { AdapterOptions } from "../models/adapter-options.ts";
+import type { Engine, EngineCapabilities, Loss, SavedPolicy } from "./engine.ts";
+
+/** One row of the table of kinds (open.ts), or what a module of the user's exports. */
+export interface EngineKind<Settings = unknown> {
+  /** Checks the settings and fills in defaults. Experiments set `threads`, where there is one, to a run's share of the processors. */
+  readonly options: { parse(input: unknown): Settings };
+  /** Settings that are paths, relative to the file that sets them, each with the words that are none. */
+  readonly paths?: Readonly<Record<string, readonly string[]>>;
+  /** Known without starting the engine, so that recipes can be checked anywhere. */
+  capabilities(settings: Settings): EngineCapabilities;
+  /** The caller closes it. */
+  open(settings: Settings, options: EngineOpenOptions): Engine | Promise<Engine>;
+  /** What messages add to the kind's name: " with the profile `hosted`". */
+  variant?(settings: Settings): string;
+  /** Of settings that are allowed but suspicious; keys are relative to `engine`. */
+  warnings?(settings: Settings): readonly SettingWarning[];
+  /** Whether such a loss costs another forward pass. Absent: none does. */
+  needsForward?(settings: Settings, loss: Loss): boolean;
+  /** Absent: it computes in this process, and saves in the run's folder. */
+  servers?(settings: Settings): EngineServers;
+}
+
+export interface EngineOpenOptions {
+  /** Name of the run, for people who list sessions and weights at a server. */
+  readonly run?: string;
+}
+
+export interface SettingWarning {
+  readonly key: string;
+  readonly problem: string;
+  /** What to do instead. */
+  readonly fix: string;
+}
+
+/** The servers of an engine that computes elsewhere. */
+export interface EngineServers {
+  /** Who starts them: `troupe cluster`, a service that is paid by the token, or somebody with any machine. */
+  readonly startedBy: "cluster" | "service" | "anyone";
+  /** What runs there: `skyrl-fsdp`. */
+  readonly software: string;
+  /** Policies that the settings name. */
+  readonly policies: readonly string[];
+  /** Address of the server that computes for a policy. */
+  urlOf(policy: string): string;
+  /** The server's name of a model, by that of its directory. */
+  modelName(directory: string): string;
+  readonly weights: ServerWeights;
+}
+
+/** Saved weights that servers keep. */
+export interface ServerWeights {
+  /** Where they are. */
+  locate(saved: SavedPolicy): RemoteWeights;
+  /** A model's or adapter's directory for other programs. @throws TroupeError if it cannot be fetched whole */
+  download(
+    weights: RemoteWeights,
+    directory: string,
+    options?: { readonly mostBytes?: number | undefined },
+  ): Promise<void>;
+  /** What saved weights can have at most. @param model a directory @param adapter absent: the whole model */
+  mostBytes(model: string, adapter?: Pick<AdapterOptions, "rank" | "targetModules">): Promise<number>;
+  delete(weights: RemoteWeights): Promise<void>;
+  /** Those that the servers still have. @throws TroupeError if one cannot be asked, or does not say */
+  stillKept<T extends RemoteWeights>(all: readonly T[]): Promise<readonly T[]>;
+}
+
+export interface RemoteWeights {
+  /** `tinker://RUN/KIND/NAME` */
+  readonly path: string;
+  readonly url: string;
+}
+
+/** A kind with checked settings. */
+export interface ConfiguredEngine {
+  /** Of the kind: `local`; of a module that of its export or file. */
+  readonly name: string;
+  /** In messages: "the engine `tinker` with the profile `hosted`". */
+  readonly title: string;
+  readonly capabilities: EngineCapabilities;
+  readonly warnings: readonly SettingWarning[];
+  readonly servers: EngineServers | null;
+  needsForward(loss: Loss): boolean;
+  /** The caller closes it. */
+  open(options?: EngineOpenOptions): Promise<Engine>;
+}
+
+/** @param settings that the kind's `options` have parsed */
+export function configureEngine<Settings>(
+  name: string,
+  kind: EngineKind<Settings>,
+  settings: Settings,
+): ConfiguredEngine {
+  return {
+    name,
+    title: `the engine \`${name}\`${kind.variant?.(settings) ?? ""}`,
+    capabilities: kind.capabilities(settings),
+    warnings: kind.warnings?.(settings) ?? [],
+    servers: kind.servers?.(settings) ?? null,
+    needsForward: (loss) => kind.needsForward?.(settings, loss) ?? false,
+    open: async (options = {}) => kind.open(settings, options),
+  };
+}
+
+/** The policies of each server, in the recipe's order; all of them where there is none. */
+export function policiesByServer(
+  { servers }: Pick<ConfiguredEngine, "servers">,
+  policies: readonly string[],
+): readonly (readonly string[])[] {
+  if (servers === null) return [policies];
+  return [...Map.groupBy(policies, (policy) => servers.urlOf(policy)).values()];
+}
