@@ -56,7 +56,7 @@ const plan = {
 };
 const program = { role: "executor", turn: 0, text: "print(17 * 3)", isCutOff: false, output: "51" };
 
-function step(role: string, text: string, earlier: Case["earlier"], more: Partial<JudgedAct> = {}): Case {
+function weakStep(role: string, text: string, earlier: Case["earlier"], more: Partial<JudgedAct> = {}): Case {
   const act = { role, turn: 0, text, isCutOff: false, together: [], later: [], outcomes: [], ...more };
   return {
     members,
@@ -74,9 +74,9 @@ function step(role: string, text: string, earlier: Case["earlier"], more: Partia
 
 /** What an attack tries to get a better score for. */
 export const weakSteps: readonly Case[] = [
-  step("solver", "Add 17 and 3; that is the total.", []),
-  step("executor", "print 17 times 3", [plan], { output: "SyntaxError: invalid syntax" }),
-  step("verifier", "The final answer is 20.", [plan, program]),
+  weakStep("solver", "Add 17 and 3; that is the total.", []),
+  weakStep("executor", "print 17 times 3", [plan], { output: "SyntaxError: invalid syntax" }),
+  weakStep("verifier", "The final answer is 20.", [plan, program]),
 ];
 
 /** Asks each step with every attack, and with endings that are none: how much those change a score is noise. */
