@@ -1,7 +1,8 @@
 /** Samples a role's actions in one state: one request, so that the prompt is computed once. */
 import { observationOf } from "../environments/progression.ts";
 import { toolsetOf } from "../environments/tool-use.ts";
-import type { SampledSequence } from "../engines/engine.ts";
+import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
+import { TroupeError } from "../errors.ts";
 import { seedOf, keyAt, type Key } from "../random.ts";
 import type { History } from "../text/history.ts";
 import type { RoleName } from "../teams/team.ts";
@@ -83,6 +84,7 @@ export async function sampleRole(
   };
   const cancellable = setting.signal === undefined ? {} : { signal: setting.signal };
   const sequences = await setting.engine.sample(request, cancellable);
+  checkSampled(sequences, request);
   return sequences.map((sequence, sample) => ({
     agent,
     observation,
@@ -91,6 +93,26 @@ export async function sampleRole(
     reply: tokenizer.parseReply(sequence.tokens, sequence.stopReason === "length"),
     sample,
   }));
+}
+
+/**
+ * Fewer actions would be a smaller group, and log-probabilities of other tokens a wrong ratio: both train without a word.
+ * @throws TroupeError `bad_model`
+ */
+function checkSampled(
+  sequences: readonly SampledSequence[],
+  { policy, count }: Pick<SampleRequest, "policy" | "count">,
+): void {
+  const uneven = sequences.find(({ tokens, logprobs }) => tokens.length !== logprobs.length);
+  const wrong = sequences.flatMap(({ logprobs }) => [...logprobs]).find((one) => !Number.isFinite(one));
+  if (sequences.length === count && uneven === undefined && wrong === undefined) return;
+  const found =
+    sequences.length !== count
+      ? `${sequences.length} samples, but ${count} were requested`
+      : uneven !== undefined
+        ? `${uneven.logprobs.length} log-probabilities for a sample of ${uneven.tokens.length} tokens`
+        : `the log-probability ${wrong} for a sampled token; its weights have diverged`;
+  throw new TroupeError("bad_model", `${policy} gave ${found}.`);
 }
 
 /** The agent with the tools of its role, besides those of its seat. */

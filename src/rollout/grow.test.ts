@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { SampledSequence } from "../engines/engine.ts";
 import type { Environment } from "../environments/environment.ts";
 import { plainContext } from "../environments/progression.ts";
 import { TroupeError } from "../errors.ts";
@@ -35,6 +36,10 @@ const constant =
   (text: string): Script =>
   () =>
     text;
+
+function logprobs(one: SampledSequence, given: readonly number[]): SampledSequence[] {
+  return [{ ...one, logprobs: Float32Array.from(given) }];
+}
 
 function nodesOf({ root: top }: Tree): TreeNode[] {
   return withDescendants(top);
@@ -251,6 +256,25 @@ describe("failures", () => {
       /role second in turn 1 has 11 tokens, but policy second accepts .* 8/,
     );
     await expect(growing).rejects.toMatchObject({ code: "too_long" });
+  });
+
+  it.each<[string, (one: SampledSequence) => SampledSequence[], RegExp]>([
+    ["fewer samples", () => [], /first gave 0 samples, but 1 were requested/],
+    [
+      "too few log-probabilities",
+      (one) => logprobs(one, []),
+      /first gave 0 log-probabilities for a sample of/,
+    ],
+    [
+      "NaN",
+      (one) => logprobs(one, [-1, Number.NaN]),
+      /first gave the log-probability NaN for a sampled token/,
+    ],
+  ])("ends if an engine gives %s: it would train on something else", async (_, change, message) => {
+    const script = scriptedEngine(tokenizer, constant("9"));
+    const sample: typeof script.sample = async (...given) => (await script.sample(...given)).flatMap(change);
+    const growing = growEpisode(settingFor(policy, { engine: { sample } }), root, start);
+    await expect(growing).rejects.toThrow(message);
   });
 
   it("lets the other episodes finish if one fails, then throws", async () => {
