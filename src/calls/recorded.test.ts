@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { ServiceError } from "../errors.ts";
-import type { Verdict } from "../rollout/episode.ts";
 import type { Outcome } from "./call.ts";
 import { recordedCall, type RecordedQuestion } from "./recorded.ts";
 import { unrecordedCalls } from "./recorded.ts";
@@ -8,6 +7,9 @@ import { unrecordedCalls } from "./recorded.ts";
 interface Answer {
   readonly value: number;
 }
+
+/** As of a judge. */
+type Verdict = { readonly score: number } | { readonly failure: string };
 
 /** Answers are numbered; each is given when `answer` is called. */
 function questions() {
