@@ -4,9 +4,10 @@ import { openSandboxOfMachine } from "../sandbox/from-environment.ts";
 import type { Proof } from "../sandbox/open.ts";
 import type { PackageSet } from "../sandbox/packages/sets.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { proveAnalysis } from "./code/analysis/proof.ts";
 import { proveGrading } from "./code/grading/proof.ts";
 
-export const proofs: readonly Proof[] = [proveGrading];
+export const proofs: readonly Proof[] = [proveGrading, proveAnalysis];
 
 /**
  * @param packages what programs may import

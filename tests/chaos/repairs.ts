@@ -33,8 +33,8 @@ export const repairs: readonly Repair[] = [
       },
       {
         file: "src/environments/proved-sandbox.ts",
-        repaired: "readonly Proof[] = [proveGrading]",
-        broken: "readonly Proof[] = [proveGrading].slice(1)",
+        repaired: "readonly Proof[] = [proveGrading, proveAnalysis]",
+        broken: "readonly Proof[] = [proveGrading, proveAnalysis].slice(1)",
       },
     ],
     foundBy: "functions graded in the sandbox: has no user namespaces",
@@ -188,8 +188,8 @@ export const repairs: readonly Repair[] = [
       },
       {
         file: "src/environments/proved-sandbox.ts",
-        repaired: "readonly Proof[] = [proveGrading]",
-        broken: "readonly Proof[] = [proveGrading].slice(1)",
+        repaired: "readonly Proof[] = [proveGrading, proveAnalysis]",
+        broken: "readonly Proof[] = [proveGrading, proveAnalysis].slice(1)",
       },
     ],
     foundBy: "hostile functions graded in the sandbox: keeps the machine busy",
