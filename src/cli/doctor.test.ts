@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { troupe } from "./testing/command.ts";
 
@@ -27,9 +29,14 @@ it("troupe doctor reports what works, and how to fix the rest", async () => {
 });
 
 it("troupe doctor reports a server that does not answer, and rejects a backend that does not exist", async () => {
-  const env = { TROUPE_SANDBOX_URL: "http://127.0.0.1:9" };
+  // Free, because it was just used: `fetch` never asks well-known ports such as 9.
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  const env = { TROUPE_SANDBOX_URL: `http://127.0.0.1:${port}` };
   const { stdout } = await troupe(["doctor"], { cwd, env });
-  expect(stdout).toContain("http://127.0.0.1:9/v1/ping does not answer");
+  expect(stdout).toContain(`http://127.0.0.1:${port} cannot be reached: connect ECONNREFUSED`);
   const wrong = await troupe(["doctor"], { cwd, env: { TROUPE_SANDBOX: "bubblewarp" } });
   expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain("expected bubblewrap, launcher, container, sandboxfusion");
