@@ -178,13 +178,9 @@ function parametersOf(policies: RunResult["policies"]): number {
   return total(Object.values(policies).map(({ parameters }) => parameters));
 }
 
-const { tasks, successes, success, score, turns } = evaluationSchema.shape;
-
-/** Files of earlier versions have the required keys only. */
 const printedSchema = evaluationSchema
   .omit({ schema_version: true, step: true, moment: true, team: true })
-  .partial()
-  .extend({ tasks, successes, success, score, turns, seconds: z.number() });
+  .extend({ seconds: z.number() });
 export type PrintedEvaluation = z.output<typeof printedSchema>;
 
 /** Parses the output of `troupe eval --json`. @throws TroupeError `bad_run` */

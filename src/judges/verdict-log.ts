@@ -1,5 +1,6 @@
 /** What a run's judge said, in the order in which it was recorded. */
 import { z } from "zod";
+import { TroupeError } from "../errors.ts";
 import type { Verdict } from "../rollout/episode.ts";
 import { readLines } from "../runs/json-lines.ts";
 import { layoutOf } from "../runs/layout.ts";
@@ -15,8 +16,7 @@ export interface VerdictLog {
 }
 
 export interface LoggedQuestion {
-  /** Null: not recorded, as in runs of earlier versions. */
-  readonly about: Subject | null;
+  readonly about: Subject;
   /** In the order of the subject's actions; a failure is that of all of them. Empty: there is no verdict yet. */
   readonly verdicts: readonly Verdict[];
   /** Answers before, which were no verdict. */
@@ -25,7 +25,8 @@ export interface LoggedQuestion {
 
 /** @throws TroupeError `bad_run` for a damaged file */
 export async function readVerdictLog(directory: string): Promise<VerdictLog> {
-  const lines = await readLines(layoutOf(directory).verdicts);
+  const file = layoutOf(directory).verdicts;
+  const lines = await readLines(file);
   const questions: Draft[] = [];
   /** The last question about a subject, until it has a verdict. */
   const open = new Map<string, Draft>();
@@ -33,12 +34,14 @@ export async function readVerdictLog(directory: string): Promise<VerdictLog> {
   for (const { value } of lines) {
     const used = usageSchema.safeParse(value["answer"]);
     if (used.success) usage = used.data;
-    const about = subjectSchema.safeParse(value["about"]).data ?? null;
+    const about = subjectSchema.safeParse(value["about"]).data;
     const rejected = rejectedSchema.safeParse(value["answer"]);
     const verdicts = verdictsIn(value["answer"]);
     if (!rejected.success && verdicts === null) continue;
+    if (about === undefined)
+      throw new TroupeError("bad_run", `${file} has a verdict that names no action. Restore the file.`);
     const key = JSON.stringify(about);
-    const known = about === null ? undefined : open.get(key);
+    const known = open.get(key);
     const question: Draft = known ?? { about, verdicts: [], rejected: [] };
     if (known === undefined) questions.push(question);
     open.set(key, question);

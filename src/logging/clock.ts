@@ -37,9 +37,7 @@ function clockOf(started: number, timings: readonly Timing[]): Clock {
   return {
     started,
     step: (step) => intervals.get(stepKey(step)),
-    // Older runs have no team.
-    evaluation: (step, team) =>
-      intervals.get(evaluationKey(step, team)) ?? intervals.get(evaluationKey(step, undefined)),
+    evaluation: (step, team) => intervals.get(evaluationKey(step, team)),
   };
 }
 

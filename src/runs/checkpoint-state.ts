@@ -3,25 +3,13 @@ import { z } from "zod";
 import { header, stage } from "./records.ts";
 
 /** What an engine saved of a policy (SavedPolicy in src/engines/engine.ts). */
-const savedPolicy = z.preprocess(
-  savedBefore,
-  z.strictObject({
-    kind: z.enum(["snapshot", "checkpoint"]),
-    location: z.string(),
-    version: z.int().min(0),
-    directory: z.string().nullable(),
-  }),
-);
+const savedPolicy = z.strictObject({
+  kind: z.enum(["snapshot", "checkpoint"]),
+  location: z.string(),
+  version: z.int().min(0),
+  directory: z.string().nullable(),
+});
 const savedPolicies = z.record(z.string(), savedPolicy);
-
-/** Runs of Troupe 0.1.0 use the local engine's files. */
-function savedBefore(value: unknown): unknown {
-  const files = z.strictObject({ model: z.string(), optimizer: z.string().nullable() }).safeParse(value);
-  if (!files.success) return value;
-  const { model, optimizer } = files.data;
-  const kind = optimizer === null ? "snapshot" : "checkpoint";
-  return { kind, location: model, version: 0, directory: model };
-}
 
 export const checkpointStateSchema = z.object({
   ...header,
@@ -38,12 +26,12 @@ export const checkpointStateSchema = z.object({
       /** Like policies. */
       critics: savedPolicies,
       /** The trained policies at the start of reinforcement, saved in `beginning`, if the algorithm needs them. */
-      beginning: savedPolicies.default({}),
+      beginning: savedPolicies,
       /** Coefficient of each policy's divergence from its reference in the next step. */
       klCoefficients: z.record(z.string(), z.number()),
       sampledTokens: z.int(),
       /** Drawn from the training split. */
-      tasks: z.int().default(0),
+      tasks: z.int(),
       /** File of the checkpoint with the samples of the next step, if they were taken ahead. */
       nextBatch: z.string().optional(),
       /** Of a judge whose scores are normalised, by role or type of task. */
@@ -52,11 +40,14 @@ export const checkpointStateSchema = z.object({
         .optional(),
     })
     .optional(),
-  /** SHA-256 of every other file of the folder, by path. Absent: written by a version that recorded none. */
-  files: z.record(z.string(), z.string()).optional(),
-  /** Lines of evaluations.jsonl when it was written. Absent likewise. */
-  evaluations: z.int().min(0).optional(),
-  /** SHA-256 of all this as JSON without spaces. Absent likewise. */
-  digest: z.string().optional(),
+  /** SHA-256 of every other file of the folder, by path. */
+  files: z.record(z.string(), z.string()),
+  /** Lines of evaluations.jsonl when it was written. */
+  evaluations: z.int().min(0),
+  /** SHA-256 of all this as JSON without spaces. */
+  digest: z.string(),
 });
 export type CheckpointState = z.output<typeof checkpointStateSchema>;
+
+/** What a run knows of itself at a checkpoint. */
+export type RunState = Omit<CheckpointState, "files" | "evaluations" | "digest">;

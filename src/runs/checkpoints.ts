@@ -20,7 +20,7 @@ export interface Checkpoint {
 export async function writeCheckpoint(
   checkpoints: string,
   step: number,
-  fill: (directory: string) => Promise<CheckpointState>,
+  fill: (directory: string) => Promise<Omit<CheckpointState, "files" | "digest">>,
 ): Promise<Checkpoint> {
   const directory = checkpointDirectory(checkpoints, step);
   if (!(await isPresent(directory))) {
@@ -52,7 +52,7 @@ export async function latestCheckpoint(checkpoints: string): Promise<Checkpoint 
  */
 export async function readCheckpoint(directory: string): Promise<Checkpoint> {
   const state = await readState(directory);
-  const difference = await firstDifference(directory, state.files ?? {});
+  const difference = await firstDifference(directory, state.files);
   if (difference !== null) throw await damagedCheckpoint(directory, difference);
   const saved = [...Object.values(state.policies), ...Object.values(state.reinforcement?.critics ?? {})];
   for (const model of saved.flatMap((policy) => policy.directory ?? [])) {
@@ -86,7 +86,7 @@ async function readState(directory: string): Promise<CheckpointState> {
   }
   if (path.basename(directory) !== `step-${state.step}`)
     throw await damagedCheckpoint(directory, `state.json is of step ${state.step}`);
-  if (state.digest !== undefined && signed(written)["digest"] !== state.digest)
+  if (signed(written)["digest"] !== state.digest)
     throw await damagedCheckpoint(directory, "state.json was changed");
   return state;
 }

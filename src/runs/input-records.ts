@@ -59,7 +59,7 @@ const dataOriginSchema = z.object({
   /** Rows of the slices that are no problems. */
   malformed: z.int().min(0),
   /** Problems of the slices that fail their own tests and are skipped. */
-  failing: z.int().min(0).default(0),
+  failing: z.int().min(0),
   /** Problems left out by the recipe. */
   excluded: z.int().min(0),
   /** Of the problems' contents, in order: equal digests, equal tasks. */

@@ -46,7 +46,7 @@ test("another process's lock holds while it lives and not after it was killed", 
 });
 
 test("a process that got a dead holder's id does not hold the lock", async () => {
-  const stale = { pid: process.pid, started: "another boot:1", host: os.hostname() };
+  const stale = { pid: process.pid, started: "another boot:1", host: os.hostname(), namespace: "" };
   await fs.writeFile(path.join(directory, "lock-1-abcd"), JSON.stringify(stale));
   const lock = await acquireLock(directory);
   await lock.release();
@@ -61,7 +61,7 @@ test.each(["", "{", "null", '{"pid":"1"}'])("a damaged lock %j is taken over", a
 
 test("another machine's lock is respected, with the way out", async () => {
   const file = path.join(directory, "lock-1-abcd");
-  await fs.writeFile(file, JSON.stringify({ pid: 1, started: "x", host: "another-machine" }));
+  await fs.writeFile(file, JSON.stringify({ pid: 1, started: "x", host: "another-machine", namespace: "" }));
   await expect(acquireLock(directory)).rejects.toThrow(`delete ${file}`);
 });
 
@@ -89,14 +89,8 @@ test.skipIf(!canIsolate)(
   },
 );
 
-test("a lock of an older version, without a namespace, is checked by its process", async () => {
-  const self = { pid: process.pid, started: startTime(process.pid), host: os.hostname() };
-  await fs.writeFile(path.join(directory, "lock-1-abcd"), JSON.stringify(self));
-  await expect(acquireLock(directory)).rejects.toThrow("wait for it, or stop it");
-});
-
 test("a host with control characters in its name is shown without them", async () => {
-  const other = { pid: 1, started: "x", host: "a\u001B[2J\u009B31mb" };
+  const other = { pid: 1, started: "x", host: "a\u001B[2J\u009B31mb", namespace: "" };
   await fs.writeFile(path.join(directory, "lock-1-abcd"), JSON.stringify(other));
   await expect(acquireLock(directory)).rejects.toThrow(/process 1 on a \[2J 31mb:/);
 });

@@ -22,8 +22,8 @@ interface Holder {
   readonly pid: number;
   readonly started: string;
   readonly host: string;
-  /** Of the process id; absent in the files of older versions. */
-  readonly namespace?: string;
+  /** Of the process id. */
+  readonly namespace: string;
 }
 
 export interface Lock {
@@ -85,7 +85,7 @@ function held(file: string, holder: Holder, { name, instead }: Locked): TroupeEr
 }
 
 /** Null: where its process id means what it means here. */
-function placeOf({ host, namespace: other = namespace }: Holder): string | null {
+function placeOf({ host, namespace: other }: Holder): string | null {
   if (host !== os.hostname()) return ` on ${showText(host, 100)}`;
   return other === namespace ? null : " of another container";
 }
@@ -116,7 +116,7 @@ async function readHolder(file: string): Promise<Holder | null> {
   try {
     const value = JSON.parse(bytes.toString("utf8")) as Partial<Holder> | null;
     const valid = Number.isSafeInteger(value?.pid) && typeof value?.started === "string";
-    const placed = typeof value?.host === "string" && typeof (value.namespace ?? "") === "string";
+    const placed = typeof value?.host === "string" && typeof value.namespace === "string";
     return valid && placed ? (value as Holder) : null;
   } catch {
     return null;

@@ -139,7 +139,7 @@ export const timingSchema = z.object({
   step: z.int().min(0),
   what: z.enum(["warm-start", "reinforcement", "evaluation"]),
   seconds: z.number().min(0),
-  /** Of an evaluation: its team and the number of its episodes. Absent in older runs. */
+  /** Of an evaluation: its team and the number of its episodes. */
   team: z.string().optional(),
   episodes: z.int().optional(),
   /** Seconds of sampling and of training. */
@@ -228,7 +228,7 @@ export const resultSchema = z.object({
       parameters: z.int(),
       trainableParameters: z.int(),
       /** In both stages. */
-      optimizerSteps: z.int().default(0),
+      optimizerSteps: z.int(),
       directory: z.string(),
     }),
   ),
@@ -248,7 +248,7 @@ export const resultSchema = z.object({
     /** In reinforcement and in evaluations. */
     sampled: z.int(),
     /** In reinforcement only: what a comparison with equal samples keeps equal. */
-    sampledInTraining: z.int().default(0),
+    sampledInTraining: z.int(),
     /** By all policies, over all optimizer steps. */
     trained: z.int(),
   }),

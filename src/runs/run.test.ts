@@ -9,7 +9,7 @@ import { listRuns, readEngines, readEvaluations, readMetrics, readRecipe, readRe
 import { openRun } from "./run.ts";
 import type { Run } from "./run.ts";
 import type { Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
-import type { CheckpointState } from "./checkpoint-state.ts";
+import type { RunState } from "./checkpoint-state.ts";
 
 const recipe = "name: tiny\nseed: 1\n";
 let root = "";
@@ -44,7 +44,7 @@ const evaluation = (step: number): Evaluation => ({
   promptTokens: 10,
   sampledTokens: 5,
 });
-const state = (step: number): CheckpointState => ({
+const state = (step: number): RunState => ({
   schema_version: 1,
   step,
   stage: "reinforcement",
@@ -404,22 +404,6 @@ test("steps that are repeated for want of a checkpoint are counted", async () =>
   await fs.rm(path.join(directory, "checkpoints"), { recursive: true });
   await using run = await openRun(directory, recipe);
   expect(run.repeated).toBe(3);
-});
-
-test("the checkpoint of an older run refers to files of the local engine", async () => {
-  await using run = await openRun(directory, recipe);
-  await recordStep(run, 1);
-  await checkpoint(run, 1);
-  const folder = path.join(directory, "checkpoints", "step-1");
-  const files = {
-    trained: { model: "shared", optimizer: "shared.optimizer" },
-    kept: { model: "shared", optimizer: null },
-  };
-  await fs.writeFile(path.join(folder, "state.json"), JSON.stringify({ ...state(1), policies: files }));
-  expect((await readCheckpoint(folder)).state.policies).toEqual({
-    trained: { kind: "checkpoint", location: "shared", version: 0, directory: "shared" },
-    kept: { kind: "snapshot", location: "shared", version: 0, directory: "shared" },
-  });
 });
 
 test("runs are listed with their state; damaged ones as such", async () => {

@@ -19,7 +19,7 @@ import { inputRecorder, type InputRecorder } from "./input-recorder.ts";
 import { readEvaluations, readResult, readTimings } from "./read.ts";
 import { readRegular } from "./regular.ts";
 import type { Evaluation, RunResult, StepMetrics, Timing } from "./records.ts";
-import type { CheckpointState } from "./checkpoint-state.ts";
+import type { CheckpointState, RunState } from "./checkpoint-state.ts";
 import { isSameTraining, trainingLines, type Incidental } from "./same-training.ts";
 
 export interface Run extends AsyncDisposable, InputRecorder {
@@ -44,7 +44,7 @@ export interface Run extends AsyncDisposable, InputRecorder {
   recordCheckpoint(
     step: number,
     keep: number,
-    fill: (directory: string) => Promise<CheckpointState>,
+    fill: (directory: string) => Promise<RunState>,
   ): Promise<Checkpoint>;
   recordResult(result: RunResult): Promise<void>;
   /** Releases the lock. */
