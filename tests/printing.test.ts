@@ -19,14 +19,12 @@ const allowed: Readonly<Record<string, string>> = {
 
 const writes = /\bconsole\.\w+\(|\bprocess\.std(?:out|err)\b(?!\.(?:columns|isTTY)\b)/;
 
+const files = readdirSync(root, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts") && !/\.test\.ts$|(^|\/)testing\/|(^|\/)fixtures\//.test(file))
+  .map((file) => file.split(path.sep).join("/"));
+
 function writers(): string[] {
-  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter(
-    (file) => file.endsWith(".ts") && !/\.test\.ts$|(^|\/)testing\/|(^|\/)fixtures\//.test(file),
-  );
-  const found = files.filter((file) =>
-    writes.test(withoutComments(readFileSync(path.join(root, file), "utf8"))),
-  );
-  return found.map((file) => file.split(path.sep).join("/"));
+  return files.filter((file) => writes.test(withoutComments(readFileSync(path.join(root, file), "utf8"))));
 }
 
 function withoutComments(text: string): string {
@@ -39,4 +37,19 @@ it("nothing else writes to the terminal", () => {
 
 it("and the exceptions still write", () => {
   expect(Object.keys(allowed).filter((file) => !writers().includes(file))).toEqual([]);
+});
+
+it("no message spells a command itself, which would miss how the program was called", () => {
+  const spelt = /["`(]\\?`?troupe (?!COMMAND|complet)[a-z]+[ \\`]/;
+  // A page of docs is not printed by a program that someone called.
+  const found = files
+    .filter((file) => file !== "cli/reference.ts")
+    .flatMap((file) =>
+      readFileSync(path.join(root, file), "utf8")
+        .split("\n")
+        .filter((line) => spelt.test(line) && !/^\s*(\/?\*|\/\/)/.test(line))
+        .filter((line) => !/describe\(|help = /.test(line))
+        .map((line) => `${file}: ${line.trim()}`),
+    );
+  expect(found).toEqual([]);
 });

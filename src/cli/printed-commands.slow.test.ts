@@ -1,5 +1,4 @@
 /** What messages tell people to run works when it is pasted. */
-import { globSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -62,20 +61,4 @@ it("where an experiment is given to train, and a recipe to experiment", async ()
   const { stderr } = await runCommand(["experiment", "small.yaml"], { cwd });
   const [command = ""] = commandsIn(stderr);
   expect(await shell(`${command} --dry-run`, { cwd })).toMatchObject({ code: 0 });
-});
-
-it("no message spells a command itself, which would miss how the program was called", () => {
-  const source = join(import.meta.dirname, "..");
-  const files = globSync("**/*.ts", { cwd: source }).filter((file) => !/\.test\.ts$|testing\//.test(file));
-  const found = files.flatMap((file) =>
-    readFileSync(join(source, file), "utf8")
-      .split("\n")
-      .filter(
-        (line) =>
-          /["`(]\\?`?troupe (?!COMMAND|complet)[a-z]+[ \\`]/.test(line) && !/^\s*(\/?\*|\/\/)/.test(line),
-      )
-      .filter((line) => !/describe\(|help = /.test(line))
-      .map((line) => `${file}: ${line.trim()}`),
-  );
-  expect(found).toEqual([]);
 });

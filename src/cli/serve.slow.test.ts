@@ -49,11 +49,10 @@ it("says where it listens, what it serves, and how to connect; as JSON with --js
   );
   const quiet = await start("--quiet");
   expect(quiet.stdout.trim().split("\n")).toEqual([expect.stringContaining(" serves tiny with the local")]);
-  const json = (await start("--json")).stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as object);
-  expect(json).toMatchObject([
+  const events = await start("--json");
+  expect(events).toMatchObject({ code: 0, stderr: "" });
+  const lines = events.stdout.trim().split("\n");
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
     { event: "listening", models: ["tiny"], keys: 0, folder: "served" },
     { event: "stopping", models: 0, unfinished: 0 },
   ]);

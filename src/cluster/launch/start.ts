@@ -1,4 +1,5 @@
 /** The files and commands that start a plan's servers at a place. */
+import { command } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
 import type { ClusterPlan } from "../plan.ts";
 import { onKubernetes } from "./kubernetes.ts";
@@ -42,6 +43,6 @@ export function launchOf(plan: ClusterPlan, layout: Layout): Launch {
 export function needsNoServers(): TroupeError {
   return new TroupeError(
     "bad_arguments",
-    "the recipe needs no servers: it trains on this machine, at `troupe serve`, or at a service; engine.type=tinker and engine.profile choose servers, for example skyrl-fsdp, skyrl-megatron or tuft",
+    `the recipe needs no servers: it trains on this machine, at \`${command("serve")}\`, or at a service; engine.type=tinker and engine.profile choose servers, for example skyrl-fsdp, skyrl-megatron or tuft`,
   );
 }
