@@ -4,6 +4,12 @@ import { Retried } from "./tests/support/retried.ts";
 /** What is slow by nature: random kills, learning, every recipe, hostile programs in full, chaos, other people's clients. */
 const slow = ["src/**/*.slow.test.ts", "tests/**/*.slow.test.ts"];
 
+/** Functions of values, which leave nothing behind: these share processes and imported modules, which saves a third. */
+const pure = [
+  "src/{credit,recipes,rollout,teams}/**/*.test.ts",
+  "src/environments/{blocksworld,eight-queens,grid,placing,planning,plan-path,sokoban,sudoku,thin-ice}/*.test.ts",
+];
+
 export default defineConfig({
   test: {
     // No test takes that long by itself; on a busy machine real processes do.
@@ -17,7 +23,15 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "quick", include: ["src/**/*.test.ts", "tests/**/*.test.ts"], exclude: slow },
+        test: { name: "pure", include: pure, exclude: slow, isolate: false },
+      },
+      {
+        extends: true,
+        test: {
+          name: "quick",
+          include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
+          exclude: [...slow, ...pure],
+        },
       },
       {
         extends: true,
