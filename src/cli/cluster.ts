@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { Command, Option } from "commander";
 import { places, type Layout, type Launch, type Place } from "../cluster/launch/launch.ts";
 import { launchOf, needsNoServers } from "../cluster/launch/start.ts";
+import { gpus, type GpuName } from "../cluster/gpus.ts";
 import { planCluster, type ClusterPlan } from "../cluster/plan.ts";
-import { gpus, type GpuName } from "../cluster/prices.ts";
+
 import { waitUntilReady } from "../cluster/ready.ts";
 import { planLines } from "../cluster/report.ts";
 import { command, shellWord } from "../command-line.ts";
@@ -21,7 +22,7 @@ interface ClusterOptions extends OverrideOptions {
   readonly nodes: number;
   readonly gpusPerNode: number;
   readonly gpu: GpuName;
-  readonly gpuPrice?: number;
+  readonly perHour?: number;
   readonly shared: string;
   readonly checkout?: string;
   readonly image?: string;
@@ -40,7 +41,11 @@ export function clusterCommand(): Command {
     .option("--nodes <n>", "number of machines", wholeNumber(1), 1)
     .option("--gpus-per-node <n>", "GPUs of each machine", wholeNumber(1), 8)
     .addOption(new Option("--gpu <gpu>", "kind of GPU").choices(Object.keys(gpus)).default("h100"))
-    .option("--gpu-price <dollars>", "dollars per hour of one GPU (default: a known price)", notNegative)
+    .option(
+      "--per-hour <dollars>",
+      "price of one GPU (default: that in recipes/cluster/prices.json)",
+      notNegative,
+    )
     .option("--shared <folder>", "folder that all nodes see, for checkpoints", "/shared/troupe")
     .option(
       "--checkout <folder>",
@@ -57,8 +62,8 @@ export function clusterCommand(): Command {
       if (options.wait !== undefined) return wait(resolved, options.minutes);
       // Its models may have no size that is known.
       if (resolved.configuredEngine.servers === null) throw needsNoServers();
-      const { gpu, gpuPrice } = options;
-      const plan = await planCluster(resolved, { gpu, dollarsPerHour: gpuPrice });
+      const { gpu, perHour } = options;
+      const plan = await planCluster(resolved, { gpu, perHour });
       const words = [recipe, ...overrides, ...(options.override ? ["--override", ...options.override] : [])];
       const warnings = [...recipeWarnings(resolved), ...plan.warnings];
       await show({ ...plan, warnings }, launchOf(plan, layoutOf(options)), { ...options, words });

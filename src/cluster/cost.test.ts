@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { hoursOf, runHours, serverSize, tokenDollars, trainingBytes } from "./cost.ts";
 import type { Load } from "./load.ts";
-import { gpus } from "./prices.ts";
+import { gpus } from "./gpus.ts";
 import { plannedPolicy, type PlannedPolicy } from "./sizes.ts";
 
 function policyOf(model: string, rank?: number): PlannedPolicy {

@@ -9,7 +9,7 @@
  * Uncertain: the shares of peak below, lengths of actions, time in tools and sandboxes, waiting for the slowest episode.
  * Expect hours within a factor of three.
  */
-import type { Gpu } from "./prices.ts";
+import type { Gpu } from "./gpus.ts";
 import { cacheBytes, type PlannedPolicy } from "./sizes.ts";
 import type { Load } from "./load.ts";
 

@@ -12,7 +12,8 @@ import type { Team } from "../teams/team.ts";
 import { namedTeams } from "../train/teams.ts";
 import { hoursOf, runHours, serverSize, tokenDollars, type RunHours, type ServerSize } from "./cost.ts";
 import { loadsOf, type Load } from "./load.ts";
-import { gpus, hostedPrices, type GpuName, type TokenPrice } from "./prices.ts";
+import { gpus, type GpuName } from "./gpus.ts";
+import { dollarsPerHour, tokenPrice, type TokenPrice } from "./prices.ts";
 import { plannedPolicy, type PlannedPolicy } from "./sizes.ts";
 
 /** Average length of an action for the second of two estimates, as a share of the longest. */
@@ -60,13 +61,14 @@ export interface ClusterPlan {
 
 export interface PlanOptions {
   readonly gpu: GpuName;
-  readonly dollarsPerHour?: number | undefined;
+  /** Dollars of one GPU. Default: the price in recipes/cluster/prices.json. */
+  readonly perHour?: number | undefined;
 }
 
 /** @throws TroupeError `bad_recipe` for a recipe without a remote engine, or with models of unknown size */
 export async function planCluster(
   resolved: ResolvedRecipe,
-  { gpu, dollarsPerHour }: PlanOptions,
+  { gpu, perHour }: PlanOptions,
 ): Promise<ClusterPlan> {
   const { recipe } = resolved;
   const policies = Object.entries(recipe.policies).map(([name, policy]) =>
@@ -76,7 +78,7 @@ export async function planCluster(
   const most = await loadsOf(resolved, { contexts });
   const typical = await loadsOf(resolved, { contexts, share: typicalShare });
   const servers = serversOf(resolved, policies, most.policies, gpu);
-  const price = dollarsPerHour ?? gpus[gpu].dollarsPerHour;
+  const price = perHour ?? dollarsPerHour(gpu);
   const count = servers.reduce((sum, { size }) => sum + size.gpus, 0);
   const isService = resolved.configuredEngine.servers?.startedBy === "service";
   const prices = isService ? policies.map(({ directory }) => priceOf(resolved, directory)) : [];
@@ -188,7 +190,7 @@ function priceOf(
   directory: string,
 ): readonly [string, TokenPrice | undefined] {
   const name = servers?.modelName(directory) ?? directory;
-  return [name, hostedPrices[name]];
+  return [name, tokenPrice(name)];
 }
 
 function serverCost(
@@ -196,7 +198,7 @@ function serverCost(
   servers: readonly PlannedServer[],
   loads: Readonly<Record<string, Load>>,
   gpu: GpuName,
-  dollarsPerHour: number,
+  perHour: number,
 ): Cost {
   const each = servers.map(({ policies, size }) => {
     const loaded = policies.flatMap((policy) => {
@@ -207,7 +209,7 @@ function serverCost(
   });
   const [{ team }] = namedTeams(recipe, environment);
   const hours = runHours(each, recipe.train.steps, actTogether(team, servers));
-  return { hours, dollars: hours.total * dollarsPerHour };
+  return { hours, dollars: hours.total * perHour };
 }
 
 /** Whether a phase has roles of every server. */

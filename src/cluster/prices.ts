@@ -1,51 +1,40 @@
-/** Prices, with the day on which they were read. They change: check them before a long run. */
+/** Prices in recipes/cluster/prices.json, each with the day on which it was read. They change: check them before a long run. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { shippedFolder } from "../recipes/shipped.ts";
+import type { GpuName } from "./gpus.ts";
 
-/** Dollars per million tokens at Tinker, by the service's name of a model. */
-export const hostedPrices: Readonly<Record<string, TokenPrice>> = {
-  // https://tinker-docs.thinkingmachines.ai/tinker/models/models_and_pricing/
-  "Qwen/Qwen3-8B": { prefill: 0.195, sample: 0.6, train: 0.44, day: "2026-10-07" },
-  // https://thinkingmachines.ai/tinker/, of which later prices of this model are not known.
-  "Qwen/Qwen3-4B-Instruct-2507": { prefill: 0.07, sample: 0.22, train: 0.22, day: "2026-01-05" },
-};
+const dated = { day: z.iso.date(), source: z.string() };
+const dollars = z.number().positive();
+const pricesSchema = z.strictObject({
+  hosted: z
+    .record(z.string(), z.strictObject({ prefill: dollars, sample: dollars, train: dollars, ...dated }))
+    .describe("Dollars per million tokens at Tinker, by the service's name of a model."),
+  gpus: z
+    .record(z.enum(["a100", "h100", "h200", "b200"]), z.strictObject({ perHour: dollars, ...dated }))
+    .describe("Dollars per hour of one GPU on demand, in machines of 8."),
+});
 
-export interface TokenPrice {
-  readonly prefill: number;
-  readonly sample: number;
-  readonly train: number;
-  /** On which it was read. */
-  readonly day: string;
+type Prices = z.output<typeof pricesSchema>;
+export type TokenPrice = Prices["hosted"][string];
+
+let read: Prices | undefined;
+
+function prices(): Prices {
+  read ??= pricesSchema.parse(
+    JSON.parse(readFileSync(join(shippedFolder, "cluster", "prices.json"), "utf8")),
+  );
+  return read;
 }
 
-export interface Gpu {
-  readonly title: string;
-  readonly memoryBytes: number;
-  /** Memory bandwidth. */
-  readonly bytesPerSecond: number;
-  /** Dense bfloat16 operations per second. */
-  readonly flops: number;
-  /** Of one GPU on demand. */
-  readonly dollarsPerHour: number;
+/** Of one GPU. Providers ask from half to three times as much. */
+export function dollarsPerHour(gpu: GpuName): number {
+  return prices().gpus[gpu].perHour;
 }
 
-/**
- * Data sheets of the manufacturer; dollars on demand in machines of 8 at lambda.ai/instances, the H200 at
- * akash.network/pricing/gpus, both read on 2026-09-20. Other providers ask from half to three times as much.
- */
-export const gpus = {
-  a100: gpu("A100 80 GB", 80e9, 2.039e12, 312e12, 2.79),
-  h100: gpu("H100 80 GB", 80e9, 3.35e12, 989e12, 3.99),
-  h200: gpu("H200 141 GB", 141e9, 4.8e12, 989e12, 4.45),
-  b200: gpu("B200 180 GB", 180e9, 7.7e12, 2250e12, 6.69),
-} as const satisfies Readonly<Record<string, Gpu>>;
-
-export type GpuName = keyof typeof gpus;
-
-function gpu(
-  title: string,
-  memoryBytes: number,
-  bytesPerSecond: number,
-  flops: number,
-  dollarsPerHour: number,
-): Gpu {
-  return { title, memoryBytes, bytesPerSecond, flops, dollarsPerHour };
+/** Undefined: the price is not known. @param model the service's name */
+export function tokenPrice(model: string): TokenPrice | undefined {
+  const { hosted } = prices();
+  return Object.hasOwn(hosted, model) ? hosted[model] : undefined;
 }

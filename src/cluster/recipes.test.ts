@@ -55,6 +55,17 @@ it("policies that share a model share the line of its price", async () => {
   expect(lines.filter((line) => line.startsWith("Qwen/Qwen3-8B: $"))).toHaveLength(1);
 });
 
+it("a GPU costs what is asked for it, or its known price", async () => {
+  const file = await resolveForPlan(shippedRecipes()["cluster/qwen3-1-7b-skyrl"] ?? "");
+  const [known, given] = [
+    await planCluster(file, { gpu: "h200" }),
+    await planCluster(file, { gpu: "h200", perHour: 2 }),
+  ];
+  expect(known.dollarsPerHour).toBe(4.45);
+  // Doubles differ in the last bit.
+  expect(given.atMost.dollars).toBeCloseTo((known.atMost.dollars ?? 0) * (2 / 4.45), 6);
+});
+
 it("of a model at the hub, the files that a plan reads are named", async () => {
   const given = "policies.coder.model.path=Qwen/Qwen2.5-0.5B-Instruct";
   await expect(planOf("cluster/qwen3-8b-hosted", [given])).rejects.toThrow(

@@ -1,6 +1,6 @@
 /** A plan as lines for people. */
 import { showBytes, showCount, showDays, showLarge } from "../format.ts";
-import { gpus } from "./prices.ts";
+import { gpus } from "./gpus.ts";
 import { typicalShare, type ClusterPlan, type Cost, type PlannedServer } from "./plan.ts";
 
 export function planLines(plan: ClusterPlan): string[] {

@@ -1,6 +1,6 @@
 /** The dry run of a recipe that trains elsewhere, or whose models or data are not here: nothing is measured. */
 import { planCluster } from "../../cluster/plan.ts";
-import type { GpuName } from "../../cluster/prices.ts";
+import type { GpuName } from "../../cluster/gpus.ts";
 import { planLines } from "../../cluster/report.ts";
 import type { PlannedRecipe } from "../../recipes/resolve.ts";
 import { recipeWarnings, showWarning } from "../../recipes/validation/warnings.ts";
