@@ -19,7 +19,7 @@ import { plannedPolicy, type PlannedPolicy } from "./sizes.ts";
 /** Average length of an action for the second of two estimates, as a share of the longest. */
 export const typicalShare = 0.25;
 
-export type ServerKind = "skyrl-fsdp" | "skyrl-megatron" | "skyrl-jax" | "tuft" | "verl";
+export type ServerKind = "skyrl-fsdp" | "skyrl-jax";
 
 export interface PlannedServer {
   readonly url: string;
@@ -139,7 +139,7 @@ function serversOf(
     const served = policies.filter((policy) => urlOf(policy) === url);
     const longest = Math.max(...served.map(({ name }) => loads[name]?.longest ?? 0));
     const [first] = served;
-    const size = sizeOf(served, longest, gpus[gpu], kind);
+    const size = serverSize(served, longest, gpus[gpu], true);
     if (!Number.isFinite(size.gpus)) throw tooLong(longest, size, gpu);
     return {
       url,
@@ -151,18 +151,6 @@ function serversOf(
       size,
     };
   });
-}
-
-/** Megatron's samplers have GPUs of their own, and TuFT's if training takes more than one. */
-function sizeOf(
-  served: readonly PlannedPolicy[],
-  longest: number,
-  gpu: (typeof gpus)[GpuName],
-  kind: ServerKind,
-): ServerSize {
-  const colocated = serverSize(served, longest, gpu, true);
-  const isSplit = kind === "skyrl-megatron" || (kind === "tuft" && colocated.gpus > 1);
-  return isSplit ? serverSize(served, longest, gpu, false) : colocated;
 }
 
 /** Weights can be divided among GPUs, a sequence that is trained on cannot. */

@@ -93,16 +93,3 @@ it("servers whose roles act one after the other wait for each other", async () =
   const [inTurn, together] = [await hours(), await hours("team.phases=[[scout, planner]]")];
   expect(together?.sampling).toBeLessThan(0.75 * (inTurn?.sampling ?? 0));
 });
-
-it.each([
-  [8, true],
-  [4096, false],
-])("TuFT samples where it trains adapters of rank %i: %s", async (rank, colocated) => {
-  const policies = ["scout", "planner"].flatMap((policy) => [
-    `policies.${policy}.model.path=models/Qwen3-8B`,
-    `policies.${policy}.adapter={rank: ${rank}, alpha: ${2 * rank}}`,
-  ]);
-  const one = ["engine.profile=tuft", "engine.servers=null", ...policies];
-  const { servers } = await planOf("cluster/qwen3-1-7b-skyrl", one);
-  expect(servers.map(({ size }) => [size.training > 1, size.colocated])).toEqual([[!colocated, colocated]]);
-});

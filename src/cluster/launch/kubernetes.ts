@@ -88,7 +88,7 @@ function podTemplate({ name, role, gpus, gigabytes, server: { layout, server } }
       containers: [
         {
           name: `ray-${role}`,
-          image: layout.image ?? skyrlImage(server),
+          image: layout.image ?? skyrlImage,
           ...(role === "head" ? { ports: [{ containerPort: Number(portOf(server)), name: "tinker" }] } : {}),
           resources: { limits: resources, requests: resources },
           volumeMounts: [

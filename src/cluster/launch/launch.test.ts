@@ -1,8 +1,8 @@
-/** Generated files are what their readers expect: bash, KubeRay, Slurm, TuFT. */
+/** Generated files are what their readers expect: bash, KubeRay, Slurm. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { parse, parseAllDocuments } from "yaml";
+import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { resolveForPlan } from "../../recipes/resolve.ts";
 import { planCluster } from "../plan.ts";
@@ -23,7 +23,13 @@ async function launch(place: Place, overrides: readonly string[] = [], more: Par
   return { plan, ...launchOf(plan, { ...layout, place, ...more }) };
 }
 
-/** Adapters of both roles on one server; of a scale that every server has. */
+/** Both roles on one server. */
+const one = ["engine.servers=null", "policies.scout=null", "team.roles.scout.policy=planner"];
+/** Of the four GPUs that training an 8B model takes, two on each node. */
+const large = [...one, "policies.planner.model.path=models/Qwen3-8B"];
+const twoNodes = { nodes: 2, gpusPerNode: 2 };
+
+/** Adapters of both roles on one server. */
 const adapters = [
   "engine.servers=null",
   "policies.scout.adapter.rank=16",
@@ -65,7 +71,9 @@ describe.each(places)("on %s", (place) => {
 });
 
 it.each(places)("on %s, checkpoints, their list and adapters are where all nodes see them", async (place) => {
-  const { files } = await launch(place, ["engine.profile=skyrl-megatron", ...adapters], { shared: "/all" });
+  const { files } = await launch(place, [...one, "policies.planner.adapter={rank: 16, alpha: 32}"], {
+    shared: "/all",
+  });
   const [text = ""] = Object.values(files);
   const folder = "/all/cluster-qwen3-1-7b-skyrl";
   expect(text).toContain(`mkdir -p ${folder}`);
@@ -99,10 +107,7 @@ it("Slurm's servers live as long as the run, if that takes more than a day", asy
 });
 
 it("a Slurm job whose Ray does not start ends", async () => {
-  const { files } = await launch("slurm", ["engine.profile=skyrl-megatron", ...adapters], {
-    nodes: 2,
-    gpusPerNode: 1,
-  });
+  const { files } = await launch("slurm", large, twoNodes);
   const lines = Object.values(files)[0]?.split("\n") ?? [];
   const from = lines.findIndex((line) => line.startsWith("srun --nodes=1"));
   const to = lines.indexOf("done", from);
@@ -114,10 +119,7 @@ it("a Slurm job whose Ray does not start ends", async () => {
 });
 
 it("Slurm's nodes with a Ray cluster are shared with no other job", async () => {
-  const { files } = await launch("slurm", ["engine.profile=skyrl-megatron", ...adapters], {
-    nodes: 2,
-    gpusPerNode: 1,
-  });
+  const { files } = await launch("slurm", large, twoNodes);
   expect(Object.values(files)[0]).toContain("#SBATCH --exclusive\n");
 });
 
@@ -213,84 +215,35 @@ const rayJob = z.strictObject({
 });
 
 it("a RayJob of several nodes has workers", async () => {
-  const { files } = await launch("kubernetes", ["engine.profile=skyrl-megatron", ...adapters], {
-    nodes: 2,
-    gpusPerNode: 1,
-  });
+  const { files } = await launch("kubernetes", large, twoNodes);
   const { spec } = rayJob.parse(parseAllDocuments(Object.values(files)[0] ?? "")[0]?.toJS());
   expect(spec.rayClusterSpec.workerGroupSpecs?.map(({ replicas }) => replicas)).toEqual([1]);
 });
 
-it("a pod fetches SkyRL, and has the container of its backend", async () => {
-  const { files } = await launch("kubernetes", ["engine.profile=skyrl-megatron", ...adapters], {
-    image: undefined,
-  });
+it("a pod fetches SkyRL, and has its container", async () => {
+  const { files } = await launch("kubernetes", one, { image: undefined });
   const [text = ""] = Object.values(files);
   const { spec } = rayJob.parse(parseAllDocuments(text)[0]?.toJS());
   const fetched =
     /^bash -c "\[ -d \/opt\/SkyRL \] \|\| \{ git clone -q \S+ \/opt\/SkyRL && git .*checkout -q \w+; \};/;
   expect(spec.entrypoint).toMatch(fetched);
   const [container] = spec.rayClusterSpec.headGroupSpec.template.spec.containers;
-  expect(container?.image).toMatch(/^novaskyai\/skyrl-train-ray-\S+-megatron$/);
+  expect(container?.image).toMatch(/^novaskyai\/skyrl-train-ray-\S+$/);
 });
 
-it("Megatron serves adapters by name, and a Slurm job spans nodes", async () => {
-  const { files, plan } = await launch("slurm", ["engine.profile=skyrl-megatron", ...adapters], {
-    nodes: 2,
-    gpusPerNode: 1,
-  });
+it("a Slurm job spans nodes", async () => {
+  const { files, plan } = await launch("slurm", large, twoNodes);
   const [text = ""] = Object.values(files);
-  expect(plan.servers.map(({ size }) => size.gpus)).toEqual([2]);
+  expect(plan.servers.map(({ size }) => size.gpus)).toEqual([4]);
   expect(text).toContain("#SBATCH --nodes=2");
-  expect(text).toContain("#SBATCH --gpus-per-node=1");
+  expect(text).toContain("#SBATCH --gpus-per-node=2");
   expect(text.indexOf("SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK")).toBeLessThan(text.indexOf("srun"));
   const config = /--backend-config '([^']+)'/.exec(text)?.[1] ?? "";
   expect(JSON.parse(config)).toMatchObject({
-    strategy: "megatron",
-    "trainer.placement.colocate_all": false,
-    "trainer.policy.megatron_config.lora_config.merge_lora": false,
-    "trainer.policy.model.lora.max_cpu_loras": 2,
+    "trainer.placement.policy_num_gpus_per_node": 2,
+    "trainer.placement.policy_num_nodes": 2,
+    "trainer.placement.colocate_all": true,
   });
-});
-
-it("TuFT gets a configuration file", async () => {
-  const { files, later } = await launch("machine", ["engine.profile=tuft", ...adapters]);
-  const name = "cluster-qwen3-1-7b-skyrl";
-  expect(Object.keys(files).toSorted()).toEqual([`${name}.sh`, `${name}.yaml`]);
-  expect(later).toContain(`export TINKER_API_KEY=…: the key that ${name}.yaml has`);
-  expect(parse(files[`${name}.yaml`] ?? "")).toMatchObject({
-    persistence: { mode: "FILE", file_path: `/shared/troupe runs/${name}/state.json` },
-    supported_models: [
-      {
-        model_name: "Qwen/Qwen3-1.7B",
-        max_lora_rank: 16,
-        max_loras: 2,
-        training_backend: "hf",
-        colocate: true,
-      },
-    ],
-  });
-  await expect(launch("ray", ["engine.profile=tuft", ...adapters])).rejects.toThrow("--on machine");
-});
-
-it("TuFT on several GPUs has places for the recipe's adapters", async () => {
-  const { plan } = await launch("machine", ["engine.profile=tuft", ...adapters]);
-  const servers = plan.servers.map((server) => ({
-    ...server,
-    size: { ...server.size, training: 2, sampling: 1, gpus: 3, colocated: false },
-  }));
-  const { files } = launchOf({ ...plan, servers }, { ...layout, place: "machine" });
-  const text = Object.entries(files).find(([name]) => name.endsWith(".yaml"))?.[1] ?? "";
-  const [model] = (parse(text) as { supported_models: object[] }).supported_models;
-  expect(model).toMatchObject({
-    training_backend: "fsdp",
-    fsdp_num_gpus: 2,
-    fsdp_rank_slots: { 16: 2 },
-    fsdp_train_attn: true,
-    fsdp_train_mlp: true,
-    fsdp_train_unembed: false,
-  });
-  expect(model).not.toHaveProperty("colocate");
 });
 
 it("the JAX backend has room for the adapters of a trainer that was killed", async () => {

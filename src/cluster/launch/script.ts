@@ -1,6 +1,5 @@
 /** Scripts that start a server: on one machine, on the head of a Ray cluster, and as a Slurm job. */
-import { isSkyrl, rayCommand, skyrlCommand, skyrlFolders, skyrlInstall } from "./skyrl.ts";
-import { tuftCommand, tuftConfig } from "./tuft.ts";
+import { rayCommand, skyrlCommand, skyrlFolders, skyrlInstall } from "./skyrl.ts";
 import { shellWord } from "../../command-line.ts";
 import {
   endOf,
@@ -30,35 +29,23 @@ export function onMachine(servers: readonly PlacedServer[]): Launch {
     const visible = Array.from({ length: size.gpus }, (_, index) => first + index).join(",");
     first += size.gpus;
     const file = `${name}.sh`;
-    const config = `${name}.yaml`;
     const gpus = kind === "skyrl-jax" ? [] : [`export CUDA_VISIBLE_DEVICES=${visible}`];
-    const lines = isSkyrl(kind)
-      ? [...strict, ...gpus, ownRay, ...skyrlFolders(server), `exec ${skyrlCommand(server)}`]
-      : [...strict, ...gpus, `ray start --head --port ${rayPort}`, `exec ${tuftCommand(server, config)}`];
-    const files = {
-      [file]: `${lines.join("\n")}\n`,
-      ...(isSkyrl(kind) ? {} : { [config]: tuftConfig(server) }),
-    };
-    return { file, files };
+    const lines = [...strict, ...gpus, ownRay, ...skyrlFolders(server), `exec ${skyrlCommand(server)}`];
+    return [file, `${lines.join("\n")}\n`] as const;
   });
   return {
-    files: Object.assign({}, ...started.map(({ files }) => files)) as Launch["files"],
-    commands: [...install(servers), ...started.map(({ file }) => inBackground(file))],
+    files: Object.fromEntries(started),
+    commands: [...install(servers), ...started.map(([file]) => inBackground(file))],
     later: [
       ...servers.map(({ server }) => tunnelTo("THIS-MACHINE", server)),
-      ...servers
-        .filter(({ server }) => !isSkyrl(server.kind))
-        .map(({ server }) => `export TINKER_API_KEY=…: the key that ${server.name}.yaml has`),
-      ...started.map(({ file }) => endOf(file)),
+      ...started.map(([file]) => endOf(file)),
     ],
   };
 }
 
 function install(servers: readonly PlacedServer[]): readonly string[] {
   const [first] = servers;
-  if (first === undefined) return [];
-  const { kind } = first.server;
-  return isSkyrl(kind) ? skyrlInstall(first.server, first.layout.checkout) : ["pip install tuft==0.2.2"];
+  return first === undefined ? [] : skyrlInstall(first.server, first.layout.checkout);
 }
 
 /** A Ray cluster that these commands start. Servers run on its head and place their workers anywhere. */

@@ -4,26 +4,20 @@
  */
 import { join } from "node:path/posix";
 import { shellWord } from "../../command-line.ts";
-import type { PlannedServer } from "../plan.ts";
+import type { PlannedServer, ServerKind } from "../plan.ts";
 import { nodesFor, portOf, shell, type PlacedServer } from "./launch.ts";
 
 /** The profiles describe this one. */
 const commit = "a9564572e";
 export const rayVersion = "2.57.0";
 
-const extras = { "skyrl-jax": "jax", "skyrl-fsdp": "fsdp", "skyrl-megatron": "megatron" } as const;
-
-export type SkyrlKind = keyof typeof extras;
-
-export function isSkyrl(kind: string): kind is SkyrlKind {
-  return Object.hasOwn(extras, kind);
-}
+const extras = { "skyrl-jax": "jax", "skyrl-fsdp": "fsdp" } as const satisfies Record<ServerKind, string>;
 
 /** The server reads the command line of its parent, which must be `uv run`. */
 export function skyrlCommand(server: PlacedServer, host = "127.0.0.1"): string {
   const { model, kind } = server.server;
   const folder = folderOf(server);
-  const extra = extras[kind as SkyrlKind];
+  const extra = extras[kind];
   const config = JSON.stringify(backendConfig(server));
   const words =
     `uv run --extra tinker --extra ${extra} -m skyrl.tinker.api --backend ${extra} --host ${host}`.split(" ");
@@ -55,7 +49,7 @@ function backendConfig(placed: PlacedServer): Readonly<Record<string, unknown>> 
   // One is the base; those of a trainer that was killed stay until its session ends, while its successor makes others.
   if (kind === "skyrl-jax") return { max_lora_adapters: 2 * models + 1, max_lora_rank: rankOf(server) };
   const { nodes, perNode } = nodesFor(size.training, layout);
-  const shared = {
+  return {
     "trainer.placement.policy_num_gpus_per_node": perNode,
     "trainer.placement.policy_num_nodes": nodes,
     "trainer.placement.colocate_all": size.colocated,
@@ -66,16 +60,6 @@ function backendConfig(placed: PlacedServer): Readonly<Record<string, unknown>> 
       ? { "trainer.policy.model.lora.lora_sync_path": join(folderOf(placed), "lora") }
       : {}),
   };
-  if (kind === "skyrl-fsdp") return shared;
-  return {
-    ...shared,
-    strategy: "megatron",
-    // The samplers serve each adapter by its name, which merged weights would hide.
-    "trainer.policy.megatron_config.lora_config.merge_lora": false,
-    "trainer.policy.model.lora.max_loras": models,
-    "trainer.policy.model.lora.max_cpu_loras": models,
-    "trainer.logprobs_chunk_size": null,
-  };
 }
 
 function rankOf({ policies }: PlannedServer): number {
@@ -84,14 +68,14 @@ function rankOf({ policies }: PlannedServer): number {
 
 /** Ray, from the environment of the server: another would be installed over it. */
 export function rayCommand({ kind }: PlannedServer): string {
-  return `uv run --extra tinker --extra ${extras[kind as SkyrlKind]} ray`;
+  return `uv run --extra tinker --extra ${extras[kind]} ray`;
 }
 
 const repository = "https://github.com/NovaSky-AI/SkyRL";
 
 /** Before the first start, on every node. */
 export function skyrlInstall({ kind }: PlannedServer, checkout: string): readonly string[] {
-  const extra = extras[kind as SkyrlKind];
+  const extra = extras[kind];
   const folder = shellWord(checkout);
   return [
     `git clone ${repository} ${folder}`,
@@ -106,7 +90,4 @@ export function skyrlFetch(checkout: string): string {
 }
 
 /** With the version of Ray that the commit asks for. */
-export function skyrlImage({ kind }: PlannedServer): string {
-  const image = `novaskyai/skyrl-train-ray-${rayVersion}-py3.12-cu13.0`;
-  return kind === "skyrl-megatron" ? `${image}-megatron` : image;
-}
+export const skyrlImage = `novaskyai/skyrl-train-ray-${rayVersion}-py3.12-cu13.0`;

@@ -5,7 +5,6 @@ import type { ClusterPlan } from "../plan.ts";
 import { onKubernetes } from "./kubernetes.ts";
 import type { Launch, Layout, Place, PlacedServer } from "./launch.ts";
 import { asRayJob, onMachine, onRay, onSlurm } from "./script.ts";
-import { isSkyrl } from "./skyrl.ts";
 
 const ways: Readonly<Record<Place, (servers: readonly PlacedServer[]) => Launch>> = {
   machine: onMachine,
@@ -19,16 +18,6 @@ const ways: Readonly<Record<Place, (servers: readonly PlacedServer[]) => Launch>
 export function launchOf(plan: ClusterPlan, layout: Layout): Launch {
   const servers = plan.servers.map((server) => ({ server, layout, hours: plan.atMost.hours?.total ?? 0 }));
   if (servers.length === 0) throw needsNoServers();
-  for (const { server } of servers) {
-    const { kind } = server;
-    if (kind === "verl")
-      throw new TroupeError(
-        "bad_arguments",
-        "verl_tinker is started as its own documentation says (verl-recipe, verl_tinker).",
-      );
-    if (!isSkyrl(kind) && layout.place !== "machine")
-      throw new TroupeError("bad_arguments", `TuFT is started with --on machine, not ${layout.place}.`);
-  }
   const room = layout.nodes * layout.gpusPerNode;
   if (plan.gpus > room && plan.servers.some(({ kind }) => kind !== "skyrl-jax"))
     throw new TroupeError(
@@ -43,6 +32,6 @@ export function launchOf(plan: ClusterPlan, layout: Layout): Launch {
 export function needsNoServers(): TroupeError {
   return new TroupeError(
     "bad_arguments",
-    `the recipe needs no servers: it trains on this machine, at \`${command("serve")}\`, or at a service; engine.type=tinker and engine.profile choose servers, for example skyrl-fsdp, skyrl-megatron or tuft`,
+    `the recipe needs no servers: it trains on this machine, at \`${command("serve")}\`, or at a service; engine.type=tinker and engine.profile choose servers, for example skyrl-fsdp or skyrl-jax`,
   );
 }

@@ -86,7 +86,6 @@ describe("isNative", () => {
     ["hosted", { ...ppo, ratio: "sequence" }, false],
     ["hosted", { ...ppo, dualClip: 3 }, false],
     ["skyrl-jax", { type: "cross_entropy" }, false],
-    ["verl", sampling, false],
   ] as const)("%s: %j is computed by the server: %s", (name, loss, expected) => {
     expect(isNative(loss, profiles[name])).toBe(expected);
   });

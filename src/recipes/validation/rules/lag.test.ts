@@ -25,7 +25,6 @@ function withProfile(profile: string): Partial<Subject> {
 it("needs an engine that samples from earlier weights", () => {
   expect(problemsOf(1)).toEqual([]);
   expect(problemsOf(1, withProfile("hosted"))).toEqual([]);
-  expect(problemsOf(1, withProfile("tuft"))).toEqual([]);
   expect(problemsOf(0, withProfile("skyrl-jax"))).toEqual([]);
   expect(problemsOf(undefined, withProfile("skyrl-jax"))).toEqual([]);
   expect(problemsOf(1, withProfile("skyrl-jax"))).toEqual([
