@@ -25,7 +25,7 @@ export function referencePages(): Readonly<Record<string, string>> {
     ),
     "keys.md": page(
       "Keys",
-      "Every key of a recipe, then the options of each environment, algorithm, judge and tool, as `troupe recipes --keys` prints them. `NAME` stands for a name of your choice. A key without a default is absent unless you give it.",
+      "Every key of a recipe, then the options of each environment, algorithm, judge and tool, which `troupe recipes --keys` prints, too. `NAME` stands for a name of your choice. A key without a default is absent unless you give it.",
       keys(),
     ),
     "recipes.md": page(

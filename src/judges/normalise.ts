@@ -1,6 +1,6 @@
 /**
- * Normalises a judge's scores by role, type of task, or both: a judge that is stricter with some of them then biases no
- * comparison. s′ = μ + σ·(s − μ_k) / σ_k, with μ and σ of all scores and μ_k and σ_k of the action's kind, so that
+ * Normalises a judge's scores by role, type of task, or both: differences in strictness between
+ * them then cancel. s′ = μ + σ·(s − μ_k) / σ_k, with μ and σ of all scores and μ_k and σ_k of the action's kind, so that
  * rewards keep their scale. The statistics cover the step's own scores and, with less weight, those of earlier steps;
  * they change once per step and are part of its checkpoint.
  */
