@@ -94,7 +94,7 @@ const rules: readonly Rule[] = [
       "data/hub/download.ts": "bytes of a file, which the hub's listing bounds",
       "engines/tinker/server/http.ts": "requests to our server",
       "engines/tinker/archives/expanded.ts": "files of an archive",
-      "data/formats/json-array.ts": "a file of this machine",
+      "data/formats/json-lines.ts": "a file of this machine",
     },
   },
   {

@@ -1,12 +1,12 @@
 /** The command `troupe`: runs a subcommand and sets the exit code. */
-import { isPresentSync } from "../present.ts";
 import { CommanderError } from "commander";
-import { withAttendant } from "../data/attended.ts";
 import { startFolder } from "../command-line.ts";
+import { withAttendant } from "../data/open.ts";
 import { exitInterrupted } from "../engines/interrupts.ts";
 import { TroupeError } from "../errors.ts";
-import { attendDownloads } from "./data/attend.ts";
+import { isPresentSync } from "../present.ts";
 import { messagesClosed, outputClosed } from "./closed-output.ts";
+import { attendDownloads } from "./data/attend.ts";
 import { describeError, exitCodeOf, exitCodes } from "./exit.ts";
 import { withoutIdleHelp } from "./help.ts";
 import { printJsonLine, printNote } from "./print.ts";

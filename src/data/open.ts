@@ -1,4 +1,5 @@
 /** Opens the problems of a split of a recipe's data set. */
+import { AsyncLocalStorage } from "node:async_hooks";
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
@@ -6,6 +7,7 @@ import { statOf } from "../present.ts";
 import { cacheLayout, type CacheLayout } from "./cache/place.ts";
 import { resolveDataset, type DatasetOption, type ResolvedDataset } from "./dataset.ts";
 import { hubAccess, type HubAccess } from "./hub/access.ts";
+import type { Transfer } from "./hub/download.ts";
 import { readFailing, writeFailing, type FailingProblem } from "./prepared/failing.ts";
 import { prepareSplit } from "./prepared/prepare.ts";
 import type { ProblemStore } from "./prepared/store.ts";
@@ -15,7 +17,6 @@ import { fileSnapshot, folderSnapshot } from "./snapshots/folder.ts";
 import { openHubDataset } from "./snapshots/open-hub.ts";
 import type { Snapshot, SnapshotFile } from "./snapshots/snapshot.ts";
 import { configsOf, type ConfigFiles, type SplitFiles } from "./snapshots/splits.ts";
-import type { Transfer } from "./hub/download.ts";
 
 export interface OpenOptions extends Partial<Omit<Transfer, "cache" | "access">> {
   /** Default: from the environment (`cacheRoot`). */
@@ -229,4 +230,20 @@ function localSnapshot(files: readonly SnapshotFile[]): Snapshot {
 
 function atOwnPath({ path: file }: SnapshotFile): Promise<string> {
   return Promise.resolve(file);
+}
+
+/** Calls `work` with options that show and cancel its downloads. */
+export type Attendant = <T>(work: (options: OpenOptions) => Promise<T>) => Promise<T>;
+
+const attendants = new AsyncLocalStorage<Attendant>();
+
+/** Downloads during `work` are shown by the attendant. */
+export function withAttendant<T>(attendant: Attendant, work: () => Promise<T>): Promise<T> {
+  return attendants.run(attendant, work);
+}
+
+/** Without an attendant downloads are silent and end with the process. */
+export function attended<T>(work: (options: OpenOptions) => Promise<T>): Promise<T> {
+  const attendant = attendants.getStore();
+  return attendant === undefined ? work({}) : attendant(work);
 }

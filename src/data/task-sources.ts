@@ -1,18 +1,17 @@
 /** The problems of a data set as the finite task sources of an environment. */
 import path from "node:path";
 import { checkArgument } from "../arguments.ts";
+import { command } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
 import { showText } from "../format.ts";
 import type { DataOrigin } from "../runs/input-records.ts";
-import { attended } from "./attended.ts";
 import type { ShingledProblem } from "./contamination/overlaps.ts";
 import { datasetSchema, type DatasetOption } from "./dataset.ts";
-import { openDataset, type OpenDataset, type OpenOptions } from "./open.ts";
+import { attended, openDataset, type OpenDataset, type OpenOptions } from "./open.ts";
 import type { FailingProblem } from "./prepared/failing.ts";
 import { digestOfAll, type MalformedRow, type ProblemStore, type StoredProblem } from "./prepared/store.ts";
 import type { AnyProblem } from "./problem-kinds.ts";
 import { checkSplit, parseSlices, rowsOf, type RowRange } from "./slices.ts";
-import { command } from "../command-line.ts";
 
 export interface TaskSourcesOptions extends OpenOptions {
   readonly dataset: DatasetOption;

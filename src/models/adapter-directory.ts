@@ -2,15 +2,15 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { TroupeError } from "../errors.ts";
+import { drawFloat, generatorOf, keyAt, rootKey } from "../random.ts";
 import { isObject, readObject, type JsonObject } from "../text/files.ts";
 import { adapterMarker, nameOfBase } from "./adapter-base.ts";
-import { type AdapterOptions, projections } from "./adapter-options.ts";
-import { checkWeights, openWeights, type Weights } from "./weights.ts";
-import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
-import { drawFloat, generatorOf, keyAt, rootKey } from "../random.ts";
+import { projections, type AdapterOptions } from "./adapter-options.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { sizeOf } from "./model-directory.ts";
-import type { TensorInfo } from "./tensor.ts";
+import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
+import type { TensorInfo } from "./safetensors.ts";
+import { checkWeights, openWeights, type Weights } from "./weights.ts";
 
 const adapterStem = "adapter_model";
 

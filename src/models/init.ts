@@ -2,8 +2,8 @@
 import { statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
+import { isPresentSync } from "../present.ts";
 import { generatorOf, keyAt, rootKey } from "../random.ts";
 import { writeDirectoryDurably } from "../runs/durable.ts";
 import type { JsonObject } from "../text/files.ts";
@@ -11,10 +11,9 @@ import { loadTokenizer } from "../text/tokenizer.ts";
 import type { WeightFormat } from "./float-formats.ts";
 import { readModelShape, type ModelShape } from "./model-config.ts";
 import { modelTensors, parametersOf, readTextFiles, sizeOf, writeModelFiles } from "./model-directory.ts";
-import type { TensorInfo } from "./tensor.ts";
-import { fillNormal } from "./normal.ts";
 import { presets, type Preset } from "./presets.ts";
-import { spelledEmbeddings } from "./spelled-embeddings.ts";
+import type { TensorInfo } from "./safetensors.ts";
+import { fillNormal, spelledEmbeddings } from "./spelled-embeddings.ts";
 
 export interface InitOptions {
   /** Must not exist yet. */

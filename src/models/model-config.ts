@@ -2,6 +2,7 @@
  * Reads config.json of the Hugging Face layout as the shape of a supported model. A setting that would change the
  * arithmetic in an unsupported way is rejected by name, never ignored.
  */
+import { TroupeError } from "../errors.ts";
 import { isObject, type JsonObject } from "../text/files.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { readInverseFrequencies } from "./rope.ts";
@@ -149,4 +150,13 @@ function maxLengthOf(config: ConfigReader, architecture: Architecture): number {
   const off = architecture.slidingWindowIsOptional === true && !config.flag("use_sliding_window") && !mixed;
   if (off || config.value("sliding_window") === undefined) return positions;
   return Math.min(positions, config.count("sliding_window"));
+}
+
+/** Weights may only be replaced by those of a model with the same arithmetic. @throws TroupeError `bad_model` */
+export function checkSameShape(directory: string, found: ModelShape, expected: ModelShape): void {
+  for (const key of Object.keys(expected) as (keyof ModelShape)[]) {
+    if (String(found[key]) === String(expected[key])) continue;
+    const difference = `${key} is ${String(found[key])}; expected ${String(expected[key])}, as in the policy's model`;
+    throw new TroupeError("bad_model", `${directory} contains another model: ${difference}.`);
+  }
 }

@@ -1,16 +1,16 @@
 /** A whole model in the Hugging Face layout: config.json, weights, tokenizer files, chat template. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isPresentSync } from "../present.ts";
+import { command } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
+import { isPresentSync } from "../present.ts";
 import { checkRegular, readObject, type JsonObject } from "../text/files.ts";
 import type { AdapterOptions } from "./adapter-options.ts";
-import { criticConfig, readModelShape, type ModelShape } from "./model-config.ts";
-import type { TensorInfo } from "./tensor.ts";
-import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
 import type { WeightFormat } from "./float-formats.ts";
+import { criticConfig, readModelShape, type ModelShape } from "./model-config.ts";
+import { writeSafetensors, type TensorToWrite } from "./safetensors-write.ts";
+import type { TensorInfo } from "./safetensors.ts";
 import { checkWeights, openWeights, type Weights } from "./weights.ts";
-import { command } from "../command-line.ts";
 
 /** Files that are copied with a model. */
 const textFileNames = [

@@ -8,6 +8,13 @@ import { TroupeError } from "../errors.ts";
 import { checkRegular } from "../text/files.ts";
 import { bytesPerWeight, widen, type WeightFormat } from "./float-formats.ts";
 
+/** A tensor's name and shape in files. */
+export interface TensorInfo {
+  /** The name in Hugging Face's files (for adapters, PEFT's). */
+  readonly name: string;
+  readonly shape: readonly number[];
+}
+
 export interface StoredTensor {
   readonly name: string;
   /** As in the file; only F32, BF16 and F16 can be read. */

@@ -10,8 +10,18 @@
  * These are the sinusoids of Vaswani et al. (2017, section 3.5), with frequencies drawn as in Rahimi and Recht (2007),
  * applied to spelling. They are only an initialisation: training changes all of it.
  */
-import { drawFloat, generatorOf, keyAt, rootKey, type Key } from "../random.ts";
-import { fillNormal } from "./normal.ts";
+import { drawFloat, generatorOf, keyAt, rootKey, type Generator, type Key } from "../random.ts";
+
+/** Box-Muller transform: two normal numbers from two uniform ones. Overwrites and returns `values`. */
+export function fillNormal(values: Float32Array, generator: Generator, deviation: number): Float32Array {
+  for (let i = 0; i < values.length; i += 2) {
+    const radius = deviation * Math.sqrt(-2 * Math.log(1 - drawFloat(generator)));
+    const angle = 2 * Math.PI * drawFloat(generator);
+    values[i] = radius * Math.cos(angle);
+    if (i + 1 < values.length) values[i + 1] = radius * Math.sin(angle);
+  }
+  return values;
+}
 
 /** Places after the fourth share the pairs of the first four. */
 const places = 4;

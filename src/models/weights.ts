@@ -1,10 +1,15 @@
 /** The weights of a directory: one safetensors file, or shards with an index. */
 import { basename, join } from "node:path";
-import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
+import { isPresentSync } from "../present.ts";
 import { isObject, readObject } from "../text/files.ts";
-import type { TensorInfo } from "./tensor.ts";
-import { openSafetensors, readTensor, weightFormat, type SafetensorsFile } from "./safetensors.ts";
+import {
+  openSafetensors,
+  readTensor,
+  weightFormat,
+  type TensorInfo,
+  type SafetensorsFile,
+} from "./safetensors.ts";
 
 /** The file of each tensor. */
 export type Weights = ReadonlyMap<string, SafetensorsFile>;

@@ -1,6 +1,5 @@
 /** Adds text of the team to what an environment shows a role. */
-import type { Message, Tokenizer } from "../text/tokenizer.ts";
-import { unknownWords } from "../text/unknown-words.ts";
+import { unknownWords, type Message, type Tokenizer } from "../text/tokenizer.ts";
 import type { Observation } from "./episode.ts";
 
 /**

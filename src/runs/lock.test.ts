@@ -4,7 +4,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { acquireLock, isLocked, startTime } from "./lock.ts";
+import { acquireLock, isLocked, namespace, startTime } from "./lock.ts";
 
 let directory = "";
 beforeEach(async () => {
@@ -46,7 +46,7 @@ test("another process's lock holds while it lives and not after it was killed", 
 });
 
 test("a process that got a dead holder's id does not hold the lock", async () => {
-  const stale = { pid: process.pid, started: "another boot:1", host: os.hostname(), namespace: "" };
+  const stale = { pid: process.pid, started: "another boot:1", host: os.hostname(), namespace };
   await fs.writeFile(path.join(directory, "lock-1-abcd"), JSON.stringify(stale));
   const lock = await acquireLock(directory);
   await lock.release();

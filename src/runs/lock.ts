@@ -91,7 +91,7 @@ function placeOf({ host, namespace: other }: Holder): string | null {
 }
 
 /** Containers count processes from 1 each, and may share a host name. Empty where there is no such thing. */
-const namespace = namespaceOfProcess();
+export const namespace = namespaceOfProcess();
 
 function namespaceOfProcess(): string {
   try {

@@ -1,11 +1,38 @@
 /**
  * Encodes text as token ids, in the order of the `tokenizers` library: added tokens, normaliser, words, ids of words.
  */
-import type { Library } from "./library.ts";
-import { wordsOf } from "./words.ts";
+import type { PreTokenizer, Library } from "./library.ts";
 import { escapeExpression, removeMarks } from "./marks.ts";
 import type { AddedToken, Vocabulary } from "./vocabulary.ts";
 import type { WordModel } from "./word-model.ts";
+
+/** @param section its number among the sections between added tokens */
+export type Words = (text: string, section: number) => string[];
+
+/**
+ * The library makes an array for each match of an expression, most of the garbage in encoding. Where matches cover the
+ * text, as those of all published byte-level models do, they are its result.
+ */
+export function wordsOf(preTokenizer: PreTokenizer | null): Words {
+  if (preTokenizer === null) return (text) => [text];
+  const split: Words = (text, section) => preTokenizer(text, { section_index: section });
+  const { pattern, config } = preTokenizer;
+  const isPlain = config?.type === "Split" && config.invert !== true && config.behavior === "Isolated";
+  if (!isPlain || !(pattern instanceof RegExp)) return split;
+  return (text, section) => {
+    const found = text.match(pattern) ?? [];
+    return covers(found, text) ? found : split(text, section);
+  };
+}
+
+function covers(words: readonly string[], text: string): boolean {
+  let length = 0;
+  for (const word of words) {
+    if (word === "") return false;
+    length += word.length;
+  }
+  return length === text.length;
+}
 
 /** Token ids of a marked text (marks.ts): control tokens are recognised unless a mark breaks them. */
 export type Encoder = (marked: string) => Int32Array;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readObject } from "./files.ts";
-import { endingWithin } from "./time-limit.ts";
+import { endingWithin } from "./patterns.ts";
 import { changedTokenizer, fixtures } from "./testing/fixtures.ts";
 
 function rendered(template: string): string {

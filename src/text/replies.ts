@@ -4,10 +4,16 @@
  */
 import type { ToolCall } from "./messages.ts";
 import { hermesCalls, hermesTags } from "./replies/hermes.ts";
+import {
+  textSegment,
+  splitThinking,
+  thinkingTags,
+  type CallParser,
+  type Segment,
+  type ThinkingTags,
+} from "./replies/json.ts";
 import { llama3Calls, pythonTag } from "./replies/llama3.ts";
 import { mistralCalls, mistralTags } from "./replies/mistral.ts";
-import { textSegment, type CallParser, type Segment } from "./replies/segments.ts";
-import { splitThinking, thinkingTags, type ThinkingTags } from "./replies/thinking.ts";
 
 export type { ToolCall } from "./messages.ts";
 

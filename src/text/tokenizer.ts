@@ -1,4 +1,5 @@
 /** A model's tokenizer and chat template, read from a directory in the Hugging Face layout. */
+import { createHash } from "node:crypto";
 import { TroupeError } from "../errors.ts";
 import { chatTemplate } from "./chat-template.ts";
 import { loadCoder, type Coder } from "./coder.ts";
@@ -129,4 +130,36 @@ function endTokensOf(directory: string, { config, vocabulary }: Coder): readonly
     (file) => readOptionalObject(directory, file)["eos_token_id"],
   );
   return [...new Set([own, ...listed.flat()].filter((id) => typeof id === "number"))];
+}
+
+/**
+ * The words that are not restored from their tokens: a word-level vocabulary lacks them, a character-level one lacks
+ * some of their letters, a lower-casing one changes them. A vocabulary with a token for every byte has none. White
+ * space is ignored: many decoders put a space before a word.
+ */
+export function unknownWords(tokenizer: Tokenizer, words: readonly string[]): readonly string[] {
+  return words.filter((word) => bare(written(tokenizer, word)) !== bare(word));
+}
+
+function written(tokenizer: Tokenizer, word: string): string {
+  try {
+    return tokenizer.decode(tokenizer.encode(word));
+  } catch (error) {
+    // A tokenizer without an unknown token throws.
+    if (error instanceof TroupeError && error.code === "bad_model") return "";
+    throw error;
+  }
+}
+
+function bare(text: string): string {
+  return text.replaceAll(/\s/g, "");
+}
+
+/** SHA-256 of every id's bytes, special tokens included; merges, templates and end tokens have no part in it. */
+export function vocabularyDigest({ allTokenBytes }: Pick<Tokenizer, "allTokenBytes">): string {
+  const { bytes, lengths } = allTokenBytes();
+  const hash = createHash("sha256");
+  // Little-endian on every machine that this runs on.
+  hash.update(new Uint8Array(lengths.buffer, lengths.byteOffset, lengths.byteLength)).update(bytes);
+  return hash.digest("hex");
 }

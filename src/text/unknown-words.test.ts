@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { loadTokenizer, type Tokenizer } from "./tokenizer.ts";
-import { unknownWords } from "./unknown-words.ts";
+import { loadTokenizer, unknownWords, type Tokenizer } from "./tokenizer.ts";
 import { writeWordTokenizer } from "./word-tokenizer.ts";
 
 const fixtures = new URL("../../tests/fixtures/text/", import.meta.url).pathname;

@@ -1,6 +1,5 @@
 /** How much work a server's schema can ask for. References may repeat parts of it, or never end. */
-import { isTooDeep } from "../text/depth.ts";
-import type { JsonObject } from "../text/files.ts";
+import { isTooDeep, type JsonObject } from "../text/files.ts";
 
 /** Parts of a schema that are checked, with those that are referred to counted each time. */
 const mostParts = 10_000;

@@ -3,21 +3,20 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import type { Engine, PolicyInfo, PolicyOptions, SavedPolicy, StoredPolicy } from "../engines/engine.ts";
 import { savedDirectory } from "../engines/saved.ts";
-import type { AdapterOptions } from "../models/adapter-options.ts";
-import { holdsText, textDirectory } from "../models/adapter-base.ts";
-import { initModel } from "../models/init.ts";
-import { TroupeError } from "../errors.ts";
-import { isPresent } from "../present.ts";
 import type { Environment } from "../environments/environment.ts";
+import { TroupeError } from "../errors.ts";
+import { holdsText, textDirectory } from "../models/adapter-base.ts";
+import type { AdapterOptions } from "../models/adapter-options.ts";
+import { initModel } from "../models/init.ts";
+import { isPresent } from "../present.ts";
 import { keyAt, rootKey, seedOf } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
 import { damagedCheckpoint } from "../runs/checkpoints.ts";
 import { temporaryPrefix, writing } from "../runs/durable.ts";
-import { loadTokenizer, type Tokenizer } from "../text/tokenizer.ts";
-import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 import type { Role } from "../teams/team.ts";
-import { unknownWords } from "../text/unknown-words.ts";
+import { loadTokenizer, unknownWords, type Tokenizer } from "../text/tokenizer.ts";
+import { writeWordTokenizer } from "../text/word-tokenizer.ts";
 
 export interface OpenPolicy extends RolloutPolicy {
   readonly info: PolicyInfo;

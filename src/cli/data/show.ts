@@ -1,11 +1,11 @@
 /** `troupe data show`: describes a data set, or prints some of its problems. */
 import { Command } from "commander";
+import { command } from "../../command-line.ts";
 import { openDataset } from "../../data/open.ts";
-import type { MathProblem } from "../../data/math-problem.ts";
-import { isMathProblem, type AnyProblem } from "../../data/problem-kinds.ts";
+import { isMathProblem, type MathProblem, type AnyProblem } from "../../data/problem-kinds.ts";
 import { testCount, type CodeProblem, type CodeTests } from "../../data/problem.ts";
-import { findProblemSet } from "../../data/sets/registered.ts";
 import type { ProblemSet } from "../../data/sets/problem-set.ts";
+import { findProblemSet } from "../../data/sets/registered.ts";
 import { sourceOf } from "../../data/task-sources.ts";
 import { showBytes, showCount, showLines, showText } from "../../format.ts";
 import { wholeNumber } from "../numbers.ts";
@@ -13,7 +13,6 @@ import { printJson, printJsonLine, printLines } from "../print.ts";
 import { tableLines } from "../table.ts";
 import { datasetGiven, withDatasetOptions, type GivenOptions } from "./given.ts";
 import { showProgress } from "./progress.ts";
-import { command } from "../../command-line.ts";
 
 interface ShowArguments extends GivenOptions {
   readonly count: number;

@@ -1,12 +1,11 @@
 /** Runs the solutions of a data set against their tests, in isolation. */
-import { comparisons } from "../../environments/code/grading/compare.ts";
-import { gradeWithPython, type TestReport } from "../../environments/code/grading/grade.ts";
-import { gradeWithInput } from "../../environments/code/grading/stdin.ts";
-import { openProvedSandbox } from "../../environments/proved-sandbox.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { type CodeProblem, withPreamble } from "../../data/problem.ts";
+import { withPreamble, type CodeProblem } from "../../data/problem.ts";
 import type { RunSolution } from "../../data/verify.ts";
+import { gradeWithPython, type TestReport } from "../../environments/code/grading/grade.ts";
+import { comparisons, gradeWithInput } from "../../environments/code/grading/stdin.ts";
+import { openProvedSandbox } from "../../environments/proved-sandbox.ts";
 import { showText } from "../../format.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 
 export interface SolutionRunner extends AsyncDisposable {
   readonly run: RunSolution;

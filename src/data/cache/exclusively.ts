@@ -2,7 +2,7 @@
 import fs from "node:fs/promises";
 import { acquireLock, isLocked, type Lock } from "../../runs/lock.ts";
 import { cancellableSleep, checkCancelled } from "../cancel.ts";
-import { makeCacheDirectory } from "./writing.ts";
+import { makeCacheDirectory } from "./place.ts";
 
 const firstWait = 50;
 const longestWait = 1000;

@@ -10,6 +10,7 @@
  */
 import path from "node:path";
 import { cacheRoot } from "../../cache-root.ts";
+import { makeDirectory, writing } from "../../runs/durable.ts";
 
 export interface CacheLayout {
   readonly root: string;
@@ -32,4 +33,15 @@ export function cacheLayout(root: string = cacheRoot()): CacheLayout {
     solutions: at("solutions"),
     placed: at("placed"),
   };
+}
+
+/** Writes to the cache. If one fails, the error says that repeating the command resumes. */
+const resumes = "what was downloaded is kept, and the download resumes where it stopped";
+
+export function writingCache<T>(target: string, write: () => Promise<T>): Promise<T> {
+  return writing(target, write, resumes);
+}
+
+export function makeCacheDirectory(directory: string): Promise<void> {
+  return makeDirectory(directory, resumes);
 }

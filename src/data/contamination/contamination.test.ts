@@ -3,9 +3,9 @@ import path from "node:path";
 import { array, assert, constantFrom, integer, property, string, uniqueArray } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readRows } from "../formats/read-rows.ts";
+import { shinglesOf, wordsOf } from "../prepared/store.ts";
 import { words } from "../testing/rows.ts";
 import { findOverlaps, type ShingledProblem } from "./overlaps.ts";
-import { shinglesOf, wordsOf } from "./shingles.ts";
 
 const problem = (id: string, text: string): ShingledProblem => ({ id, shingles: shinglesOf(text) });
 

@@ -1,8 +1,7 @@
 /** Reads the rows of a file, in the format given by its name. */
 import fs from "node:fs/promises";
 import { TroupeError } from "../../errors.ts";
-import { openFile, readJsonLines } from "./json-lines.ts";
-import { readJsonArray } from "./json-array.ts";
+import { openFile, readJsonLines, readJsonArray } from "./json-lines.ts";
 import { readParquet } from "./parquet.ts";
 import type { ReadRow } from "./row.ts";
 

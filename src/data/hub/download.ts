@@ -3,21 +3,19 @@
  * try, of this process or another, requests the rest. A file gets its name once its size and checksum are right.
  */
 import fs from "node:fs/promises";
-import path from "node:path";
 import type { FileHandle } from "node:fs/promises";
+import path from "node:path";
 import { ServiceError, TroupeError } from "../../errors.ts";
-import { statOf } from "../../present.ts";
 import { showCount } from "../../format.ts";
+import { statOf } from "../../present.ts";
 import { syncPath } from "../../runs/durable.ts";
 import { addFile, blobFile, findBlob, hashOf } from "../cache/blobs.ts";
 import { exclusively } from "../cache/exclusively.ts";
-import type { CacheLayout } from "../cache/place.ts";
-import { makeCacheDirectory, writingCache } from "../cache/writing.ts";
+import { makeCacheDirectory, writingCache, type CacheLayout } from "../cache/place.ts";
 import { checkCancelled } from "../cancel.ts";
 import { hubUrl, showUrl, type HubAccess } from "./access.ts";
 import type { ListedFile } from "./listing.ts";
-import { get, RangeRefused, reasonOf, retryingHub } from "./request.ts";
-import { SilenceTimer } from "./silence.ts";
+import { get, RangeRefused, reasonOf, retryingHub, SilenceTimer } from "./request.ts";
 
 export interface Download {
   readonly dataset: string;

@@ -1,12 +1,11 @@
 /** The files of a data set's revision: requested from the hub once, then read from the cache. */
 import { z } from "zod";
-import { ServiceError, TroupeError } from "../../errors.ts";
 import { TooLongError, wholeBody } from "../../calls/http.ts";
+import { ServiceError, TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
-import { hubRedact, hubUrl, showUrl, type HubAccess } from "./access.ts";
 import { checkCancelled } from "../cancel.ts";
-import { get, reasonOf, retryingHub } from "./request.ts";
-import { SilenceTimer } from "./silence.ts";
+import { hubRedact, hubUrl, showUrl, type HubAccess } from "./access.ts";
+import { get, reasonOf, retryingHub, SilenceTimer } from "./request.ts";
 
 export interface Digest {
   /** `git`: git's SHA-1, for files too small for large-file storage. */

@@ -2,13 +2,13 @@
  * Requests to the hub: follows redirects itself, so that the token is not forwarded, and turns errors into messages
  * that say what to do.
  */
-import { ServiceError, TroupeError } from "../../errors.ts";
-import { showText } from "../../format.ts";
 import { answerOf, call } from "../../calls/call.ts";
 import { reasonOf as reasonIn, retryAfterOf } from "../../calls/http.ts";
+import { ServiceError, TroupeError } from "../../errors.ts";
+import { showText } from "../../format.ts";
+import { checkCancelled } from "../cancel.ts";
 import { hubRedact, maySendToken, showUrl, type HubAccess } from "./access.ts";
 import { redirectTarget } from "./redirects.ts";
-import { checkCancelled } from "../cancel.ts";
 
 const mostRedirects = 8;
 /** Longest wait that a hub may request, in milliseconds; more ends the command. */
@@ -107,4 +107,25 @@ function forbidden(access: HubAccess, place: string, status: number, said: strin
       ? "it does not exist, is private, or is gated: accept its terms there and put a token that may read it into HF_TOKEN"
       : "the token in HF_TOKEN may not read it: accept its terms there, or use another token";
   return new TroupeError("bad_data", `${page} is refused with status ${status}${said}; ${fix}`);
+}
+
+/** A signal that is aborted if the caller's is, or after a while without data. */
+export class SilenceTimer implements Disposable {
+  readonly signal: AbortSignal;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(milliseconds: number, caller: AbortSignal | undefined) {
+    const controller = new AbortController();
+    const failure = new ServiceError(`The hub sent nothing for ${milliseconds / 1000} seconds.`);
+    this.#timer = setTimeout(() => controller.abort(failure), milliseconds);
+    this.signal = caller ? AbortSignal.any([caller, controller.signal]) : controller.signal;
+  }
+
+  heard(): void {
+    this.#timer.refresh();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
 }

@@ -5,13 +5,12 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
+import { command } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
 import { ifPresent } from "../../present.ts";
 import { writeFileDurably } from "../../runs/durable.ts";
-import type { CacheLayout } from "../cache/place.ts";
-import { makeCacheDirectory } from "../cache/writing.ts";
+import { makeCacheDirectory, type CacheLayout } from "../cache/place.ts";
 import type { ProblemStore } from "./store.ts";
-import { command } from "../../command-line.ts";
 
 const failingSchema = z.strictObject({ row: z.int(), id: z.string(), reason: z.string() });
 const fileSchema = z.strictObject({ version: z.literal(2), failing: z.array(failingSchema) });

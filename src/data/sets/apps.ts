@@ -2,11 +2,15 @@
 import { z } from "zod";
 import { parseExactJson } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
-import type { CallCase, CodeProblem, CodeTests, StdinCase } from "../problem.ts";
-import { identifier } from "../problem.ts";
-import { MalformedRow, type ProblemSet, type RowPlace } from "./problem-set.ts";
-import { fieldsOf, jsonField } from "./fields.ts";
-import { appsImports } from "./graders-imports.ts";
+import { identifier, type CallCase, type CodeProblem, type CodeTests, type StdinCase } from "../problem.ts";
+import {
+  MalformedRow,
+  fieldsOf,
+  jsonField,
+  appsImports,
+  type ProblemSet,
+  type RowPlace,
+} from "./problem-set.ts";
 
 const schema = z.object({
   problem_id: z.int().optional(),

@@ -2,8 +2,7 @@
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
 import type { CodeLimits, CodeProblem, StdinCase } from "../problem.ts";
-import { MalformedRow, type ProblemSet } from "./problem-set.ts";
-import { fieldsOf } from "./fields.ts";
+import { MalformedRow, fieldsOf, type ProblemSet } from "./problem-set.ts";
 
 const texts = z.array(z.string());
 const tests = z.object({ input: texts, output: texts });

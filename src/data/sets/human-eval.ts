@@ -2,9 +2,7 @@
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
 import { identifier, type CodeProblem } from "../problem.ts";
-import type { ProblemSet } from "./problem-set.ts";
-import { MalformedRow } from "./problem-set.ts";
-import { codeBefore, fieldsOf } from "./fields.ts";
+import { MalformedRow, codeBefore, fieldsOf, type ProblemSet } from "./problem-set.ts";
 
 const schema = z.object({
   task_id: z.string().min(1),

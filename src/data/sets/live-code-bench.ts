@@ -4,10 +4,15 @@ import { z } from "zod";
 import { compactJson } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
 import { identifier, type CallCase, type CodeProblem, type CodeTests } from "../problem.ts";
-import { MalformedRow, type ProblemSet, type ProblemSetConfig } from "./problem-set.ts";
-import { fieldsOf, jsonField } from "./fields.ts";
-import { liveCodeBenchImports } from "./graders-imports.ts";
 import { readPickledText } from "./pickled-text.ts";
+import {
+  MalformedRow,
+  fieldsOf,
+  jsonField,
+  liveCodeBenchImports,
+  type ProblemSet,
+  type ProblemSetConfig,
+} from "./problem-set.ts";
 
 const schema = z.object({
   question_id: z.string().min(1),

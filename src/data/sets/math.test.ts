@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { mathProblemSchema, type MathProblem } from "../math-problem.ts";
-import type { ProblemSet } from "./problem-set.ts";
+import { mathProblemSchema, type MathProblem } from "../problem-kinds.ts";
 import { aime, aime2024, dapoMath, gsm8k, math500, olympiadBench, polaris } from "./math.ts";
+import type { ProblemSet } from "./problem-set.ts";
 
 function problemOf(set: ProblemSet, row: object): MathProblem {
   return mathProblemSchema.parse(set.problem(row as Record<string, unknown>, { split: "train", row: 3 }));

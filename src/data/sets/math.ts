@@ -2,10 +2,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
-import type { MathProblem } from "../math-problem.ts";
-import type { ProblemSet, RowPlace } from "./problem-set.ts";
-import { MalformedRow } from "./problem-set.ts";
-import { fieldsOf } from "./fields.ts";
+import type { MathProblem } from "../problem-kinds.ts";
+import { fieldsOf, MalformedRow, type ProblemSet, type RowPlace } from "./problem-set.ts";
 
 const answer = z.union([z.string(), z.number(), z.bigint()]);
 const id = z.union([z.string(), z.number(), z.bigint()]);

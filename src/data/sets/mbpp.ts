@@ -2,8 +2,7 @@
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
 import type { CodeProblem } from "../problem.ts";
-import { MalformedRow, type ProblemSet, type ProblemSetConfig } from "./problem-set.ts";
-import { fieldsOf } from "./fields.ts";
+import { MalformedRow, fieldsOf, type ProblemSet, type ProblemSetConfig } from "./problem-set.ts";
 
 const texts = z.array(z.string());
 const schema = z.object({

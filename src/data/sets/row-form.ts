@@ -3,12 +3,9 @@ import { z } from "zod";
 import { showText } from "../../format.ts";
 import { compactJson, parseExactJson, stringifyBigInts } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
-import type { MathProblem } from "../math-problem.ts";
-import type { AnyProblem } from "../problem-kinds.ts";
-import type { CallCase, CodeProblem, CodeTests, StdinCase } from "../problem.ts";
-import { identifier } from "../problem.ts";
-import { MalformedRow, type ProblemSet, type RowPlace } from "./problem-set.ts";
-import { codeBefore, jsonField } from "./fields.ts";
+import type { MathProblem, AnyProblem } from "../problem-kinds.ts";
+import { identifier, type CallCase, type CodeProblem, type CodeTests, type StdinCase } from "../problem.ts";
+import { codeBefore, jsonField, MalformedRow, type ProblemSet, type RowPlace } from "./problem-set.ts";
 
 export interface RowForm {
   /** Changes with the mapping of rows. */

@@ -7,12 +7,11 @@ import { readRows } from "../formats/read-rows.ts";
 import { codeProblemSchema, type CodeProblem } from "../problem.ts";
 import { humanEvalRow } from "../testing/rows.ts";
 import { apps } from "./apps.ts";
-import { appsImports, liveCodeBenchImports } from "./graders-imports.ts";
 import { codeContests } from "./code-contests.ts";
-import type { ProblemSet } from "./problem-set.ts";
 import { coopHumanEval, humanEval } from "./human-eval.ts";
 import { liveCodeBench } from "./live-code-bench.ts";
 import { mbpp } from "./mbpp.ts";
+import { appsImports, liveCodeBenchImports, type ProblemSet } from "./problem-set.ts";
 import { problemSets, findProblemSet, suggestProblemSet } from "./registered.ts";
 
 function problemOf(set: ProblemSet, row: object): CodeProblem {

@@ -4,8 +4,6 @@
  */
 import { realpath } from "node:fs/promises";
 import { TroupeError } from "../../errors.ts";
-import { type AdapterOptions, checkAdapterOptions } from "../../models/adapter-options.ts";
-import type { PolicyOptions } from "../engine.ts";
 import { baseOf, holdsAdapter, holdsText } from "../../models/adapter-base.ts";
 import {
   checkAdapterConfig,
@@ -13,8 +11,7 @@ import {
   openAdapterWeights,
   readAdapterOptions,
 } from "../../models/adapter-directory.ts";
-import type { Jobs, StartJob } from "./jobs.ts";
-import { checkMemory } from "./memory.ts";
+import { checkAdapterOptions, type AdapterOptions } from "../../models/adapter-options.ts";
 import {
   asCritic,
   checkHead,
@@ -22,12 +19,16 @@ import {
   modelTensors,
   openModelWeights,
   readTextFiles,
+  parametersOf,
+  type ModelDescription,
 } from "../../models/model-directory.ts";
-import { parametersOf, type ModelDescription } from "../../models/model-directory.ts";
-import type { TensorInfo } from "../../models/tensor.ts";
+import type { TensorInfo } from "../../models/safetensors.ts";
+import { readWeights, type Weights } from "../../models/weights.ts";
+import type { PolicyOptions } from "../engine.ts";
+import type { Jobs, StartJob } from "./jobs.ts";
+import { checkMemory } from "./memory.ts";
 import type { LoadedModel, Policy } from "./policy.ts";
 import { directoryOf } from "./saved.ts";
-import { readWeights, type Weights } from "../../models/weights.ts";
 
 /** Its verbs must be called one after the other, with nothing in between (`Jobs.exclusively`). */
 export class Loader {

@@ -1,5 +1,14 @@
 /** The verbs, computed in this process by the native engine on its own threads. */
 import { TroupeError } from "../../errors.ts";
+import { adapterMarker } from "../../models/adapter-base.ts";
+import { writeAdapterFiles } from "../../models/adapter-directory.ts";
+import type { WeightFormat } from "../../models/float-formats.ts";
+import { writeModelFiles, writeTextFiles } from "../../models/model-directory.ts";
+import { replaceDirectory } from "../../models/replace-directory.ts";
+import type { TensorToWrite } from "../../models/safetensors-write.ts";
+import { readTensor, type TensorInfo } from "../../models/safetensors.ts";
+import * as given from "../arguments.ts";
+import { policiesOf } from "../data.ts";
 import type {
   AdamOptions,
   Cancellable,
@@ -18,33 +27,29 @@ import type {
   SavePlace,
   StoredPolicy,
 } from "../engine.ts";
-import { adapterMarker } from "../../models/adapter-base.ts";
-import { writeAdapterFiles } from "../../models/adapter-directory.ts";
-import * as given from "../arguments.ts";
-import { policiesOf } from "../data.ts";
+import { VerbOrder } from "../verb-order.ts";
 import { flatten } from "./batch.ts";
-import type { WeightFormat } from "../../models/float-formats.ts";
 import { localCapabilities } from "./capabilities.ts";
 import { Jobs, type StartJob } from "./jobs.ts";
-import { lossResult } from "./loss-result.ts";
 import { Loader } from "./loader.ts";
-import { writeModelFiles, writeTextFiles } from "../../models/model-directory.ts";
-import { nativeBuild, startNativeEngine, type FlatBatch, type NativeLossResult } from "./native.ts";
-import type { TensorInfo } from "../../models/tensor.ts";
-import type { Precision, TensorKind } from "./native.ts";
+import { lossResult } from "./loss-result.ts";
+import {
+  nativeBuild,
+  startNativeEngine,
+  type FlatBatch,
+  type NativeLossResult,
+  type Precision,
+  type TensorKind,
+} from "./native.ts";
 import {
   checkReplaceable,
   openOptimizerFile,
   writeOptimizerFile,
   type OptimizerFile,
 } from "./optimizer-state.ts";
-import { type LoadedModel, openPolicyWeights, type Policy, policyInfo } from "./policy.ts";
-import { replaceDirectory } from "../../models/replace-directory.ts";
-import { readTensor } from "../../models/safetensors.ts";
-import type { TensorToWrite } from "../../models/safetensors-write.ts";
+import { openPolicyWeights, policyInfo, type LoadedModel, type Policy } from "./policy.ts";
 import { nativeRequest, sampledSequences } from "./samples.ts";
 import { directoryOf, optimizerFile, pathOf, savedPolicy } from "./saved.ts";
-import { VerbOrder } from "../verb-order.ts";
 import { vocabularyBytes } from "./vocabulary-bytes.ts";
 
 export interface LocalEngineOptions {

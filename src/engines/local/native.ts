@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { TroupeError, type ErrorCode } from "../../errors.ts";
-import type { AdamOptions, Loss } from "../engine.ts";
 import type { ModelShape } from "../../models/model-config.ts";
-import type { TensorInfo } from "../../models/tensor.ts";
+import type { TensorInfo } from "../../models/safetensors.ts";
+import type { AdamOptions, Loss } from "../engine.ts";
 
 export type Precision = "float32" | "bfloat16";
 export type TensorKind = "weight" | "gradient" | "moment1" | "moment2";

@@ -1,12 +1,11 @@
 /** AdamW's moments and step count in one safetensors file, so that training resumes bit for bit. */
 import { lstat } from "node:fs/promises";
 import { TroupeError } from "../../errors.ts";
-import { ifPresent, isUnreadable } from "../../present.ts";
-import type { TensorInfo } from "../../models/tensor.ts";
-import type { TensorKind } from "./native.ts";
-import { openSafetensors, type SafetensorsFile } from "../../models/safetensors.ts";
 import { writeSafetensorsDurably, type TensorToWrite } from "../../models/safetensors-write.ts";
+import { openSafetensors, type TensorInfo, type SafetensorsFile } from "../../models/safetensors.ts";
 import { checkWeights, type Weights } from "../../models/weights.ts";
+import { ifPresent, isUnreadable } from "../../present.ts";
+import type { TensorKind } from "./native.ts";
 
 const kind = "troupe optimizer";
 const moments = ["moment1", "moment2"] as const satisfies readonly TensorKind[];

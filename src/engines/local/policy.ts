@@ -1,16 +1,16 @@
 /** The local engine's record of a policy, besides its weights in the native engine's memory. */
-import type { AdapterOptions } from "../../models/adapter-options.ts";
-import type { PolicyInfo, PolicyName } from "../engine.ts";
 import { checkAdapterConfig, openAdapterWeights } from "../../models/adapter-directory.ts";
+import type { AdapterOptions } from "../../models/adapter-options.ts";
+import { checkSameShape } from "../../models/model-config.ts";
 import {
   describeModel,
-  type ModelDescription,
   openModelWeights,
   parametersOf,
+  type ModelDescription,
 } from "../../models/model-directory.ts";
-import type { TensorInfo } from "../../models/tensor.ts";
-import { checkSameShape } from "../../models/same-shape.ts";
+import type { TensorInfo } from "../../models/safetensors.ts";
 import type { Weights } from "../../models/weights.ts";
+import type { PolicyInfo, PolicyName } from "../engine.ts";
 
 /** A model in the engine's memory: a policy, or the base that adapters share. */
 export interface LoadedModel {

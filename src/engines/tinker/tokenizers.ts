@@ -5,11 +5,10 @@
  * another.
  */
 import { join } from "node:path";
-import { isPresentSync } from "../../present.ts";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { holdsText, textDirectory } from "../../models/adapter-base.ts";
-import { vocabularyDigest } from "../../text/digest.ts";
-import { loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
+import { isPresentSync } from "../../present.ts";
+import { vocabularyDigest, loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
 import type { Continuation } from "../engine.ts";
 import { cachedModel, mayBeOnHub } from "./hub-cache.ts";
 import type * as schema from "./protocol/schema.ts";

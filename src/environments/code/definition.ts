@@ -1,16 +1,55 @@
 /** Programming in teams: a helper and a main coder write a function together (MAGRPO, arXiv 2508.04652). */
-import type { Environment, EnvironmentDefinition, Outcome, TaskDescription } from "../environment.ts";
-import { checkExpert } from "./experts/expert.ts";
-import { observationOf } from "./observe.ts";
-import { checkedOptions, type CodeOptions } from "./options.ts";
+import { codeProblem } from "../../data/problem-kinds.ts";
 import type { CodeProblem } from "../../data/problem.ts";
-import { closedSplits, findProblemIn, type ProblemSplits, taskSourceOf } from "../problems.ts";
-import { openProblems } from "./problems.ts";
-import { renderState } from "./render.ts";
-import { seatDescriptions, type SeatName } from "./seats.ts";
-import { codeTaskSchema, type CodeState, type CodeTask } from "./state.ts";
+import { sourceWarnings } from "../../data/source-warnings.ts";
+import { taskSources } from "../../data/task-sources.ts";
+import type {
+  OptionWarning,
+  Environment,
+  EnvironmentDefinition,
+  Outcome,
+  TaskDescription,
+} from "../environment.ts";
+import { problemsOf, closedSplits, findProblemIn, taskSourceOf, type ProblemSplits } from "../problems.ts";
+import { checkExpert } from "./experts/expert.ts";
+import { observationOf, renderState } from "./observe.ts";
+import { checkedOptions, type CodeOptions } from "./options.ts";
+import { seatDescriptions, codeTaskSchema, type SeatName, type CodeState, type CodeTask } from "./state.ts";
 import { endTurnOf, stepState } from "./step.ts";
-import { optionWarnings } from "./warnings.ts";
+
+/** Warnings about the options before training. */
+export function optionWarnings(options: CodeOptions): readonly OptionWarning[] {
+  return leakedTests(options);
+}
+
+/** The default of MAGRPO's first code. */
+function leakedTests({ feedback, sandboxSlice }: CodeOptions): readonly OptionWarning[] {
+  const shows = !["plain", "partner", "expert_edits"].includes(feedback);
+  if (!shows || (sandboxSlice !== null && sandboxSlice !== 0)) return [];
+  const problem = "feedback in later turns comes from all the tests that pay, so their answers can be copied";
+  return [{ key: "sandboxSlice", problem, fix: "show a few of them, such as `sandboxSlice: 1`" }];
+}
+
+/** The programming problems of each split. */
+export interface OpenProblems {
+  readonly splits: ProblemSplits;
+  readonly data: NonNullable<Environment["data"]>;
+  readonly warnings: readonly OptionWarning[];
+}
+
+/** @throws TroupeError `bad_data` if the data set is not available, `bad_arguments` for slices that share a row */
+export async function openProblems({
+  dataset,
+  splits,
+}: Pick<CodeOptions, "dataset" | "splits">): Promise<OpenProblems> {
+  const sources = await taskSources({ dataset, splits });
+  const data = Object.fromEntries(Object.entries(sources).map(([split, { origin }]) => [split, origin]));
+  return {
+    splits: await problemsOf(sources, codeProblem),
+    data,
+    warnings: await sourceWarnings(sources, "dataset"),
+  };
+}
 
 export const code: EnvironmentDefinition<CodeOptions> = {
   name: "code",

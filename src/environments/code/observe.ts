@@ -2,8 +2,7 @@
 import { fenced } from "../../text/fences.ts";
 import { feedbackOf } from "./feedback/feedback.ts";
 import type { CodeOptions } from "./options.ts";
-import { helperName, type SeatName } from "./seats.ts";
-import type { CodeState } from "./state.ts";
+import { helperName, type SeatName, type CodeState } from "./state.ts";
 
 export function observationOf(options: CodeOptions, state: CodeState, seat: SeatName): string {
   const partner = partnerCode(state, seat);
@@ -67,4 +66,18 @@ function nameOf({ entryPoint }: CodeState, seat: SeatName): string {
 function previousOf(name: string, source: string): string {
   const shown = source.trim() === "" ? "(no function found)" : fenced(source);
   return `Your last version of ${name}:\n\n${shown}`;
+}
+
+/** A state for people: the problem, the last program, its tests. */
+export function renderState({ task, prompt, attempt, written }: CodeState): string {
+  const lines = [`${task.id}\n\n${prompt.trimEnd()}`];
+  if (attempt === null)
+    return [...lines, ...(written.helper === undefined ? [] : [written.helper])].join("\n\n");
+  const { helper, main, tests, failures } = attempt;
+  const counts = tests === null ? "tests not run" : `${tests.passed} of ${tests.total} tests pass`;
+  const failed = failures.map(({ text, error }) => `failed: ${text}: ${error ?? ""}`);
+  const sources = [helper?.source ?? "", main.source].map((source) => source.trimEnd());
+  return [...lines, ...sources.filter((source) => source !== ""), [counts, ...failed].join("\n")].join(
+    "\n\n",
+  );
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { analyse, type Analysis } from "./analysis/analyse.ts";
-import { reasonOf, sumOf, termsOf, type TestCounts } from "./rewards.ts";
-import { helperName } from "./seats.ts";
+import { reasonOf, sumOf, termsOf, helperName, type TestCounts } from "./state.ts";
 import { sandbox, works } from "./testing/sandbox.ts";
 
 const prompt = 'import math\n\ndef total(numbers: list):\n    """Sum of the squares."""\n';

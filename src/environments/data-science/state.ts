@@ -1,7 +1,7 @@
 /** The state of an episode: who acts, the files of the workspace by hash, and what has been paid for. */
 import { z } from "zod";
 import type { FileReference } from "../../files/store.ts";
-import type { SeatName } from "./seats.ts";
+import type { SeatName } from "./options.ts";
 
 export const dataScienceTaskSchema = z.strictObject({ id: z.string() });
 

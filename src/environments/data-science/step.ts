@@ -1,16 +1,103 @@
 /** The effect of an action: its program runs in the workspace, and what it leaves is checked and graded. */
-import { type FileStore, storeFile } from "../../files/store.ts";
+import { storeFile, type FileStore } from "../../files/store.ts";
 import { showText } from "../../format.ts";
 import { hasBlock, wholeProgram } from "../../text/fences.ts";
 import type { ActionReward, Context, Evidence, Outcome, Reply, StepResult } from "../environment.ts";
-import { artefactsOf, submissionReport } from "./artefacts/check.ts";
-import { gradeSubmission, ungraded } from "./grade.ts";
-import type { DataScienceOptions } from "./options.ts";
-import { nothingEarned, rewardOf } from "./rewards.ts";
-import { submissionFile, type SeatName } from "./seats.ts";
-import type { ArtefactReport, DataScienceState, Graded, LastAction } from "./state.ts";
+import { isPresent, artefactsOf, submissionReport } from "./artefacts/check.ts";
+import { normalisedGap, relativeGap } from "./metrics/gap.ts";
+import { metricNamed } from "./metrics/metric.ts";
+import { reportOf } from "./metrics/report.ts";
+import { submissionFile, type DataScienceOptions, type SeatName } from "./options.ts";
+import type { Graded, ArtefactReport, Earned, LastAction, DataScienceState } from "./state.ts";
+import { readSubmission } from "./submission/submission.ts";
 import type { TabularTask } from "./tasks/task.ts";
 import { runInWorkspace, type WorkspaceFiles } from "./workspace.ts";
+
+/** Grades a submission with the hidden labels, which never leave this process. */
+export function gradeSubmission(task: TabularTask, hash: string, bytes: Uint8Array): Graded {
+  const { about, metric, truth, ids, scale, type } = task;
+  const { values, measure } = metricNamed(metric);
+  const form = { idColumn: about.idColumn, target: about.target, values, truth, ids };
+  const read = readSubmission(bytes, form);
+  if ("problem" in read) return { ...ungraded(task), hash, problem: read.problem };
+  const value = measure(truth, read.predictions);
+  if (!Number.isFinite(value)) {
+    const problem = `the metric ${metric} is not defined for these values`;
+    return { ...ungraded(task), hash, problem };
+  }
+  const report = {
+    completed: 1,
+    relativeGap: relativeGap(value, scale),
+    [metric]: value,
+    ...reportOf(type, truth, read.predictions),
+  };
+  return { hash, problem: null, value, gap: normalisedGap(value, scale), report };
+}
+
+/** As if nothing had been submitted. */
+export function ungraded({ type, truth }: TabularTask): Graded {
+  const report = { completed: 0, relativeGap: 0, ...reportOf(type, truth, null) };
+  return { hash: "", problem: "missing", value: null, gap: 0, report };
+}
+
+/**
+ * The rewards of an action. Both are paid for what is new, so that repeating or splitting work earns nothing more:
+ *
+ *   local = .2 execution + .3 present + .5 usable    the shares of the seat's artefacts, above its best so far
+ *   team  = the score of the submission, above the best score so far
+ *   score = min(1, gap / target), with gap the share of the way from the best constant prediction to gold
+ */
+const shares: Earned = { execution: 0.2, present: 0.3, usable: 0.5 };
+export const nothingEarned: Earned = { execution: 0, present: 0, usable: 0 };
+
+export interface Paid {
+  readonly reward: ActionReward;
+  readonly earned: Earned;
+}
+
+/** @param terms of the team's reward, for evaluations */
+export function rewardOf(
+  work: LastAction,
+  artefacts: readonly ArtefactReport[],
+  before: Earned,
+  gained: number,
+  terms: Readonly<Record<string, number>>,
+): Paid {
+  const now = earnedBy(work, artefacts);
+  const earned: Earned = {
+    execution: Math.max(before.execution, now.execution),
+    present: Math.max(before.present, now.present),
+    usable: Math.max(before.usable, now.usable),
+  };
+  const parts = {
+    execution: shares.execution * (earned.execution - before.execution),
+    present: shares.present * (earned.present - before.present),
+    usable: shares.usable * (earned.usable - before.usable),
+  };
+  const local = parts.execution + parts.present + parts.usable;
+  const reason = reasonOf(work, artefacts);
+  const reward = { team: gained, local, parts, terms };
+  return { reward: reason === null ? reward : { ...reward, reason }, earned };
+}
+
+function earnedBy({ program, problem }: LastAction, artefacts: readonly ArtefactReport[]): Earned {
+  const share = (holds: (one: ArtefactReport) => boolean): number =>
+    artefacts.filter(holds).length / Math.max(1, artefacts.length);
+  const present = share(isPresent);
+  return {
+    // A program that leaves nothing is worth nothing.
+    execution: program !== null && problem === null && present > 0 ? 1 : 0,
+    present,
+    usable: share(({ usable }) => usable),
+  };
+}
+
+function reasonOf({ program, problem }: LastAction, artefacts: readonly ArtefactReport[]): string | null {
+  const bad = artefacts.filter(({ usable }) => !usable).map(({ name, note }) => `${name}: ${note}`);
+  if (problem !== null) return `the program: ${problem}`;
+  if (bad.length > 0) return [program === null ? "no program" : [], bad.slice(0, 4)].flat().join("; ");
+  return null;
+}
 
 export interface StepSetting {
   readonly task: TabularTask;

@@ -4,16 +4,15 @@
  * on. A coder that ignores the case has to guess.
  */
 import { z } from "zod";
-import { outcomeOf, renderPair, startPair } from "../code/coder-tester/definition.ts";
-import { pairSeats } from "../code/coder-tester/seats.ts";
+import { outcomeOf, renderPair, startPair, pairSeats } from "../code/coder-tester/definition.ts";
 import type { PairState } from "../code/coder-tester/state.ts";
 import { stepPair } from "../code/coder-tester/step.ts";
 import type { Environment, EnvironmentDefinition } from "../environment.ts";
+import { behaviourOf } from "../list-programs/task.ts";
 import { drawnSplits } from "../tasks.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { caseGrader, problemOf } from "./grader.ts";
 import { observeCases } from "./observe.ts";
-import { behaviourOf } from "../list-programs/task.ts";
 import { drawTask, statementOf, taskSchema, type Task } from "./task.ts";
 import { words } from "./words.ts";
 

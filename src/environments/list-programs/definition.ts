@@ -6,10 +6,9 @@
 import { z } from "zod";
 import type { CodeProblem } from "../../data/problem.ts";
 import { outcomeOf, startState } from "../code/definition.ts";
+import { renderState } from "../code/observe.ts";
 import { codeOptions } from "../code/options.ts";
-import { renderState } from "../code/render.ts";
-import { seatDescriptions, type SeatName } from "../code/seats.ts";
-import type { CodeState } from "../code/state.ts";
+import { seatDescriptions, type SeatName, type CodeState } from "../code/state.ts";
 import { endTurnOf, stepState } from "../code/step.ts";
 import type { ActionReward, Environment, EnvironmentDefinition, Oracle, StepResult } from "../environment.ts";
 import { drawnSplits } from "../tasks.ts";

@@ -1,6 +1,6 @@
 /** Solved examples for a supervised warm start, from training tasks, and the words of tasks and programs. */
 import { childKey, drawInt, generatorOf, type Generator, type Key } from "../../random.ts";
-import type { SeatName } from "../code/seats.ts";
+import type { SeatName } from "../code/state.ts";
 import type { Demonstration } from "../environment.ts";
 import { observationOf } from "./observe.ts";
 import { filters, reductions, transforms, type Operation } from "./operations.ts";

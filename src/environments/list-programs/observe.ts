@@ -1,6 +1,5 @@
 /** What the seats see: the task, and their partner's code where they may. */
-import type { SeatName } from "../code/seats.ts";
-import type { CodeState } from "../code/state.ts";
+import type { SeatName, CodeState } from "../code/state.ts";
 import { described } from "./programs.ts";
 import type { Task } from "./task.ts";
 

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { MathProblem } from "../../data/math-problem.ts";
-import { rootKey } from "../../random.ts";
 import { unrecordedCalls } from "../../calls/recorded.ts";
-import { problemList } from "../problems.ts";
+import type { MathProblem } from "../../data/problem-kinds.ts";
+import { rootKey } from "../../random.ts";
 import { conformanceChecks } from "../conformance.ts";
 import type { ActionReward, Context, Environment } from "../environment.ts";
+import { problemList } from "../problems.ts";
 import { plainContext, plainReply } from "../progression.ts";
 import { math, mathEnvironment } from "./definition.ts";
 import { mathOptions } from "./options.ts";

@@ -1,7 +1,6 @@
 /** The problems of each split, which may be from different data sets. */
 import type { DatasetOption } from "../../data/dataset.ts";
-import type { MathProblem } from "../../data/math-problem.ts";
-import { mathProblem } from "../../data/problem-kinds.ts";
+import { mathProblem, type MathProblem } from "../../data/problem-kinds.ts";
 import { sourceWarnings } from "../../data/source-warnings.ts";
 import { taskSources, type ProblemSource } from "../../data/task-sources.ts";
 import { TroupeError } from "../../errors.ts";

@@ -1,7 +1,14 @@
 /** `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, of Hermes, Qwen and others. */
 import type { ToolCall } from "../messages.ts";
-import { callOf, jsonEnds, malformed, skipSpace } from "./json.ts";
-import { textSegment, type CallParser, type Segment } from "./segments.ts";
+import {
+  callOf,
+  jsonEnds,
+  malformed,
+  skipSpace,
+  textSegment,
+  type CallParser,
+  type Segment,
+} from "./json.ts";
 
 const open = "<tool_call>";
 const close = "</tool_call>";

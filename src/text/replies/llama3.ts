@@ -4,8 +4,7 @@
  */
 import { isObject } from "../files.ts";
 import type { ToolCall } from "../messages.ts";
-import { callOf, jsonEnd, parseJson, skipSpace } from "./json.ts";
-import { textSegment, type CallParser, type Segment } from "./segments.ts";
+import { callOf, jsonEnd, parseJson, skipSpace, textSegment, type CallParser, type Segment } from "./json.ts";
 
 export const pythonTag = "<|python_tag|>";
 

@@ -1,7 +1,15 @@
 /** Mistral: `[TOOL_CALLS][{"name": …, "arguments": {…}, "id": …}]`, later `[TOOL_CALLS]name[CALL_ID]id[ARGS]{…}` for each. */
 import type { ToolCall } from "../messages.ts";
-import { callOf, jsonEnds, malformed, parseJson, skipSpace } from "./json.ts";
-import { textSegment, type CallParser, type Segment } from "./segments.ts";
+import {
+  callOf,
+  jsonEnds,
+  malformed,
+  parseJson,
+  skipSpace,
+  textSegment,
+  type CallParser,
+  type Segment,
+} from "./json.ts";
 
 const tag = "[TOOL_CALLS]";
 

@@ -1,15 +1,14 @@
 /** A connection to an MCP server, made when it is first used and again after it failed. */
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { jsonSchemaValidator, JsonSchemaValidator } from "@modelcontextprotocol/sdk/validation";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
-import { isTooDeep } from "../../text/depth.ts";
-import type { JsonObject } from "../../text/files.ts";
+import { isTooDeep, type JsonObject } from "../../text/files.ts";
 import type { Tool } from "../../text/messages.ts";
+import type { McpSettings } from "../settings.ts";
 import { textOfResult } from "./result.ts";
 import { httpTransport, programTransport } from "./transport.ts";
-import type { McpSettings } from "../settings.ts";
 
 export interface McpConnection {
   /** @throws ServiceError */

@@ -2,7 +2,7 @@
 import type { Transport, TransportSendOptions } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import type { Redact } from "../../calls/secrets.ts";
-import { isTooDeep } from "../../text/depth.ts";
+import { isTooDeep } from "../../text/files.ts";
 
 /** The transport, whose messages and errors hold no secrets. */
 export class RedactedTransport implements Transport {

@@ -454,7 +454,7 @@ export const modelInfo = z.object({
   }),
   is_lora: z.boolean().nullish(),
   lora_rank: z.int().nullish(),
-  /** Troupe: SHA-256 of every token's bytes (text/digest.ts). */
+  /** Troupe: SHA-256 of every token's bytes (text/tokenizer.ts). */
   tokenizer: z.object({ vocabulary_size: z.int().positive(), digest: z.string() }).nullish(),
   /** Troupe. */
   sizes: z

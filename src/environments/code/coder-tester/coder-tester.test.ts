@@ -2,14 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { CodeProblem } from "../../../data/problem.ts";
 import { conformanceChecks } from "../../conformance.ts";
 import type { ActionReward, Environment, Reply } from "../../environment.ts";
-import { plainReply } from "../../progression.ts";
 import { problemList } from "../../problems.ts";
+import { plainReply } from "../../progression.ts";
 import { contextWith, longest, squares } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
 import { pairEnvironment } from "./definition.ts";
-import { generatedTest } from "./generated-test.ts";
-import { pairOptions } from "./options.ts";
-import type { PairState } from "./state.ts";
+import { generatedTest } from "./grader.ts";
+import { pairOptions, type PairState } from "./state.ts";
 
 const double: CodeProblem = {
   id: "small/double",

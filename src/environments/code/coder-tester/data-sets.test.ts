@@ -1,13 +1,13 @@
 /** Problems in the forms of APPS, CodeContests and LiveCodeBench, with what good and bad coders and testers write. */
 import { describe, expect, it } from "vitest";
 import type { CodeProblem } from "../../../data/problem.ts";
-import { appsImports, liveCodeBenchImports } from "../../../data/sets/graders-imports.ts";
-import { plainReply } from "../../progression.ts";
+import { appsImports, liveCodeBenchImports } from "../../../data/sets/problem-set.ts";
 import { problemList } from "../../problems.ts";
+import { plainReply } from "../../progression.ts";
 import { contextWith } from "../testing/problems.ts";
 import { works } from "../testing/sandbox.ts";
 import { pairEnvironment } from "./definition.ts";
-import { pairOptions } from "./options.ts";
+import { pairOptions } from "./state.ts";
 
 /** APPS, call-based; solutions return tuples, which its grader takes for lists. */
 const pairs: CodeProblem = {

@@ -3,18 +3,54 @@
  * differ.
  */
 import type { CodeProblem } from "../../../data/problem.ts";
-import type { Environment, EnvironmentDefinition, Outcome } from "../../environment.ts";
-import { aboutProblem, startOf } from "../definition.ts";
-import { closedSplits, findProblemIn, type ProblemSplits, taskSourceOf } from "../../problems.ts";
-import { openProblems } from "../problems.ts";
+import type { SeatDescription, Environment, EnvironmentDefinition, Outcome } from "../../environment.ts";
+import { closedSplits, findProblemIn, taskSourceOf, type ProblemSplits } from "../../problems.ts";
+import { aboutProblem, startOf, openProblems } from "../definition.ts";
 import { codeTaskSchema, type CodeTask } from "../state.ts";
-import { showTest } from "./generated-test.ts";
-import { graderOf } from "./grader.ts";
+import { showTest, graderOf } from "./grader.ts";
 import { observePair } from "./observe.ts";
-import { pairOptions, type PairOptions } from "./options.ts";
-import { pairSeats } from "./seats.ts";
-import type { PairState } from "./state.ts";
+import { pairOptions, type PairOptions, type PairState } from "./state.ts";
 import { stepPair } from "./step.ts";
+
+/** What each seat writes: a program, a test of it, or both. */
+const programForm = "Put the program into one block that starts with ```python and ends with ```.";
+const testForm =
+  "For a program that reads standard input, write the line `Input:` and the input in a ``` block, then the line `Output:` and " +
+  "the expected output in a ``` block. For a function, write one line such as `assert f([1, 2], 3) == 6` with literal values.";
+const later =
+  "Where your last answer is shown with what it did, correct it if it is wrong; repeat it if it is right.";
+
+const description = { maxTokens: 1024 };
+
+export function pairSeats(
+  isJudged: boolean,
+): Readonly<Record<"coder" | "tester" | "single" | "verifier", SeatDescription>> {
+  return {
+    coder: {
+      ...description,
+      purpose: "Writes the program.",
+      prompt: `You solve a programming problem in Python. ${programForm} ${later}`,
+    },
+    tester: {
+      ...description,
+      purpose: "Writes a test, which is compared with what the coder's program does.",
+      prompt: `You write one test of a programming problem that others solve: choose a telling input and work out the right result. ${testForm} ${later}`,
+      ...(isJudged ? { judged: true } : {}),
+    },
+    single: {
+      ...description,
+      purpose: "Writes the program alone; the episode ends when it repeats one.",
+      prompt: `You solve a programming problem in Python. ${programForm} ${later}`,
+      alone: "it writes the program itself",
+    },
+    verifier: {
+      ...description,
+      purpose: "Writes a program and a test of it.",
+      prompt: `You solve a programming problem in Python and write one test of your program. ${programForm} ${testForm} ${later}`,
+      alone: "it writes both the program and the test",
+    },
+  };
+}
 
 export const coderTester: EnvironmentDefinition<PairOptions> = {
   name: "coder-tester",

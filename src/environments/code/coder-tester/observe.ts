@@ -4,7 +4,7 @@
  */
 import { fenced } from "../../../text/fences.ts";
 import { problemOf, signatureOf } from "../observe.ts";
-import { showTest } from "./generated-test.ts";
+import { showTest } from "./grader.ts";
 import type { PairState } from "./state.ts";
 
 export function observePair(state: PairState, seat: string): string {

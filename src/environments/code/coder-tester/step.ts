@@ -1,11 +1,10 @@
 /** The effects and rewards of the actions of a coder and a tester. */
+import { wholeProgram } from "../../../text/fences.ts";
 import type { ActionReward, Reply, StepResult } from "../../environment.ts";
 import { longestText } from "../analysis/analyse.ts";
 import type { TestReport } from "../grading/grade.ts";
-import { wholeProgram } from "../../../text/fences.ts";
 import { isPassed, type Grader, type Runnable } from "./grader.ts";
-import { coderReward, testerReward } from "./rewards.ts";
-import type { GeneratedTest, PairState } from "./state.ts";
+import { coderReward, testerReward, type GeneratedTest, type PairState } from "./state.ts";
 
 type Replies = Readonly<Partial<Record<string, Reply>>>;
 

@@ -5,13 +5,12 @@ import { answerOf, call, Fault } from "../../../calls/call.ts";
 import { recordedCall } from "../../../calls/recorded.ts";
 import { standardRetries } from "../../../calls/retry.ts";
 import { Service } from "../../../calls/services.ts";
-import type { Context } from "../../environment.ts";
-import type { CodeOptions } from "../options.ts";
-import { helperName } from "../seats.ts";
-import type { Edits } from "../state.ts";
 import { askService, checkKey, type ChatMessage } from "../../../clients/ask.ts";
 import type { ClientOptions } from "../../../clients/options.ts";
 import { endsInBrokenObject, objectsIn, repeatsKey } from "../../../json.ts";
+import type { Context } from "../../environment.ts";
+import type { CodeOptions } from "../options.ts";
+import { helperName, type Edits } from "../state.ts";
 
 export interface EditRequest {
   readonly prompt: string;

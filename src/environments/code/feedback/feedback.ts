@@ -1,9 +1,8 @@
 /** Feedback on the last program in later turns, in the modes of MAGRPO's code; the sentences are ours. */
+import { fenced } from "../../../text/fences.ts";
 import type { Part } from "../analysis/analyse.ts";
 import type { CodeOptions, FeedbackMode } from "../options.ts";
-import { fenced } from "../../../text/fences.ts";
-import { helperName, type SeatName } from "../seats.ts";
-import type { Attempt, CodeState } from "../state.ts";
+import { helperName, type SeatName, type Attempt, type CodeState } from "../state.ts";
 
 type Feedback = (attempt: Attempt, seat: SeatName, entryPoint: string) => readonly string[];
 

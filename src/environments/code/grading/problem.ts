@@ -1,14 +1,13 @@
 /** Grades a program with a problem's tests of any kind. Each report is computed once and recorded. */
 import { createHash } from "node:crypto";
-import { type CodeProblem, type PrintedComparison, withPreamble } from "../../../data/problem.ts";
-import { TroupeError } from "../../../errors.ts";
 import { recordedCall } from "../../../calls/recorded.ts";
-import type { Context } from "../../environment.ts";
+import { withPreamble, type CodeProblem, type PrintedComparison } from "../../../data/problem.ts";
+import { TroupeError } from "../../../errors.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
+import type { Context } from "../../environment.ts";
 import type { Analysis } from "../analysis/analyse.ts";
-import { comparisons } from "./compare.ts";
-import { type GradeRequest, graderDigest, gradeWithPython, type TestReport, reportSchema } from "./grade.ts";
-import { gradeWithInput } from "./stdin.ts";
+import { graderDigest, gradeWithPython, reportSchema, type GradeRequest, type TestReport } from "./grade.ts";
+import { comparisons, gradeWithInput } from "./stdin.ts";
 
 export interface GradeSetting {
   readonly sandbox: Sandbox;

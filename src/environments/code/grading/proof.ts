@@ -1,9 +1,8 @@
 /** Proves a sandbox before it is used: each grader has to tell a correct, a wrong and a hanging program apart in it. */
 import type { CodeTests } from "../../../data/problem.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
-import { comparisons } from "./compare.ts";
 import { gradeWithPython, type TestReport } from "./grade.ts";
-import { gradeWithInput } from "./stdin.ts";
+import { comparisons, gradeWithInput } from "./stdin.ts";
 
 type Quality = "correct" | "wrong" | "hanging";
 

@@ -1,15 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { CodeProblem, PrintedComparison } from "../../../data/problem.ts";
+import { wholeProgram } from "../../../text/fences.ts";
+import { problemList } from "../../problems.ts";
 import { plainReply } from "../../progression.ts";
 import { codeEnvironment } from "../definition.ts";
 import { codeOptions } from "../options.ts";
-import { problemList } from "../../problems.ts";
-import { wholeProgram } from "../../../text/fences.ts";
 import { contextWith } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
-import { comparisons, isSameOutput } from "./compare.ts";
 import { gradeProblem } from "./problem.ts";
-import { gradeWithInput } from "./stdin.ts";
+import { comparisons, isSameOutput, gradeWithInput } from "./stdin.ts";
 
 const sum: CodeProblem = {
   id: "made/sum",

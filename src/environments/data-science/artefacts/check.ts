@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { jsonOrNull } from "../../../json.ts";
 import type { Context } from "../../environment.ts";
-import type { DataScienceOptions } from "../options.ts";
-import { requiredArtefacts, submissionFile, type SeatName } from "../seats.ts";
+import { requiredArtefacts, submissionFile, type DataScienceOptions, type SeatName } from "../options.ts";
 import type { ArtefactReport, Graded } from "../state.ts";
 import { runChecker, type Workspace } from "../workspace.ts";
 

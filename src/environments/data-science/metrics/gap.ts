@@ -3,9 +3,8 @@
  * hidden labels, so that no constant earns anything.
  */
 import { mean } from "../../../statistics.ts";
-import { countsOf } from "./classification.ts";
+import { countsOf, type Predictions, type Truth } from "./classification.ts";
 import { metricNamed, type Metric, type MetricName } from "./metric.ts";
-import type { Predictions, Truth } from "./predictions.ts";
 import { medianOf } from "./regression.ts";
 
 export interface ScoreScale {

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Predictions, Truth } from "./classification.ts";
 import { bestConstant, normalisedGap, relativeGap, scaleOf } from "./gap.ts";
 import { metricNamed, metricNames, metrics, type MetricName } from "./metric.ts";
-import type { Predictions, Truth } from "./predictions.ts";
 import { rmsePercent } from "./regression.ts";
 import { reportOf } from "./report.ts";
 

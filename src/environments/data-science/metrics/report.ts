@@ -2,8 +2,7 @@
  * What evaluations report of a task, finished or not. The "fair" figures count a failed run as MAPPA does: accuracy .5,
  * F1 0, RMSE 50 % of the range.
  */
-import { accuracyOf, binaryF1, weightedF1 } from "./classification.ts";
-import type { Predictions, Truth } from "./predictions.ts";
+import { accuracyOf, binaryF1, weightedF1, type Predictions, type Truth } from "./classification.ts";
 import { rmsePercent } from "./regression.ts";
 
 export type TaskType = "classification" | "regression";

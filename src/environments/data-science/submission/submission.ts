@@ -3,8 +3,8 @@
  * that its author sees.
  */
 import { showBytes, showCount, showText } from "../../../format.ts";
+import type { Predictions, Truth } from "../metrics/classification.ts";
 import type { Values } from "../metrics/metric.ts";
-import type { Predictions, Truth } from "../metrics/predictions.ts";
 import { readCsv, type CsvTable } from "./csv.ts";
 
 export interface SubmissionForm {

@@ -1,9 +1,9 @@
 /** A task: two tables, a target to predict, and the hidden labels of the second table. */
 import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
-import { metricNamed, metricNames, type MetricName } from "../metrics/metric.ts";
-import type { Truth } from "../metrics/predictions.ts";
+import type { Truth } from "../metrics/classification.ts";
 import { scaleOf, type ScoreScale } from "../metrics/gap.ts";
+import { metricNamed, metricNames, type MetricName } from "../metrics/metric.ts";
 import type { TaskType } from "../metrics/report.ts";
 import { readCsv, type CsvTable } from "../submission/csv.ts";
 import { canonical } from "../submission/submission.ts";

@@ -3,9 +3,16 @@ import { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
 import { phasesOf } from "../order.ts";
 import { forNothing, forProgram } from "../rewards.ts";
-import { defineForm } from "./definition.ts";
-import type { MathSeat, Round, TeamForm } from "./form.ts";
-import { boxed, othersMayBeWrong, reasoner, tool } from "./seats.ts";
+import {
+  defineForm,
+  boxed,
+  othersMayBeWrong,
+  reasoner,
+  tool,
+  type MathSeat,
+  type Round,
+  type TeamForm,
+} from "./form.ts";
 
 const name = z
   .string()

@@ -2,14 +2,84 @@
  * Builds a task's tables from its rules. The rules know the distribution of each label, so gold is the metric of the best
  * possible predictions, and labels are noisy as in real tables.
  */
-import { childKey, keyAt, type Key } from "../../../../random.ts";
+import {
+  drawFloat,
+  drawInt,
+  generatorOf,
+  childKey,
+  keyAt,
+  type Generator,
+  type Key,
+} from "../../../../random.ts";
+import type { Predictions, Truth } from "../../metrics/classification.ts";
 import { metricNamed, type MetricName } from "../../metrics/metric.ts";
-import type { Predictions, Truth } from "../../metrics/predictions.ts";
 import type { TaskType } from "../../metrics/report.ts";
 import { writeCsv } from "../../submission/csv.ts";
 import { canonical } from "../../submission/submission.ts";
 import type { TaskText } from "../task.ts";
-import { Draw } from "./draw.ts";
+
+/** Of a usual table. */
+export const rows = { train: 420, test: 180 } as const;
+
+export class Draw {
+  readonly #generator: Generator;
+
+  constructor(key: Key) {
+    this.#generator = generatorOf(key);
+  }
+
+  uniform(low: number, high: number): number {
+    return low + (high - low) * drawFloat(this.#generator);
+  }
+
+  /** Both ends included. */
+  int(low: number, high: number): number {
+    return low + drawInt(this.#generator, high - low + 1);
+  }
+
+  /** Box–Muller. */
+  normal(mean = 0, deviation = 1): number {
+    const [first, second] = [drawFloat(this.#generator), drawFloat(this.#generator)];
+    return mean + deviation * Math.sqrt(-2 * Math.log(1 - first)) * Math.cos(2 * Math.PI * second);
+  }
+
+  chance(probability: number): boolean {
+    return drawFloat(this.#generator) < probability;
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    return items[drawInt(this.#generator, items.length)] as Item;
+  }
+
+  /** An index with these probabilities, which sum to 1. */
+  among(probabilities: readonly number[]): number {
+    let left = drawFloat(this.#generator);
+    const found = probabilities.findIndex((one) => (left -= one) < 0);
+    return found === -1 ? probabilities.length - 1 : found;
+  }
+
+  /** A day in [start, start + days), as ISO date and as the number of days since the start. */
+  day(start: string, days: number): { readonly text: string; readonly number: number; readonly date: Date } {
+    const number = this.int(0, days - 1);
+    const date = new Date(Date.parse(`${start}T00:00:00Z`) + number * 86_400_000);
+    return { text: date.toISOString().slice(0, 10), number, date };
+  }
+}
+
+export function logistic(value: number): number {
+  return 1 / (1 + Math.exp(-value));
+}
+
+/** Probabilities of the first and the second class. */
+export function binary(value: number): readonly number[] {
+  return [1 - logistic(value), logistic(value)];
+}
+
+export function softmax(values: readonly number[]): number[] {
+  const powers = values.map((one) => Math.exp(one - Math.max(...values)));
+  const total = powers.reduce((sum, one) => sum + one, 0);
+  return powers.map((one) => one / total);
+}
 
 export type RowValue = string | number;
 export type Features = Readonly<Record<string, RowValue>>;
@@ -95,17 +165,17 @@ function withMissing(cells: Features, { missing = {} }: TaskRules, draw: Draw): 
 }
 
 /** The metric of predictions that know each label's distribution. */
-function goldOf({ metric, classes = [] }: TaskRules, rows: readonly Row[]): number {
+function goldOf({ metric, classes = [] }: TaskRules, tested: readonly Row[]): number {
   const names = classes.map(canonical);
   const truth: Truth = {
-    labels: rows.map(({ label }) => canonical(label)),
+    labels: tested.map(({ label }) => canonical(label)),
     classes: names,
     positive: names.at(-1) ?? "",
   };
   const { values } = metricNamed(metric);
   const predictions: Predictions = {
-    labels: values === "labels" ? rows.map(({ made }) => likeliest(made, names)) : [],
-    numbers: values === "labels" ? [] : rows.map(({ made }) => expected(made, names.length)),
+    labels: values === "labels" ? tested.map(({ made }) => likeliest(made, names)) : [],
+    numbers: values === "labels" ? [] : tested.map(({ made }) => expected(made, names.length)),
   };
   return Number(metricNamed(metric).measure(truth, predictions).toPrecision(6));
 }

@@ -1,6 +1,5 @@
 /** Customers, orders and advertisements. */
-import type { TaskRules } from "./build.ts";
-import { binary, logistic, rows, softmax } from "./draw.ts";
+import { binary, logistic, rows, softmax, type TaskRules } from "./build.ts";
 
 const praise = ["quick", "friendly", "perfect", "recommend", "great", "lovely"];
 const blame = ["late", "broken", "rude", "refund", "disappointing", "never"];

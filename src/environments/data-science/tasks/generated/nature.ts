@@ -1,6 +1,5 @@
 /** Plants, machines and materials. */
-import type { TaskRules } from "./build.ts";
-import { binary, rows, softmax } from "./draw.ts";
+import { binary, rows, softmax, type TaskRules } from "./build.ts";
 
 export const natureTasks: readonly TaskRules[] = [
   {

@@ -1,6 +1,5 @@
 /** Health, schools, work and banking. */
-import type { TaskRules } from "./build.ts";
-import { binary, logistic, rows, softmax } from "./draw.ts";
+import { binary, logistic, rows, softmax, type TaskRules } from "./build.ts";
 
 export const peopleTasks: readonly TaskRules[] = [
   {

@@ -1,6 +1,5 @@
 /** Houses, traffic, weather and energy. */
-import type { TaskRules } from "./build.ts";
-import { binary, rows, softmax } from "./draw.ts";
+import { binary, rows, softmax, type TaskRules } from "./build.ts";
 
 const yearly = (day: number): number => Math.cos((2 * Math.PI * (day - 20)) / 365);
 
