@@ -1,5 +1,6 @@
 /** Scripts that start a server: on one machine, on the head of a Ray cluster, and as a Slurm job. */
-import { rayCommand, skyrlCommand, skyrlFolders, skyrlInstall } from "./skyrl.ts";
+import { rayCommand, skyrlInstall, skyrlValues } from "./skyrl.ts";
+import { fillTemplate } from "./template.ts";
 import { shellWord } from "../../command-line.ts";
 import {
   endOf,
@@ -16,11 +17,6 @@ const rayPort = 6379;
 /** `uv run` inside Ray's workers, as SkyRL needs it. */
 const hook = "export RAY_RUNTIME_ENV_HOOK=ray._private.runtime_env.uv_runtime_env_hook.hook";
 
-/** Servers that share a machine must not share a Ray, nor find one that someone else started there. */
-const ownRay = "export RAY_ADDRESS=local";
-
-const strict = ["#!/usr/bin/env bash", "set -euo pipefail"];
-
 /** One node. Servers of one machine get GPUs of their own. */
 export function onMachine(servers: readonly PlacedServer[]): Launch {
   let first = 0;
@@ -29,9 +25,8 @@ export function onMachine(servers: readonly PlacedServer[]): Launch {
     const visible = Array.from({ length: size.gpus }, (_, index) => first + index).join(",");
     first += size.gpus;
     const file = `${name}.sh`;
-    const gpus = kind === "skyrl-jax" ? [] : [`export CUDA_VISIBLE_DEVICES=${visible}`];
-    const lines = [...strict, ...gpus, ownRay, ...skyrlFolders(server), `exec ${skyrlCommand(server)}`];
-    return [file, `${lines.join("\n")}\n`] as const;
+    const gpus = kind === "skyrl-jax" ? "" : visible;
+    return [file, fillTemplate("machine.sh", { gpus, ...skyrlValues(server) })] as const;
   });
   return {
     files: Object.fromEntries(started),
@@ -75,8 +70,7 @@ export function onRay(servers: readonly PlacedServer[]): Launch {
 
 /** On an existing Ray cluster. Jobs that ask for no resources run on its head, where clients find the server. */
 export function asRayJob(servers: readonly PlacedServer[]): Launch {
-  // The job's directory has this script only; SkyRL's workers are started in the checkout.
-  const { files } = headScripts(servers, ["unset RAY_JOB_CONFIG_JSON_ENV_VAR"]);
+  const { files } = headScripts(servers, "a job");
   return {
     files,
     commands: [
@@ -93,21 +87,11 @@ export function asRayJob(servers: readonly PlacedServer[]): Launch {
   };
 }
 
-function headScripts(
-  servers: readonly PlacedServer[],
-  more: readonly string[] = [],
-): { readonly files: Launch["files"] } {
-  const files = servers.map((server) => {
-    const lines = [
-      ...strict,
-      hook,
-      'export RAY_ADDRESS="${RAY_ADDRESS:-auto}"',
-      ...more,
-      ...skyrlFolders(server),
-      `exec ${skyrlCommand(server)}`,
-    ];
-    return [`${server.server.name}.sh`, `${lines.join("\n")}\n`];
-  });
+function headScripts(servers: readonly PlacedServer[], job = ""): { readonly files: Launch["files"] } {
+  const files = servers.map((server) => [
+    `${server.server.name}.sh`,
+    fillTemplate("ray.sh", { job, ...skyrlValues(server) }),
+  ]);
   return { files: Object.fromEntries(files) as Launch["files"] };
 }
 
@@ -127,48 +111,20 @@ export function onSlurm(servers: readonly PlacedServer[]): Launch {
   };
 }
 
-function sbatch(server: PlacedServer): string {
-  const { name, size } = server.server;
-  const { nodes, perNode } = nodesFor(size.gpus, server.layout);
-  return [
-    "#!/usr/bin/env bash",
-    `#SBATCH --job-name=${name}`,
-    `#SBATCH --nodes=${nodes}`,
-    "#SBATCH --ntasks-per-node=1",
-    `#SBATCH --gpus-per-node=${perNode}`,
-    `#SBATCH --cpus-per-task=${8 * perNode}`,
-    `#SBATCH --mem=${gigabytesPerNode(size, nodes)}G`,
-    // A server that ends before the run interrupts it; the run resumes when another is started.
-    `#SBATCH --time=${Math.max(24, Math.ceil(server.hours))}:00:00`,
-    `#SBATCH --output=${name}-%j.log`,
-    // Ray's ports are one per node.
-    ...(nodes > 1 ? ["#SBATCH --exclusive"] : []),
-    "set -euo pipefail",
-    ...skyrlFolders(server),
-    hook,
-    'head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
-    `echo "tunnel: ssh -N -L PORT:127.0.0.1:PORT $head"`.replaceAll("PORT", portOf(server.server)),
-    ...(nodes > 1 ? rayOnNodes(server, nodes) : [ownRay]),
-    `exec ${skyrlCommand(server)}`,
-    "",
-  ].join("\n");
-}
-
-/** The batch script runs on the first node. */
-function rayOnNodes({ server }: PlacedServer, nodes: number): readonly string[] {
-  const others = nodes - 1;
-  return [
-    "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK   # else each step gets one",
-    `export RAY_ADDRESS="$head:${rayPort}"`,
-    `ray() { ${rayCommand(server)} "$@"; }`,
-    "export -f ray",
-    `srun --nodes=1 --ntasks=1 -w "$head" bash -c 'ray start --head --port ${rayPort} --block' &`,
-    "started=$!",
-    // A Ray that does not start would be waited for, and its GPUs paid, until the job's time is over.
-    'until ray health-check --address "$RAY_ADDRESS" > /dev/null 2>&1; do',
-    '  kill -0 "$started" || { echo "Ray did not start on $head" >&2; exit 1; }',
-    "  sleep 5",
-    "done",
-    `srun --nodes=${others} --ntasks=${others} -x "$head" bash -c 'ray start --address "$RAY_ADDRESS" --block' &`,
-  ];
+function sbatch(placed: PlacedServer): string {
+  const { server, layout, hours } = placed;
+  const { nodes, perNode: gpus } = nodesFor(server.size.gpus, layout);
+  return fillTemplate("slurm.sbatch", {
+    name: server.name,
+    nodes,
+    others: nodes === 1 ? "" : nodes - 1,
+    gpus,
+    processors: 8 * gpus,
+    gigabytes: gigabytesPerNode(server.size, nodes),
+    hours: Math.max(24, Math.ceil(hours)),
+    port: portOf(server),
+    rayPort,
+    ray: rayCommand(server),
+    ...skyrlValues(placed),
+  });
 }

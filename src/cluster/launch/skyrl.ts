@@ -14,7 +14,7 @@ export const rayVersion = "2.57.0";
 const extras = { "skyrl-jax": "jax", "skyrl-fsdp": "fsdp" } as const satisfies Record<ServerKind, string>;
 
 /** The server reads the command line of its parent, which must be `uv run`. */
-export function skyrlCommand(server: PlacedServer, host = "127.0.0.1"): string {
+function skyrlCommand(server: PlacedServer, host = "127.0.0.1"): string {
   const { model, kind } = server.server;
   const folder = folderOf(server);
   const extra = extras[kind];
@@ -37,9 +37,13 @@ function folderOf({ server, layout }: PlacedServer): string {
   return join(layout.shared, server.name);
 }
 
-/** Words that come before the server's, in its directory. */
-export function skyrlFolders(server: PlacedServer): readonly string[] {
-  return [`mkdir -p ${shellWord(folderOf(server))}`, `cd ${shellWord(server.layout.checkout)}`];
+/** Of templates. */
+export function skyrlValues(server: PlacedServer, host?: string) {
+  return {
+    folder: shellWord(folderOf(server)),
+    checkout: shellWord(server.layout.checkout),
+    server: skyrlCommand(server, host),
+  };
 }
 
 /** Settings of SkyRL's trainer, by dotted key (skyrl/train/config/config.py there). */
