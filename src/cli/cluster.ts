@@ -35,7 +35,7 @@ interface ClusterOptions extends OverrideOptions {
 export function clusterCommand(): Command {
   return withRecipeArguments(new Command("cluster"))
     .description(
-      "plan a recipe's servers: size, price, and the files and commands that start them (docs/engines.md)",
+      "plan a recipe's servers: size, price, and the files and commands that start them (docs/gpu-and-servers.md)",
     )
     .addOption(new Option("--on <place>", "where the servers run").choices(places).default("machine"))
     .option("--nodes <n>", "number of machines", wholeNumber(1), 1)

@@ -26,7 +26,7 @@ interface ServeOptions {
 
 export function serveCommand(): Command {
   return new Command("serve")
-    .description("serve models to clients of the Tinker protocol (docs/tinker.md)")
+    .description("serve models to clients of the Tinker protocol (docs/gpu-and-servers.md)")
     .argument(
       "<models...>",
       "model directories; clients call each by the directory's name, or by NAME of NAME=DIRECTORY",

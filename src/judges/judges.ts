@@ -14,7 +14,7 @@ import { useOf } from "./options.ts";
 export const judges: Readonly<Record<string, JudgeDefinition>> = {
   coach: {
     summary:
-      "A language model scores each action from 0 to 10, or ranks those taken in one state (docs/coach.md).",
+      "A language model scores each action from 0 to 10, or ranks those taken in one state (docs/judges.md#the-coach).",
     options: coachOptions,
     incidental: [
       "baseUrl",

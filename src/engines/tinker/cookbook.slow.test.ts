@@ -94,7 +94,7 @@ it.skipIf(python === undefined)(
     const steps = await train(warmed, "rl_loop", { ...settings, learning_rate: 0.003 });
     expect(steps.map((row) => row["progress/batch"])).toEqual([...Array(14).keys()]);
     const rewards = steps.map((row) => row["reward/total"] ?? Number.NaN);
-    // Nobody fixes the seeds; in the run of docs/tinker.md, from 0.20 to 0.63 in 20 steps.
+    // Nobody fixes the seeds; in the run of docs/results/servers.md, from 0.20 to 0.63 in 20 steps.
     expect(mean(rewards.slice(-5))).toBeGreaterThan(mean(rewards.slice(0, 3)) + 0.1);
     const highest = (rows: typeof steps, metric: string): number =>
       Math.max(...rows.map((row) => row[metric] ?? -Infinity));

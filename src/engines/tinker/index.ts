@@ -1,4 +1,4 @@
-/** The Tinker protocol on its own (docs/tinker.md): the engine, its parts, and the server. */
+/** The Tinker protocol on its own (docs/gpu-and-servers.md): the engine, its parts, and the server. */
 export { TinkerEngine } from "./tinker-engine.ts";
 export type { TinkerEngineOptions } from "./options.ts";
 export { profiles, type ProfileName } from "./profiles/profiles.ts";

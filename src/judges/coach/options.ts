@@ -64,7 +64,7 @@ export const coachOptions = z
     concurrency: z.int().min(1).max(1024).default(8).describe("Requests at the same time."),
     breaker: breakerSchema.prefault({}).describe("When to pause because the service fails."),
     budget: budgetSchema.prefault({}).describe("When to stop. Default: never."),
-    price: priceSchema.optional().describe("Default: a table of common models (docs/coach.md)."),
+    price: priceSchema.optional().describe("Default: a table of common models (docs/judges.md#the-coach)."),
     recorded: z
       .string()
       .min(1)

@@ -8,7 +8,7 @@ import type { EngineServers } from "../../kind.ts";
 export interface Profile {
   /** For people. */
   readonly title: string;
-  /** Whether it was run against the server that it describes (docs/tinker.md); the others follow the server's sources. */
+  /** Whether it was run against the server that it describes (docs/gpu-and-servers.md); the others follow the server's sources. */
   readonly ran: boolean;
   /** Who starts such servers: `troupe cluster`, a service that is paid by the token, or somebody with any machine. */
   readonly startedBy: EngineServers["startedBy"];

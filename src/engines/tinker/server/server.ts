@@ -1,4 +1,4 @@
-/** A server of the Tinker protocol for any engine (docs/tinker.md). */
+/** A server of the Tinker protocol for any engine (docs/gpu-and-servers.md). */
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
