@@ -40,6 +40,7 @@ const optionsSchema = strict({
   missing: z.unknown().optional(),
   directory: pathSchema,
   engine: z.unknown(),
+  configuredEngine: z.unknown().optional(),
   onEvent: functionSchema.optional(),
   preview: z.boolean().optional(),
   stop: signalSchema.optional(),
