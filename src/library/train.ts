@@ -38,9 +38,9 @@ const optionsSchema = strict({
   // Parts of a resolved recipe that training does not need.
   originOf: z.unknown().optional(),
   missing: z.unknown().optional(),
+  configuredEngine: z.unknown().optional(),
   directory: pathSchema,
   engine: z.unknown(),
-  configuredEngine: z.unknown().optional(),
   onEvent: functionSchema.optional(),
   preview: z.boolean().optional(),
   stop: signalSchema.optional(),
