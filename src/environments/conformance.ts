@@ -10,6 +10,7 @@
  */
 import { z } from "zod";
 import { checkArgument, strict } from "../arguments.ts";
+import { TroupeError } from "../errors.ts";
 import { rootKey } from "../random.ts";
 import { anythingIsAnAction, garbageHasReason, garbageStaysSmall } from "./conformance/garbage.ts";
 import type { Setting } from "./conformance/play.ts";
@@ -68,10 +69,7 @@ export async function conformanceChecks<Options>(
   given: ConformanceOptions = {},
 ): Promise<ConformanceCheck[]> {
   checkArgument("given", optionsSchema, given);
-  // A definition may parse its options without zod, as `troupe check` does for an environment that is made already.
-  if (definition.options instanceof z.ZodType)
-    checkArgument("given.options", definition.options, given.options ?? {});
-  const environment = await definition.create(definition.options.parse(given.options ?? {}));
+  const environment = await definition.create(ownOptions(definition, given.options ?? {}));
   const phases = given.phases ?? (given.seats ?? seatsTogether(environment)).map((seat) => [seat]);
   const setting: Setting = {
     environment,
@@ -87,6 +85,16 @@ export async function conformanceChecks<Options>(
     name,
     run: () => check(setting),
   }));
+}
+
+/** @throws TroupeError `bad_arguments` */
+function ownOptions<Options>({ options }: EnvironmentDefinition<Options>, given: unknown): Options {
+  try {
+    return options.parse(given);
+  } catch (cause) {
+    const problem = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
+    throw new TroupeError("bad_arguments", `given.options: ${problem}`, { cause });
+  }
 }
 
 /** All seats; if some play alone (`SeatDescription.alone`), all others. */
