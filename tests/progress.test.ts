@@ -135,7 +135,7 @@ const wordsOf = ({ name }: Game): number => (name === "blocksworld" ? 3 : 1);
 function begun(environment: Game, solution: string, draw: Generator): string {
   const words = solution.split(" ");
   const unit = wordsOf(environment);
-  return words.slice(0, unit * drawInt(draw, words.length / unit)).join(" ");
+  return words.slice(0, unit * drawInt(draw, Math.ceil(words.length / unit))).join(" ");
 }
 
 /** The way back if there is one; otherwise other contents in the places that the last plan filled, or anything. */
