@@ -67,8 +67,9 @@ describe("slices", () => {
   it("adjacent percentages contain each row once", () => {
     assert(
       property(integer({ min: 2, max: 5000 }), integer({ min: 1, max: 99 }), (size, percent) => {
-        const cut = Math.round((percent * size) / 100);
-        pre(cut > 0 && cut < size);
+        const cut = (percent * size) / 100;
+        // Half a row is rounded to the even side, which may leave one of the two without rows.
+        pre(cut > 0.5 && cut < size - 0.5);
         const [first] = parseSlices(`a[:${percent}%]`);
         const [second] = parseSlices(`a[${percent}%:]`);
         expect(rowsOf(first!, size).to).toBe(rowsOf(second!, size).from);
