@@ -43,7 +43,7 @@ export function clusterCommand(): Command {
     .addOption(new Option("--gpu <gpu>", "kind of GPU").choices(Object.keys(gpus)).default("h100"))
     .option(
       "--per-hour <dollars>",
-      "price of one GPU (default: that in recipes/cluster/prices.json)",
+      "price of one GPU (default: that of prices.json)",
       notNegative,
     )
     .option("--shared <folder>", "folder that all nodes see, for checkpoints", "/shared/troupe")

@@ -34,7 +34,7 @@ beforeAll(async () => {
     Buffer.from(Array.from({ length: 5000 }, (_, at) => (at * 7) % 256)),
   );
   await mkdir(join(cwd, "runs", "held"), { recursive: true });
-  const holder = { pid: 1, started: "x", host: `a${controls}b` };
+  const holder = { pid: 1, started: "x", host: `a${controls}b`, namespace: "" };
   await writeFile(join(cwd, "runs", "held", "lock-1-abcd"), JSON.stringify(holder));
 });
 afterAll(() => rm(cwd, { recursive: true }));
