@@ -85,7 +85,7 @@ it("the process ends after the run, and writes no key anywhere", async () => {
   await until(async () => (await senders("tiny")).length === 0);
   expect(collector.received[0]?.headers["authorization"]).toBe(key);
   expect(said.toSorted()).toEqual([
-    `OTLP: ${collector.endpoint}/v1/traces answered 401: wrong key: …`,
+    `OTLP: ${collector.endpoint}/v1/traces answered 401: wrong key: [OTEL_EXPORTER_OTLP_HEADERS]`,
     "W&B: no-such-python cannot be started: spawn no-such-python ENOENT",
   ]);
   const problems = await fs.readFile(path.join(loggingFolder("tiny"), "problems.jsonl"), "utf8");
