@@ -41,11 +41,7 @@ export function clusterCommand(): Command {
     .option("--nodes <n>", "number of machines", wholeNumber(1), 1)
     .option("--gpus-per-node <n>", "GPUs of each machine", wholeNumber(1), 8)
     .addOption(new Option("--gpu <gpu>", "kind of GPU").choices(Object.keys(gpus)).default("h100"))
-    .option(
-      "--per-hour <dollars>",
-      "price of one GPU (default: that of prices.json)",
-      notNegative,
-    )
+    .option("--per-hour <dollars>", "price of one GPU (default: that of prices.json)", notNegative)
     .option("--shared <folder>", "folder that all nodes see, for checkpoints", "/shared/troupe")
     .option(
       "--checkout <folder>",
