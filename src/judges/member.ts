@@ -67,7 +67,7 @@ function nextActions(episode: Episode, node: EpisodeNode, role: string): readonl
 
 const longestSearched = 4000;
 
-/** What stands in the last \boxed, as a share of the scale. One before it may be a quotation. */
+/** The content of the last \boxed, as a share of the scale: an earlier one may be a quotation. */
 export function scoreIn(text: string, scale: number): number | null {
   const searched = text.slice(-longestSearched);
   const last = searched.slice(Math.max(0, searched.lastIndexOf("\\boxed")));

@@ -1,5 +1,5 @@
 /**
- * Lists and records in requests, of which only the first fault is told: zod's own collect one for every element, and a
+ * Lists and records in requests, of which only the first fault is reported: zod's own collect one for every element, and a
  * body of a few megabytes would take gigabytes and minutes.
  */
 import { z } from "zod";

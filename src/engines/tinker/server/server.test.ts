@@ -311,7 +311,7 @@ describe("hostile requests", () => {
     }
   });
 
-  it("with lists or objects of what does not belong there are told of the first fault only", async () => {
+  it("with lists or objects of invalid elements report the first fault only", async () => {
     const ask = await start();
     const { id, session } = await createModel(ask);
     const wrong = Array.from({ length: 1000 }, () => true);

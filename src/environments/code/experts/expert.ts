@@ -100,7 +100,7 @@ const longestEdit = 8000;
 /** The last JSON object in the answer that has an edit, or else that could have one; null: there is none. */
 export function readEdits(text: string): Answer | null {
   const found = objectsIn(text);
-  // What stands before an edit that is broken is a draft, or a quotation.
+  // Text before a broken edit is a draft or a quotation.
   if (endsInBrokenObject(text, found)) return null;
   const whole = found.filter((one) => !repeatsKey(one.text));
   const edits = whole.flatMap(({ value }) => editsSchema.safeParse(value).data ?? []);
