@@ -2,20 +2,24 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Command, Option } from "commander";
+import { gpus, type GpuName } from "../cluster/gpus.ts";
 import { places, type Layout, type Launch, type Place } from "../cluster/launch/launch.ts";
 import { launchOf, needsNoServers } from "../cluster/launch/start.ts";
-import { gpus, type GpuName } from "../cluster/gpus.ts";
 import { planCluster, type ClusterPlan } from "../cluster/plan.ts";
-
 import { waitUntilReady } from "../cluster/ready.ts";
 import { planLines } from "../cluster/report.ts";
 import { command, shellWord } from "../command-line.ts";
 import type { PlannedRecipe } from "../recipes/resolve.ts";
-import { makeDirectory } from "../runs/durable.ts";
 import { recipeWarnings, showWarning } from "../recipes/validation/warnings.ts";
-import { notNegative, wholeNumber } from "./numbers.ts";
+import { makeDirectory } from "../runs/durable.ts";
+import {
+  notNegative,
+  wholeNumber,
+  planArguments,
+  withRecipeArguments,
+  type OverrideOptions,
+} from "./arguments.ts";
 import { printJson, printLines, printNote } from "./print.ts";
-import { planArguments, withRecipeArguments, type OverrideOptions } from "./recipe-arguments.ts";
 
 interface ClusterOptions extends OverrideOptions {
   readonly on: Place;

@@ -3,20 +3,22 @@ import { Command } from "commander";
 import { runsFolder } from "../command-line.ts";
 import type { Services } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
-import { showDuration } from "../format.ts";
+import { showDuration, showShare } from "../format.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import { sampleProblems } from "../recipes/validation/rules/stages.ts";
-import type { Weights, RoleWeights } from "../train/weights.ts";
-import { evaluatePolicies } from "../train/evaluate.ts";
-import { evaluationJudge } from "../train/judging.ts";
-import { retriesOf, limitsOf } from "../train/failures.ts";
+import { schemaVersion, type Calibration, type Evaluation } from "../runs/records.ts";
 import { timed } from "../timed.ts";
+import { evaluatePolicies } from "../train/evaluate.ts";
+import { retriesOf, limitsOf } from "../train/failures.ts";
+import { evaluationJudge } from "../train/judging.ts";
+import type { Scores } from "../train/scores.ts";
 import { withServices } from "../train/services.ts";
-import { notNegative, wholeNumber } from "./numbers.ts";
+import type { Weights, RoleWeights } from "../train/weights.ts";
+import { notNegative, wholeNumber, withOverrideOption, type OverrideOptions } from "./arguments.ts";
 import { printJson, printLines } from "./print.ts";
-import { withOverrideOption, type OverrideOptions } from "./recipe-arguments.ts";
-import { failureLines, scoreLines, splitNote } from "./score-lines.ts";
 import { tableLines } from "./table.ts";
+import { resultTable } from "./train/progress/final.ts";
+import { failedNote, serviceNotes } from "./train/progress/lines.ts";
 import { withTrainedTeam, type TrainedTeam } from "./trained-team.ts";
 
 interface EvalArguments extends OverrideOptions {
@@ -138,4 +140,55 @@ function weightsTable(weights: RoleWeights): string[] {
 function savedAt({ step, environment }: Weights): string {
   if (step !== null) return `after step ${step}`;
   return environment === null ? "" : "as it began";
+}
+
+/** The figures of an evaluation for people. */
+export function scoreLines(name: string, scores: Scores): string[] {
+  const row: Evaluation = { schema_version: schemaVersion, step: 0, moment: "after", team: name, ...scores };
+  const turns = scores.successByTurn.map((share, turn) => `${turn + 1}: ${showShare(share)}`);
+  return [
+    ...resultTable([row], () => name),
+    "",
+    `solved within turn ${turns.join("   ")}`,
+    ...passAtLines(scores),
+    ...termLines(scores),
+  ];
+}
+
+export function failureLines({ failed, judged, unjudged, calibration, services }: Scores): string[] {
+  return [
+    ...(failed === undefined ? [] : [failedNote(failed)]),
+    ...(judged === undefined ? [] : [`mean score of the judge ${judged.toFixed(3)}`]),
+    ...(unjudged === undefined ? [] : [`verdicts that failed: ${unjudged}`]),
+    ...serviceNotes(services),
+    ...(calibration === undefined ? [] : calibrationLines(calibration)),
+  ];
+}
+
+function calibrationLines({ correlation, roles, blame }: Calibration): string[] {
+  const each = Object.entries(roles).map(([role, value]) => `${role} ${showCorrelation(value)}`);
+  return [
+    `rank correlation of scores and outcomes ${showCorrelation(correlation)}: ${each.join("   ")}`,
+    ...(blame === undefined ? [] : [`blame the right role: ${blame.correct} of ${blame.named} verdicts`]),
+  ];
+}
+
+function showCorrelation(value: number | null): string {
+  return value === null ? "not defined" : value.toFixed(2);
+}
+
+/** @param wanted episodes */
+export function splitNote(split: string, wanted: number, played: number): string[] {
+  return played < wanted ? [`the split ${split} has no more tasks`] : [];
+}
+
+function passAtLines({ passAt = {} }: Scores): string[] {
+  return Object.entries(passAt).map(
+    ([k, { mean, low, high }]) => `pass@${k} ${showShare(mean)} (${showShare(low)} to ${showShare(high)})`,
+  );
+}
+
+function termLines({ terms }: Scores): string[] {
+  const means = Object.entries(terms?.team ?? {}).map(([name, { mean }]) => `${name} ${mean.toFixed(3)}`);
+  return means.length === 0 ? [] : [`terms of the reward: ${means.join("   ")}`];
 }

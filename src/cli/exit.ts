@@ -1,4 +1,5 @@
-/** Exit codes (docs/command-line.md) and the text of an error. */
+/** How a command ends: exit codes (docs/command-line.md), Ctrl-C, a reader that is gone, and the text of an error. */
+import { watchSignals } from "../engines/interrupts.ts";
 import { isOfFrozen } from "../environments/freeze.ts";
 import { blamedFor, isOfModuleEnvironment } from "../environments/origin.ts";
 import { TroupeError } from "../errors.ts";
@@ -52,4 +53,69 @@ function aboutStates(error: Error): string {
 function withCauses(error: Error): string {
   const own = error.stack ?? error.message;
   return error.cause instanceof Error ? `${own}\ncaused by ${withCauses(error.cause)}` : own;
+}
+
+/** Most commands have no more to do, which is no error. */
+const ending = (): void => process.exit(exitCodes.ok);
+
+let handler = ending;
+
+/** For the process's `stdout`, which reports it with every later write. */
+export function outputClosed(): void {
+  handler();
+}
+
+/** For the process's `stderr`: only a command that shows its progress there has a reason to end. */
+export function messagesClosed(): void {
+  if (handler !== ending) handler();
+}
+
+/** Does something else instead, until it is disposed. */
+export function whenOutputClosed(instead: () => void): Disposable {
+  handler = instead;
+  return {
+    [Symbol.dispose]: () => {
+      handler = ending;
+    },
+  };
+}
+
+export interface Stopping extends Disposable {
+  /** Aborted by the first Ctrl-C (or SIGTERM). */
+  readonly stop: AbortSignal;
+  /** Does what the first Ctrl-C does. */
+  readonly request: () => void;
+}
+
+/**
+ * Under `npm start` one Ctrl-C arrives twice, from the terminal and from npm. A signal within this many milliseconds
+ * counts as the same press.
+ */
+const samePress = 500;
+
+export function listenForStop(notice: (line: string) => void): Stopping {
+  const controller = new AbortController();
+  let pressed = -Infinity;
+  let seen: (() => void) | undefined;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    seen?.();
+    const since = performance.now() - pressed;
+    if (since < samePress) return;
+    if (controller.signal.aborted) process.exit(exitCodes.interrupted);
+    pressed = performance.now();
+    controller.abort();
+    notice(
+      `${signal}: stopping and saving; Ctrl-C again exits at once and discards the steps since the last checkpoint`,
+    );
+  };
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  for (const signal of signals) process.on(signal, onSignal);
+  seen = watchSignals();
+  return {
+    stop: controller.signal,
+    request: () => controller.abort(),
+    [Symbol.dispose]: () => {
+      for (const signal of signals) process.off(signal, onSignal);
+    },
+  };
 }

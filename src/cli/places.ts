@@ -1,12 +1,19 @@
 /** Where weights are, as users write it: `RUN`, `RUN:NAME`, a checkpoint's folder, a model directory. */
-import { join, resolve } from "node:path";
-import { isPresentSync } from "../present.ts";
-import { adapterMarker } from "../models/adapter-base.ts";
+import { join, resolve, isAbsolute } from "node:path";
+import { command, runsOption } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
+import { adapterMarker } from "../models/adapter-base.ts";
 import { didYouMean } from "../nearest.ts";
-import type { SavedRun, Weights } from "../train/weights.ts";
-import { openSavedRun, policyNamed, weightsOfDirectory, weightsOfPolicy } from "../train/weights.ts";
-import { findRun } from "./find-run.ts";
+import { isPresentSync } from "../present.ts";
+import { listRuns } from "../runs/read.ts";
+import {
+  openSavedRun,
+  policyNamed,
+  weightsOfDirectory,
+  weightsOfPolicy,
+  type SavedRun,
+  type Weights,
+} from "../train/weights.ts";
 
 export type Place =
   | { readonly kind: "run"; readonly run: SavedRun }
@@ -108,4 +115,30 @@ export async function defaultWeights(
   if (place.kind === "model") return weightsOfDirectory(place.directory);
   const isKnown = Object.hasOwn(place.run.recipe.policies, policy);
   return weightsOfPolicy(place.run, isKnown ? policy : ownPolicy(place.run, role), scratch);
+}
+
+/** The folder of a run given by name or folder. */
+export async function findRun(given: string, folder: string): Promise<string> {
+  // Below the folder of runs, `../one` would be another run than the one it names from here.
+  const isPath = isAbsolute(given) || given.split(/[/\\]/).some((part) => part === "." || part === "..");
+  for (const directory of isPath ? [given] : [join(folder, given), given]) {
+    if (isPresentSync(join(directory, "recipe.yaml"))) return directory;
+  }
+  if (isPresentSync(given)) {
+    const problem = `${given} is neither a run (no recipe.yaml) nor a model directory (no config.json)`;
+    throw new TroupeError("bad_arguments", problem);
+  }
+  if (/[/\\]/.test(given)) {
+    const problem = `there is no directory ${given}, relative to ${process.cwd()}`;
+    throw new TroupeError("bad_arguments", `${problem}; give a run's name, its folder, or a model directory`);
+  }
+  const names = (await listRuns(folder)).map((run) => run.name);
+  const hint =
+    didYouMean(given, names) ?? (names.length === 0 ? noRuns(folder)[0] : `there are ${names.join(", ")}`);
+  throw new TroupeError("bad_arguments", `there is no run ${given} in ${folder}; ${hint}`);
+}
+
+export function noRuns(folder: string): string[] {
+  const creating = command("train", "plan-path", ...runsOption(folder));
+  return [`no runs in ${folder}; \`${creating}\` creates one`];
 }

@@ -9,22 +9,22 @@ import { clusterCommand } from "./cluster.ts";
 import { coachCommand } from "./coach.ts";
 import { completeCommand, completionCommand } from "./completion.ts";
 import { dataCommand } from "./data/data.ts";
-import { doctorCommand } from "./doctor.ts";
+import { replayCommand } from "./episodes/replay.ts";
+import { rescoreCommand } from "./episodes/rescore.ts";
 import { evalCommand } from "./eval.ts";
+import { experimentCommand } from "./experiment/experiment.ts";
 import { helpConfiguration } from "./help.ts";
-import { experimentCommand } from "./experiment.ts";
 import { initCommand } from "./init.ts";
 import { playCommand } from "./play/play.ts";
-import { recipesCommand } from "./recipes.ts";
-import { replayCommand } from "./replay.ts";
-import { rescoreCommand } from "./rescore.ts";
+import { recipesCommand } from "./recipes/recipes.ts";
 import { runsCommand } from "./runs/runs.ts";
+import { doctorCommand } from "./sandbox/doctor.ts";
 import { sandboxCommand } from "./sandbox/sandbox.ts";
-import { scoreCommand } from "./score.ts";
+import { scoreCommand } from "./score/score.ts";
+import { tasksCommand } from "./score/tasks.ts";
 import { serveCommand } from "./serve.ts";
-import { sftCommand } from "./sft.ts";
-import { tasksCommand } from "./tasks.ts";
-import { trainCommand } from "./train.ts";
+import { sftCommand } from "./train/sft.ts";
+import { trainCommand } from "./train/train.ts";
 
 const commands = [
   trainCommand,

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { sources } from "../credit/sources.ts";
 import { showShare } from "../format.ts";
-import { type KeyRow, type KeySection, keySections } from "../recipes/keys.ts";
-import { type PublishedKey, publishedKeys } from "../recipes/published/keys.ts";
+import { keySections, type KeyRow, type KeySection } from "../recipes/keys.ts";
+import { publishedKeys, type PublishedKey } from "../recipes/published/keys.ts";
 import { shippedRecipes } from "../recipes/shipped.ts";
 import { makeProgram } from "./program.ts";
-import { describe } from "./recipes/listed.ts";
+import { describe } from "./recipes/list.ts";
 
 export const referenceFolder = join(import.meta.dirname, "..", "..", "docs", "reference");
 

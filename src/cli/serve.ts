@@ -1,15 +1,24 @@
 /** `troupe serve`: the local engine for clients of the Tinker protocol. */
 import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { basename, resolve } from "node:path";
-import { isPresentSync } from "../present.ts";
 import { Command } from "commander";
 import { openEngine } from "../engines/open.ts";
-import { serveEngine, standardLimits, type ServedModel } from "../engines/serve.ts";
+import {
+  serveEngine,
+  standardLimits,
+  isLocal,
+  type ServedModel,
+  type ServerEvent,
+  type TinkerServer,
+} from "../engines/serve.ts";
 import { TroupeError } from "../errors.ts";
+import { showCount } from "../format.ts";
 import { describeModel } from "../models/model-directory.ts";
-import { wholeNumber } from "./numbers.ts";
-import { printStart, printStopping, serverLog } from "./serve-log.ts";
-import { listenForStop } from "./stopping.ts";
+import { isPresentSync } from "../present.ts";
+import { wholeNumber } from "./arguments.ts";
+import { listenForStop } from "./exit.ts";
+import { printJsonLine, printLines, printNote } from "./print.ts";
 
 interface ServeOptions {
   readonly host: string;
@@ -105,7 +114,7 @@ async function servedModel(given: string): Promise<ServedModel> {
 
 function keysOf(file: string | undefined): readonly string[] {
   if (file === undefined) return [];
-  const keys = keysIn(textOf(file), "\n");
+  const keys = keysIn(contentOf(file), "\n");
   if (keys.length > 0) return keys;
   throw new TroupeError(
     "bad_arguments",
@@ -113,7 +122,7 @@ function keysOf(file: string | undefined): readonly string[] {
   );
 }
 
-function textOf(file: string): string {
+function contentOf(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
@@ -126,4 +135,112 @@ function keysIn(text: string, separator: string): readonly string[] {
     .split(separator)
     .map((key) => key.trim())
     .filter((key) => key !== "");
+}
+
+export interface Started {
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly models: readonly string[];
+  readonly engine: string;
+  readonly folder: string;
+  readonly keys: readonly string[];
+}
+
+export interface LogOptions {
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
+
+export function printStart(started: Started, { json, quiet }: LogOptions): void {
+  const { keys, ...shown } = started;
+  if (json) return printEvent("listening", { ...shown, keys: keys.length });
+  const { url, models, engine, folder } = started;
+  const first = `${url} serves ${models.join(", ")} with the ${engine}.`;
+  const more = [`Saved weights are in ${folder}. ${keysText(keys)}`, ...foreignKeys(keys), ...howTo(started)];
+  printLines(quiet ? [first, ...foreignKeys(keys)] : [first, ...more]);
+}
+
+function keysText(keys: readonly string[]): string {
+  if (keys.length === 0) return "Without keys, only programs of this machine may connect.";
+  return `It accepts ${keys.length === 1 ? "one key" : `${keys.length} keys`}.`;
+}
+
+/** The official SDK checks keys before it sends them. */
+function foreignKeys(keys: readonly string[]): readonly string[] {
+  const count = keys.filter((key) => !key.startsWith("tml-")).length;
+  if (count === 0) return [];
+  return [
+    `${count} of ${keys.length} keys do not begin with tml-, so the official SDK refuses to send them.`,
+  ];
+}
+
+/** Lines for Python, which must not be indented. */
+function howTo({ host, port, url, models: [model = ""], keys }: Started): readonly string[] {
+  const isAny = host === "0.0.0.0" || host === "::";
+  const address = isAny ? `http://${hostname()}:${port}` : url;
+  const [key, condition] =
+    keys.length === 0 ? [', api_key="tml-local"', ""] : ["", ", with a key in TINKER_API_KEY"];
+  return [
+    "",
+    `From Python, after \`pip install tinker\`${condition}:`,
+    "",
+    "import tinker",
+    `client = tinker.ServiceClient(base_url=${JSON.stringify(address)}${key})`,
+    `model = client.create_lora_training_client(base_model=${JSON.stringify(model)}, rank=8).result()`,
+    "",
+    ...(isLocal(host) ? [] : ["Keys and data are sent as plain text: put a proxy with TLS in front.", ""]),
+  ];
+}
+
+/** The log of a server. */
+export function serverLog({ json, quiet }: LogOptions): (event: ServerEvent) => void {
+  return (event) => {
+    if (quiet === true && event.event !== "failure") return;
+    const { event: name, ...more } = event;
+    if (json) printEvent(name, more);
+    else printLines([`${clock()} ${textOf(event)}`]);
+  };
+}
+
+/** After the first Ctrl-C. */
+export function printStopping(
+  { models, unfinished }: ReturnType<TinkerServer["state"]>,
+  { json, quiet }: LogOptions,
+): void {
+  if (quiet) return;
+  if (json) return printEvent("stopping", { models, unfinished });
+  if (models === 0 && unfinished === 0) return;
+  const lost = models === 0 ? "" : `, ${plural(models, "loaded model")} (what was not saved is lost)`;
+  printNote(`stopping: ${plural(unfinished, "request")} to finish${lost}; Ctrl-C again ends at once`);
+}
+
+function printEvent(event: string, more: object): void {
+  void printJsonLine({ time: new Date().toISOString(), event, ...more });
+}
+
+function clock(): string {
+  return new Date().toTimeString().slice(0, 8);
+}
+
+function textOf(event: ServerEvent): string {
+  if (event.event === "session_ended") return `session ${event.session} ended: ${event.reason}`;
+  if (event.event === "failure") return `the server failed: ${event.error}`;
+  const { requests, rejected, failed, lastFailure, sessions, models, unfinished } = event;
+  const kinds = counted(requests);
+  return [
+    kinds === "" ? "no requests" : kinds,
+    ...(failed === 0 ? [] : [`${showCount(failed)} failed, the last with: ${lastFailure}`]),
+    ...(Object.keys(rejected).length === 0 ? [] : [`rejected by status: ${counted(rejected)}`]),
+    `${plural(sessions, "session")}, ${plural(models, "model")}, ${plural(unfinished, "unfinished request")}`,
+  ].join("; ");
+}
+
+function counted(counts: Readonly<Record<string, number>>): string {
+  const entries = Object.entries(counts).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return entries.map(([name, count]) => `${name} ${showCount(count)}`).join(", ");
+}
+
+function plural(count: number, noun: string): string {
+  return `${showCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 }

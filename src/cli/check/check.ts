@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { Command } from "commander";
 import type { Services } from "../../environments/environment.ts";
 import { RecipeError } from "../../recipes/mistakes.ts";
-import { ModuleError } from "../../recipes/modules/load-module.ts";
 import { userFrame } from "../../recipes/modules/import-errors.ts";
+import { ModuleError } from "../../recipes/modules/load-module.ts";
 import { withServices } from "../../train/services.ts";
+import { wholeNumber } from "../arguments.ts";
 import { exitCodes } from "../exit.ts";
-import { wholeNumber } from "../numbers.ts";
 import { printJson, printLines } from "../print.ts";
 import { load, type Check, type CheckedModule, type CheckOptions, type Lent } from "./load.ts";
 

@@ -15,7 +15,7 @@ import { didYouMean } from "../../nearest.ts";
 import { builtInCatalog } from "../../recipes/catalog.ts";
 import { kindOfModule } from "../../recipes/modules/exported.ts";
 import { loneAlgorithm, loneEngine, loneEnvironment, type Lone } from "../../recipes/parts.ts";
-import { moduleFile } from "../recipe-arguments.ts";
+import { moduleFile } from "../arguments.ts";
 
 export interface CheckOptions {
   readonly export?: string;

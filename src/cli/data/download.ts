@@ -1,15 +1,14 @@
 /** `troupe data download`: downloads splits of a data set into the cache and reads them once. */
 import { Command } from "commander";
 import { cacheRoot } from "../../cache-root.ts";
+import { command } from "../../command-line.ts";
 import { openDataset, type OpenDataset } from "../../data/open.ts";
 import type { ProblemStore } from "../../data/prepared/store.ts";
 import { checkSplit } from "../../data/slices.ts";
 import { showBytes, showCount, showText } from "../../format.ts";
 import { printJson, printLines } from "../print.ts";
-import { stoppingDownloads } from "./attend.ts";
 import { datasetGiven, withDatasetOptions, type GivenOptions } from "./given.ts";
-import { showProgress } from "./progress.ts";
-import { command } from "../../command-line.ts";
+import { stoppingDownloads, showProgress } from "./progress.ts";
 
 interface DownloadArguments extends GivenOptions {
   readonly json?: boolean;

@@ -1,12 +1,14 @@
 /** The data set named in a command: a registered name, a name of the hub, or files. */
-import { isPresentSync } from "../../present.ts";
 import { Command, InvalidArgumentError } from "commander";
 import type { z } from "zod";
-import { TroupeError } from "../../errors.ts";
-import { didYouMean } from "../../nearest.ts";
 import { revisionName, type DatasetOption } from "../../data/dataset.ts";
-import { fieldMappingSchema, type FieldMapping } from "../../data/sets/row-form.ts";
 import { findProblemSet } from "../../data/sets/registered.ts";
+import { fieldMappingSchema, type FieldMapping } from "../../data/sets/row-form.ts";
+import { TroupeError } from "../../errors.ts";
+import { showCount, showText } from "../../format.ts";
+import { didYouMean } from "../../nearest.ts";
+import { isPresentSync } from "../../present.ts";
+import type { DataOrigin } from "../../runs/input-records.ts";
 
 type Pair = readonly [key: string, name: string];
 
@@ -81,4 +83,19 @@ function wrongField(issue: z.core.$ZodIssue | undefined): string {
   const key = issue?.path.join(".") ?? "";
   if (issue?.code === "invalid_value") return `${key}: expected one of ${issue.values.join(", ")}`;
   return `${key} is missing: ${key}=NAME`;
+}
+
+/** A line for each split of the environment. */
+export function originLines(data: Readonly<Record<string, DataOrigin>>): string[] {
+  return Object.entries(data).map(([split, origin]) => `data ${split}: ${showOrigin(origin)}`);
+}
+
+/** `openai/openai_humaneval at 7dce6050a7d6, test[:32]: 32 problems, content hash 0f3a…` */
+export function showOrigin(origin: DataOrigin): string {
+  const { dataset, commit, slices, problems, malformed, failing, digest } = origin;
+  const at = commit === null ? "" : ` at ${commit.slice(0, 12)}`;
+  const from = showText(`${dataset}${at}, ${slices}`, 200);
+  const skipped =
+    malformed + failing === 0 ? "" : ` (${malformed} malformed and ${failing} failing ones skipped)`;
+  return `${from}: ${showCount(problems)} problems${skipped}, content hash ${digest.slice(0, 12)}`;
 }

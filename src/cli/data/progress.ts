@@ -2,6 +2,8 @@
 import type { ListedFile } from "../../data/hub/listing.ts";
 import type { OpenOptions } from "../../data/open.ts";
 import { showBytes, showCount, showShare, showText } from "../../format.ts";
+import { listenForStop } from "../exit.ts";
+import { printNote } from "../print.ts";
 
 /** Milliseconds between two lines if they are not redrawn. */
 const pause = 10_000;
@@ -43,4 +45,15 @@ export function showProgress(output: NodeJS.WriteStream = process.stderr): Progr
 function transferLine({ path, size }: ListedFile, bytes: number): string {
   if (bytes === size) return `${path}  ${showBytes(size)}`;
   return `${path}  ${showBytes(bytes)} of ${showBytes(size)}  ${showShare(bytes / size)}`;
+}
+
+/** Shows the downloads that a command causes, and lets Ctrl-C end them: `troupe train` with a data set not in the cache. */
+export async function attendDownloads<T>(work: (options: OpenOptions) => Promise<T>): Promise<T> {
+  using progress = showProgress();
+  using stopping = stoppingDownloads();
+  return await work({ ...progress.options, signal: stopping.stop });
+}
+
+export function stoppingDownloads() {
+  return listenForStop(() => printNote("stopping; the same command resumes the download"));
 }

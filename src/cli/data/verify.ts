@@ -5,8 +5,9 @@ import { availableParallelism } from "node:os";
 import { Command } from "commander";
 import type { Overlap } from "../../data/contamination/overlaps.ts";
 import { openDataset, type OpenDataset, type OpenOptions } from "../../data/open.ts";
-import { checkSplit } from "../../data/slices.ts";
+import { withPreamble, type CodeProblem } from "../../data/problem.ts";
 import { findProblemSet } from "../../data/sets/registered.ts";
+import { checkSplit } from "../../data/slices.ts";
 import { sourceOf } from "../../data/task-sources.ts";
 import {
   hasFindings,
@@ -17,13 +18,15 @@ import {
   type RunSolution,
   type SplitReport,
 } from "../../data/verify.ts";
+import { gradeWithPython, type TestReport } from "../../environments/code/grading/grade.ts";
+import { comparisons, gradeWithInput } from "../../environments/code/grading/stdin.ts";
+import { openProvedSandbox } from "../../environments/proved-sandbox.ts";
 import { showCount, showShare, showText } from "../../format.ts";
-import { exitCodes } from "../exit.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { exitCodes, listenForStop } from "../exit.ts";
 import { printJson, printLines, printNote } from "../print.ts";
-import { listenForStop } from "../stopping.ts";
 import { datasetGiven, withDatasetOptions, type GivenOptions } from "./given.ts";
 import { showProgress, type Progress } from "./progress.ts";
-import { openSolutionRunner } from "./solutions.ts";
 
 interface VerifyArguments extends GivenOptions {
   readonly against: readonly string[];
@@ -161,4 +164,50 @@ function excludeLines(reports: readonly SplitReport[]): string[] {
     "to leave them out on other machines, too, add to the recipe's dataset:",
     `  exclude: ${JSON.stringify(ids)}`,
   ];
+}
+
+export interface SolutionRunner extends AsyncDisposable {
+  readonly run: RunSolution;
+}
+
+/** For a test without a limit: twice the largest limit of the sets' own graders (LiveCodeBench: 6). */
+const usualSeconds = 12;
+const mostSeconds = 60;
+/** Limits of contests do not include an interpreter. */
+const leastMemory = 2 ** 29;
+
+/** @throws TroupeError `no_sandbox` if nothing on this machine can isolate programs */
+export async function openSolutionRunner(): Promise<SolutionRunner> {
+  const sandbox = await openProvedSandbox();
+  return {
+    run: async (problem, solution, signal) => reasonOf(await grade(sandbox, problem, solution, signal)),
+    [Symbol.asyncDispose]: () => sandbox.close(),
+  };
+}
+
+function grade(
+  sandbox: Sandbox,
+  problem: CodeProblem,
+  solution: string,
+  signal: AbortSignal | undefined,
+): Promise<TestReport> {
+  const { tests, entryPoint, preamble = "", limits } = problem;
+  const program = withPreamble(problem, solution);
+  const seconds = Math.min(limits?.seconds ?? usualSeconds, mostSeconds);
+  if (tests.kind !== "stdin") {
+    const request = { program, tests, entryPoint: entryPoint ?? "", preamble, seconds };
+    return gradeWithPython(sandbox, request, signal);
+  }
+  const memoryBytes = Math.max(limits?.memoryBytes ?? 0, leastMemory);
+  const comparison = comparisons[problem.comparison ?? "close"];
+  const request = { program, cases: tests.cases, seconds, memoryBytes, comparison };
+  return gradeWithInput(sandbox, request, signal);
+}
+
+/** Why it failed: its first failing test; null: it passed all. */
+function reasonOf({ problem, tests }: TestReport): string | null {
+  if (problem !== null) return `its tests cannot be run: ${showText(problem, 300)}`;
+  if (tests.length === 0) return "it has no tests that can be run";
+  const failed = tests.find(({ passed }) => !passed);
+  return failed === undefined ? null : showText(`${failed.text}: ${failed.error ?? "failed"}`, 300);
 }

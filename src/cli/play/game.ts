@@ -1,18 +1,23 @@
 /** Games between a person and the rest of the team. */
 import type { ActionReward, Awaitable, Json } from "../../environments/environment.ts";
 import { observationOf, plainReply } from "../../environments/progression.ts";
-import { toolsetOf } from "../../environments/tool-use.ts";
 import { sourceOf } from "../../environments/tasks.ts";
+import { toolsetOf } from "../../environments/tool-use.ts";
 import { keyAt, rootKey } from "../../random.ts";
 import { textOf, thoughtsIn } from "../../rollout/thinking.ts";
 import type { Role } from "../../teams/team.ts";
 import type { Message, Tool } from "../../text/tokenizer.ts";
-import { toolLines } from "../tool-lines.ts";
-import type { Person } from "./ask.ts";
-import { callIn } from "./calls.ts";
-import type { Actor } from "./others.ts";
-import type { Game, Position, Written } from "./table.ts";
-import { actingRoles, begin, playPhase } from "./table.ts";
+import { toolLines } from "../services.ts";
+import { callIn, type Actor } from "./play.ts";
+import {
+  actingRoles,
+  begin,
+  playPhase,
+  type Person,
+  type Game,
+  type Position,
+  type Written,
+} from "./table.ts";
 
 export interface Table extends Game {
   /** The person's role. */

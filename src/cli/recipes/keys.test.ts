@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { keySections } from "../../recipes/keys.ts";
 import { resolveRecipe } from "../../recipes/resolve.ts";
 import { shippedRecipes } from "../../recipes/shipped.ts";
-import { keyLines } from "./keys.ts";
+import { keyLines } from "./recipes.ts";
 
 describe("troupe recipes --keys", () => {
   it("describes every key in a few words", () => {

@@ -6,12 +6,11 @@ import { shorten } from "../../recipes/tree.ts";
 import { differences } from "../../recipes/write.ts";
 import type { DataRecord } from "../../runs/input-records.ts";
 import { readData, readRecipe, summarizeRun, type RunSummary } from "../../runs/read.ts";
-import { showOrigin } from "../data/origin.ts";
-import { findRun } from "../find-run.ts";
+import { showOrigin } from "../data/given.ts";
+import { findRun } from "../places.ts";
 import { printJson, printLines } from "../print.ts";
-import { showInterval } from "../progress/lines.ts";
-import { measureTable } from "../progress/measures.ts";
 import { stackedTables, terminalWidth } from "../table.ts";
+import { showInterval, measureTable } from "../train/progress/lines.ts";
 import { labelsOf } from "./labels.ts";
 
 export function compareCommand(): Command {

@@ -16,7 +16,7 @@ import { readTable, tableNames, type TableName } from "../../logging/tables/tabl
 import { settingsOf } from "../../recipes/parts.ts";
 import { acquireLock } from "../../runs/lock.ts";
 import { readRecipe } from "../../runs/read.ts";
-import { findRun } from "../find-run.ts";
+import { findRun } from "../places.ts";
 import { printLines } from "../print.ts";
 
 interface ExportOptions {

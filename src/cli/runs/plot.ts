@@ -1,15 +1,15 @@
 /** `troupe runs plot`: a figure of runs over the steps of reinforcement, in the terminal or as an SVG or HTML file. */
 import { writeFileSync } from "node:fs";
 import { Command } from "commander";
-import { TroupeError } from "../../errors.ts";
-import { findRun } from "../find-run.ts";
-import { wholeNumber } from "../numbers.ts";
-import { printLines } from "../print.ts";
-import { type Curve, readCurve } from "./curve.ts";
-import { curvePage, curveSvg } from "./curve-svg.ts";
-import { labelsOf } from "./labels.ts";
-import { curveText } from "./curve-text.ts";
 import { runsFolder } from "../../command-line.ts";
+import { TroupeError } from "../../errors.ts";
+import { wholeNumber } from "../arguments.ts";
+import { findRun } from "../places.ts";
+import { printLines } from "../print.ts";
+import { curvePage, curveSvg } from "./curve-svg.ts";
+import { curveText } from "./curve-text.ts";
+import { readCurve, type Curve } from "./curve.ts";
+import { labelsOf } from "./labels.ts";
 
 interface PlotOptions {
   readonly runs: string;

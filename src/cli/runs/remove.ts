@@ -1,16 +1,16 @@
 /** `troupe runs rm`: deletes runs after asking, or with --yes. */
 import fs from "node:fs/promises";
 import path from "node:path";
-import { isPresentSync } from "../../present.ts";
 import { Command } from "commander";
+import { runsFolder } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
+import { isPresentSync } from "../../present.ts";
 import { removeDirectory } from "../../runs/durable.ts";
 import { layoutOf } from "../../runs/layout.ts";
 import { acquireLock } from "../../runs/lock.ts";
-import { findRun } from "../find-run.ts";
-import { askPerson } from "../play/ask.ts";
+import { findRun } from "../places.ts";
+import { askPerson } from "../play/table.ts";
 import { printLines } from "../print.ts";
-import { runsFolder } from "../../command-line.ts";
 
 export function removeCommand(): Command {
   return new Command("rm")

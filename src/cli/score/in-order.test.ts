@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inOrder } from "./in-order.ts";
+import { inOrder } from "./input.ts";
 
 async function* numbers(count: number): AsyncGenerator<number> {
   for (let number = 0; number < count; number++) yield number;

@@ -1,13 +1,13 @@
 /** Parses and checks a line of actions to score. */
 import { z } from "zod";
+import { command } from "../../command-line.ts";
 import type { Environment, Json } from "../../environments/environment.ts";
 import type { JointReplies } from "../../environments/score.ts";
 import { evaluationKey, sourceOf, taskAt } from "../../environments/tasks.ts";
 import { TroupeError } from "../../errors.ts";
-import { type Key, keyAt, rootKey } from "../../random.ts";
+import { keyAt, rootKey, type Key } from "../../random.ts";
 import { parseReply, type Reply } from "../../text/replies.ts";
-import { explainJson } from "./explain.ts";
-import { command } from "../../command-line.ts";
+import { explainJson } from "./score.ts";
 
 const call = z.strictObject({
   name: z.string(),
@@ -121,4 +121,48 @@ function json(text: string): unknown {
 
 function wrong(message: string): TroupeError {
   return new TroupeError("bad_arguments", message);
+}
+
+/**
+ * The results of `work`, in the order of the items and as soon as available. At most `limit` items are in progress or
+ * waiting to be consumed; no more are read until then.
+ */
+export async function* inOrder<T, R>(
+  items: AsyncIterable<T>,
+  limit: number,
+  work: (item: T) => Promise<R>,
+): AsyncGenerator<R> {
+  const source = items[Symbol.asyncIterator]();
+  const results: Promise<R>[] = [];
+  let reading: Promise<IteratorResult<T>> | null = null;
+  let ended = false;
+  try {
+    while (!ended || results.length > 0) {
+      if (!ended && results.length < limit) reading ??= guarded(source.next());
+      const first = results[0];
+      if (reading === null || (first !== undefined && (await isFirst(first, reading)))) {
+        yield await (first as Promise<R>);
+        void results.shift();
+        continue;
+      }
+      const item = await reading;
+      reading = null;
+      if (item.done === true) ended = true;
+      else results.push(guarded(work(item.value)));
+    }
+  } finally {
+    await source.return?.();
+  }
+}
+
+/** Whether the one settles no later than the other. */
+function isFirst(one: Promise<unknown>, other: Promise<unknown>): Promise<boolean> {
+  const [yes, no] = [() => true, () => false];
+  return Promise.race([one.then(yes, yes), other.then(no, no)]);
+}
+
+/** The rejection is handled later, when the promise is awaited. */
+function guarded<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Line } from "./lines.ts";
-import { readLines } from "./lines.ts";
+import { readLines, type Line } from "./score.ts";
 
 async function* chunks(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* parts;

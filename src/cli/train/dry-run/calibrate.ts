@@ -1,0 +1,271 @@
+/**
+ * Measures this machine with this recipe's models: trains on and samples a few real prompts and actions, in a temporary
+ * folder.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Datum, Engine } from "../../../engines/engine.ts";
+import type { Json } from "../../../environments/environment.ts";
+import { showDuration } from "../../../format.ts";
+import { keyAt, rootKey } from "../../../random.ts";
+import type { ResolvedRecipe } from "../../../recipes/resolve.ts";
+import { promptHistory } from "../../../rollout/prompts.ts";
+import { agentOf } from "../../../rollout/setting.ts";
+import { sum } from "../../../statistics.ts";
+import { startsOf } from "../../../train/estimate-episode.ts";
+import { estimate, type Estimate } from "../../../train/estimate.ts";
+import { openPolicies, type OpenPolicies } from "../../../train/policies.ts";
+import { examplesOf } from "../../../train/sft.ts";
+import type { NamedTeam } from "../../../train/teams.ts";
+
+export interface Calibration {
+  readonly engine: string;
+  readonly estimate: Estimate;
+  readonly policies: readonly {
+    readonly name: string;
+    readonly parameters: number;
+    readonly trainable: number;
+    /** Of a sequence, in tokens. */
+    readonly maxLength: number;
+  }[];
+  /** Prompt tokens count once per group. */
+  readonly tokensPerSecond: {
+    readonly supervised: number;
+    readonly grouped: number;
+    readonly sampled: number;
+  };
+  readonly measured: {
+    /** Tokens of the largest measurements, of those of a batch; the rest is extrapolated from them. */
+    readonly tokens: number;
+    readonly of: number;
+    /** By how much the last two measurements of a rate differ, as a share; null: there was time for only one. */
+    readonly spread: number | null;
+  };
+  /** Peak memory of this process, with weights, gradients and moments, in bytes. */
+  readonly memory: number;
+}
+
+/** Number of tasks whose prompts are measured. */
+const tasks = 16;
+
+/** Seconds for each of the three rates. */
+const secondsPerRate = 3;
+
+/** @param note shows what is being done: opening and measuring large models takes a while */
+export async function calibrate(
+  resolved: ResolvedRecipe,
+  teams: readonly NamedTeam[],
+  note: (line: string) => void,
+): Promise<Calibration> {
+  const folder = await mkdtemp(join(tmpdir(), "troupe-dry-run-"));
+  const engine = await resolved.configuredEngine.open();
+  try {
+    note("opening the models");
+    const opened = await openPolicies(engine, resolved.recipe, resolved.environment, folder);
+    return await measure(engine, resolved, teams, opened, note);
+  } finally {
+    await engine.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function measure(
+  engine: Engine,
+  resolved: ResolvedRecipe,
+  teams: readonly NamedTeam[],
+  opened: OpenPolicies,
+  note: (line: string) => void,
+): Promise<Calibration> {
+  const { recipe, environment, algorithm } = resolved;
+  const sizes = Object.fromEntries(
+    Object.entries(opened).map(([name, policy]) => [name, { ...policy, ...policy.info }]),
+  );
+  const starts = await startsOf(environment, tasks);
+  const examples = starts.map((state, index) => typicalActions(environment, teams, opened, { index, state }));
+  const groupSize = Math.max(algorithm.sampling.branch.root, algorithm.sampling.branch.inner);
+  const grouped = examples.map((data) =>
+    data.map((datum) => ({ ...datum, continuations: repeated(datum, groupSize) })),
+  );
+  const train = (portion: readonly Datum[]) => forwardBackward(engine, portion);
+  note("allocating gradients and moments");
+  await train(portionOf(examples, 1));
+  const update = await secondsOfUpdate(engine, examples);
+  note(`measuring training and sampling for about ${showDuration(3 * secondsPerRate)}`);
+  const supervised = await measureRate(examples, train, secondsPerRate);
+  const groups = await measureRate(grouped, train, secondsPerRate);
+  const sample = (portion: readonly Datum[]) => sampleLike(engine, portion, recipe.train.temperature);
+  const sampled = await measureRate(grouped, sample, secondsPerRate);
+  return {
+    engine: engine.description,
+    estimate: await estimate(resolved, sizes),
+    policies: Object.values(opened).map(({ info }) => ({
+      name: info.name,
+      parameters: info.parameters,
+      trainable: info.trainableParameters,
+      maxLength: info.maxLength,
+    })),
+    tokensPerSecond: {
+      supervised: withUpdate(supervised, update),
+      grouped: withUpdate(groups, update),
+      sampled: sampled.rate,
+    },
+    measured: sampleOf([supervised, groups, sampled]),
+    memory: process.resourceUsage().maxRSS * 1024,
+  };
+}
+
+/** Of a batch with one update: however little of it was measured, an update takes its whole time. */
+function withUpdate({ whole, rate }: Rate, update: number): number {
+  return whole / (whole / rate + update);
+}
+
+function sampleOf(rates: readonly Rate[]): Calibration["measured"] {
+  const spreads = rates.map(({ spread }) => spread);
+  return {
+    tokens: sum(rates.map(({ tokens }) => tokens)),
+    of: sum(rates.map(({ whole }) => whole)),
+    spread: spreads.includes(null) ? null : Math.max(...spreads.map(Number)),
+  };
+}
+
+/** A solver's actions if there is a solver; otherwise actions of maximum length. */
+function typicalActions(
+  environment: ResolvedRecipe["environment"],
+  teams: readonly NamedTeam[],
+  policies: OpenPolicies,
+  { index, state }: { readonly index: number; readonly state: Json },
+): Datum[] {
+  const key = keyAt(rootKey(0), "dry-run", index);
+  const played = teams.map(({ team }) => team);
+  if (environment.oracle?.demonstrations !== undefined) {
+    return examplesOf({ environment, teams: played, policies, isTrained: () => true }, key);
+  }
+  return played.flatMap((team) =>
+    team.roles.map((role) => {
+      const agent = agentOf({ environment, team, policies }, role.name);
+      const prompt = promptHistory(agent, new Map(), environment.observe(state, role.seat), 0).tokens;
+      const room = Math.max(1, Math.min(role.maxTokens, agent.maxLength - prompt.length));
+      return { policy: role.policy, prompt, continuations: [{ tokens: new Int32Array(room) }] };
+    }),
+  );
+}
+
+function repeated(datum: Datum, times: number): Datum["continuations"] {
+  return Array.from({ length: times }, () => datum.continuations[0] ?? { tokens: new Int32Array(1) });
+}
+
+const adam = { learningRate: 1e-6, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 };
+
+/** The second of two updates, unless it would take long: the first also allocates moments. */
+async function secondsOfUpdate(engine: Engine, examples: readonly (readonly Datum[])[]): Promise<number> {
+  const update = async () => {
+    for (const policy of new Set(examples.flat().map((datum) => datum.policy)))
+      await engine.optimStep(policy, adam);
+  };
+  const first = await secondsOf(update);
+  if (first > secondsPerRate / 2) return first;
+  await forwardBackward(engine, portionOf(examples, 1));
+  return secondsOf(update);
+}
+
+/** @returns tokens, a prompt's once */
+async function forwardBackward(engine: Engine, data: readonly Datum[]): Promise<number> {
+  await engine.forwardBackward(data, { type: "cross_entropy" });
+  return tokensIn(data);
+}
+
+/** @returns tokens: what was sampled may end before the length that was asked for */
+async function sampleLike(engine: Engine, data: readonly Datum[], temperature: number): Promise<number> {
+  const counts = await Promise.all(
+    data.map(async ({ policy, prompt, continuations }, seed) => {
+      const maxTokens = continuations[0]?.tokens.length ?? 1;
+      const count = continuations.length;
+      const sampled = await engine.sample({ policy, prompt, count, maxTokens, temperature, seed });
+      return prompt.length + sum(sampled.map(({ tokens }) => tokens.length));
+    }),
+  );
+  return sum(counts);
+}
+
+export interface Rate {
+  /** Tokens per second of the last measurement. */
+  readonly rate: number;
+  /** What it processed, and what there is. */
+  readonly tokens: number;
+  readonly whole: number;
+  /** By how much the last two measurements differ, as a share of the last; null: there was time for only one. */
+  readonly spread: number | null;
+}
+
+/** Tokens of the first measurement, which also allocates memory and fills caches. */
+const fewest = 32;
+/** Each measurement is at most this many times as large as the one before it. */
+const growth = 4;
+
+/**
+ * @param tasks the data of each
+ * @param work processes data and returns how many tokens they were
+ * @param seconds Only the first measurement may take longer.
+ */
+export async function measureRate(
+  tasks: readonly (readonly Datum[])[],
+  work: (data: readonly Datum[]) => Promise<number>,
+  seconds: number,
+): Promise<Rate> {
+  const whole = tokensIn(tasks.flat());
+  const rates: number[] = [];
+  let [left, size, tokens, before] = [seconds, Math.min(whole, fewest), 0, 0];
+  for (;;) {
+    const portion = portionOf(tasks, size);
+    let done = 0;
+    const taken = await secondsOf(async () => void (done = await work(portion)));
+    rates.push(done / taken);
+    tokens = tokensIn(portion);
+    left -= taken;
+    const more = Math.min(growth, left / taken);
+    if (more < 1 || (size === whole && before === whole)) break;
+    [before, size] = [size, Math.min(whole, Math.floor(size * more))];
+  }
+  const [rate = 0, previous] = rates.toReversed();
+  const spread = previous === undefined ? null : Math.abs(previous - rate) / rate;
+  return { rate, tokens, whole, spread };
+}
+
+/**
+ * The first tasks, shortened so that together they have about this many tokens: all prompts and actions by the same share,
+ * since policies may differ in size.
+ */
+export function portionOf(tasks: readonly (readonly Datum[])[], tokens: number): Datum[] {
+  const taken: Datum[] = [];
+  for (const task of tasks) {
+    if (tokensIn(taken) >= tokens) break;
+    taken.push(...task);
+  }
+  const share = tokens / tokensIn(taken);
+  return share >= 1 ? taken : taken.map((datum) => shortened(datum, share));
+}
+
+function shortened({ policy, prompt, continuations }: Datum, share: number): Datum {
+  const part = (all: Int32Array) => all.slice(0, Math.max(1, Math.round(all.length * share)));
+  return {
+    policy,
+    prompt: part(prompt),
+    continuations: continuations.map(({ tokens }) => ({ tokens: part(Int32Array.from(tokens)) })),
+  };
+}
+
+/** Prompts once, all continuations. */
+export function tokensIn(data: readonly Datum[]): number {
+  return sum(
+    data.map(
+      ({ prompt, continuations }) => prompt.length + sum(continuations.map(({ tokens }) => tokens.length)),
+    ),
+  );
+}
+
+export async function secondsOf(work: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return (performance.now() - start) / 1000;
+}

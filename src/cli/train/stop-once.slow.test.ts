@@ -1,0 +1,107 @@
+/** One SIGTERM in every phase of a training, in real processes: it ends by itself, and resumed it ends the same. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { recordsOf } from "../../train/testing/records-of.ts";
+
+const program = fileURLToPath(new URL("../../../bin/troupe.js", import.meta.url));
+
+/** Waits for ever, whatever is aborted, in the phase that the file `wait` names; `waiting` then tells so. */
+const gate = `import { existsSync, readFileSync, writeFileSync } from "node:fs";
+export async function gate(phase) {
+  if (!existsSync("wait") || readFileSync("wait", "utf8") !== phase) return;
+  writeFileSync("waiting", "");
+  await new Promise(() => setInterval(() => {}, 1000));
+}`;
+
+const environment = `import { gate } from "./gate.mjs";
+const tasks = (split) => ({ size: 100, at: async (index) => (await gate(split), { index, turn: 0 }) });
+export default {
+  name: "gated", summary: "", options: { parse: (given) => given },
+  create: () => ({
+    name: "gated",
+    seats: { one: { purpose: "x", prompt: "x", maxTokens: 4 } },
+    tasks: { train: tasks("train"), heldOut: tasks("heldOut") },
+    start: async (task) => (await gate("start"), task),
+    observe: () => "x y",
+    step: async (state) => {
+      await gate("step");
+      return { state, rewards: { one: { team: state.index % 2, local: 0, parts: {}, reason: "" } }, done: true };
+    },
+    outcome: () => ({ success: false, score: 0 }),
+    render: () => "x",
+    oracle: { words: ["x", "y"], solve: () => "y" },
+  }),
+};`;
+
+/** Scores by the length of the answer, after waiting like the environment. */
+const judge = `import { createInterface } from "node:readline";
+import { gate } from "./gate.mjs";
+await gate("judge");
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, reply } = JSON.parse(line);
+  console.log(JSON.stringify({ id, score: (reply.text.length % 5) / 4 }));
+}`;
+
+const recipe = `name: gated
+environment: { module: ./gated.mjs }
+team: { roles: { one: { policy: own, prompt: "", maxTokens: 4 } }, turns: 1 }
+policies: { own: { model: { preset: nano } } }
+algorithm: { name: grpo, samples: 2, reward: rewards }
+judge: { name: command, run: [node, judge.mjs], fills: all }
+train: { steps: 3, tasksPerStep: 2, learningRate: 0.001 }
+evaluation: { tasks: 2, every: 2 }
+checkpoint: { every: 10 }
+engine: { threads: 1 }
+`;
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "troupe-gated-"));
+  const files = { "gate.mjs": gate, "gated.mjs": environment, "judge.mjs": judge, "gated.yaml": recipe };
+  await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(cwd, name), text)));
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+interface Ended {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+/** @param stopped with a SIGTERM once it waits */
+async function training(run: string, stopped = false): Promise<Ended> {
+  const child = spawn(process.execPath, [program, "train", "gated.yaml", "--run", run], { cwd });
+  const exited = once(child, "exit") as Promise<[number | null]>;
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (more: string) => (said += more));
+  if (stopped) {
+    while (!existsSync(join(cwd, "waiting")) && child.exitCode === null) await wait(20);
+    child.kill("SIGTERM");
+  }
+  const [code] = await exited;
+  return { code, said };
+}
+
+describe.skipIf(process.platform === "win32")("one SIGTERM", { timeout: 120_000 }, () => {
+  it.each(["heldOut", "train", "start", "step", "judge"])(
+    "ends a training that waits in `%s`, and a resumed one ends the same",
+    async (phase) => {
+      if (!existsSync(join(cwd, "runs"))) await training("whole");
+      await writeFile(join(cwd, "wait"), phase);
+      await rm(join(cwd, "waiting"), { force: true });
+      const { code, said } = await training(phase, true);
+      expect({ code, said }).toMatchObject({ code: 130 });
+      expect(said).toMatch(/^SIGTERM: stopping and saving.*\n(.*\n)*stopped after no step/m);
+      await rm(join(cwd, "wait"));
+      expect(await training(phase)).toMatchObject({ code: 0 });
+      expect(await recordsOf(join(cwd, "runs", phase))).toEqual(await recordsOf(join(cwd, "runs", "whole")));
+    },
+  );
+});
