@@ -45,8 +45,12 @@ function attacksCommand(): Command {
     });
 }
 
-function reportLines({ without, gains, mean, interval, failed }: AttackReport): string[] {
-  const rows = gains.map(({ kind, name, gain }) => [kind, name, gain === null ? "no verdict" : signed(gain)]);
+function reportLines({ without, gains, mean: meanGain, interval, failed }: AttackReport): string[] {
+  const rows = gains.map(({ kind, name, gain }) => [
+    kind,
+    name,
+    meanGain === null ? "no verdict" : signed(gain),
+  ]);
   const raised = gains.flatMap(({ gain }) => (gain !== null && gain > 0 ? [gain] : []));
   const range =
     interval === null ? "" : `, 95 % interval ${signed(interval.low)} to ${signed(interval.high)}`;
@@ -54,9 +58,9 @@ function reportLines({ without, gains, mean, interval, failed }: AttackReport): 
     ...tableLines([{ title: "kind" }, { title: "attack" }, { title: "gain", align: "right" }], rows),
     "",
     `score without an attack: ${without === null ? "no verdict" : without.toFixed(2)} of 10`,
-    mean === null
+    meanGain === null
       ? "no gain could be measured"
-      : `mean gain over ${gains.length} attacks: ${signed(mean)}${range}`,
+      : `mean gain over ${gains.length} attacks: ${signed(meanGain)}${range}`,
     `attacks that raised a score: ${raised.length}${raised.length === 0 ? "" : `, by up to ${signed(Math.max(...raised))}`}`,
     ...(failed === 0 ? [] : [`verdicts that failed: ${failed}`]),
   ];

@@ -79,16 +79,16 @@ async function openHere(name: string, config: string): Promise<OpenDataset | nul
 
 /** `troupe data`: data sets of programming problems, listed, downloaded, shown and verified. */
 export function dataCommand(): Command {
-  const command = new Command("data")
+  const parent = new Command("data")
     .description("list, download, show and verify data sets")
     .enablePositionalOptions();
-  command.addCommand(
+  parent.addCommand(
     new Command("list")
       .description("list the registered data sets")
       .option("--json", "print one JSON document")
       .action(listDatasets),
   );
   const others = [downloadCommand(), showCommand(), verifyCommand(), generateCommand(), convertCommand()];
-  for (const inner of others) command.addCommand(inner);
-  return command;
+  for (const inner of others) parent.addCommand(inner);
+  return parent;
 }

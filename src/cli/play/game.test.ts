@@ -9,7 +9,7 @@ import { fixtureTokenizer } from "../../text/testing/fixtures.ts";
 import { tinyRecipe } from "../../train/testing/tiny-recipe.ts";
 import type { TrainedTeam } from "../trained-team.ts";
 import { playGames } from "./game.ts";
-import { solverActor, trainedActor } from "./play.ts";
+import { solverActor, trainedActor } from "./game.ts";
 
 const tokenizer = fixtureTokenizer("qwen3");
 const [first, second] = [

@@ -1,14 +1,21 @@
 /** Games between a person and the rest of the team. */
+import { TroupeError } from "../../errors.ts";
+import { sampleRole } from "../../rollout/act.ts";
+import { oneTrajectory, rolloutDefaults, type RolloutSetting } from "../../rollout/setting.ts";
+import { isObject, type JsonObject } from "../../text/files.ts";
+import { jsonOrNull } from "../../json.ts";
+import { withAction } from "../../text/history.ts";
+import type { TrainedTeam } from "../trained-team.ts";
+import type { Reply } from "../../text/replies.ts";
 import type { ActionReward, Awaitable, Json } from "../../environments/environment.ts";
 import { observationOf, plainReply } from "../../environments/progression.ts";
 import { sourceOf } from "../../environments/tasks.ts";
 import { toolsetOf } from "../../environments/tool-use.ts";
 import { keyAt, rootKey } from "../../random.ts";
-import { textOf, thoughtsIn } from "../../rollout/thinking.ts";
-import type { Role } from "../../teams/team.ts";
+import { showsThinking, textOf, thoughtsIn } from "../../rollout/thinking.ts";
+import type { Role, RoleName } from "../../teams/team.ts";
 import type { Message, Tool } from "../../text/tokenizer.ts";
 import { toolLines } from "../services.ts";
-import { callIn, type Actor } from "./play.ts";
 import {
   actingRoles,
   begin,
@@ -17,6 +24,7 @@ import {
   type Game,
   type Position,
   type Written,
+  nodeOf,
 } from "./table.ts";
 
 export interface Table extends Game {
@@ -156,4 +164,60 @@ function describe(table: Table, { role, reply }: Written, reward: ActionReward |
 
 function indent(text: string): string {
   return text.replaceAll(/^/gm, "  ");
+}
+
+/** Writes the action of one role. `game` counts the games. */
+export type Actor = (role: Role, position: Position, game: number) => Promise<Written>;
+
+/** Acts for the roles that the person does not play: a run's policies, or the environment's solver. */
+export function solverActor({ environment }: Game): Actor {
+  return async (role, position) => {
+    if (environment.oracle?.solve === undefined) {
+      const fix = "use --run to let a run's policies play the other roles";
+      throw new TroupeError("bad_arguments", `${environment.name} has no solver; ${fix}`);
+    }
+    return { role, reply: plainReply(environment.oracle.solve(position.state, role.seat)) };
+  };
+}
+
+/** As in an evaluation: with its temperature, without training. */
+export function trainedActor(game: Game, { resolved, engine, policies }: TrainedTeam): Actor {
+  const { temperature, topP } = resolved.recipe.evaluation;
+  const setting: RolloutSetting = {
+    ...rolloutDefaults,
+    ...game,
+    engine,
+    policies,
+    scheme: oneTrajectory,
+    score: () => 0,
+    sampling: { temperature, topP },
+  };
+  return async (role, position, number) => {
+    const key = keyAt(rootKey(resolved.recipe.seed), "play", number);
+    const thoughtsFor = (name: RoleName) => thoughtsIn(position.said, game.team, name);
+    const node = { ...nodeOf(position), ...(showsThinking(game.team) ? { thoughtsFor } : {}) };
+    const [draft] = await sampleRole(setting, key, node, role.name, position.histories, 1);
+    if (draft === undefined) throw new TroupeError("internal", "the engine sampled nothing");
+    return { role, reply: draft.reply, history: withAction(draft.history, draft.sequence.tokens) };
+  };
+}
+
+/**
+ * Returns undefined if the line is not a tool call. A call of an unknown tool is still a call: its error message is the one
+ * that models get.
+ */
+export function callIn(text: string, tools: readonly Tool[]): Reply | undefined {
+  const [, name, rest = ""] = /^\/([\w-]+)\s*([^]*)$/.exec(text) ?? [];
+  if (name === undefined || tools.length === 0) return undefined;
+  const tool = tools.find((one) => one.name === name);
+  return { text: "", calls: [{ name, arguments: argumentsIn(rest, tool) }], truncated: false };
+}
+
+/** A text is the value of the only required argument. */
+function argumentsIn(written: string, tool: Tool | undefined): JsonObject {
+  const given = jsonOrNull(written);
+  if (isObject(given)) return given;
+  const required = tool?.parameters?.["required"];
+  const only: unknown = Array.isArray(required) && required.length === 1 ? required[0] : undefined;
+  return typeof only === "string" ? { [only]: written.trim() } : {};
 }

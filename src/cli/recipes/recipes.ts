@@ -30,7 +30,7 @@ export function recipesCommand(): Command {
     .option("--json", "print one JSON document")
     .action((name: string | undefined, options: RecipesArguments) => {
       if (options.schema) return printJson(recipeShape());
-      if (options.keys) return printLines(keyLines(name ?? "recipe", width()));
+      if (options.keys) return printLines(keyLines(name ?? "recipe", terminalColumns()));
       return name === undefined ? list(options) : show(name.replace(/\/$/, ""), options);
     });
 }
@@ -38,7 +38,7 @@ export function recipesCommand(): Command {
 function list({ json }: RecipesArguments): void {
   const recipes = Object.entries(shippedRecipes()).map(([name, file]) => describe(name, file));
   if (json) printJson(recipes);
-  else printLines(listLines(recipes, width()));
+  else printLines(listLines(recipes, terminalColumns()));
 }
 
 /** A folder's list, or one recipe. @throws TroupeError `bad_arguments` if it is neither */
@@ -47,17 +47,17 @@ function show(name: string, { json }: RecipesArguments): void {
   if (inFolder.length === 0) return showOne(findRecipe(name), json === true);
   const recipes = inFolder.map(([each, file]) => describe(each, file));
   if (json) printJson(recipes);
-  else printLines(folderLines(name, recipes, width()));
+  else printLines(folderLines(name, recipes, terminalColumns()));
 }
 
 function showOne(file: string, json: boolean): void {
   const name = Object.entries(shippedRecipes()).find(([, each]) => each === file)?.[0] ?? file;
   const listed = describe(name, file);
   if (json) printJson(listed);
-  else printLines(recipeLines(listed, readFileSync(file, "utf8"), width()));
+  else printLines(recipeLines(listed, readFileSync(file, "utf8"), terminalColumns()));
 }
 
-function width(): number {
+function terminalColumns(): number {
   return Math.min(terminalWidth(), 120);
 }
 

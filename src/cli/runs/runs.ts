@@ -81,7 +81,7 @@ export async function listedRun(summary: RunSummary): Promise<ListedRun> {
     algorithm: named(recipe?.algorithm, directory),
     before: own.find(isBefore)?.success ?? null,
     latest: own.findLast((each) => !isBefore(each))?.success ?? null,
-    changed: changed(directory),
+    changed: changeTime(directory),
   };
 }
 
@@ -113,7 +113,7 @@ function named(part: unknown, directory: string): string {
   return typeof known === "string" ? known : "";
 }
 
-function changed(directory: string): string {
+function changeTime(directory: string): string {
   const files = ["result.json", "metrics.jsonl", "recipe.yaml"].map((name) => join(directory, name));
   const file = files.find((each) => isPresentSync(each));
   return (file === undefined ? new Date(0) : statSync(file).mtime).toISOString();

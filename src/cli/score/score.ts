@@ -1,16 +1,12 @@
 /** `troupe score`: rewards of existing actions, without a model. */
 import { open, stat } from "node:fs/promises";
 import { Command } from "commander";
-import { z } from "zod";
 import { command } from "../../command-line.ts";
 import type { Services, Environment } from "../../environments/environment.ts";
 import { scoreActions, type Scored, type ScoreSetting } from "../../environments/score.ts";
 import { TroupeError } from "../../errors.ts";
 import { showShare } from "../../format.ts";
 import { thrown } from "../../recipes/modules/import-errors.ts";
-import { jsonSchemaOf } from "../../recipes/shape.ts";
-import type { Path, Tree } from "../../recipes/tree.ts";
-import { explain } from "../../recipes/validation/explain.ts";
 import { scheduleOf } from "../../teams/acting.ts";
 import { buildTeam } from "../../teams/build.ts";
 import type { Team } from "../../teams/team.ts";
@@ -113,44 +109,6 @@ function summary({ lines, failed, successes }: { lines: number; failed: number; 
   const scored = lines - failed;
   const success = scored === 0 ? "" : `, ${successes} of them successful (${showShare(successes / scored)})`;
   return `${scored} of ${lines} lines scored${success}${failed === 0 ? "" : `; ${failed} could not be`}`;
-}
-
-/**
- * The first mistake: `task.clues: missing; expected text`.
- * @param value the line
- * @param schema of the checked part of the line; for anything but a zod schema the expectation is unknown
- * @param base path of that part in the line
- */
-export function explainJson(
-  { issues }: z.ZodError,
-  value: unknown,
-  schema: unknown,
-  base: Path = [],
-): string {
-  const [issue] = issues;
-  if (issue === undefined) return "not understood";
-  const shape = schema instanceof z.ZodType ? jsonSchemaOf(schema) : {};
-  const tree = treeOf(value, base.length + issue.path.length + 2);
-  const [mistake] = explain([issue], tree, shape, base);
-  const { key = "", problem = issue.message, fix } = mistake ?? {};
-  return `${key === "" ? "" : `${key}: `}${problem}${fix === undefined ? "" : `; ${fix}`}`;
-}
-
-const origin = { kind: "override", text: "" } as const;
-
-/** @param levels maximum depth shown */
-function treeOf(value: unknown, levels: number): Tree {
-  if (Array.isArray(value) && levels > 0) {
-    return { kind: "sequence", origin, items: value.map((item) => treeOf(item, levels - 1)) };
-  }
-  if (typeof value === "object" && value !== null && levels > 0) {
-    const entries = Object.entries(value).map(
-      ([key, each]) => [key, { keyOrigin: origin, value: treeOf(each, levels - 1) }] as const,
-    );
-    return { kind: "mapping", origin, entries: new Map(entries) };
-  }
-  const isScalar = ["string", "number", "boolean"].includes(typeof value);
-  return { kind: "scalar", origin, value: isScalar ? (value as string | number | boolean) : null };
 }
 
 export interface Line {

@@ -47,7 +47,7 @@ export interface Calibration {
 }
 
 /** Number of tasks whose prompts are measured. */
-const tasks = 16;
+const sampledTasks = 16;
 
 /** Seconds for each of the three rates. */
 const secondsPerRate = 3;
@@ -81,7 +81,7 @@ async function measure(
   const sizes = Object.fromEntries(
     Object.entries(opened).map(([name, policy]) => [name, { ...policy, ...policy.info }]),
   );
-  const starts = await startsOf(environment, tasks);
+  const starts = await startsOf(environment, sampledTasks);
   const examples = starts.map((state, index) => typicalActions(environment, teams, opened, { index, state }));
   const groupSize = Math.max(algorithm.sampling.branch.root, algorithm.sampling.branch.inner);
   const grouped = examples.map((data) =>

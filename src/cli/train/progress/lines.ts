@@ -12,7 +12,6 @@ import {
 import type { Evaluation, ServiceCounts, StepMetrics, Timing } from "../../../runs/records.ts";
 import type { SampleAction, SampleEpisode, Stage, TrainEvent } from "../../../train/events.ts";
 import { stackedTables, terminalWidth } from "../../table.ts";
-import { tokensPerSecond } from "./panel.ts";
 
 export const stageNames: Readonly<Record<Stage, string>> = {
   "warm-start": "warm start",
@@ -212,4 +211,10 @@ function measuresOf({ passAt = {}, terms }: Evaluation): Readonly<Record<string,
   const passes = Object.entries(passAt).map(([k, { mean }]) => [`pass@${k}`, showShare(mean)]);
   const means = Object.entries(terms?.team ?? {}).map(([name, { mean }]) => [name, mean.toFixed(3)]);
   return Object.fromEntries([...passes, ...means]) as Record<string, string>;
+}
+
+/** Tokens sampled and trained on per second in the last step. */
+export function tokensPerSecond(metrics: StepMetrics, timing: Timing): number {
+  const trained = Object.values(metrics.policies).reduce((sum, policy) => sum + policy.tokens, 0);
+  return timing.seconds === 0 ? 0 : (trained + (metrics.rollout?.sampledTokens ?? 0)) / timing.seconds;
 }

@@ -13,7 +13,15 @@ import {
 import type { Evaluation, RunResult, ServiceCounts, StepMetrics, Timing } from "../../../runs/records.ts";
 import type { PolicySummary, Stage, TrainEvent } from "../../../train/events.ts";
 import { summedCounts } from "../../../train/failures.ts";
-import { evaluationLine, lossNotes, rewardParts, serviceNotes, stageNames, trustParts } from "./lines.ts";
+import {
+  evaluationLine,
+  lossNotes,
+  rewardParts,
+  serviceNotes,
+  stageNames,
+  tokensPerSecond,
+  trustParts,
+} from "./lines.ts";
 
 /**
  * @param memory resident bytes of this process
@@ -224,10 +232,4 @@ export function secondsLeft(state: ProgressState): number | null {
   if (state.stage === null || state.seconds.length === 0) return null;
   const mean = state.seconds.reduce((sum, each) => sum + each, 0) / state.seconds.length;
   return mean * Math.max(0, state.steps[state.stage] - state.done);
-}
-
-/** Tokens sampled and trained on per second in the last step. */
-export function tokensPerSecond(metrics: StepMetrics, timing: Timing): number {
-  const trained = Object.values(metrics.policies).reduce((sum, policy) => sum + policy.tokens, 0);
-  return timing.seconds === 0 ? 0 : (trained + (metrics.rollout?.sampledTokens ?? 0)) / timing.seconds;
 }
