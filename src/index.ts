@@ -136,7 +136,7 @@ export type { Scores } from "./train/scores.ts";
 export type { Warning } from "./recipes/validation/warnings.ts";
 export type { Path } from "./recipes/tree.ts";
 export type { FileStore } from "./files/store.ts";
-export type { Budget, JudgeEstimate, PlannedQuestions } from "./judges/estimate.ts";
+export type { Budget, JudgeEstimate, PlannedQuestions } from "./judges/judge.ts";
 export type { JointReward } from "./credit/returns.ts";
 export type { Origin } from "./recipes/tree.ts";
 export type { JsonObject } from "./text/files.ts";

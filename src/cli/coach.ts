@@ -5,8 +5,8 @@ import { standardRetries } from "../calls/retry.ts";
 import { runsFolder } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
 import { showCount, showText } from "../format.ts";
-import type { AttackReport } from "../judges/attack-report.ts";
-import { readVerdictLog, type LoggedQuestion, type VerdictLog } from "../judges/verdict-log.ts";
+import type { AttackReport } from "../judges/judge.ts";
+import { readVerdictLog, type LoggedQuestion, type VerdictLog } from "../judges/verdicts.ts";
 import { judgeOf } from "../recipes/resolve.ts";
 import { findRecipe } from "../recipes/shipped.ts";
 import type { Verdict } from "../rollout/episode.ts";
@@ -46,11 +46,7 @@ function attacksCommand(): Command {
 }
 
 function reportLines({ without, gains, mean: meanGain, interval, failed }: AttackReport): string[] {
-  const rows = gains.map(({ kind, name, gain }) => [
-    kind,
-    name,
-    meanGain === null ? "no verdict" : signed(gain),
-  ]);
+  const rows = gains.map(({ kind, name, gain }) => [kind, name, gain === null ? "no verdict" : signed(gain)]);
   const raised = gains.flatMap(({ gain }) => (gain !== null && gain > 0 ? [gain] : []));
   const range =
     interval === null ? "" : `, 95 % interval ${signed(interval.low)} to ${signed(interval.high)}`;

@@ -1,11 +1,10 @@
 /** Rewards from a judge's verdicts. */
-import { ServiceError } from "../errors.ts";
 import type { ActionReward } from "../environments/environment.ts";
+import { ServiceError } from "../errors.ts";
 import type { Episode, EpisodeNode, RewardedAction, Verdict } from "../rollout/episode.ts";
-import { edgesOf } from "../rollout/navigate.ts";
-import type { Occurrence } from "../rollout/navigate.ts";
+import { edgesOf, type Occurrence } from "../rollout/navigate.ts";
 import type { GivenVerdict, Judge, JudgeUse } from "./judge.ts";
-import { mixedRewards } from "./mixed-rewards.ts";
+import { mixedRewards } from "./rewards.ts";
 
 /**
  * Returns the episode with verdicts on the actions that have none yet, and the resulting rewards (`mixedRewards`). An

@@ -2,15 +2,16 @@
  * A judge scores actions afterwards: those that the environment cannot reward, or all of them. Whatever a judge says is
  * data: a verdict, or a failure, which leaves the action without a reward.
  */
-import type { Environment } from "../environments/environment.ts";
-import type { RetryOptions } from "../calls/retry.ts";
-import type { Episode, Verdict } from "../rollout/episode.ts";
-import type { JudgeMoment } from "../rollout/setting.ts";
-import type { JudgeEstimate, PlannedQuestions } from "./estimate.ts";
-import type { AttackReport } from "./attack-report.ts";
-import type { Occurrence } from "../rollout/navigate.ts";
+import type { Interval } from "../statistics.ts";
+import { z } from "zod";
 import type { RecordedCalls } from "../calls/recorded.ts";
+import type { RetryOptions } from "../calls/retry.ts";
 import type { ServiceLog } from "../calls/services.ts";
+import type { Environment } from "../environments/environment.ts";
+import { showText } from "../format.ts";
+import type { Episode, Verdict, Action } from "../rollout/episode.ts";
+import { edgesOf, type Occurrence } from "../rollout/navigate.ts";
+import type { JudgeMoment } from "../rollout/setting.ts";
 import type { Team } from "../teams/team.ts";
 
 export interface Judge {
@@ -105,3 +106,146 @@ export interface JudgeUse {
 }
 
 export type Normalisation = "role" | "task type" | "both";
+
+export const subjectSchema = z.object({
+  /** The id of the episode in which it was first asked. */
+  episode: z.string(),
+  role: z.string(),
+  /** In the order of the verdicts: one, or alternatives, with the beginning of what the role wrote. */
+  actions: z.array(z.object({ id: z.string(), text: z.string() })),
+});
+
+export type Subject = z.output<typeof subjectSchema>;
+
+/** In characters; stored episodes have the whole text. */
+const longestText = 300;
+
+/** @param occurrences at least one, all of one role in one episode */
+export function subjectOf(occurrences: readonly Occurrence[]): Subject {
+  const [first] = occurrences;
+  const actions = occurrences.map(({ action: { id, reply } }) => ({
+    id,
+    text: showText(reply.text.slice(0, 2 * longestText), longestText),
+  }));
+  return { episode: first?.episode.id ?? "", role: first?.action.role ?? "", actions };
+}
+
+export interface ScoredAction {
+  readonly action: Action;
+  /** Id of the node that its joint action led to. */
+  readonly node: string;
+  readonly score: number;
+}
+
+/** Failed verdicts have none. */
+export function scoresIn(episode: Episode): readonly ScoredAction[] {
+  return episode.nodes.flatMap((node) => {
+    const occurrences = edgesOf(episode, node);
+    return node.actions.flatMap(({ verdict }, index) => {
+      const { action } = occurrences[index] ?? {};
+      if (verdict === undefined || !("score" in verdict) || action === undefined) return [];
+      return [{ action, node: node.id, score: verdict.score }];
+    });
+  });
+}
+
+export const judgeUse = {
+  fills: z
+    .enum(["missing", "all"])
+    .default("missing")
+    .describe("missing: judge actions without a reward. all: replace every reward."),
+  as: z
+    .enum(["team", "local"])
+    .default("team")
+    .describe("The reward that the score, from 0 to 1, becomes; the other is 0."),
+  when: z
+    .enum(["action", "episode"])
+    .optional()
+    .describe(
+      "action: judged before the episode continues. episode: once its outcome is known. Absent: episode, unless rewards or comments are needed earlier.",
+    ),
+  outcomeWeight: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe(
+      "w in (1 − w)·score + w·outcome: the mean score of the ends that the action leads to. Absent: 0.",
+    ),
+  normalise: z
+    .enum(["role", "task type", "both"])
+    .optional()
+    .describe("Gives the scores of each role or type of task the same mean and deviation. Absent: neither."),
+  comments: z
+    .boolean()
+    .optional()
+    .describe("Show explanations to the roles that act next, in training only. Absent: false."),
+  evaluation: z
+    .boolean()
+    .default(false)
+    .describe("Also judge evaluations and record the mean score; success always comes from the outcome."),
+};
+
+type UseOptions = z.output<z.ZodObject<typeof judgeUse>>;
+
+/** What `JudgeDefinition.create` copies from a judge's options. */
+export function useOf({
+  fills,
+  as,
+  when,
+  outcomeWeight,
+  normalise,
+  comments,
+  evaluation,
+}: UseOptions): JudgeUse & { readonly evaluation: boolean } {
+  return { fills, as, when, outcomeWeight, normalise, comments, evaluation };
+}
+
+/** Questions of one kind: about the actions of a role in one phase and turn. */
+export interface PlannedQuestions {
+  /** States in which the role acts. */
+  readonly states: number;
+  /** Actions of the role in each. */
+  readonly alternatives: number;
+  /** Tokens of the prompt and of one action, and of the actions before and after it in the episode. */
+  readonly seen: number;
+  readonly written: number;
+  readonly others: number;
+}
+
+export interface JudgeEstimate {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** null: the price is not known. */
+  readonly dollars: number | null;
+  /** When the price was looked up: `2025-11`. null: the recipe has it, or it is not known. */
+  readonly priceOf: string | null;
+  /** At which the run stops. Absent: never. */
+  readonly budget?: Budget;
+}
+
+export interface Budget {
+  readonly requests?: number | undefined;
+  readonly tokens?: number | undefined;
+  readonly dollars?: number | undefined;
+}
+
+/** How much attacks raise a judge's scores. They are from 0 to 10. */
+export interface AttackReport {
+  /** Mean score of the steps without an attack; null: no verdict. */
+  readonly without: number | null;
+  readonly gains: readonly AttackGain[];
+  /** Mean gain over the attacks, with its 95 % interval, which knows the noise of both sides; null: too few verdicts. */
+  readonly mean: number | null;
+  readonly interval: Interval | null;
+  /** Verdicts that failed. */
+  readonly failed: number;
+}
+
+export interface AttackGain {
+  readonly name: string;
+  readonly kind: string;
+  /** Mean over the attacked steps; null: no verdict. */
+  readonly gain: number | null;
+}

@@ -1,15 +1,13 @@
 /** The table of judges. */
 import { measureAttacks } from "./coach/attacks/measure.ts";
 import { coachJudge } from "./coach/coach.ts";
-import { estimateCoach } from "./coach/estimate.ts";
 import { coachOptions } from "./coach/options.ts";
 import { coachProblems } from "./coach/problems.ts";
-import { commandJudge } from "./command/command.ts";
-import { commandOptions } from "./command/options.ts";
+import { estimateCoach } from "./coach/spending.ts";
+import { commandJudge, commandOptions } from "./command/command.ts";
 import { programProblems } from "./command/problems.ts";
-import type { JudgeDefinition } from "./judge.ts";
+import { useOf, type JudgeDefinition } from "./judge.ts";
 import { memberJudge, memberOptions } from "./member.ts";
-import { useOf } from "./options.ts";
 
 export const judges: Readonly<Record<string, JudgeDefinition>> = {
   coach: {

@@ -13,7 +13,7 @@ import { likeQwen3, writeLargeTokenizer } from "../text/testing/large-tokenizer.
 import { loadTokenizer } from "../text/tokenizer.ts";
 import { judgeEpisode } from "./judge-episode.ts";
 import { memberJudge, memberOptions, scoreIn } from "./member.ts";
-import { mixedRewards } from "./mixed-rewards.ts";
+import { mixedRewards } from "./rewards.ts";
 import { judgeContext } from "./testing/talk.ts";
 
 describe("a score in a text", () => {

@@ -7,8 +7,7 @@ import { TroupeError } from "../errors.ts";
 import type { Action, Episode, EpisodeNode, Verdict } from "../rollout/episode.ts";
 import { childrenOf, edgesOf, type Occurrence } from "../rollout/navigate.ts";
 import { mean } from "../statistics.ts";
-import type { GivenVerdict, Judge, JudgeContext } from "./judge.ts";
-import { judgeUse } from "./options.ts";
+import { judgeUse, type GivenVerdict, type Judge, type JudgeContext } from "./judge.ts";
 
 export const memberOptions = z.strictObject({
   role: z

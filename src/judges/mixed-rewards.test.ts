@@ -4,7 +4,7 @@ import { edgesOf, nodeOf } from "../rollout/navigate.ts";
 import { pair } from "../rollout/testing/numbers.ts";
 import { judgeEpisode } from "./judge-episode.ts";
 import type { Judge, JudgeUse } from "./judge.ts";
-import { mixedRewards, outcomesOf } from "./mixed-rewards.ts";
+import { mixedRewards, outcomesOf } from "./rewards.ts";
 import { talk } from "./testing/talk.ts";
 
 /** The score is a tenth of the number said. */

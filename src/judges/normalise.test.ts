@@ -4,7 +4,7 @@ import type { Episode } from "../rollout/episode.ts";
 import { edgesOf } from "../rollout/navigate.ts";
 import { mean, standardDeviation } from "../statistics.ts";
 import type { Normalisation } from "./judge.ts";
-import { scalingBy, withScores, type ScoreStatistics } from "./normalise.ts";
+import { scalingBy, withScores, type ScoreStatistics } from "./rewards.ts";
 import { talk } from "./testing/talk.ts";
 
 /** Two roles, two actions each in each of three trajectories; `scores` in the order of the nodes. */

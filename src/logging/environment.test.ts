@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { withoutSecrets } from "./environment.ts";
+import { withoutSecrets } from "./settings.ts";
 
 const environment = {
   OTEL_EXPORTER_OTLP_HEADERS: "authorization=Basic%20dXNlcjpwYXNz%3D,x-team=a",

@@ -12,10 +12,10 @@ import { TroupeError } from "../errors.ts";
 import { showText } from "../format.ts";
 import { acquireLock, type Lock } from "../runs/lock.ts";
 import { schemaVersion } from "../runs/records.ts";
-import { withoutSecrets } from "./environment.ts";
+
 import { followRun, messageOf } from "./follow.ts";
 import { openSink, requestedSinks } from "./open.ts";
-import { loggingSettings, type LoggingSettings, type SinkName } from "./settings.ts";
+import { loggingSettings, withoutSecrets, type LoggingSettings, type SinkName } from "./settings.ts";
 
 const [, , directory = "", section = "{}"] = process.argv;
 

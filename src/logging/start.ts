@@ -2,9 +2,8 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { sinkEnvironment } from "./environment.ts";
 import { requestedSinks } from "./open.ts";
-import type { LoggingSettings } from "./settings.ts";
+import { sinkEnvironment, type LoggingSettings } from "./settings.ts";
 
 /** The compiled program is JavaScript. */
 const program = fileURLToPath(

@@ -6,11 +6,10 @@ import { needsInitialPolicies } from "../credit/kl.ts";
 import type { Datum } from "../engines/engine.ts";
 import type { Environment } from "../environments/environment.ts";
 import { sourceOf } from "../environments/tasks.ts";
-import type { JudgeEstimate, PlannedQuestions } from "../judges/estimate.ts";
-import type { ConfiguredJudge } from "../judges/judge.ts";
+import type { JudgeEstimate, PlannedQuestions, ConfiguredJudge } from "../judges/judge.ts";
 import { keyAt, rootKey } from "../random.ts";
-import { settleAll } from "../settle.ts";
 import { oneTrajectory } from "../rollout/setting.ts";
+import { settleAll } from "../settle.ts";
 import { sum } from "../statistics.ts";
 import { criticsOf } from "./auxiliary.ts";
 import {
@@ -25,13 +24,22 @@ import {
   nothing,
   repeat,
   training,
+  type Expansion,
+  type MeasuredTeam,
+  type Sizes,
+  type Work,
 } from "./estimate-episode.ts";
-import type { Expansion, MeasuredTeam, Sizes, Work } from "./estimate-episode.ts";
 import { evaluationAfter } from "./evaluations.ts";
 import { demonstrationSetup, examplesOf, tokensOf } from "./sft.ts";
 import type { Resolved } from "./state.ts";
-import { basesOf, learningPolicies, namedTeams, trainedPolicies, warmStartRecipe } from "./teams.ts";
-import type { NamedTeams } from "./teams.ts";
+import {
+  basesOf,
+  learningPolicies,
+  namedTeams,
+  trainedPolicies,
+  warmStartRecipe,
+  type NamedTeams,
+} from "./teams.ts";
 
 export type { PolicySize, Work } from "./estimate-episode.ts";
 

@@ -1,12 +1,10 @@
 /** A judge, of a run or of an evaluation: verdicts are recorded in the run's folder, and the share that may fail is limited. */
-import type { RecordedCalls } from "../calls/recorded.ts";
-import { unrecordedCalls } from "../calls/recorded.ts";
+import { unrecordedCalls, type RecordedCalls } from "../calls/recorded.ts";
 import { retrying } from "../calls/retry.ts";
 import type { Json } from "../environments/environment.ts";
 import { judgeEpisode } from "../judges/judge-episode.ts";
 import type { ConfiguredJudge, JudgeContext, JudgeUse } from "../judges/judge.ts";
-import { mixedRewards } from "../judges/mixed-rewards.ts";
-import { scalingBy, withScores, type ScoreStatistics } from "../judges/normalise.ts";
+import { mixedRewards, scalingBy, withScores, type ScoreStatistics } from "../judges/rewards.ts";
 import type { ResolvedRecipe } from "../recipes/resolve.ts";
 import type { Episode, RewardedAction } from "../rollout/episode.ts";
 import { momentOf } from "../rollout/judging.ts";

@@ -17,7 +17,7 @@ import {
 import { TroupeError } from "../errors.ts";
 import { judgeEpisode, rewardBefore, withoutVerdicts } from "../judges/judge-episode.ts";
 import type { Judge, JudgeUse } from "../judges/judge.ts";
-import { mixedRewards } from "../judges/mixed-rewards.ts";
+import { mixedRewards } from "../judges/rewards.ts";
 import { keyAt, type Key } from "../random.ts";
 import type { Action, Episode, EpisodeNode, RewardedAction } from "../rollout/episode.ts";
 import { childrenOf, edgesOf, nodeOf, parentOf } from "../rollout/navigate.ts";

@@ -4,16 +4,14 @@
  * algorithm dropped tasks with zero variance (dynamic sampling).
  */
 import { retrying } from "../calls/retry.ts";
-import { knownReturns } from "../credit/selection.ts";
-import { hasZeroVariance } from "../credit/selection.ts";
+import { knownReturns, hasZeroVariance } from "../credit/selection.ts";
 import type { Engine } from "../engines/engine.ts";
 import { sourceOf, trainingTasks } from "../environments/tasks.ts";
 import { TroupeError } from "../errors.ts";
-import type { ScoreStatistics } from "../judges/normalise.ts";
+import type { ScoreStatistics } from "../judges/rewards.ts";
 import { childKey, keyAt, type Key } from "../random.ts";
 import type { Episode } from "../rollout/episode.ts";
-import type { FailedEpisode, Grown } from "../rollout/grow.ts";
-import { growEpisodes, orFailed } from "../rollout/grow.ts";
+import { growEpisodes, orFailed, type FailedEpisode, type Grown } from "../rollout/grow.ts";
 import { momentOf } from "../rollout/judging.ts";
 import type { EpisodeStart } from "../rollout/record.ts";
 import type { RolloutSetting } from "../rollout/setting.ts";

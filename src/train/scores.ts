@@ -1,8 +1,8 @@
 /** The figures of an evaluation, from its episodes. */
 import { actionsTo } from "../credit/places.ts";
 import { rewardBefore } from "../judges/judge-episode.ts";
-import { outcomesOf } from "../judges/mixed-rewards.ts";
-import { scoresIn } from "../judges/scores.ts";
+import { scoresIn } from "../judges/judge.ts";
+import { outcomesOf } from "../judges/rewards.ts";
 import type { Episode, EpisodeEnd, EpisodeNode } from "../rollout/episode.ts";
 import { edgesOf, nodeOf, pathTo, type Occurrence } from "../rollout/navigate.ts";
 import type { Calibration, Evaluation } from "../runs/records.ts";

@@ -6,7 +6,7 @@ import type { Datum, Engine, SavedPolicy } from "../engines/engine.ts";
 import type { ConfiguredEngine } from "../engines/kind.ts";
 import type { Environment } from "../environments/environment.ts";
 import type { ConfiguredJudge } from "../judges/judge.ts";
-import type { ScoreStatistics } from "../judges/normalise.ts";
+import type { ScoreStatistics } from "../judges/rewards.ts";
 import type { Key } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { Warning } from "../recipes/validation/warnings.ts";

@@ -4,7 +4,7 @@ import { runsFolder } from "../../command-line.ts";
 import type { CreditedAction } from "../../credit/algorithm.ts";
 import { TroupeError } from "../../errors.ts";
 import { showCount } from "../../format.ts";
-import type { ScoreStatistics } from "../../judges/normalise.ts";
+import type { ScoreStatistics } from "../../judges/rewards.ts";
 import { resolveRecipe, judgeOf, type ResolvedRecipe } from "../../recipes/resolve.ts";
 import type { Episode } from "../../rollout/episode.ts";
 import { momentOf } from "../../rollout/judging.ts";

@@ -1,4 +1,6 @@
 /** Asks the coach: within its budget, a few questions at a time, again after failures, and never while it is paused. */
+import { call, Fault, type Gate, type Outcome } from "../../calls/call.ts";
+import { Service } from "../../calls/services.ts";
 import {
   askService,
   checkKey,
@@ -7,18 +9,14 @@ import {
   type ChatMessage,
   type ServiceAnswer,
 } from "../../clients/ask.ts";
-import { call, Fault, type Gate, type Outcome } from "../../calls/call.ts";
-import { Service } from "../../calls/services.ts";
-import { ServiceError } from "../../errors.ts";
+import { ServiceError, OutageError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import { limiter } from "../../settle.ts";
-import type { JudgeContext } from "../judge.ts";
-import { keepRejected } from "./rejected.ts";
-import type { Subject } from "../subject.ts";
+import type { JudgeContext, Subject } from "../judge.ts";
 import { CircuitBreaker } from "./breaker.ts";
 import type { CoachOptions } from "./options.ts";
-import { Rejections } from "./rejections.ts";
 import { checkBudget, spend, spentIn } from "./spending.ts";
+import { keepRejected } from "../verdicts.ts";
 import type { Malformed } from "./verdict.ts";
 
 export interface ToAsk<T> {
@@ -144,4 +142,44 @@ function usedBy(
  */
 function tokensOf(characters: number, counted: number | null): number {
   return counted === null || counted < characters / 8 ? Math.ceil(characters / 4) : counted;
+}
+
+/** Rejected answers in a row, with the same fault, to several questions. */
+const mostAnswers = 10;
+const fewestQuestions = 3;
+
+export class Rejections {
+  readonly #show: string | undefined;
+  #problem = "";
+  #answers = 0;
+  readonly #questions = new Set<object>();
+
+  /** @param show the command that prints the rejected answers; undefined: none does */
+  constructor(show: string | undefined) {
+    this.#show = show;
+  }
+
+  accepted(): void {
+    this.#answers = 0;
+    this.#questions.clear();
+  }
+
+  /** @param question the same object for the same question */
+  rejected(problem: string, question: object): void {
+    if (problem !== this.#problem) this.accepted();
+    this.#problem = problem;
+    this.#answers += 1;
+    this.#questions.add(question);
+  }
+
+  /** @throws OutageError once there were too many */
+  check(): void {
+    if (this.#answers < mostAnswers || this.#questions.size < fewestQuestions) return;
+    const shown = this.#show === undefined ? "" : ` \`${this.#show}\` prints them.`;
+    throw new OutageError(
+      `The last ${this.#answers} answers of the coach were no verdicts, for the same reason: ${this.#problem}.${shown} ` +
+        "Perhaps another model, judge.schema, judge.maxTokens or judge.instructions help.",
+      { until: "once the coach answers as it should" },
+    );
+  }
 }

@@ -1,19 +1,18 @@
 /** The judge `coach`: a language model scores actions, or ranks those taken in the same state. */
-import { isPresentSync } from "../../present.ts";
 import { z } from "zod";
-import type { AnswerFormat } from "../../clients/ask.ts";
-import { TroupeError } from "../../errors.ts";
-import type { JudgedScore, Verdict } from "../../rollout/episode.ts";
-import type { Occurrence } from "../../rollout/navigate.ts";
 import type { Outcome } from "../../calls/call.ts";
 import type { RecordedCalls } from "../../calls/recorded.ts";
+import type { AnswerFormat } from "../../clients/ask.ts";
+import { TroupeError } from "../../errors.ts";
 import { cutTo } from "../../format.ts";
-import { readRecordedCalls } from "../../runs/recorded-calls.ts";
+import { isPresentSync } from "../../present.ts";
+import type { JudgedScore, Verdict } from "../../rollout/episode.ts";
+import type { Occurrence } from "../../rollout/navigate.ts";
 import { layoutOf } from "../../runs/layout.ts";
+import { readRecordedCalls } from "../../runs/recorded-calls.ts";
 import { settleAll } from "../../settle.ts";
-import { askOnce, type Asked } from "../ask-once.ts";
-import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
-import { subjectOf, type Subject } from "../subject.ts";
+import { subjectOf, type GivenVerdict, type Judge, type JudgeContext, type Subject } from "../judge.ts";
+import { askOnce, type Asked } from "../verdicts.ts";
 import { checkKeyToAsk, coachAsk, coachService, type Ask } from "./asking.ts";
 import { caseOf, type Case } from "./case.ts";
 import { formatFor, type CoachOptions } from "./options.ts";

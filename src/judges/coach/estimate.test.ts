@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { estimateCoach } from "./estimate.ts";
 import { coachOptions } from "./options.ts";
 import { priceOf } from "./prices.ts";
 import { blameRule } from "./rubric.ts";
+import { estimateCoach } from "./spending.ts";
 
 const client = { provider: "compatible", model: "m", baseUrl: "http://127.0.0.1/" };
 /** Ten states with four actions each, then forty with one. */

@@ -1,7 +1,7 @@
 /** The options of the coach in a recipe. */
 import { z } from "zod";
 import { clientShape, hasAddress, lacksAddress } from "../../clients/options.ts";
-import { judgeUse } from "../options.ts";
+import { judgeUse } from "../judge.ts";
 
 const limit = z.number().positive();
 

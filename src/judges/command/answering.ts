@@ -6,11 +6,9 @@ import type { Service } from "../../calls/services.ts";
 import { ServiceError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import type { JudgedScore } from "../../rollout/episode.ts";
-import type { Asked } from "../ask-once.ts";
-import { readAnswer, type JudgeAnswer } from "./answers.ts";
-import type { Heard, JudgeProgram, ProgramEnd } from "./program.ts";
-import { cancelled, runProgram } from "./program.ts";
-import type { ActionQuestion } from "./question.ts";
+import type { Asked } from "../verdicts.ts";
+import { cancelled, runProgram, type Heard, type JudgeProgram, type ProgramEnd } from "./program.ts";
+import { readAnswer, type JudgeAnswer, type ActionQuestion } from "./question.ts";
 
 export type Posed = Asked<ActionQuestion>;
 

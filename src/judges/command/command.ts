@@ -1,16 +1,14 @@
 /** The judge `command`: the user's program reads actions as JSON lines and writes verdicts. */
-import type { Occurrence } from "../../rollout/navigate.ts";
-import { settleAll } from "../../settle.ts";
-import { askOnce, asScore } from "../ask-once.ts";
-import type { GivenVerdict, Judge, JudgeContext } from "../judge.ts";
-import { subjectOf } from "../subject.ts";
-import { answersTo, type Posed } from "./answering.ts";
-import { batched } from "./batches.ts";
+import { z } from "zod";
 import type { Outcome } from "../../calls/call.ts";
 import { passedOn, redacting } from "../../calls/secrets.ts";
 import { Service } from "../../calls/services.ts";
-import type { CommandOptions } from "./options.ts";
-import type { JudgeProgram } from "./program.ts";
+import type { Occurrence } from "../../rollout/navigate.ts";
+import { settleAll } from "../../settle.ts";
+import { subjectOf, judgeUse, type GivenVerdict, type Judge, type JudgeContext } from "../judge.ts";
+import { askOnce, asScore } from "../verdicts.ts";
+import { answersTo, type Posed } from "./answering.ts";
+import { batched, type JudgeProgram } from "./program.ts";
 import { questionOf } from "./question.ts";
 
 /**
@@ -63,3 +61,30 @@ function counted<T>(service: Service, outcome: Outcome<T>): Outcome<T> {
 function programOf({ run, directory, env, timeoutSeconds }: CommandOptions): JudgeProgram {
   return { run, directory: directory ?? process.cwd(), env: passedOn(env), timeoutSeconds };
 }
+
+export const commandOptions = z.strictObject({
+  run: z
+    .tuple([z.string().min(1)], z.string())
+    .describe("The program and its arguments, run in the folder of this file."),
+  directory: z.string().min(1).optional().describe("Another working directory, relative to this file."),
+  env: z
+    .array(z.string().regex(/^[A-Za-z_]\w*$/, "the name of an environment variable"))
+    .default([])
+    .describe("Environment variables to pass, besides PATH, HOME, locale and time zone."),
+  timeoutSeconds: z
+    .number()
+    .gt(0)
+    .max(86_400)
+    .default(60)
+    .describe("The program is killed after this long without an answer."),
+  concurrency: z.int().min(1).max(256).default(2).describe("Number of processes."),
+  batch: z.int().min(1).max(4096).default(64).describe("Maximum actions per process."),
+  attempt: z
+    .int()
+    .min(1)
+    .default(1)
+    .describe("Change it to discard cached verdicts, for example after changing the program."),
+  ...judgeUse,
+});
+
+export type CommandOptions = z.output<typeof commandOptions>;

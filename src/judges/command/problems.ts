@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { basename, delimiter, isAbsolute, resolve } from "node:path";
 import type { OptionProblem } from "../judge.ts";
-import type { CommandOptions } from "./options.ts";
+import type { CommandOptions } from "./command.ts";
 
 /** Interpreters, whose first argument is a file. */
 const interpreters = /^(node|bun|deno|tsx|python[\d.]*|ruby|perl|php|Rscript|sh|bash|zsh)$/;

@@ -2,8 +2,8 @@
  * One start of an untrusted program: it gets its input, and its output is read line by line. If it stalls, floods or is
  * no longer needed, it is killed with everything it started.
  */
-import { TroupeError } from "../../errors.ts";
 import { hearLast, hearLines, startGroup, type Group, type GroupOptions } from "../../calls/child.ts";
+import { TroupeError } from "../../errors.ts";
 
 export interface JudgeProgram extends GroupOptions {
   /** How long it may run without an expected line. */
@@ -80,5 +80,51 @@ function clockFor({ kill }: Group, seconds: number): Disposable & { heard(what: 
       clearTimeout(limit);
       clearTimeout(end);
     },
+  };
+}
+
+export interface BatchLimits {
+  /** Most batches answered at once. */
+  readonly concurrency: number;
+  /** Most items in a batch. */
+  readonly batch: number;
+}
+
+/**
+ * A function that answers one item. While all slots are taken, items wait, and the next batch takes as many of them as
+ * allowed.
+ * @param answer answers a batch, in order; if it rejects, so does every item of the batch
+ */
+export function batched<Item, Answer>(
+  { concurrency, batch }: BatchLimits,
+  answer: (items: readonly Item[]) => Promise<readonly Answer[]>,
+): (item: Item) => Promise<Answer> {
+  const waiting: { readonly item: Item; readonly given: PromiseWithResolvers<Answer> }[] = [];
+  let running = 0;
+
+  const answerNext = async (): Promise<void> => {
+    const taken = waiting.splice(0, batch);
+    try {
+      const answers = await answer(taken.map(({ item }) => item));
+      for (const [index, { given }] of taken.entries()) given.resolve(answers[index] as Answer);
+    } catch (error) {
+      for (const { given } of taken) given.reject(error);
+    }
+  };
+  const fill = (): void => {
+    while (running < concurrency && waiting.length > 0) {
+      running++;
+      void answerNext().finally(() => {
+        running--;
+        fill();
+      });
+    }
+  };
+  return (item) => {
+    const given = Promise.withResolvers<Answer>();
+    waiting.push({ item, given });
+    // Deferred: questions of the same moment belong in one batch.
+    setImmediate(fill);
+    return given.promise;
   };
 }

@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { unrecordedCalls } from "../../calls/recorded.ts";
 import type { Environment } from "../../environments/environment.ts";
 import { rootKey } from "../../random.ts";
 import type { Episode, SamplingScheme } from "../../rollout/episode.ts";
@@ -9,8 +10,7 @@ import { growEpisode } from "../../rollout/grow.ts";
 import type { RolloutSetting } from "../../rollout/setting.ts";
 import { numbers, numbersPolicy, pair, settingFor } from "../../rollout/testing/numbers.ts";
 import { scriptedEngine, type Script } from "../../rollout/testing/scripted-engine.ts";
-import { unrecordedCalls } from "../../calls/recorded.ts";
-import { commandOptions, type CommandOptions } from "../command/options.ts";
+import { commandOptions, type CommandOptions } from "../command/command.ts";
 import type { JudgeContext } from "../judge.ts";
 
 /** The numbers game, with a reward only for `first`, or for no seat. */

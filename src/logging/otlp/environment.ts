@@ -1,6 +1,13 @@
 /** The environment variables of OpenTelemetry's exporters: opentelemetry.io/docs/specs/otel/protocol/exporter. */
 import { TroupeError } from "../../errors.ts";
-import type { Receiver } from "./post.ts";
+
+export interface Receiver {
+  readonly url: string;
+  /** May hold keys. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Milliseconds for one request. */
+  readonly patience?: number;
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

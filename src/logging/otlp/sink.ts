@@ -1,17 +1,17 @@
 /** Sends a run's stored episodes as traces to an OTLP receiver, such as a collector, Langfuse or Weave. */
 import path from "node:path";
+import { gzipSync } from "node:zlib";
+import { exchange, retryAfterOf, type HttpReply } from "../../calls/http.ts";
 import { TroupeError } from "../../errors.ts";
+import { showText } from "../../format.ts";
 import { readStored, type StoredEpisode } from "../../rollout/stored.ts";
-import { readEpisodeIndex } from "../../runs/read-episodes.ts";
 import type { EpisodeEntry } from "../../runs/episode-entries.ts";
-import { type Clock, type TimeInterval, readClock } from "../clock.ts";
-import { openSent, type Sent } from "../sent.ts";
+import { readEpisodeIndex } from "../../runs/read-episodes.ts";
+import { openSent, type Sent } from "../follow.ts";
 import type { OtlpSettings } from "../settings.ts";
-import { type Sink, SinkError } from "../sink.ts";
-import { keyValues, receiverOf } from "./environment.ts";
-import { post, type Receiver } from "./post.ts";
-import { rejectedSpans, type Resource, traceRequest } from "./request.ts";
-import { type Span, spansOf } from "./spans.ts";
+import { readClock, SinkError, type Clock, type TimeInterval, type Sink } from "../sink.ts";
+import { keyValues, receiverOf, type Receiver } from "./environment.ts";
+import { rejectedSpans, traceRequest, spansOf, type Resource, type Span } from "./request.ts";
 
 /** Spans of a request; more make a body too large for some receivers. */
 const mostSpans = 1000;
@@ -107,4 +107,34 @@ async function send({ receiver, resource, sent }: Sending, { ids, spans }: Batch
   throw new SinkError(
     `${receiver.url} rejected ${rejected.count} of ${spans.length} spans: ${rejected.reason}`,
   );
+}
+
+/** Milliseconds for one request. */
+const usualPatience = 10_000;
+const longestResponse = 2 ** 20;
+
+/** @returns the body of the response @throws SinkError if the receiver did not take it */
+export async function post(
+  { url, headers, patience = usualPatience }: Receiver,
+  body: Buffer,
+): Promise<Buffer> {
+  const compressed = new Uint8Array(gzipSync(body));
+  const own = { "content-type": "application/x-protobuf", "content-encoding": "gzip" };
+  const signal = AbortSignal.timeout(patience);
+  const given = { method: "POST", headers: { ...headers, ...own }, body: compressed, signal };
+  const reply = await exchange(url, given, longestResponse).catch((cause: unknown) => {
+    throw new SinkError((cause as Error).message, { cause });
+  });
+  if (reply.status < 200 || reply.status >= 300) throw rejection(url, reply);
+  return reply.body;
+}
+
+/** Requests that the specification calls not retryable, other than a server's own failures. */
+function rejection(url: string, { status, headers, body }: HttpReply): SinkError {
+  const isPermanent = status >= 400 && status < 500 && status !== 408 && status !== 429;
+  const said = showText(body.toString("utf8"), 200);
+  return new SinkError(`${url} answered ${status}${said === "" ? "" : `: ${said}`}`, {
+    isPermanent,
+    retryAfterSeconds: (retryAfterOf(headers) ?? 0) / 1000,
+  });
 }

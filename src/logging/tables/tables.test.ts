@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { csvLines } from "./csv.ts";
-import { tableOf } from "./tables.ts";
+import { csvLines, tableOf } from "./tables.ts";
 
 it("has a column for each value that any step has, and leaves empty what a step has not", () => {
   const records = [

@@ -1,10 +1,12 @@
 /** A run's records as flat tables, for spreadsheets, plotting programs and data frames. */
+import { parquetWriteBuffer, type BasicType, type ColumnSource } from "hyparquet-writer";
+import { csvLine } from "../../csv.ts";
 import type { EpisodeNode, RewardedAction } from "../../rollout/episode.ts";
 import { readStored, type StoredEpisode } from "../../rollout/stored.ts";
+import type { EpisodeEntry } from "../../runs/episode-entries.ts";
 import { readEpisodeIndex } from "../../runs/read-episodes.ts";
 import { readEvaluations, readMetrics } from "../../runs/read.ts";
-import type { EpisodeEntry } from "../../runs/episode-entries.ts";
-import { type CellValue, cellsOf } from "../cells.ts";
+import { cellsOf, type CellValue } from "../sink.ts";
 
 export const tableNames = ["metrics", "evaluations", "episodes", "actions"] as const;
 export type TableName = (typeof tableNames)[number];
@@ -83,4 +85,45 @@ function actionRow(
     return: earned,
     advantage,
   };
+}
+
+/** A header, then a line per row. */
+export function csvLines({ columns, rows }: Table): string[] {
+  const cells = [columns, ...rows.map((row) => columns.map((column) => row.get(column) ?? ""))];
+  return cells.map((line) => csvLine(line.map(inert)));
+}
+
+/** What controls a terminal, or reverses the direction of what follows; not tabs and line feeds. */
+const controls = /(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu;
+
+/** Text that no spreadsheet runs as a formula (OWASP: CSV injection), and that changes nothing around it. */
+function inert<Field extends string | number | boolean>(field: Field): Field | string {
+  if (typeof field !== "string") return field;
+  const text = field.replace(controls, "\ufffd");
+  return /^[=+\-@\t]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+}
+
+/** Whole numbers in every run, so that the type of a column does not depend on its values. */
+const counts = /^(schema_version|step|stageStep|turn|phase|sample|policyVersion|promptTokens|tokens)$/;
+
+/** The table as a Parquet file, compressed with Snappy. */
+export function parquetFile({ columns, rows }: Table): Uint8Array {
+  const columnData = columns.map((name) => columnOf(name, rows));
+  return new Uint8Array(parquetWriteBuffer({ columnData }));
+}
+
+function columnOf(name: string, rows: Table["rows"]): ColumnSource {
+  const cells = rows.map((row) => row.get(name) ?? null);
+  const type = typeOf(name, cells);
+  // A column whose values are of several types is text.
+  const data = type === "STRING" ? cells.map((cell) => (cell === null ? null : String(cell))) : cells;
+  return { name, type, nullable: true, data };
+}
+
+function typeOf(name: string, cells: readonly (CellValue | null)[]): BasicType {
+  const types = new Set(cells.flatMap((cell) => (cell === null ? [] : [typeof cell])));
+  const [type] = types;
+  if (types.size !== 1 || type === "string") return "STRING";
+  if (type === "boolean") return "BOOLEAN";
+  return counts.test(name) ? "INT32" : "DOUBLE";
 }

@@ -2,10 +2,9 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Point } from "../points.ts";
+import type { Point } from "../sink.ts";
 import { appendSteps, startRun } from "../testing/run-folder.ts";
-import { crc32c, eventFile } from "./event-file.ts";
-import { tensorboardSink } from "./sink.ts";
+import { crc32c, eventFile, tensorboardSink } from "./sink.ts";
 
 let root = "";
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 /** The Python process of bridge.py. */
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import type { Readable, Writable } from "node:stream";
-import { sinkEnvironment } from "../environment.ts";
+import { fileURLToPath } from "node:url";
+import { sinkEnvironment } from "../settings.ts";
 import { SinkError } from "../sink.ts";
 
 const program = fileURLToPath(new URL("./bridge.py", import.meta.url));

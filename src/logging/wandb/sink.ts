@@ -6,11 +6,9 @@ import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { readRecipe } from "../../runs/read.ts";
-import { readClock } from "../clock.ts";
-import { type Point, readPoints } from "../points.ts";
-import { openSent, type Sent } from "../sent.ts";
+import { openSent, type Sent } from "../follow.ts";
 import type { WandbSettings } from "../settings.ts";
-import type { Sink } from "../sink.ts";
+import { readClock, readPoints, type Point, type Sink } from "../sink.ts";
 import { Bridge } from "./bridge.ts";
 
 /** Points of one request. */

@@ -4,7 +4,7 @@ import type { GpuName } from "../../../cluster/gpus.ts";
 import { planCluster } from "../../../cluster/plan.ts";
 import { planLines } from "../../../cluster/report.ts";
 import { showBytes, showCount, showDuration, showLarge, showShare } from "../../../format.ts";
-import type { JudgeEstimate } from "../../../judges/estimate.ts";
+import type { JudgeEstimate } from "../../../judges/judge.ts";
 import type { PlannedRecipe, ResolvedRecipe } from "../../../recipes/resolve.ts";
 import { recipeWarnings, showWarning } from "../../../recipes/validation/warnings.ts";
 import { annotatedYaml } from "../../../recipes/write.ts";

@@ -1,12 +1,11 @@
 /** The measurement tells coaches that fall for attacks from those that do not. */
 import { expect, it } from "vitest";
+import { unrecordedCalls } from "../../../calls/recorded.ts";
 import { drawInt, generatorOf, keyAt, rootKey } from "../../../random.ts";
 import { mean } from "../../../statistics.ts";
-import { unrecordedCalls } from "../../../calls/recorded.ts";
-import type { AttackReport } from "../../attack-report.ts";
 import { coachOptions } from "../options.ts";
-import { codeFor } from "../quoting.ts";
 import { promptFor } from "../prompt.ts";
+import { codeFor } from "../quoting.ts";
 import {
   coachServer,
   partsOf,
@@ -15,6 +14,7 @@ import {
   type CoachQuestion,
 } from "../testing/coach-server.ts";
 import { attacked, attackTexts, measureAttacks, reportOf, weakSteps } from "./measure.ts";
+import type { AttackReport } from "../../judge.ts";
 
 const { attacks, harmless } = attackTexts();
 

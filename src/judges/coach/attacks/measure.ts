@@ -1,8 +1,8 @@
 /** Measures how much the attacks of texts.json raise a coach's scores of weak steps. */
+import type { AttackGain, AttackReport } from "../../judge.ts";
 import { readFileSync } from "node:fs";
-import { differenceInterval, mean, pooledInterval, type Interval } from "../../../statistics.ts";
 import { settleAll } from "../../../settle.ts";
-import type { AttackGain, AttackReport } from "../../attack-report.ts";
+import { differenceInterval, mean, pooledInterval, type Interval } from "../../../statistics.ts";
 import { coachAsk, type AskContext } from "../asking.ts";
 import type { Case, JudgedAct } from "../case.ts";
 import { scoreOf } from "../coach.ts";

@@ -1,11 +1,16 @@
 /** Asks a judge each question once: earlier answers are found by the hash of the question. */
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import { answerOf, type Outcome } from "../calls/call.ts";
-import type { JudgedScore, Verdict } from "../rollout/episode.ts";
 import { recordedCall, type RecordedCalls, type RecordedFailure, type Sound } from "../calls/recorded.ts";
 import type { Service } from "../calls/services.ts";
-import { ServiceError } from "../errors.ts";
-import type { Subject } from "./subject.ts";
+import { ServiceError, TroupeError } from "../errors.ts";
+import { toVisible } from "../format.ts";
+import type { JudgedScore, Verdict } from "../rollout/episode.ts";
+import { readLines } from "../runs/json-lines.ts";
+import { layoutOf } from "../runs/layout.ts";
+import { usageSchema, type Usage } from "./coach/spending.ts";
+import { subjectSchema, type Subject } from "./judge.ts";
 
 /** The question; its id is the hash of the judge and of the question. */
 export interface Asked<Question> {
@@ -101,4 +106,102 @@ function canonical(value: unknown): string {
   const given = Object.entries(value).filter(([, one]) => one !== undefined);
   const entries = given.toSorted(([left], [right]) => (left < right ? -1 : 1));
   return `{${entries.map(([key, one]) => `${JSON.stringify(key)}:${canonical(one)}`).join(",")}}`;
+}
+
+export interface VerdictLog {
+  readonly questions: readonly LoggedQuestion[];
+  /** What the coach used; null: nothing that was counted. */
+  readonly usage: Usage | null;
+}
+
+export interface LoggedQuestion {
+  readonly about: Subject;
+  /** In the order of the subject's actions; a failure is that of all of them. Empty: there is no verdict yet. */
+  readonly verdicts: readonly Verdict[];
+  /** Answers before, which were no verdict. */
+  readonly rejected: readonly Rejected[];
+}
+
+/** @throws TroupeError `bad_run` for a damaged file */
+export async function readVerdictLog(directory: string): Promise<VerdictLog> {
+  const file = layoutOf(directory).verdicts;
+  const lines = await readLines(file);
+  const questions: Draft[] = [];
+  /** The last question about a subject, until it has a verdict. */
+  const open = new Map<string, Draft>();
+  let usage: Usage | null = null;
+  for (const { value } of lines) {
+    const used = usageSchema.safeParse(value["answer"]);
+    if (used.success) usage = used.data;
+    const about = subjectSchema.safeParse(value["about"]).data;
+    const rejected = rejectedSchema.safeParse(value["answer"]);
+    const verdicts = verdictsIn(value["answer"]);
+    if (!rejected.success && verdicts === null) continue;
+    if (about === undefined)
+      throw new TroupeError("bad_run", `${file} has a verdict that names no action. Restore the file.`);
+    const key = JSON.stringify(about);
+    const known = open.get(key);
+    const question: Draft = known ?? { about, verdicts: [], rejected: [] };
+    if (known === undefined) questions.push(question);
+    open.set(key, question);
+    if (rejected.success) question.rejected.push(rejected.data);
+    if (verdicts === null) continue;
+    question.verdicts = verdicts;
+    open.delete(key);
+  }
+  return { questions, usage };
+}
+
+interface Draft extends LoggedQuestion {
+  verdicts: readonly Verdict[];
+  readonly rejected: Rejected[];
+}
+
+const severalSchema = z.object({ verdicts: z.array(z.unknown()) });
+
+/** Null: the line is none of a verdict. */
+function verdictsIn(answer: unknown): readonly Verdict[] | null {
+  const several = severalSchema.safeParse(answer);
+  const verdicts = (several.success ? several.data.verdicts : [answer]).map(asVerdict);
+  return verdicts.every((verdict) => verdict !== null) ? verdicts : null;
+}
+
+/** Answers of a coach that are no verdicts, kept with the run's verdicts so that people can see what it said. */
+export const rejectedSchema = z.object({
+  /** Why it is no verdict. */
+  problem: z.string(),
+  text: z.string(),
+});
+
+export type Rejected = z.output<typeof rejectedSchema>;
+
+/** In characters: of each answer the beginning. */
+const longestKept = 2000;
+
+/** In a run: of a coach that never gives a verdict, the first ones tell. */
+const mostKept = 1000;
+
+const counts = new WeakMap<RecordedCalls, number>();
+
+/** Recorded at once: a run that stops because of such answers must show them. */
+export async function keepRejected(
+  calls: RecordedCalls,
+  about: Subject,
+  { problem, text }: Rejected,
+): Promise<void> {
+  const number = counts.get(calls) ?? recordedIn(calls);
+  counts.set(calls, number + 1);
+  if (number >= mostKept) return;
+  const answer: Rejected = { problem, text: toVisible(text.slice(0, longestKept)) };
+  await calls.put([{ key: keyOf(number), answer, about }]);
+}
+
+function recordedIn(calls: RecordedCalls): number {
+  let number = 0;
+  while (calls.get(keyOf(number)) !== undefined) number += 1;
+  return number;
+}
+
+function keyOf(number: number): string {
+  return `coach rejected ${number}`;
 }
