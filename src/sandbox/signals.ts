@@ -1,6 +1,8 @@
 /**
  * An end by a signal that a program can send itself, or that its own fault brings (SIGSEGV, SIGABRT), looks the same
- * whoever sent it: it counts as the program's once it has come three times.
+ * whoever sent it: it counts as the program's once it has come three times. Not covered: the end, from outside, of a process
+ * that a program itself started; a signal from outside that a program handles itself; SIGXCPU from outside in the second half
+ * of its processor time.
  */
 const times = 3;
 

@@ -1,6 +1,7 @@
 /**
  * A client of SandboxFusion's HTTP API. It runs a program from start to end in a new folder and returns its output; it
- * only limits time and memory, and isolates as configured: by default not at all.
+ * only limits time and memory, and isolates as configured: by default not at all. A program that prints more than 64 KiB
+ * waits until its time limit.
  */
 import { constants } from "node:os";
 import { z } from "zod";
