@@ -1,4 +1,7 @@
-/** The table of algorithms: one row each, one function per column. `docs/algorithms.md` maps rows to papers. */
+/**
+ * The table of algorithms: one row each, one function per column. A new row goes to its family under `rows/`, and its
+ * definition to `tests/fixtures/credit/make.py`, an independent implementation that `reference.test.ts` compares with.
+ */
 import type { z } from "zod";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
