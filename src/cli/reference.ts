@@ -1,14 +1,17 @@
 /**
- * The pages under docs/reference/: every command's help, every key, the included recipes, the formulas and MAGRPO's keys, as
- * the program has them. `npm run reference` writes them; a test compares.
+ * The pages under docs/reference/: every command's help, every key of recipes and experiments, the included ones, the formulas
+ * and MAGRPO's keys, as the program has them. `npm run reference` writes them; a test compares.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { sources } from "../credit/sources.ts";
 import { showShare } from "../format.ts";
-import { keySections, type KeyRow, type KeySection } from "../recipes/keys.ts";
-import { publishedKeys, type PublishedKey } from "../recipes/published/keys.ts";
+import { definitionSchema } from "../experiments/definition.ts";
+import { loadExperiment } from "../experiments/load.ts";
+import { shippedExperiments } from "../experiments/shipped.ts";
+import { type KeyRow, keyRows, type KeySection, keySections } from "../recipes/keys.ts";
+import { type PublishedKey, publishedKeys } from "../recipes/published/keys.ts";
 import { shippedRecipes } from "../recipes/shipped.ts";
 import { makeProgram } from "./program.ts";
 import { describe } from "./recipes/list.ts";
@@ -27,6 +30,11 @@ export function referencePages(): Readonly<Record<string, string>> {
       "Keys",
       "Every key of a recipe, then the options of each environment, algorithm, judge and tool, which `troupe recipes --keys` prints, too. `NAME` stands for a name of your choice. A key without a default is absent unless you give it.",
       keys(),
+    ),
+    "experiments.md": page(
+      "Included experiments and keys",
+      "What each included experiment compares, with wall-clock minutes on two cores where they were measured, then every key of an experiment's file. `NAME` stands for a name of your choice. A key without a default is absent unless you give it.",
+      experiments(),
     ),
     "recipes.md": page(
       "Included recipes",
@@ -89,11 +97,12 @@ function keys(): string {
 function keySection({ title, rows }: KeySection): string {
   const [heading = "", summary = ""] = title.split(/: (.*)/s);
   const named = heading.replace(/^a /, "").replace(/^./, (letter) => letter.toUpperCase());
-  const options =
-    rows.length === 0
-      ? "It has no options."
-      : table(["key", "value", "default", "meaning"], rows.map(keyRow));
+  const options = rows.length === 0 ? "It has no options." : keyTable(rows);
   return [`## ${named}`, ...(summary === "" ? [] : [sentence(summary)]), options].join("\n\n");
+}
+
+function keyTable(rows: readonly KeyRow[]): string {
+  return table(["key", "value", "default", "meaning"], rows.map(keyRow));
 }
 
 function keyRow({ key, value, fallback, meaning }: KeyRow): readonly string[] {
@@ -128,6 +137,15 @@ function code(fallback: string): string {
 
 function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+function experiments(): string {
+  const rows = Object.entries(shippedExperiments()).map(([name, file]) => {
+    const { title = name, minutes } = loadExperiment(file).definition;
+    return [`\`${name}\``, title, minutes === undefined ? "" : String(minutes)];
+  });
+  const listed = table(["experiment", "what it compares", "minutes"], rows);
+  return `${listed}\n\n## Keys\n\n${keyTable(keyRows(definitionSchema))}`;
 }
 
 function recipeRows(): readonly (readonly string[])[] {

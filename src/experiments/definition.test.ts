@@ -48,7 +48,10 @@ function keysIn(schema: JsonSchema): string[] {
 
 describe("the keys of a file", () => {
   it("are all in the manual", () => {
-    const page = readFileSync(join(fixtures, "..", "..", "..", "docs", "experiments.md"), "utf8");
+    const page = readFileSync(
+      join(fixtures, "..", "..", "..", "docs", "reference", "experiments.md"),
+      "utf8",
+    );
     const missing = keysIn(jsonSchemaOf(definitionSchema)).filter(
       (key) => !new RegExp(String.raw`[\x60.]${key}[\x60.]`).test(page),
     );

@@ -18,7 +18,9 @@ const changes = z
 const training = z.strictObject({
   from: name
     .optional()
-    .describe("Start from the policies of this training of the same column and seed, without a warm start."),
+    .describe(
+      "Start from the policies of this training of the same column and seed, without a warm start, with a new optimizer.",
+    ),
   team: name
     .optional()
     .describe("A team under the recipe's evaluation.compare that is trained instead of `team`."),
@@ -126,7 +128,9 @@ export const definitionSchema = z
     requires: z
       .array(requirement)
       .default([])
-      .describe("Models and data sets that must be there before anything starts."),
+      .describe(
+        "Models and data sets that must be there before anything starts: a `path` or `dataset`, and how to `fetch` it.",
+      ),
     measures: z.record(name, measure).default({}).describe("Further columns of the report."),
     baseline: name.optional().describe("Row that the others are compared with."),
     published: published.optional().describe("Published numbers for comparison."),

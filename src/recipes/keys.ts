@@ -15,24 +15,26 @@ export interface KeySection {
 
 export function keySections(): readonly KeySection[] {
   const { environments, algorithms, judges } = builtInCatalog;
-  const options = (kind: string, known: Readonly<Record<string, Optional>>): KeySection[] =>
-    Object.entries(known).map(([name, { summary = "", options: schema }]) => ({
-      name,
-      title: `${kind} ${name}: ${summary}`,
-      rows: schema instanceof ZodType ? rowsOf(jsonSchemaOf(schema), "") : [],
-    }));
   return [
     { name: "recipe", title: "a recipe", rows: grouped(rowsOf(recipeShape(), "")) },
-    ...options("environment", environments),
-    ...options("algorithm", algorithms),
-    ...options("judge", judges),
+    ...optionSections("environment", environments),
+    ...optionSections("algorithm", algorithms),
+    ...optionSections("judge", judges),
     ...Object.entries(toolKinds).map(([title, schema]) => {
       const words = title.replaceAll("`", "");
       // Of a tool with two forms: `mcp` and `mcp-address`.
       const name = words.replace(", a program", "").replace(", an ", "-");
-      return { name, title: `tool ${words}`, rows: rowsOf(jsonSchemaOf(schema), "") };
+      return { name, title: `tool ${words}`, rows: keyRows(schema) };
     }),
   ];
+}
+
+function optionSections(kind: string, known: Readonly<Record<string, Optional>>): KeySection[] {
+  return Object.entries(known).map(([name, { summary = "", options }]) => ({
+    name,
+    title: `${kind} ${name}: ${summary}`,
+    rows: options instanceof ZodType ? keyRows(options) : [],
+  }));
 }
 
 interface Optional {
@@ -61,6 +63,10 @@ export interface KeyRow {
   /** As JSON; `required`; empty: absent unless it is given. */
   readonly fallback: string;
   readonly meaning: string;
+}
+
+export function keyRows(schema: ZodType): readonly KeyRow[] {
+  return rowsOf(jsonSchemaOf(schema), "");
 }
 
 function rowsOf(schema: JsonSchema, prefix: string): KeyRow[] {
