@@ -1,4 +1,4 @@
-/** How a command ends: exit codes (docs/command-line.md), Ctrl-C, a reader that is gone, and the text of an error. */
+/** How a command ends: exit codes (docs/troubleshooting.md), Ctrl-C, a reader that is gone, and the text of an error. */
 import { watchSignals } from "../engines/interrupts.ts";
 import { isOfFrozen } from "../environments/freeze.ts";
 import { blamedFor, isOfModuleEnvironment } from "../environments/origin.ts";
