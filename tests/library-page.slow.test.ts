@@ -1,4 +1,4 @@
-/** Compiles and runs the programs in docs/library.md, docs/writing-an-environment.md and docs/gpu-and-servers.md verbatim, in a user's project with the packed package. */
+/** Compiles and runs the programs in docs/library.md and docs/writing-an-environment.md verbatim, and examples/tinker, in a user's project with the packed package. */
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -26,7 +26,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 beforeAll(() => {
   cpSync(path.join(root, "examples", "translation"), project, { recursive: true });
-  const pages = ["library.md", "writing-an-environment.md", "gpu-and-servers.md"].map((name) =>
+  cpSync(path.join(root, "examples", "tinker"), project, { recursive: true });
+  const pages = ["library.md", "writing-an-environment.md"].map((name) =>
     readFileSync(path.join(root, "docs", name), "utf8"),
   );
   const programs = /```(?:ts|yaml)\n((?:\/\/|#) (\w+\.(?:ts|yaml))\n.*?)```/gs;
