@@ -29,7 +29,7 @@ it("faults above the limit stop the run, whichever service gives them", () => {
   const wrong = { expert: use({ faults: 2, lastProblem: "no JSON" }) };
   expect(() => checkFaults(wrong, 0.2)).not.toThrow();
   expect(() => checkFaults(wrong, 0.1)).toThrow(
-    "2 of 10 answers of the expert are none, failures.limit allows 10 %. The last: no JSON.",
+    "2 of 10 answers of the expert were unusable, failures.limit allows 10 %. The last: no JSON.",
   );
   // Otherwise a run would learn from nothing but faults.
   expect(() => checkFaults({ expert: use({ faults: 10 }) }, 1)).toThrow(/at least one must succeed/);

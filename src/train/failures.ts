@@ -72,7 +72,7 @@ export function checkFaults(used: ServicesUsed, limit: number): void {
       calls,
       limit,
       (allowed) =>
-        `${faults} of ${calls} answers of the ${name} are none, ${allowed}. The last: ${lastProblem}.`,
+        `${faults} of ${calls} answers of the ${name} were unusable, ${allowed}. The last: ${lastProblem}.`,
     );
 }
 
