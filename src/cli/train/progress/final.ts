@@ -102,13 +102,15 @@ function costLines({ seconds, tokens, steps, ...lost }: RunResult, run: string):
     flatRoles = {},
     services,
   } = lost;
+  const stages = [
+    ["warm start", seconds.warmStart, steps.warmStart] as const,
+    ["reinforcement", seconds.reinforcement, steps.reinforcement] as const,
+  ].flatMap(([name, spent, count]) => (count === 0 ? [] : `${name} ${showDuration(spent)} (${count} steps)`));
   return [
     ...(steps.warmStart > 0 && steps.reinforcement > 0
       ? ["before: after the warm start, before reinforcement"]
       : []),
-    `${showDuration(seconds.total)}: warm start ${showDuration(seconds.warmStart)} (${steps.warmStart} steps), ` +
-      `reinforcement ${showDuration(seconds.reinforcement)} (${steps.reinforcement} steps), ` +
-      `evaluation ${showDuration(seconds.evaluation)}`,
+    `${showDuration(seconds.total)}: ${[...stages, `evaluation ${showDuration(seconds.evaluation)}`].join(", ")}`,
     ...lossNotes({ failed, unrewarded, unjudged }),
     ...Object.entries(flatRoles).map(
       ([role, count]) => `the ${role} learned nothing in the last ${count} steps: its rewards did not differ`,

@@ -103,14 +103,20 @@ export function rewardParts(metrics: StepMetrics): string[] {
   return roles.map(([name, role]) => `${name} ${showReward(role)}`);
 }
 
-/** Entropy and divergence, per policy if there are several; a step without an update has measured neither. */
+/**
+ * Entropy and divergence, per policy if there are several; a step without an update has measured neither. The divergence
+ * after one optimizer step on fresh samples is always 0 and says nothing.
+ */
 export function trustParts(metrics: StepMetrics): string[] {
   const policies = Object.entries(metrics.policies);
   return policies.map(([name, { entropy, kl }]) => {
     const whose = policies.length > 1 ? `${name} ` : "";
     if (kl === undefined) return `${whose}no update`;
-    const measured = entropy === undefined ? "" : `entropy ${showNumber(entropy)}  `;
-    return `${whose}${measured}KL ${showNumber(kl)}`;
+    const shown = [
+      ...(entropy === undefined ? [] : [`entropy ${showNumber(entropy)}`]),
+      ...(kl === 0 && entropy !== undefined ? [] : [`KL ${showNumber(kl)}`]),
+    ];
+    return whose + shown.join("  ");
   });
 }
 

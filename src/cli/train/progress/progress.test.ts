@@ -119,6 +119,12 @@ describe("the end of a run", () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(60);
   });
 
+  it("names the stages that it had", () => {
+    expect(finalLines(result, "runs/mine", { available: 1 })).toContain(
+      "4.0 s: reinforcement 3.0 s (3 steps), evaluation 1.0 s",
+    );
+  });
+
   it("says that a split has fewer tasks than the recipe asks for", () => {
     const wanted = { split: "heldOut", tasks: 1000 };
     const note = "evaluation.tasks asks for 1,000, but the split heldOut has only 50";
@@ -142,7 +148,7 @@ describe("entropy and divergence", () => {
     };
     expect(trustParts({ ...metrics(1), policies })).toEqual([
       "idle no update",
-      "trained entropy 1.50  KL 0",
+      "trained entropy 1.50",
       "elsewhere KL 0.00200",
     ]);
   });
