@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -238,6 +238,14 @@ describe("without a run", () => {
       properties: object;
     };
     expect(Object.keys(schema.properties)).toContain("warmStart");
+  });
+
+  it("the name of a run in place of a recipe's is recognised", async () => {
+    await mkdir(join(cwd, "runs", "mine"), { recursive: true });
+    await writeFile(join(cwd, "runs", "mine", "recipe.yaml"), "");
+    const { stderr } = await runCommand(["play", "mine"], { cwd });
+    await rm(join(cwd, "runs"), { recursive: true });
+    expect(stderr).toContain("mine is a run, not a recipe; to play with its team: `troupe play --run mine`");
   });
 
   it("runs says so when there are none", async () => {

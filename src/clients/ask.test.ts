@@ -419,6 +419,13 @@ it("a compatible service without a variable gets no key, whatever the environmen
   }
 });
 
+it("a service that wants a key is not said to reject one that was not sent", async () => {
+  respond = json(401, { error: { message: "no key" } });
+  const error = await failure(question("compatible", { keyVariable: undefined }));
+  expect(error.code).toBe("bad_arguments");
+  expect(error.message).toContain("answered 401, and no key was sent");
+});
+
 it("a cancelled question ends", async () => {
   respond = () => {};
   const options = clientOptions.parse({ provider: "compatible", model: "wise", baseUrl: address });

@@ -149,9 +149,12 @@ function failureOf(exchange: Exchange, options: ClientOptions, model: string): T
   if (failure !== null) return new ServiceError(`${name} ${failure}.`);
   if (status === null) return new ServiceError(`${name} cannot be asked${credentialsOf(options)}.`);
   if (rejectsKey) {
-    const variable = keyVariableOf(options) ?? "no variable";
-    const problem = `${name} does not accept the key in ${variable} (${status})`;
-    return new TroupeError("bad_arguments", `${problem}: set the right one.`);
+    const variable = keyVariableOf(options);
+    const problem =
+      variable === undefined
+        ? `${name} answered ${status}, and no key was sent. Put one in a variable and name it in \`keyVariable\`.`
+        : `${name} does not accept the key in ${variable} (${status}): set the right one.`;
+    return new TroupeError("bad_arguments", problem);
   }
   return new ServiceError(
     isAccepted(exchange)

@@ -1,6 +1,6 @@
 /**
- * An algorithm is a row of a table, not a trainer: sampling × return × group × baseline × scale × token credit × objective.
- * Each column is a small pure function. There is a file for each kind of column (`returns.ts`, `groups.ts`, …) and for each
+ * An algorithm is not a trainer. It picks one function per column of a table: sampling, return, group, baseline, scale, token
+ * credit, objective. Each is small and pure. There is a file for each kind of column (`returns.ts`, `groups.ts`, …) and for each
  * family of rows (`rows/`); `algorithms.ts` is the table, and `credit.ts` computes. Nothing here touches an engine.
  */
 import type { z } from "zod";

@@ -4,7 +4,7 @@ import { basename, join, sep } from "node:path";
 import { isPresentSync } from "../present.ts";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
-import { command } from "../command-line.ts";
+import { command, runsFolder } from "../command-line.ts";
 
 /** The package's folder: two levels up, from `src/` and from `dist/`. */
 const packageRoot = join(import.meta.dirname, "..", "..");
@@ -68,6 +68,8 @@ function missing(given: string, help: string): string {
   if (file !== undefined) return `there is no recipe ${given}; did you mean the file \`${file}\`?`;
   if (/\.ya?ml$/i.test(given) || /^[.~]|^\/|\\/.test(given))
     return `there is no file ${given}, relative to ${process.cwd()}; ${help}`;
+  if (isPresentSync(join(runsFolder, given, "recipe.yaml")))
+    return `${given} is a run, not a recipe; to play with its team: \`${command("play", "--run", given)}\``;
   const [owner = "", model] = given.split("/");
   const isModel = model !== undefined && /[A-Z0-9]/.test(given) && !isPresentSync(join(shippedFolder, owner));
   if (isModel && /^\w[\w.-]*\/\w[\w.-]*$/.test(given))

@@ -184,6 +184,7 @@ function short(value: unknown): string {
 }
 
 function logprobLine({ tokens, largestDifference }: NonNullable<Report["logprobs"]>): string {
-  if (tokens === 0) return "log-probabilities: none of these actions was sampled by the checkpoint's weights";
+  if (tokens === 0)
+    return "log-probabilities: the checkpoint's weights sampled none of these actions; try `--evaluation after`";
   return `log-probabilities of ${tokens} tokens: largest difference ${largestDifference.toPrecision(2)} nats`;
 }

@@ -63,7 +63,7 @@ describe("an algorithm that is wrong fails", () => {
         grouping: { key: () => "all", sampleKey: ({ episode, action }) => `${episode.id} ${action.id}` },
         baseline: (returns) => [...returns.keys()],
       },
-      /with the episodes in another order/,
+      /when the episodes were reversed/,
     ],
     "equal rewards give the actions of a group equal advantages": [
       { returns: ({ node }) => Number(node.id[0]) },

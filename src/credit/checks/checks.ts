@@ -150,8 +150,9 @@ function orderOfEpisodes(algorithm: Algorithm, key: Key): void {
     const backward = byAction(credited({ episodes: episodes.toReversed() }, algorithm));
     for (const [action, advantage] of forward) {
       if (near([advantage], [backward.get(action) ?? Number.NaN])) continue;
+      const hint = algorithm.grouping.spans === "batch" ? "; does `sampleKey` contain the episode?" : "";
       throw new Error(
-        `an action got ${advantage}, but ${backward.get(action)} with the episodes in another order`,
+        `an action got ${advantage}, but ${backward.get(action)} when the episodes were reversed${hint}`,
       );
     }
   }
