@@ -2,7 +2,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Environment } from "../environments/environment.ts";
+import type { Demonstration, Environment } from "../environments/environment.ts";
 import { keyAt, rootKey } from "../random.ts";
 import type { RolloutPolicy } from "../rollout/setting.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
@@ -86,6 +86,14 @@ test("weighted examples sum to a mean over the trained tokens", () => {
 
 test("untrained roles get no examples", () => {
   expect(examplesOf(setup({ isTrained: () => false }), key)).toEqual([]);
+});
+
+test("a demonstration without an action names its seat and what is missing", () => {
+  const incomplete = [{ seat: "scout", observation: "a1" }] as unknown as Demonstration[];
+  const broken: Environment = { ...environment, oracle: { demonstrations: () => incomplete } };
+  expect(() => examplesOf(setup({ environment: broken }), key)).toThrow(
+    "Demonstration 1 (seat scout): `action` is missing or no text.",
+  );
 });
 
 test("a demonstration that does not fit the model is rejected before training", () => {

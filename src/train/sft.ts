@@ -3,7 +3,7 @@
  * from a policy that can act. A demonstration becomes the prompt that a role would see, and the tokens it should write.
  */
 import type { Continuation, Datum } from "../engines/engine.ts";
-import type { Environment } from "../environments/environment.ts";
+import type { Demonstration, Environment } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
 import { childKey, keyAt, type Key } from "../random.ts";
 import type { Recipe } from "../recipes/schema.ts";
@@ -180,9 +180,22 @@ function teamLines(setup: DemonstrationSetup, team: Team, key: Key): Line[] {
     key,
     agents.map(({ role }) => role.seat),
   );
+  demonstrations.forEach(checkDemonstration);
   return demonstrations.flatMap(({ seat, observation, action }) =>
     trained.filter(({ role }) => role.seat === seat).map((agent) => lineOf(agent, observation, action)),
   );
+}
+
+/** A module may be plain JavaScript. @throws TroupeError `bad_environment` */
+function checkDemonstration(demonstration: Demonstration, index: number): void {
+  for (const part of ["seat", "observation", "action"] as const) {
+    if (typeof demonstration[part] === "string") continue;
+    throw new TroupeError(
+      "bad_environment",
+      `Demonstration ${index + 1} (seat ${demonstration.seat}): \`${part}\` is missing or no text. ` +
+        "A demonstration needs seat, observation and action.",
+    );
+  }
 }
 
 function lineOf(agent: Agent, observation: string, action: string): Line {

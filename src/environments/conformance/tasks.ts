@@ -116,6 +116,8 @@ export async function demonstrated(setting: Setting): Promise<void> {
 }
 
 function checkExample(setting: Setting, { seat, observation, action }: Demonstration): void {
+  for (const [name, text] of Object.entries({ observation, action }))
+    demand(typeof text === "string", () => `${seat}'s demonstration has no ${name}`);
   demandWords(setting, observation, `${seat}'s demonstration shows`);
   demandWords(setting, action, `${seat}'s demonstration writes`);
   const most = setting.environment.seats[seat]?.maxTokens ?? 0;
