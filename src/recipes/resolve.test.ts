@@ -231,7 +231,7 @@ describe("mistakes in values", () => {
       "wrong.yaml:4:9: environment.size: expected a whole number from 2 to 50, found 1",
     );
     expect(message).toContain(
-      "wrong.yaml:5:3: environment.colour: unknown key; Keys of `environment`: name, size, walls",
+      "wrong.yaml:5:3: environment.colour: unknown key; keys of `environment`: name, size, walls",
     );
     expect(message).toContain(
       'wrong.yaml:11:10: team.turns: expected a whole number from 1 to 4096, found "three"',
@@ -241,6 +241,14 @@ describe("mistakes in values", () => {
     );
     // A misspelt key is one mistake, and not also a missing key.
     expect(message).not.toContain("missing");
+  });
+
+  it("in an inherited key say how to remove it", async () => {
+    write("lower.yaml", `${rightRecipe}extra: 3\n`);
+    write("upper.yaml", "extends: lower.yaml\nname: upper\n");
+    expect((await rejection([], "upper.yaml")).message).toContain(
+      "extra: inherited, but unknown here; remove it with `extra=null`. Keys of a recipe: name",
+    );
   });
 
   const cases: readonly (readonly [string, string])[] = [

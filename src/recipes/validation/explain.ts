@@ -140,9 +140,14 @@ export function unknownKey(path: Path, parent: JsonSchema | undefined, tree: Tre
   if (known.includes(key)) return oneOfTwo(path, known, tree);
   const valid = known.length > 0 ? known : givenKeys(treeAt(tree, path.slice(0, -1)));
   const where = path.length === 1 ? (parent?.title ?? "a recipe") : `\`${showKey(path.slice(0, -1))}\``;
-  const advice = missingSpace(key) ?? hintAt(key, valid);
-  const fix = `${advice}Keys of ${where}: ${valid.length === 0 ? "none" : valid.join(", ")}`;
-  return { origin: keyOriginAt(tree, path), key: showKey(path), problem: "unknown key", fix };
+  const origin = keyOriginAt(tree, path);
+  const nearest = missingSpace(key) ?? hintAt(key, valid);
+  const isInherited = nearest === "" && origin.kind === "file" && (origin.extended ?? 0) > 0;
+  const problem = isInherited ? "inherited, but unknown here" : "unknown key";
+  const advice = isInherited ? `remove it with \`${showKey(path)}=null\`. ` : nearest;
+  const keys = `of ${where}: ${valid.length === 0 ? "none" : valid.join(", ")}`;
+  const fix = advice === "" ? `keys ${keys}` : `${advice}Keys ${keys}`;
+  return { origin, key: showKey(path), problem, fix };
 }
 
 /** `{path:/x}` is one key for YAML. */
