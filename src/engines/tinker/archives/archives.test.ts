@@ -35,6 +35,18 @@ async function* cut(whole: Buffer, length: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < whole.length; at += length) yield whole.subarray(at, at + length);
 }
 
+/** A header with another name and type, whose checksum is right. */
+function changed(header: Buffer, name: string, type: string, size?: string): Buffer {
+  const copy = Buffer.from(header);
+  copy.write(`${name}\0`, 0);
+  copy.write(type, 156);
+  if (size !== undefined) copy.write(size, 124);
+  copy.fill(" ", 148, 156);
+  const sum = copy.reduce((total, byte) => total + byte, 0);
+  copy.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  return copy;
+}
+
 describe("archives", () => {
   it("hold a directory's files, however they arrive", async () => {
     const contents = fc.uint8Array({ maxLength: 1500 });
@@ -55,27 +67,36 @@ describe("archives", () => {
   });
 
   it("are read by tar, and those of tar are read", async () => {
-    const [from, to, back] = [fresh(), fresh(), fresh()];
-    writeFileSync(join(from, "a.txt"), "one");
+    const [from, to] = [fresh(), fresh()];
+    const long = `${"n".repeat(120)}.txt`;
+    for (const name of ["a.txt", long]) writeFileSync(join(from, name), name);
     expect(spawnSync("tar", ["-xf", "-", "-C", to], { input: await bytesOf(tarOf(from)) }).status).toBe(0);
-    const { stdout } = spawnSync("tar", ["-cf", "-", "-C", to, "."]);
-    await extractTar(cut(stdout, 1000), back);
-    expect(readFileSync(join(back, "a.txt"), "utf8")).toBe("one");
+    for (const format of ["pax", "gnu"]) {
+      const back = fresh();
+      const { stdout } = spawnSync("tar", ["-cf", "-", `--format=${format}`, "-C", to, "."]);
+      await extractTar(cut(stdout, 1000), back);
+      for (const name of ["a.txt", long]) expect(readFileSync(join(back, name), "utf8")).toBe(name);
+    }
   });
 
   it("with names that lead elsewhere, links, or a missing end are rejected", async () => {
     const from = fresh();
     writeFileSync(join(from, "aa"), "x");
     const good = await bytesOf(tarOf(from));
-    const renamed = (name: string, type = "0"): Buffer => {
-      const copy = Buffer.from(good);
-      copy.write(`${name}\0`, 0);
-      copy.write(type, 156);
-      return copy;
-    };
-    for (const bad of [renamed("../b"), renamed("/b"), renamed("b", "2"), good.subarray(0, 600)]) {
+    const renamed = (name: string, type = "0"): Buffer =>
+      Buffer.concat([changed(good.subarray(0, 512), name, type), good.subarray(512)]);
+    for (const [bad, expected] of [
+      [renamed("../b"), "leads elsewhere"],
+      [renamed("/b"), "leads elsewhere"],
+      [renamed("c/./b"), "leads elsewhere"],
+      [renamed("c\\..\\b"), "leads elsewhere"],
+      [renamed("b", "2"), "not a plain file"],
+      [good.subarray(0, 600), "truncated"],
+      [good.subarray(0, 1024), "truncated"],
+      [Buffer.from(good).fill("b", 0, 2), "checksum"],
+    ] as const) {
       const to = fresh();
-      expect(await failure("bad_model", () => extractTar(cut(bad, 512), to))).toContain("not understood");
+      expect(await failure("bad_model", () => extractTar(cut(bad, 512), to))).toContain(expected);
       expect(readdirSync(to).filter((name) => name !== "aa")).toEqual([]);
     }
   });
@@ -196,11 +217,8 @@ async function endless(start: Buffer, rest: Buffer) {
 describe("an archive without an end", async () => {
   const from = fresh();
   writeFileSync(join(from, "weights"), "");
-  const header = (await bytesOf(tarOf(from))).subarray(0, 512);
-  header.write("77777777777", 124); // the most that the field holds: 8 GB
-  header.fill(" ", 148, 156);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  const empty = (await bytesOf(tarOf(from))).subarray(0, 512);
+  const header = changed(empty, "weights", "0", "77777777777"); // the most that the field holds: 8 GB
   const zeros = Buffer.alloc(2 ** 24);
 
   it.each([
@@ -247,18 +265,13 @@ it("archives of devices, of too many files, and of a file that is a directory ar
   writeFileSync(join(from, "aa"), "");
   const whole = await bytesOf(tarOf(from));
   const entry = whole.subarray(0, 512);
-  const as = (type: string, name = "aa"): Buffer => {
-    const copy = Buffer.from(entry);
-    copy.write(type, 156);
-    copy.write(`${name}\0`, 0);
-    return copy;
-  };
+  const as = (type: string, name = "aa"): Buffer => changed(entry, name, type);
   const many = Buffer.concat(Array.from({ length: 10_001 }, () => as("5")));
   const both = Buffer.concat([as("0"), as("0", "aa/b")]);
   for (const [bad, expected] of [
     ...["1", "2", "3", "4", "6"].map((type) => [as(type), "not a plain file"] as const),
     [many, "more than 10000 entries"],
-    [both, "is a file and a directory"],
+    [both, "not a valid directory"],
   ] as const)
     expect(await failure("bad_model", () => extractTar(cut(bad, 4096), fresh()))).toContain(expected);
 });
