@@ -43,11 +43,8 @@ export interface OpenDataset {
   expectedRows(split: string): number | null;
   /** Downloads and reads what is not yet in the cache. @throws TroupeError */
   problems(split: string): Promise<ProblemStore>;
-  /**
-   * Problems of the split that fail their own tests; empty if `troupe data verify` has not run the solutions, null if what
-   * it found cannot be relied on.
-   */
-  failing(split: string): Promise<readonly FailingProblem[] | null>;
+  /** Problems of the split that fail their own tests; empty if `troupe data verify` has not run the solutions. */
+  failing(split: string): Promise<readonly FailingProblem[]>;
   recordFailing(split: string, failing: readonly FailingProblem[]): Promise<void>;
 }
 

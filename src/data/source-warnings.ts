@@ -20,7 +20,6 @@ export async function sourceWarnings(
     ...malformedWarning(name, source, key),
     ...failingWarning(name, source, key),
   ]);
-  skipped.push(...unprovedWarning(sources, key));
   const { train, ...others } = sources;
   if (train === undefined) return skipped;
   const own = await train.shingled();
@@ -50,13 +49,6 @@ function failingWarning(name: string, { failing, size }: ProblemSource, key: str
       fix: `\`${command("data", "verify")} DATASET\` lists them; \`failing: keep\` in the dataset keeps them`,
     },
   ];
-}
-
-function unprovedWarning(sources: Readonly<Record<string, ProblemSource>>, key: string): SourceWarning[] {
-  const splits = [...new Set(Object.values(sources).flatMap(({ unproved = [] }) => unproved))];
-  if (splits.length === 0) return [];
-  const problem = `the solutions of ${splits.join(", ")} were run in a sandbox that was not proved, so the problems that failed there are not skipped`;
-  return [{ key, problem, fix: `\`${command("data", "verify")} DATASET\` runs them again` }];
 }
 
 function overlapWarning(

@@ -277,24 +277,6 @@ describe("problems that fail their own tests", () => {
     ]);
   });
 
-  it("are not skipped if they failed in a sandbox that nothing had proved, which is said once", async () => {
-    await verify("humaneval");
-    for (const name of await fs.readdir(cache.solutions)) {
-      const place = path.join(cache.solutions, name);
-      await fs.writeFile(place, (await fs.readFile(place, "utf8")).replace('"version":2', '"version":1'));
-    }
-    const sources = await open("humaneval", splits);
-    expect(sources["train"]!.size).toBe(5);
-    expect(await sourceWarnings(sources, "dataset")).toEqual([
-      {
-        key: "dataset",
-        problem:
-          "the solutions of test were run in a sandbox that was not proved, so the problems that failed there are not skipped",
-        fix: "`troupe data verify DATASET` runs them again",
-      },
-    ]);
-  });
-
   it("are named if none is left, with the way to keep them", async () => {
     await verify("humaneval");
     await expect(open("humaneval", { train: "test[1:2]+test[3:4]" })).rejects.toThrow(

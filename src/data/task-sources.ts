@@ -32,8 +32,6 @@ export interface ProblemSource {
   readonly malformed: readonly (MalformedRow & { readonly split: string })[];
   /** Problems of the slices that fail their own tests, which are left out. */
   readonly failing: readonly (FailingProblem & { readonly split: string })[];
-  /** Splits whose solutions were run in an unproved sandbox: what failed there is not left out. Absent: none. */
-  readonly unproved?: readonly string[];
   /** Rows left out by the option `exclude`. */
   readonly excluded: number;
   /** For the record of a run. */
@@ -140,7 +138,6 @@ async function sourceOfRanges(
       `${text} of ${dataset.name} has no usable problem${whyNone(malformed, failing)}`,
     );
   }
-  const unproved = [...new Set(parts.flatMap((part) => part.unproved))];
   const excludedRows = parts.reduce((sum, part) => sum + part.excluded, 0);
   return {
     size: problems.length,
@@ -153,7 +150,6 @@ async function sourceOfRanges(
     rows: problems.map(({ problem }) => problem.row),
     malformed,
     failing,
-    ...(unproved.length === 0 ? {} : { unproved }),
     excluded: excludedRows,
     origin: {
       ...placeOf(dataset, new Set(ranges.map(({ split }) => split))),
@@ -196,7 +192,6 @@ interface Part {
   readonly problems: readonly { readonly store: ProblemStore; readonly problem: StoredProblem }[];
   readonly malformed: readonly (MalformedRow & { readonly split: string })[];
   readonly failing: ProblemSource["failing"];
-  readonly unproved: readonly string[];
   readonly excluded: number;
 }
 
@@ -206,14 +201,12 @@ async function partOf(dataset: OpenDataset, range: RowRange, leftOut: LeftOut): 
   const isInside = ({ row }: { readonly row: number }) => from <= row && row < to;
   const inside = store.problems.filter(isInside);
   const wanted = inside.filter(({ id }) => !leftOut.excluded.has(id));
-  const found = leftOut.skipsFailing ? await dataset.failing(split) : [];
-  const failing = found?.filter(isInside) ?? [];
+  const failing = leftOut.skipsFailing ? (await dataset.failing(split)).filter(isInside) : [];
   const skipped = new Map(failing.map((each) => [each.row, each]));
   return {
     problems: wanted.filter(({ row }) => !skipped.has(row)).map((problem) => ({ store, problem })),
     malformed: store.malformed.filter(isInside).map((each) => ({ ...each, split })),
     failing: wanted.flatMap(({ row }) => skipped.get(row) ?? []).map((each) => ({ ...each, split })),
-    unproved: found === null ? [split] : [],
     excluded: inside.length - wanted.length,
   };
 }

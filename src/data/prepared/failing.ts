@@ -14,25 +14,19 @@ import type { ProblemStore } from "./store.ts";
 
 const failingSchema = z.strictObject({ row: z.int(), id: z.string(), reason: z.string() });
 const fileSchema = z.strictObject({ version: z.literal(2), failing: z.array(failingSchema) });
-/** May come from a sandbox in which no program could pass. */
-const unproved = z.looseObject({ version: z.literal(1) });
 
 export type FailingProblem = z.output<typeof failingSchema>;
 
-/**
- * Empty if no solutions were run; null if they were, in a sandbox that nothing had proved, so that all of it may be wrong.
- * @throws TroupeError `bad_data` if the file is damaged
- */
+/** Empty if no solutions were run. @throws TroupeError `bad_data` if the file is damaged */
 export async function readFailing(
   cache: CacheLayout,
   store: ProblemStore,
-): Promise<readonly FailingProblem[] | null> {
+): Promise<readonly FailingProblem[]> {
   const file = fileOf(cache, store);
   const text = await ifPresent(file, () => fs.readFile(file, "utf8"), "bad_data");
   if (text === null) return [];
   try {
-    const value: unknown = JSON.parse(text);
-    return unproved.safeParse(value).success ? null : fileSchema.parse(value).failing;
+    return fileSchema.parse(JSON.parse(text)).failing;
   } catch (error) {
     const fix = `delete it, and \`${command("data", "verify")} DATASET\` makes it again`;
     throw new TroupeError("bad_data", `${file} is damaged: ${fix}`, { cause: error });
