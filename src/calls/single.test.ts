@@ -91,10 +91,8 @@ const rules: readonly Rule[] = [
     instead: "`wholeBody` or `bounded` of src/calls/http.ts",
     allowed: {
       "calls/http.ts": "the reader",
-      "data/hub/download.ts": "bytes of a file, which the hub's listing bounds",
       "engines/tinker/server/http.ts": "requests to our server",
-      "engines/tinker/archives/expanded.ts": "files of an archive",
-      "data/formats/json-lines.ts": "a file of this machine",
+      "engines/tinker/archives/archive.ts": "files of an archive",
     },
   },
   {
@@ -104,7 +102,7 @@ const rules: readonly Rule[] = [
     allowed: {
       "calls/http.ts": "the exchange",
       "clients/transport.ts": "the AI SDK reads the reply",
-      "data/hub/request.ts": "a download is never whole in memory",
+      "data/hub/requests.ts": "a download is never whole in memory",
       "engines/tinker/archives/download.ts": "an archive is never whole in memory",
       "engines/tinker/client/exchange.ts": "connections in pools, which `fetch` has not",
       "tools/mcp/transport.ts": "the SDK reads the reply",

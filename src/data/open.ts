@@ -4,19 +4,22 @@ import path from "node:path";
 import { TroupeError } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
 import { statOf } from "../present.ts";
-import { cacheLayout, type CacheLayout } from "./cache/place.ts";
+import { cacheLayout, type CacheLayout } from "./cache.ts";
 import { resolveDataset, type DatasetOption, type ResolvedDataset } from "./dataset.ts";
-import { hubAccess, type HubAccess } from "./hub/access.ts";
 import type { Transfer } from "./hub/download.ts";
-import { readFailing, writeFailing, type FailingProblem } from "./prepared/failing.ts";
-import { prepareSplit } from "./prepared/prepare.ts";
-import type { ProblemStore } from "./prepared/store.ts";
+import { hubAccess, type HubAccess } from "./hub/requests.ts";
+import { openHubDataset, type HubOpening } from "./hub/snapshot.ts";
+import {
+  readFailing,
+  writeFailing,
+  prepareSplit,
+  type FailingProblem,
+  type ProblemStore,
+} from "./prepared.ts";
 import type { ProblemSet, SplitFacts } from "./sets/problem-set.ts";
 import { checkSplit } from "./slices.ts";
-import { fileSnapshot, folderSnapshot } from "./snapshots/folder.ts";
-import { openHubDataset } from "./snapshots/open-hub.ts";
-import type { Snapshot, SnapshotFile } from "./snapshots/snapshot.ts";
-import { configsOf, type ConfigFiles, type SplitFiles } from "./snapshots/splits.ts";
+import { fileSnapshot, folderSnapshot, type Snapshot, type SnapshotFile } from "./snapshot.ts";
+import { configsOf, type ConfigFiles, type SplitFiles } from "./splits.ts";
 
 export interface OpenOptions extends Partial<Omit<Transfer, "cache" | "access">> {
   /** Default: from the environment (`cacheRoot`). */
@@ -82,11 +85,11 @@ interface Opened {
 
 async function openHub(
   { hub, option, set }: ResolvedDataset & { place: "hub" },
-  transfer: Transfer & { refresh?: boolean },
+  opening: HubOpening,
 ): Promise<Opened> {
   const config = set === null ? null : configOf(set, option.config);
   const open = { dataset: hub, revision: option.revision ?? null, set, config };
-  const snapshot = await openHubDataset(open, transfer);
+  const snapshot = await openHubDataset(open, opening);
   if (set !== null && config !== null) {
     const splits = splitsOfSet(snapshot, set, config);
     return { snapshot, config, splits: located(snapshot, splits) };

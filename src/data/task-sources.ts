@@ -5,12 +5,17 @@ import { command } from "../command-line.ts";
 import { TroupeError } from "../errors.ts";
 import { showText } from "../format.ts";
 import type { DataOrigin } from "../runs/input-records.ts";
-import type { ShingledProblem } from "./contamination/overlaps.ts";
 import { datasetSchema, type DatasetOption } from "./dataset.ts";
 import { attended, openDataset, type OpenDataset, type OpenOptions } from "./open.ts";
-import type { FailingProblem } from "./prepared/failing.ts";
-import { digestOfAll, type MalformedRow, type ProblemStore, type StoredProblem } from "./prepared/store.ts";
-import type { AnyProblem } from "./problem-kinds.ts";
+import { findOverlaps, type ShingledProblem } from "./overlaps.ts";
+import {
+  digestOfAll,
+  type FailingProblem,
+  type MalformedRow,
+  type ProblemStore,
+  type StoredProblem,
+} from "./prepared.ts";
+import type { AnyProblem } from "./problem.ts";
 import { checkSplit, parseSlices, rowsOf, type RowRange } from "./slices.ts";
 
 export interface TaskSourcesOptions extends OpenOptions {
@@ -228,4 +233,51 @@ function rejectSharedRows(ranges: readonly NamedRange[]): void {
         `splits: ${rows} are in ${where}; no two splits may share a task`,
       );
     }
+}
+
+// --- What to say before training: what is left out, and what training and evaluation share ---
+
+/** In the form of an environment's warnings about its options. */
+export interface SourceWarning {
+  readonly key: string;
+  readonly problem: string;
+  readonly fix: string;
+}
+
+/** @param key the environment's option that names the data set */
+export async function sourceWarnings(
+  sources: Readonly<Record<string, ProblemSource>>,
+  key: string,
+): Promise<readonly SourceWarning[]> {
+  const warnings: SourceWarning[] = [];
+  const listed = `\`${command("data", "verify")} DATASET\` lists them`;
+  for (const [name, { malformed, failing, size }] of Object.entries(sources)) {
+    const [row] = malformed;
+    if (row !== undefined) {
+      const example = `row ${row.row} of ${row.split}: ${row.reason}`;
+      const share = `${malformed.length} of ${size + malformed.length} rows`;
+      const problem = `${name}: ${share} are not problems and are skipped (${example})`;
+      warnings.push({ key, problem, fix: listed });
+    }
+    const [own] = failing;
+    if (own !== undefined) {
+      const example = `row ${own.row} of ${own.split}, ${showText(own.id, 60)}: ${own.reason}`;
+      const share = `${failing.length} of ${size + failing.length} problems`;
+      const problem = `${name}: ${share} fail their own tests and are skipped (${example})`;
+      warnings.push({ key, problem, fix: `${listed}; \`failing: keep\` in the dataset keeps them` });
+    }
+  }
+  const { train, ...others } = sources;
+  if (train === undefined) return warnings;
+  const trained = await train.shingled();
+  for (const [name, source] of Object.entries(others)) {
+    const overlaps = findOverlaps(trained, await source.shingled());
+    const [first] = overlaps;
+    if (first === undefined) continue;
+    const same = overlaps.filter(({ isSame }) => isSame).length;
+    const example = `${first.evaluation} is ${first.isSame ? "the same as" : "like"} ${first.train}`;
+    const problem = `${overlaps.length} of ${source.size} problems of ${name} are in train, too, ${same} of them word for word (${example})`;
+    warnings.push({ key, problem, fix: "leave them out with `exclude`, or cut other slices" });
+  }
+  return warnings;
 }

@@ -1,12 +1,9 @@
 /** Checks a data set: its files, rows and solutions, and what it shares with others. */
-import { isSound } from "./cache/blobs.ts";
-import { checkCancelled } from "./cancel.ts";
-import { findOverlaps, type Overlap } from "./contamination/overlaps.ts";
+import { checkCancelled, checksumOf } from "./cache.ts";
+import { findOverlaps, type Overlap } from "./overlaps.ts";
 import type { OpenDataset } from "./open.ts";
-import type { FailingProblem } from "./prepared/failing.ts";
-import type { MalformedRow } from "./prepared/store.ts";
-import { isMathProblem, type AnyProblem } from "./problem-kinds.ts";
-import type { CodeProblem } from "./problem.ts";
+import type { FailingProblem, MalformedRow } from "./prepared.ts";
+import { isMathProblem, type AnyProblem, type CodeProblem } from "./problem.ts";
 import { sourceOf, type ProblemSource } from "./task-sources.ts";
 
 export interface SplitReport {
@@ -76,11 +73,10 @@ export async function verifySplit(
 async function findDamage({ snapshot, splits }: OpenDataset, split: string): Promise<string[]> {
   const damaged: string[] = [];
   for (const file of splits[split] ?? []) {
-    const [algorithm, hex] = file.identity.split(":");
+    const { digest, size } = file;
     const place = await snapshot.present(file);
-    // Files in folders have no checksum.
-    if (place === null || hex === undefined || (algorithm !== "sha256" && algorithm !== "git")) continue;
-    if (!(await isSound(place, { size: file.size, digest: { algorithm, hex } }))) damaged.push(place);
+    if (place === null || digest === undefined) continue;
+    if ((await checksumOf(place, { digest, size })) !== digest.hex) damaged.push(place);
   }
   return damaged;
 }

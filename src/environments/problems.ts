@@ -1,6 +1,5 @@
 /** Problems of data sets as tasks: found by their ids, so that an episode does not store tests and answers. */
-import type { AnyProblem } from "../data/problem-kinds.ts";
-import type { CodeProblem } from "../data/problem.ts";
+import type { AnyProblem, CodeProblem } from "../data/problem.ts";
 import type { ProblemSource } from "../data/task-sources.ts";
 import { TroupeError } from "../errors.ts";
 import type { FiniteTasks } from "./environment.ts";

@@ -1,8 +1,8 @@
 /** `troupe data`: data sets of programming problems, listed, downloaded, shown and verified. */
 import { Command } from "commander";
 import { command } from "../../command-line.ts";
-import { cacheLayout } from "../../data/cache/place.ts";
-import { hubAccess } from "../../data/hub/access.ts";
+import { cacheLayout } from "../../data/cache.ts";
+import { hubAccess } from "../../data/hub/requests.ts";
 import { openDataset, type OpenDataset } from "../../data/open.ts";
 import type { ProblemSet } from "../../data/sets/problem-set.ts";
 import { problemSets } from "../../data/sets/registered.ts";

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { cacheRoot } from "../../cache-root.ts";
 import { command } from "../../command-line.ts";
 import { openDataset, type OpenDataset } from "../../data/open.ts";
-import type { ProblemStore } from "../../data/prepared/store.ts";
+import type { ProblemStore } from "../../data/prepared.ts";
 import { checkSplit } from "../../data/slices.ts";
 import { showBytes, showCount, showText } from "../../format.ts";
 import { printJson, printLines } from "../print.ts";

@@ -2,8 +2,14 @@
 import { Command, Argument } from "commander";
 import { command, shellWord } from "../../command-line.ts";
 import { openDataset } from "../../data/open.ts";
-import { isMathProblem, type MathProblem, type AnyProblem } from "../../data/problem-kinds.ts";
-import { testCount, type CodeProblem, type CodeTests } from "../../data/problem.ts";
+import {
+  isMathProblem,
+  testCount,
+  type MathProblem,
+  type AnyProblem,
+  type CodeProblem,
+  type CodeTests,
+} from "../../data/problem.ts";
 import type { ProblemSet } from "../../data/sets/problem-set.ts";
 import { findProblemSet } from "../../data/sets/registered.ts";
 import { sourceOf } from "../../data/task-sources.ts";

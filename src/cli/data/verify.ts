@@ -3,7 +3,7 @@
  */
 import { availableParallelism } from "node:os";
 import { Command } from "commander";
-import type { Overlap } from "../../data/contamination/overlaps.ts";
+import type { Overlap } from "../../data/overlaps.ts";
 import { openDataset, type OpenDataset, type OpenOptions } from "../../data/open.ts";
 import { withPreamble, type CodeProblem } from "../../data/problem.ts";
 import { findProblemSet } from "../../data/sets/registered.ts";

@@ -5,6 +5,7 @@
 import { createReadStream } from "node:fs";
 import fs from "node:fs/promises";
 import { createGunzip } from "node:zlib";
+import { TooLongError, wholeBody } from "../../calls/http.ts";
 import { TroupeError } from "../../errors.ts";
 import { parseWithBigInts } from "../exact-json.ts";
 import { asRow, type ReadRow } from "./row.ts";
@@ -99,19 +100,13 @@ export async function* readJsonArray(file: string, isCompressed: boolean): Async
 }
 
 async function readAll(file: string, isCompressed: boolean): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  for await (const piece of openFile(file, isCompressed)) {
-    length += piece.length;
-    if (length > largest) throw tooLarge(file);
-    pieces.push(piece);
+  try {
+    return await wholeBody(openFile(file, isCompressed), largest);
+  } catch (cause) {
+    if (!(cause instanceof TooLongError)) throw cause;
+    const fix = "write it as JSON lines, one object per line (.jsonl)";
+    throw new TroupeError("bad_data", `${file} is too large to be read whole; ${fix}`, { cause });
   }
-  return Buffer.concat(pieces, length);
-}
-
-function tooLarge(file: string): TroupeError {
-  const fix = "write it as JSON lines, one object per line (.jsonl)";
-  return new TroupeError("bad_data", `${file} is too large to be read whole; ${fix}`);
 }
 
 function parse(file: string, bytes: Buffer): unknown {

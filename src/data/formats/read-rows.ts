@@ -65,13 +65,9 @@ function unknownKind(name: string): TroupeError {
 
 /** Written by `git clone` without Git LFS. */
 async function rejectPointer(location: string, name: string): Promise<void> {
-  const handle = await fs.open(location);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(64), 0, 64, 0);
-    if (!buffer.toString("latin1", 0, bytesRead).startsWith("version https://git-lfs.github.com/")) return;
-  } finally {
-    await handle.close();
-  }
+  await using handle = await fs.open(location);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(64), 0, 64, 0);
+  if (!buffer.toString("latin1", 0, bytesRead).startsWith("version https://git-lfs.github.com/")) return;
   const fix = "run `git lfs pull` where it was cloned, or download the file itself";
   throw new TroupeError(
     "bad_data",

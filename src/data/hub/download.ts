@@ -5,23 +5,32 @@
 import fs from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
+import { bounded, TooLongError } from "../../calls/http.ts";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { showCount } from "../../format.ts";
 import { statOf } from "../../present.ts";
 import { syncPath } from "../../runs/durable.ts";
-import { addFile, blobFile, findBlob, hashOf } from "../cache/blobs.ts";
-import { exclusively } from "../cache/exclusively.ts";
-import { makeCacheDirectory, writingCache, type CacheLayout } from "../cache/place.ts";
-import { checkCancelled } from "../cancel.ts";
-import { hubUrl, showUrl, type HubAccess } from "./access.ts";
+import {
+  blobFile,
+  checkCancelled,
+  checksumOf,
+  exclusively,
+  findBlob,
+  makeCacheDirectory,
+  writingCache,
+  type CacheLayout,
+} from "../cache.ts";
 import type { ListedFile } from "./listing.ts";
-import { get, RangeRefused, reasonOf, retryingHub, SilenceTimer } from "./request.ts";
-
-export interface Download {
-  readonly dataset: string;
-  readonly commit: string;
-  readonly file: ListedFile;
-}
+import {
+  get,
+  hubUrl,
+  RangeRefused,
+  reasonOf,
+  retryingHub,
+  showUrl,
+  SilenceTimer,
+  type HubAccess,
+} from "./requests.ts";
 
 export interface Transfer {
   readonly cache: CacheLayout;
@@ -41,47 +50,53 @@ const wrongContents = 2;
  * @throws TroupeError `bad_data` if the contents are not those listed by the hub, `bad_run` if they cannot be written,
  * `cancelled`; ServiceError after the last try
  */
-export async function downloadFile(download: Download, transfer: Transfer): Promise<string> {
-  const { file } = download;
-  const { algorithm, hex } = file.digest;
-  const directory = path.join(transfer.cache.downloads, `${algorithm}-${hex}`);
+export async function downloadFile(
+  { dataset, commit, file }: { dataset: string; commit: string; file: ListedFile },
+  transfer: Transfer,
+): Promise<string> {
+  const { cache, access, signal } = transfer;
+  const url = hubUrl(access, "datasets", dataset, "resolve", commit, file.path);
+  const blob = blobFile(cache, file.digest);
+  const directory = path.join(cache.downloads, path.basename(blob));
   return exclusively(directory, {
-    made: () => findBlob(transfer.cache, file),
-    make: () => fetchInto(path.join(directory, "content"), download, transfer),
+    made: () => findBlob(cache, file),
+    make: async () => {
+      const partial = path.join(directory, "content");
+      await transferSound(partial, url, file, transfer);
+      await makeCacheDirectory(path.dirname(blob));
+      await writingCache(blob, () => fs.rename(partial, blob));
+      await syncPath(path.dirname(blob));
+      return blob;
+    },
     waiting: () => transfer.waiting?.(file),
-    signal: transfer.signal,
+    signal,
   });
 }
 
-async function fetchInto(partial: string, download: Download, transfer: Transfer): Promise<string> {
-  const { file } = download;
+async function transferSound(partial: string, url: URL, file: ListedFile, transfer: Transfer): Promise<void> {
+  const { algorithm, hex } = file.digest;
   for (let attempt = 1; ; attempt++) {
-    await transferWhole(partial, download, transfer);
-    const found = await hashFile(partial, file);
-    if (found === file.digest.hex) break;
+    await transferWhole(partial, url, file, transfer);
+    const found = await checksumOf(partial, file);
+    if (found === hex) return;
     await fs.rm(partial, { force: true });
-    if (attempt === wrongContents) throw wrongChecksum(download, transfer.access, found);
+    if (attempt < wrongContents) continue;
+    const problem = `has the wrong checksum: ${algorithm} ${found}, expected ${hex}`;
+    const fix = "nothing was kept. Try again later, or another hub";
+    throw new TroupeError("bad_data", `${showUrl(url)} ${problem}; ${fix}`);
   }
-  const blob = blobFile(transfer.cache, file.digest);
-  await makeCacheDirectory(path.dirname(blob));
-  await writingCache(blob, () => fs.rename(partial, blob));
-  await syncPath(path.dirname(blob));
-  return blob;
-}
-
-async function hashFile(partial: string, file: ListedFile): Promise<string> {
-  const hash = hashOf(file);
-  await addFile(hash, partial);
-  return hash.digest("hex");
 }
 
 /** Tries until all bytes have arrived; continues as long as tries bring bytes. */
-async function transferWhole(partial: string, download: Download, transfer: Transfer): Promise<void> {
-  const { access, signal } = transfer;
+async function transferWhole(partial: string, url: URL, file: ListedFile, transfer: Transfer): Promise<void> {
   for (;;) {
     const before = await sizeOf(partial);
     try {
-      return await retryingHub(access, () => transferRest(partial, download, transfer), signal);
+      return await retryingHub(
+        transfer.access,
+        () => transferRest(partial, url, file, transfer),
+        transfer.signal,
+      );
     } catch (error) {
       const isProgress = (await sizeOf(partial)) > before;
       if (!(error instanceof ServiceError) || !isProgress) throw error;
@@ -94,17 +109,15 @@ async function sizeOf(file: string): Promise<number> {
 }
 
 /** Requests the missing bytes. @throws ServiceError if some are still missing */
-async function transferRest(partial: string, download: Download, transfer: Transfer): Promise<void> {
-  const { file, dataset, commit } = download;
+async function transferRest(partial: string, url: URL, file: ListedFile, transfer: Transfer): Promise<void> {
   const present = await sizeOf(partial);
   if (present > file.size) await fs.rm(partial);
   if (present === file.size && present > 0) return;
   await checkRoom(partial, file.size - present);
-  const url = hubUrl(transfer.access, "datasets", dataset, "resolve", commit, file.path);
-  const handle = await writingCache(partial, () => fs.open(partial, "a"));
+  await using handle = await writingCache(partial, () => fs.open(partial, "a"));
   try {
     const from = present > file.size ? 0 : present;
-    const total = await receive(handle, url, from, download, transfer);
+    const total = await receive(handle, url, from, file, transfer);
     await writingCache(partial, () => handle.sync());
     if (total < file.size)
       throw new ServiceError(`${showUrl(url)} ended after ${total} of ${file.size} bytes`);
@@ -112,8 +125,6 @@ async function transferRest(partial: string, download: Download, transfer: Trans
     if (!(error instanceof RangeRefused)) throw error;
     await handle.truncate(0);
     throw new ServiceError(`${showUrl(url)} cannot be resumed at byte ${present}`, { cause: error });
-  } finally {
-    await handle.close();
   }
 }
 
@@ -130,28 +141,33 @@ async function receive(
   handle: FileHandle,
   url: URL,
   from: number,
-  { file }: Download,
+  file: ListedFile,
   { access, signal, progress, cache }: Transfer,
 ): Promise<number> {
-  using silence = new SilenceTimer(access.longestSilence, signal);
+  using silence = new SilenceTimer(access, signal);
   const range: Record<string, string> = from > 0 ? { range: `bytes=${from}-` } : {};
   const response = await get(access, url, range, silence.signal);
-  let total = from > 0 && startsAt(response, from, file.size) ? from : 0;
-  if (total < from) await handle.truncate(0);
+  const start = from > 0 && startsAt(response, from, file.size) ? from : 0;
+  if (start < from) await handle.truncate(0);
+  let total = start;
+  const arrived = (bytes: number): void => {
+    silence.heard();
+    total = start + bytes;
+  };
   try {
-    for await (const piece of response.body ?? []) {
-      silence.heard();
-      if (total + piece.length > file.size) throw tooMuch(url, file);
+    for await (const piece of bounded(response.body ?? [], file.size - start, arrived)) {
       await writingCache(cache.downloads, () => handle.appendFile(piece));
-      total += piece.length;
       progress?.(file, total);
     }
-  } catch (error) {
+  } catch (cause) {
     checkCancelled(silence.signal);
-    if (error instanceof TroupeError) throw error;
-    throw new ServiceError(`${showUrl(url)} broke off after ${total} bytes: ${reasonOf(error)}`, {
-      cause: error,
-    });
+    if (cause instanceof TroupeError) throw cause;
+    if (cause instanceof TooLongError) {
+      const problem = `sends more than the ${file.size} bytes that the hub lists`;
+      throw new TroupeError("bad_data", `${showUrl(url)} ${problem}`);
+    }
+    const problem = `broke off after ${total} bytes: ${reasonOf(cause)}`;
+    throw new ServiceError(`${showUrl(url)} ${problem}`, { cause });
   }
   return total;
 }
@@ -162,18 +178,4 @@ function startsAt(response: Response, from: number, size: number): boolean {
   const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.headers.get("content-range") ?? "");
   if (Number(range?.[1]) === from && (range?.[2] === "*" || Number(range?.[2]) === size)) return true;
   throw new RangeRefused();
-}
-
-function tooMuch(url: URL, { size }: ListedFile): TroupeError {
-  return new TroupeError("bad_data", `${showUrl(url)} sends more than the ${size} bytes that the hub lists`);
-}
-
-function wrongChecksum({ dataset, commit, file }: Download, access: HubAccess, found: string): TroupeError {
-  const place = showUrl(hubUrl(access, "datasets", dataset, "resolve", commit, file.path));
-  const { algorithm, hex } = file.digest;
-  const problem = `has the wrong checksum: ${algorithm} ${found}, expected ${hex}`;
-  return new TroupeError(
-    "bad_data",
-    `${place} ${problem}; nothing was kept. Try again later, or another hub`,
-  );
 }

@@ -1,49 +1,44 @@
-/** The files of a data set's revision: requested from the hub once, then read from the cache. */
+/** The files of a data set's revision, requested from the hub. */
 import { z } from "zod";
 import { TooLongError, wholeBody } from "../../calls/http.ts";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
-import { checkCancelled } from "../cancel.ts";
-import { hubRedact, hubUrl, showUrl, type HubAccess } from "./access.ts";
-import { get, reasonOf, retryingHub, SilenceTimer } from "./request.ts";
+import { checkCancelled, type Digest } from "../cache.ts";
+import {
+  get,
+  hubRedact,
+  hubUrl,
+  reasonOf,
+  retryingHub,
+  showUrl,
+  SilenceTimer,
+  type HubAccess,
+} from "./requests.ts";
 
-export interface Digest {
-  /** `git`: git's SHA-1, for files too small for large-file storage. */
-  readonly algorithm: "sha256" | "git";
-  readonly hex: string;
-}
+const commitName = /^[0-9a-f]{40}$/;
 
-export interface ListedFile {
-  readonly path: string;
-  readonly size: number;
-  readonly digest: Digest;
-}
-
-export interface Listing {
-  readonly dataset: string;
-  readonly commit: string;
-  readonly files: readonly ListedFile[];
-  /** The configurations in the data set's card, unchecked. */
-  readonly configs: unknown;
-}
-
-/** Largest page of a listing. */
-const largestAnswer = 64 * 1024 * 1024;
-const mostPages = 200;
-
-const digestSchema = z.strictObject({
-  algorithm: z.enum(["sha256", "git"]),
-  hex: z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/),
+const listedFile = z.strictObject({
+  path: z.string(),
+  size: z.int().nonnegative(),
+  digest: z.strictObject({
+    algorithm: z.enum(["sha256", "git"]),
+    hex: z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/),
+  }),
 });
-export const listingSchema: z.ZodType<Listing> = z.strictObject({
+export type ListedFile = z.infer<typeof listedFile>;
+
+/** As it is in the cache. */
+export const listingSchema = z.strictObject({
   dataset: z.string(),
-  commit: z.string().regex(/^[0-9a-f]{40}$/),
-  files: z.array(z.strictObject({ path: z.string(), size: z.int().nonnegative(), digest: digestSchema })),
+  commit: z.string().regex(commitName),
+  files: z.array(listedFile),
+  /** The configurations in the data set's card, unchecked. */
   configs: z.unknown(),
 });
+export type Listing = z.infer<typeof listingSchema>;
 
 const information = z.object({
-  sha: z.string().regex(/^[0-9a-f]{40}$/),
+  sha: z.string().regex(commitName),
   cardData: z.object({ configs: z.unknown().optional() }).nullish(),
 });
 
@@ -55,6 +50,8 @@ const treeEntry = z.object({
   lfs: z.object({ oid: z.string(), size: z.int().nonnegative() }).nullish(),
 });
 
+const mostPages = 200;
+
 /** @throws TroupeError `bad_data`, `cancelled`; ServiceError after the last try */
 export async function listFiles(
   access: HubAccess,
@@ -62,44 +59,35 @@ export async function listFiles(
   revision: string,
   signal?: AbortSignal,
 ): Promise<Listing> {
-  const url = hubUrl(access, "api/datasets", dataset, "revision").href + `/${encodeURIComponent(revision)}`;
-  const { sha, cardData } = await getJson(access, new URL(url), information, signal);
-  if (/^[0-9a-f]{40}$/.test(revision) && sha !== revision)
-    throw new TroupeError(
-      "bad_data",
-      `${showUrl(new URL(url))} gives another commit, ${sha}; try another hub`,
-    );
-  const files = await listTree(access, dataset, sha, signal);
-  return { dataset, commit: sha, files, configs: cardData?.configs ?? null };
-}
-
-async function listTree(
-  access: HubAccess,
-  dataset: string,
-  commit: string,
-  signal: AbortSignal | undefined,
-): Promise<ListedFile[]> {
+  // A revision such as refs/convert/parquet is one segment.
+  const url = new URL(
+    `${hubUrl(access, "api/datasets", dataset, "revision").href}/${encodeURIComponent(revision)}`,
+  );
+  const { sha, cardData } = (await ask(access, url, information, signal)).answer;
+  if (commitName.test(revision) && sha !== revision)
+    throw new TroupeError("bad_data", `${showUrl(url)} gives another commit, ${sha}; try another hub`);
   const files: ListedFile[] = [];
-  let url: URL | null = hubUrl(access, "api/datasets", dataset, "tree", commit);
-  url.search = "?recursive=true";
-  for (let page = 0; url !== null; page++) {
-    if (page === mostPages) throw new TroupeError("bad_data", `${showUrl(url)} has no last page`);
-    const { value, next }: Page<z.infer<typeof treeEntry>[]> = await getPage(
+  let next: URL | null = hubUrl(access, "api/datasets", dataset, "tree", sha);
+  next.search = "?recursive=true";
+  for (let page = 0; next !== null; page++) {
+    if (page === mostPages) throw new TroupeError("bad_data", `${showUrl(next)} has no last page`);
+    const place: URL = next;
+    const entries: Answered<z.infer<typeof treeEntry>[]> = await ask(
       access,
-      url,
+      place,
       z.array(treeEntry),
       signal,
     );
-    for (const entry of value) if (entry.type === "file") files.push(fileOf(entry, url));
-    url = next;
+    for (const entry of entries.answer) if (entry.type === "file") files.push(fileOf(entry, place));
+    ({ next } = entries);
   }
-  return files;
+  return { dataset, commit: sha, files, configs: cardData?.configs ?? null };
 }
 
 function fileOf({ path, size, oid, lfs }: z.infer<typeof treeEntry>, url: URL): ListedFile {
   const large = lfs?.oid.replace(/^sha256:/, "");
   const digest: Digest = { algorithm: large ? "sha256" : "git", hex: large ?? oid ?? "" };
-  const isWhole = new RegExp(large ? "^[0-9a-f]{64}$" : "^[0-9a-f]{40}$").test(digest.hex);
+  const isWhole = (large ? /^[0-9a-f]{64}$/ : commitName).test(digest.hex);
   const isPath = path.split("/").every((step) => !["", ".", ".."].includes(step));
   const bytes = lfs?.size ?? size;
   if (isWhole && isPath && bytes !== undefined) return { path, size: bytes, digest };
@@ -110,40 +98,32 @@ function fileOf({ path, size, oid, lfs }: z.infer<typeof treeEntry>, url: URL): 
   );
 }
 
-async function getJson<T>(
-  access: HubAccess,
-  url: URL,
-  schema: z.ZodType<T>,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  return (await getPage(access, url, schema, signal)).value;
-}
-
-interface Page<T> {
-  readonly value: T;
+interface Answered<T> {
+  readonly answer: T;
+  /** Of a list that has more pages. */
   readonly next: URL | null;
 }
 
-function getPage<T>(
+function ask<T>(
   access: HubAccess,
   url: URL,
   schema: z.ZodType<T>,
   signal: AbortSignal | undefined,
-): Promise<Page<T>> {
-  return retryingHub(
-    access,
-    async () => {
-      using silence = new SilenceTimer(access.longestSilence, signal);
-      const response = await get(access, url, {}, silence.signal);
-      const text = await readText(response, url, silence);
-      const value = schema.safeParse(hubRedact(access)(parse(text, access, url)));
-      if (value.success) return { value: value.data, next: nextPage(access, response, url) };
-      const problem = z.prettifyError(value.error).split("\n")[0] ?? "";
-      throw new TroupeError("bad_data", `${showUrl(url)} answers in another form than a hub: ${problem}`);
-    },
-    signal,
-  );
+): Promise<Answered<T>> {
+  const attempt = async (): Promise<Answered<T>> => {
+    using silence = new SilenceTimer(access, signal);
+    const response = await get(access, url, {}, silence.signal);
+    const text = await readText(response, url, silence);
+    const { data, error } = schema.safeParse(hubRedact(access)(parse(text, access, url)));
+    if (error === undefined) return { answer: data, next: nextPage(access, response, url) };
+    const problem = z.prettifyError(error).split("\n")[0] ?? "";
+    throw new TroupeError("bad_data", `${showUrl(url)} answers in another form than a hub: ${problem}`);
+  };
+  return retryingHub(access, attempt, signal);
 }
+
+/** Largest page of a listing. */
+const largestAnswer = 64 * 1024 * 1024;
 
 async function readText(response: Response, url: URL, silence: SilenceTimer): Promise<string> {
   try {

@@ -3,14 +3,7 @@ import { z } from "zod";
 import { parseExactJson } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
 import { identifier, type CallCase, type CodeProblem, type CodeTests, type StdinCase } from "../problem.ts";
-import {
-  MalformedRow,
-  fieldsOf,
-  jsonField,
-  appsImports,
-  type ProblemSet,
-  type RowPlace,
-} from "./problem-set.ts";
+import { RowError, fieldsOf, jsonField, appsImports, type ProblemSet, type RowPlace } from "./problem-set.ts";
 
 const schema = z.object({
   problem_id: z.int().optional(),
@@ -35,7 +28,7 @@ const graderSeconds = 4;
 function problem(row: Row, { split }: RowPlace): CodeProblem {
   const fields = fieldsOf(row, schema);
   const number = fields.problem_id ?? fields.id;
-  if (number === undefined) throw new MalformedRow("problem_id: expected a number");
+  if (number === undefined) throw new RowError("problem_id: expected a number");
   const tests = testsOf(fields.input_output);
   const starter = fields.starter_code?.trim() ?? "";
   return {
@@ -55,11 +48,11 @@ function problem(row: Row, { split }: RowPlace): CodeProblem {
 const listOfTexts = (text: string): string[] => z.array(z.string()).parse(JSON.parse(text));
 
 function testsOf(text: string): CodeTests {
-  if (text.trim() === "") throw new MalformedRow("input_output: no tests");
+  if (text.trim() === "") throw new RowError("input_output: no tests");
   const value = jsonField("input_output", text, parseExactJson);
   const { fn_name: entryPoint, inputs, outputs } = fieldsOf({ input_output: value }, wrapped).input_output;
   if (inputs.length !== outputs.length)
-    throw new MalformedRow(`input_output: ${inputs.length} inputs, ${outputs.length} outputs`);
+    throw new RowError(`input_output: ${inputs.length} inputs, ${outputs.length} outputs`);
   const pairs = inputs.map((input, index) => [input, outputs[index]] as const);
   if (entryPoint) return { kind: "calls", entryPoint, cases: pairs.map(callCase) };
   return { kind: "stdin", cases: pairs.map(stdinCase) };
@@ -69,7 +62,7 @@ const wrapped = z.object({ input_output: inputOutput });
 
 /** The set's own grader accepts either the output itself, or the first element of an output that is a list. */
 function callCase([input, output]: readonly [unknown, unknown]): CallCase {
-  if (!Array.isArray(input)) throw new MalformedRow("input_output: the arguments of a call are not a list");
+  if (!Array.isArray(input)) throw new RowError("input_output: the arguments of a call are not a list");
   const whole = JSON.stringify(output);
   const accepted = Array.isArray(output) && output.length > 0 ? [whole, JSON.stringify(output[0])] : [whole];
   return { arguments: JSON.stringify(input), accepted };
@@ -83,7 +76,7 @@ function stdinCase([input, output]: readonly [unknown, unknown]): StdinCase {
 function linesOf(value: unknown): string {
   const lines = Array.isArray(value) ? (value as unknown[]) : [value];
   if (lines.every((line) => typeof line === "string")) return lines.join("\n");
-  throw new MalformedRow("input_output: what is read or printed is not text");
+  throw new RowError("input_output: what is read or printed is not text");
 }
 
 export const apps: ProblemSet = {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
 import type { CodeLimits, CodeProblem, StdinCase } from "../problem.ts";
-import { MalformedRow, fieldsOf, type ProblemSet } from "./problem-set.ts";
+import { RowError, fieldsOf, type ProblemSet } from "./problem-set.ts";
 
 const texts = z.array(z.string());
 const tests = z.object({ input: texts, output: texts });
@@ -43,7 +43,7 @@ function problem(row: Row): CodeProblem {
     ...casesOf("private_tests", fields.private_tests),
     ...casesOf("generated_tests", fields.generated_tests),
   ];
-  if (cases.length === 0) throw new MalformedRow("public_tests, private_tests, generated_tests: no tests");
+  if (cases.length === 0) throw new RowError("public_tests, private_tests, generated_tests: no tests");
   const difficulty = difficulties[Number(fields.difficulty)];
   return {
     id: fields.name,
@@ -60,7 +60,7 @@ function problem(row: Row): CodeProblem {
 
 function casesOf(name: string, { input, output }: z.infer<typeof tests>): StdinCase[] {
   if (input.length !== output.length)
-    throw new MalformedRow(`${name}: ${input.length} inputs, ${output.length} outputs`);
+    throw new RowError(`${name}: ${input.length} inputs, ${output.length} outputs`);
   return input.map((text, index) => ({ input: text, output: output[index] ?? "" }));
 }
 

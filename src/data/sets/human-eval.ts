@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
 import { identifier, type CodeProblem } from "../problem.ts";
-import { MalformedRow, codeBefore, fieldsOf, type ProblemSet } from "./problem-set.ts";
+import { RowError, codeBefore, fieldsOf, type ProblemSet } from "./problem-set.ts";
 
 const schema = z.object({
   task_id: z.string().min(1),
@@ -16,8 +16,8 @@ const schema = z.object({
 function checkedProblem(row: Row): CodeProblem {
   const fields = fieldsOf(row, schema);
   const { prompt, entry_point: entryPoint, test, canonical_solution: rest } = fields;
-  if (!/^\s*def\s+check\s*\(/m.test(test)) throw new MalformedRow("test: no definition of check(candidate)");
-  if (!/\b(assert|raise)\b/.test(test)) throw new MalformedRow("test: check(candidate) asserts nothing");
+  if (!/^\s*def\s+check\s*\(/m.test(test)) throw new RowError("test: no definition of check(candidate)");
+  if (!/\b(assert|raise)\b/.test(test)) throw new RowError("test: check(candidate) asserts nothing");
   const preamble = codeBefore(entryPoint, prompt);
   return {
     id: fields.task_id,

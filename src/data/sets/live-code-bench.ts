@@ -6,7 +6,7 @@ import type { Row } from "../formats/row.ts";
 import { identifier, type CallCase, type CodeProblem, type CodeTests } from "../problem.ts";
 import { readPickledText } from "./pickled-text.ts";
 import {
-  MalformedRow,
+  RowError,
   fieldsOf,
   jsonField,
   liveCodeBenchImports,
@@ -63,7 +63,7 @@ function problem(row: Row): CodeProblem {
 function casesOf(text: string): TestCase[] {
   const result = testCases.safeParse(JSON.parse(text));
   if (result.success) return result.data;
-  throw new MalformedRow("tests: expected a list of inputs, outputs and kinds");
+  throw new RowError("tests: expected a list of inputs, outputs and kinds");
 }
 
 /** Older rows contain plain JSON. */
@@ -75,12 +75,12 @@ function hiddenCases(text: string): TestCase[] {
 
 function testsOf(cases: readonly TestCase[], entryPoint: string | null): CodeTests {
   const [first] = cases;
-  if (first === undefined) throw new MalformedRow("public_test_cases, private_test_cases: no tests");
+  if (first === undefined) throw new RowError("public_test_cases, private_test_cases: no tests");
   if (cases.some(({ testtype }) => testtype !== first.testtype))
-    throw new MalformedRow("tests: standard input and calls are mixed");
+    throw new RowError("tests: standard input and calls are mixed");
   if (first.testtype === "stdin")
     return { kind: "stdin", cases: cases.map(({ input, output }) => ({ input, output })) };
-  if (entryPoint === null) throw new MalformedRow("metadata: no func_name for tests that call a function");
+  if (entryPoint === null) throw new RowError("metadata: no func_name for tests that call a function");
   return { kind: "calls", entryPoint, cases: cases.map(callCase) };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mathProblemSchema, type MathProblem } from "../problem-kinds.ts";
+import { mathProblemSchema, type MathProblem } from "../problem.ts";
 import { aime, aime2024, dapoMath, gsm8k, math500, olympiadBench, polaris } from "./math.ts";
 import type { ProblemSet } from "./problem-set.ts";
 

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
-import type { MathProblem } from "../problem-kinds.ts";
-import { fieldsOf, MalformedRow, type ProblemSet, type RowPlace } from "./problem-set.ts";
+import type { MathProblem } from "../problem.ts";
+import { fieldsOf, RowError, type ProblemSet, type RowPlace } from "./problem-set.ts";
 
 const answer = z.union([z.string(), z.number(), z.bigint()]);
 const id = z.union([z.string(), z.number(), z.bigint()]);
@@ -182,7 +182,7 @@ const reminded = /\n+Remember to put your answer on its own line after "Answer:"
 function dapoProblem(row: Row): MathProblem {
   const { prompt, reward_model: reward } = fieldsOf(row, dapoRow);
   const text = (prompt.at(-1)?.content ?? "").replace(asked, "").replace(reminded, "").trim();
-  if (text === "") throw new MalformedRow("prompt: no problem");
+  if (text === "") throw new RowError("prompt: no problem");
   const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
   return { id: `dapo-math/${name}`, prompt: text, answers: [String(reward.ground_truth)] };
 }
@@ -208,7 +208,7 @@ const gsmRow = z.object({ question: z.string(), answer: z.string() });
 function gsmProblem(row: Row, { split: name, row: number }: RowPlace): MathProblem {
   const { question, answer: solution } = fieldsOf(row, gsmRow);
   const final = /####\s*(\S[^\n]*?)\s*$/.exec(solution)?.[1];
-  if (final === undefined) throw new MalformedRow("answer: no line that begins with ####");
+  if (final === undefined) throw new RowError("answer: no line that begins with ####");
   return { id: `gsm8k/${name}/${number}`, prompt: question, answers: [final] };
 }
 

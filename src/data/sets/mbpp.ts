@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Row } from "../formats/row.ts";
 import type { CodeProblem } from "../problem.ts";
-import { MalformedRow, fieldsOf, type ProblemSet, type ProblemSetConfig } from "./problem-set.ts";
+import { RowError, fieldsOf, type ProblemSet, type ProblemSetConfig } from "./problem-set.ts";
 
 const texts = z.array(z.string());
 const schema = z.object({
@@ -22,7 +22,7 @@ function problem(row: Row): CodeProblem {
   const fields = fieldsOf(row, schema);
   const setup = [...(fields.test_imports ?? []), fields.test_setup_code ?? ""].join("\n").trim();
   const shown = fields.test_list.map((line) => line.trim()).filter((line) => line !== "");
-  if (shown.length === 0) throw new MalformedRow("test_list: no assertions");
+  if (shown.length === 0) throw new RowError("test_list: no assertions");
   const hidden = (fields.challenge_test_list ?? []).filter((line) => line.trim() !== "");
   return {
     id: `mbpp/${fields.task_id}`,
@@ -42,7 +42,7 @@ function entryPointOf(code: string, asserts: readonly string[]): string {
     asserts.every((line) => new RegExp(String.raw`\b${name}\s*\(`).test(line)),
   );
   const last = called.at(-1);
-  if (last === undefined) throw new MalformedRow("code: defines nothing that every assertion calls");
+  if (last === undefined) throw new RowError("code: defines nothing that every assertion calls");
   return last;
 }
 

@@ -1,7 +1,7 @@
 import { inflateSync } from "node:zlib";
 import { assert, integer, property, uint8Array } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MalformedRow } from "./problem-set.ts";
+import { RowError } from "./problem-set.ts";
 import { readPickledText } from "./pickled-text.ts";
 
 const hex = (text: string) => Buffer.from(text, "hex");
@@ -52,7 +52,7 @@ describe("anything else is rejected", () => {
     ["two strings", "8004952b000000000000008c0178948c0179942e"],
     ["nothing", ""],
   ])("%s", (_, bytes) => {
-    expect(() => readPickledText(hex(bytes))).toThrow(MalformedRow);
+    expect(() => readPickledText(hex(bytes))).toThrow(RowError);
   });
 
   it("a length beyond the end, of any size", () => {
@@ -60,7 +60,7 @@ describe("anything else is rejected", () => {
       expect(() => readPickledText(hex(bytes))).toThrow("pickle: it breaks off");
   });
 
-  it("any bytes give a string or MalformedRow", () => {
+  it("any bytes give a string or RowError", () => {
     const start = hex("8004");
     assert(
       property(uint8Array({ maxLength: 60 }), integer({ min: 0, max: 1 }), (bytes, withStart) => {
@@ -69,7 +69,7 @@ describe("anything else is rejected", () => {
           try {
             return typeof readPickledText(input);
           } catch (error) {
-            return error instanceof MalformedRow ? "string" : String(error);
+            return error instanceof RowError ? "string" : String(error);
           }
         };
         expect(read()).toBe("string");

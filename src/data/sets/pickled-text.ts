@@ -3,7 +3,7 @@
  * the operations that `pickle.dumps(text)` writes (protocols 2 to 5), in order.
  * Operations: https://docs.python.org/3/library/pickletools.html
  */
-import { MalformedRow } from "./problem-set.ts";
+import { RowError } from "./problem-set.ts";
 
 const operation = {
   protocol: 0x80,
@@ -18,12 +18,12 @@ const operation = {
   stop: 0x2e,
 } as const;
 
-/** @throws MalformedRow if the bytes are anything but a pickled string */
+/** @throws RowError if the bytes are anything but a pickled string */
 export function readPickledText(bytes: Buffer): string {
   const reader = new Reader(bytes);
   if (reader.byte() !== operation.protocol) throw reader.unexpected();
   const protocol = reader.byte();
-  if (protocol < 2 || protocol > 5) throw new MalformedRow(`pickle: protocol ${protocol} is not read`);
+  if (protocol < 2 || protocol > 5) throw new RowError(`pickle: protocol ${protocol} is not read`);
   reader.skipFrame();
   const text = reader.text();
   reader.skipFrame();
@@ -48,8 +48,8 @@ class Reader {
     return this.#take(1)[0] as number;
   }
 
-  unexpected(): MalformedRow {
-    return new MalformedRow(`pickle: expected a single string; something else is at byte ${this.#at - 1}`);
+  unexpected(): RowError {
+    return new RowError(`pickle: expected a single string; something else is at byte ${this.#at - 1}`);
   }
 
   text(): string {
@@ -58,7 +58,7 @@ class Reader {
     try {
       return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     } catch {
-      throw new MalformedRow("pickle: the string is no UTF-8");
+      throw new RowError("pickle: the string is no UTF-8");
     }
   }
 
@@ -83,7 +83,7 @@ class Reader {
   }
 
   #take(length: number): Buffer {
-    if (length > this.#bytes.length - this.#at) throw new MalformedRow("pickle: it breaks off");
+    if (length > this.#bytes.length - this.#at) throw new RowError("pickle: it breaks off");
     this.#at += length;
     return this.#bytes.subarray(this.#at - length, this.#at);
   }

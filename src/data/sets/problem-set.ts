@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { showText } from "../../format.ts";
 import type { Row } from "../formats/row.ts";
-import type { AnyProblem } from "../problem-kinds.ts";
+import type { AnyProblem } from "../problem.ts";
 
 export interface ProblemSet {
   /** Its name in recipes and commands. */
@@ -24,7 +24,7 @@ export interface ProblemSet {
   readonly dropsRepeats?: boolean;
   /** Increase it with every change of `problem`, so that rows are prepared again. */
   readonly version: number;
-  /** @throws MalformedRow */
+  /** @throws RowError */
   problem(row: Row, at: RowPlace): AnyProblem;
 }
 
@@ -46,31 +46,31 @@ export interface RowPlace {
 }
 
 /** A row that is not a valid problem, and why. */
-export class MalformedRow extends Error {}
+export class RowError extends Error {}
 
-/** The row, checked by the schema. @throws MalformedRow with the first problem */
+/** The row, checked by the schema. @throws RowError with the first problem */
 export function fieldsOf<T>(row: Row, schema: z.ZodType<T>): T {
   const result = schema.safeParse(row);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  throw new MalformedRow(`${issue?.path.join(".") ?? "row"}: ${showText(issue?.message ?? "", 200)}`);
+  throw new RowError(`${issue?.path.join(".") ?? "row"}: ${showText(issue?.message ?? "", 200)}`);
 }
 
-/** A field that holds JSON as a text. @throws MalformedRow */
+/** A field that holds JSON as a text. @throws RowError */
 export function jsonField<T>(name: string, text: string, parse: (text: string) => T): T {
   try {
     return parse(text);
   } catch (error) {
-    if (error instanceof MalformedRow) throw error;
-    throw new MalformedRow(`${name}: ${showText((error as Error).message, 200)}`);
+    if (error instanceof RowError) throw error;
+    throw new RowError(`${name}: ${showText((error as Error).message, 200)}`);
   }
 }
 
-/** The code before the definition of the function: imports and helpers. @throws MalformedRow if it is not defined */
+/** The code before the definition of the function: imports and helpers. @throws RowError if it is not defined */
 export function codeBefore(entryPoint: string, code: string): string {
   const definition = new RegExp(String.raw`^(?:async\s+)?def\s+${entryPoint}\s*\(`, "gm");
   const last = [...code.matchAll(definition)].at(-1);
-  if (last === undefined) throw new MalformedRow(`prompt: no definition of the entry point ${entryPoint}`);
+  if (last === undefined) throw new RowError(`prompt: no definition of the entry point ${entryPoint}`);
   return code
     .slice(0, last.index)
     .replace(/^\s*\n/, "")

@@ -3,16 +3,23 @@ import { z } from "zod";
 import { showText } from "../../format.ts";
 import { compactJson, parseExactJson, stringifyBigInts } from "../exact-json.ts";
 import type { Row } from "../formats/row.ts";
-import type { MathProblem, AnyProblem } from "../problem-kinds.ts";
-import { identifier, type CallCase, type CodeProblem, type CodeTests, type StdinCase } from "../problem.ts";
-import { codeBefore, jsonField, MalformedRow, type ProblemSet, type RowPlace } from "./problem-set.ts";
+import {
+  identifier,
+  type MathProblem,
+  type AnyProblem,
+  type CallCase,
+  type CodeProblem,
+  type CodeTests,
+  type StdinCase,
+} from "../problem.ts";
+import { codeBefore, jsonField, RowError, type ProblemSet, type RowPlace } from "./problem-set.ts";
 
 export interface RowForm {
   /** Changes with the mapping of rows. */
   readonly identity: string;
   readonly columns?: readonly string[] | undefined;
   readonly dropsRepeats?: boolean | undefined;
-  /** @throws MalformedRow */
+  /** @throws RowError */
   problem(row: Row, at: RowPlace): AnyProblem;
 }
 
@@ -131,14 +138,14 @@ function mappedMath(row: Row, at: RowPlace, mapping: FieldMapping): MathProblem 
   };
 }
 
-/** A text or a number, or a list of them. @throws MalformedRow */
+/** A text or a number, or a list of them. @throws RowError */
 function answersIn(value: unknown, name: string): string[] {
   const list = (Array.isArray(value) ? value : [value]) as unknown[];
   const found = list.filter(
     (each) => typeof each === "string" || typeof each === "number" || typeof each === "bigint",
   );
   if (found.length === 0 || found.length < list.length)
-    throw new MalformedRow(`${name}: expected an answer, or a list of answers`);
+    throw new RowError(`${name}: expected an answer, or a list of answers`);
   return found.map(String);
 }
 
@@ -147,7 +154,7 @@ function valueAt(row: Row, name: string): unknown {
   let value: unknown = row;
   for (const step of name.split(".")) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, step))
-      throw new MalformedRow(`${name}: the row has no such field; ${fieldNames(row)}`);
+      throw new RowError(`${name}: the row has no such field; ${fieldNames(row)}`);
     value = (value as Row)[step];
   }
   return value;
@@ -162,21 +169,21 @@ function optionalText(row: Row, name: string | undefined): string | undefined {
   const value = valueAt(row, name);
   if (value === null) return undefined;
   if (typeof value === "string") return value;
-  throw new MalformedRow(`${name}: expected a text`);
+  throw new RowError(`${name}: expected a text`);
 }
 
 function texts(row: Row, name: string): string[] {
   const value = valueAt(row, name);
   const list = (Array.isArray(value) ? value : [value ?? []]).flat() as unknown[];
   if (list.every((each) => typeof each === "string")) return list;
-  throw new MalformedRow(`${name}: expected a text or a list of texts`);
+  throw new RowError(`${name}: expected a text or a list of texts`);
 }
 
 function testsIn(row: Row, mapping: FieldMapping, entryPoint: string | null): CodeTests {
   // The schema requires both.
   const { tests: name = "", testKind: kind = "calls" } = mapping;
   if (kind !== "stdin" && !identifier.safeParse(entryPoint).success)
-    throw new MalformedRow(`${mapping.entryPoint ?? "entryPoint"}: expected the name of a function`);
+    throw new RowError(`${mapping.entryPoint ?? "entryPoint"}: expected the name of a function`);
   if (kind === "python-check") return { kind, source: texts(row, name).join("\n") };
   if (kind === "asserts")
     return { kind, setup: optionalText(row, mapping.setup) ?? "", asserts: assertsIn(row, name) };
@@ -213,7 +220,7 @@ const pairsSchema = z.union([
   z.array(pair),
   columns.transform(({ inputs, outputs }) => {
     if (inputs.length !== outputs.length)
-      throw new MalformedRow(`tests: ${inputs.length} inputs, ${outputs.length} outputs`);
+      throw new RowError(`tests: ${inputs.length} inputs, ${outputs.length} outputs`);
     return inputs.map((input, index) => ({ input, output: outputs[index] }));
   }),
 ]);
@@ -221,11 +228,11 @@ type Pair = z.infer<typeof pair>;
 
 function stdinCase({ input, output }: Pair): StdinCase {
   if (typeof input === "string" && typeof output === "string") return { input, output };
-  throw new MalformedRow("tests: what is read or printed is not text");
+  throw new RowError("tests: what is read or printed is not text");
 }
 
 function callCase({ input, output }: Pair): CallCase {
-  if (!Array.isArray(input)) throw new MalformedRow("tests: the arguments of a call are not a list");
+  if (!Array.isArray(input)) throw new RowError("tests: the arguments of a call are not a list");
   return {
     arguments: compactJson(JSON.stringify(input)),
     accepted: [compactJson(JSON.stringify(output ?? null))],

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll } from "vitest";
-import { cacheLayout, type CacheLayout } from "../cache/place.ts";
+import { cacheLayout, type CacheLayout } from "../cache.ts";
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "troupe-data-"));

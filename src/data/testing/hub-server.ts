@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Service } from "../../calls/services.ts";
-import type { HubAccess } from "../hub/access.ts";
+import type { HubAccess } from "../hub/requests.ts";
 
 export interface HostedFile {
   readonly contents: Buffer;

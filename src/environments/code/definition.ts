@@ -1,8 +1,6 @@
 /** Programming in teams: a helper and a main coder write a function together (MAGRPO, arXiv 2508.04652). */
-import { codeProblem } from "../../data/problem-kinds.ts";
-import type { CodeProblem } from "../../data/problem.ts";
-import { sourceWarnings } from "../../data/source-warnings.ts";
-import { taskSources } from "../../data/task-sources.ts";
+import { codeProblem, type CodeProblem } from "../../data/problem.ts";
+import { sourceWarnings, taskSources } from "../../data/task-sources.ts";
 import type {
   OptionWarning,
   Environment,

@@ -1,5 +1,5 @@
 /** Mathematics problems with final answers, solved alone or in a team; the team's answer is verified. */
-import type { MathProblem } from "../../data/problem-kinds.ts";
+import type { MathProblem } from "../../data/problem.ts";
 import { TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import type { Environment, EnvironmentDefinition, SeatDescription } from "../environment.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { unrecordedCalls } from "../../calls/recorded.ts";
-import type { MathProblem } from "../../data/problem-kinds.ts";
+import type { MathProblem } from "../../data/problem.ts";
 import { rootKey } from "../../random.ts";
 import { conformanceChecks } from "../conformance.ts";
 import type { ActionReward, Context, Environment } from "../environment.ts";

@@ -1,8 +1,7 @@
 /** The problems of each split, which may be from different data sets. */
 import type { DatasetOption } from "../../data/dataset.ts";
-import { mathProblem, type MathProblem } from "../../data/problem-kinds.ts";
-import { sourceWarnings } from "../../data/source-warnings.ts";
-import { taskSources, type ProblemSource } from "../../data/task-sources.ts";
+import { mathProblem, type MathProblem } from "../../data/problem.ts";
+import { sourceWarnings, taskSources, type ProblemSource } from "../../data/task-sources.ts";
 import { TroupeError } from "../../errors.ts";
 import { showText } from "../../format.ts";
 import type { Environment, OptionWarning } from "../environment.ts";

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { createServer, type ServerResponse } from "node:http";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import * as fc from "fast-check";
@@ -13,8 +13,8 @@ import { profiles } from "../profiles/profiles.ts";
 import { standardLimits } from "../server/options.ts";
 import { startServer } from "../server/server.ts";
 import { TinkerEngine } from "../tinker-engine.ts";
+import { extractTar, tarOf } from "./archive.ts";
 import { downloadCheckpoint } from "./download.ts";
-import { extractTar, tarOf } from "./tar.ts";
 
 const folder = temporaryFolder();
 let count = 0;

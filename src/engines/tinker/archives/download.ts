@@ -3,15 +3,14 @@ import { readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { get as plainGet, type IncomingMessage } from "node:http";
 import { get as secureGet } from "node:https";
-import { isPresentSync } from "../../../present.ts";
 import { z } from "zod";
 import { checkArgument, pathSchema } from "../../../arguments.ts";
 import { retrying } from "../../../calls/retry.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
+import { isPresentSync } from "../../../present.ts";
 import { writeDirectoryDurably } from "../../../runs/durable.ts";
 import { checkpointPath, textSchema } from "../client/checkpoints.ts";
-import { expanded, tooLong } from "./expanded.ts";
-import { extractTar } from "./tar.ts";
+import { expanded, tooLong, extractTar } from "./archive.ts";
 
 export interface Place {
   readonly url: string;

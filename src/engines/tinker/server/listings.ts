@@ -1,11 +1,11 @@
 /** Training runs, and saved weights: lists, descriptions, archives, publication, expiry and deletion. */
 import { Readable } from "node:stream";
 import { savedDirectory } from "../../saved.ts";
-import { tarOf } from "../archives/tar.ts";
+import { tarOf } from "../archives/archive.ts";
 import * as schema from "../protocol/schema.ts";
+import { jsonOf, type Call } from "./call.ts";
 import { pageOf } from "./pages.ts";
 import { Rejection } from "./problems.ts";
-import { jsonOf, type Call } from "./call.ts";
 import type { Service } from "./service.ts";
 import type { Kept } from "./storage.ts";
 import { timeAfter } from "./training.ts";

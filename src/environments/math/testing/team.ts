@@ -1,5 +1,5 @@
 /** Plays teams with scripted replies. */
-import type { MathProblem } from "../../../data/problem-kinds.ts";
+import type { MathProblem } from "../../../data/problem.ts";
 import { rootKey } from "../../../random.ts";
 import type { ActionReward, Environment, Reply, Services } from "../../environment.ts";
 import { problemList } from "../../problems.ts";

@@ -2,10 +2,9 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { array, assert, constantFrom, integer, property, string, uniqueArray } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readRows } from "../formats/read-rows.ts";
-import { shinglesOf, wordsOf } from "../prepared/store.ts";
-import { words } from "../testing/rows.ts";
-import { findOverlaps, type ShingledProblem } from "./overlaps.ts";
+import { readRows } from "./formats/read-rows.ts";
+import { words } from "./testing/rows.ts";
+import { findOverlaps, shinglesOf, wordsOf, type ShingledProblem } from "./overlaps.ts";
 
 const problem = (id: string, text: string): ShingledProblem => ({ id, shingles: shinglesOf(text) });
 
@@ -123,7 +122,7 @@ describe("overlaps", () => {
 });
 
 /** Not part of the repository; tests that need it are skipped if it is missing. */
-const shared = path.join(import.meta.dirname, "../../../../shared/data");
+const shared = path.join(import.meta.dirname, "../../../shared/data");
 
 async function prompts(name: string): Promise<ShingledProblem[]> {
   const found: ShingledProblem[] = [];

@@ -4,7 +4,7 @@
  */
 import path from "node:path";
 import { z } from "zod";
-import { dataFile } from "../formats/read-rows.ts";
+import { dataFile } from "./formats/read-rows.ts";
 
 /** Files by split, in the order of their rows. */
 export type SplitFiles = Readonly<Record<string, readonly string[]>>;

@@ -1,15 +1,39 @@
-/** A data set in a folder: a clone of its repository, or a user's files. */
+/** The files of a data set at one revision: on the hub (hub/snapshot.ts), or in a folder, which is read here. */
 import fs from "node:fs/promises";
 import path from "node:path";
 import { parse } from "yaml";
-import { TroupeError } from "../../errors.ts";
-import { ifPresent, statOf } from "../../present.ts";
-import { dataFile } from "../formats/read-rows.ts";
-import type { Snapshot, SnapshotFile } from "./snapshot.ts";
+import { TroupeError } from "../errors.ts";
+import { ifPresent, statOf } from "../present.ts";
+import type { Digest } from "./cache.ts";
+import { dataFile } from "./formats/read-rows.ts";
+
+export interface SnapshotFile {
+  readonly path: string;
+  /** Identifies the contents: equal identities have equal bytes. */
+  readonly identity: string;
+  readonly size: number;
+  /** Absent: the file is in a folder. */
+  readonly digest?: Digest;
+}
+
+export interface Snapshot {
+  /** `openai/openai_humaneval`, or a folder. */
+  readonly dataset: string;
+  /** The commit; null: a folder in its current state. */
+  readonly commit: string | null;
+  readonly files: readonly SnapshotFile[];
+  /** The configurations in the card, unchecked; null: there are none. */
+  readonly configs: unknown;
+  /** Where the file's bytes are on this machine; downloads them if necessary. */
+  locate(file: SnapshotFile): Promise<string>;
+  /** Where they are on this machine; null: they are not. */
+  present(file: SnapshotFile): Promise<string | null>;
+}
 
 /** Data files are not in deeper folders. */
 const deepest = 4;
 
+/** A data set in a folder: a clone of its repository, or a user's files. */
 export async function folderSnapshot(folder: string, dataset: string = folder): Promise<Snapshot> {
   const locate = ({ path: name }: SnapshotFile) => Promise.resolve(path.join(folder, name));
   return {
@@ -23,8 +47,8 @@ export async function folderSnapshot(folder: string, dataset: string = folder): 
 }
 
 async function filesIn(folder: string, prefix: string, depth: number): Promise<SnapshotFile[]> {
-  const entries = await fs.readdir(path.join(folder, prefix), { withFileTypes: true });
-  const names = entries.map(({ name }) => name).filter((name) => !name.startsWith("."));
+  const entries = await fs.readdir(path.join(folder, prefix));
+  const names = entries.filter((name) => !name.startsWith("."));
   const found = await Promise.all(names.map((name) => filesAt(folder, path.posix.join(prefix, name), depth)));
   return found.flat().toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }

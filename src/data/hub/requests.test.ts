@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { redirectTarget } from "./redirects.ts";
+import { redirectTarget } from "./requests.ts";
 
 function followed(endpoint: string, location: string, from = endpoint): Promise<URL | null> {
   const response = new Response(null, { status: 302, headers: { location } });
