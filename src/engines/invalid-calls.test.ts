@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TroupeError } from "../errors.ts";
 import { makeModel, temporaryFolder } from "../models/test-model.ts";
 import { invalidCalls, thrownBy } from "../testing.ts";
-import { adam, request, someDatum } from "./local/test-engine.ts";
 import type { Verb } from "./around.ts";
 import type { Engine } from "./engine.ts";
+import { adam, request, someDatum } from "./local/test-engine.ts";
 import { openEngine } from "./open.ts";
 import { startServing } from "./testing/serving.ts";
+import { profiles } from "./tinker/profiles.ts";
 import { TinkerEngine } from "./tinker/tinker-engine.ts";
-import { profiles } from "./tinker/profiles/profiles.ts";
 
 const folder = temporaryFolder();
 const model = await makeModel(folder, "model");

@@ -1,7 +1,7 @@
 /** The `engine` section of a recipe, unless it names a module. Each type of engine has its own schema. */
 import { z } from "zod";
 import { localSettings } from "./local/settings.ts";
-import { tinkerSettings } from "./tinker/settings.ts";
+import { tinkerSettings } from "./tinker/kind.ts";
 
 export const engineSettings = z.union([localSettings, tinkerSettings]);
 

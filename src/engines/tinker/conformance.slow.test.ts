@@ -2,10 +2,9 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { makeModel, temporaryFolder, vocabularySize, words } from "../../models/test-model.ts";
 import { engineChecks } from "../conformance.ts";
-import { TinkerEngine } from "./tinker-engine.ts";
-import type { Profile } from "./profiles/profile.ts";
-import { profiles } from "./profiles/profiles.ts";
 import { startServing } from "../testing/serving.ts";
+import { profiles, type Profile } from "./profiles.ts";
+import { TinkerEngine } from "./tinker-engine.ts";
 
 const folder = temporaryFolder();
 const model = await makeModel(folder, "model");

@@ -7,10 +7,10 @@ import { drawFloat, generatorOf, keyAt, rootKey } from "../../random.ts";
 import type { Engine, LossResult, SampledSequence } from "../engine.ts";
 import { LocalEngine } from "../local/local-engine.ts";
 import { adam, request, someDatum } from "../local/test-engine.ts";
-import { profiles } from "./profiles/profiles.ts";
-import { TinkerEngine } from "./tinker-engine.ts";
-import { startProxy, type Fault, type ProxyOptions } from "./testing/faulty-proxy.ts";
 import { startServing } from "../testing/serving.ts";
+import { profiles } from "./profiles.ts";
+import { startProxy, type Fault, type ProxyOptions } from "./testing/faulty-proxy.ts";
+import { TinkerEngine } from "./tinker-engine.ts";
 
 const folder = temporaryFolder();
 const model = await makeModel(folder, "model");

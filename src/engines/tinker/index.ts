@@ -1,8 +1,8 @@
 /** The Tinker protocol on its own (docs/gpu-and-servers.md): the engine, its parts, and the server. */
 export { TinkerEngine } from "./tinker-engine.ts";
-export type { TinkerEngineOptions } from "./options.ts";
-export { profiles, type ProfileName } from "./profiles/profiles.ts";
-export type { Profile } from "./profiles/profile.ts";
+export type { TinkerEngineOptions } from "./tinker-engine.ts";
+export { profiles, type ProfileName } from "./profiles.ts";
+export type { Profile } from "./profiles.ts";
 export { Session, type SessionInfo, type SessionOptions } from "./client/session.ts";
 export { RemoteModel, type LossRequest } from "./client/model.ts";
 export { Requests, standardRequests, type RequestOptions } from "./client/requests.ts";

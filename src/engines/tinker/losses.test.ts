@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Continuation, Datum, Loss } from "../engine.ts";
 import { isNative, plainData, surrogateData } from "./losses.ts";
-import { profiles } from "./profiles/profiles.ts";
+import { profiles } from "./profiles.ts";
 import { lossConfig, lossName, lossOf } from "./protocol/loss-settings.ts";
 import { wireData } from "./protocol/losses.ts";
 

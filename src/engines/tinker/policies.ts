@@ -1,6 +1,5 @@
-/** Makes policies at the server. */
+/** Policies at servers: how they are made and restored, and at which server each one is. */
 import { basename, join, resolve } from "node:path";
-import { isPresentSync } from "../../present.ts";
 import { TroupeError } from "../../errors.ts";
 import { checkAdapterOptions, projections, type AdapterOptions } from "../../models/adapter-options.ts";
 import {
@@ -9,16 +8,17 @@ import {
   modelTensors,
   parametersOf,
 } from "../../models/model-directory.ts";
-import type { PolicyInfo, PolicyName, PolicyOptions, StoredPolicy } from "../engine.ts";
+import { isPresentSync } from "../../present.ts";
+import type { PolicyInfo, PolicyName, PolicyOptions, StoredPolicy, ServerLoad } from "../engine.ts";
 import { checkAdapter } from "../limits.ts";
 import { parsed } from "./client/answers.ts";
 import type { Completions } from "./client/completions.ts";
 import { RemoteModel } from "./client/model.ts";
 import type { Session } from "./client/session.ts";
-import { readLocation, type Origin } from "./origins.ts";
 import { pass } from "./passes.ts";
-import type { Profile } from "./profiles/profile.ts";
+import type { Profile } from "./profiles.ts";
 import * as schema from "./protocol/schema.ts";
+import { readLocation, type Origin } from "./saving.ts";
 import { checkTokenizer } from "./tokenizers.ts";
 
 /** A sampling session. */
@@ -270,4 +270,59 @@ async function localInfo(
     maxLength,
     vocabularySize,
   };
+}
+
+export interface Server {
+  /** The policy whose own server it is; null: that of all others. */
+  readonly owner: PolicyName | null;
+  readonly session: Session;
+  readonly policies: Policies;
+}
+
+/** A policy, and where it is. */
+export interface PlacedPolicy extends Policy {
+  readonly server: Server;
+}
+
+export class Servers {
+  readonly #shared: Server;
+  readonly #own: ReadonlyMap<PolicyName, Server>;
+  #isClosed = false;
+
+  /** @param own addresses by policy */
+  constructor(
+    open: (url: string, owner: PolicyName | null) => Server,
+    url: string,
+    own: Readonly<Record<PolicyName, string>>,
+  ) {
+    this.#shared = open(url, null);
+    this.#own = new Map(Object.entries(own).map(([policy, address]) => [policy, open(address, policy)]));
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Where its weights were saved; for a new policy its own server, if it has one. */
+  of({ name, model, from }: PolicyOptions): Server {
+    const stored = from ?? (typeof model === "string" ? undefined : model);
+    if (stored === undefined) return this.#own.get(name) ?? this.#shared;
+    return this.#own.get(readLocation(stored.saved).server ?? "") ?? this.#shared;
+  }
+
+  get load(): readonly ServerLoad[] {
+    return [this.#shared, ...this.#own.values()].map(({ session }) => session.requests.load.now);
+  }
+
+  failFast(): Disposable {
+    const all = new DisposableStack();
+    for (const { session } of [this.#shared, ...this.#own.values()]) all.use(session.requests.failFast());
+    return all;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const all = [this.#shared, ...this.#own.values()];
+    await Promise.all(all.map(({ session }) => session.close()));
+  }
 }

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { profiles } from "./profiles/profiles.ts";
+import { arraysOf, lossResult } from "./losses.ts";
+import { profiles } from "./profiles.ts";
 import { sampleResponse } from "./protocol/schema.ts";
 import { bytesOfArray } from "./protocol/tensors.ts";
-import { arraysOf, lossResult } from "./loss-result.ts";
 import { sampleBody, sequencesOf } from "./sampling.ts";
 
 const info = { name: "p", parameters: 1, trainableParameters: 1, maxLength: 8, vocabularySize: 9 };

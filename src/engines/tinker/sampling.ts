@@ -1,14 +1,74 @@
-/** Requests for samples, and what they return. */
+/** Samples: the sampling sessions of a policy's weights, requests for samples, and what they return. */
+import { randomUUID } from "node:crypto";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { checkTokens } from "../data.ts";
 import type { EngineCapabilities, PolicyInfo, SampledSequence, SampleRequest } from "../engine.ts";
 import { parsed, understood } from "./client/answers.ts";
+import { deleteCheckpoint } from "./client/checkpoints.ts";
 import type { Incoming } from "./client/transport.ts";
-import type { Profile } from "./profiles/profile.ts";
-import { checkLogprob } from "./loss-result.ts";
+import { checkLogprob } from "./losses.ts";
+import type { Sampler, PlacedPolicy } from "./policies.ts";
+import type { Profile } from "./profiles.ts";
+import { checkIds } from "./passes.ts";
 import { jsonOfTokens } from "./protocol/forward-backward.ts";
 import { sampled, sampleResponse, stopReasons, type Bodies } from "./protocol/schema.ts";
 import { floatsOf, int32sOf } from "./protocol/tensors.ts";
+
+/** Seconds that a copy lives at most: longer than a batch is sampled. */
+const longestCopy = 7 * 24 * 3600;
+
+export interface SamplerCopy {
+  readonly sampler: Sampler;
+  readonly release: () => Promise<void>;
+}
+
+export class Publisher {
+  readonly #profile: Profile;
+
+  constructor(profile: Profile) {
+    this.#profile = profile;
+  }
+
+  /** Of the current weights, which are published if they were not yet. */
+  sampler(policy: PlacedPolicy, onSubmitted?: () => void): Promise<Sampler> {
+    const kind = this.#profile.snapshots === "inflight" ? "inflight" : "snapshot";
+    policy.sampler ??= publish(policy, kind, onSubmitted).catch((error: unknown) => {
+      policy.sampler = null;
+      throw error;
+    });
+    return policy.sampler;
+  }
+
+  /** Samples will ask for it, and try again if it fails. */
+  publishNow(policy: PlacedPolicy, onSubmitted: () => void): void {
+    policy.isSampled = false;
+    void this.sampler(policy, onSubmitted).catch(() => onSubmitted());
+  }
+
+  /** A server of Troupe keeps what it saved until it is deleted; others end such weights with the session. */
+  async copy(policy: PlacedPolicy): Promise<SamplerCopy> {
+    if (this.#profile.snapshots !== "inflight")
+      return { sampler: await publish(policy, "snapshot"), release: async () => undefined };
+    const { session } = policy.server;
+    const policyName = policy.info.name.replaceAll(/[^\w.-]/g, "-");
+    const name = `${policyName}-${policy.version}-copy-${randomUUID().slice(0, 8)}`;
+    // A client that is killed does not delete it.
+    const { id, path } = await policy.model.savedSampler(name, { ttl_seconds: longestCopy });
+    return {
+      sampler: { id, completions: session.completionsOf(id) },
+      release: () => deleteCheckpoint(session, path),
+    };
+  }
+}
+
+async function publish(
+  { model, server }: PlacedPolicy,
+  kind: "inflight" | "snapshot",
+  onSubmitted?: () => void,
+): Promise<Sampler> {
+  const id = await model.sampler(kind, onSubmitted);
+  return { id, completions: server.session.completionsOf(id) };
+}
 
 /** What the server would reject, or not notice. @throws TroupeError */
 export function checkRequest(
@@ -57,12 +117,6 @@ function wrong(what: string, expected: string): TroupeError {
 
 function isWhole(value: number, least: number): boolean {
   return Number.isSafeInteger(value) && value >= least;
-}
-
-export function checkIds(tokens: Int32Array, { name, vocabularySize }: PolicyInfo, what: string): void {
-  const bad = tokens.find((id) => id < 0 || id >= vocabularySize);
-  if (bad !== undefined)
-    throw new TroupeError("bad_token", `${what} has the token ${bad}; ${name} has ${vocabularySize} tokens.`);
 }
 
 /** The body of `asample`, without its sampler and number. */

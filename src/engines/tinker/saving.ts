@@ -1,11 +1,19 @@
-/** Saves a policy's weights at its server. */
+/** Saves a policy's weights at its server. What it was made of is kept with the path, for servers that do not say it. */
 import { randomUUID } from "node:crypto";
-import { ServiceError } from "../../errors.ts";
-import type { SavedPolicy, SavePlace } from "../engine.ts";
-import type { SaveNotes } from "./client/model.ts";
-import { locationOf } from "./origins.ts";
-import type { Profile } from "./profiles/profile.ts";
-import type { PlacedPolicy } from "./servers.ts";
+import { z } from "zod";
+import { ServiceError, TroupeError } from "../../errors.ts";
+import type { AdapterOptions } from "../../models/adapter-options.ts";
+import type { PolicyInfo, PolicyName, SavedPolicy, SavePlace } from "../engine.ts";
+import type { RemoteModel, SaveNotes } from "./client/model.ts";
+import type { Profile } from "./profiles.ts";
+
+interface Saved {
+  readonly info: PolicyInfo;
+  readonly model: RemoteModel;
+  readonly version: number;
+  readonly origin: Origin;
+  readonly server: { readonly owner: PolicyName | null };
+}
 
 interface Saving {
   readonly kind: SavedPolicy["kind"];
@@ -16,7 +24,7 @@ interface Saving {
 
 /** The server's name has the version and chance in it: an earlier save may still be referred to. */
 export async function savePolicy(
-  { info, model, version, origin, server }: PlacedPolicy,
+  { info, model, version, origin, server }: Saved,
   place: SavePlace,
   { kind, profile, run }: Saving,
 ): Promise<SavedPolicy> {
@@ -46,4 +54,61 @@ function checkSaved(path: string): void {
   throw new ServiceError(
     `The server says that it saved weights as ${JSON.stringify(path)}; expected tinker://RUN/KIND/NAME.`,
   );
+}
+
+export interface Origin {
+  /** The recipe's name of the model. */
+  readonly model: string;
+  readonly adapter: AdapterOptions | null;
+}
+
+const details = z.object({
+  origin: z
+    .object({
+      model: z.string(),
+      adapter: z
+        .object({
+          rank: z.int(),
+          alpha: z.number(),
+          targetModules: z.array(z.string()),
+          seed: z.number(),
+        })
+        .nullable(),
+    })
+    .optional(),
+  server: z.string().optional(),
+});
+
+export interface Location {
+  readonly path: string;
+  /** Absent: the server knows it. */
+  readonly origin?: Origin | undefined;
+  /** The policy at whose own server it is; absent: at the shared one. */
+  readonly server?: PolicyName | undefined;
+}
+
+/** `tinker://…`, with `#{…}` if there is more to say. */
+export function locationOf({ path, origin, server }: Location): string {
+  if (origin === undefined && server === undefined) return path;
+  return `${path}#${encodeURIComponent(JSON.stringify({ origin, server }))}`;
+}
+
+/** @throws TroupeError `bad_model` for what another engine saved */
+export function readLocation({ location }: Pick<SavedPolicy, "location">): Location {
+  const [path = "", more] = location.split("#");
+  const found = more === undefined ? {} : readDetails(more);
+  if (path.startsWith("tinker://") && found !== null) return { path, ...found };
+  throw new TroupeError(
+    "bad_model",
+    `${JSON.stringify(location)} was not saved by a server of the Tinker protocol.`,
+  );
+}
+
+/** Null: not understood. */
+function readDetails(text: string): Omit<Location, "path"> | null {
+  try {
+    return details.parse(JSON.parse(decodeURIComponent(text)));
+  } catch {
+    return null;
+  }
 }

@@ -5,7 +5,7 @@
 import { delimiter, dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { makeModel, temporaryFolder } from "../../models/test-model.ts";
-import { profiles } from "./profiles/profiles.ts";
+import { profiles } from "./profiles.ts";
 import { checkAdapter, freePort, startOther, type OtherServer } from "./testing/other-servers.ts";
 import { TinkerEngine } from "./tinker-engine.ts";
 

@@ -4,6 +4,7 @@
  * order. It samples from the weights at that time, which are published when they have changed: together with the step,
  * if the policy was sampled before it.
  */
+import { z } from "zod";
 import { checkArgument } from "../../arguments.ts";
 import { TroupeError } from "../../errors.ts";
 import * as given from "../arguments.ts";
@@ -29,18 +30,15 @@ import type {
   StoredPolicy,
   UpdateResult,
 } from "../engine.ts";
-import { VerbOrder, type RunningChange } from "../verb-order.ts";
-import { Session } from "./client/session.ts";
 import { checkAdam } from "../limits.ts";
-import { checkNumbers } from "./checks.ts";
-import { optionsSchema, type TinkerEngineOptions } from "./options.ts";
-import { passAll } from "./merged-passes.ts";
-import { Policies, type Sampler } from "./policies.ts";
-import type { Profile } from "./profiles/profile.ts";
+import { VerbOrder, type RunningChange } from "../verb-order.ts";
+import type { RequestOptions } from "./client/requests.ts";
+import { Session } from "./client/session.ts";
+import { checkNumbers, passAll } from "./passes.ts";
+import { Policies, Servers, type Sampler, type PlacedPolicy, type Server } from "./policies.ts";
+import type { Profile } from "./profiles.ts";
 import * as schema from "./protocol/schema.ts";
-import { Publisher } from "./publishing.ts";
-import { Servers, type PlacedPolicy, type Server } from "./servers.ts";
-import { checkRequest, sampleBody, sequencesOf } from "./sampling.ts";
+import { Publisher, checkRequest, sampleBody, sequencesOf } from "./sampling.ts";
 import { savePolicy } from "./saving.ts";
 
 export class TinkerEngine implements Engine {
@@ -279,3 +277,35 @@ export class TinkerEngine implements Engine {
 function nameInUse(name: string): TroupeError {
   return new TroupeError("bad_arguments", `The policy name ${JSON.stringify(name)} is empty or in use.`);
 }
+
+export interface TinkerEngineOptions {
+  readonly url: string;
+  readonly profile: Profile;
+  readonly key?: string | undefined;
+  /** The server's names of models. */
+  readonly models?: Readonly<Record<string, string>>;
+  /** Addresses of policies with a server of their own. */
+  readonly servers?: Readonly<Record<PolicyName, string>>;
+  readonly connections?: number;
+  readonly requests?: Partial<RequestOptions>;
+  /** Name of the run, for people who list sessions and weights at the server. */
+  readonly run?: string;
+}
+
+const addressSchema = z.url({ protocol: /^https?$/, error: "expected http(s)://HOST:PORT" });
+export const optionsSchema = z.looseObject(
+  {
+    url: addressSchema,
+    profile: z.looseObject(
+      { title: z.string(), capabilities: z.looseObject({}) },
+      "expected one of `profiles`, such as profiles.troupe",
+    ),
+    key: z.string().optional(),
+    models: z.record(z.string(), z.string()).optional(),
+    servers: z.record(z.string(), addressSchema).optional(),
+    connections: z.int().min(1).optional(),
+    requests: z.looseObject({}).optional(),
+    run: z.string().optional(),
+  },
+  "expected { url, profile }",
+);

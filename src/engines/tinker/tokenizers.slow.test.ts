@@ -11,12 +11,10 @@ import { writeWordTokenizer } from "../../text/word-tokenizer.ts";
 import { LocalEngine } from "../local/local-engine.ts";
 import { adam } from "../local/test-engine.ts";
 import { startServing } from "../testing/serving.ts";
-import { cachedModel } from "./hub-cache.ts";
-import type { Profile } from "./profiles/profile.ts";
-import { profiles } from "./profiles/profiles.ts";
+import { profiles, type Profile } from "./profiles.ts";
 import { startProxy } from "./testing/faulty-proxy.ts";
 import { TinkerEngine } from "./tinker-engine.ts";
-import { checkTokenizer } from "./tokenizers.ts";
+import { cachedModel, checkTokenizer } from "./tokenizers.ts";
 
 const folder = temporaryFolder();
 const preset = { ...tinyPreset, maxLength: 256 };

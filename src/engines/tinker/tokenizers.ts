@@ -4,13 +4,14 @@
  * others, a short conversation is scored: the model rejects it, or finds it no likelier than chance, if its tokenizer is
  * another.
  */
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { ServiceError, TroupeError } from "../../errors.ts";
 import { holdsText, textDirectory } from "../../models/adapter-base.ts";
 import { isPresentSync } from "../../present.ts";
 import { vocabularyDigest, loadTokenizer, type Tokenizer } from "../../text/tokenizer.ts";
 import type { Continuation } from "../engine.ts";
-import { cachedModel, mayBeOnHub } from "./hub-cache.ts";
 import type * as schema from "./protocol/schema.ts";
 
 export interface Checked {
@@ -127,4 +128,24 @@ function another({ directory, told }: Checked, how: string, cause?: unknown): Tr
     `The server's ${named} has another tokenizer than ${directory}: ${how}. Serve the model of that directory, or name one with the server's tokenizer.`,
     { cause },
   );
+}
+
+/** Whether it has the form of a model's name on the hub. */
+export function mayBeOnHub(name: string): boolean {
+  return /^\w[\w.-]*\/\w[\w.-]*$/.test(name);
+}
+
+/** Null: no name of the hub, or not in the cache. The newest commit that was fetched of the main branch. */
+export function cachedModel(
+  name: string | null | undefined,
+  environment: NodeJS.ProcessEnv = process.env,
+): string | null {
+  // A server's answer must not lead out of the cache.
+  if (!name || !mayBeOnHub(name)) return null;
+  const { HF_HUB_CACHE: hub, HF_HOME: home } = environment;
+  const cache = hub || join(home || join(homedir(), ".cache", "huggingface"), "hub");
+  const folder = join(cache, `models--${name.replace("/", "--")}`);
+  const main = join(folder, "refs", "main");
+  const commit = isPresentSync(main) ? readFileSync(main, "utf8").trim() : "";
+  return /^[0-9a-f]{40}$/.test(commit) ? join(folder, "snapshots", commit) : null;
 }
