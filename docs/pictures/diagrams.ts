@@ -1,49 +1,29 @@
 /** Diagrams of the pages, as SVG: boxes, nodes, arrows and words. */
-import { element, type Child, type Markup } from "../../src/experiments/report/markup.ts";
+import { type Child, element, type Markup, path } from "../../src/charts/markup.ts";
+import { svgFile } from "../../src/charts/page.ts";
 
-const ink = "#1c1d20";
-const soft = "#62656c";
-const blue = "#2f7ed8";
-const grey = "#bfc1c6";
-const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif';
+const style = `
+svg .words, svg .heading, svg .small { text-anchor: middle; font-size: 12px; fill: var(--ink); }
+svg .heading { font-size: 13.5px; font-weight: 650; }
+svg .small { font-size: 11.5px; fill: var(--soft); }
+svg .box { fill: var(--track); stroke: var(--soft); }
+svg .arrow { fill: none; stroke: var(--soft); stroke-width: 1.3; }
+svg .head { fill: var(--soft); }
+svg .edge { stroke: var(--g0); stroke-width: 1.3; }
+svg .kept { stroke: var(--c2); stroke-width: 2.4; }
+svg .node { fill: var(--card); stroke: var(--soft); }
+svg .node.kept { fill: var(--c2); stroke-width: 1; }
+svg .group { fill: none; stroke: var(--soft); stroke-dasharray: 4 3; }
+`;
 
 /** @param spoken what the picture shows, for readers who do not see it */
-function drawing(width: number, height: number, spoken: string, ...children: readonly Child[]): string {
-  const head = element(
-    "marker",
-    { ...arrowHead, id: "head" },
-    element("path", { d: "M 0 0 L 8 4 L 0 8 Z", fill: soft }),
-  );
-  return element(
-    "svg",
-    {
-      xmlns: "http://www.w3.org/2000/svg",
-      viewBox: `0 0 ${width} ${height}`,
-      role: "img",
-      "aria-label": spoken,
-    },
-    element("defs", {}, head),
-    element("g", { "font-family": font, "font-size": 12, fill: ink }, ...children),
-  ).text;
+function drawing(width: number, height: number, spoken: string, ...parts: readonly Child[]): string {
+  return svgFile({ width, height, spoken, parts }, style);
 }
 
-const arrowHead = {
-  viewBox: "0 0 8 8",
-  refX: 7,
-  refY: 4,
-  markerWidth: 7,
-  markerHeight: 7,
-  orient: "auto-start-reverse",
-};
-
-type Style = Readonly<Record<string, string | number>>;
-
-function words(x: number, y: number, text: string, style: Style = {}): Markup {
-  return element("text", { x, y, "text-anchor": "middle", ...style }, text);
+function words(x: number, y: number, text: string, kind: "words" | "heading" | "small" = "words"): Markup {
+  return element("text", { class: kind, x, y }, text);
 }
-
-const heading: Style = { "font-size": 13.5, "font-weight": 650 };
-const small: Style = { "font-size": 10.5, fill: soft };
 
 /** A box with a name, and under it what is in it. */
 function box(x: number, y: number, width: number, height: number, name: string, ...lines: string[]): Markup {
@@ -51,16 +31,26 @@ function box(x: number, y: number, width: number, height: number, name: string, 
   return element(
     "g",
     {},
-    element("rect", { x, y, width, height, rx: 7, fill: "#f7f7f5", stroke: soft }),
-    words(x + width / 2, first, name, { "font-weight": 600 }),
-    lines.map((line, index) => words(x + width / 2, first + 15 + 14 * index, line, small)),
+    element("rect", { class: "box", x, y, width, height, rx: 7 }),
+    words(x + width / 2, first, name, "heading"),
+    lines.map((line, index) => words(x + width / 2, first + 16 + 15 * index, line, "small")),
   );
 }
 
-function arrow(x1: number, y1: number, x2: number, y2: number, isDouble = false): Markup {
-  const both = isDouble ? { "marker-start": "url(#head)" } : {};
-  const line = { x1, y1, x2, y2, stroke: soft, "stroke-width": 1.3, "marker-end": "url(#head)" };
-  return element("line", { ...line, ...both });
+/** Along a line of places, with a head at the end. */
+function arrow(...places: readonly (readonly [x: number, y: number])[]): Markup {
+  const [[fromX, fromY] = [0, 0], [x, y] = [0, 0]] = places.slice(-2);
+  const angle = (180 * Math.atan2(y - fromY, x - fromX)) / Math.PI;
+  return element(
+    "g",
+    {},
+    element("path", { class: "arrow", d: path(places) }),
+    element("path", {
+      class: "head",
+      d: "M 0 0 L -8 4 L -8 -4 Z",
+      transform: `translate(${x} ${y}) rotate(${angle})`,
+    }),
+  );
 }
 
 interface Point {
@@ -69,39 +59,17 @@ interface Point {
 }
 
 function edge(from: Point, to: Point, isKept: boolean): Markup {
-  const stroke = isKept ? blue : grey;
-  return element("line", {
-    x1: from.x,
-    y1: from.y,
-    x2: to.x,
-    y2: to.y,
-    stroke,
-    "stroke-width": isKept ? 2.4 : 1.3,
-  });
+  const line = { x1: from.x, y1: from.y, x2: to.x, y2: to.y };
+  return element("line", { class: isKept ? "edge kept" : "edge", ...line });
 }
 
 function node({ x, y }: Point, isKept: boolean): Markup {
-  return element("circle", {
-    cx: x,
-    cy: y,
-    r: 6,
-    fill: isKept ? blue : "#ffffff",
-    stroke: isKept ? blue : soft,
-  });
+  return element("circle", { class: isKept ? "node kept" : "node", cx: x, cy: y, r: 6 });
 }
 
 /** Around actions that are compared with each other. */
 function group(x: number, y: number, width: number, height: number): Markup {
-  return element("rect", {
-    x,
-    y,
-    width,
-    height,
-    rx: 12,
-    fill: "none",
-    stroke: soft,
-    "stroke-dasharray": "4 3",
-  });
+  return element("rect", { class: "group", x, y, width, height, rx: 12 });
 }
 
 /** Each state's samples are a group; the episode continues from the best. */
@@ -122,10 +90,10 @@ function tree(): Child {
     from = children[chosen] ?? from;
   }
   return [
-    words(170, 28, "AT-GRPO: a tree", heading),
+    words(170, 28, "AT-GRPO: a tree", "heading"),
     edges,
     nodes,
-    words(170, 322, "each dashed group: samples of one role in one state", small),
+    words(170, 322, "each dashed group: samples of one role in one state", "small"),
   ];
 }
 
@@ -133,18 +101,21 @@ function tree(): Child {
 function trajectories(): Child {
   const root: Point = { x: 520, y: 62 };
   const drawn = [0, 1, 2, 3].map((index) => {
-    const path = [0, 1, 2].map((level): Point => ({ x: root.x + (index - 1.5) * 48, y: 134 + 72 * level }));
+    const episode = [0, 1, 2].map((level): Point => ({
+      x: root.x + (index - 1.5) * 48,
+      y: 134 + 72 * level,
+    }));
     return [
-      path.map((point, level) => edge(path[level - 1] ?? root, point, true)),
-      path.map((point) => node(point, true)),
+      episode.map((point, level) => edge(episode[level - 1] ?? root, point, true)),
+      episode.map((point) => node(point, true)),
     ];
   });
   return [
-    words(520, 28, "GRPO: trajectories", heading),
+    words(520, 28, "GRPO: trajectories", "heading"),
     drawn,
     node(root, true),
     group(424, 118, 192, 176),
-    words(520, 322, "one group: whole episodes of one task", small),
+    words(520, 322, "one group: whole episodes of one task", "small"),
   ];
 }
 
@@ -152,65 +123,56 @@ const steps = [
   ["sample", "episodes of", "the team"],
   ["judge", "rewards from", "outside, if any"],
   ["measure", "reference KL,", "critics, if any"],
-  ["credit", "rewards become", "advantages"],
+  ["credit", "advantages", "from rewards"],
   ["update", "gradient and", "optimizer step"],
   ["record", "metrics and", "episodes"],
 ] as const;
 
 function trainingStep(): string {
-  const boxes = steps.map(([name, ...lines], index) => box(14 + 116 * index, 24, 98, 74, name, ...lines));
-  const arrows = steps.slice(1).map((_, index) => arrow(113 + 116 * index, 61, 129 + 116 * index, 61));
-  const back = element("path", {
-    d: "M 644 99 L 644 124 L 63 124 L 63 100",
-    fill: "none",
-    stroke: soft,
-    "stroke-width": 1.3,
-    "marker-end": "url(#head)",
-  });
+  const boxes = steps.map(([name, ...lines], index) => box(1 + 116 * index, 8, 102, 74, name, ...lines));
+  const arrows = steps.slice(1).map((_, index) => arrow([103 + 116 * index, 45], [116 + 116 * index, 45]));
   const spoken =
     "A training step: sample, judge, measure, credit, update, record; then the next step begins.";
-  return drawing(
-    708,
-    148,
-    spoken,
-    boxes,
-    arrows,
-    back,
-    words(353, 140, "the next step samples with the new weights", small),
-  );
+  const back = arrow([632, 82], [632, 108], [52, 108], [52, 83]);
+  const next = words(342, 126, "the next step samples with the new weights", "small");
+  return drawing(684, 132, spoken, boxes, arrows, back, next);
+}
+
+/** Arrows both ways, with what is asked above and below them. */
+function asked(y: number, above: string, below: string): Child {
+  const [left, right] = [236, 447];
+  const middle = (left + right) / 2;
+  const arrows = [arrow([left, y], [right, y]), arrow([right, y], [left, y])];
+  return [arrows, words(middle, y - 9, above, "small"), words(middle, y + 19, below, "small")];
 }
 
 function clientAndServer(): string {
   return drawing(
-    700,
-    196,
+    684,
+    150,
     "The trainer runs roles, environment, credit and records and asks a server over HTTP to sample, to compute gradients and to save.",
     box(
-      14,
-      30,
-      250,
-      136,
+      1,
+      6,
+      234,
+      138,
       "troupe train",
       "roles, environment, sandbox, judge",
       "credit: one advantage per token",
       "run folder: metrics, episodes",
       "needs a processor, no GPU",
     ),
-    arrow(266, 74, 438, 74, true),
-    words(352, 64, "sample", small),
-    words(352, 90, "forward_backward, optim_step", small),
-    arrow(266, 124, 438, 124, true),
-    words(352, 114, "save and load weights", small),
-    words(352, 144, "Tinker protocol, HTTP", small),
+    asked(48, "sample", "forward_backward, optim_step"),
+    asked(104, "save and load weights", "Tinker protocol, HTTP"),
     box(
-      440,
-      30,
-      246,
-      136,
+      449,
+      6,
+      234,
+      138,
       "server",
       "troupe serve on a processor,",
       "SkyRL, or Tinker on GPUs",
-      "weights, adapters, optimizer",
+      "weights, adapters, optimizer,",
       "checkpoints",
     ),
   );
@@ -218,8 +180,8 @@ function clientAndServer(): string {
 
 export const diagrams: Readonly<Record<string, string>> = {
   sampling: drawing(
-    700,
-    340,
+    660,
+    320,
     "AT-GRPO samples several actions in each state and continues from the best; GRPO samples whole trajectories.",
     tree(),
     trajectories(),

@@ -1,14 +1,21 @@
 /** `troupe runs plot`: a figure of runs over the steps of reinforcement, in the terminal or as an SVG or HTML file. */
 import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { Command } from "commander";
+import { type Chart, type Line, lineChart, type LineChart, stepAxis } from "../../charts/chart.ts";
+import { element } from "../../charts/markup.ts";
+import { colourAt, inline, page, svgFile } from "../../charts/page.ts";
+import { rangeOf, roundTicks } from "../../charts/scales.ts";
+import { textChart } from "../../charts/text.ts";
 import { runsFolder } from "../../command-line.ts";
 import { TroupeError } from "../../errors.ts";
-import { wholeNumber } from "../arguments.ts";
+import { showNumber } from "../../format.ts";
+import { readTable } from "../../logging/tables/tables.ts";
+import { didYouMean } from "../../nearest.ts";
+import { readEvaluations, readMetrics } from "../../runs/read.ts";
 import { findRun } from "../places.ts";
+import { wholeNumber } from "../arguments.ts";
 import { printLines } from "../print.ts";
-import { curvePage, curveSvg } from "./curve-svg.ts";
-import { curveText } from "./curve-text.ts";
-import { readCurve, type Curve } from "./curve.ts";
 import { labelsOf } from "./labels.ts";
 
 interface PlotOptions {
@@ -26,29 +33,102 @@ export function plotCommand(): Command {
     .option("--of <figure>", "success, or a column of `runs export`: rollout.score", "success")
     .option("--mean <steps>", "mean over this many steps", wholeNumber(1), 1)
     .option("--out <file>", "an .svg or .html file; default: the terminal")
-    .action(async (names: string[], options: PlotOptions) => {
-      const directories = [...new Set(await Promise.all(names.map((name) => findRun(name, options.runs))))];
+    .action(async (names: string[], { runs, of: figure, mean, out }: PlotOptions) => {
+      const directories = [...new Set(await Promise.all(names.map((name) => findRun(name, runs))))];
       const labels = labelsOf(directories);
       const curves = await Promise.all(
-        directories.map((directory, index) =>
-          readCurve({ directory, name: labels[index] ?? directory }, options.of, options.mean),
-        ),
+        directories.map(async (directory, index): Promise<Curve> => {
+          const points = figure === "success" ? successes(directory) : metric(directory, figure);
+          return { name: labels[index] ?? directory, points: smoothed(await points, mean) };
+        }),
       );
+      const chart = plotOf(curves, figure);
       // Not printLines, which would remove the colours.
-      if (options.out === undefined) process.stdout.write(curveText(curves, options.of, process.stdout));
-      else write(options.out, curves, options.of);
+      if (out === undefined) process.stdout.write(textChart(chart, process.stdout));
+      else write(out, chart, figure);
     });
 }
 
-function write(out: string, curves: readonly Curve[], figure: string): void {
-  const render = out.endsWith(".svg") ? curveSvg : out.endsWith(".html") ? curvePage : undefined;
-  if (render === undefined)
-    throw new TroupeError("bad_arguments", `${out}: the file's name must end in .svg or .html`);
+export interface Curve {
+  readonly name: string;
+  /** By step of reinforcement; 0: before the first. */
+  readonly points: readonly { readonly x: number; readonly y: number }[];
+}
+
+/** Of the team's evaluations. */
+async function successes(directory: string): Promise<Curve["points"]> {
+  const metrics = await readMetrics(directory);
+  const warmSteps = metrics.filter(({ stage }) => stage === "warm-start").length;
+  const own = (await readEvaluations(directory)).filter(({ team }) => team === "team");
+  if (own.length === 0) throw nothing(directory, "was not evaluated yet; --of rollout.score plots training");
+  return own.map(({ step, success }) => ({ x: Math.max(0, step - warmSteps), y: success }));
+}
+
+/** A numeric column of metrics.jsonl. */
+async function metric(directory: string, column: string): Promise<Curve["points"]> {
+  const { columns, rows } = await readTable(directory, "metrics");
+  const steps = rows.filter((row) => row.get("stage") === "reinforcement");
+  const points = steps.flatMap((row) => {
+    const [x, y] = [row.get("stageStep"), row.get(column)];
+    return typeof x === "number" && typeof y === "number" ? [{ x, y }] : [];
+  });
+  if (points.length > 0) return points;
+  const numeric = columns.filter((name) => steps.some((row) => typeof row.get(name) === "number"));
+  const figures = ["success", ...numeric];
+  const parts = figures.filter((name) => name.includes(column));
+  const near = parts.length > 0 ? parts : figures;
+  const hint = didYouMean(column, figures) ?? `it has ${near.join(", ")}`;
+  throw nothing(directory, `has no figure ${column}; ${hint}`);
+}
+
+function nothing(directory: string, problem: string): TroupeError {
+  return new TroupeError("bad_arguments", `${path.basename(directory)} ${problem}`);
+}
+
+/** The mean of each point and those up to `steps` - 1 steps before it: evaluations are further apart than other figures. */
+export function smoothed(points: Curve["points"], steps: number): Curve["points"] {
+  return points.map(({ x: last }) => {
+    const window = points.filter(({ x }) => x > last - steps && x <= last);
+    return { x: last, y: window.reduce((sum, { y }) => sum + y, 0) / window.length };
+  });
+}
+
+export function plotOf(curves: readonly Curve[], figure: string): LineChart {
+  const lines = curves.map(({ name, points }, index): Line => {
+    const [first, last] = [points[0], points.at(-1)];
+    const note = `${showNumber(first?.y ?? NaN)} → ${showNumber(last?.y ?? NaN)} at step ${last?.x ?? 0}`;
+    return { name, note, colour: colourAt(index), points };
+  });
+  const values = curves.flatMap(({ points }) => points.map(({ y }) => y));
+  // A share is shown as a part of the whole.
+  const range = figure === "success" ? ([0, 1] as const) : rangeOf(values);
+  const last = Math.max(1, ...curves.map(({ points }) => points.at(-1)?.x ?? 0));
+  return {
+    spoken: `${figure} by step of reinforcement`,
+    x: stepAxis(last),
+    y: { title: "", range, ticks: roundTicks(range, 5).map((at) => ({ at, label: showNumber(at) })) },
+    lines,
+    intervals: "bands",
+  };
+}
+
+function write(out: string, plot: LineChart, figure: string): void {
+  const names = plot.lines.map(({ name }) => name).join(", ");
+  const chart = lineChart(plot, { width: 720, height: 400 });
   try {
-    writeFileSync(out, render(curves, figure));
+    writeFileSync(out, fileOf(out, chart, figure, names));
   } catch (cause) {
+    if (cause instanceof TroupeError) throw cause;
     const problem = `${out} cannot be written: ${(cause as Error).message}`;
     throw new TroupeError("bad_arguments", problem, { cause });
   }
-  printLines([`${figure} of ${curves.map(({ name }) => name).join(", ")} in ${out}`]);
+  printLines([`${figure} of ${names} in ${out}`]);
+}
+
+function fileOf(out: string, chart: Chart, figure: string, names: string): string {
+  if (out.endsWith(".svg")) return `${svgFile(chart)}\n`;
+  if (!out.endsWith(".html"))
+    throw new TroupeError("bad_arguments", `${out}: the file's name must end in .svg or .html`);
+  const body = [element("h1", {}, figure), element("p", { class: "lead" }, names)];
+  return page(figure, body, element("div", { class: "card" }, inline(chart)));
 }

@@ -1,22 +1,17 @@
 /** The report as one self-contained HTML page: charts are inline SVG, there are no scripts. */
 import { showDuration, showLarge } from "../../format.ts";
-import { barChart } from "./bars.ts";
-import { chartFile, type Named } from "./chart-file.ts";
-import { colourAt, colourOf } from "./colours.ts";
-import { curveChart } from "./curves.ts";
-import type { Child, Markup } from "./markup.ts";
-import { element, render } from "./markup.ts";
-import { sample } from "./marks.ts";
-import { pointChart } from "./points.ts";
-import { style } from "./style.ts";
-import type { ReportRecord } from "../records.ts";
+import type { Chart } from "../../charts/chart.ts";
+import { type Child, element, type Markup } from "../../charts/markup.ts";
+import { inline, page, svgFile } from "../../charts/page.ts";
+import { learningCurves, seriesChart, successBars } from "./charts.ts";
 import type { Summary } from "./summary.ts";
 import { seriesOf, spentOf } from "./summary.ts";
 import { costTable, mainTable, measureTable, publishedTables, seedTable } from "./tables.ts";
 import * as text from "./text.ts";
 
 export function htmlOf(summary: Summary): string {
-  const sections = [
+  return page(
+    summary.record.title,
     header(summary),
     problems(summary),
     results(summary),
@@ -27,16 +22,7 @@ export function htmlOf(summary: Summary): string {
     published(summary),
     costs(summary),
     origin(summary),
-  ];
-  return [
-    "<!doctype html>",
-    '<html lang="en">',
-    '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
-    render(element("title", {}, summary.record.title)),
-    `<style>${style}</style></head>`,
-    render(element("body", {}, element("main", {}, sections))),
-    "</html>\n",
-  ].join("\n");
+  );
 }
 
 function header({ record, counts }: Summary): Child {
@@ -83,84 +69,56 @@ function results(summary: Summary): Child {
   );
 }
 
-/** Rows that are points of a line have their own chart. */
+/** Rows that are points of a series have their own chart. */
 function bars(summary: Summary): Child {
   if (summary.record.rows.every(({ point }) => point !== undefined)) return null;
   const note =
     "Bars: mean over seeds. Whiskers: the 95 % interval of the table. Dots: the seeds. Grey: nothing is trained in the row.";
-  const charts = summary.record.columns.map(({ name, title }) =>
-    figure(title, barChart(summary, { name, title }), { what: "success", named: [] }),
+  const charts = summary.record.columns.map((column) =>
+    figure(column.title, "success", successBars(summary, column)),
   );
   return section("Success", note, panels(charts));
 }
 
 function series(summary: Summary): Child {
-  const lines = seriesOf(summary.record);
-  if (lines.length === 0) return null;
-  const { columns } = summary.record;
-  const named = columns.map(({ title }, index) => ({ title, colour: colourAt(index) }));
-  const inFile = columns.length < 2 ? [] : named;
-  const charts = lines.map((each) =>
-    figure(each.of, pointChart(summary, each), { what: "success", named: inFile }),
+  const charts = seriesOf(summary.record).map((each) =>
+    figure(each.of, "success", seriesChart(summary, each)),
   );
-  const note = "Mean over seeds with its 95 % interval.";
-  return section("Scaling", note, panels(charts), columns.length < 2 ? null : legend(named));
+  if (charts.length === 0) return null;
+  return section("Scaling", "Mean over seeds with its 95 % interval.", panels(charts));
 }
 
 function curves(summary: Summary): Child {
-  const groups = curveGroups(summary.record);
-  const charts = groups.flatMap((group) => groupCurves(summary, group));
+  const { rows, columns } = summary.record;
+  const lines = seriesOf(summary.record);
+  // The points of each series together; without series, all rows.
+  const groups =
+    lines.length === 0
+      ? [{ of: "", rows }]
+      : lines.map(({ of }) => ({ of, rows: rows.filter(({ point }) => point?.of === of) }));
+  const charts = groups.flatMap((group) =>
+    columns.flatMap((column) => {
+      const chart = learningCurves(summary, column, group.rows);
+      const titles = [group.of, ...(columns.length > 1 || group.of === "" ? [column.title] : [])];
+      const title = titles.filter((each) => each !== "").join(", ");
+      return chart === null ? [] : [figure(title, "learning curves", chart)];
+    }),
+  );
   if (charts.length === 0) return null;
   const note =
     "Held-out success during reinforcement: the mean over seeds, in a band from the lowest to the highest seed. Dashed: rows " +
     "in which nothing is trained. At the right the success at the end, in per cent. Evaluations on the way may have another number of tasks.";
-  const [first] = groups;
-  const shared = groups.length > 1 || first === undefined ? null : legend(namesOf(summary, first.rows));
-  return section("Learning curves", note, panels(charts), shared);
+  return section("Learning curves", note, panels(charts));
 }
 
-interface CurveGroup {
-  /** Empty: all rows. */
-  readonly of: string;
-  readonly rows: ReportRecord["rows"];
-}
-
-/** The points of each line together; without lines, all rows. */
-function curveGroups(record: ReportRecord): CurveGroup[] {
-  const lines = seriesOf(record);
-  if (lines.length === 0) return [{ of: "", rows: record.rows }];
-  return lines.map(({ of }) => ({ of, rows: record.rows.filter(({ point }) => point?.of === of) }));
-}
-
-function groupCurves(summary: Summary, { of, rows }: CurveGroup): Markup[] {
-  const { columns } = summary.record;
-  return columns.flatMap(({ name, title }) => {
-    const chart = curveChart(summary, { name, title }, rows);
-    if (chart === null) return [];
-    const named = namesOf(summary, rows);
-    const own = { what: "learning curves", named };
-    if (of === "") return [figure(title, chart, own)];
-    return [figure(columns.length === 1 ? of : `${of}, ${title}`, chart, { ...own, inPage: legend(named) })];
-  });
-}
-
-/** @param inPage the legend below the chart; without, the page has one for several charts */
-interface Figure {
-  /** Of the file, after the title. */
-  readonly what: string;
-  readonly named: readonly Named[];
-  readonly inPage?: Child;
-}
-
-/** A chart with a link to it as a file of its own, in the page itself. */
-function figure(title: string, chart: Markup, { what, named, inPage = null }: Figure): Markup {
-  const href = `data:image/svg+xml;base64,${Buffer.from(chartFile(chart, named)).toString("base64")}`;
+/**
+ * A chart with a link to it as a file of its own, in the page itself.
+ * @param what of the file's name, after the title
+ */
+function figure(title: string, what: string, chart: Chart): Markup {
+  const href = `data:image/svg+xml;base64,${Buffer.from(svgFile(chart)).toString("base64")}`;
   const link = element("a", { class: "note", download: `${title}, ${what}.svg`, href }, "SVG");
-  return card(title, chart, inPage, link);
-}
-
-function namesOf({ record }: Summary, rows: ReportRecord["rows"]): Named[] {
-  return rows.map(({ name, title }) => ({ title, colour: colourOf(record, name) }));
+  return card(title, inline(chart), link);
 }
 
 function measures(summary: Summary): Child {
@@ -218,11 +176,6 @@ function panels(cards: readonly Markup[]): Markup {
 
 function card(title: string, ...children: readonly Child[]): Markup {
   return element("div", { class: "card" }, element("h3", {}, title), children);
-}
-
-function legend(named: readonly Named[]): Markup {
-  const entries = named.map(({ title, colour }) => element("span", {}, sample(colour), title));
-  return element("div", { class: "legend" }, entries);
 }
 
 function details(title: string, ...children: readonly Child[]): Markup {

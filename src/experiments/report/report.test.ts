@@ -1,11 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { array, assert, double, property } from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CellNumbers, CellRecord, ReportRecord, ReportSession } from "../records.ts";
 import { readReport } from "../records.ts";
-import { spread } from "./curves.ts";
 import { htmlOf } from "./html.ts";
 import { markdownOf } from "./markdown.ts";
 import { wilsonInterval } from "../../statistics.ts";
@@ -172,30 +170,6 @@ describe("the summary", () => {
   });
 });
 
-describe("labels next to lines", () => {
-  it("by hand: overlapping ones become a block around their middle; others stay", () => {
-    expect(spread([50, 52, 100], [0, 200], 10)).toEqual([46, 56, 100]);
-    expect(spread([52, 50, 58], [0, 200], 10)).toEqual([160 / 3, 160 / 3 - 10, 160 / 3 + 10]);
-    expect(spread([1, 0], [0, 200], 10)).toEqual([10, 0]);
-    expect(spread([199, 200], [0, 200], 10)).toEqual([190, 200]);
-  });
-
-  it("are apart, in order and within the range, whatever the positions", () => {
-    const places = array(double({ min: 0, max: 200, noNaN: true }), { minLength: 2, maxLength: 15 });
-    assert(
-      property(places, (wanted) => {
-        const placed = spread(wanted, [0, 200], 10);
-        const pairs = wanted.map((place, index) => [place, placed[index] ?? NaN] as const);
-        const inOrder = pairs.toSorted(([left], [right]) => left - right).map(([, place]) => place);
-        const gaps = inOrder.slice(1).map((place, index) => place - (inOrder[index] ?? NaN));
-        expect(Math.min(...gaps)).toBeGreaterThan(10 - 1e-9);
-        expect(Math.min(...placed)).toBeGreaterThan(-1e-9);
-        expect(Math.max(...placed)).toBeLessThan(200 + 1e-9);
-      }),
-    );
-  });
-});
-
 describe("the pages", () => {
   const markdown = markdownOf(summary, "given.html");
   const html = htmlOf(summary);
@@ -257,7 +231,7 @@ describe("the pages", () => {
       expect(file).toMatch(/\.c0 \{ color: #[0-9a-f]{6}; \}/);
     }
     for (const { title } of record.rows)
-      expect(files[1]).toContain(`<text class="name" x="36" y="9">${title}</text>`);
+      expect(files[1]).toMatch(new RegExp(`<text class="name" [^>]+>${title.replace("|", "\\|")}</text>`));
   });
 
   it("charts have a description in words, and final values at the ends of lines", () => {
@@ -265,7 +239,7 @@ describe("the pages", () => {
       'aria-label="Success on Boards. Alone: 30.0 %, 95 % interval over seeds 5.2 to 54.8; seeds 20.0, 30.0, 40.0. ',
     );
     expect(html).toContain("Team | trained: from 10.0 to 95.0 %; Broken: from 10.0 to 50.0 %.");
-    expect(html).toMatch(/<text class="end c0" x="313" y="[\d.]+">95\.0<\/text>/);
+    expect(html).toMatch(/<text class="end c0" x="[\d.]+" y="[\d.]+">95\.0<\/text>/);
   });
 
   it("a bar is as long as its mean: 95 % of the track", () => {

@@ -1,7 +1,6 @@
 /** The tables of the page. */
-import { colourOf } from "./colours.ts";
-import type { Child, Markup } from "./markup.ts";
-import { element } from "./markup.ts";
+import { type Child, element, type Markup } from "../../charts/markup.ts";
+import { colourOf } from "./charts.ts";
 import type { Entry, Summary } from "./summary.ts";
 import { costsOf, entryAt } from "./summary.ts";
 import * as text from "./text.ts";

@@ -1,4 +1,5 @@
 /** Elements of HTML and SVG as text. Text from files is always escaped. */
+import { showLines } from "../format.ts";
 
 /** Text that is already markup. */
 export class Markup {
@@ -30,8 +31,9 @@ export function render(child: Child): string {
   return child.map(render).join("");
 }
 
+/** Also without characters that no reader sees: XML allows no controls, and others change the order of what follows. */
 function escaped(text: string): string {
-  return text
+  return showLines(text)
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")
@@ -39,7 +41,7 @@ function escaped(text: string): string {
 }
 
 /** Coordinates to a tenth of a unit, which keeps the page small without a visible difference. */
-function rounded(value: number): string {
+export function rounded(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
 

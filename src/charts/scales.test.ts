@@ -1,0 +1,58 @@
+import { array, assert, double, property } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { cutToWidth, rangeOf, roundTicks, scaleOf, spread, widthOf } from "./scales.ts";
+
+it.each([
+  [[0, 1], 5, [0, 0.2, 0.4, 0.6, 0.8, 1]],
+  [[0, 150], 5, [0, 50, 100, 150]],
+  [[0.12, 0.43], 3, [0.2, 0.4]],
+  [[-3, 2], 5, [-3, -2, -1, 0, 1, 2]],
+] as const)("marks %j at round numbers", (range, count, expected) => {
+  expect(roundTicks(range, count)).toEqual(expected);
+});
+
+it("ticks of steps are whole numbers, also of few steps", () => {
+  expect(roundTicks([0, 3], 5, true)).toEqual([0, 1, 2, 3]);
+  expect(roundTicks([0, 12], 5, true)).toEqual([0, 5, 10]);
+  expect(roundTicks([0, 120], 5, true)).toEqual([0, 25, 50, 75, 100]);
+});
+
+it("a range is never empty, and a scale reaches its ends", () => {
+  expect([rangeOf([]), rangeOf([2]), rangeOf([2, -1])]).toEqual([
+    [0, 1],
+    [1, 3],
+    [-1, 2],
+  ]);
+  expect([1, 2, 3].map(scaleOf([1, 3], [100, 0]))).toEqual([100, 50, 0]);
+});
+
+it("a text that is too long is cut to what fits", () => {
+  expect(cutToWidth("short", 100, 12)).toBe("short");
+  const cut = cutToWidth("a long title that has no room", 100, 12);
+  expect(cut).toMatch(/^a long.*…$/);
+  expect(widthOf(cut, 12)).toBeLessThanOrEqual(100);
+});
+
+describe("labels next to lines", () => {
+  it("by hand: overlapping ones become a block around their middle; others stay", () => {
+    expect(spread([50, 52, 100], [0, 200], 10)).toEqual([46, 56, 100]);
+    expect(spread([52, 50, 58], [0, 200], 10)).toEqual([160 / 3, 160 / 3 - 10, 160 / 3 + 10]);
+    expect(spread([1, 0], [0, 200], 10)).toEqual([10, 0]);
+    expect(spread([199, 200], [0, 200], 10)).toEqual([190, 200]);
+  });
+
+  it("are apart, in order and within the range, whatever the positions", () => {
+    const places = array(double({ min: 0, max: 200, noNaN: true }), { minLength: 2, maxLength: 15 });
+    assert(
+      property(places, (wanted) => {
+        const placed = spread(wanted, [0, 200], 10);
+        const pairs = wanted.map((place, index) => [place, placed[index] ?? NaN] as const);
+        const inOrder = pairs.toSorted(([left], [right]) => left - right).map(([, place]) => place);
+        const gaps = inOrder.slice(1).map((place, index) => place - (inOrder[index] ?? NaN));
+        expect(Math.min(...gaps)).toBeGreaterThan(10 - 1e-9);
+        expect(Math.min(...placed)).toBeGreaterThan(-1e-9);
+        expect(Math.max(...placed)).toBeLessThan(200 + 1e-9);
+      }),
+    );
+  });
+});

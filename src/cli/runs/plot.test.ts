@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { textChart } from "../../charts/text.ts";
+import { plotOf, smoothed } from "./plot.ts";
+
+const at = (...points: readonly (readonly [number, number])[]) => points.map(([x, y]) => ({ x, y }));
+const line = (name: string, ...values: readonly number[]) => ({
+  name,
+  points: values.map((y, x) => ({ x, y })),
+});
+
+it("a mean is over steps: evaluations that are further apart stay as they are", () => {
+  const evaluations = at([0, 0], [20, 0.25], [40, 0.5], [60, 0.75]);
+  expect(smoothed(evaluations, 5)).toEqual(evaluations);
+  expect(smoothed(evaluations, 21)).toEqual(at([0, 0], [20, 0.125], [40, 0.375], [60, 0.625]));
+});
+
+it("of a figure of every step it is over as many points", () => {
+  expect(smoothed(at([1, 1], [2, 2], [3, 3], [4, 4]), 2)).toEqual(at([1, 1], [2, 1.5], [3, 2.5], [4, 3.5]));
+});
+
+it("has a range that is never empty, and whole steps", () => {
+  const curve = { name: "a", points: [{ x: 4, y: 2 }] };
+  expect(plotOf([curve], "loss").y.range).toEqual([1, 3]);
+  expect(plotOf([curve], "success").y.range).toEqual([0, 1]);
+  expect([plotOf([curve], "loss"), plotOf([], "loss")].map(({ x }) => x.range)).toEqual([
+    [0, 4],
+    [0, 1],
+  ]);
+  expect(plotOf([line("a", 0, 1, 2)], "loss").x.ticks.map(({ label }) => label)).toEqual(["0", "1", "2"]);
+});
+
+it("shows whole labels where all values are 0", () => {
+  const lines = textChart(plotOf([line("flat", 0, 0, 0)], "success"), { columns: 60 }).split("\n");
+  const labels = lines.flatMap((each) => /^ *([\d.]+)┤/.exec(each)?.[1] ?? []);
+  expect(labels).toEqual(["1.00", "0.800", "0.600", "0.400", "0.200", "0"]);
+});
+
+it("draws every run with its own mark, and marks in turn where runs coincide", () => {
+  const curves = [line("up", 0, 1, 1), line("flat", 1, 1, 1)];
+  const drawn = textChart(plotOf(curves, "success"), { columns: 27 });
+  // By hand: 27 columns less five of labels and two are 20; the first step is in column 0, the second in column 10.
+  expect(drawn.split("\n").slice(2, 4)).toEqual([" 1.00┤oooooooooo*o*o*o*o*o", "     │         *"]);
+  expect(drawn).toContain("\n  * up: 0 → 1.00 at step 2\n  o flat:\n    1.00 → 1.00 at step 2\n");
+});
+
+it.each([20, 60, 80, 120])("fits %i columns", (columns) => {
+  const curves = [line("a", 1, 2, 30), line("b", ...Array.from({ length: 1200 }, (_, step) => step / 7))];
+  const lines = textChart(plotOf(curves, "rollout.score"), { columns }).split("\n");
+  expect(Math.max(...lines.map((each) => each.length))).toBeLessThanOrEqual(Math.max(columns, 30));
+});
