@@ -4,7 +4,9 @@ import { svgFile } from "../../src/charts/page.ts";
 import { reportSchema } from "../../src/experiments/records.ts";
 import { learningCurves } from "../../src/experiments/report/charts.ts";
 import { summarize } from "../../src/experiments/report/summary.ts";
+import { boards } from "./boards.ts";
 import { diagrams } from "./diagrams.ts";
+import { panel } from "./panel.ts";
 
 /** Rows of one column of a report, with the report's own chart. */
 function curves(report: string, column: string, rows: readonly string[]): string {
@@ -22,6 +24,8 @@ function curves(report: string, column: string, rows: readonly string[]): string
 const pictures = {
   "team-and-single-agent": curves("at-grpo-table", "plan-path", ["single-agent-at-grpo", "team-shared"]),
   coach: curves("coach", "word-problems", ["outcome", "fair"]),
+  boards: boards(),
+  panel: panel(),
   ...diagrams,
 };
 for (const [name, svg] of Object.entries(pictures)) {
