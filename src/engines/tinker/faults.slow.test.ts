@@ -17,7 +17,7 @@ const model = await makeModel(folder, "model");
 const serving = await startServing([model]);
 afterAll(() => serving.stop());
 
-const atOnce = { firstPause: 1, longestPause: 20, patienceMilliseconds: 20_000, pollMilliseconds: 30_000 };
+const atOnce = { firstDelay: 1, longestDelay: 20, timeoutMilliseconds: 20_000, pollMilliseconds: 30_000 };
 const closing: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();

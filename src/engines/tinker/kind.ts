@@ -8,8 +8,7 @@ import {
 } from "../../models/model-directory.ts";
 import type { EngineKind, RemoteWeights, ServerWeights } from "../kind.ts";
 import { downloadCheckpoint } from "./archives/download.ts";
-import { deleteCheckpoint, listCheckpoints } from "./client/checkpoints.ts";
-import { Session } from "./client/session.ts";
+import { deleteCheckpoint, listCheckpoints, Session } from "./client/session.ts";
 import { isNative } from "./losses.ts";
 import { profiles, type Profile, type ProfileName } from "./profiles.ts";
 import { readLocation } from "./saving.ts";

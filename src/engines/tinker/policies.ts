@@ -12,8 +12,8 @@ import { isPresentSync } from "../../present.ts";
 import type { PolicyInfo, PolicyName, PolicyOptions, StoredPolicy, ServerLoad } from "../engine.ts";
 import { checkAdapter } from "../limits.ts";
 import { parsed } from "./client/answers.ts";
-import type { Completions } from "./client/completions.ts";
 import { RemoteModel } from "./client/model.ts";
+import type { Completions } from "./client/requests.ts";
 import type { Session } from "./client/session.ts";
 import { pass } from "./passes.ts";
 import type { Profile } from "./profiles.ts";
@@ -311,7 +311,7 @@ export class Servers {
   }
 
   get load(): readonly ServerLoad[] {
-    return [this.#shared, ...this.#own.values()].map(({ session }) => session.requests.load.now);
+    return [this.#shared, ...this.#own.values()].map(({ session }) => session.requests.queue.now);
   }
 
   failFast(): Disposable {

@@ -4,8 +4,6 @@
  * order. It samples from the weights at that time, which are published when they have changed: together with the step,
  * if the policy was sampled before it.
  */
-import { z } from "zod";
-import { checkArgument } from "../../arguments.ts";
 import { TroupeError } from "../../errors.ts";
 import * as given from "../arguments.ts";
 import { policiesOf } from "../data.ts";
@@ -41,11 +39,26 @@ import * as schema from "./protocol/schema.ts";
 import { Publisher, checkRequest, sampleBody, sequencesOf } from "./sampling.ts";
 import { savePolicy } from "./saving.ts";
 
+/** What an engine is opened with. */
+export interface TinkerEngineOptions {
+  readonly url: string;
+  readonly profile: Profile;
+  readonly key?: string | undefined;
+  /** The server's names of models. */
+  readonly models?: Readonly<Record<string, string>>;
+  /** Addresses of policies with a server of their own. */
+  readonly servers?: Readonly<Record<PolicyName, string>>;
+  readonly connections?: number;
+  readonly requests?: Partial<RequestOptions>;
+  /** Name of the run, for people who list sessions and weights at the server. */
+  readonly run?: string;
+}
+
 export class TinkerEngine implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly description: string;
   readonly arithmetic: Readonly<Record<string, string>>;
-  /** Requests are repeated until the patience ends. */
+  /** Requests are repeated until their timeout. */
   readonly retries = true;
   readonly #profile: Profile;
   readonly #publisher: Publisher;
@@ -55,9 +68,8 @@ export class TinkerEngine implements Engine {
   readonly #policies = new Map<PolicyName, PlacedPolicy>();
   #samples = 0;
 
-  /** @throws TroupeError `bad_arguments` if `url` is no HTTP address, or the profile none of `profiles` */
+  /** @throws TroupeError `bad_arguments` if `url` is no HTTP address */
   constructor(options: TinkerEngineOptions) {
-    checkArgument("options", optionsSchema, options);
     const { url, profile, key, models = {}, servers = {}, connections, requests, run } = options;
     this.#title = run;
     this.capabilities = profile.capabilities;
@@ -277,35 +289,3 @@ export class TinkerEngine implements Engine {
 function nameInUse(name: string): TroupeError {
   return new TroupeError("bad_arguments", `The policy name ${JSON.stringify(name)} is empty or in use.`);
 }
-
-export interface TinkerEngineOptions {
-  readonly url: string;
-  readonly profile: Profile;
-  readonly key?: string | undefined;
-  /** The server's names of models. */
-  readonly models?: Readonly<Record<string, string>>;
-  /** Addresses of policies with a server of their own. */
-  readonly servers?: Readonly<Record<PolicyName, string>>;
-  readonly connections?: number;
-  readonly requests?: Partial<RequestOptions>;
-  /** Name of the run, for people who list sessions and weights at the server. */
-  readonly run?: string;
-}
-
-const addressSchema = z.url({ protocol: /^https?$/, error: "expected http(s)://HOST:PORT" });
-export const optionsSchema = z.looseObject(
-  {
-    url: addressSchema,
-    profile: z.looseObject(
-      { title: z.string(), capabilities: z.looseObject({}) },
-      "expected one of `profiles`, such as profiles.troupe",
-    ),
-    key: z.string().optional(),
-    models: z.record(z.string(), z.string()).optional(),
-    servers: z.record(z.string(), addressSchema).optional(),
-    connections: z.int().min(1).optional(),
-    requests: z.looseObject({}).optional(),
-    run: z.string().optional(),
-  },
-  "expected { url, profile }",
-);

@@ -3,13 +3,11 @@ import { readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { get as plainGet, type IncomingMessage } from "node:http";
 import { get as secureGet } from "node:https";
-import { z } from "zod";
-import { checkArgument, pathSchema } from "../../../arguments.ts";
 import { retrying } from "../../../calls/retry.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import { isPresentSync } from "../../../present.ts";
 import { writeDirectoryDurably } from "../../../runs/durable.ts";
-import { checkpointPath, textSchema } from "../client/checkpoints.ts";
+import { checkpointPath } from "../client/session.ts";
 import { expanded, tooLong, extractTar } from "./archive.ts";
 
 export interface Place {
@@ -29,9 +27,6 @@ const silence = 60_000;
 /** Larger than the weights and the optimizer of any model that servers train. */
 const mostOfAny = 2 ** 42;
 
-const optionsSchema = z.looseObject({ mostBytes: z.number().min(0).optional() });
-const placeSchema = z.looseObject({ url: z.url("expected an HTTP address"), key: z.string().optional() });
-
 /**
  * Downloads the archive of saved weights (`tinker://RUN/KIND/NAME`) into a new directory, whole or not at all.
  * @throws TroupeError `unsupported` if the server makes no archives, `bad_model` if it sends something other than files
@@ -43,10 +38,6 @@ export async function downloadCheckpoint(
   directory: string,
   options: DownloadOptions = {},
 ): Promise<void> {
-  checkArgument("place", placeSchema, place);
-  checkArgument("path", textSchema, path);
-  checkArgument("directory", pathSchema, directory);
-  checkArgument("options", optionsSchema, options);
   const { mostBytes = mostOfAny } = options;
   if (isPresentSync(directory))
     throw new TroupeError("bad_arguments", `${directory} exists; choose a new directory.`);

@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { ServiceError, TroupeError, type ErrorCode } from "../../../errors.ts";
 import type { failed } from "../protocol/schema.ts";
-import type { Incoming } from "./incoming.ts";
 
 const codes: ReadonlySet<string> = new Set<ErrorCode>([
   "bad_arguments",
@@ -93,4 +92,13 @@ export function unsettled(rejection: TroupeError): TroupeError {
 export function failureOf({ error, category, code }: z.output<typeof failed>): TroupeError {
   if (code !== undefined && codes.has(code)) return new TroupeError(code as ErrorCode, error);
   return category === "user" ? new TroupeError("bad_arguments", error) : new ServiceError(error);
+}
+
+/** An answer of the server. */
+export interface Incoming {
+  readonly status: number;
+  readonly isProto: boolean;
+  readonly body: Buffer;
+  /** Where it is redirected to. */
+  readonly location?: string | undefined;
 }

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { WireDatum } from "../protocol/forward-backward.ts";
-import { chunksOf } from "./chunks.ts";
+import { chunksOf } from "./model.ts";
 
 /** 4 bytes per token and 8 per target. */
 const datumOf = (length: number): WireDatum => ({

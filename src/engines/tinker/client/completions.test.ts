@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { TroupeError } from "../../../errors.ts";
-import { Completions } from "./completions.ts";
+import { Completions } from "./requests.ts";
 import type { Transport } from "./transport.ts";
 
 async function rejected(): Promise<never> {

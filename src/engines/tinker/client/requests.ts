@@ -2,21 +2,27 @@
  * Submits requests and waits for their futures, through lost answers, busy servers and lost futures. A request is sent
  * again unchanged: its sequence number makes that harmless.
  */
-import { z } from "zod";
-import { checkArgument } from "../../../arguments.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import type { z } from "zod";
 import { retrying } from "../../../calls/retry.ts";
 import { Service } from "../../../calls/services.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
-import { failureOf, isConflict, isTransient, jsonOf, parsed, rejectionOf, unsettled } from "./answers.ts";
-import type { Completions } from "./completions.ts";
-import { LateAnswer } from "./exchange.ts";
-import { Hurry } from "./hurry.ts";
-import { Load } from "./load.ts";
-import { Pauses, type Patience } from "./pauses.ts";
-import { type Incoming, type Outgoing, Transport } from "./transport.ts";
+import {
+  failureOf,
+  isConflict,
+  isTransient,
+  jsonOf,
+  parsed,
+  rejectionOf,
+  unsettled,
+  type Incoming,
+} from "./answers.ts";
+import { ShortDeadline, BackOff, type Timeouts } from "./deadlines.ts";
+import { ServerQueue } from "./server-queue.ts";
+import { LateResponse, Transport, type Outgoing } from "./transport.ts";
 
-export interface RequestOptions extends Patience {
+export interface RequestOptions extends Timeouts {
   /** How long a server that never answered is tried. */
   readonly reachMilliseconds: number;
   /** How long one that says that another request conflicts is tried. */
@@ -26,12 +32,12 @@ export interface RequestOptions extends Patience {
 }
 
 export const standardRequests: RequestOptions = {
-  patienceMilliseconds: 300_000,
+  timeoutMilliseconds: 300_000,
   reachMilliseconds: 15_000,
   shortMilliseconds: 5000,
   conflictMilliseconds: 30_000,
-  firstPause: 500,
-  longestPause: 30_000,
+  firstDelay: 500,
+  longestDelay: 30_000,
   pollMilliseconds: 45_000,
 };
 
@@ -45,9 +51,9 @@ export interface Waiting {
 }
 
 /** Something that is sent until it is settled. */
-interface Persisting {
+interface Attempts {
   readonly path: string;
-  readonly pauses: Pauses;
+  readonly backOff: BackOff;
   readonly ending: AbortSignal;
   readonly send: () => Promise<Incoming>;
   /** Whether an answer says that another one may come later. */
@@ -56,7 +62,7 @@ interface Persisting {
   readonly busySince: () => number;
 }
 
-interface Persisted {
+interface Settled {
   readonly found: Incoming;
   readonly mayHaveArrived: boolean;
 }
@@ -69,37 +75,23 @@ const mostBadPolls = 3;
 const longPoll = 250;
 const longestWait = 2000;
 
-const transportSchema = z.instanceof(Transport, { error: "expected a Transport" });
-const duration = z.number().min(0);
-const optionsSchema = z.looseObject({
-  patienceMilliseconds: duration,
-  reachMilliseconds: duration,
-  shortMilliseconds: duration,
-  conflictMilliseconds: duration,
-  firstPause: duration,
-  longestPause: duration,
-  pollMilliseconds: duration,
-});
-
 export class Requests {
   readonly #transport: Transport;
   readonly #options: RequestOptions;
   /** Verbs are counted where they are called (../../retrying.ts): how many requests they take depends on time. */
   readonly #service = new Service("engine");
   readonly #closing = new AbortController();
-  readonly load: Load;
+  readonly queue: ServerQueue;
   /** When the server last accepted a request. */
   #accepted = -Infinity;
   #hasAnswered = false;
-  readonly #hurry: Hurry;
+  readonly #short: ShortDeadline;
 
   constructor(transport: Transport, options: RequestOptions) {
-    checkArgument("transport", transportSchema, transport);
-    checkArgument("options", optionsSchema, options);
     this.#transport = transport;
     this.#options = options;
-    this.load = new Load(transport.url, transport.contact);
-    this.#hurry = new Hurry(transport, options.shortMilliseconds);
+    this.queue = new ServerQueue(transport.url, transport.contact);
+    this.#short = new ShortDeadline(transport, options.shortMilliseconds);
   }
 
   /** Whether anything was ever heard of the server. */
@@ -114,22 +106,22 @@ export class Requests {
 
   /** Until it is disposed, a server that does not answer is tried for `shortMilliseconds` only. */
   failFast(): Disposable {
-    return this.#hurry.begin();
+    return this.#short.begin();
   }
 
-  #pauses(options = this.#options): Pauses {
-    return new Pauses(options, () => this.#hurry.signal, this.#transport.contact);
+  #backOff(options = this.#options): BackOff {
+    return new BackOff(options, () => this.#short.signal, this.#transport.contact);
   }
 
-  /** An answer of 2xx. @throws TroupeError if it is rejected, ServiceError if the patience ends */
+  /** An answer of 2xx. @throws TroupeError if it is rejected, ServiceError after the timeout */
   async send(outgoing: Outgoing, signal?: AbortSignal): Promise<Incoming> {
-    const pauses = this.#pauses();
+    const backOff = this.#backOff();
     const isPassing = (found: Incoming): boolean =>
       isTransient(found.status) ||
-      (isConflict(found) && pauses.milliseconds < this.#options.conflictMilliseconds);
-    const { found, mayHaveArrived } = await this.#persisting({
+      (isConflict(found) && backOff.milliseconds < this.#options.conflictMilliseconds);
+    const { found, mayHaveArrived } = await this.#untilSettled({
       path: outgoing.path,
-      pauses,
+      backOff,
       ending: this.#ending(signal),
       send: () => this.#transport.send(outgoing),
       isPassing,
@@ -140,12 +132,12 @@ export class Requests {
       throw mayHaveArrived ? unsettled(rejection) : rejection;
     }
     this.#accepted = performance.now();
-    this.load.accepted();
+    this.queue.accepted();
     return found;
   }
 
-  /** The first answer that settles something, and whether a try before it may have arrived. @throws ServiceError if the patience ends; TroupeError `cancelled` */
-  async #persisting({ path, pauses, ending, send, isPassing, busySince }: Persisting): Promise<Persisted> {
+  /** The first answer that settles something, and whether a try before it may have arrived. @throws ServiceError after the timeout; TroupeError `cancelled` */
+  async #untilSettled({ path, backOff, ending, send, isPassing, busySince }: Attempts): Promise<Settled> {
     let isBusy = false;
     let mayHaveArrived: ServiceError | undefined;
     let end: ServiceError | undefined;
@@ -156,21 +148,21 @@ export class Requests {
       // A server that is busy with other requests has not failed.
       isBusy = !(found instanceof ServiceError) && found.status === 429;
       this.#hasAnswered ||= !(found instanceof ServiceError);
-      if (isBusy) this.load.hear(found as Incoming);
+      if (isBusy) this.queue.hear(found as Incoming);
       if (!(found instanceof ServiceError) && !isPassing(found)) return found;
       const failure = found instanceof ServiceError ? found : serviceErrorOf(rejectionOf(found, path));
       if (!isBusy) mayHaveArrived = failure;
       throw failure;
     };
     const isRetried = (failure: ServiceError): boolean => {
-      if (!this.#hasAnswered && pauses.milliseconds >= this.#options.reachMilliseconds)
+      if (!this.#hasAnswered && backOff.milliseconds >= this.#options.reachMilliseconds)
         end = neverReached(failure);
-      else if (isBusy ? pauses.areOverSince(busySince()) : pauses.areOver)
-        end = exhausted(failure, path, pauses.milliseconds);
+      else if (isBusy ? backOff.isOverSince(busySince()) : backOff.isOver)
+        end = exhausted(failure, path, backOff.milliseconds);
       return end === undefined;
     };
-    // How long it pauses depends on whether somebody waits for the end.
-    const sleep = (): Promise<void> => pauses.pause(ending);
+    // How long it waits depends on whether somebody waits for the end.
+    const sleep = (): Promise<void> => backOff.wait(ending);
     const retries = { retries: Infinity, firstDelay: 0, longestDelay: 0, isRetried, sleep };
     const found = await retrying(attempt, retries).catch((error: unknown) => {
       throw end ?? error;
@@ -180,7 +172,7 @@ export class Requests {
 
   /** Submits the request and returns its future's result. `onSubmitted` is called once the server has it. */
   run(outgoing: Outgoing, waiting: Waiting = {}, onSubmitted?: () => void): Promise<Incoming> {
-    return this.load.during(() => this.#run(outgoing, waiting, onSubmitted));
+    return this.queue.during(() => this.#run(outgoing, waiting, onSubmitted));
   }
 
   async #run(
@@ -210,13 +202,13 @@ export class Requests {
 
   /** `lost`: the server no longer knows the future. */
   async #result(id: string, outgoing: Outgoing): Promise<Incoming | "lost"> {
-    const waits = this.#pauses({ ...this.#options, longestPause: longestWait });
+    const waits = this.#backOff({ ...this.#options, longestDelay: longestWait });
     let badPolls = 0;
     for (;;) {
       const asked = performance.now();
-      const { found } = await this.#persisting({
+      const { found } = await this.#untilSettled({
         path: outgoing.path,
-        pauses: this.#pauses(),
+        backOff: this.#backOff(),
         ending: this.#closing.signal,
         send: () => this.#poll(id, outgoing),
         isPassing: ({ status }) => status === 429 || status >= 500,
@@ -225,7 +217,7 @@ export class Requests {
       const body = found.isProto ? undefined : jsonOf(found);
       if (found.status === 408 || isTryAgain(body)) {
         // A server that answers at once does not wait for the result, so the client does.
-        if (performance.now() - asked < longPoll) await waits.pause(this.#closing.signal);
+        if (performance.now() - asked < longPoll) await waits.wait(this.#closing.signal);
         continue;
       }
       if (found.status === 410) return "lost";
@@ -247,11 +239,11 @@ export class Requests {
     } as const;
     try {
       const found = await this.#transport.send(poll);
-      this.load.hear(found);
+      this.queue.hear(found);
       return found;
     } catch (error) {
       // Some servers hold a poll for longer than this client waits; the heartbeat says whether they are there.
-      const isThere = error instanceof LateAnswer && this.#transport.contact.silence === null;
+      const isThere = error instanceof LateResponse && this.#transport.contact.silence === null;
       if (isThere) return { status: 408, isProto: false, body: Buffer.alloc(0) };
       throw error;
     }
@@ -304,4 +296,81 @@ function isTryAgain(body: unknown): boolean {
 /** A server says what is wrong; a proxy between may not. */
 function isDetailed(incoming: Incoming): boolean {
   return typeof (jsonOf(incoming) as { readonly detail?: unknown } | undefined)?.detail === "string";
+}
+
+/**
+ * One long poll for all requests of a sampling session: any number of samples wait with one connection. What it says is
+ * a hint: results are retrieved as ever, and a request whose completion was missed is polled for by itself.
+ */
+export class Completions {
+  readonly #transport: Transport;
+  readonly #session: string;
+  readonly #milliseconds: number;
+  readonly #waiting = new Map<string, () => void>();
+  /** Reported before anybody waited for them. */
+  readonly #early = new Set<string>();
+  readonly #retrieved = new Set<string>();
+  #cursor = 0;
+  #isPolling = false;
+  /** After a failure, requests are polled for by themselves. */
+  #isOver = false;
+
+  constructor(transport: Transport, session: string, milliseconds: number) {
+    this.#transport = transport;
+    this.#session = session;
+    this.#milliseconds = milliseconds;
+  }
+
+  /** Resolves once the request is finished, or must be polled for. */
+  async finished(id: string): Promise<void> {
+    if (this.#isOver || this.#early.delete(id)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.set(id, resolve);
+    if (!this.#isPolling) void this.#poll();
+    await promise;
+  }
+
+  /** The server need not keep its result. */
+  retrieved(id: string): void {
+    this.#retrieved.add(id);
+  }
+
+  async #poll(): Promise<void> {
+    this.#isPolling = true;
+    while (this.#waiting.size > 0) {
+      const asked = performance.now();
+      const found = await this.#once();
+      // The server did not wait, so the client does.
+      if (found?.completions.length === 0 && performance.now() - asked < longPoll) await delay(longPoll);
+      if (found === null) {
+        this.#isOver = true;
+        for (const resolve of this.#waiting.values()) resolve();
+        this.#waiting.clear();
+      }
+      for (const { request_id: id } of found?.completions ?? []) {
+        const resolve = this.#waiting.get(id);
+        if (resolve === undefined) this.#early.add(id);
+        this.#waiting.delete(id);
+        resolve?.();
+      }
+      this.#cursor = found?.cursor ?? this.#cursor;
+    }
+    this.#isPolling = false;
+  }
+
+  /** Null: no understandable answer. */
+  async #once(): Promise<z.output<typeof schema.completions> | null> {
+    const retrieved = [...this.#retrieved];
+    const request = schema.request("retrieve_futures", {
+      target: { type: "sampling_session", sampling_session_id: this.#session, cloned_sampler_id: 0 },
+      prev_cursor: this.#cursor,
+      retrieved_request_ids: retrieved,
+    });
+    const outgoing = { ...request, pool: "poll", milliseconds: this.#milliseconds } as const;
+    // Nobody waits for this poll. Each request then asks for itself, and meets what is wrong, such as a rejected key.
+    const found = await this.#transport.send(outgoing).catch(() => null);
+    if (found?.status !== 200) return null;
+    for (const id of retrieved) this.#retrieved.delete(id);
+    return schema.completions.safeParse(jsonOf(found)).data ?? null;
+  }
 }

@@ -48,7 +48,7 @@ async function open(
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const requests = { firstPause: 1, longestPause: 5, ...options.requests };
+  const requests = { firstDelay: 1, longestDelay: 5, ...options.requests };
   const session = new Session({ url, key: "tml-key", chunkData: 1, chunkBytes: 1, ...options, requests });
   closing.push(
     () => {
@@ -142,7 +142,7 @@ it("says what the server says of its queue and capacity", async () => {
     {},
     true,
   );
-  const load = () => session.requests.load.now;
+  const load = () => session.requests.queue.now;
   await session.requests.run({ path: "optim_step", body: {} });
   expect(seen).toEqual([
     [1, null],
@@ -158,12 +158,12 @@ it("a request waits for a busy server as long as that accepts others, then fails
   let isBusy = true;
   const answer = ({ path }: Asked): Answer =>
     path === "sample" && isBusy ? { status: 429, json: {} } : { json: {} };
-  const patienceMilliseconds = 1500;
-  const requests = { patienceMilliseconds, firstPause: 1, longestPause: 20 };
+  const timeoutMilliseconds = 1500;
+  const requests = { timeoutMilliseconds, firstDelay: 1, longestDelay: 20 };
   const session = await open({}, answer, { requests });
   const waiting = session.requests.send({ path: "sample" });
   const began = performance.now();
-  while (performance.now() - began < 2 * patienceMilliseconds) await session.requests.send({ path: "other" });
+  while (performance.now() - began < 2 * timeoutMilliseconds) await session.requests.send({ path: "other" });
   isBusy = false;
   expect((await waiting).status).toBe(200);
   isBusy = true;
@@ -184,7 +184,7 @@ it("a server that does not wait for results is asked at intervals", async () => 
     if (path === "retrieve_future") polls += 1;
     return { json: isDone() ? {} : { type: "try_again" } };
   };
-  const session = await open({}, answer, { requests: { firstPause: 30 } });
+  const session = await open({}, answer, { requests: { firstDelay: 30 } });
   await session.requests.run({ path: "asample" });
   expect(polls).toBeLessThan(20);
 });
@@ -225,7 +225,7 @@ it("a gradient of fewer sequences than were sent is no gradient, and not made ag
 });
 
 it("a server that never answered is given up soon, one that did is not", async () => {
-  const requests = { reachMilliseconds: 50, firstPause: 1, longestPause: 5 };
+  const requests = { reachMilliseconds: 50, firstDelay: 1, longestDelay: 5 };
   const nobody = new Session({ url: "http://127.0.0.1:9", chunkData: 1, chunkBytes: 1, requests });
   closing.push(() => nobody.close());
   await expect(nobody.open()).rejects.toThrow(
@@ -244,7 +244,7 @@ it("while somebody waits for the end, a server that does not answer is tried for
   const answer = ({ path }: Asked): Answer =>
     path === "gone" ? { status: 503, json: {} } : isHanging ? "none" : { json: {} };
   const long = 600_000;
-  const requests = { patienceMilliseconds: long, longestPause: long, shortMilliseconds: 50 };
+  const requests = { timeoutMilliseconds: long, longestDelay: long, shortMilliseconds: 50 };
   const session = await open({}, answer, { requests });
   const gone = session.requests.send({ path: "gone" });
   await session.requests.send({ path: "answered" });
@@ -253,20 +253,20 @@ it("while somebody waits for the end, a server that does not answer is tried for
   using _ = session.requests.failFast();
   await expect(gone).rejects.toThrow(/HTTP 503.* gone waited for \d+ s\.$/);
   await expect(hung).rejects.toThrow(/no answer in .* hung waited for \d+ s\.$/);
-  expect(session.requests.load.now.silence).not.toBeNull();
+  expect(session.requests.queue.now.silence).not.toBeNull();
 });
 
-it("a result that the server works on for longer than a poll lasts, and than the patience, is awaited", async () => {
+it("a result that the server works on for longer than a poll lasts, and than the timeout, is awaited", async () => {
   let polls = 0;
   const answer = ({ path }: Asked): Answer => {
     if (path === "retrieve_future") return (polls += 1) < 8 ? "none" : { json: { metrics: {} } };
     return { json: { request_id: "r" } };
   };
-  const requests = { patienceMilliseconds: 50, pollMilliseconds: 25 };
+  const requests = { timeoutMilliseconds: 50, pollMilliseconds: 25 };
   const session = await open({}, answer, { requests, heartbeatMilliseconds: 5 });
   await session.requests.run({ path: "optim_step", body: {} });
   expect(polls).toBe(8);
-  expect(session.requests.load.now.silence).toBeNull();
+  expect(session.requests.queue.now.silence).toBeNull();
 });
 
 it("a conflict that passes is waited for, one that stays or names a code is not", async () => {

@@ -1,12 +1,12 @@
-/** A session: opened when first needed, kept alive by a heartbeat, ended with everything in it. */
+/**
+ * A session: opened when first needed, kept alive by a heartbeat, ended with everything in it. And the weights that a
+ * server keeps for its key.
+ */
 import { setTimeout as delay } from "node:timers/promises";
-import { z } from "zod";
-import { checkArgument } from "../../../arguments.ts";
 import { TroupeError } from "../../../errors.ts";
 import * as schema from "../protocol/schema.ts";
 import { parsed } from "./answers.ts";
-import { Completions } from "./completions.ts";
-import { Requests, standardRequests, type RequestOptions } from "./requests.ts";
+import { Completions, Requests, standardRequests, type RequestOptions } from "./requests.ts";
 import { Transport, type TransportOptions } from "./transport.ts";
 
 export interface SessionInfo {
@@ -28,13 +28,6 @@ export interface SessionOptions extends TransportOptions {
   readonly chunkBytes: number;
 }
 
-const optionsSchema = z.looseObject({
-  requests: z.looseObject({}).optional(),
-  heartbeatMilliseconds: z.number().positive().optional(),
-  chunkData: z.int().min(1),
-  chunkBytes: z.int().min(1),
-});
-
 export class Session {
   readonly requests: Requests;
   readonly #transport: Transport;
@@ -46,7 +39,6 @@ export class Session {
   #isClosed = false;
 
   constructor(options: SessionOptions) {
-    checkArgument("options", optionsSchema, options);
     this.#options = options;
     this.#transport = new Transport(options);
     this.requests = new Requests(this.#transport, { ...standardRequests, ...options.requests });
@@ -113,7 +105,7 @@ export class Session {
     this.#hasCompletions = limits.sample_use_retrieve_futures;
     const supported = await requests.send({ method: "GET", path: "get_server_capabilities" });
     const capabilities = parsed(schema.capabilities, supported, "get_server_capabilities");
-    requests.load.describe(capabilities);
+    requests.queue.describe(capabilities);
     const type = "create_session";
     const { run } = this.#options;
     const metadata = run === undefined ? {} : { run };
@@ -139,4 +131,36 @@ export class Session {
         .catch(() => undefined);
     this.#timer = setInterval(beat, this.#options.heartbeatMilliseconds ?? 10_000).unref();
   }
+}
+
+export interface Checkpoint {
+  readonly path: string;
+  /** `training`: with the optimizer's state. */
+  readonly type: string;
+  readonly time: string;
+}
+
+/** Of a model, by its identifier. */
+export async function listCheckpoints(session: Session, run: string): Promise<readonly Checkpoint[]> {
+  const path = `training_runs/${encodeURIComponent(run)}/checkpoints`;
+  const found = await session.requests.send({ method: "GET", path });
+  return parsed(schema.checkpoints, found, path).checkpoints.map(
+    ({ checkpoint_type: type, time, tinker_path }) => ({
+      path: tinker_path,
+      type,
+      time,
+    }),
+  );
+}
+
+/** @throws TroupeError `bad_model` if there is none of this path */
+export async function deleteCheckpoint(session: Session, path: string): Promise<void> {
+  await session.requests.send({ method: "DELETE", path: checkpointPath(path) });
+}
+
+/** Of saved weights, below `/api/v1/`. @throws TroupeError `bad_model` if they have no such path */
+export function checkpointPath(path: string): string {
+  const [, run = "", name = ""] = /^tinker:\/\/([^/]+)\/([^/]+\/[^/]+)$/.exec(path) ?? [];
+  if (run !== "") return `training_runs/${encodeURIComponent(run)}/checkpoints/${name}`;
+  throw new TroupeError("bad_model", `${JSON.stringify(path)} is not a path of saved weights.`);
 }

@@ -2,19 +2,22 @@
  * HTTP with pooled, bounded connections: a request waits until one of its pool is free. Pools are separate, so that long
  * polls never hold up a submission, nor either the heartbeat.
  */
-import { Agent as PlainAgent, type ClientRequest } from "node:http";
-import { Agent as SecureAgent } from "node:https";
+import {
+  Agent as PlainAgent,
+  request as plainRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
+import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { promisify } from "node:util";
 import { zstdCompress } from "node:zlib";
 import { z } from "zod";
-import { checkArgument } from "../../../arguments.ts";
+import { TooLongError, wholeBody } from "../../../calls/http.ts";
 import { ServiceError, TroupeError } from "../../../errors.ts";
+import type { ServerSilence } from "../../engine.ts";
 import * as schema from "../protocol/schema.ts";
-import { parsed, rejectionOf } from "./answers.ts";
-import { Contact } from "./contact.ts";
-import { exchange, LateAnswer, proto } from "./exchange.ts";
-import type { Incoming } from "./incoming.ts";
-import { Tokens } from "./tokens.ts";
+import { parsed, rejectionOf, type Incoming } from "./answers.ts";
 
 export type Pool = "submit" | "poll" | "heartbeat" | "probe";
 
@@ -38,15 +41,7 @@ export interface Outgoing {
   readonly pool?: Pool;
 }
 
-export type { Incoming } from "./incoming.ts";
-
 const compress = promisify(zstdCompress);
-const optionsSchema = z.looseObject({
-  url: z.string(),
-  key: z.string().optional(),
-  connections: z.int().min(1).optional(),
-});
-
 export class Transport {
   readonly #options: TransportOptions;
   readonly #base: URL;
@@ -58,7 +53,6 @@ export class Transport {
 
   /** @throws TroupeError `bad_arguments` if `url` is no HTTP address */
   constructor(options: TransportOptions) {
-    checkArgument("options", optionsSchema, options);
     this.#options = options;
     this.#base = baseOf(options.url);
     const { connections = 64 } = options;
@@ -125,7 +119,7 @@ export class Transport {
       return found;
     } catch (error) {
       // A long poll that was not answered in time says nothing of the server.
-      const isLongPoll = error instanceof LateAnswer && pool === "poll";
+      const isLongPoll = error instanceof LateResponse && pool === "poll";
       if (!isLongPoll && error instanceof ServiceError) this.contact.missed((error.cause as Error).message);
       throw error;
     }
@@ -149,4 +143,147 @@ function baseOf(url: string): URL {
       `The address ${JSON.stringify(url)} is not valid; expected http(s)://HOST:PORT.`,
     );
   return new URL(`${base.href.replace(/\/+$/, "")}/api/v1/`);
+}
+
+/** The server may still be working on it. */
+export class LateResponse extends ServiceError {}
+
+const proto = "application/x-protobuf";
+/** In bytes; far above any valid response. */
+const longestAnswer = 2 ** 30;
+
+/**
+ * The time counts from when a connection is free, so that a full pool is no failure.
+ * @param running has the request until it ends
+ */
+function exchange(
+  url: URL,
+  options: RequestOptions,
+  body: Buffer | undefined,
+  milliseconds: number,
+  running: Set<ClientRequest>,
+): Promise<Incoming> {
+  const done = Promise.withResolvers<Incoming>();
+  const fail = (cause: Error, Failure: typeof ServiceError = ServiceError): void =>
+    done.reject(new Failure(`${url.origin} cannot be reached: ${cause.message || String(cause)}`, { cause }));
+  const request = (url.protocol === "https:" ? secureRequest : plainRequest)(url, options);
+  running.add(request);
+  request.once("close", () => running.delete(request));
+  request.once("socket", () => {
+    const late = (): void => {
+      fail(new Error(`no answer in ${milliseconds} ms`), LateResponse);
+      request.destroy();
+    };
+    const timer = setTimeout(late, milliseconds);
+    void done.promise.then(
+      () => clearTimeout(timer),
+      () => clearTimeout(timer),
+    );
+  });
+  request.once("error", (cause) => fail(cause));
+  request.once("response", (response) => void read(response, request).then(done.resolve, fail));
+  request.end(body);
+  return done.promise;
+}
+
+async function read(response: IncomingMessage, request: ClientRequest): Promise<Incoming> {
+  try {
+    const body = await wholeBody(response, longestAnswer);
+    if (!response.complete) throw new Error("the connection broke off");
+    const { statusCode: status = 0, headers } = response;
+    const isProto = headers["content-type"]?.includes(proto) === true;
+    return { status, isProto, body, location: headers.location };
+  } catch (error) {
+    request.destroy();
+    throw error instanceof TooLongError ? new Error(`an answer of ${error.message}`) : error;
+  }
+}
+
+const claims = z.object({ exp: z.number(), iat: z.number().optional() });
+/** Seconds before the end when a token is replaced, unless it lives for less than twice that. */
+const lead = 300;
+
+/**
+ * Short-lived tokens (JWT) in exchange for a key, as the hosted service asks for: requests carry the token, which is
+ * replaced before it expires, or when it is rejected.
+ */
+class Tokens {
+  readonly #exchange: () => Promise<string>;
+  #current: { readonly token: string; readonly until: number; readonly from: number } | null = null;
+  #replacing: Promise<string> | null = null;
+
+  /** @param exchange asks the server for a token */
+  constructor(exchange: () => Promise<string>) {
+    this.#exchange = exchange;
+  }
+
+  /** Of all who ask at once, one exchanges. A token that still lives is used if its replacement fails. */
+  async current(): Promise<string> {
+    const now = Date.now() / 1000;
+    if (this.#current !== null && now < this.#current.from) return this.#current.token;
+    this.#replacing ??= this.#replace().finally(() => (this.#replacing = null));
+    const known = this.#current;
+    return this.#replacing.catch((error: unknown) => {
+      if (known !== null && now < known.until) return known.token;
+      throw error;
+    });
+  }
+
+  /** The server does not accept it any more. */
+  reject(token: string): void {
+    if (this.#current?.token === token) this.#current = null;
+  }
+
+  async #replace(): Promise<string> {
+    const token = await this.#exchange();
+    const now = Date.now() / 1000;
+    const until = expiryOf(token) ?? now + 2 * lead;
+    this.#current = { token, until, from: until - Math.min(lead, (until - now) / 2) };
+    return token;
+  }
+}
+
+/** In seconds since 1970; null: it says none. The server checks its signature, not its bearer. */
+function expiryOf(token: string): number | null {
+  try {
+    const text = Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8");
+    return claims.parse(JSON.parse(text)).exp;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a server answers, for people who wait for it. */
+export class Contact {
+  #silence: { readonly since: number; readonly why: string; readonly isAnswered: boolean } | null = null;
+
+  /** Null: it answers, as far as is known. */
+  get silence(): ServerSilence | null {
+    if (this.#silence === null) return null;
+    const { since, why } = this.#silence;
+    return { seconds: (performance.now() - since) / 1000, why };
+  }
+
+  /** For how long nothing at all was heard of it; 0: it answers, or something in its place does. */
+  get milliseconds(): number {
+    return this.#silence === null || this.#silence.isAnswered ? 0 : performance.now() - this.#silence.since;
+  }
+
+  /**
+   * An answer. One of 5xx is that of a proxy whose server is gone, or of a server that cannot work.
+   * @param isBeat of the heartbeat, which a server that cannot work may still answer
+   */
+  heard(status: number, isBeat: boolean): void {
+    if (status >= 500) this.#missed(`HTTP ${status}`, true);
+    else if (!isBeat || this.#silence?.isAnswered === false) this.#silence = null;
+  }
+
+  /** No answer. */
+  missed(why: string): void {
+    this.#missed(why, false);
+  }
+
+  #missed(why: string, isAnswered: boolean): void {
+    this.#silence = { since: this.#silence?.since ?? performance.now(), why, isAnswered };
+  }
 }

@@ -1,13 +1,12 @@
 /** What a server says of its queue and its capacity, for people who wait for it. */
 import { z } from "zod";
 import type { ServerLoad } from "../../engine.ts";
-import type { Contact } from "./contact.ts";
 import * as schema from "../protocol/schema.ts";
-import { jsonOf } from "./answers.ts";
-import type { Incoming } from "./incoming.ts";
+import { jsonOf, type Incoming } from "./answers.ts";
+import type { Contact } from "./transport.ts";
 
 /** Of one server's answers. */
-export class Load {
+export class ServerQueue {
   readonly #server: string;
   readonly #contact: Contact;
   #waiting = 0;
