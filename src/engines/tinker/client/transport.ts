@@ -212,9 +212,9 @@ class Tokens {
   #current: { readonly token: string; readonly until: number; readonly from: number } | null = null;
   #replacing: Promise<string> | null = null;
 
-  /** @param exchange asks the server for a token */
-  constructor(exchange: () => Promise<string>) {
-    this.#exchange = exchange;
+  /** @param request asks the server for a token */
+  constructor(request: () => Promise<string>) {
+    this.#exchange = request;
   }
 
   /** Of all who ask at once, one exchanges. A token that still lives is used if its replacement fails. */

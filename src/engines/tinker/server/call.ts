@@ -1,5 +1,7 @@
-/** A request after its headers and body were read. */
-import { Rejection } from "./problems.ts";
+/** A request after its headers and body were read, and how it is rejected. */
+import { z } from "zod";
+import { TroupeError, type ErrorCode } from "../../../errors.ts";
+import type { failed } from "../protocol/schema.ts";
 
 export interface Call {
   readonly owner: string;
@@ -46,4 +48,64 @@ export function forgetJson(call: Call): void {
 export function bytesOf({ body, problem }: Call): Buffer {
   if (problem !== undefined) throw problem;
   return body;
+}
+
+/** A request that is rejected with this status. */
+export class Rejection extends Error {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, detail: string, more: Readonly<Record<string, unknown>> = {}) {
+    super(detail);
+    this.status = status;
+    this.body = { detail, ...more };
+  }
+}
+
+const ofUser: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "bad_arguments",
+  "bad_model",
+  "bad_shape",
+  "bad_token",
+  "too_long",
+  "unsupported",
+  "cancelled",
+]);
+
+/** The result of a failed future. */
+export function failureOf(error: unknown): z.input<typeof failed> {
+  if (error instanceof Rejection) {
+    const { code = error.status < 500 ? "bad_arguments" : "internal" } = error.body;
+    const category = error.status < 500 ? "user" : "server";
+    return { error: error.message, category, code: String(code) };
+  }
+  const code = error instanceof TroupeError ? error.code : "internal";
+  const message = error instanceof Error ? error.message : String(error);
+  return { error: message, category: ofUser.has(code) ? "user" : "server", code };
+}
+
+/** Anything thrown while a request was read. */
+export function asRejection(error: unknown): Rejection {
+  if (error instanceof Rejection) return error;
+  if (error instanceof z.ZodError) return new Rejection(422, z.prettifyError(error));
+  if (error instanceof SyntaxError || error instanceof RangeError || error instanceof URIError)
+    return new Rejection(400, error.message);
+  if (error instanceof TroupeError)
+    return new Rejection(ofUser.has(error.code) ? 422 : 500, error.message, { code: error.code });
+  return new Rejection(500, "The server failed; its log says why.");
+}
+
+const most = 1000;
+const whole = z.coerce.number().pipe(z.int().min(0));
+
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly cursor: { readonly offset: number; readonly limit: number; readonly total_count: number };
+}
+
+/** The part that the query asks for with `limit` and `offset`. */
+export function pageOf<T>({ query }: Call, all: readonly T[], standard: number): Page<T> {
+  const limit = Math.min(whole.parse(query.get("limit") ?? standard), most);
+  const offset = whole.parse(query.get("offset") ?? 0);
+  return { items: all.slice(offset, offset + limit), cursor: { offset, limit, total_count: all.length } };
 }

@@ -4,10 +4,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { pipeline, Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
+import { asRejection, Rejection, type Call } from "./call.ts";
 import type { ServerOptions } from "./options.ts";
-import { asRejection, Rejection } from "./problems.ts";
 import { answer } from "./routes.ts";
-import type { Call } from "./call.ts";
 import type { Service } from "./service.ts";
 
 const prefix = "/api/v1/";

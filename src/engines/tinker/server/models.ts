@@ -1,13 +1,12 @@
 /** Models in training: each is a policy of the engine with the model's identifier as its name. */
 import { randomInt } from "node:crypto";
+import type { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
 import type { AdapterOptions } from "../../../models/adapter-options.ts";
 import type { Engine, PolicyInfo, PolicyOptions } from "../../engine.ts";
 import type { loraConfig, Metadata } from "../protocol/schema.ts";
+import { Rejection } from "./call.ts";
 import type { ServedModel } from "./options.ts";
-import { Rejection } from "./problems.ts";
-import { Turns } from "./turns.ts";
-import type { z } from "zod";
 
 export interface Model {
   readonly id: string;
@@ -124,4 +123,61 @@ export function adapterOf(lora: z.output<typeof loraConfig>): AdapterOptions {
     targetModules: lora.target_modules ?? [...attention, ...layer],
     seed: lora.seed ?? randomInt(2 ** 31),
   };
+}
+
+/**
+ * Requests of a model start in the order of their numbers, in whatever order they arrive. A number that never arrives,
+ * because a client used it up for a request that it could not send, holds up those after it for a while only.
+ */
+interface Waiting {
+  readonly start: () => void;
+  readonly abandon: (why: string) => void;
+}
+
+/**
+ * Requests of a model start in the order of their numbers, in whatever order they arrive. A number that never arrives,
+ * because a client used it up for a request that it could not send, holds up those after it for a while only.
+ */
+export class Turns {
+  readonly #waiting = new Map<number, Waiting>();
+  #next: number;
+  /** Since when the next number is waited for. */
+  #since = 0;
+
+  constructor(first: number) {
+    this.#next = first;
+  }
+
+  isPast(number: number): boolean {
+    return number < this.#next;
+  }
+
+  /** Calls `start` once all earlier numbers have started, perhaps at once; or `abandon`, if that can no longer happen. */
+  take(number: number, start: () => void, abandon: (why: string) => void): void {
+    if (this.#waiting.size === 0) this.#since = Date.now();
+    this.#waiting.set(number, { start, abandon });
+    for (;;) {
+      const next = this.#waiting.get(this.#next);
+      if (next === undefined) return;
+      this.#waiting.delete(this.#next);
+      this.#next += 1;
+      this.#since = Date.now();
+      next.start();
+    }
+  }
+
+  /** Gives up a number that has been waited for since before this time, and all requests that wait for it. */
+  giveUp(before: number): void {
+    if (this.#waiting.size === 0 || this.#since > before) return;
+    const missing = this.#next;
+    this.#next = Math.max(...this.#waiting.keys()) + 1;
+    this.abandon(`the request ${missing} before it never arrived`);
+  }
+
+  /** The requests that still wait will not start. */
+  abandon(why: string): void {
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { abandon } of waiting) abandon(why);
+  }
 }

@@ -1,4 +1,5 @@
 /** Results of the engine as those of the protocol. */
+import type { z } from "zod";
 import type { LossResult, SampledSequence, TopTokens } from "../../engine.ts";
 import { encodeOutput, jsonOfOutput, type LossOutput, type WireDatum } from "../protocol/forward-backward.ts";
 import { hasPrompt } from "../protocol/losses.ts";
@@ -10,9 +11,8 @@ import {
   type sampled,
 } from "../protocol/schema.ts";
 import { bytesOfArray } from "../protocol/tensors.ts";
+import { failureOf } from "./call.ts";
 import type { Result } from "./futures.ts";
-import { failureOf } from "./problems.ts";
-import type { z } from "zod";
 
 export function jsonResult(value: FutureResult): Result {
   return { json: () => value, bytes: 500 };

@@ -1,14 +1,13 @@
 /** The table of requests. */
+import type { z } from "zod";
 import { command } from "../../../command-line.ts";
 import * as schema from "../protocol/schema.ts";
+import { Rejection, jsonOf, type Call } from "./call.ts";
 import * as information from "./information.ts";
-import * as listings from "./listings.ts";
-import { Rejection } from "./problems.ts";
+
 import * as sampling from "./sampling.ts";
-import { jsonOf, type Call } from "./call.ts";
 import type { Service } from "./service.ts";
 import * as training from "./training.ts";
-import type { z } from "zod";
 
 /** Bytes are sent as protobuf, a stream as an archive, anything else as JSON. */
 type Handler = (service: Service, call: Call, found: readonly string[]) => unknown;
@@ -42,7 +41,7 @@ const posts: Readonly<Record<string, Handler>> = {
   cancel_future: sampling.cancelFuture,
   retrieve_future: retrieveFuture,
   retrieve_futures: sampling.retrieveFutures,
-  weights_info: listings.weightsInfo,
+  weights_info: information.weightsInfo,
   telemetry: () => ({ status: "accepted" }),
 };
 
@@ -77,15 +76,15 @@ const routes: readonly Route[] = [
   route("GET", "sessions/:", information.sessionInfo),
   route("POST", "sessions/:/finish", information.finishSession),
   route("GET", "samplers/:", information.samplerInfo),
-  route("GET", "checkpoints", listings.allCheckpoints),
-  route("GET", "training_runs", listings.trainingRuns),
-  route("GET", "training_runs/:", listings.trainingRun),
-  route("GET", "training_runs/:/checkpoints", listings.checkpoints),
-  route("GET", `${checkpoint}/archive`, listings.archive),
-  route("POST", `${checkpoint}/publish`, listings.publish),
-  route("DELETE", `${checkpoint}/publish`, listings.unpublish),
-  route("PUT", `${checkpoint}/ttl`, listings.setLifetime),
-  route("DELETE", checkpoint, listings.deleteCheckpoint),
+  route("GET", "checkpoints", information.allCheckpoints),
+  route("GET", "training_runs", information.trainingRuns),
+  route("GET", "training_runs/:", information.trainingRun),
+  route("GET", "training_runs/:/checkpoints", information.checkpoints),
+  route("GET", `${checkpoint}/archive`, information.archive),
+  route("POST", `${checkpoint}/publish`, information.publish),
+  route("DELETE", `${checkpoint}/publish`, information.unpublish),
+  route("PUT", `${checkpoint}/ttl`, information.setLifetime),
+  route("DELETE", checkpoint, information.deleteCheckpoint),
   ...Object.entries(unsupported).map(([what, paths]) =>
     route("any", paths, () => {
       throw new Rejection(422, `\`${command("serve")}\` has no ${what}.`);

@@ -1,9 +1,9 @@
 /** Sampling sessions: what each samples from, and snapshots in the engine's memory. */
 import { TroupeError } from "../../../errors.ts";
 import type { Engine, PolicyName, StoredPolicy } from "../../engine.ts";
+import { Rejection } from "./call.ts";
 import type { Model } from "./models.ts";
 import type { ServedModel, ServerLimits } from "./options.ts";
-import { Rejection } from "./problems.ts";
 
 export type Source =
   | { readonly kind: "base" }

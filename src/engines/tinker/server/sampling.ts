@@ -1,20 +1,19 @@
 /** Sampling sessions and samples. */
 import { randomInt, randomUUID } from "node:crypto";
+import type { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
 import { loadTokenizer } from "../../../text/tokenizer.ts";
 import type { PolicyName, SampleRequest, TopTokens } from "../../engine.ts";
 import { tokensOfJson } from "../protocol/forward-backward.ts";
 import * as schema from "../protocol/schema.ts";
+import { Rejection, jsonOf, type Call } from "./call.ts";
 import type { Result } from "./futures.ts";
 import type { ServedModel } from "./options.ts";
-import { Rejection } from "./problems.ts";
 import { sampleResult, type PromptScores } from "./results.ts";
 import type { Sampler, Source } from "./samplers.ts";
-import { jsonOf, type Call } from "./call.ts";
 import type { Service } from "./service.ts";
-import { parsePath } from "./weights-path.ts";
+import { parsePath } from "./storage.ts";
 import { samplerId } from "./training.ts";
-import type { z } from "zod";
 
 export function createSamplingSession(
   service: Service,

@@ -3,14 +3,12 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { z } from "zod";
-import { checkArgument, functionSchema, pathSchema } from "../../../arguments.ts";
 import { TroupeError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
 import { makeDirectory } from "../../../runs/durable.ts";
 import { acquireLock } from "../../../runs/lock.ts";
 import { httpServer } from "./http.ts";
-import { isLocal, type ServerOptions, standardLimits } from "./options.ts";
+import { isLocal, type ServerOptions } from "./options.ts";
 import { Service } from "./service.ts";
 
 export interface TinkerServer {
@@ -23,32 +21,8 @@ export interface TinkerServer {
   close(): Promise<void>;
 }
 
-const limit = z.custom<number>(
-  (value) => value === Infinity || (Number.isInteger(value) && (value as number) >= 1),
-  "expected a whole number, at least 1, or Infinity",
-);
-
-const limitsSchema = z.strictObject(
-  Object.fromEntries(Object.keys(standardLimits).map((name) => [name, limit])),
-  "expected standardLimits, or some of them replaced",
-);
-
-const optionsSchema = z.looseObject(
-  {
-    models: z.array(z.object({ name: z.string(), directory: pathSchema })),
-    folder: pathSchema,
-    keys: z.array(z.string()),
-    host: z.string(),
-    port: z.int().min(0).max(65_535),
-    limits: limitsSchema,
-    log: functionSchema,
-  },
-  "expected { models, folder, keys, host, port, limits, log }",
-);
-
 /** @throws TroupeError `bad_arguments` for a public address without keys, or one that is in use */
 export async function startServer(engine: Engine, options: ServerOptions): Promise<TinkerServer> {
-  checkArgument("options", optionsSchema, options);
   if (options.keys.length === 0 && !isLocal(options.host))
     throw new TroupeError(
       "bad_arguments",

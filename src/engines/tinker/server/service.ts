@@ -3,18 +3,15 @@ import { createHash, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { TroupeError } from "../../../errors.ts";
 import type { Engine } from "../../engine.ts";
+import type { Metadata } from "../protocol/schema.ts";
 import { Activity } from "./activity.ts";
-import type { Call } from "./call.ts";
-import { Completions } from "./completions.ts";
-import { Futures, type Result } from "./futures.ts";
+import { failureOf, Rejection, type Call } from "./call.ts";
+import { Completions, Futures, type Result } from "./futures.ts";
 import { Models, type Model } from "./models.ts";
 import type { ServerOptions } from "./options.ts";
-import { failureOf, Rejection } from "./problems.ts";
 import { failedResult } from "./results.ts";
 import { Samplers, type Sampler } from "./samplers.ts";
-import { Storage } from "./storage.ts";
-import type { Metadata } from "../protocol/schema.ts";
-import { parsePath } from "./weights-path.ts";
+import { Storage, parsePath } from "./storage.ts";
 
 export interface Session {
   readonly id: string;

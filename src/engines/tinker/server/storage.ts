@@ -4,14 +4,22 @@
  * exist: a record is written after them, and replaced in one step.
  */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+  lstatSync,
+  readdirSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { command } from "../../../command-line.ts";
 import { TroupeError } from "../../../errors.ts";
-import type { SavedPolicy, SavePlace, StoredPolicy } from "../../engine.ts";
 import type { AdapterOptions } from "../../../models/adapter-options.ts";
-import { bytesIn, directoriesIn, entriesIn } from "./files.ts";
-import { isName, kinds, textOf, type WeightsKind, type WeightsPath } from "./weights-path.ts";
+import type { SavedPolicy, SavePlace, StoredPolicy } from "../../engine.ts";
 
 /** What is known of saved weights. */
 export interface SavedRecord {
@@ -36,6 +44,16 @@ export interface Kept {
   readonly path: WeightsPath;
   readonly record: SavedRecord;
   readonly bytes: number;
+}
+
+/** With optimizer state, and without. */
+const kinds = ["weights", "sampler_weights"] as const;
+export type WeightsKind = (typeof kinds)[number];
+
+export interface WeightsPath {
+  readonly run: string;
+  readonly kind: WeightsKind;
+  readonly name: string;
 }
 
 export class Storage {
@@ -253,4 +271,62 @@ function isExpired({ record: { expires } }: Kept): boolean {
 /** Of the weights that a file belongs to. */
 function nameOf(file: string): string {
   return file.replace(/(~[\da-f]{8}|\.optimizer|\.json\.new)$/, "");
+}
+
+/** Names of plain files and directories; none if there is no such folder. */
+function entriesIn(folder: string): readonly string[] {
+  return namesIn(folder, (entry) => entry.isFile() || entry.isDirectory());
+}
+
+function directoriesIn(folder: string): readonly string[] {
+  return namesIn(folder, (entry) => entry.isDirectory());
+}
+
+interface Entry {
+  readonly name: string;
+  isFile(): boolean;
+  isDirectory(): boolean;
+}
+
+function namesIn(folder: string, isWanted: (entry: Entry) => boolean): readonly string[] {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter(isWanted)
+    .map(({ name }) => name);
+}
+
+/** Of a file, or of all files in a directory; 0: there is none. */
+function bytesIn(place: string): number {
+  const found = lstatSync(place, { throwIfNoEntry: false });
+  if (found?.isDirectory() !== true) return found?.size ?? 0;
+  return readdirSync(place).reduce((sum, file) => sum + bytesIn(join(place, file)), 0);
+}
+
+export function textOf({ run, kind, name }: WeightsPath): string {
+  return `tinker://${run}/${kind}/${name}`;
+}
+
+/** @throws TroupeError `bad_model` */
+export function parsePath(text: string): WeightsPath {
+  const match = /^tinker:\/\/([\w:-]{1,100})\/(weights|sampler_weights)\/([\w.-]{1,200})$/.exec(text);
+  const [, run = "", kind, name = ""] = match ?? [];
+  if (match === null || !isName(name))
+    throw new TroupeError(
+      "bad_model",
+      `${JSON.stringify(text)} is not a path of saved weights; expected tinker://RUN/weights/NAME.`,
+    );
+  return { run, kind: kind as WeightsKind, name };
+}
+
+/** @throws TroupeError `bad_arguments` */
+export function checkName(name: string): void {
+  if (isName(name)) return;
+  const expected =
+    "expected letters, digits, `.`, `-`, `_`, at most 200, not starting with a dot or ending in .json, .new or .optimizer";
+  throw new TroupeError("bad_arguments", `The name of the weights is ${JSON.stringify(name)}; ${expected}.`);
+}
+
+/** The endings are those of files that belong to weights of another name. */
+function isName(name: string): boolean {
+  return /^[\w-][\w.-]{0,199}$/.test(name) && !/\.(json|new|optimizer)$/i.test(name);
 }

@@ -1,20 +1,26 @@
 /** Requests that change or save a model. */
+import type { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
 import { checkData, fieldsOf } from "../../data.ts";
 import type { Datum, Loss, LossResult, PolicyOptions, StoredPolicy } from "../../engine.ts";
 import { measured } from "../losses.ts";
-import { callOfJson, decodeCall, type LossCall } from "../protocol/forward-backward.ts";
+import {
+  callOfJson,
+  decodeCall,
+  turnOf,
+  turnOfBeginning,
+  type LossCall,
+} from "../protocol/forward-backward.ts";
 import { lossOf } from "../protocol/loss-settings.ts";
 import { engineData } from "../protocol/losses.ts";
 import * as schema from "../protocol/schema.ts";
+import { ofTurn, type Answers } from "../protocol/schema.ts";
+import { Rejection, bytesOf, jsonOf, forgetJson, asRejection, type Call } from "./call.ts";
+import type { Result } from "./futures.ts";
 import { adapterOf, type Model } from "./models.ts";
-import { Rejection } from "./problems.ts";
 import { jsonResult, lossOutput, lossResultOf } from "./results.ts";
-import { bytesOf, jsonOf, type Call } from "./call.ts";
-import { inTurn, posted, type Submitted } from "./in-turn.ts";
 import type { Service } from "./service.ts";
-import { checkName, parsePath, textOf, type WeightsKind, type WeightsPath } from "./weights-path.ts";
-import type { z } from "zod";
+import { checkName, parsePath, textOf, type WeightsKind, type WeightsPath } from "./storage.ts";
 
 export function createModel(service: Service, call: Call): Submitted {
   const asked = schema.createModel.parse(jsonOf(call));
@@ -260,4 +266,50 @@ export function unloadModel(service: Service, call: Call): Submitted {
     await service.models.remove(model);
     return jsonResult({ model_id: id, type: "unload_model" });
   });
+}
+
+/** The future of a request. */
+type Submitted = Answers["create_model"];
+
+/**
+ * A request of a model, which starts in the order of the numbers. It takes its place before anything else of it is looked
+ * at, and whatever is wrong with it is its future's result: the number of a request that was rejected at once would hold
+ * up all later ones.
+ * @param read everything about the request that may be wrong
+ * @throws Rejection if it has no number, or no known model
+ */
+function inTurn<T>(
+  service: Service,
+  call: Call,
+  read: (call: Call) => T,
+  work: (model: Model, asked: T, signal: AbortSignal) => Promise<Result>,
+): Submitted {
+  const { model_id, seq_id } = ofTurn.parse(call.isProto ? turnOfProto(call) : jsonOf(call));
+  const model = service.models.get(model_id, call.owner);
+  const submitted = service.startInTurn(model, seq_id, call, (signal) =>
+    work(model, readOrReject(call, read), signal),
+  );
+  forgetJson(call); // it may wait for its turn
+  return submitted;
+}
+
+/** What reads a body of this form. */
+function posted<T>(form: z.ZodType<T>): (call: Call) => T {
+  return (call) => form.parse(jsonOf(call));
+}
+
+function readOrReject<T>(call: Call, read: (call: Call) => T): T {
+  try {
+    return read(call);
+  } catch (error) {
+    throw asRejection(error);
+  }
+}
+
+/** Also of a body that is too large: its number is at the beginning. */
+function turnOfProto({ body, problem }: Call): z.input<typeof ofTurn> {
+  if (problem === undefined) return turnOf(body);
+  const found = turnOfBeginning(body);
+  if (found === null) throw problem;
+  return found;
 }
