@@ -1,6 +1,6 @@
-/** The programs in docs/code.md and docs/sandbox.md, verbatim, in a user's project. */
+/** The programs of docs/code.md and docs/sandbox.md, verbatim, in a user's project. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,11 +13,10 @@ const project = mkdtempSync(path.join(tmpdir(), "troupe-code-pages-"));
 afterAll(() => rmSync(project, { recursive: true }));
 
 const write = (name: string, text: string): void => writeFileSync(path.join(project, name), text);
-for (const page of ["code.md", "sandbox.md"]) {
-  const text = readFileSync(path.join(root, "docs", page), "utf8");
-  for (const [, program = "", name = ""] of text.matchAll(/```ts\n(\/\/ (\w+\.ts)\n.*?)```/gs))
-    write(name, program);
-}
+const page = readFileSync(path.join(root, "docs", "sandbox.md"), "utf8");
+for (const [, program = "", name = ""] of page.matchAll(/```ts\n(\/\/ (\w+\.ts)\n.*?)```/gs))
+  write(name, program);
+cpSync(path.join(root, "examples", "brief-replies"), project, { recursive: true });
 // As installed; the sources stand in for the build.
 const installed = path.join(project, "node_modules", "troupe");
 mkdirSync(installed, { recursive: true });
@@ -36,9 +35,8 @@ write("problems.jsonl", [problem(0, 4), problem(1, 7)].map((row) => `${JSON.stri
 write(
   "brief.yaml",
   `name: brief
-extends: mt-magrpo-he
+extends: ./recipe.yaml
 environment:
-  module: ./brief.ts
   dataset: { files: problems.jsonl, form: humaneval }
   splits: { train: "test[:1]", heldOut: "test[1:]" }
 policies: { helper: { model: { preset: nano } }, main: { model: { preset: nano } } }

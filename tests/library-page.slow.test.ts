@@ -1,4 +1,4 @@
-/** Compiles and runs the programs in docs/library.md and docs/writing-an-environment.md verbatim, and examples/tinker, in a user's project with the packed package. */
+/** Compiles and runs the programs of docs/library.md, examples/tinker and examples/parity, in a user's project with the packed package. */
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -25,13 +25,11 @@ const project = path.join(folder, "Eigene Übungen");
 afterAll(() => rmSync(folder, { recursive: true }));
 
 beforeAll(() => {
-  cpSync(path.join(root, "examples", "translation"), project, { recursive: true });
-  cpSync(path.join(root, "examples", "tinker"), project, { recursive: true });
-  const pages = ["library.md", "writing-an-environment.md"].map((name) =>
-    readFileSync(path.join(root, "docs", name), "utf8"),
-  );
+  for (const example of ["translation", "tinker", "parity"])
+    cpSync(path.join(root, "examples", example), project, { recursive: true });
+  const page = readFileSync(path.join(root, "docs", "library.md"), "utf8");
   const programs = /```(?:ts|yaml)\n((?:\/\/|#) (\w+\.(?:ts|yaml))\n.*?)```/gs;
-  for (const [, text = "", name = ""] of pages.join("").matchAll(programs))
+  for (const [, text = "", name = ""] of page.matchAll(programs))
     writeFileSync(path.join(project, name), text);
   writeFileSync(path.join(project, "package.json"), '{ "type": "module" }\n');
   install();
@@ -117,11 +115,15 @@ it("trains with an environment, algorithm, judge, engine and logger of its own",
 });
 
 it("needs at most 25 lines for each of them", () => {
-  const own = readFileSync(path.join(root, "docs", "writing-an-environment.md"), "utf8");
-  const programs = own.match(/(?<=```ts\n).*?(?=```)/gs) ?? [];
-  expect(programs.length).toBe(5);
-  for (const program of programs)
+  const page = readFileSync(path.join(root, "docs", "writing-an-environment.md"), "utf8");
+  const example = path.join(root, "examples", "parity");
+  const names = readdirSync(example).filter((name) => name.endsWith(".ts"));
+  expect(names).toEqual(["all.ts", "best.ts", "brief.ts", "counting.ts", "parity.ts"]);
+  for (const name of names) {
+    const program = readFileSync(path.join(example, name), "utf8");
     expect(program.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(25);
+    expect(page).toContain(name === "parity.ts" ? `\`\`\`ts\n${program}` : `(../examples/parity/${name})`);
+  }
 });
 
 it("trains with the protocol's client alone", { timeout: 300_000 }, async () => {
