@@ -26,11 +26,13 @@ export function roundTicks([low, high]: Range, count: number, areWhole = false):
   return Array.from({ length }, (_, index) => Number(((first + index) * size).toPrecision(12)));
 }
 
-/** Text is measured without a font: letters are at most this wide on average, in sizes of the font. */
+/** Text is measured without a font, in sizes of the font: letters are at most this wide on average, and capitals wider. */
 const letterWidth = 0.58;
+const capitalWidth = 0.72;
 
 export function widthOf(text: string, fontSize: number): number {
-  return text.length * letterWidth * fontSize;
+  const capitals = text.match(/\p{Lu}/gu)?.length ?? 0;
+  return fontSize * (letterWidth * (text.length - capitals) + capitalWidth * capitals);
 }
 
 /** What fits of a text. */

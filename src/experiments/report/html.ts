@@ -3,10 +3,18 @@ import { showDuration, showLarge } from "../../format.ts";
 import type { Chart } from "../../charts/chart.ts";
 import { type Child, element, type Markup } from "../../charts/markup.ts";
 import { inline, page, svgFile } from "../../charts/page.ts";
-import { learningCurves, seriesChart, successBars } from "./charts.ts";
+import { colourOf, learningCurves, seriesChart, successBars } from "./charts.ts";
 import type { Summary } from "./summary.ts";
 import { seriesOf, spentOf } from "./summary.ts";
-import { costTable, mainTable, measureTable, publishedTables, seedTable } from "./tables.ts";
+import {
+  costTable,
+  mainTable,
+  measureTables,
+  publishedTables,
+  seedTable,
+  type SuccessCell,
+  type Table,
+} from "./tables.ts";
 import * as text from "./text.ts";
 
 export function htmlOf(summary: Summary): string {
@@ -64,7 +72,7 @@ function results(summary: Summary): Child {
   return section(
     "Results",
     text.legend(summary),
-    element("div", { class: "card" }, mainTable(summary)),
+    tableCards(summary, [mainTable(summary)]),
     text.paragraphs(summary.record.notes).map((each) => element("p", {}, each)),
   );
 }
@@ -122,32 +130,29 @@ function figure(title: string, what: string, chart: Chart): Markup {
 }
 
 function measures(summary: Summary): Child {
-  const { columns, measures: shown = [] } = summary.record;
-  if (shown.length === 0) return null;
-  const cards = columns.map((column) => card(column.title, measureTable(summary, column)));
-  return section("Measures", text.measuresLegend(summary), ...cards);
+  const tables = measureTables(summary);
+  if (tables.length === 0) return null;
+  return section("Measures", text.measuresLegend(summary), tableCards(summary, tables));
 }
 
 function published(summary: Summary): Child {
   const tables = publishedTables(summary);
   if (tables.length === 0) return null;
-  const note = `${summary.record.published?.source ?? ""}, in per cent. Other models and tasks: compare the pattern, not the numbers.`;
-  return section("Published", note, ...tables.map((each) => element("div", { class: "card" }, each)));
+  const note = text.publishedLegend(summary.record.published?.source ?? "");
+  return section("Published", note, tableCards(summary, tables));
 }
 
 function costs(summary: Summary): Child {
   return section(
     "What it took",
     text.costLegend,
-    element("div", { class: "card" }, costTable(summary)),
-    details(
-      "Every seed",
-      element("div", { class: "card" }, seedTable(summary)),
-      element(
-        "p",
-        { class: "note" },
-        "Over the tasks: Wilson's 95 % interval over the tasks, which all seeds share; it leaves out how much seeds differ.",
-      ),
+    tableCards(summary, [costTable(summary)]),
+    element(
+      "details",
+      {},
+      element("summary", {}, "Every seed"),
+      tableCards(summary, [seedTable(summary)]),
+      element("p", { class: "note" }, text.seedLegend),
     ),
   );
 }
@@ -178,6 +183,42 @@ function card(title: string, ...children: readonly Child[]): Markup {
   return element("div", { class: "card" }, element("h3", {}, title), children);
 }
 
-function details(title: string, ...children: readonly Child[]): Markup {
-  return element("details", {}, element("summary", {}, title), children);
+function tableCards(summary: Summary, tables: readonly Table[]): Markup[] {
+  return tables.map((each) => element("div", { class: "card" }, htmlTable(summary, each)));
+}
+
+function htmlTable(summary: Summary, { titles, rows, numbersFrom = Infinity }: Table): Markup {
+  const align = (index: number) => (index >= numbersFrom ? "right" : undefined);
+  const head = titles.map((title, index) => element("th", { scope: "col", class: align(index) }, title));
+  const body = rows.map((cells, row) =>
+    element(
+      "tr",
+      {},
+      cells.map((cell, index) => {
+        if (typeof cell === "string") return element("td", { class: align(index) }, cell);
+        if ("row" in cell) return rowTitle(summary, cell.row, cell.title);
+        if (!("group" in cell)) return successCell(cell);
+        const above = rows[row - 1]?.[index];
+        const isRepeated = typeof above === "object" && "group" in above && above.group === cell.group;
+        return element("td", { class: "label-cell" }, isRepeated ? "" : cell.group);
+      }),
+    ),
+  );
+  const parts = [element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)];
+  return element("div", { class: "scroll" }, element("table", {}, parts));
+}
+
+/** The title of a row with its colour in the charts. */
+function rowTitle({ record }: Summary, row: string, title: string): Markup {
+  const isShown = record.rows.some(({ name }) => name === row);
+  const chip = element("span", { class: isShown ? `chip ${colourOf(record, row)}` : "chip" });
+  return element("th", { scope: "row" }, chip, title);
+}
+
+function successCell({ mean, range, isBest, difference, clear, note }: SuccessCell): Markup {
+  const span = (kind: string, words: string) =>
+    words === "" ? null : element("span", { class: kind }, words);
+  const change = span(clear === null ? "change" : `change ${clear}`, difference);
+  const parts = [span("mean", mean), span("range", range), change, span("flag", note)];
+  return element("td", { class: isBest ? "is-best" : undefined }, parts);
 }

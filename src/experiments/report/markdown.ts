@@ -1,6 +1,16 @@
 /** The report as Markdown. */
-import type { Cost, Summary } from "./summary.ts";
-import { costsOf, entryAt, seriesOf } from "./summary.ts";
+import type { Summary } from "./summary.ts";
+import { seriesOf } from "./summary.ts";
+import {
+  type Cell,
+  costTable,
+  mainTable,
+  measureTables,
+  publishedTables,
+  seedTable,
+  seriesTable,
+  type Table,
+} from "./tables.ts";
 import * as text from "./text.ts";
 
 export function markdownOf(summary: Summary, page: string): string {
@@ -10,49 +20,23 @@ export function markdownOf(summary: Summary, page: string): string {
     ...text.paragraphs(record.description),
     `The same with learning curves: [${page}](${page}).`,
     text.legend(summary, literal),
-    table(["", ...titlesOf(record.columns)], mainRows(summary)),
+    table(mainTable(summary)),
     ...problemParts(summary),
     ...text.paragraphs(record.notes),
     ...measureParts(summary),
     ...publishedParts(summary),
     ...seriesParts(summary),
     "## Every seed",
-    table(["", "", ...record.seeds.map((seed) => `seed ${seed}`), "over the tasks"], seedRows(summary)),
-    "The last column is Wilson's 95 % interval over the tasks, which all seeds share; it leaves out how much seeds differ.",
+    table(seedTable(summary)),
+    text.seedLegend,
     "## What it took",
-    table([...text.costTitles], costsOf(record).map(costRow)),
+    table(costTable(summary)),
     `${text.costLegend} ${text.spentText(summary)}`,
     "## How it was made",
     "```\n" + record.command + "\n```",
     list(text.sessionTexts(record)),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
-}
-
-function mainRows(summary: Summary): string[][] {
-  const { rows, columns } = summary.record;
-  return rows.map(({ name, title }) => [
-    literal(title),
-    ...columns.map((column) => mainCell(summary, name, column.name)),
-  ]);
-}
-
-function mainCell(summary: Summary, row: string, column: string): string {
-  const entry = entryAt(summary, row, column);
-  if (entry === undefined) return "";
-  const { success } = entry;
-  const note = text.incomplete(entry);
-  if (success === null) return `_${note}_`;
-  const mean = text.perCent(success.mean);
-  const difference = text.differenceOf(summary, entry);
-  return [
-    entry.isBest ? `**${mean}**` : mean,
-    `(${text.showRange(success.interval)})`,
-    difference === null ? "" : text.differenceText(difference),
-    note === "" ? "" : `_${note}_`,
-  ]
-    .filter((part) => part !== "")
-    .join(" ");
 }
 
 function problemParts({ problems, counts }: Summary): string[] {
@@ -65,78 +49,28 @@ function problemParts({ problems, counts }: Summary): string[] {
   return [`**Not complete:** ${incomplete}`, list(lines)];
 }
 
-/** One table for each column of the experiment. */
 function measureParts(summary: Summary): string[] {
-  const { rows, columns, measures = [] } = summary.record;
-  if (measures.length === 0) return [];
-  const tables = columns.flatMap((column) => {
-    const cells = rows.map((row) => {
-      const entry = entryAt(summary, row.name, column.name);
-      return [literal(row.title), ...measures.map((each) => (entry ? text.measureText(entry, each) : ""))];
-    });
-    const titles = [columns.length === 1 ? "" : literal(column.title), ...titlesOf(measures)];
-    return [table(titles, cells)];
-  });
-  return ["## Measures", text.measuresLegend(summary), ...tables];
+  const tables = measureTables(summary).map(table);
+  return tables.length === 0 ? [] : ["## Measures", text.measuresLegend(summary), ...tables];
 }
 
-function publishedParts({ record }: Summary): string[] {
-  const { published, columns } = record;
+function publishedParts(summary: Summary): string[] {
+  const { published } = summary.record;
   if (published === undefined) return [];
-  const rows = record.rows
-    .filter(({ name }) => Object.hasOwn(published.values, name))
-    .map(({ name, title }) => [
-      literal(title),
-      ...columns.map((column) => published.values[name]?.[column.name]?.toFixed(1) ?? ""),
-    ]);
-  const titles = ["", ...titlesOf(columns)];
-  const measured = columns.map(({ name, title }) => {
-    const { titles: own, rows: values } = text.publishedMeasures(record, name);
-    const body = values.map(([row, ...cells]) => [literal(row), ...cells]);
-    return table([columns.length === 1 ? "" : literal(title), ...own.map(literal)], body);
-  });
-  return [
-    "## Published",
-    `${published.source}, in per cent. Other models and tasks: compare the pattern, not the numbers.`,
-    table(titles, rows),
-    ...measured,
-  ];
+  return ["## Published", text.publishedLegend(published.source), ...publishedTables(summary).map(table)];
 }
 
 function seriesParts(summary: Summary): string[] {
-  const { columns } = summary.record;
-  return seriesOf(summary.record).flatMap(({ of, points }) => {
-    const rows = points.map(({ at, row }) => [
-      String(at),
-      ...columns.map(({ name }) => mainCell(summary, row, name)),
-    ]);
-    return [`## ${literal(of)}`, table([literal(of), ...titlesOf(columns)], rows)];
-  });
-}
-
-function seedRows(summary: Summary): string[][] {
-  const { rows, columns, seeds } = summary.record;
-  return columns.flatMap((column) =>
-    rows.map((row) => {
-      const entry = entryAt(summary, row.name, column.name);
-      const bySeed = new Map(entry?.seeds.map((seed, index) => [seed, entry.numbers[index]?.success]));
-      const values = seeds
-        .map((seed) => bySeed.get(seed))
-        .map((value) => (value === undefined ? "–" : text.perCent(value)));
-      const overTasks = entry?.success ? text.overTasksText(entry.success) : "";
-      return [literal(column.title), literal(row.title), ...values, overTasks];
-    }),
-  );
-}
-
-function costRow(cost: Cost): readonly string[] {
-  return text.costCells({ ...cost, column: literal(cost.column), title: literal(cost.title) });
+  return seriesOf(summary.record).flatMap((series) => [
+    `## ${literal(series.of)}`,
+    table(seriesTable(summary, series)),
+  ]);
 }
 
 /** Columns are padded with blanks, so that the source is readable. */
-function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+function table({ titles, rows }: Table): string {
   if (rows.length === 0) return "";
-  const cells = [titles, ...rows].map((row) => row.map(escaped));
+  const cells = [titles.map(literal), ...rows.map((row) => row.map(cellText))].map((row) => row.map(escaped));
   const widths = titles.map((_, index) => Math.max(3, ...cells.map((row) => row[index]?.length ?? 0)));
   const line = (row: readonly string[]) =>
     `| ${widths.map((width, index) => (row[index] ?? "").padEnd(width)).join(" | ")} |`;
@@ -145,8 +79,15 @@ function table(titles: readonly string[], rows: readonly (readonly string[])[]):
   return [line(head), line(rule), ...body.map(line)].join("\n");
 }
 
-function titlesOf(titled: readonly { readonly title: string }[]): string[] {
-  return titled.map(({ title }) => literal(title));
+function cellText(cell: Cell): string {
+  if (typeof cell === "string") return cell;
+  if ("group" in cell) return literal(cell.group);
+  if ("row" in cell) return literal(cell.title);
+  const { mean, range, isBest, difference, note } = cell;
+  const flag = note === "" ? "" : `_${note}_`;
+  if (mean === "") return flag;
+  const parts = [isBest ? `**${mean}**` : mean, `(${range})`, difference, flag];
+  return parts.filter((part) => part !== "").join(" ");
 }
 
 /** Titles are text, not markup. */

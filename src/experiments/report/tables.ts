@@ -1,145 +1,158 @@
-/** The tables of the page. */
-import { type Child, element, type Markup } from "../../charts/markup.ts";
-import { colourOf } from "./charts.ts";
-import type { Entry, Summary } from "./summary.ts";
+/** The tables of a report, which both of its pages show. */
+import { showCount, showDuration, showLarge } from "../../format.ts";
+import type { Cost, Entry, Series, Summary } from "./summary.ts";
 import { costsOf, entryAt } from "./summary.ts";
 import * as text from "./text.ts";
 
-export function mainTable(summary: Summary): Markup {
+export interface Table {
+  readonly titles: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+  /** The first of the columns that are aligned as numbers. Absent: none. */
+  readonly numbersFrom?: number;
+}
+
+/** `group` is the title of several rows in a sequence, and `row` the name of a row with that title. */
+export type Cell =
+  | string
+  | { readonly group: string }
+  | { readonly row: string; readonly title: string }
+  | SuccessCell;
+
+export interface SuccessCell {
+  /** Empty: no seed is done. */
+  readonly mean: string;
+  readonly range: string;
+  readonly isBest: boolean;
+  /** From the baseline; empty: there is none. */
+  readonly difference: string;
+  /** Whether the difference is clearly above or below 0. */
+  readonly clear: "up" | "down" | null;
+  /** What is missing; empty: nothing. */
+  readonly note: string;
+}
+
+type Titled = { readonly name: string; readonly title: string };
+
+export function mainTable(summary: Summary): Table {
   const { rows, columns } = summary.record;
-  return table(
-    ["", ...columns.map(({ title }) => title)],
-    rows.map(({ name, title }) => [
-      rowTitle(summary, name, title),
-      ...columns.map((column) => mainCell(summary, entryAt(summary, name, column.name))),
+  return {
+    titles: ["", ...titlesOf(columns)],
+    rows: rows.map((row) => [
+      rowCell(row),
+      ...columns.map(({ name }) => successCell(summary, row.name, name)),
     ]),
-  );
+  };
 }
 
-/** The title of a row with its colour in the charts. */
-function rowTitle(summary: Summary, row: string, title: string): Markup {
-  const isShown = summary.record.rows.some(({ name }) => name === row);
-  const chip = element("span", { class: isShown ? `chip ${colourOf(summary.record, row)}` : "chip" });
-  return element("th", { scope: "row" }, chip, title);
+/** The rows that are points of a series. */
+export function seriesTable(summary: Summary, { of, points }: Series): Table {
+  const { columns } = summary.record;
+  const rows = points.map(({ at, row }) => [
+    String(at),
+    ...columns.map(({ name }) => successCell(summary, row, name)),
+  ]);
+  return { titles: [of, ...titlesOf(columns)], rows };
 }
 
-function mainCell(summary: Summary, entry: Entry | undefined): Markup {
-  if (entry === undefined) return element("td", {});
+function successCell(summary: Summary, row: string, column: string): Cell {
+  const entry = entryAt(summary, row, column);
+  if (entry === undefined) return "";
   const { success, isBest } = entry;
   const note = text.incomplete(entry);
-  const flag = note === "" ? null : element("span", { class: "flag" }, note);
-  if (success === null) return element("td", {}, flag);
+  if (success === null) return { mean: "", range: "", isBest, difference: "", clear: null, note };
   const difference = text.differenceOf(summary, entry);
-  const direction = difference === null || difference.mean > 0 ? "up" : "down";
-  const change =
-    difference === null
-      ? null
-      : element(
-          "span",
-          { class: difference.isClear ? `change ${direction}` : "change" },
-          text.differenceText(difference),
-        );
-  return element(
-    "td",
-    { class: isBest ? "is-best" : undefined },
-    element("span", { class: "mean" }, text.perCent(success.mean)),
-    element("span", { class: "range" }, text.showRange(success.interval)),
-    change,
-    flag,
+  return {
+    mean: text.perCent(success.mean),
+    range: text.showRange(success.interval),
+    isBest,
+    difference: difference === null ? "" : text.differenceText(difference),
+    clear: difference?.isClear === true ? (difference.mean > 0 ? "up" : "down") : null,
+    note,
+  };
+}
+
+/** One table for each column of the experiment. */
+export function measureTables(summary: Summary): Table[] {
+  const { rows, columns, measures = [] } = summary.record;
+  if (measures.length === 0) return [];
+  const cellOf = (entry: Entry | undefined, measure: (typeof measures)[number]) =>
+    entry === undefined ? "" : text.measureText(entry, measure);
+  return columns.map((column) => ({
+    titles: [columns.length === 1 ? "" : column.title, ...titlesOf(measures)],
+    rows: rows.map((row) => {
+      const entry = entryAt(summary, row.name, column.name);
+      return [rowCell(row), ...measures.map((each) => cellOf(entry, each))];
+    }),
+    numbersFrom: 1,
+  }));
+}
+
+/** Success, and the measures of each column: those with a value in any row, and the rows that have one. */
+export function publishedTables({ record }: Summary): Table[] {
+  const { published, rows, columns, measures = [] } = record;
+  if (published === undefined) return [];
+  const shown = rows.filter(({ name }) => Object.hasOwn(published.values, name));
+  const success = shown.map((row) => [
+    rowCell(row),
+    ...columns.map(({ name }) => published.values[row.name]?.[name]?.toFixed(1) ?? ""),
+  ]);
+  const measured = columns.map(({ name, title }) => {
+    const byRow = published.measures?.[name] ?? {};
+    const known = measures.filter((each) =>
+      Object.values(byRow).some((row) => Object.hasOwn(row, each.name)),
+    );
+    const found = rows.filter((row) => Object.hasOwn(byRow, row.name));
+    const cells = found.map((row) => [
+      rowCell(row),
+      ...known.map((each) => byRow[row.name]?.[each.name]?.toFixed(1) ?? "–"),
+    ]);
+    return { titles: [columns.length === 1 ? "" : title, ...titlesOf(known)], rows: cells, numbersFrom: 1 };
+  });
+  return [{ titles: ["", ...titlesOf(columns)], rows: success }, ...measured].filter(
+    (each) => each.rows.length > 0,
   );
 }
 
-export function seedTable(summary: Summary): Markup {
+export function seedTable(summary: Summary): Table {
   const { rows, columns, seeds } = summary.record;
-  const body = columns.flatMap((column) =>
-    rows.map(({ name, title }): [string, ...Child[]] => {
-      const entry = entryAt(summary, name, column.name);
+  const cells = columns.flatMap((column) =>
+    rows.map((row): Cell[] => {
+      const entry = entryAt(summary, row.name, column.name);
       const bySeed = new Map(entry?.seeds.map((seed, index) => [seed, entry.numbers[index]?.success]));
       const values = seeds.map((seed) => {
         const value = bySeed.get(seed);
-        return right(value === undefined ? "–" : text.perCent(value));
+        return value === undefined ? "–" : text.perCent(value);
       });
-      const overTasks = right(entry?.success ? text.overTasksText(entry.success) : "");
-      return [column.title, rowTitle(summary, name, title), ...values, overTasks];
+      const overTasks = entry?.success ? text.showRange(entry.success.overTasks) : "";
+      return [{ group: column.title }, rowCell(row), ...values, overTasks];
     }),
   );
-  return table(["", "", ...seeds.map((seed) => `seed ${seed}`), "over the tasks"], grouped(body), 2);
+  return {
+    titles: ["", "", ...seeds.map((seed) => `seed ${seed}`), "over the tasks"],
+    rows: cells,
+    numbersFrom: 2,
+  };
 }
 
-export function costTable(summary: Summary): Markup {
-  const body = costsOf(summary.record).map((cost): [string, ...Child[]] => {
-    const [column = "", , ...numbers] = text.costCells(cost);
-    return [column, rowTitle(summary, cost.row, cost.title), ...numbers.map(right)];
-  });
-  return table(text.costTitles, grouped(body), 2);
+export function costTable({ record }: Summary): Table {
+  const cells = ({ column, row, title, runs, steps, updates, sampled, trained, seconds }: Cost): Cell[] => [
+    { group: column },
+    { row, title },
+    String(runs),
+    showCount(steps),
+    showCount(updates),
+    showLarge(sampled),
+    showLarge(trained),
+    showDuration(seconds),
+  ];
+  const titles = ["column", "row", "runs", "steps", "updates", "tokens sampled", "tokens trained", "time"];
+  return { titles, rows: costsOf(record).map(cells), numbersFrom: 2 };
 }
 
-/** Of one column of the experiment. */
-export function measureTable(
-  summary: Summary,
-  column: { readonly name: string; readonly title: string },
-): Markup {
-  const { rows, measures = [] } = summary.record;
-  const body = rows.map(({ name, title }) => {
-    const entry = entryAt(summary, name, column.name);
-    const cells = measures.map((each) => right(entry ? text.measureText(entry, each) : ""));
-    return [rowTitle(summary, name, title), ...cells];
-  });
-  return table(["", ...measures.map(({ title }) => title)], body, 1);
+function rowCell({ name, title }: Titled): Cell {
+  return { row: name, title };
 }
 
-export function publishedTables(summary: Summary): Markup[] {
-  const { record } = summary;
-  const { published, rows, columns } = record;
-  if (published === undefined) return [];
-  const shown = rows.filter(({ name }) => Object.hasOwn(published.values, name));
-  const body = shown.map(({ name, title }) => [
-    rowTitle(summary, name, title),
-    ...columns.map((column) => element("td", {}, published.values[name]?.[column.name]?.toFixed(1) ?? "")),
-  ]);
-  const values = body.length === 0 ? [] : [table(["", ...columns.map(({ title }) => title)], body)];
-  const measured = columns.flatMap(({ name, title }) => {
-    const { titles, rows: found } = text.publishedMeasures(record, name);
-    if (found.length === 0) return [];
-    const cells = found.map(([row, ...numbers]) => [row, ...numbers.map(right)]);
-    return [table([columns.length === 1 ? "" : title, ...titles], cells, 1)];
-  });
-  return [...values, ...measured];
-}
-
-/** The first cell of each row names its group; repetitions are omitted. */
-function grouped(rows: readonly (readonly [string, ...Child[]])[]): Child[][] {
-  return rows.map(([group, ...cells], index) => {
-    const isSaid = rows[index - 1]?.[0] === group;
-    return [element("td", { class: "label-cell" }, isSaid ? "" : group), ...cells];
-  });
-}
-
-function right(value: string): Markup {
-  return element("td", { class: "right" }, value);
-}
-
-/** @param numbersFrom the first column with numbers, whose title is right-aligned */
-function table(
-  titles: readonly string[],
-  rows: readonly (readonly Child[])[],
-  numbersFrom = Infinity,
-): Markup {
-  const head = titles.map((title, index) =>
-    element("th", { scope: "col", class: index >= numbersFrom ? "right" : undefined }, title),
-  );
-  return element(
-    "div",
-    { class: "scroll" },
-    element(
-      "table",
-      {},
-      element("thead", {}, element("tr", {}, head)),
-      element(
-        "tbody",
-        {},
-        rows.map((cells) => element("tr", {}, cells)),
-      ),
-    ),
-  );
+function titlesOf(titled: readonly Titled[]): string[] {
+  return titled.map(({ title }) => title);
 }

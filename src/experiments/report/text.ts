@@ -6,7 +6,7 @@ import { ranIn } from "../counts.ts";
 import { measureOf } from "../measures.ts";
 import type { CellNumbers, MeasureRecord, ReportRecord, ReportSession } from "../records.ts";
 import { shareInterval, type PairedDifference } from "../statistics.ts";
-import type { Cost, Entry, Success, Summary, SummaryCounts } from "./summary.ts";
+import type { Entry, Summary, SummaryCounts } from "./summary.ts";
 import { differenceBetween, entryAt, spentOf, tasksOf } from "./summary.ts";
 
 export function perCent(share: number): string {
@@ -156,56 +156,16 @@ function measureInterval(
   return areEqual(values) ? null : within(meanInterval(values));
 }
 
-/** The published measures of a column: those with a value in any row, and the rows that have one. */
-export function publishedMeasures(
-  { published, rows, measures = [] }: ReportRecord,
-  column: string,
-): { readonly titles: string[]; readonly rows: [string, ...string[]][] } {
-  const byRow = published?.measures?.[column] ?? {};
-  const shown = measures.filter(({ name }) => Object.values(byRow).some((each) => Object.hasOwn(each, name)));
-  const found = rows.filter(({ name }) => Object.hasOwn(byRow, name));
-  return {
-    titles: shown.map(({ title }) => title),
-    rows: found.map(({ name, title }) => [
-      title,
-      ...shown.map((each) => byRow[name]?.[each.name]?.toFixed(1) ?? "–"),
-    ]),
-  };
-}
-
 function within(interval: Interval | null): Interval | null {
   return interval && { low: Math.max(0, interval.low), high: Math.min(1, interval.high) };
 }
 
-/** Wilson's interval over the tasks, which ignores the variation between seeds. */
-export function overTasksText({ overTasks }: Success): string {
-  return showRange(overTasks);
+export function publishedLegend(source: string): string {
+  return `${source}, in per cent. Other models and tasks: compare the pattern, not the numbers.`;
 }
 
-export const costTitles = [
-  "column",
-  "row",
-  "runs",
-  "steps",
-  "updates",
-  "tokens sampled",
-  "tokens trained",
-  "time",
-] as const;
-
-export function costCells(cost: Cost): readonly string[] {
-  const { column, title, runs, steps, updates, sampled, trained, seconds } = cost;
-  return [
-    column,
-    title,
-    String(runs),
-    showCount(steps),
-    showCount(updates),
-    showLarge(sampled),
-    showLarge(trained),
-    showDuration(seconds),
-  ];
-}
+export const seedLegend =
+  "The last column is Wilson's 95 % interval over the tasks, which all seeds share; it leaves out how much seeds differ.";
 
 export const costLegend =
   "Per run, mean over seeds. Updates: optimizer steps of a policy; a batch whose groups all have zero variance " +
