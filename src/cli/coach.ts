@@ -130,8 +130,8 @@ const width = 80;
 function questionLines({ about, verdicts, rejected }: LoggedQuestion): string[] {
   const [one] = verdicts;
   const shared = one === undefined ? "no verdict" : "failure" in one ? `no verdict: ${one.failure}` : null;
-  const actions = about?.actions ?? verdicts.map(() => ({ id: "", text: "" }));
-  const place = about === null ? "an action that is not recorded" : `${about.role} in ${about.episode}`;
+  const actions = about.actions ?? verdicts.map(() => ({ id: "", text: "" }));
+  const place = `${about.role} in ${about.episode}`;
   return [
     ...actions.flatMap(({ id, text }, index) => [
       ...folded(id === "" ? place : `${place}, action ${id}`, ""),

@@ -11,9 +11,8 @@ import type { Warning } from "../recipes/validation/warnings.ts";
 import type { Team } from "../teams/team.ts";
 import { namedTeams } from "../train/teams.ts";
 import { hoursOf, runHours, serverSize, tokenDollars, type RunHours, type ServerSize } from "./cost.ts";
+import { gpus, dollarsPerHour, tokenPrice, type GpuName, type TokenPrice } from "./gpus.ts";
 import { loadsOf, type Load } from "./load.ts";
-import { gpus, type GpuName } from "./gpus.ts";
-import { dollarsPerHour, tokenPrice, type TokenPrice } from "./prices.ts";
 import { plannedPolicy, type PlannedPolicy } from "./sizes.ts";
 
 /** Average length of an action for the second of two estimates, as a share of the longest. */

@@ -287,14 +287,10 @@ export interface EngineLimits {
   readonly adam?: Partial<AdamOptions>;
   /** The only scale of adapters. */
   readonly adapterAlpha?: number;
-  /** The only scale of adapters, as a multiple of their rank. */
-  readonly adapterAlphaPerRank?: number;
   /** Projections that get an adapter together or not at all; a single group: always. */
   readonly adapterModules?: readonly (readonly string[])[];
   /** Adapters are on models that the server has from the beginning, not on saved weights. */
   readonly servedBases?: boolean;
-  /** All adapters have one rank. */
-  readonly equalRanks?: boolean;
   /** Policies, with references, at a time. */
   readonly policies?: number;
 }

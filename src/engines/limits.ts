@@ -5,12 +5,12 @@ import type { AdamOptions, EngineCapabilities } from "./engine.ts";
 
 /** What of the adapter is not possible, and the nearest that is; null: nothing. */
 export function adapterProblem(
-  { rank, alpha, targetModules }: Pick<AdapterOptions, "rank" | "alpha" | "targetModules">,
+  { alpha, targetModules }: Pick<AdapterOptions, "alpha" | "targetModules">,
   { limits }: EngineCapabilities,
 ): { readonly field: "alpha" | "targetModules"; readonly expected: string } | null {
-  const { adapterAlpha, adapterAlphaPerRank = 0, adapterModules } = limits ?? {};
-  const onlyAlpha = adapterAlpha ?? adapterAlphaPerRank * rank;
-  if (onlyAlpha > 0 && alpha !== onlyAlpha) return { field: "alpha", expected: String(onlyAlpha) };
+  const { adapterAlpha, adapterModules } = limits ?? {};
+  if (adapterAlpha !== undefined && alpha !== adapterAlpha)
+    return { field: "alpha", expected: String(adapterAlpha) };
   const groups = adapterModules ?? [];
   const chosen = groups.filter((group) => group.every((module) => targetModules.includes(module)));
   const isPossible = chosen.flat().length === targetModules.length && chosen.length > 0;

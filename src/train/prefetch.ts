@@ -154,7 +154,7 @@ const line = z.strictObject({
 export function recording(samples: Samples, sample: Sample): Sample {
   return async (request, options) => {
     const key = keyOf(request);
-    const known = samples.get(key) ?? samples.get(shortKeyOf(request));
+    const known = samples.get(key);
     if (known !== undefined) return [...known];
     const sampled = await sample(request, options);
     samples.set(key, sampled);
@@ -201,12 +201,6 @@ function keyOf({ prompt, ...rest }: SampleRequest): string {
   const { stopTokens = [], stopStrings = [] } = rest;
   const settings = [policy, seed, count, maxTokens, temperature, topK, topP, stopTokens, stopStrings];
   const hash = createHash("sha256").update(`${JSON.stringify(settings)}\n`);
-  return hash.update(bytesOf(prompt)).digest("hex");
-}
-
-/** Of checkpoints of earlier versions. */
-function shortKeyOf({ policy, seed, count, maxTokens, prompt }: SampleRequest): string {
-  const hash = createHash("sha256").update(`${policy} ${seed} ${count} ${maxTokens} `);
   return hash.update(bytesOf(prompt)).digest("hex");
 }
 

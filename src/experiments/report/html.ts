@@ -215,9 +215,11 @@ function rowTitle({ record }: Summary, row: string, title: string): Markup {
   return element("th", { scope: "row" }, chip, title);
 }
 
+function span(kind: string, words: string): Markup | null {
+  return words === "" ? null : element("span", { class: kind }, words);
+}
+
 function successCell({ mean, range, isBest, difference, clear, note }: SuccessCell): Markup {
-  const span = (kind: string, words: string) =>
-    words === "" ? null : element("span", { class: kind }, words);
   const change = span(clear === null ? "change" : `change ${clear}`, difference);
   const parts = [span("mean", mean), span("range", range), change, span("flag", note)];
   return element("td", { class: isBest ? "is-best" : undefined }, parts);

@@ -135,7 +135,12 @@ export function seedTable(summary: Summary): Table {
 }
 
 export function costTable({ record }: Summary): Table {
-  const cells = ({ column, row, title, runs, steps, updates, sampled, trained, seconds }: Cost): Cell[] => [
+  const titles = ["column", "row", "runs", "steps", "updates", "tokens sampled", "tokens trained", "time"];
+  return { titles, rows: costsOf(record).map(costCells), numbersFrom: 2 };
+}
+
+function costCells({ column, row, title, runs, steps, updates, sampled, trained, seconds }: Cost): Cell[] {
+  return [
     { group: column },
     { row, title },
     String(runs),
@@ -145,8 +150,6 @@ export function costTable({ record }: Summary): Table {
     showLarge(trained),
     showDuration(seconds),
   ];
-  const titles = ["column", "row", "runs", "steps", "updates", "tokens sampled", "tokens trained", "time"];
-  return { titles, rows: costsOf(record).map(cells), numbersFrom: 2 };
 }
 
 function rowCell({ name, title }: Titled): Cell {

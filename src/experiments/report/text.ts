@@ -1,5 +1,5 @@
 /** Sentences and numbers shared by the Markdown and the HTML page. */
-import { showCount, showDuration, showLarge } from "../../format.ts";
+import { showCount, showDuration } from "../../format.ts";
 import { areEqual, mean, meanInterval, type Interval } from "../../statistics.ts";
 import type { Counts } from "../counts.ts";
 import { ranIn } from "../counts.ts";

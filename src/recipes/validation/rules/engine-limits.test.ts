@@ -46,22 +46,11 @@ it.each([
   ],
   [{ adapterAlpha: 32 }, ["policies.two.adapter.alpha: the server's adapters have another; set it to 32"]],
   [
-    { adapterAlphaPerRank: 2 },
-    [
-      "policies.one.adapter.alpha: the server's adapters have another; set it to 16",
-      "policies.two.adapter.alpha: the server's adapters have another; set it to 32",
-    ],
-  ],
-  [
     { adapterModules: [["q_proj", "k_proj"]] },
     [
       "policies.one.adapter.targetModules: the server's adapters have another; set it to [q_proj, k_proj]",
       "policies.two.adapter.targetModules: the server's adapters have another; set it to [q_proj, k_proj]",
     ],
-  ],
-  [
-    { equalRanks: true },
-    ["policies.two.adapter.rank: all adapters of the server have one rank; set it to 8, as in one"],
   ],
   [
     { policies: 1 },
@@ -97,8 +86,8 @@ function apart(...policies: string[]): Partial<RecipeInput> {
   return { engine: { type: "tinker", url: "http://one:8000", profile: "skyrl-fsdp", servers } };
 }
 
-it("each server has room for its own policies, of its own rank", () => {
-  expect(problemsOf({ policies: 1, equalRanks: true }, false, apart("two"))).toEqual([]);
+it("each server has room for its own policies", () => {
+  expect(problemsOf({ policies: 1 }, false, apart("two"))).toEqual([]);
   expect(problemsOf({ policies: 1 }, false, apart("one", "two"))).toHaveLength(1);
   expect(problemsOf({}, false, apart("three"))).toEqual([
     "engine.servers.three: there is no such policy; name one of one, two",

@@ -88,7 +88,6 @@ export const engineLimits: Rule = ({ recipe, configuredEngine: engine, algorithm
     ...optimizers(recipe, capabilities),
     ...adapters(recipe, capabilities),
     ...taughtBases(recipe, capabilities),
-    ...ranks(recipe, engine),
     ...policies(recipe, engine, needsInitialPolicies(algorithm)),
   ];
 };
@@ -137,25 +136,6 @@ function servers({ policies: known }: Recipe, engine: ConfiguredEngine): readonl
       problem: "there is no such policy",
       fix: `name one of ${Object.keys(known).join(", ")}`,
     }));
-}
-
-function ranks(recipe: Recipe, engine: ConfiguredEngine): readonly Problem[] {
-  if (engine.capabilities.limits?.equalRanks !== true) return [];
-  return policiesByServer(engine, Object.keys(recipe.policies)).flatMap((server) => {
-    const all = server.flatMap((policy) => {
-      const { adapter } = recipe.policies[policy] ?? {};
-      return adapter ? [{ policy, rank: adapter.rank }] : [];
-    });
-    const [first] = all;
-    if (first === undefined) return [];
-    return all
-      .filter(({ rank }) => rank !== first.rank)
-      .map(({ policy }) => ({
-        path: ["policies", policy, "adapter", "rank"],
-        problem: "all adapters of the server have one rank",
-        fix: `set it to ${first.rank}, as in ${first.policy}`,
-      }));
-  });
 }
 
 function policies(recipe: Recipe, engine: ConfiguredEngine, hasReferences: boolean): readonly Problem[] {
