@@ -12,7 +12,6 @@ import { HashEngine, type HashEngineOptions } from "./testing/hash-engine.ts";
 import { recordsOf as recordsIn } from "./testing/records-of.ts";
 import { tinyRecipe, wordsOf } from "./testing/tiny-recipe.ts";
 import { train } from "./run.ts";
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SampledSequence, SampleRequest } from "../engines/engine.ts";
@@ -196,14 +195,4 @@ it("the file does not depend on the order in which samples were answered", async
   const [one, other] = await Promise.all(contents);
   expect(one?.split("\n")).toHaveLength(others.length + 1);
   expect(other).toBe(one);
-});
-
-it("samples of earlier checkpoints, whose keys lack these settings, are found", async () => {
-  const { policy, seed, count, maxTokens, prompt } = request;
-  const hash = createHash("sha256").update(`${policy} ${seed} ${count} ${maxTokens} `);
-  const key = hash.update(Buffer.from(prompt.buffer)).digest("hex");
-  const tokens = Int32Array.of(42);
-  const old = { tokens, logprobs: Float32Array.of(-1), stopReason: "stop", policyVersion: 0 } as const;
-  const sampling = recording(new Map([[key, [old]]]), counting());
-  expect(await tokenOf(sampling, { ...request, temperature: 0.5 })).toBe(42);
 });
