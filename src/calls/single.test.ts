@@ -25,7 +25,7 @@ const rules: readonly Rule[] = [
     allowed: {
       "calls/retry.ts": "the retries",
       "judges/coach/breaker.ts": "all questions wait together, between `call`s",
-      "engines/tinker/client/pauses.ts": "lengths of pauses, which `call` makes",
+      "engines/tinker/client/deadlines.ts": "lengths of pauses, which `call` makes",
     },
   },
   {
@@ -45,7 +45,6 @@ const rules: readonly Rule[] = [
     instead: "`retrying` of src/calls/retry.ts, or `call`",
     allowed: {
       "calls/retry.ts": "the retries",
-      "engines/tinker/client/completions.ts": "a poll for what is finished",
       "engines/tinker/client/requests.ts": "a poll for a result, whose failures `retrying` repeats",
       "environments/math/answers/thread.ts": "reads a thread's processor time",
       "experiments/experiment.ts": "waits until other processes have left a folder",
@@ -79,7 +78,7 @@ const rules: readonly Rule[] = [
     pattern: /from "node:readline/,
     instead: "`hearLines` of src/calls/child.ts",
     allowed: {
-      "cli/play/ask.ts": "a person's",
+      "cli/play/table.ts": "a person's",
       "experiments/child.ts": "this program's own",
       "logging/start.ts": "this program's own",
       "logging/wandb/bridge.ts": "a program of ours",
@@ -104,7 +103,7 @@ const rules: readonly Rule[] = [
       "clients/transport.ts": "the AI SDK reads the reply",
       "data/hub/requests.ts": "a download is never whole in memory",
       "engines/tinker/archives/download.ts": "an archive is never whole in memory",
-      "engines/tinker/client/exchange.ts": "connections in pools, which `fetch` has not",
+      "engines/tinker/client/transport.ts": "connections in pools, which `fetch` has not",
       "tools/mcp/transport.ts": "the SDK reads the reply",
     },
   },
@@ -114,7 +113,7 @@ const rules: readonly Rule[] = [
     instead: "`recordedCall` of src/calls/recorded.ts",
     allowed: {
       "calls/recorded.ts": "the record",
-      "judges/coach/rejected.ts": "rejected answers, for people",
+      "judges/verdicts.ts": "rejected answers, for people",
       "judges/coach/spending.ts": "a sum, not an answer",
     },
   },
