@@ -5,15 +5,14 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { algorithmFrom } from "../src/credit/algorithms.ts";
 import type { Engine } from "../src/engines/engine.ts";
-import { faultyEngine } from "../src/engines/testing/faulty-engine.ts";
-import { TinyEngine } from "../src/engines/testing/tiny-engine.ts";
+import { faultyEngine, TinyEngine } from "../src/engines/testing/tiny-engine.ts";
 import type { Environment } from "../src/environments/environment.ts";
 import { ServiceError } from "../src/errors.ts";
 import { drawFloat, generatorOf, rootKey } from "../src/random.ts";
 import { readMetrics } from "../src/runs/read.ts";
+import { train } from "../src/train/run.ts";
 import { recordsOf } from "../src/train/testing/records-of.ts";
 import { tinyRecipe } from "../src/train/testing/tiny-recipe.ts";
-import { train } from "../src/train/run.ts";
 import { echo } from "./support/echo.ts";
 
 let root = "";

@@ -5,9 +5,8 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { openEngine } from "../../src/engines/open.ts";
-import { engineAround } from "../../src/engines/around.ts";
-import { serveEngine, standardLimits } from "../../src/engines/serve.ts";
+import { openEngine, serveEngine, standardLimits } from "../../src/engines/open.ts";
+import { engineAround } from "../../src/engines/retrying.ts";
 import { resolveRecipe } from "../../src/recipes/resolve.ts";
 import type { Timing } from "../../src/runs/records.ts";
 import { sum } from "../../src/statistics.ts";
@@ -15,8 +14,8 @@ import { loadTokenizer } from "../../src/text/tokenizer.ts";
 import { train } from "../../src/train/run.ts";
 import { vocabularySize, withNarrowModel } from "./narrow-model.ts";
 import { replyBank } from "./replies.ts";
-import { slowNetwork } from "./slow-network.ts";
 import { SimulatedEngine, type Service } from "./simulated-engine.ts";
+import { slowNetwork } from "./slow-network.ts";
 
 const { values } = parseArgs({
   options: {

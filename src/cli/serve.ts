@@ -3,15 +3,15 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, resolve } from "node:path";
 import { Command } from "commander";
-import { openEngine } from "../engines/open.ts";
 import {
+  isLocal,
+  openEngine,
   serveEngine,
   standardLimits,
-  isLocal,
   type ServedModel,
   type ServerEvent,
   type TinkerServer,
-} from "../engines/serve.ts";
+} from "../engines/open.ts";
 import { TroupeError } from "../errors.ts";
 import { showCount } from "../format.ts";
 import { describeModel } from "../models/model-directory.ts";

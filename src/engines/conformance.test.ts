@@ -5,8 +5,7 @@ import { engineChecks } from "./conformance.ts";
 import type { Engine } from "./engine.ts";
 import { openEngine } from "./open.ts";
 import { retryingEngine } from "./retrying.ts";
-import { faultyEngine } from "./testing/faulty-engine.ts";
-import { TinyEngine } from "./testing/tiny-engine.ts";
+import { faultyEngine, TinyEngine } from "./testing/tiny-engine.ts";
 
 const folder = temporaryFolder();
 const model = await makeModel(folder, "model");

@@ -9,11 +9,11 @@
  * the engine's capabilities list them. Not covered: whether the numbers match the model's architecture, and speed.
  */
 import type { AdapterOptions } from "../models/adapter-options.ts";
-import { errors } from "./conformance/errors.ts";
+
 import * as order from "./conformance/order.ts";
 import * as policies from "./conformance/policies.ts";
 import * as sampling from "./conformance/sampling.ts";
-import * as saving from "./conformance/saving.ts";
+
 import type { Check, Setting } from "./conformance/setting.ts";
 import * as training from "./conformance/training.ts";
 import type { Engine, EngineCapabilities, PolicyOptions } from "./engine.ts";
@@ -74,7 +74,7 @@ function checksFor({
     ...(gradientNorm ? measured : {}),
     ...(adapters ? { "adapters are trained alone": policies.adapters } : {}),
     ...(adapters && limits?.servedBases !== true
-      ? { "adapters are made on saved weights": saving.adaptersOnSaved }
+      ? { "adapters are made on saved weights": policies.adaptersOnSaved }
       : {}),
     ...(copy === true ? { "a copy keeps its weights": policies.copied } : {}),
     ...(copy === true && adapters
@@ -110,15 +110,15 @@ const always: Readonly<Record<string, Check>> = {
   "a step of rate 0 changes nothing": training.zeroRate,
   "the same training gives the same bits": training.repeated,
   "a sample carries its policy's version": policies.versions,
-  "training resumed from a checkpoint is the same": saving.resumed,
-  "a snapshot brings weights back and begins policies": saving.snapshots,
-  "a snapshot is of the moment it was asked for": saving.moments,
-  "what was never saved is an error": saving.missing,
+  "training resumed from a checkpoint is the same": policies.resumed,
+  "a snapshot brings weights back and begins policies": policies.snapshots,
+  "a snapshot is of the moment it was asked for": policies.moments,
+  "what was never saved is an error": policies.missing,
   "verbs take effect in the order of the calls": order.inOrder,
   "nothing behind a failed verb takes effect": order.failedBefore,
   "a failed sample fails nothing else": order.failedRead,
   "a rejected call leaves the gradients as they were": order.gradientsKept,
   "an aborted signal cancels": order.cancelled,
   "a closed engine takes no more verbs": order.closed,
-  "what cannot be done is a typed error": errors,
+  "what cannot be done is a typed error": order.errors,
 };

@@ -4,9 +4,14 @@ import { checkArgument } from "../arguments.ts";
 import { TroupeError } from "../errors.ts";
 import type { Engine } from "./engine.ts";
 import type { EngineKind, EngineOpenOptions } from "./kind.ts";
-import { localKind } from "./local/kind.ts";
-import type { EngineSettingsInput } from "./settings.ts";
-import { tinkerKind } from "./tinker/kind.ts";
+import { localKind, localSettings } from "./local/kind.ts";
+import { tinkerKind, tinkerSettings } from "./tinker/kind.ts";
+
+/** The `engine` section of a recipe, unless it names a module. Each type of engine has its own schema. */
+export const engineSettings = z.union([localSettings, tinkerSettings]);
+
+export type EngineSettings = z.output<typeof engineSettings>;
+export type EngineSettingsInput = z.input<typeof engineSettings>;
 
 /** Opened at once: connections are made when they are needed. */
 interface IncludedKind<Settings = unknown> extends EngineKind<Settings> {
@@ -50,3 +55,8 @@ function checked({ options }: IncludedKind, given: EngineSettingsInput): unknown
     throw new TroupeError("bad_arguments", `engine settings: ${z.prettifyError(error)}`);
   }
 }
+
+// An engine for clients of the Tinker protocol.
+export { startServer as serveEngine, type TinkerServer } from "./tinker/server/server.ts";
+export type { ServerEvent } from "./tinker/server/activity.ts";
+export { isLocal, standardLimits, type ServedModel, type ServerOptions } from "./tinker/server/options.ts";

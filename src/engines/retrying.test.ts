@@ -1,15 +1,13 @@
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import { ServiceError, TroupeError } from "../errors.ts";
-import { failure, makeModel, temporaryFolder } from "../models/test-model.ts";
 import type { RetryOptions } from "../calls/retry.ts";
 import { withServicesUsed } from "../calls/services.ts";
-import type { Verb } from "./around.ts";
+import { ServiceError, TroupeError } from "../errors.ts";
+import { failure, makeModel, temporaryFolder } from "../models/test-model.ts";
 import type { AdamOptions, Datum, Engine, SampledSequence } from "./engine.ts";
 import { openEngine } from "./open.ts";
-import { retryingEngine } from "./retrying.ts";
-import { faultyEngine } from "./testing/faulty-engine.ts";
-import { TinyEngine } from "./testing/tiny-engine.ts";
+import { retryingEngine, type Verb } from "./retrying.ts";
+import { faultyEngine, TinyEngine } from "./testing/tiny-engine.ts";
 
 const folder = temporaryFolder();
 let model = "";

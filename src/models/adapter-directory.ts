@@ -32,7 +32,7 @@ export function readAdapterOptions(directory: string): AdapterOptions {
   const config = openAdapterConfig(directory);
   const targets = config.value("target_modules");
   const listed: readonly unknown[] = Array.isArray(targets) ? targets : [];
-  const known = listed.every((name) => projections.includes(String(name)));
+  const known = listed.every((name) => projections.some((one) => one === name));
   if (listed.length === 0 || !known || new Set(listed).size < listed.length)
     config.reject("target_modules", `a list of some of ${projections.join(", ")}, each once`);
   return {

@@ -1,4 +1,5 @@
 /** The settings of a LoRA adapter. */
+import { z } from "zod";
 import { TroupeError } from "../errors.ts";
 
 export interface AdapterOptions {
@@ -10,8 +11,16 @@ export interface AdapterOptions {
   readonly seed: number;
 }
 
+/** Types alone: `checkAdapterOptions` checks ranges. A recipe's section has its own limits and defaults. */
+export const adapterSchema = z.object({
+  rank: z.number(),
+  alpha: z.number(),
+  targetModules: z.array(z.string()),
+  seed: z.number(),
+});
+
 /** Modules that can have an adapter. */
-export const projections: readonly string[] = [
+export const projections = [
   "q_proj",
   "k_proj",
   "v_proj",
@@ -19,7 +28,7 @@ export const projections: readonly string[] = [
   "gate_proj",
   "up_proj",
   "down_proj",
-];
+] as const;
 
 /** Checks the ranges that recipes allow. @throws TroupeError `bad_arguments` */
 export function checkAdapterOptions(options: AdapterOptions): void {

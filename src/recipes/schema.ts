@@ -3,8 +3,9 @@
  * The descriptions are the manual: `troupe recipes --keys` and `--schema` print them.
  */
 import { z } from "zod";
-import { engineSettings } from "../engines/settings.ts";
+import { engineSettings } from "../engines/open.ts";
 import { loggingSettings } from "../logging/settings.ts";
+import { projections } from "../models/adapter-options.ts";
 import { toolSettings } from "../tools/settings.ts";
 
 const count = z.int().min(1);
@@ -90,9 +91,9 @@ const adapter = z.strictObject({
   rank: count.max(65_536).default(8).describe("LoRA rank."),
   alpha: z.number().positive().default(16).describe("The product is scaled by alpha / rank."),
   targetModules: z
-    .array(z.enum(["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]))
+    .array(z.enum(projections))
     .min(1)
-    .default(["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"])
+    .default([...projections])
     .describe("Projections with an adapter."),
 });
 

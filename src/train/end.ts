@@ -1,22 +1,25 @@
 /** How a run ends: with a result, interrupted, or stopped by a service or a budget. */
 import path from "node:path";
 import type { PolicyOptions, StoredPolicy } from "../engines/engine.ts";
-import { savedDirectory } from "../engines/saved.ts";
+import { savedDirectory } from "../engines/kind.ts";
 import { BudgetError, OutageError, ServiceError } from "../errors.ts";
-import { latestCheckpoint } from "../runs/checkpoints.ts";
-import type { Checkpoint } from "../runs/checkpoints.ts";
-import { readMetrics } from "../runs/read.ts";
-import { schemaVersion } from "../runs/records.ts";
-import type { Evaluation, RunResult, StepMetrics, Timing } from "../runs/records.ts";
+import { latestCheckpoint, type Checkpoint } from "../runs/checkpoints.ts";
 import type { RunLayout } from "../runs/layout.ts";
+import { readMetrics } from "../runs/read.ts";
+import {
+  schemaVersion,
+  type Evaluation,
+  type RunResult,
+  type StepMetrics,
+  type Timing,
+} from "../runs/records.ts";
 import { sum } from "../statistics.ts";
-import { checkpointsOf, keepStep } from "./recorder.ts";
 import type { Listener } from "./events.ts";
 import { summedCounts, TooManyFailures } from "./failures.ts";
 import { silenceOf } from "./interrupts.ts";
 import { flatStreaks, patience } from "./metrics.ts";
-import { showStep } from "./state.ts";
-import type { Run } from "./state.ts";
+import { checkpointsOf, keepStep } from "./recorder.ts";
+import { showStep, type Run } from "./state.ts";
 
 export type TrainOutcome =
   | { readonly status: "finished"; readonly result: RunResult }

@@ -2,7 +2,7 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 import type { Engine, PolicyInfo, PolicyOptions, SavedPolicy, StoredPolicy } from "../engines/engine.ts";
-import { savedDirectory } from "../engines/saved.ts";
+import { savedDirectory } from "../engines/kind.ts";
 import type { Environment } from "../environments/environment.ts";
 import { TroupeError } from "../errors.ts";
 import { holdsText, textDirectory } from "../models/adapter-base.ts";

@@ -5,27 +5,24 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import type { Engine, PolicyOptions, StoredPolicy } from "../engines/engine.ts";
-import { savedDirectory } from "../engines/saved.ts";
+import { savedDirectory } from "../engines/kind.ts";
 import type { Environment } from "../environments/environment.ts";
+import { TroupeError } from "../errors.ts";
 import { baseOf, holdsText, textDirectory } from "../models/adapter-base.ts";
 import { checkModel } from "../models/model-digests.ts";
-import { TroupeError } from "../errors.ts";
-import { isPresent } from "../present.ts";
 import { didYouMean } from "../nearest.ts";
+import { isPresent } from "../present.ts";
+import { optionsOf } from "../recipes/choice.ts";
 import { projectOf } from "../recipes/places.ts";
 import { environmentOf } from "../recipes/resolve.ts";
-import type { Recipe } from "../recipes/schema.ts";
-import { recipeSchema } from "../recipes/schema.ts";
-import { optionsOf } from "../recipes/choice.ts";
-import { latestCheckpoint, readCheckpoint } from "../runs/checkpoints.ts";
-import type { Checkpoint } from "../runs/checkpoints.ts";
+import { recipeSchema, type Recipe } from "../recipes/schema.ts";
+import { latestCheckpoint, readCheckpoint, type Checkpoint } from "../runs/checkpoints.ts";
 import { layoutOf } from "../runs/layout.ts";
 import { readRecipe } from "../runs/read.ts";
-import type { JsonObject } from "../text/files.ts";
 import type { Team } from "../teams/team.ts";
+import type { JsonObject } from "../text/files.ts";
 import { loadTokenizer } from "../text/tokenizer.ts";
-import { checkTools, checkWords, modelDirectory } from "./policies.ts";
-import type { OpenPolicies, OpenPolicy } from "./policies.ts";
+import { checkTools, checkWords, modelDirectory, type OpenPolicies, type OpenPolicy } from "./policies.ts";
 import { basesOf, trainedPolicies } from "./teams.ts";
 
 /** What a policy is made from. */

@@ -17,6 +17,7 @@ import { readRecipe } from "../../runs/read.ts";
 import { basesOf, sftName } from "../../train/teams.ts";
 import { findRun } from "../places.ts";
 import { printLines, printNote } from "../print.ts";
+import { adapterSchema } from "../../models/adapter-options.ts";
 import { tableLines } from "../table.ts";
 
 const columns = ["policy", "step", "path", "server"].map((title) => ({ title }));
@@ -134,7 +135,7 @@ const policies = z.object({
     z.string(),
     z.object({
       model: z.object({ path: z.string() }),
-      adapter: z.object({ rank: z.int(), targetModules: z.array(z.string()) }).optional(),
+      adapter: adapterSchema.pick({ rank: true, targetModules: true }).optional(),
     }),
   ),
 });

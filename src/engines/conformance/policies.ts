@@ -1,5 +1,7 @@
-/** Policies: their sources, critics, adapters, versions. */
-import type { PolicyInfo, PolicyOptions } from "../engine.ts";
+/** Policies: what they say of themselves, copies, critics, adapters, and what is saved of them. */
+import { mkdir, rename } from "node:fs/promises";
+import path from "node:path";
+import type { PolicyInfo, PolicyOptions, Engine, SavedPolicy } from "../engine.ts";
 import {
   differs,
   equal,
@@ -11,6 +13,7 @@ import {
   withPolicy,
   datum,
   adam,
+  hasNoGradient,
   type Check,
   type Setting,
 } from "./setting.ts";
@@ -146,4 +149,138 @@ export const versions: Check = (setting) =>
       [2, 3],
       "versions of what was submitted before and after a step",
     );
+  });
+
+let folders = 0;
+
+async function newFolder({ folder }: Setting): Promise<string> {
+  folders += 1;
+  const made = path.join(folder, `saves-${folders}`);
+  await mkdir(made, { recursive: true });
+  return made;
+}
+
+const throughJson = (saved: SavedPolicy): SavedPolicy => JSON.parse(JSON.stringify(saved)) as SavedPolicy;
+
+async function versionOf(engine: Engine, info: PolicyInfo, policy = "p"): Promise<number | undefined> {
+  return (await engine.sample(request(info, { policy, count: 1 })))[0]?.policyVersion;
+}
+
+export const resumed: Check = async (setting) => {
+  const adapted = await withPolicy(setting, async ({ capabilities }) => capabilities.adapters);
+  for (const options of adapted ? [{}, { adapter: setting.adapter }] : [{}]) {
+    const folder = await newFolder(setting);
+    const { saved, straight } = await withPolicy(
+      setting,
+      async (engine, info) => {
+        await train(engine, info, 2);
+        const checkpoint = await engine.checkpoint("p", { folder, name: "p" });
+        const losses = await train(engine, info, 2);
+        return { saved: checkpoint, straight: { losses, after: await outputs(engine, info) } };
+      },
+      options,
+    );
+    equal([saved.kind, saved.version], ["checkpoint", 2], "the kind and version of a checkpoint");
+    equal(throughJson(saved), saved, "a reference that went through JSON");
+    const moved = `${folder}-moved`;
+    await rename(folder, moved);
+    await withPolicy(
+      setting,
+      async (engine, info) => {
+        await train(engine, info, 1);
+        await engine.restore("p", { saved: throughJson(saved), folder: moved });
+        equal(await versionOf(engine, info), 2, "the version after a checkpoint was restored");
+        const losses = await train(engine, info, 2);
+        equal({ losses, after: await outputs(engine, info) }, straight, "training resumed from a checkpoint");
+      },
+      options,
+    );
+  }
+};
+
+export const snapshots: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    const folder = await newFolder(setting);
+    await train(engine, info, 1);
+    const before = await outputs(engine, info);
+    const saved = await engine.snapshot("p", { folder, name: "p" });
+    equal([saved.kind, saved.version], ["snapshot", 1], "the kind and version of a snapshot");
+    await train(engine, info, 2);
+    differs(await outputs(engine, info), before, "training changes the policy");
+    const stored = { saved: throughJson(saved), folder };
+    await engine.createPolicy({ name: "from", model: setting.model, from: stored });
+    await engine.createPolicy({ name: "of", model: stored });
+    for (const name of ["from", "of"]) {
+      equal(await outputs(engine, info, name), before, `a policy made from a snapshot (${name})`);
+      equal(await versionOf(engine, info, name), 1, "its version");
+    }
+    await engine.forwardBackward([datum(info)], { type: "cross_entropy" });
+    await engine.restore("p", stored);
+    equal(await outputs(engine, info), before, "a policy after its snapshot was restored");
+    equal(await versionOf(engine, info), 1, "its version");
+    await hasNoGradient(engine, "after a snapshot was restored");
+    if (engine.capabilities.critic) {
+      await engine.createPolicy({ name: "c", model: setting.model, from: stored, valueHead: true });
+      const { values } = await engine.forward([datum(info, 0, "c")]);
+      equal(
+        values?.map((each) => [...each]),
+        [
+          [0, 0, 0],
+          [0, 0],
+        ],
+        "values of a new critic made from a snapshot",
+      );
+    }
+  });
+
+/** What reinforcement needs after a warm start of a base model. */
+export const adaptersOnSaved: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    await train(engine, info, 2);
+    const folder = await newFolder(setting);
+    const save = async (name: string) => ({ saved: await engine.snapshot(name, { folder, name }), folder });
+    const [base, before] = [await save("p"), await outputs(engine, info)];
+    const made = await engine.createPolicy({ name: "a", model: base, adapter: setting.adapter });
+    holds(made.trainableParameters < made.parameters, "of an adapter on saved weights, only it is trained");
+    equal(await outputs(engine, info, "a"), before, "a fresh adapter on saved weights");
+    await train(engine, info, 2, "a");
+    const [from, after] = [await save("a"), await outputs(engine, info, "a")];
+    differs(after, before, "training changes an adapter on saved weights");
+    equal(await outputs(engine, info), before, "the policy that the adapter's base was saved from");
+    const again = await engine.createPolicy({ name: "b", model: base, from });
+    equal(again.trainableParameters, made.trainableParameters, "what is trained of an adapter made again");
+    equal(await outputs(engine, info, "b"), after, "an adapter made again on saved weights");
+  });
+
+export const moments: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    const folder = await newFolder(setting);
+    const saved = await engine.snapshot("p", { folder, name: "p" });
+    const moving = train(engine, info, 1);
+    const later = engine.snapshot("p", { folder, name: "p" });
+    await moving;
+    const last = await outputs(engine, info);
+    await engine.restore("p", { saved: await later, folder });
+    equal(
+      await outputs(engine, info),
+      last,
+      "a snapshot is of the moment it was asked for, and replaces an earlier one",
+    );
+    equal([saved.version, (await later).version], [0, 1], "versions of the two");
+  });
+
+export const missing: Check = (setting) =>
+  withPolicy(setting, async (engine, info) => {
+    const folder = await newFolder(setting);
+    const saved = await engine.snapshot("p", { folder, name: "p" });
+    const lost = { saved: { ...saved, location: "lost", directory: null }, folder };
+    const before = await outputs(engine, info);
+    await fails("bad_model", () => engine.restore("p", lost), "a save that does not exist");
+    await fails(
+      "bad_model",
+      () => engine.createPolicy({ name: "q", model: lost }),
+      "a model that does not exist",
+    );
+    equal(await outputs(engine, info), before, "the policy afterwards");
+    await engine.createPolicy({ name: "q", model: setting.model });
   });

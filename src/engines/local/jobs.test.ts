@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Datum, SampledSequence, SampleRequest } from "../engine.ts";
 import { LocalEngine } from "./local-engine.ts";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
-import { adam, ids, someDatum, testEngine, snapshotAt } from "./test-engine.ts";
+import { adam, adapter, ids, someDatum, snapshotAt, testEngine, train } from "./test-engine.ts";
 
 const folder = temporaryFolder();
 let model = "";
@@ -82,6 +82,57 @@ describe("while the engine works", () => {
     await Promise.all([saved, trained, stepped]);
     await engine.restore("p", snapshotAt(`${folder}/piece`));
     expect((await engine.forward([someDatum("p")])).logprobs).toEqual(before.logprobs);
+  });
+});
+
+describe("policies that share a base", () => {
+  const made = (name: string, seed: number) => ({ name, model, adapter: { ...adapter, seed } });
+
+  test("are made, copied and removed at once as they are one by one", async () => {
+    const apart = testEngine();
+    await apart.createPolicy(made("a", 1));
+    await apart.createPolicy(made("b", 2));
+    await apart.removePolicy("a");
+    await apart.createPolicy(made("a", 3));
+    const copy = await apart.copy("b");
+    const expected = [await apart.sample({ ...request(1), policy: "a" }), await copy.sample(request(1))];
+    const together = testEngine();
+    const [, , , , copied] = await Promise.all([
+      together.createPolicy(made("a", 1)),
+      together.createPolicy(made("b", 2)),
+      together.removePolicy("a"),
+      together.createPolicy(made("a", 3)),
+      together.copy("b"),
+    ]);
+    const found = await Promise.all([
+      together.sample({ ...request(1), policy: "a" }),
+      copied.sample(request(1)),
+    ]);
+    expect(found).toEqual(expected);
+    await Promise.all([together.removePolicy("a"), copied.release(), together.removePolicy("b")]);
+    await expect.poll(() => together.memoryBytes).toBe(0);
+  });
+
+  test("train and save while others are made and removed, with the same numbers", async () => {
+    const trained = async (engine: LocalEngine, steps: number): Promise<number[]> => {
+      const losses = await train(engine, "a", steps);
+      await engine.checkpoint("a", { folder, name: "beside" });
+      return [...losses, ...(await train(engine, "a", steps))];
+    };
+    const alone = testEngine();
+    await alone.createPolicy(made("a", 1));
+    const expected = await trained(alone, 3);
+    const engine = testEngine();
+    await engine.createPolicy(made("a", 1));
+    const others = async (): Promise<void> => {
+      for (let round = 0; round < 3; round++) {
+        const names = [`b${round}`, `c${round}`];
+        await Promise.all(names.map((name, index) => engine.createPolicy(made(name, index))));
+        await Promise.all(names.map((name) => engine.removePolicy(name)));
+      }
+    };
+    const [found] = await Promise.all([trained(engine, 3), others()]);
+    expect(found).toEqual(expected);
   });
 });
 

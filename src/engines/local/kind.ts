@@ -1,9 +1,17 @@
 /** The local engine: in this process, on the CPU. */
-import type { z } from "zod";
+import { z } from "zod";
 import type { EngineKind } from "../kind.ts";
-import { localCapabilities } from "./capabilities.ts";
-import { LocalEngine } from "./local-engine.ts";
-import { localSettings } from "./settings.ts";
+import { localCapabilities, LocalEngine } from "./local-engine.ts";
+
+/** The recipe's `engine` settings. */
+export const localSettings = z.strictObject({
+  type: z.enum(["local"]).default("local").describe("local: in this process, on the CPU."),
+  threads: z.int().min(0).max(256).default(0).describe("0: one per processor."),
+  precision: z
+    .enum(["auto", "float32", "bfloat16"])
+    .default("auto")
+    .describe("Of matrix products; auto: bfloat16 where the CPU supports it. Weights stay float32."),
+});
 
 export const localKind = {
   options: localSettings,

@@ -7,8 +7,21 @@ import { writeModelFiles, writeTextFiles } from "../../models/model-directory.ts
 import { replaceDirectory } from "../../models/replace-directory.ts";
 import type { TensorToWrite } from "../../models/safetensors-write.ts";
 import { readTensor, type TensorInfo } from "../../models/safetensors.ts";
-import * as given from "../arguments.ts";
-import { policiesOf } from "../data.ts";
+import {
+  checkAdamOptions,
+  checkCancellable,
+  checkExport,
+  checkLoss,
+  checkPlace,
+  checkPolicyOptions,
+  checkSampleRequest,
+  checkStored,
+  nameOf,
+  policyOf,
+  quoted,
+  signalOf,
+  policiesOf,
+} from "../checks.ts";
 import type {
   AdamOptions,
   Cancellable,
@@ -26,31 +39,38 @@ import type {
   SavedPolicy,
   SavePlace,
   StoredPolicy,
+  EngineCapabilities,
 } from "../engine.ts";
 import { VerbOrder } from "../verb-order.ts";
-import { flatten } from "./batch.ts";
-import { localCapabilities } from "./capabilities.ts";
-import { Jobs, type StartJob } from "./jobs.ts";
-import { Loader } from "./loader.ts";
-import { lossResult } from "./loss-result.ts";
+import { flatten, lossResult, nativeRequest, sampledSequences } from "./flat-data.ts";
 import {
+  Jobs,
   nativeBuild,
   startNativeEngine,
   type FlatBatch,
   type NativeLossResult,
   type Precision,
+  type StartJob,
   type TensorKind,
 } from "./native.ts";
+import {
+  Loader,
+  openPolicyWeights,
+  policyInfo,
+  vocabularyBytes,
+  type LoadedModel,
+  type Policy,
+} from "./policies.ts";
 import {
   checkReplaceable,
   openOptimizerFile,
   writeOptimizerFile,
+  directoryOf,
+  optimizerFile,
+  pathOf,
+  savedPolicy,
   type OptimizerFile,
-} from "./optimizer-state.ts";
-import { openPolicyWeights, policyInfo, type LoadedModel, type Policy } from "./policy.ts";
-import { nativeRequest, sampledSequences } from "./samples.ts";
-import { directoryOf, optimizerFile, pathOf, savedPolicy } from "./saved.ts";
-import { vocabularyBytes } from "./vocabulary-bytes.ts";
+} from "./saved.ts";
 
 export interface LocalEngineOptions {
   /** Absent or 0: one per processor. Results are reproducible bit for bit for the same number. */
@@ -89,8 +109,8 @@ export class LocalEngine implements Engine {
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
-    return this.#change([given.nameOf(options)], async () => {
-      given.checkPolicyOptions(options);
+    return this.#change([nameOf(options)], async () => {
+      checkPolicyOptions(options);
       const { name } = options;
       if (name === "" || this.#policies.has(name)) {
         throw new TroupeError("bad_arguments", `The policy name ${JSON.stringify(name)} is empty or in use.`);
@@ -109,9 +129,9 @@ export class LocalEngine implements Engine {
   }
 
   sample(request: SampleRequest, options: Cancellable = {}): Promise<SampledSequence[]> {
-    const signal = given.signalOf(options);
+    const signal = signalOf(options);
     const sample = async (): Promise<SampledSequence[]> => {
-      given.checkSampleRequest(request, options);
+      checkSampleRequest(request, options);
       const policy = this.#policy(request.policy);
       const { version, model } = policy;
       const native = nativeRequest(request, model.description.shape.maxLength);
@@ -122,7 +142,7 @@ export class LocalEngine implements Engine {
       ]);
       return sampledSequences(samples, version);
     };
-    return this.#order.read([given.policyOf(request)], () => this.#jobs.inTurn(sample), signal);
+    return this.#read([policyOf(request)], sample, signal);
   }
 
   forward(data: readonly Datum[], options: ForwardOptions = {}): Promise<LossResult> {
@@ -132,7 +152,7 @@ export class LocalEngine implements Engine {
       options,
       (batch) => (native, job) => native.forward(job, batch, options.top),
     );
-    return this.#order.read(policiesOf(data), () => this.#jobs.inTurn(run), given.signalOf(options));
+    return this.#read(policiesOf(data), run, signalOf(options));
   }
 
   forwardBackward(data: readonly Datum[], loss: Loss, options: Cancellable = {}): Promise<LossResult> {
@@ -143,21 +163,21 @@ export class LocalEngine implements Engine {
       (batch) => (native, job) => native.forwardBackward(job, batch, loss),
     );
     const run = async (): Promise<LossResult> => {
-      given.checkLoss(loss);
+      checkLoss(loss);
       return pass();
     };
-    return this.#order.change(policiesOf(data), () => this.#jobs.inTurn(run), given.signalOf(options));
+    return this.#change(policiesOf(data), run, signalOf(options));
   }
 
   optimStep(name: PolicyName, adam: AdamOptions): Promise<{ gradientNorm: number }> {
     const step = async (): Promise<{ gradientNorm: number }> => {
       const policy = this.#policy(name);
-      given.checkAdamOptions(adam);
+      checkAdamOptions(adam);
       const gradientNorm = await this.#run((native, job) => native.optimizerStep(job, name, adam));
       policy.version += 1;
       return { gradientNorm };
     };
-    return this.#order.change([name], () => this.#jobs.inTurn(step));
+    return this.#change([name], step);
   }
 
   /** Discards accumulated gradients. */
@@ -166,13 +186,14 @@ export class LocalEngine implements Engine {
       this.#policy(name);
       await this.#run((native, job) => native.zeroGradients(job, name));
     };
-    return this.#order.change([name], () => this.#jobs.inTurn(zero));
+    return this.#change([name], zero);
   }
 
   /** Writes the model directory `place.name` in `place.folder`; see `export`. */
   snapshot(name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
-    return this.#read(name, async (policy) => {
-      given.checkPlace(place);
+    return this.#read([name], async () => {
+      const policy = this.#policy(name);
+      checkPlace(place);
       await this.#write(policy, pathOf(place));
       return savedPolicy("snapshot", place, policy.version);
     });
@@ -180,8 +201,9 @@ export class LocalEngine implements Engine {
 
   /** Like `snapshot`, with a file of the optimizer's state next to it. */
   checkpoint(name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
-    return this.#read(name, async (policy) => {
-      given.checkPlace(place);
+    return this.#read([name], async () => {
+      const policy = this.#policy(name);
+      checkPlace(place);
       const file = optimizerFile(pathOf(place));
       await checkReplaceable(file);
       await this.#write(policy, pathOf(place));
@@ -196,7 +218,7 @@ export class LocalEngine implements Engine {
   restore(name: PolicyName, stored: StoredPolicy): Promise<void> {
     return this.#change([name], async () => {
       const policy = this.#policy(name);
-      given.checkStored(stored);
+      checkStored(stored);
       const directory = directoryOf(stored);
       const weights = await openPolicyWeights(policy, directory);
       const { kind, version } = stored.saved;
@@ -219,16 +241,17 @@ export class LocalEngine implements Engine {
     directory: string,
     options: { readonly format?: WeightFormat } = {},
   ): Promise<void> {
-    return this.#read(name, (policy) => {
-      given.checkExport(directory, options);
+    return this.#read([name], async () => {
+      const policy = this.#policy(name);
+      checkExport(directory, options);
       return this.#write(policy, directory, options.format);
     });
   }
 
   /** A copy of the trainable weights in memory. */
   copy(name: PolicyName): Promise<PolicyCopy> {
-    return this.#read(name, async (policy) => {
-      const copy = await this.#loader.copy(policy, `${name} copy ${++this.#copies}`);
+    return this.#read([name], async () => {
+      const copy = await this.#loader.copy(this.#policy(name), `${name} copy ${++this.#copies}`);
       this.#policies.set(copy.name, copy);
       return {
         sample: (request, options) => this.sample({ ...request, policy: copy.name }, options),
@@ -239,8 +262,8 @@ export class LocalEngine implements Engine {
 
   /** A trainable tensor's values, gradient or moments, for tests and inspection. */
   readTensor(name: PolicyName, kind: TensorKind, tensor: string): Promise<Float32Array> {
-    return this.#read(name, async ({ tensors }) => {
-      const found = tensors.find((info) => info.name === tensor);
+    return this.#read([name], async () => {
+      const found = this.#policy(name).tensors.find((info) => info.name === tensor);
       if (found === undefined)
         throw new TroupeError("bad_arguments", `The policy ${name} has no tensor ${tensor}.`);
       return this.#tensor(name, kind, found);
@@ -258,14 +281,18 @@ export class LocalEngine implements Engine {
     return this.#jobs.run(start, signal);
   }
 
-  /** Several jobs that change policies, atomically. */
-  #change<T>(policies: readonly PolicyName[], work: () => Promise<T>): Promise<T> {
-    return this.#order.change(policies, () => this.#jobs.exclusively(work));
+  /** In turn (verb-order.ts), and the native engine takes jobs in the order of the calls: nothing else orders verbs. */
+  #read<T>(policies: readonly PolicyName[], work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#order.read(policies, () => this.#ifOpen(work), signal);
   }
 
-  /** Several jobs that read a policy, atomically. */
-  #read<T>(name: PolicyName, work: (policy: Policy) => Promise<T>): Promise<T> {
-    return this.#order.read([name], () => this.#jobs.exclusively(async () => work(this.#policy(name))));
+  #change<T>(policies: readonly PolicyName[], work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#order.change(policies, () => this.#ifOpen(work), signal);
+  }
+
+  async #ifOpen<T>(work: () => Promise<T>): Promise<T> {
+    this.#jobs.rejectIfClosed();
+    return work();
   }
 
   #tensor(policy: string, kind: TensorKind, tensor: TensorInfo): Promise<Float32Array> {
@@ -298,7 +325,7 @@ export class LocalEngine implements Engine {
     const policy = this.#policies.get(name);
     if (policy !== undefined) return policy;
     const known = [...this.#policies.keys()].join(", ") || "none";
-    throw new TroupeError("bad_arguments", `There is no policy ${given.quoted(name)}; there is: ${known}.`);
+    throw new TroupeError("bad_arguments", `There is no policy ${quoted(name)}; there is: ${known}.`);
   }
 
   #overData(
@@ -308,10 +335,10 @@ export class LocalEngine implements Engine {
     start: (batch: FlatBatch) => StartJob<NativeLossResult>,
   ): () => Promise<LossResult> {
     return async () => {
-      given.checkCancellable(options);
+      checkCancellable(options);
       const batch = flatten(data, loss);
       const critics = new Set(batch.policies.filter((name) => this.#policy(name).critic));
-      const result = await this.#run(start(batch), given.signalOf(options));
+      const result = await this.#run(start(batch), signalOf(options));
       return lossResult(data, batch, result, critics);
     };
   }
@@ -324,3 +351,21 @@ export class LocalEngine implements Engine {
     return model.tokenBytes;
   }
 }
+
+/** Known without starting an engine, so that recipes can be checked without a compiled addon. */
+export const localCapabilities: EngineCapabilities = {
+  wholeModel: true,
+  adapters: true,
+  losses: ["cross_entropy", "importance_sampling", "ppo", "cispo", "value"],
+  topK: true,
+  stopStrings: true,
+  critic: true,
+  klInLoss: true,
+  entropyInLoss: true,
+  sequenceRatio: true,
+  dualClip: true,
+  entropy: true,
+  gradientNorm: true,
+  copy: true,
+  top: true,
+};

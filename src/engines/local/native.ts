@@ -176,3 +176,49 @@ export function asTroupeError(error: unknown): TroupeError {
   const known = code !== undefined && engineCodes.has(code) ? (code as ErrorCode) : "internal";
   return new TroupeError(known, message ?? String(error), { cause: error });
 }
+
+/** Starts one job of the native engine with the given number. */
+export type StartJob<T> = (native: NativeEngine, job: number) => Promise<T>;
+
+/** Jobs of a native engine, which take effect in the order of the calls. */
+export class Jobs {
+  readonly #native: NativeEngine;
+  #lastJob = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(native: NativeEngine) {
+    this.#native = native;
+  }
+
+  memoryBytes(): number {
+    return this.#native.memoryBytes();
+  }
+
+  /** Submits one job now; an aborted signal cancels it. Every error is a TroupeError. */
+  async run<T>(start: StartJob<T>, signal?: AbortSignal): Promise<T> {
+    this.rejectIfClosed();
+    if (signal?.aborted === true) throw new TroupeError("cancelled", "Cancelled before it started.");
+    const job = ++this.#lastJob;
+    const cancel = (): void => this.#native.cancel(job);
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      return await start(this.#native, job);
+    } catch (error) {
+      throw asTroupeError(error);
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  /** Cancels every job. May be called repeatedly. */
+  close(): Promise<void> {
+    this.#closing ??= this.#native.close();
+    return this.#closing;
+  }
+
+  /** @throws TroupeError `bad_arguments` */
+  rejectIfClosed(): void {
+    if (this.#closing === undefined) return;
+    throw new TroupeError("bad_arguments", "The engine is closed. Open another one.");
+  }
+}

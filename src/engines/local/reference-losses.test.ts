@@ -4,13 +4,20 @@
  */
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Loss } from "../engine.ts";
-import type { LocalEngine } from "./local-engine.ts";
-import { dataOf, difference, farAfterTenSteps } from "./reference-data.ts";
-import { farGradients, fixtures, lossesOf } from "./reference-data.ts";
 import { openSafetensors, readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
 import { temporaryFolder } from "../../models/test-model.ts";
-import { testEngine, snapshotAt } from "./test-engine.ts";
+import type { Loss } from "../engine.ts";
+import type { LocalEngine } from "./local-engine.ts";
+import {
+  dataOf,
+  difference,
+  farAfterTenSteps,
+  farGradients,
+  fixtures,
+  lossesOf,
+  testEngine,
+  snapshotAt,
+} from "./test-engine.ts";
 
 describe("losses of policies", () => {
   const data = dataOf("losses");

@@ -4,12 +4,19 @@
  */
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { openSafetensors, readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
+import { temporaryFolder } from "../../models/test-model.ts";
 import type { Loss } from "../engine.ts";
 import type { LocalEngine } from "./local-engine.ts";
-import { openSafetensors, readTensor, type SafetensorsFile } from "../../models/safetensors.ts";
-import { dataOf, difference, farAfterTenSteps, farGradients, fixtures } from "./reference-data.ts";
-import { temporaryFolder } from "../../models/test-model.ts";
-import { testEngine, snapshotAt } from "./test-engine.ts";
+import {
+  dataOf,
+  difference,
+  farAfterTenSteps,
+  farGradients,
+  fixtures,
+  testEngine,
+  snapshotAt,
+} from "./test-engine.ts";
 
 const losses: readonly Loss[] = [
   { type: "cross_entropy" },

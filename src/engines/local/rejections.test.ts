@@ -142,7 +142,7 @@ describe("unsupported calls are rejected with a typed error", () => {
   });
 
   test("a model larger than this machine's memory, before anything is allocated", async () => {
-    const { checkMemory } = await import("./memory.ts");
+    const { checkMemory } = await import("./policies.ts");
     const message = await failure("no_memory", () => checkMemory("The weights of m", 2 ** 50));
     expect(message).toContain("1125899906842624 bytes");
   });

@@ -1,7 +1,13 @@
 /** Saved policies in the file system: a model directory, and for a checkpoint `NAME.optimizer` next to it. */
+import { lstat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { TroupeError } from "../../errors.ts";
+import { writeSafetensorsDurably, type TensorToWrite } from "../../models/safetensors-write.ts";
+import { openSafetensors, type TensorInfo, type SafetensorsFile } from "../../models/safetensors.ts";
+import { checkWeights, type Weights } from "../../models/weights.ts";
+import { ifPresent, isUnreadable } from "../../present.ts";
 import type { SavedPolicy, SavePlace, StoredPolicy } from "../engine.ts";
+import type { TensorKind } from "./native.ts";
 
 /** @throws TroupeError `bad_arguments` if the name is not a file name */
 export function pathOf({ folder, name }: SavePlace): string {
@@ -22,4 +28,80 @@ export function optimizerFile(directory: string): string {
 
 export function savedPolicy(kind: SavedPolicy["kind"], { name }: SavePlace, version: number): SavedPolicy {
   return { kind, location: name, version, directory: name };
+}
+
+const kind = "troupe optimizer";
+const moments = ["moment1", "moment2"] as const satisfies readonly TensorKind[];
+
+export interface StoredMoment {
+  readonly moment: (typeof moments)[number];
+  /** The weight's name. */
+  readonly tensor: string;
+  /** The name in the file. */
+  readonly stored: string;
+}
+
+export interface OptimizerFile {
+  readonly file: SafetensorsFile;
+  readonly stepCount: number;
+  readonly moments: readonly StoredMoment[];
+}
+
+export async function writeOptimizerFile(
+  path: string,
+  tensors: readonly TensorInfo[],
+  stepCount: number,
+  read: (moment: StoredMoment, tensor: TensorInfo) => Promise<Float32Array>,
+): Promise<void> {
+  const list = storedMoments(tensors).map((moment): TensorToWrite => {
+    const tensor = tensors.find(({ name }) => name === moment.tensor) as TensorInfo;
+    return { name: moment.stored, shape: tensor.shape, values: () => read(moment, tensor) };
+  });
+  await writeSafetensorsDurably(path, list, { metadata: { kind, step_count: String(stepCount) } });
+}
+
+/**
+ * Nothing but an earlier state is ever overwritten.
+ * @throws TroupeError `bad_arguments` if something else is at `path`
+ */
+export async function checkReplaceable(path: string): Promise<void> {
+  const found = await ifPresent(path, () => lstat(path));
+  if (found === null || (found.isFile() && (await isOptimizerFile(path)))) return;
+  const what = `${path} exists and is not an optimizer's state, so it is not overwritten`;
+  throw new TroupeError("bad_arguments", `${what}. Choose another name, or remove it.`);
+}
+
+async function isOptimizerFile(path: string): Promise<boolean> {
+  const file = await openSafetensors(path).catch((error: TroupeError) => {
+    if (isUnreadable(error.cause)) throw error;
+    return null;
+  });
+  return file?.metadata["kind"] === kind;
+}
+
+/** Opens and checks a file of `writeOptimizerFile`. @throws TroupeError `bad_model` for one made for other weights */
+export async function openOptimizerFile(
+  path: string,
+  tensors: readonly TensorInfo[],
+): Promise<OptimizerFile> {
+  const file = await openSafetensors(path);
+  const stepCount = Number(file.metadata["step_count"] ?? Number.NaN);
+  if (file.metadata["kind"] !== kind || !Number.isSafeInteger(stepCount) || stepCount < 0) {
+    throw new TroupeError(
+      "bad_model",
+      `${path} is not an optimizer's state. Restore a checkpoint with the file that was saved with it.`,
+    );
+  }
+  const shapes = new Map(tensors.map((tensor) => [tensor.name, tensor.shape]));
+  const stored = storedMoments(tensors);
+  const expected = stored.map((moment) => ({ name: moment.stored, shape: shapes.get(moment.tensor) ?? [] }));
+  const weights: Weights = new Map(Array.from(file.tensors.keys(), (name) => [name, file]));
+  checkWeights(path, weights, expected, () => false);
+  return { file, stepCount, moments: stored };
+}
+
+function storedMoments(tensors: readonly TensorInfo[]): StoredMoment[] {
+  return tensors.flatMap(({ name }) =>
+    moments.map((moment) => ({ moment, tensor: name, stored: `${moment}.${name}` })),
+  );
 }

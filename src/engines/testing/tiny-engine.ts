@@ -3,13 +3,16 @@
  * TypeScript and float64, independent of the native engine. Vocabulary and length come from a model directory, weights
  * from a hash of the directory's name. It saves files of its own format, not model directories.
  */
+import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { TroupeError } from "../../errors.ts";
+import { setImmediate as tick } from "node:timers/promises";
+import { TroupeError, ServiceError } from "../../errors.ts";
 import { checkAdapterOptions } from "../../models/adapter-options.ts";
 import { describeModel } from "../../models/model-directory.ts";
-import { keyAt, rootKey } from "../../random.ts";
+import { keyAt, rootKey, drawFloat, drawInt, generatorOf } from "../../random.ts";
+import { writeFileDurably } from "../../runs/durable.ts";
 import { loadTokenizer } from "../../text/tokenizer.ts";
-import { checkData, policiesOf } from "../data.ts";
+import { checkData, policiesOf } from "../checks.ts";
 import type {
   AdamOptions,
   Cancellable,
@@ -29,14 +32,22 @@ import type {
   UpdateResult,
   StoredPolicy,
 } from "../engine.ts";
+import { engineAround, type Verb } from "../retrying.ts";
 import { VerbOrder } from "../verb-order.ts";
-import { asCritic, freshModel, isCritic, withAdapter } from "./tiny-model.ts";
-import { passOver, topTokens } from "./tiny-pass.ts";
-import { newPolicy, step, zeroGradients } from "./tiny-policy.ts";
-import type { TinyPolicy } from "./tiny-policy.ts";
-import { checkRequest, sampleSequence } from "./tiny-sampling.ts";
-import { load, restore, save } from "./tiny-saves.ts";
-import type { LoadedTiny } from "./tiny-saves.ts";
+import {
+  asCritic,
+  freshModel,
+  isCritic,
+  withAdapter,
+  newPolicy,
+  step,
+  zeroGradients,
+  type TinyPolicy,
+  type TinyModel,
+  type Optimizer,
+  type Tensors,
+} from "./tiny-model.ts";
+import { passOver, topTokens, checkRequest, sampleSequence } from "./tiny-passes.ts";
 
 export interface TinyEngineOptions {
   /** Scale of initial weights; default: 1. */
@@ -231,4 +242,135 @@ export class TinyEngine implements Engine {
     if (policy !== undefined) return policy;
     throw new TroupeError("bad_arguments", `There is no policy ${JSON.stringify(name)}.`);
   }
+}
+
+interface SavedTiny {
+  readonly model: Omit<TinyModel, "tensors"> & { readonly tensors: Record<string, readonly number[]> };
+  readonly optimizer: {
+    steps: number;
+    moments1: Record<string, number[]>;
+    moments2: Record<string, number[]>;
+  } | null;
+  /** Relative to the folder, so that both can be moved. */
+  readonly text: string;
+  readonly maxLength: number;
+}
+
+export async function save(
+  { model, optimizer, text, info, version }: TinyPolicy,
+  { folder, name }: SavePlace,
+  kind: SavedPolicy["kind"],
+): Promise<SavedPolicy> {
+  const saved: SavedTiny = {
+    model: { ...model, tensors: plain(model.tensors) },
+    optimizer:
+      kind === "snapshot"
+        ? null
+        : {
+            steps: optimizer.steps,
+            moments1: plain(optimizer.moments1),
+            moments2: plain(optimizer.moments2),
+          },
+    text: path.relative(folder, text),
+    maxLength: info.maxLength,
+  };
+  if (name === "" || path.basename(name) !== name)
+    throw new TroupeError(
+      "bad_arguments",
+      `The name of a save is ${JSON.stringify(name)}; expected a file name.`,
+    );
+  await writeFileDurably(path.join(folder, `${name}.json`), JSON.stringify(saved));
+  return { kind, location: `${name}.json`, version, directory: null };
+}
+
+export interface LoadedTiny {
+  readonly model: TinyModel;
+  readonly optimizer: Optimizer | null;
+  readonly text: string;
+  readonly maxLength: number;
+  readonly version: number;
+}
+
+/** @throws TroupeError `bad_model` if the file is missing or invalid */
+export async function load({ saved, folder }: StoredPolicy): Promise<LoadedTiny> {
+  const file = path.join(folder, saved.location);
+  try {
+    const found = JSON.parse(await readFile(file, "utf8")) as SavedTiny;
+    const { model, optimizer, text, maxLength } = found;
+    const state = optimizer && {
+      steps: optimizer.steps,
+      moments1: typed(optimizer.moments1),
+      moments2: typed(optimizer.moments2),
+    };
+    const loaded = { ...model, tensors: typed(model.tensors) };
+    return {
+      model: loaded,
+      optimizer: state,
+      text: path.join(folder, text),
+      maxLength,
+      version: saved.version,
+    };
+  } catch (cause) {
+    throw new TroupeError("bad_model", `${file} cannot be opened, or holds no tiny model.`, { cause });
+  }
+}
+
+/** Replaces weights and version, and the optimizer's state if there is one. */
+export function restore(
+  policy: TinyPolicy,
+  { model, optimizer, version }: LoadedTiny,
+  kind: SavedPolicy["kind"],
+): void {
+  if (shape(model) !== shape(policy.model))
+    throw new TroupeError("bad_model", `What was saved is another model than that of ${policy.info.name}.`);
+  if (kind === "checkpoint" && optimizer === null)
+    throw new TroupeError("bad_model", "What was saved has no optimizer state.");
+  policy.model = model;
+  if (kind === "checkpoint" && optimizer !== null) policy.optimizer = optimizer;
+  policy.version = version;
+}
+
+function shape({ tensors, scale }: TinyModel): string {
+  return JSON.stringify([scale, ...Object.entries(tensors).map(([name, { length }]) => [name, length])]);
+}
+
+function plain(tensors: Tensors): Record<string, number[]> {
+  return Object.fromEntries(Object.entries(tensors).map(([name, values]) => [name, [...values]]));
+}
+
+function typed(tensors: Readonly<Record<string, readonly number[]>>): Tensors {
+  return Object.fromEntries(
+    Object.entries(tensors).map(([name, values]) => [name, Float64Array.from(values)]),
+  );
+}
+
+export interface FaultOptions {
+  readonly seed?: number;
+  /** Share of the calls that fail with a ServiceError, without effect. Default: 0. */
+  readonly failing?: number;
+  /** Most turns of the event loop by which a call, and its result, is delayed. Default: 0. */
+  readonly delay?: number;
+  readonly onFailure?: (verb: Verb) => unknown;
+}
+
+/** An engine behind a bad network: results arrive late and out of order, and some calls are lost. */
+export function faultyEngine(
+  engine: Engine,
+  { seed = 1, failing = 0, delay = 0, onFailure }: FaultOptions = {},
+): Engine {
+  const generator = generatorOf(rootKey(seed));
+  const wait = async (): Promise<void> => {
+    for (let ticks = drawInt(generator, delay + 1); ticks > 0; ticks--) await tick();
+  };
+  return engineAround(engine, async (verb, call) => {
+    const fails = drawFloat(generator) < failing;
+    await wait();
+    if (fails) {
+      onFailure?.(verb);
+      throw new ServiceError(`${verb}: the connection was lost.`);
+    }
+    const answer = await call();
+    await wait();
+    return answer;
+  });
 }

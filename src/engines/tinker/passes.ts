@@ -1,6 +1,6 @@
 /** Gradients and log-probabilities: data of several policies, one policy after the other. */
 import { TroupeError } from "../../errors.ts";
-import { checkData, policiesOf } from "../data.ts";
+import { checkData, policiesOf } from "../checks.ts";
 import type { Datum, Loss, LossResult, PolicyInfo, PolicyName, AdamOptions } from "../engine.ts";
 import type { RemoteModel } from "./client/model.ts";
 import {

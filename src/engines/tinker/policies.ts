@@ -10,7 +10,7 @@ import {
 } from "../../models/model-directory.ts";
 import { isPresentSync } from "../../present.ts";
 import type { PolicyInfo, PolicyName, PolicyOptions, StoredPolicy, ServerLoad } from "../engine.ts";
-import { checkAdapter } from "../limits.ts";
+import { checkAdapter } from "../kind.ts";
 import { parsed } from "./client/answers.ts";
 import { RemoteModel } from "./client/model.ts";
 import type { Completions } from "./client/requests.ts";

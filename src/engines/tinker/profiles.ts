@@ -5,7 +5,7 @@
 import { projections } from "../../models/adapter-options.ts";
 import type { EngineCapabilities, Loss } from "../engine.ts";
 import type { EngineServers } from "../kind.ts";
-import { localCapabilities } from "../local/capabilities.ts";
+import { localCapabilities } from "../local/local-engine.ts";
 
 export interface Profile {
   /** For people. */

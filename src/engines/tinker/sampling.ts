@@ -1,7 +1,7 @@
 /** Samples: the sampling sessions of a policy's weights, requests for samples, and what they return. */
 import { randomUUID } from "node:crypto";
 import { ServiceError, TroupeError } from "../../errors.ts";
-import { checkTokens } from "../data.ts";
+import { checkTokens } from "../checks.ts";
 import type { EngineCapabilities, PolicyInfo, SampledSequence, SampleRequest } from "../engine.ts";
 import { parsed, understood, type Incoming } from "./client/answers.ts";
 import { deleteCheckpoint } from "./client/session.ts";

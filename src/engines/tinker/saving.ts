@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { ServiceError, TroupeError } from "../../errors.ts";
-import type { AdapterOptions } from "../../models/adapter-options.ts";
+import { adapterSchema, type AdapterOptions } from "../../models/adapter-options.ts";
 import type { PolicyInfo, PolicyName, SavedPolicy, SavePlace } from "../engine.ts";
 import type { RemoteModel, SaveNotes } from "./client/model.ts";
 import type { Profile } from "./profiles.ts";
@@ -66,14 +66,7 @@ const details = z.object({
   origin: z
     .object({
       model: z.string(),
-      adapter: z
-        .object({
-          rank: z.int(),
-          alpha: z.number(),
-          targetModules: z.array(z.string()),
-          seed: z.number(),
-        })
-        .nullable(),
+      adapter: adapterSchema.nullable(),
     })
     .optional(),
   server: z.string().optional(),

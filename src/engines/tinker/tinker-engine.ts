@@ -5,8 +5,20 @@
  * if the policy was sampled before it.
  */
 import { TroupeError } from "../../errors.ts";
-import * as given from "../arguments.ts";
-import { policiesOf } from "../data.ts";
+import {
+  checkAdamOptions,
+  checkCancellable,
+  checkLoss,
+  checkPlace,
+  checkPolicyOptions,
+  checkSampleRequest,
+  checkStored,
+  nameOf,
+  policyOf,
+  quoted,
+  signalOf,
+  policiesOf,
+} from "../checks.ts";
 import type {
   AdamOptions,
   Cancellable,
@@ -28,7 +40,7 @@ import type {
   StoredPolicy,
   UpdateResult,
 } from "../engine.ts";
-import { checkAdam } from "../limits.ts";
+import { checkAdam } from "../kind.ts";
 import { VerbOrder, type RunningChange } from "../verb-order.ts";
 import type { RequestOptions } from "./client/requests.ts";
 import { Session } from "./client/session.ts";
@@ -94,8 +106,8 @@ export class TinkerEngine implements Engine {
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
-    return this.#change([given.nameOf(options)], async () => {
-      given.checkPolicyOptions(options);
+    return this.#change([nameOf(options)], async () => {
+      checkPolicyOptions(options);
       if (options.name === "" || this.#policies.has(options.name)) throw nameInUse(options.name);
       const server = this.#servers.of(options);
       const policy = { ...(await server.policies.create(options)), server };
@@ -112,9 +124,9 @@ export class TinkerEngine implements Engine {
   }
 
   sample(request: SampleRequest, options: Cancellable = {}): Promise<SampledSequence[]> {
-    const signal = given.signalOf(options);
-    return this.#read([given.policyOf(request)], signal, async () => {
-      given.checkSampleRequest(request, options);
+    const signal = signalOf(options);
+    return this.#read([policyOf(request)], signal, async () => {
+      checkSampleRequest(request, options);
       const policy = this.#policy(request.policy);
       if (policy.critic)
         throw new TroupeError("bad_arguments", `${request.policy} is a critic, which writes no tokens.`);
@@ -132,9 +144,9 @@ export class TinkerEngine implements Engine {
       const { sampler, release } = await this.#publisher.copy(policy);
       return {
         sample: (request, options = {}) => {
-          const signal = given.signalOf(options);
+          const signal = signalOf(options);
           return this.#run(async () => {
-            given.checkSampleRequest(request, options);
+            checkSampleRequest(request, options);
             return this.#sampleFrom(policy, async () => sampler, version, request, signal);
           }, signal);
         },
@@ -144,9 +156,9 @@ export class TinkerEngine implements Engine {
   }
 
   forward(data: readonly Datum[], options: ForwardOptions = {}): Promise<LossResult> {
-    const signal = given.signalOf(options);
+    const signal = signalOf(options);
     return this.#read(policiesOf(data), signal, async () => {
-      given.checkCancellable(options);
+      checkCancellable(options);
       if (options.top !== undefined)
         throw new TroupeError("unsupported", "`top` of forward is not supported by Tinker servers.");
       return this.#pass(data, undefined, signal);
@@ -154,10 +166,10 @@ export class TinkerEngine implements Engine {
   }
 
   forwardBackward(data: readonly Datum[], loss: Loss, options: Cancellable = {}): Promise<LossResult> {
-    const signal = given.signalOf(options);
+    const signal = signalOf(options);
     const run = async ({ letNextStart }: RunningChange): Promise<LossResult> => {
-      given.checkLoss(loss);
-      given.checkCancellable(options);
+      checkLoss(loss);
+      checkCancellable(options);
       return this.#pass(data, loss, signal, letNextStart);
     };
     return this.#change(policiesOf(data), run, signal);
@@ -166,7 +178,7 @@ export class TinkerEngine implements Engine {
   optimStep(name: PolicyName, adam: AdamOptions): Promise<UpdateResult> {
     return this.#change([name], async ({ letNextStart, isLast }) => {
       const policy = this.#policy(name);
-      given.checkAdamOptions(adam);
+      checkAdamOptions(adam);
       checkNumbers(adam);
       checkAdam(adam, this.capabilities, this.#profile.title);
       policy.sampler = null;
@@ -201,7 +213,7 @@ export class TinkerEngine implements Engine {
   restore(name: PolicyName, stored: StoredPolicy): Promise<void> {
     return this.#change([name], async () => {
       const policy = this.#policy(name);
-      given.checkStored(stored);
+      checkStored(stored);
       policy.sampler = null;
       await policy.server.policies.restore(policy, stored);
       policy.version = stored.saved.version;
@@ -273,7 +285,7 @@ export class TinkerEngine implements Engine {
   #save(kind: SavedPolicy["kind"], name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
     return this.#read([name], undefined, async () => {
       const policy = this.#policy(name);
-      given.checkPlace(place);
+      checkPlace(place);
       return savePolicy(policy, place, { kind, profile: this.#profile, run: this.#title });
     });
   }
@@ -282,7 +294,7 @@ export class TinkerEngine implements Engine {
     const policy = this.#policies.get(name);
     if (policy !== undefined) return policy;
     const known = [...this.#policies.keys()].join(", ") || "none";
-    throw new TroupeError("bad_arguments", `There is no policy ${given.quoted(name)}; there is: ${known}.`);
+    throw new TroupeError("bad_arguments", `There is no policy ${quoted(name)}; there is: ${known}.`);
   }
 }
 

@@ -1,10 +1,9 @@
 /** Checks that a module exports a row of the table of algorithms, and that it builds an algorithm. */
 import { z } from "zod";
 import { faultOf, functionSchema, strict } from "../../arguments.ts";
-import type { Algorithm } from "../../credit/algorithm.ts";
+import type { Algorithm, AlgorithmRow } from "../../credit/algorithm.ts";
 import { plain } from "../../credit/rows/options.ts";
-import { type AlgorithmRow } from "../../credit/algorithm.ts";
-import { lossFault } from "../../engines/arguments.ts";
+import { lossFault } from "../../engines/checks.ts";
 import { isObject, kindOf, listed, rejectUnknown, type Complete } from "./exported.ts";
 import { ModuleError } from "./load-module.ts";
 

@@ -147,7 +147,7 @@ export class RemoteModel {
     return id ?? this.#samplerOf(path ?? "");
   }
 
-  /** A sampling session for the current weights, saved under a name until they are deleted (checkpoints.ts). */
+  /** A sampling session for the current weights, saved under a name until they are deleted (session.ts). */
   async savedSampler(
     name: string,
     notes: SaveNotes = {},

@@ -3,7 +3,7 @@
  * is the engine's bit for bit.
  */
 import { TroupeError } from "../../../errors.ts";
-import { fieldsOf, type NumberField } from "../../data.ts";
+import { fieldsOf, type NumberField } from "../../checks.ts";
 import type { Continuation, Datum, Loss, PolicyName } from "../../engine.ts";
 import type { WireDatum } from "./forward-backward.ts";
 import type { Tensor } from "./tensors.ts";

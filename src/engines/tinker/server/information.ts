@@ -1,6 +1,6 @@
 /** What a server says of itself, its sessions, models and samplers, and of training runs and saved weights. */
 import { Readable } from "node:stream";
-import { savedDirectory } from "../../saved.ts";
+import { savedDirectory } from "../../kind.ts";
 import { tarOf } from "../archives/archive.ts";
 import * as schema from "../protocol/schema.ts";
 import { readTokenizer } from "../tokenizers.ts";

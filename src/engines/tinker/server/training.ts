@@ -1,7 +1,7 @@
 /** Requests that change or save a model. */
 import type { z } from "zod";
 import { TroupeError } from "../../../errors.ts";
-import { checkData, fieldsOf } from "../../data.ts";
+import { checkData, fieldsOf } from "../../checks.ts";
 import type { Datum, Loss, LossResult, PolicyOptions, StoredPolicy } from "../../engine.ts";
 import { measured } from "../losses.ts";
 import {

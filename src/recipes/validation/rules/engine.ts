@@ -1,8 +1,12 @@
 /** Whether the engine supports what the recipe needs. */
 import { needsInitialPolicies } from "../../../credit/kl.ts";
 import type { EngineCapabilities } from "../../../engines/engine.ts";
-import { adamProblems, adapterProblem } from "../../../engines/limits.ts";
-import { policiesByServer, type ConfiguredEngine } from "../../../engines/kind.ts";
+import {
+  adamProblems,
+  adapterProblem,
+  policiesByServer,
+  type ConfiguredEngine,
+} from "../../../engines/kind.ts";
 import type { Recipe } from "../../schema.ts";
 import type { Problem, Rule, Subject } from "../rule.ts";
 

@@ -1,40 +1,90 @@
-/**
- * Loads policies into the native engine's memory: whole models, and adapters, which share one base per model directory.
- * A failure leaves nothing behind.
- */
+/** The local engine's record of a policy, besides its weights in the native engine's memory. */
 import { realpath } from "node:fs/promises";
+import { totalmem } from "node:os";
 import { TroupeError } from "../../errors.ts";
 import { baseOf, holdsAdapter, holdsText } from "../../models/adapter-base.ts";
 import {
   checkAdapterConfig,
-  initialAdapterTensor,
   openAdapterWeights,
+  initialAdapterTensor,
   readAdapterOptions,
 } from "../../models/adapter-directory.ts";
 import { checkAdapterOptions, type AdapterOptions } from "../../models/adapter-options.ts";
+import { checkSameShape } from "../../models/model-config.ts";
 import {
+  describeModel,
+  openModelWeights,
+  parametersOf,
   asCritic,
   checkHead,
-  describeModel,
   modelTensors,
-  openModelWeights,
   readTextFiles,
-  parametersOf,
   type ModelDescription,
 } from "../../models/model-directory.ts";
 import type { TensorInfo } from "../../models/safetensors.ts";
 import { readWeights, type Weights } from "../../models/weights.ts";
-import type { PolicyOptions } from "../engine.ts";
-import type { Jobs, StartJob } from "./jobs.ts";
-import { checkMemory } from "./memory.ts";
-import type { LoadedModel, Policy } from "./policy.ts";
+import { loadTokenizer } from "../../text/tokenizer.ts";
+import type { PolicyInfo, PolicyName, PolicyOptions } from "../engine.ts";
+import type { Jobs, StartJob } from "./native.ts";
 import { directoryOf } from "./saved.ts";
 
-/** Its verbs must be called one after the other, with nothing in between (`Jobs.exclusively`). */
+/** A model in the engine's memory: a policy, or the base that adapters share. */
+export interface LoadedModel {
+  readonly name: string;
+  readonly directory: string;
+  readonly description: ModelDescription;
+  readonly tensors: readonly TensorInfo[];
+  users: number;
+  /** Present once the engine has the vocabulary's bytes. */
+  tokenBytes?: Promise<void>;
+}
+
+export interface Policy {
+  readonly name: PolicyName;
+  readonly model: LoadedModel;
+  readonly adapter?: AdapterOptions;
+  readonly critic: boolean;
+  /** The trainable ones. */
+  readonly tensors: readonly TensorInfo[];
+  /** Files saved with the weights, by name: the tokenizer, the chat template. */
+  readonly textFiles: ReadonlyMap<string, Uint8Array>;
+  /** Optimizer steps of the weights. */
+  version: number;
+}
+
+/** Opens the weights given to `restore`, whole model or adapter, and checks that they fit the policy. */
+export async function openPolicyWeights(policy: Policy, directory: string): Promise<Weights> {
+  if (policy.adapter === undefined) {
+    const { shape } = await describeModel(directory);
+    checkSameShape(directory, shape, policy.model.description.shape);
+    return openModelWeights(directory, shape);
+  }
+  checkAdapterConfig(directory, policy.adapter, policy.critic);
+  return openAdapterWeights(directory, policy.model.directory, policy.tensors, policy.critic);
+}
+
+export function policyInfo(policy: Policy): PolicyInfo {
+  const trainableParameters = parametersOf(policy.tensors);
+  const frozen = policy.adapter === undefined ? 0 : parametersOf(policy.model.tensors);
+  return {
+    name: policy.name,
+    parameters: trainableParameters + frozen,
+    trainableParameters,
+    maxLength: policy.model.description.shape.maxLength,
+    vocabularySize: policy.model.description.shape.vocabularySize,
+  };
+}
+
+/**
+ * Loads policies into the native engine's memory: whole models, and adapters, which share one base per model directory.
+ * A failure leaves nothing behind.
+ */
 export class Loader {
   readonly #jobs: Jobs;
   /** Bases of adapters, by their directory's real path. */
   readonly #bases = new Map<string, LoadedModel>();
+  /** Settles after what was asked for last: policies of any name share bases, so they are made and removed in turn. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(jobs: Jobs) {
     this.#jobs = jobs;
@@ -42,12 +92,34 @@ export class Loader {
 
   /** Loads the policy into the engine's memory. */
   open(options: PolicyOptions): Promise<Policy> {
-    const made = making(options);
-    return made.adapter === null ? this.#wholeModel(made) : this.#adapter({ ...made, adapter: made.adapter });
+    return this.#inTurn(() => {
+      const made = making(options);
+      return made.adapter === null
+        ? this.#wholeModel(made)
+        : this.#adapter({ ...made, adapter: made.adapter });
+    });
   }
 
   /** The policy's weights under another name, on the same base if it is an adapter, without optimizer state. */
-  async copy(policy: Policy, name: string): Promise<Policy> {
+  copy(policy: Policy, name: string): Promise<Policy> {
+    return this.#inTurn(() => this.#copy(policy, name));
+  }
+
+  /** Removes it, and its base if no other adapter uses it. */
+  remove({ name, adapter, model }: Policy): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#remove(name);
+      if (adapter !== undefined) await this.#releaseBase(model);
+    });
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  async #copy(policy: Policy, name: string): Promise<Policy> {
     const { model, adapter } = policy;
     if (adapter === undefined) {
       const copied = await this.#copyTensors(policy, name, (native, job) =>
@@ -61,12 +133,6 @@ export class Loader {
     );
     model.users++;
     return { ...policy, name, tensors };
-  }
-
-  /** Removes it, and its base if no other adapter uses it. */
-  async remove({ name, adapter, model }: Policy): Promise<void> {
-    await this.#remove(name);
-    if (adapter !== undefined) await this.#releaseBase(model);
   }
 
   /** Replaces weights in the engine's memory by the opened ones. */
@@ -225,4 +291,35 @@ function making({ name, model: given, from, adapter, valueHead = false }: Policy
   const options = adapter ?? readAdapterOptions(directory);
   checkAdapterConfig(directory, options, valueHead ? undefined : false);
   return { ...common, adapter: options };
+}
+
+/** Rejects what cannot fit into this machine's (or container's) memory, before anything is allocated. */
+export function checkMemory(what: string, bytes: number): void {
+  const limit = Math.min(totalmem(), process.constrainedMemory() || Infinity);
+  if (bytes <= limit) return;
+  const sizes = `${gigabytes(bytes)} GB of memory as float32; there is ${gigabytes(limit)} GB`;
+  throw new TroupeError("no_memory", `${what} need ${bytes} bytes, ${sizes}. Use a smaller model.`);
+}
+
+function gigabytes(bytes: number): string {
+  return (bytes / 2 ** 30).toFixed(1);
+}
+
+/**
+ * The bytes of each of the model's tokens, for stop strings. Ids beyond the tokenizer's own (a padded vocabulary) have
+ * none. @throws TroupeError `unsupported` without a usable tokenizer in the directory
+ */
+export function vocabularyBytes(directory: string, size: number): { bytes: Uint8Array; lengths: Int32Array } {
+  try {
+    const { bytes, lengths } = loadTokenizer(directory).allTokenBytes();
+    const padded = new Int32Array(size);
+    padded.set(lengths.subarray(0, size));
+    const used = padded.reduce((sum, length) => sum + length, 0);
+    return { bytes: bytes.subarray(0, used), lengths: padded };
+  } catch (cause) {
+    const fix = "Put the model's tokenizer.json there, or use stopTokens";
+    throw new TroupeError("unsupported", `Stop strings need the tokenizer of ${directory}. ${fix}.`, {
+      cause,
+    });
+  }
 }
