@@ -1,4 +1,4 @@
-/** What a kind of engine is to recipes: its settings, and with them what it can do and how it is opened. */
+/** What a kind of engine is to recipes: its settings, what it can do with them, what it has fixed, and how it is opened. */
 import path from "node:path";
 import { TroupeError } from "../errors.ts";
 import type { AdapterOptions } from "../models/adapter-options.ts";

@@ -60,7 +60,10 @@ export type Verb = Exclude<
 /** Calls the engine behind, perhaps more than once, or throws. */
 export type Around = <T>(verb: Verb, call: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
-/** Verbs that change a policy reach the engine behind one at a time: each waits for the result of the one before. */
+/**
+ * An engine in front of another: every verb goes through a function, in the order that engine.ts promises. Verbs that
+ * change a policy reach the engine behind one at a time: each waits for the result of the one before.
+ */
 export function engineAround(engine: Engine, around: Around): Engine {
   const order = new VerbOrder();
   type Call<T> = () => Promise<T>;

@@ -1,4 +1,6 @@
-/** Training: values of losses, gradients as their derivatives, and the effect of a step. */
+/**
+ * Training: values of losses, by the formulas of engine.ts, gradients as their derivatives, and the effect of a step.
+ */
 import type {
   Continuation,
   Datum,

@@ -1,4 +1,4 @@
-/** Training data as a few flat arrays, checked: one call into the engine for any number of sequences. */
+/** Data of the verbs as the native engine's few flat arrays, checked, and its results as those of the verbs. */
 import { TroupeError } from "../../errors.ts";
 import { checkData, fieldsOf, policiesOf, checkTokens, type Field, type NumberField } from "../checks.ts";
 import type {

@@ -1,4 +1,4 @@
-/** The local engine: in this process, on the CPU. */
+/** The local engine for recipes: in this process, on the CPU. */
 import { z } from "zod";
 import type { EngineKind } from "../kind.ts";
 import { localCapabilities, LocalEngine } from "./local-engine.ts";

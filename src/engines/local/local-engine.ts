@@ -79,6 +79,24 @@ export interface LocalEngineOptions {
   readonly precision?: Precision;
 }
 
+/** Known without starting an engine, so that recipes can be checked without a compiled addon. */
+export const localCapabilities: EngineCapabilities = {
+  wholeModel: true,
+  adapters: true,
+  losses: ["cross_entropy", "importance_sampling", "ppo", "cispo", "value"],
+  topK: true,
+  stopStrings: true,
+  critic: true,
+  klInLoss: true,
+  entropyInLoss: true,
+  sequenceRatio: true,
+  dualClip: true,
+  entropy: true,
+  gradientNorm: true,
+  copy: true,
+  top: true,
+};
+
 /** @throws TroupeError `no_engine` from the constructor if the compiled addon is missing */
 export class LocalEngine implements Engine {
   readonly capabilities = localCapabilities;
@@ -351,21 +369,3 @@ export class LocalEngine implements Engine {
     return model.tokenBytes;
   }
 }
-
-/** Known without starting an engine, so that recipes can be checked without a compiled addon. */
-export const localCapabilities: EngineCapabilities = {
-  wholeModel: true,
-  adapters: true,
-  losses: ["cross_entropy", "importance_sampling", "ppo", "cispo", "value"],
-  topK: true,
-  stopStrings: true,
-  critic: true,
-  klInLoss: true,
-  entropyInLoss: true,
-  sequenceRatio: true,
-  dualClip: true,
-  entropy: true,
-  gradientNorm: true,
-  copy: true,
-  top: true,
-};

@@ -1,4 +1,4 @@
-/** The compiled engine's JavaScript interface, and its errors as TroupeErrors. */
+/** The compiled engine's JavaScript interface, its jobs, and its errors as TroupeErrors. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

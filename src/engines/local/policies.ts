@@ -1,4 +1,4 @@
-/** The local engine's record of a policy, besides its weights in the native engine's memory. */
+/** Policies in the native engine's memory: how they are loaded, copied, filled and removed. */
 import { realpath } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { TroupeError } from "../../errors.ts";
