@@ -110,6 +110,7 @@ export class LocalEngine implements Engine {
   readonly #order = new VerbOrder();
   readonly #policies = new Map<PolicyName, Policy>();
   #copies = 0;
+  #lastAlone: Promise<unknown> = Promise.resolve();
 
   constructor(options: LocalEngineOptions = {}) {
     const native = startNativeEngine(options.threads ?? 0, options.precision ?? "bfloat16");
@@ -127,7 +128,7 @@ export class LocalEngine implements Engine {
   }
 
   createPolicy(options: PolicyOptions): Promise<PolicyInfo> {
-    return this.#change([nameOf(options)], async () => {
+    return this.#changeAlone(nameOf(options), async () => {
       checkPolicyOptions(options);
       const { name } = options;
       if (name === "" || this.#policies.has(name)) {
@@ -140,7 +141,7 @@ export class LocalEngine implements Engine {
   }
 
   removePolicy(name: PolicyName): Promise<void> {
-    return this.#change([name], async () => {
+    return this.#changeAlone(name, async () => {
       await this.#loader.remove(this.#policy(name));
       this.#policies.delete(name);
     });
@@ -209,7 +210,7 @@ export class LocalEngine implements Engine {
 
   /** Writes the model directory `place.name` in `place.folder`; see `export`. */
   snapshot(name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
-    return this.#read([name], async () => {
+    return this.#readAlone(name, async () => {
       const policy = this.#policy(name);
       checkPlace(place);
       await this.#write(policy, pathOf(place));
@@ -219,7 +220,7 @@ export class LocalEngine implements Engine {
 
   /** Like `snapshot`, with a file of the optimizer's state next to it. */
   checkpoint(name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
-    return this.#read([name], async () => {
+    return this.#readAlone(name, async () => {
       const policy = this.#policy(name);
       checkPlace(place);
       const file = optimizerFile(pathOf(place));
@@ -234,7 +235,7 @@ export class LocalEngine implements Engine {
   }
 
   restore(name: PolicyName, stored: StoredPolicy): Promise<void> {
-    return this.#change([name], async () => {
+    return this.#changeAlone(name, async () => {
       const policy = this.#policy(name);
       checkStored(stored);
       const directory = directoryOf(stored);
@@ -259,7 +260,7 @@ export class LocalEngine implements Engine {
     directory: string,
     options: { readonly format?: WeightFormat } = {},
   ): Promise<void> {
-    return this.#read([name], async () => {
+    return this.#readAlone(name, async () => {
       const policy = this.#policy(name);
       checkExport(directory, options);
       return this.#write(policy, directory, options.format);
@@ -268,7 +269,7 @@ export class LocalEngine implements Engine {
 
   /** A copy of the trainable weights in memory. */
   copy(name: PolicyName): Promise<PolicyCopy> {
-    return this.#read([name], async () => {
+    return this.#readAlone(name, async () => {
       const copy = await this.#loader.copy(this.#policy(name), `${name} copy ${++this.#copies}`);
       this.#policies.set(copy.name, copy);
       return {
@@ -299,13 +300,28 @@ export class LocalEngine implements Engine {
     return this.#jobs.run(start, signal);
   }
 
-  /** In turn (verb-order.ts), and the native engine takes jobs in the order of the calls: nothing else orders verbs. */
+  /** In turn (verb-order.ts); the native engine then takes jobs in the order of the calls. */
   #read<T>(policies: readonly PolicyName[], work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#order.read(policies, () => this.#ifOpen(work), signal);
   }
 
   #change<T>(policies: readonly PolicyName[], work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#order.change(policies, () => this.#ifOpen(work), signal);
+  }
+
+  /** Verbs that load or save run one at a time: adapters share bases, and a save may be what the next verb opens. */
+  #readAlone<T>(policy: PolicyName, work: () => Promise<T>): Promise<T> {
+    return this.#order.read([policy], () => this.#alone(work));
+  }
+
+  #changeAlone<T>(policy: PolicyName, work: () => Promise<T>): Promise<T> {
+    return this.#order.change([policy], () => this.#alone(work));
+  }
+
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#lastAlone.then(() => this.#ifOpen(work));
+    this.#lastAlone = result.catch(() => undefined);
+    return result;
   }
 
   async #ifOpen<T>(work: () => Promise<T>): Promise<T> {

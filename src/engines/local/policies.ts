@@ -77,14 +77,12 @@ export function policyInfo(policy: Policy): PolicyInfo {
 
 /**
  * Loads policies into the native engine's memory: whole models, and adapters, which share one base per model directory.
- * A failure leaves nothing behind.
+ * A failure leaves nothing behind. Its verbs must be called one after the other, as policies of any name share bases.
  */
 export class Loader {
   readonly #jobs: Jobs;
   /** Bases of adapters, by their directory's real path. */
   readonly #bases = new Map<string, LoadedModel>();
-  /** Settles after what was asked for last: policies of any name share bases, so they are made and removed in turn. */
-  #last: Promise<unknown> = Promise.resolve();
 
   constructor(jobs: Jobs) {
     this.#jobs = jobs;
@@ -92,34 +90,12 @@ export class Loader {
 
   /** Loads the policy into the engine's memory. */
   open(options: PolicyOptions): Promise<Policy> {
-    return this.#inTurn(() => {
-      const made = making(options);
-      return made.adapter === null
-        ? this.#wholeModel(made)
-        : this.#adapter({ ...made, adapter: made.adapter });
-    });
+    const made = making(options);
+    return made.adapter === null ? this.#wholeModel(made) : this.#adapter({ ...made, adapter: made.adapter });
   }
 
   /** The policy's weights under another name, on the same base if it is an adapter, without optimizer state. */
-  copy(policy: Policy, name: string): Promise<Policy> {
-    return this.#inTurn(() => this.#copy(policy, name));
-  }
-
-  /** Removes it, and its base if no other adapter uses it. */
-  remove({ name, adapter, model }: Policy): Promise<void> {
-    return this.#inTurn(async () => {
-      await this.#remove(name);
-      if (adapter !== undefined) await this.#releaseBase(model);
-    });
-  }
-
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => undefined);
-    return result;
-  }
-
-  async #copy(policy: Policy, name: string): Promise<Policy> {
+  async copy(policy: Policy, name: string): Promise<Policy> {
     const { model, adapter } = policy;
     if (adapter === undefined) {
       const copied = await this.#copyTensors(policy, name, (native, job) =>
@@ -133,6 +109,12 @@ export class Loader {
     );
     model.users++;
     return { ...policy, name, tensors };
+  }
+
+  /** Removes it, and its base if no other adapter uses it. */
+  async remove({ name, adapter, model }: Policy): Promise<void> {
+    await this.#remove(name);
+    if (adapter !== undefined) await this.#releaseBase(model);
   }
 
   /** Replaces weights in the engine's memory by the opened ones. */
