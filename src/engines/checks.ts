@@ -21,7 +21,7 @@ import type {
   Loss,
 } from "./engine.ts";
 
-const name = z.string();
+const policyName = z.string();
 
 const saved = z.object({
   kind: z.enum(["snapshot", "checkpoint"]),
@@ -32,7 +32,7 @@ const saved = z.object({
 const stored = z.object({ saved, folder: z.string() }, "expected saved weights and their folder");
 
 const policyOptions = z.object({
-  name,
+  name: policyName,
   model: z.union([pathSchema, stored], "expected the path of a directory, or saved weights"),
   from: stored.optional(),
   adapter: adapterSchema.optional(),
@@ -40,7 +40,7 @@ const policyOptions = z.object({
 });
 
 const sampleRequest = z.object({
-  policy: name,
+  policy: policyName,
   prompt: z.custom(types.isInt32Array, "expected an Int32Array of token ids"),
   count: z.number(),
   maxTokens: z.number(),

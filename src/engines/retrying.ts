@@ -67,10 +67,10 @@ export type Around = <T>(verb: Verb, call: () => Promise<T>, signal?: AbortSigna
 export function engineAround(engine: Engine, around: Around): Engine {
   const order = new VerbOrder();
   type Call<T> = () => Promise<T>;
-  const read = <T>(verb: Verb, policies: readonly PolicyName[], call: Call<T>, signal?: AbortSignal) =>
-    order.read(policies, () => around(verb, call, signal), signal);
-  const change = <T>(verb: Verb, policies: readonly PolicyName[], call: Call<T>, signal?: AbortSignal) =>
-    order.change(policies, () => around(verb, call, signal), signal);
+  const read = <T>(verb: Verb, policies: readonly PolicyName[], work: Call<T>, signal?: AbortSignal) =>
+    order.read(policies, () => around(verb, work, signal), signal);
+  const change = <T>(verb: Verb, policies: readonly PolicyName[], work: Call<T>, signal?: AbortSignal) =>
+    order.change(policies, () => around(verb, work, signal), signal);
   return {
     capabilities: engine.capabilities,
     description: engine.description,
@@ -88,8 +88,8 @@ export function engineAround(engine: Engine, around: Around): Engine {
     forward: (data, options) =>
       read("forward", policiesOf(data), () => engine.forward(data, options), signalOf(options)),
     forwardBackward: (data, loss, options) => {
-      const call = () => engine.forwardBackward(data, loss, options);
-      return change("forwardBackward", policiesOf(data), call, signalOf(options));
+      const work = () => engine.forwardBackward(data, loss, options);
+      return change("forwardBackward", policiesOf(data), work, signalOf(options));
     },
     optimStep: (policy, adam) => change("optimStep", [policy], () => engine.optimStep(policy, adam)),
     snapshot: (policy, place) => read("snapshot", [policy], () => engine.snapshot(policy, place)),

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Datum, SampledSequence, SampleRequest } from "../engine.ts";
+import type { Datum, PolicyOptions, SampledSequence, SampleRequest } from "../engine.ts";
 import { LocalEngine } from "./local-engine.ts";
 import { failure, makeModel, temporaryFolder } from "../../models/test-model.ts";
 import { adam, adapter, ids, someDatum, snapshotAt, testEngine, train } from "./test-engine.ts";
@@ -85,9 +85,17 @@ describe("while the engine works", () => {
   });
 });
 
-describe("policies that share a base", () => {
-  const made = (name: string, seed: number) => ({ name, model, adapter: { ...adapter, seed } });
+function made(name: string, seed: number): PolicyOptions {
+  return { name, model, adapter: { ...adapter, seed } };
+}
 
+async function trainedAndSaved(engine: LocalEngine): Promise<number[]> {
+  const losses = await train(engine, "a", 3);
+  await engine.checkpoint("a", { folder, name: "beside" });
+  return [...losses, ...(await train(engine, "a", 3))];
+}
+
+describe("policies that share a base", () => {
   test("are made, copied and removed at once as they are one by one", async () => {
     const apart = testEngine();
     await apart.createPolicy(made("a", 1));
@@ -109,19 +117,24 @@ describe("policies that share a base", () => {
       copied.sample(request(1)),
     ]);
     expect(found).toEqual(expected);
-    await Promise.all([together.removePolicy("a"), copied.release(), together.removePolicy("b")]);
-    await expect.poll(() => together.memoryBytes).toBe(0);
+  });
+
+  test("leave no memory behind", async () => {
+    const engine = testEngine();
+    const [, , copy] = await Promise.all([
+      engine.createPolicy(made("a", 1)),
+      engine.createPolicy(made("b", 2)),
+      engine.copy("b"),
+    ]);
+    expect(engine.memoryBytes).toBeGreaterThan(0);
+    await Promise.all([engine.removePolicy("a"), copy.release(), engine.removePolicy("b")]);
+    await expect.poll(() => engine.memoryBytes).toBe(0);
   });
 
   test("train and save while others are made and removed, with the same numbers", async () => {
-    const trained = async (engine: LocalEngine, steps: number): Promise<number[]> => {
-      const losses = await train(engine, "a", steps);
-      await engine.checkpoint("a", { folder, name: "beside" });
-      return [...losses, ...(await train(engine, "a", steps))];
-    };
     const alone = testEngine();
     await alone.createPolicy(made("a", 1));
-    const expected = await trained(alone, 3);
+    const expected = await trainedAndSaved(alone);
     const engine = testEngine();
     await engine.createPolicy(made("a", 1));
     const others = async (): Promise<void> => {
@@ -131,7 +144,7 @@ describe("policies that share a base", () => {
         await Promise.all(names.map((name) => engine.removePolicy(name)));
       }
     };
-    const [found] = await Promise.all([trained(engine, 3), others()]);
+    const [found] = await Promise.all([trainedAndSaved(engine), others()]);
     expect(found).toEqual(expected);
   });
 });

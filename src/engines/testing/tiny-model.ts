@@ -268,8 +268,8 @@ export function newPolicy(
   const { vocabularySize, tensors } = model;
   const info = {
     name,
-    parameters: count(tensors),
-    trainableParameters: count(gradients),
+    parameters: numbersIn(tensors),
+    trainableParameters: numbersIn(gradients),
     maxLength,
     vocabularySize,
   };
@@ -342,7 +342,7 @@ export function zeroGradients({ gradients }: TinyPolicy): void {
   for (const gradient of Object.values(gradients)) gradient.fill(0);
 }
 
-function count(tensors: Tensors): number {
+function numbersIn(tensors: Tensors): number {
   return Object.values(tensors).reduce((sum, { length }) => sum + length, 0);
 }
 

@@ -278,8 +278,8 @@ export class TinkerEngine implements Engine {
     signal: AbortSignal | undefined,
     onSubmitted?: () => void,
   ): Promise<LossResult> {
-    const policyOf = (name: PolicyName): PlacedPolicy => this.#policy(name);
-    return passAll({ policyOf, profile: this.#profile, signal, onSubmitted }, data, loss);
+    const placed = (name: PolicyName): PlacedPolicy => this.#policy(name);
+    return passAll({ policyOf: placed, profile: this.#profile, signal, onSubmitted }, data, loss);
   }
 
   #save(kind: SavedPolicy["kind"], name: PolicyName, place: SavePlace): Promise<SavedPolicy> {
