@@ -2,22 +2,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import { TroupeError, type ErrorCode } from "../errors.ts";
+import { atEndOfFile } from "../test-end.ts";
 import { openSafetensors, readTensor } from "./safetensors.ts";
 
 export { makeModel, tinyPreset, vocabularySize, words } from "./tiny-model.ts";
 
-const folders: string[] = [];
-
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
 /** A folder that is removed at the end of the test file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "troupe-test-"));
-  folders.push(folder);
+  atEndOfFile(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
