@@ -1,7 +1,5 @@
 /** MathChat with a coach behind a real endpoint: what the coach is shown of each action, and what becomes of its scores. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sandbox, works } from "../src/environments/code/testing/sandbox.ts";
 import type { Environment } from "../src/environments/environment.ts";
 import { python, teamEnvironment } from "../src/environments/math/testing/team.ts";
@@ -15,13 +13,9 @@ import { growEpisode } from "../src/rollout/grow.ts";
 import { oneTrajectory, rolloutDefaults } from "../src/rollout/setting.ts";
 import { scriptedEngine } from "../src/rollout/testing/scripted-engine.ts";
 import { buildTeam } from "../src/teams/build.ts";
-import { likeQwen3, writeLargeTokenizer } from "../src/text/testing/large-tokenizer.ts";
-import { loadTokenizer } from "../src/text/tokenizer.ts";
+import { fixtureTokenizer } from "../src/text/testing/fixtures.ts";
 
-const folder = mkdtempSync(`${tmpdir()}/troupe-coached-`);
-afterAll(() => rmSync(folder, { recursive: true }));
-writeLargeTokenizer(folder, likeQwen3);
-const tokenizer = loadTokenizer(folder);
+const tokenizer = fixtureTokenizer("qwen3");
 
 const environment = teamEnvironment("mathchat") as unknown as Environment;
 const team = buildTeam(

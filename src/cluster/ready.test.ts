@@ -33,7 +33,8 @@ async function waitAt(port: number, seconds: number): Promise<{ lines: readonly 
   return { lines, error };
 }
 
-it.each([
+// At the same time, because they wait.
+it.concurrent.each([
   ["nobody listens", 9, /^The servers are not ready after \d\.\d s\. .*127\.0\.0\.1:9/],
   ["nothing answers", silentPort, /^The servers are not ready after \d\.\d s\. .*127\.0\.0\.1:\d+/],
 ] as const)("where %s, it says that it waits, and ends with the time", async (_, port, message) => {

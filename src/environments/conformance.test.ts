@@ -4,7 +4,6 @@ import type { ActionReward, Environment, EnvironmentDefinition, Json } from "./e
 import { gameDefinition, type Game } from "./game.ts";
 import { guessNumber } from "./examples/guess-number.ts";
 import { quiz } from "./examples/quiz.ts";
-import { planPath } from "./plan-path/definition.ts";
 import { games } from "./registry.ts";
 
 const checked = [...games.map(gameDefinition), gameDefinition(guessNumber), quiz];
@@ -20,12 +19,53 @@ describe.each(checked.map((definition) => ({ name: definition.name, definition }
   },
 );
 
-describe.each<ConformanceOptions>([
-  { options: { size: 5, notation: "grid", plan: "steps" } },
-  { options: { size: 4, obstacles: 0.4, notation: "named-grid", demonstrations: { tasksPerBoard: 4 } } },
-  { options: { plan: "steps" }, seats: ["planner"], turns: 1 },
-])("plan-path with %j", async (options) => {
-  it.each(await conformanceChecks(gameDefinition(planPath), options))("$name", ({ run }) =>
+/** Other boards, teams and notations than the defaults. Their generators' own tests draw more tasks than these. */
+const variants: Readonly<Record<string, readonly ConformanceOptions[]>> = {
+  "plan-path": [
+    { options: { size: 5, notation: "grid", plan: "steps" } },
+    { options: { size: 4, obstacles: 0.4, notation: "named-grid", demonstrations: { tasksPerBoard: 4 } } },
+    { options: { plan: "steps" }, seats: ["planner"], turns: 1 },
+  ],
+  blocksworld: [
+    { options: { blocks: 3, demonstrations: { startsPerGoal: 4, breakOff: 0.5 } } },
+    { options: { blocks: 6, longestOf: 2 } },
+    { options: { blocks: 4 }, seats: ["planner"], turns: 1 },
+  ],
+  "eight-queens": [
+    { options: { plan: "steps", demonstrations: { breakOff: 0.3, mistaken: 0.5, positionsPerBoard: 3 } } },
+    { options: { given: { least: 2, most: 3 } }, seats: ["planner"], turns: 1 },
+    { options: { size: 6, given: { least: 1, most: 5 } } },
+    { options: { size: 10, given: { least: 0, most: 6 } } },
+  ],
+  sokoban: [
+    { options: { boxes: 2, plan: "steps", demonstrations: { startsPerRoom: 4, breakOff: 0.5 } } },
+    { options: { size: 8, notation: "grid", longestOf: 2 } },
+    { options: { size: 5, plan: "steps" }, seats: ["planner"], turns: 1 },
+  ],
+  sudoku: [
+    { options: { plan: "steps", demonstrations: { breakOff: 0.3, mistaken: 0.5, positionsPerPuzzle: 3 } } },
+    { options: { clues: { least: 4, most: 4 } }, seats: ["planner"], turns: 1 },
+    { options: { size: 6, plan: "steps" } },
+    { options: { size: 9 } },
+  ],
+  "thin-ice": [
+    { ...together["thin-ice"], options: { messages: false } },
+    { ...together["thin-ice"], options: { messages: false, sees: "own" } },
+    { ...together["thin-ice"], options: { messages: 6, demonstrations: { breakOff: 0.5, viewsPerHalf: 4 } } },
+    { ...together["thin-ice"], options: { size: 6, thin: 15, distance: { least: 3, most: 8 } } },
+    { seats: ["single"], turns: 1 },
+    { seats: ["partial"], options: { messages: false } },
+  ],
+};
+
+it("every game has variants", () => {
+  expect(Object.keys(variants).toSorted()).toEqual(games.map(({ name }) => name).toSorted());
+});
+
+describe.each(
+  games.flatMap((game) => (variants[game.name] ?? []).map((options) => [game.name, options, game] as const)),
+)("%s with %j", async (_, options, game) => {
+  it.each(await conformanceChecks(gameDefinition(game), { tasks: 40, ...options }))("$name", ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );
 });

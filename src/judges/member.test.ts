@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Environment } from "../environments/environment.ts";
 import { teamEnvironment } from "../environments/math/testing/team.ts";
 import { rootKey } from "../random.ts";
@@ -9,8 +7,7 @@ import { growEpisode } from "../rollout/grow.ts";
 import { oneTrajectory, rolloutDefaults } from "../rollout/setting.ts";
 import { scriptedEngine } from "../rollout/testing/scripted-engine.ts";
 import { buildTeam } from "../teams/build.ts";
-import { likeQwen3, writeLargeTokenizer } from "../text/testing/large-tokenizer.ts";
-import { loadTokenizer } from "../text/tokenizer.ts";
+import { fixtureTokenizer } from "../text/testing/fixtures.ts";
 import { judgeEpisode } from "./judge-episode.ts";
 import { memberJudge, memberOptions, scoreIn } from "./member.ts";
 import { mixedRewards } from "./rewards.ts";
@@ -34,10 +31,7 @@ describe("a score in a text", () => {
   });
 });
 
-const folder = mkdtempSync(`${tmpdir()}/troupe-member-`);
-afterAll(() => rmSync(folder, { recursive: true }));
-writeLargeTokenizer(folder, likeQwen3);
-const tokenizer = loadTokenizer(folder);
+const tokenizer = fixtureTokenizer("qwen3");
 
 const environment = teamEnvironment("judge") as unknown as Environment;
 const team = buildTeam(

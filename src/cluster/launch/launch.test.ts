@@ -18,8 +18,19 @@ const layout: Omit<Layout, "place"> = {
   image: "image:1",
 };
 
+/** By overrides: the same plan is launched in many places. */
+const plans = new Map<string, ReturnType<typeof planCluster>>();
+
+function planOf(overrides: readonly string[]): ReturnType<typeof planCluster> {
+  const known = plans.get(overrides.join(" "));
+  if (known !== undefined) return known;
+  const plan = resolveForPlan(recipe, overrides).then((resolved) => planCluster(resolved, { gpu: "h100" }));
+  plans.set(overrides.join(" "), plan);
+  return plan;
+}
+
 async function launch(place: Place, overrides: readonly string[] = [], more: Partial<Layout> = {}) {
-  const plan = await planCluster(await resolveForPlan(recipe, overrides), { gpu: "h100" });
+  const plan = await planOf(overrides);
   return { plan, ...launchOf(plan, { ...layout, place, ...more }) };
 }
 
@@ -140,11 +151,7 @@ it("servers of one machine have GPUs of their own", async () => {
 });
 
 it("a RayJob has what KubeRay requires, and clients a Service", async () => {
-  const { files } = await launch("kubernetes", [
-    "engine.servers=null",
-    "policies.scout=null",
-    "team.roles.scout.policy=planner",
-  ]);
+  const { files } = await launch("kubernetes", one);
   const [first, second] = parseAllDocuments(Object.values(files)[0] ?? "");
   const { metadata, spec } = rayJob.parse(first?.toJS());
   expect(metadata.name).toBe("cluster-qwen3-1-7b-skyrl");

@@ -58,12 +58,17 @@ it("an interpreter where programs have a folder of their own is rejected", () =>
   }
 });
 
-it("an interpreter that a signal ends is neither used nor called missing", () => {
+it.each([
+  ["that a signal ends", "kill -TERM $$"],
+  ["whose starter says, with a code above 128, that a signal ended it", "exit 143"],
+])("an interpreter %s is neither used nor called missing", (_, how) => {
   const place = mkdtempSync("/tmp/troupe-python-");
   try {
     const file = path.join(place, "python3");
-    writeFileSync(file, "#!/bin/sh\nkill -TERM $$\n", { mode: 0o755 });
+    writeFileSync(file, `#!/bin/sh\n${how}\n`, { mode: 0o755 });
     expect(() => findPython(file)).toThrow(LostWorker);
+    writeFileSync(file, "#!/bin/sh\nexit 127\n");
+    expect(findPython(file)).toBe(`${file} does not run`);
   } finally {
     rmSync(place, { recursive: true });
   }

@@ -9,6 +9,7 @@ import { checkedOptions } from "../options.ts";
 import { contextWith, goodHelper, poorMain, smallEnvironment } from "../testing/problems.ts";
 import { sandbox, works } from "../testing/sandbox.ts";
 import { editsOf, readEdits } from "./expert.ts";
+import { expertNamed } from "./names.ts";
 
 interface Asked {
   readonly url: string | undefined;
@@ -216,4 +217,23 @@ describe("the option expert", () => {
     expect(faults({ expert: { provider: "compatible", model: "m" } })).toEqual(["expert.baseUrl"]);
     expect(faults({ expert: { provider: "other", model: "m" } })).toEqual(["expert.provider"]);
   });
+});
+
+it.each([
+  ["claude-3-5-sonnet-20241022", "anthropic"],
+  ["deepseek-coder", "deepseek"],
+  ["gpt-4o", "openai"],
+  ["o3-mini", "openai"],
+  ["gemini-2.5-pro", "google"],
+  ["qwen3-coder-flash", "dashscope"],
+])("%s is an expert of %s", (model, provider) => {
+  expect(expertNamed(model)).toEqual({ provider, model });
+});
+
+it("the published qwen3-coder is DashScope's qwen3-coder-plus", () => {
+  expect(expertNamed("qwen3-coder")).toEqual({ provider: "dashscope", model: "qwen3-coder-plus" });
+});
+
+it("another name is an error with a remedy", () => {
+  expect(() => expertNamed("wizard")).toThrow(/no provider is known for the expert wizard; .*compatible/);
 });

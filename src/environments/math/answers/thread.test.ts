@@ -1,3 +1,5 @@
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { ServiceLog } from "../../../calls/services.ts";
 import { ServiceError } from "../../../errors.ts";
@@ -18,6 +20,11 @@ const program = new URL(
   let asked = 0;
   const does = {
     spin: () => { for (;;); },
+    // A third of the limit, of the processor.
+    work: () => {
+      const used = () => Object.values(process.threadCpuUsage()).reduce((sum, each) => sum + each);
+      for (const before = used(); used() < before + 100_000;);
+    },
     // Of the clock only.
     sleep: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500),
     "sleep for ever": () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
@@ -51,6 +58,15 @@ describe("a thread", () => {
   it("is limited in the processor's time, not the clock's", async () => {
     expect(await asked("spin")).toBe("processor");
     expect(await asked("sleep")).toEqual({ isSame: true });
+  });
+
+  it("is not stopped earlier while others keep every processor busy", async () => {
+    const others = Array.from(
+      { length: 8 * availableParallelism() },
+      () => new Worker("for (;;);", { eval: true }),
+    );
+    expect(await asked("work")).toEqual({ isSame: false });
+    await Promise.all(others.map((other) => other.terminate()));
   });
 
   it("that gets too little of the processor fails", async () => {

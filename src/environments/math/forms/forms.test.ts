@@ -42,7 +42,8 @@ describe.runIf(works).each(["tool-reasoner", "mathchat", "debate", "graph"])("th
     options: mathOptions,
     create: () => teamEnvironment(settings[name] ?? name) as unknown as Environment,
   };
-  const options = { turns: 3, services: { sandbox }, milliseconds: 60_000 };
+  // Each task runs programs.
+  const options = { turns: 3, services: { sandbox }, milliseconds: 60_000, tasks: 40 };
   it.each(await conformanceChecks(definition, options))("$name", { timeout: 120_000 }, ({ run }) =>
     expect(run()).resolves.toBeUndefined(),
   );
